@@ -1,0 +1,112 @@
+//! What a cluster file says, checked: every index in it is valid.
+
+use crate::{Ipv4Net, MacAddr, Rate};
+use std::path::PathBuf;
+
+/// Index of a host in [`Cluster::hosts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub usize);
+/// Index of a switch in [`Cluster::switches`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SwitchId(pub usize);
+/// Index of a cable in [`Cluster::cables`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CableId(pub usize);
+/// A NIC: its host and its index in [`Host::nics`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NicId {
+    /// The host that the NIC is in.
+    pub host: HostId,
+    /// Index in [`Host::nics`].
+    pub index: usize,
+}
+
+/// A checked cluster: hosts, switches and the cables between them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// Name of the cluster; the default name of a lab.
+    pub name: String,
+    /// The file that it was read from, for messages.
+    pub source: Option<PathBuf>,
+    /// The two address ranges that the address plan draws from.
+    pub addressing: Addressing,
+    /// Hosts, in the order of the file.
+    pub hosts: Vec<Host>,
+    /// Switches, in the order of the file.
+    pub switches: Vec<Switch>,
+    /// Cables, in the order of the file.
+    pub cables: Vec<Cable>,
+}
+
+/// Address ranges of the plan. Host number `h` (from 1, in file order) has identity `identity.address + h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addressing {
+    /// Range of the /32 identity addresses, one per host. Default 10.77.0.0/16.
+    pub identity: Ipv4Net,
+    /// Range of the link addresses, one per cabled NIC. Default 10.78.0.0/16.
+    pub link: Ipv4Net,
+}
+
+/// A host and its NICs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    /// Host name (RFC 1123 label).
+    pub name: String,
+    /// How `ssh` reaches the host (`address` or `user@address`). The lab has a management network of its own.
+    pub management: Option<String>,
+    /// CPU cores that ranks may use.
+    pub cores: u32,
+    /// Rack, if known.
+    pub rack: Option<String>,
+    /// Whether the host may forward packets between hosts that share no cable or switch (default yes).
+    pub relay: bool,
+    /// NICs, in the order of the file.
+    pub nics: Vec<Nic>,
+}
+
+/// A network interface of a host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nic {
+    /// Interface name on the host, at most 15 bytes.
+    pub name: String,
+    /// MAC address, if known. The plan makes static neighbours where it is.
+    pub mac: Option<MacAddr>,
+    /// Line rate.
+    pub rate: Rate,
+    /// MTU in bytes (payload of a frame).
+    pub mtu: u32,
+}
+
+/// An Ethernet switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Switch {
+    /// Name, unique among hosts and switches.
+    pub name: String,
+    /// Number of ports; cables name them 1..=ports.
+    pub ports: u32,
+    /// Highest rate of a port.
+    pub rate: Rate,
+}
+
+/// A cable between two ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cable {
+    /// Its two ends, in the order of the file.
+    pub ends: [End; 2],
+    /// Length in metres, if known.
+    pub length_m: Option<f64>,
+}
+
+/// What a cable is plugged into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    /// A host's NIC.
+    Nic(NicId),
+    /// A switch's port, 1..=ports.
+    Port {
+        /// The switch.
+        switch: SwitchId,
+        /// Port number, from 1.
+        port: u32,
+    },
+}
