@@ -1,1 +1,5 @@
-//! To be written.
+//! Raw kernel calls that the other crates share: rtnetlink, ethtool, network namespaces, packet sockets.
+
+pub mod ethtool;
+pub mod netlink;
+pub mod netns;

@@ -1,0 +1,191 @@
+//! Interfaces: veth pairs, bridges, up and down, MTU, MAC address.
+
+use super::{Create, Netlink, NetlinkError};
+use netlink_packet_route::{
+    RouteNetlinkMessage as Message,
+    link::{
+        InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
+    },
+};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// What the kernel says of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Interface index, unique in its network namespace.
+    pub index: u32,
+    /// Interface name.
+    pub name: String,
+    /// MTU in bytes.
+    pub mtu: u32,
+    /// MAC address, if it is an Ethernet interface.
+    pub mac: Option<[u8; 6]>,
+    /// Administratively up.
+    pub up: bool,
+    /// The other end answers (`IFF_LOWER_UP`).
+    pub carrier: bool,
+    /// Operational state is up or unknown (virtual devices without a notion of carrier).
+    pub operational: bool,
+}
+
+impl Link {
+    fn from_message(message: LinkMessage) -> Self {
+        let flags = message.header.flags;
+        let mut link = Link {
+            index: message.header.index,
+            name: String::new(),
+            mtu: 0,
+            mac: None,
+            up: flags.contains(LinkFlags::Up),
+            carrier: flags.contains(LinkFlags::LowerUp),
+            operational: false,
+        };
+        for attribute in message.attributes {
+            match attribute {
+                LinkAttribute::IfName(name) => link.name = name,
+                LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+                LinkAttribute::Address(mac) => link.mac = mac.try_into().ok(),
+                LinkAttribute::OperState(state) => {
+                    link.operational = matches!(state, State::Up | State::Unknown);
+                }
+                _ => {}
+            }
+        }
+        link
+    }
+}
+
+/// One end of a veth pair to be made.
+pub struct VethEnd<'a> {
+    /// Interface name.
+    pub name: &'a str,
+    /// MAC address; `None`: the kernel's choice.
+    pub mac: Option<[u8; 6]>,
+    /// MTU in bytes.
+    pub mtu: u32,
+    /// Network namespace to put it in; `None`: that of the socket.
+    pub namespace: Option<BorrowedFd<'a>>,
+}
+
+impl VethEnd<'_> {
+    fn message(&self) -> LinkMessage {
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(self.name.into()));
+        message.attributes.push(LinkAttribute::Mtu(self.mtu));
+        if let Some(mac) = self.mac {
+            message.attributes.push(LinkAttribute::Address(mac.to_vec()));
+        }
+        if let Some(namespace) = self.namespace {
+            message.attributes.push(LinkAttribute::NetNsFd(namespace.as_raw_fd()));
+        }
+        message
+    }
+}
+
+fn with_kind(mut message: LinkMessage, kind: InfoKind, data: Option<InfoData>) -> LinkMessage {
+    let mut info = vec![LinkInfo::Kind(kind)];
+    info.extend(data.map(LinkInfo::Data));
+    message.attributes.push(LinkAttribute::LinkInfo(info));
+    message
+}
+
+impl Netlink {
+    /// Makes a veth pair; both ends start down.
+    pub fn add_veth(&mut self, end: &VethEnd, peer: &VethEnd) -> Result<(), NetlinkError> {
+        let data = InfoData::Veth(InfoVeth::Peer(peer.message()));
+        let message = with_kind(end.message(), InfoKind::Veth, Some(data));
+        let what = || format!("make veth pair {} - {}", end.name, peer.name);
+        self.request(what, Message::NewLink(message), Create::Exclusive.flags()).map(drop)
+    }
+
+    /// Makes a bridge without spanning tree and without multicast snooping: it forwards like a plain switch.
+    pub fn add_bridge(&mut self, name: &str) -> Result<(), NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(name.into()));
+        let data = InfoData::Bridge(vec![
+            InfoBridge::MulticastSnooping(false),
+            InfoBridge::ForwardDelay(0),
+        ]);
+        let message = with_kind(message, InfoKind::Bridge, Some(data));
+        self.request(|| format!("make bridge {name}"), Message::NewLink(message), Create::Exclusive.flags())
+            .map(drop)
+    }
+
+    /// Makes a `dummy` interface: always up, drops what it is given; a place for addresses.
+    pub fn add_dummy(&mut self, name: &str) -> Result<(), NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(name.into()));
+        let message = with_kind(message, InfoKind::Dummy, None);
+        self.request(
+            || format!("make dummy interface {name}"),
+            Message::NewLink(message),
+            Create::Exclusive.flags(),
+        )
+        .map(drop)
+    }
+
+    /// All interfaces of the namespace.
+    pub fn links(&mut self) -> Result<Vec<Link>, NetlinkError> {
+        let answers = self.dump(|| "list interfaces".into(), Message::GetLink(LinkMessage::default()))?;
+        Ok(answers
+            .into_iter()
+            .filter_map(|answer| match answer {
+                Message::NewLink(message) => Some(Link::from_message(message)),
+                _ => None,
+            })
+            .collect())
+    }
+
+    /// One interface by name.
+    pub fn link(&mut self, name: &str) -> Result<Link, NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(name.into()));
+        let what = || format!("look up interface {name}");
+        let answers = self.request(what, Message::GetLink(message), 0)?;
+        answers
+            .into_iter()
+            .find_map(|answer| match answer {
+                Message::NewLink(message) => Some(Link::from_message(message)),
+                _ => None,
+            })
+            .ok_or_else(|| NetlinkError {
+                request: what(),
+                source: std::io::Error::from_raw_os_error(libc::ENODEV),
+            })
+    }
+
+    /// Sets an interface administratively up or down.
+    pub fn set_up(&mut self, index: u32, up: bool) -> Result<(), NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.header.change_mask = LinkFlags::Up;
+        if up {
+            message.header.flags = LinkFlags::Up;
+        }
+        let what = || format!("set interface {index} {}", if up { "up" } else { "down" });
+        self.request(what, Message::SetLink(message), 0).map(drop)
+    }
+
+    /// Sets an interface's MTU in bytes.
+    pub fn set_mtu(&mut self, index: u32, mtu: u32) -> Result<(), NetlinkError> {
+        self.set_attribute(index, LinkAttribute::Mtu(mtu), || format!("set MTU {mtu} on interface {index}"))
+    }
+
+    /// Makes an interface a port of a bridge.
+    pub fn set_bridge(&mut self, index: u32, bridge: u32) -> Result<(), NetlinkError> {
+        let what = || format!("make interface {index} a port of bridge {bridge}");
+        self.set_attribute(index, LinkAttribute::Controller(bridge), what)
+    }
+
+    fn set_attribute(
+        &mut self,
+        index: u32,
+        attribute: LinkAttribute,
+        what: impl FnOnce() -> String,
+    ) -> Result<(), NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.attributes.push(attribute);
+        self.request(what, Message::SetLink(message), 0).map(drop)
+    }
+}

@@ -1,0 +1,93 @@
+//! IPv4 host routes, over one or several next hops.
+
+use super::{Create, Netlink, NetlinkError};
+use netlink_packet_route::{
+    AddressFamily, RouteNetlinkMessage as Message,
+    route::{
+        RouteAddress, RouteAttribute, RouteMessage, RouteNextHop, RouteNextHopFlags, RouteProtocol, RouteScope,
+        RouteType,
+    },
+};
+use std::net::Ipv4Addr;
+
+/// The routing protocol number that marks the routes that Tasuki made (`rtnetlink(7)`: numbers above
+/// `RTPROT_STATIC` are for the user to assign; 116 is not among those that
+/// `include/uapi/linux/rtnetlink.h` names).
+pub const ROUTE_PROTOCOL: u8 = 116;
+
+/// A route to one address (/32) in the main table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Destination.
+    pub destination: Ipv4Addr,
+    /// Source address that the kernel prefers.
+    pub source: Ipv4Addr,
+    /// At least one gateway; several make a multipath route.
+    pub gateways: Vec<Gateway>,
+}
+
+/// A next hop of a [`Route`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gateway {
+    /// Outgoing interface.
+    pub index: u32,
+    /// Next hop's address, taken to be on the link (no route to it is asked for); `None`: the destination
+    /// is on the link itself.
+    pub via: Option<Ipv4Addr>,
+    /// Relative weight, 1..=256.
+    pub weight: u16,
+}
+
+impl Gateway {
+    fn flags(&self) -> RouteNextHopFlags {
+        if self.via.is_some() { RouteNextHopFlags::Onlink } else { RouteNextHopFlags::empty() }
+    }
+
+    fn next_hop(&self) -> RouteNextHop {
+        let mut hop = RouteNextHop::default();
+        hop.flags = self.flags();
+        // The kernel counts weights from 0 (`rtnh_hops`, include/uapi/linux/rtnetlink.h).
+        hop.hops = u8::try_from(self.weight.clamp(1, 256) - 1).unwrap_or(u8::MAX);
+        hop.interface_index = self.index;
+        hop.attributes.extend(self.via.map(|via| RouteAttribute::Gateway(RouteAddress::Inet(via))));
+        hop
+    }
+}
+
+impl Route {
+    fn message(&self) -> RouteMessage {
+        let mut message = RouteMessage::default();
+        let header = &mut message.header;
+        header.address_family = AddressFamily::Inet;
+        header.destination_prefix_length = 32;
+        header.table = netlink_packet_route::route::RouteHeader::RT_TABLE_MAIN;
+        header.protocol = RouteProtocol::Other(ROUTE_PROTOCOL);
+        header.kind = RouteType::Unicast;
+        header.scope = if self.gateways.iter().any(|gateway| gateway.via.is_some()) {
+            RouteScope::Universe
+        } else {
+            RouteScope::Link
+        };
+        let attributes = &mut message.attributes;
+        attributes.push(RouteAttribute::Destination(RouteAddress::Inet(self.destination)));
+        attributes.push(RouteAttribute::PrefSource(RouteAddress::Inet(self.source)));
+        if let [only] = self.gateways.as_slice() {
+            message.header.flags =
+                netlink_packet_route::route::RouteFlags::from_bits_retain(u32::from(only.flags().bits()));
+            attributes.push(RouteAttribute::Oif(only.index));
+            attributes.extend(only.via.map(|via| RouteAttribute::Gateway(RouteAddress::Inet(via))));
+        } else {
+            attributes
+                .push(RouteAttribute::MultiPath(self.gateways.iter().map(Gateway::next_hop).collect()));
+        }
+        message
+    }
+}
+
+impl Netlink {
+    /// Makes a route, or makes the one to the same destination like it.
+    pub fn set_route(&mut self, route: &Route) -> Result<(), NetlinkError> {
+        let what = || format!("set route to {}", route.destination);
+        self.request(what, Message::NewRoute(route.message()), Create::Replace.flags()).map(drop)
+    }
+}
