@@ -3,12 +3,29 @@
 //! plan, and generators of common shapes. It performs no IO besides reading the file.
 #![forbid(unsafe_code)]
 
+mod defaults;
+mod fabric;
+pub mod generate;
+mod json;
+mod lab_macs;
+mod lookup;
 mod model;
+mod names;
+mod parse;
 mod plan;
+mod rails;
 mod units;
+mod write;
 
-pub use model::{
-    Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, Switch, SwitchId,
+pub use defaults::{
+    DEFAULT_CORES, DEFAULT_IDENTITY, DEFAULT_LINK, DEFAULT_MTU, DEFAULT_RATE, LAB_MANAGEMENT, MTU_MAX,
+    MTU_MIN,
 };
-pub use plan::{AddressPlan, HostPlan, LinkPlan, NeighbourPlan, NextHop, RoutePlan, SysctlPlan};
-pub use units::{Ipv4Net, MacAddr, Rate};
+pub use model::{Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, Switch, SwitchId};
+pub use parse::{ClusterError, ClusterErrors, Place, Problem};
+pub use plan::{
+    AddressPlan, HostPlan, IDENTITY_INTERFACE, LinkPlan, NeighbourPlan, NextHop, PlanError, RoutePlan,
+    SysctlPlan,
+};
+pub use rails::{Rail, RailNames};
+pub use units::{Ipv4Net, MacAddr, MacError, NetError, Rate, RateError};

@@ -1,19 +1,20 @@
 //! What a cluster file says, checked: every index in it is valid.
 
 use crate::{Ipv4Net, MacAddr, Rate};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// Index of a host in [`Cluster::hosts`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct HostId(pub usize);
 /// Index of a switch in [`Cluster::switches`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct SwitchId(pub usize);
 /// Index of a cable in [`Cluster::cables`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct CableId(pub usize);
 /// A NIC: its host and its index in [`Host::nics`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct NicId {
     /// The host that the NIC is in.
     pub host: HostId,
@@ -39,16 +40,16 @@ pub struct Cluster {
 }
 
 /// Address ranges of the plan. Host number `h` (from 1, in file order) has identity `identity.address + h`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Addressing {
-    /// Range of the /32 identity addresses, one per host. Default 10.77.0.0/16.
+    /// Range of the /32 identity addresses, one per host. Default [`crate::DEFAULT_IDENTITY`].
     pub identity: Ipv4Net,
-    /// Range of the link addresses, one per cabled NIC. Default 10.78.0.0/16.
+    /// Range of the link addresses, one per cabled NIC. Default [`crate::DEFAULT_LINK`].
     pub link: Ipv4Net,
 }
 
 /// A host and its NICs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Host {
     /// Host name (RFC 1123 label).
     pub name: String,
@@ -65,7 +66,7 @@ pub struct Host {
 }
 
 /// A network interface of a host.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Nic {
     /// Interface name on the host, at most 15 bytes.
     pub name: String,
@@ -78,7 +79,7 @@ pub struct Nic {
 }
 
 /// An Ethernet switch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Switch {
     /// Name, unique among hosts and switches.
     pub name: String,

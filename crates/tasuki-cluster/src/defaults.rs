@@ -1,0 +1,28 @@
+//! What holds where a cluster file says nothing.
+
+use crate::{Addressing, Ipv4Net, Rate};
+use std::net::Ipv4Addr;
+
+/// Default range of identity addresses.
+pub const DEFAULT_IDENTITY: Ipv4Net = Ipv4Net { address: Ipv4Addr::new(10, 77, 0, 0), prefix: 16 };
+/// Default range of link addresses.
+pub const DEFAULT_LINK: Ipv4Net = Ipv4Net { address: Ipv4Addr::new(10, 78, 0, 0), prefix: 16 };
+/// The management network of labs, from the range that RFC 2544 sets aside for tests, so that it meets no
+/// network of the machine. Clusters must not use it.
+pub const LAB_MANAGEMENT: Ipv4Net = Ipv4Net { address: Ipv4Addr::new(198, 18, 0, 0), prefix: 16 };
+/// Default rate of NICs and switches.
+pub const DEFAULT_RATE: Rate = Rate::from_bits_per_second(1_000_000_000);
+/// Default MTU of NICs, in bytes.
+pub const DEFAULT_MTU: u32 = 1500;
+/// Default number of cores of a host.
+pub const DEFAULT_CORES: u32 = 1;
+/// Smallest MTU: RFC 791 requires that every network carries 68 bytes.
+pub const MTU_MIN: u32 = 68;
+/// Largest MTU: the length field of IPv4 ends here.
+pub const MTU_MAX: u32 = 65_535;
+
+impl Default for Addressing {
+    fn default() -> Self {
+        Self { identity: DEFAULT_IDENTITY, link: DEFAULT_LINK }
+    }
+}

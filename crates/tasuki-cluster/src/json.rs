@@ -1,0 +1,39 @@
+//! A cluster for `--json`: cables by the names of their ends instead of by indices.
+
+use crate::{Addressing, Cluster, Host, Switch};
+use serde::{Serialize, Serializer};
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Names<'a> {
+    name: &'a str,
+    source: Option<&'a Path>,
+    addressing: Addressing,
+    hosts: &'a [Host],
+    switches: &'a [Switch],
+    cables: Vec<CableNames>,
+}
+
+#[derive(Serialize)]
+struct CableNames {
+    ends: [String; 2],
+    length_m: Option<f64>,
+}
+
+impl Serialize for Cluster {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let cable = |cable: &crate::Cable| CableNames {
+            ends: cable.ends.map(|end| self.end_name(end)),
+            length_m: cable.length_m,
+        };
+        Names {
+            name: &self.name,
+            source: self.source.as_deref(),
+            addressing: self.addressing,
+            hosts: &self.hosts,
+            switches: &self.switches,
+            cables: self.cables.iter().map(cable).collect(),
+        }
+        .serialize(serializer)
+    }
+}

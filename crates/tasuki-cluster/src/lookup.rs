@@ -1,0 +1,89 @@
+//! Finding parts of a cluster by name or by cable, and naming them.
+
+use crate::{Cable, CableId, Cluster, End, Host, HostId, LAB_MANAGEMENT, Nic, NicId, Switch, SwitchId};
+use std::net::Ipv4Addr;
+
+impl Cluster {
+    /// The host of that name.
+    pub fn host(&self, name: &str) -> Option<HostId> {
+        self.hosts.iter().position(|host| host.name == name).map(HostId)
+    }
+
+    /// The switch of that name.
+    pub fn switch(&self, name: &str) -> Option<SwitchId> {
+        self.switches.iter().position(|switch| switch.name == name).map(SwitchId)
+    }
+
+    /// The NIC called `name` as `host:nic`.
+    pub fn nic(&self, name: &str) -> Option<NicId> {
+        let (host, nic) = name.split_once(':')?;
+        let host = self.host(host)?;
+        let index = self.hosts[host.0].nics.iter().position(|other| other.name == nic)?;
+        Some(NicId { host, index })
+    }
+
+    /// The end called `name`, as `host:nic` or `switch:port`.
+    pub fn end(&self, name: &str) -> Option<End> {
+        if let Some(nic) = self.nic(name) {
+            return Some(End::Nic(nic));
+        }
+        let (switch, port) = name.split_once(':')?;
+        let switch = self.switch(switch)?;
+        let port = port.parse().ok().filter(|port| (1..=self.switches[switch.0].ports).contains(port))?;
+        Some(End::Port { switch, port })
+    }
+
+    /// A host by its id.
+    pub fn host_of(&self, id: HostId) -> &Host {
+        &self.hosts[id.0]
+    }
+
+    /// A NIC by its id.
+    pub fn nic_of(&self, id: NicId) -> &Nic {
+        &self.hosts[id.host.0].nics[id.index]
+    }
+
+    /// A switch by its id.
+    pub fn switch_of(&self, id: SwitchId) -> &Switch {
+        &self.switches[id.0]
+    }
+
+    /// A cable by its id.
+    pub fn cable_of(&self, id: CableId) -> &Cable {
+        &self.cables[id.0]
+    }
+
+    /// A NIC's name, as `n1:eth1`.
+    pub fn nic_name(&self, id: NicId) -> String {
+        let host = self.host_of(id.host);
+        format!("{}:{}", host.name, host.nics[id.index].name)
+    }
+
+    /// A cable end's name, as `n1:eth1` or `sw1:3`.
+    pub fn end_name(&self, end: End) -> String {
+        match end {
+            End::Nic(nic) => self.nic_name(nic),
+            End::Port { switch, port } => format!("{}:{port}", self.switch_of(switch).name),
+        }
+    }
+
+    /// The cable that is plugged into an end.
+    pub fn cable_at(&self, end: End) -> Option<CableId> {
+        self.cables.iter().position(|cable| cable.ends.contains(&end)).map(CableId)
+    }
+
+    /// All NICs, host after host in the order of the file.
+    pub fn nics(&self) -> impl Iterator<Item = NicId> {
+        self.hosts.iter().enumerate().flat_map(|(host, nics)| {
+            (0..nics.nics.len()).map(move |index| NicId { host: HostId(host), index })
+        })
+    }
+
+    /// The host's address on the management network of a lab: [`LAB_MANAGEMENT`] plus the host's number.
+    pub fn lab_management(&self, host: HostId) -> Ipv4Addr {
+        // Parsing and generating keep clusters far below the size of the network; the remainder keeps the
+        // address inside it for clusters put together by hand.
+        let number = (host.0 as u64 + 1) % LAB_MANAGEMENT.size();
+        Ipv4Addr::from_bits(LAB_MANAGEMENT.address.to_bits() | number as u32)
+    }
+}

@@ -1,0 +1,194 @@
+//! What the parts of a file must be to each other.
+
+use super::{
+    Problem,
+    document::Document,
+    report::{Findings, Span},
+};
+use crate::{End, HostId, PlanError, SwitchId, fabric::Fabric, plan};
+use std::collections::BTreeMap;
+
+/// Names: unique among hosts and switches (DNS does not tell case), NIC names within their host.
+pub(super) fn names(document: &Document, findings: &Findings) {
+    let (cluster, marks) = (&document.cluster, &document.marks);
+    let hosts = cluster.hosts.iter().zip(&marks.hosts).map(|(host, marks)| ("host", &host.name, &marks.name));
+    let switches =
+        cluster.switches.iter().zip(&marks.switches).map(|(switch, span)| ("switch", &switch.name, span));
+    let mut first: BTreeMap<String, Span> = BTreeMap::new();
+    for (of, name, span) in hosts.chain(switches).filter(|(_, name, _)| !name.is_empty()) {
+        let problem = Problem::DuplicateName { name: name.clone() };
+        note_repeated(&mut first, name.to_ascii_lowercase(), span, findings, &format!("{of}.name"), problem);
+    }
+    for (host, marks) in cluster.hosts.iter().zip(&marks.hosts) {
+        let mut first = BTreeMap::new();
+        let named = host.nics.iter().zip(&marks.nics).filter(|(nic, _)| !nic.name.is_empty());
+        for (nic, marks) in named {
+            let problem = Problem::DuplicateNic { host: host.name.clone(), nic: nic.name.clone() };
+            note_repeated(&mut first, nic.name.clone(), &marks.name, findings, "host.nic.name", problem);
+        }
+    }
+}
+
+/// Notes a name that was there before, with the place of the first.
+fn note_repeated(
+    first: &mut BTreeMap<String, Span>,
+    name: String,
+    span: &Span,
+    findings: &Findings,
+    key: &str,
+    problem: Problem,
+) {
+    match first.get(&name) {
+        Some(first) => {
+            let note = (first.clone(), "the first of that name".into());
+            findings.add_with_notes(span.clone(), key, problem, vec![note]);
+        }
+        None => {
+            first.insert(name, span.clone());
+        }
+    }
+}
+
+/// MAC addresses are unique.
+pub(super) fn macs(document: &Document, findings: &Findings) {
+    let cluster = &document.cluster;
+    let mut first = BTreeMap::new();
+    for id in cluster.nics() {
+        let Some(mac) = cluster.nic_of(id).mac else { continue };
+        let span = &document.marks.hosts[id.host.0].nics[id.index].mac;
+        let Some((other, other_span)) = first.get(&mac) else {
+            first.insert(mac, (id, span));
+            continue;
+        };
+        let (nic, other) = (cluster.nic_name(id), cluster.nic_name(*other));
+        let note = (Span::clone(other_span), format!("of {other}"));
+        let problem = Problem::DuplicateMac { nic, mac, other };
+        findings.add_with_notes(span.clone(), "host.nic.mac", problem, vec![note]);
+    }
+}
+
+/// All NICs of a segment have one MTU: what is longer than the receiver's is lost without a word.
+pub(super) fn mtus(document: &Document, findings: &Findings) {
+    let cluster = &document.cluster;
+    for nics in &Fabric::new(cluster).segments {
+        let Some(&first) = nics.first() else { continue };
+        for &nic in &nics[1..] {
+            let (mtu, other_mtu) = (cluster.nic_of(nic).mtu, cluster.nic_of(first).mtu);
+            if mtu == other_mtu {
+                continue;
+            }
+            let [marks, first_marks] =
+                [nic, first].map(|nic| &document.marks.hosts[nic.host.0].nics[nic.index]);
+            let cable = cluster.cable_at(End::Nic(nic));
+            let direct = cable.is_some_and(|cable| cluster.cable_of(cable).ends.contains(&End::Nic(first)));
+            let mut notes =
+                vec![(first_marks.mtu.clone(), format!("MTU {other_mtu} of {}", cluster.nic_name(first)))];
+            notes.extend(cable.map(|cable| (document.marks.cables[cable.0].clone(), "the cable".into())));
+            let on = if direct { "cable" } else { "switch domain" };
+            let (nic, other) = (cluster.nic_name(nic), cluster.nic_name(first));
+            let problem = Problem::UnequalMtu { nic, mtu, other, other_mtu, on: on.into() };
+            findings.add_with_notes(marks.mtu.clone(), "host.nic.mtu", problem, notes);
+        }
+    }
+}
+
+/// Cables between switches make no loops.
+pub(super) fn loops(document: &Document, findings: &Findings) {
+    let cluster = &document.cluster;
+    // The cables so far, which make no loop: from each switch to its neighbours.
+    let mut tree: Vec<Vec<SwitchId>> = vec![Vec::new(); cluster.switches.len()];
+    for (cable, span) in cluster.cables.iter().zip(&document.marks.cables) {
+        let [End::Port { switch: a, .. }, End::Port { switch: b, .. }] = cable.ends else { continue };
+        match path(&tree, a, b) {
+            Some(mut path) => {
+                path.push(a);
+                let path = path.into_iter().map(|switch| cluster.switch_of(switch).name.clone()).collect();
+                findings.add(span.clone(), "cable.ends", Problem::Loop { path });
+            }
+            None => {
+                tree[a.0].push(b);
+                tree[b.0].push(a);
+            }
+        }
+    }
+}
+
+/// The way from `a` to `b` through a forest.
+fn path(tree: &[Vec<SwitchId>], a: SwitchId, b: SwitchId) -> Option<Vec<SwitchId>> {
+    let mut came_from = vec![None; tree.len()];
+    let mut queue = vec![a];
+    came_from[a.0] = Some(a);
+    while let Some(switch) = queue.pop() {
+        for &next in &tree[switch.0] {
+            if came_from[next.0].is_none() {
+                came_from[next.0] = Some(switch);
+                queue.push(next);
+            }
+        }
+    }
+    let mut path = vec![b];
+    let mut here = b;
+    while here != a {
+        here = came_from[here.0]?;
+        path.push(here);
+    }
+    path.reverse();
+    Some(path)
+}
+
+/// Ranges have room, and meet no other.
+pub(super) fn addresses(document: &Document, findings: &Findings) {
+    let (cluster, marks) = (&document.cluster, &document.marks);
+    let mut note = |error: PlanError| {
+        let (span, key) = match &error {
+            PlanError::TooManyHosts { .. } => (&marks.identity, "cluster.identity"),
+            PlanError::Overlap { first: "identity", second, .. } if *second != "link range" => {
+                (&marks.identity, "cluster.identity")
+            }
+            _ => (&marks.link, "cluster.link"),
+        };
+        findings.add(span.clone(), key, Problem::Addresses(error));
+    };
+    let checks = [plan::check_hosts(cluster), plan::check_nics(cluster)];
+    checks.into_iter().filter_map(Result::err).for_each(&mut note);
+    plan::overlaps(cluster).into_iter().for_each(note);
+}
+
+/// Every host reaches every other. Each host that some earlier host does not reach is noted once.
+pub(super) fn reachability(document: &Document, findings: &Findings) {
+    let cluster = &document.cluster;
+    let fabric = Fabric::new(cluster);
+    for host in (1..cluster.hosts.len()).map(HostId) {
+        let hops = fabric.hops_to(host);
+        let cut_off: Vec<_> = (0..host.0).filter(|&other| hops[other].is_none()).collect();
+        let Some(&first) = cut_off.first() else { continue };
+        let from = match cut_off.len() - 1 {
+            0 => cluster.hosts[first].name.clone(),
+            others => format!("{} and {others} more", cluster.hosts[first].name),
+        };
+        let name = cluster.host_of(host).name.clone();
+        let advice = advice(&fabric, host, HostId(first));
+        let span = document.marks.hosts[host.0].name.clone();
+        findings.add(span, "host", Problem::Unreachable { host: name, from, advice });
+    }
+}
+
+/// What would join two hosts.
+fn advice(fabric: &Fabric<'_>, host: HostId, from: HostId) -> String {
+    let cluster = fabric.cluster;
+    for id in [host, from] {
+        if fabric.by_host[id.0].is_empty() {
+            return format!("no cable leads to {}: add a [[cable]]", cluster.host_of(id).name);
+        }
+    }
+    let mut relaying = cluster.clone();
+    relaying.hosts.iter_mut().for_each(|host| host.relay = true);
+    if Fabric::new(&relaying).hops_to(host)[from.0].is_none() {
+        return "join the two parts by a cable or a switch".into();
+    }
+    let barred = cluster.hosts.iter().filter(|host| !host.relay).map(|host| host.name.as_str());
+    format!(
+        "a way leads through hosts with relay = false ({}): let them relay, or add a cable",
+        barred.collect::<Vec<_>>().join(", ")
+    )
+}

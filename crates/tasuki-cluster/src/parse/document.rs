@@ -1,0 +1,254 @@
+//! The tables of a cluster file: cluster, defaults, hosts with NICs, switches, and cables as written.
+
+use super::{
+    Problem,
+    fields::{Fields, Value, kind},
+    problem::check_mac,
+    report::{Findings, Span},
+};
+use crate::{
+    Addressing, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, MTU_MAX, MTU_MIN, Nic, Rate, Switch,
+    names::{check_cluster, check_interface, check_label},
+};
+use serde_spanned::Spanned;
+use std::ops::RangeInclusive;
+use toml::de::{DeTable, DeValue};
+
+/// Cores of one host.
+const CORES: RangeInclusive<u32> = 1..=65_535;
+/// Ports of one switch.
+const PORTS: RangeInclusive<u32> = 1..=65_535;
+const MTUS: RangeInclusive<u32> = MTU_MIN..=MTU_MAX;
+
+const A_NAME: &str = "a name in quotes";
+
+/// A file as read: the cluster without its cables, the cables as written, and where everything is.
+pub(super) struct Document {
+    pub(super) cluster: Cluster,
+    /// Whether the file names the cluster.
+    pub(super) named: bool,
+    pub(super) cables: Vec<RawCable>,
+    pub(super) marks: Marks,
+}
+
+/// Places in the file, by the indices of the cluster.
+#[derive(Default)]
+pub(super) struct Marks {
+    pub(super) identity: Span,
+    pub(super) link: Span,
+    pub(super) hosts: Vec<HostMarks>,
+    pub(super) switches: Vec<Span>,
+    /// Of the cables that found their ends.
+    pub(super) cables: Vec<Span>,
+}
+
+pub(super) struct HostMarks {
+    pub(super) name: Span,
+    pub(super) nics: Vec<NicMarks>,
+}
+
+/// Where name, MAC address and MTU stand; the NIC itself where a key is missing.
+pub(super) struct NicMarks {
+    pub(super) name: Span,
+    pub(super) mac: Span,
+    pub(super) mtu: Span,
+}
+
+/// A cable as written.
+pub(super) struct RawCable {
+    pub(super) ends: [Spanned<String>; 2],
+    pub(super) length_m: Option<f64>,
+    pub(super) span: Span,
+}
+
+struct Defaults {
+    rate: Rate,
+    mtu: u32,
+    cores: u32,
+}
+
+/// Reads the tables of a file.
+pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document {
+    let known = ["cluster", "defaults", "host", "switch", "cable"];
+    let root = Fields::new(file.get_ref(), 0..0, "", &known, findings);
+    let mut marks = Marks::default();
+    let (name, addressing) = read_cluster(&root, &mut marks, findings);
+    let defaults = read_defaults(&root, findings);
+    let named = name.is_some();
+    let mut cluster = Cluster {
+        name: name.unwrap_or_default(),
+        source: None,
+        addressing,
+        hosts: Vec::new(),
+        switches: Vec::new(),
+        cables: Vec::new(),
+    };
+    for value in root.array("host", "every host as a table of its own: [[host]]") {
+        if let Some((host, host_marks)) = read_host(value, &defaults, findings) {
+            cluster.hosts.push(host);
+            marks.hosts.push(host_marks);
+        }
+    }
+    for value in root.array("switch", "every switch as a table of its own: [[switch]]") {
+        if let Some((switch, span)) = read_switch(value, &defaults, findings) {
+            cluster.switches.push(switch);
+            marks.switches.push(span);
+        }
+    }
+    let cables = root.array("cable", "every cable as a table of its own: [[cable]]");
+    let cables = cables.iter().filter_map(|value| read_cable(value, findings)).collect();
+    if root.get("host").is_none() {
+        root.note(0..0, "host", Problem::NoHosts);
+    }
+    Document { cluster, named, cables, marks }
+}
+
+fn read_cluster(
+    root: &Fields<'_, '_>,
+    marks: &mut Marks,
+    findings: &Findings,
+) -> (Option<String>, Addressing) {
+    let mut addressing = Addressing::default();
+    let known = ["name", "identity", "link"];
+    let fields = root.get("cluster").and_then(|value| Fields::of(value, "cluster", &known, findings));
+    let Some(fields) = fields else { return (None, addressing) };
+    let name = fields.string("name", A_NAME);
+    if let Some(name) = &name {
+        check_name(&fields, "cluster", name, check_cluster);
+    }
+    (marks.identity, marks.link) = (fields.span.clone(), fields.span.clone());
+    if let Some(range) = fields.parsed("identity", "a range, as \"10.77.0.0/16\"") {
+        marks.identity = range.span();
+        addressing.identity = range.into_inner();
+    }
+    if let Some(range) = fields.parsed("link", "a range, as \"10.78.0.0/16\"") {
+        marks.link = range.span();
+        addressing.link = range.into_inner();
+    }
+    (name.map(Spanned::into_inner), addressing)
+}
+
+fn read_defaults(root: &Fields<'_, '_>, findings: &Findings) -> Defaults {
+    let mut defaults = Defaults { rate: DEFAULT_RATE, mtu: DEFAULT_MTU, cores: DEFAULT_CORES };
+    let known = ["rate", "mtu", "cores"];
+    let fields = root.get("defaults").and_then(|value| Fields::of(value, "defaults", &known, findings));
+    if let Some(fields) = fields {
+        defaults.rate = fields.rate("rate").unwrap_or(defaults.rate);
+        defaults.mtu = fields.count("mtu", MTUS).map_or(defaults.mtu, Spanned::into_inner);
+        defaults.cores = fields.count("cores", CORES).map_or(defaults.cores, Spanned::into_inner);
+    }
+    defaults
+}
+
+fn read_host(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Option<(Host, HostMarks)> {
+    let known = ["name", "management", "cores", "rack", "relay", "nic"];
+    let fields = Fields::of(value, "host", &known, findings)?;
+    let (name, name_span) = read_name(&fields, "host", check_label);
+    let text = |key| fields.string(key, "a text in quotes").map(Spanned::into_inner);
+    let mut host = Host {
+        name,
+        management: text("management"),
+        cores: fields.count("cores", CORES).map_or(defaults.cores, Spanned::into_inner),
+        rack: text("rack"),
+        relay: fields.boolean("relay").unwrap_or(true),
+        nics: Vec::new(),
+    };
+    let mut marks = HostMarks { name: name_span, nics: Vec::new() };
+    for value in fields.array("nic", "NICs as an array: nic = [ { name = \"eth1\" } ], or as [[host.nic]]") {
+        if let Some((nic, nic_marks)) = read_nic(value, defaults, findings) {
+            host.nics.push(nic);
+            marks.nics.push(nic_marks);
+        }
+    }
+    Some((host, marks))
+}
+
+fn read_nic(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Option<(Nic, NicMarks)> {
+    let fields = Fields::of(value, "host.nic", &["name", "mac", "rate", "mtu"], findings)?;
+    let (name, name_span) = read_name(&fields, "NIC", check_interface);
+    let mac = fields.parsed("mac", "a MAC address, as \"02:54:00:01:00:01\"");
+    if let Some(mac) = &mac
+        && let Err(problem) = check_mac(*mac.get_ref())
+    {
+        fields.note(mac.span(), "mac", problem);
+    }
+    let mtu = fields.count("mtu", MTUS);
+    let span_of = |span: Option<Span>| span.unwrap_or_else(|| name_span.clone());
+    let marks = NicMarks {
+        mac: span_of(mac.as_ref().map(Spanned::span)),
+        mtu: span_of(mtu.as_ref().map(Spanned::span)),
+        name: name_span.clone(),
+    };
+    let rate = fields.rate("rate").unwrap_or(defaults.rate);
+    let mtu = mtu.map_or(defaults.mtu, Spanned::into_inner);
+    Some((Nic { name, mac: mac.map(Spanned::into_inner), rate, mtu }, marks))
+}
+
+fn read_switch(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Option<(Switch, Span)> {
+    let fields = Fields::of(value, "switch", &["name", "ports", "rate"], findings)?;
+    let (name, span) = read_name(&fields, "switch", check_label);
+    if fields.get("ports").is_none() {
+        fields.missing("ports");
+    }
+    // A number that could not be read must not make every cable an error.
+    let ports = fields.count("ports", PORTS).map_or(*PORTS.end(), Spanned::into_inner);
+    let rate = fields.rate("rate").unwrap_or(defaults.rate);
+    Some((Switch { name, ports, rate }, span))
+}
+
+fn read_cable(value: &Value<'_>, findings: &Findings) -> Option<RawCable> {
+    let fields = Fields::of(value, "cable", &["ends", "length"], findings)?;
+    let length = fields.number("length");
+    if let Some(length) = &length {
+        let metres = *length.get_ref();
+        if !metres.is_finite() || metres < 0.0 {
+            fields.note(length.span(), "length", Problem::BadLength(metres.to_string()));
+        }
+    }
+    let ends = read_ends(&fields)?;
+    Some(RawCable { ends, length_m: length.map(Spanned::into_inner), span: fields.span })
+}
+
+fn read_ends(fields: &Fields<'_, '_>) -> Option<[Spanned<String>; 2]> {
+    const EXPECTED: &str = "two ends, as [\"n1:eth1\", \"sw1:1\"]";
+    let Some(value) = fields.get("ends") else {
+        fields.missing("ends");
+        return None;
+    };
+    let wrong = |span, found| fields.note(span, "ends", Problem::WrongType { expected: EXPECTED, found });
+    let [a, b] = fields.array("ends", EXPECTED) else {
+        if let DeValue::Array(array) = value.get_ref() {
+            wrong(value.span(), if array.len() < 2 { "fewer than two" } else { "more than two" });
+        }
+        return None;
+    };
+    let end = |value: &Value<'_>| match value.get_ref().as_str() {
+        Some(text) => Some(Spanned::new(value.span(), text.to_owned())),
+        None => {
+            wrong(value.span(), kind(value.get_ref()));
+            None
+        }
+    };
+    let (a, b) = (end(a), end(b));
+    Some([a?, b?])
+}
+
+/// The name of a part, which must be there and good. An empty name is noted and never found again.
+fn read_name(fields: &Fields<'_, '_>, of: &'static str, check: Rule) -> (String, Span) {
+    match fields.required("name", A_NAME) {
+        Some(name) => {
+            check_name(fields, of, &name, check);
+            (name.get_ref().clone(), name.span())
+        }
+        None => (String::new(), fields.span.clone()),
+    }
+}
+
+type Rule = fn(&str) -> Result<(), String>;
+
+fn check_name(fields: &Fields<'_, '_>, of: &'static str, name: &Spanned<String>, check: Rule) {
+    if let Err(reason) = check(name.get_ref()) {
+        let problem = Problem::BadName { of, name: name.get_ref().clone(), reason };
+        fields.note(name.span(), "name", problem);
+    }
+}

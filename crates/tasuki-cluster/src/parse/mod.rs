@@ -1,0 +1,62 @@
+//! Reading cluster files. Strict: whatever is not understood or cannot be is an error, and all errors of a
+//! file are reported at once.
+
+mod cables;
+mod check;
+mod document;
+mod fields;
+mod problem;
+mod report;
+
+pub use problem::Problem;
+pub use report::{ClusterError, ClusterErrors, Place};
+
+use crate::{Cluster, names::cluster_name_from};
+use report::Findings;
+use std::{fs, path::Path};
+use toml::de::DeTable;
+
+impl Cluster {
+    /// Reads a cluster file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ClusterErrors> {
+        let path = path.as_ref();
+        let text = fs::read_to_string(path)
+            .map_err(|error| ClusterErrors::of_file(path, Problem::Read(error.to_string())))?;
+        Self::parse(&text, Some(path))
+    }
+
+    /// Reads the text of a cluster file. `source` is the file that it came from: for messages, and the
+    /// cluster's name if the text gives none.
+    pub fn parse(text: &str, source: Option<&Path>) -> Result<Self, ClusterErrors> {
+        let findings = Findings::default();
+        let (file, errors) = DeTable::parse_recoverable(text);
+        for error in errors {
+            let span = error.span().unwrap_or(0..0);
+            findings.add(span, "", Problem::Syntax(error.message().into()));
+        }
+        // Half a table would make errors of what is right.
+        if !findings.is_empty() {
+            findings.finish(text, source)?;
+        }
+        let findings = Findings::default();
+        let mut document = document::read(&file, &findings);
+        check::names(&document, &findings);
+        cables::connect(&mut document, &findings);
+        check::macs(&document, &findings);
+        check::mtus(&document, &findings);
+        check::loops(&document, &findings);
+        check::addresses(&document, &findings);
+        // A cable that is wrong must not cut off the hosts behind it.
+        if findings.is_empty() {
+            check::reachability(&document, &findings);
+        }
+        findings.finish(text, source)?;
+        let mut cluster = document.cluster;
+        cluster.source = source.map(Path::to_owned);
+        if !document.named {
+            let stem = source.and_then(Path::file_stem).map(|stem| stem.to_string_lossy());
+            cluster.name = stem.map_or_else(|| "cluster".into(), |stem| cluster_name_from(&stem));
+        }
+        Ok(cluster)
+    }
+}

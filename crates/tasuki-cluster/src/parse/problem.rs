@@ -1,0 +1,275 @@
+//! What can be wrong with a cluster file, and what to do about it.
+
+use crate::{MacAddr, PlanError};
+use std::ops::RangeInclusive;
+use thiserror::Error;
+
+/// What is wrong at one place of a cluster file. [`Problem::help`] says what to do.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The file could not be read.
+    #[error("cannot read the file: {0}")]
+    Read(String),
+    /// Not TOML.
+    #[error("not TOML: {0}")]
+    Syntax(String),
+    /// No host at all.
+    #[error("the file has no host")]
+    NoHosts,
+    /// A key that means nothing here.
+    #[error("unknown key {key:?}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The key that may be meant.
+        near: Option<&'static str>,
+        /// All keys that mean something here.
+        known: Vec<&'static str>,
+    },
+    /// A key that must be there is not.
+    #[error("the key {key:?} is missing")]
+    MissingKey {
+        /// The key.
+        key: &'static str,
+    },
+    /// A value of another type.
+    #[error("expected {expected}, found {found}")]
+    WrongType {
+        /// What it should be, with an example.
+        expected: &'static str,
+        /// What it is.
+        found: &'static str,
+    },
+    /// A text that is no rate, MAC address or network.
+    #[error("{0}")]
+    BadValue(String),
+    /// A number out of range.
+    #[error("{value} is out of range")]
+    OutOfRange {
+        /// The number as written.
+        value: String,
+        /// What it may be.
+        range: RangeInclusive<u32>,
+    },
+    /// A length that is negative, or not a number.
+    #[error("a cable cannot be {0} m long")]
+    BadLength(String),
+    /// A name against the rules.
+    #[error("bad name of a {of} {name:?}: {reason}")]
+    BadName {
+        /// cluster, host, switch or NIC.
+        of: &'static str,
+        /// The name.
+        name: String,
+        /// The rule.
+        reason: String,
+    },
+    /// A name that another host or switch has.
+    #[error("the name {name:?} is taken")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// A NIC name twice in one host.
+    #[error("host {host} has two NICs called {nic:?}")]
+    DuplicateNic {
+        /// The host.
+        host: String,
+        /// The name.
+        nic: String,
+    },
+    /// A MAC address twice.
+    #[error("{nic} has the MAC address {mac}, which {other} has already")]
+    DuplicateMac {
+        /// The NIC.
+        nic: String,
+        /// The address.
+        mac: MacAddr,
+        /// The NIC that has it too.
+        other: String,
+    },
+    /// A MAC address that no NIC can have.
+    #[error("{mac} is {kind}, which no NIC can have as its own")]
+    BadMac {
+        /// The address.
+        mac: MacAddr,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A cable end that is neither `host:nic`, `switch:port` nor `switch`.
+    #[error("{end:?} names no end of a cable: {reason}")]
+    EndSyntax {
+        /// The end.
+        end: String,
+        /// Why not.
+        reason: String,
+    },
+    /// No host or switch of that name.
+    #[error("the cable leads to {end:?}, but there is no host or switch {name:?}")]
+    NoSuchPlace {
+        /// The end.
+        end: String,
+        /// The name.
+        name: String,
+        /// The name that may be meant.
+        near: Option<String>,
+    },
+    /// No NIC of that name.
+    #[error("the cable leads to {end:?}, but host {host} has no NIC {nic:?}")]
+    NoSuchNic {
+        /// The end.
+        end: String,
+        /// The host.
+        host: String,
+        /// The name.
+        nic: String,
+        /// The name that may be meant.
+        near: Option<String>,
+        /// The NICs that the host has.
+        present: String,
+    },
+    /// No port of that number.
+    #[error("the cable leads to {end:?}, but switch {switch} has no port {port:?}")]
+    NoSuchPort {
+        /// The end.
+        end: String,
+        /// The switch.
+        switch: String,
+        /// The port as written.
+        port: String,
+        /// Number of ports.
+        ports: u32,
+    },
+    /// More cables than ports.
+    #[error("switch {switch} has no free port: more cables lead to it than its {ports}")]
+    NoFreePort {
+        /// The switch.
+        switch: String,
+        /// Number of ports.
+        ports: u32,
+    },
+    /// Two cables in one port or NIC.
+    #[error("{end} has a cable already")]
+    EndUsed {
+        /// The end.
+        end: String,
+    },
+    /// Both ends of a cable at the same host.
+    #[error("both ends of the cable are at {at}")]
+    SamePlace {
+        /// The host, or the NIC.
+        at: String,
+    },
+    /// Different MTUs on one cable or switch domain.
+    #[error("{nic} has MTU {mtu}, but {other}, on the same {on}, has {other_mtu}")]
+    UnequalMtu {
+        /// The NIC.
+        nic: String,
+        /// Its MTU.
+        mtu: u32,
+        /// Another NIC.
+        other: String,
+        /// The other's MTU.
+        other_mtu: u32,
+        /// cable or switch domain.
+        on: String,
+    },
+    /// A loop among switches.
+    #[error("this cable closes a loop of switches: {}", path.join(" - "))]
+    Loop {
+        /// The switches, the first again at the end.
+        path: Vec<String>,
+    },
+    /// Two hosts that no way joins.
+    #[error("{host} cannot be reached from {from}")]
+    Unreachable {
+        /// The host.
+        host: String,
+        /// The hosts that cannot reach it.
+        from: String,
+        /// What could be done.
+        advice: String,
+    },
+    /// The address ranges are too small or overlap.
+    #[error("{0}")]
+    Addresses(PlanError),
+}
+
+impl Problem {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        let did_you_mean =
+            |near: &Option<String>| near.as_ref().map(|near| format!("did you mean {near:?}?"));
+        match self {
+            Self::Read(_) => "name a readable cluster file, as examples/full4.toml".into(),
+            Self::Syntax(_) => {
+                "see docs/cluster-file.md and examples/ for what a cluster file looks like".into()
+            }
+            Self::NoHosts => "add a [[host]] with a name and NICs".into(),
+            Self::UnknownKey { near: Some(near), .. } => format!("did you mean {near:?}?"),
+            Self::UnknownKey { known, .. } => format!("keys here are {}", known.join(", ")),
+            Self::MissingKey { key } => format!("add {key} = ..."),
+            Self::WrongType { expected, .. } => format!("write {expected}"),
+            Self::BadValue(_) => "correct the value, or leave the key out for the default".into(),
+            Self::OutOfRange { range, .. } => {
+                format!("write a number from {} to {}", range.start(), range.end())
+            }
+            Self::BadLength(_) => "write the length in metres, as 1.5, or leave it out".into(),
+            Self::BadName { of, .. } => name_rule(of).into(),
+            Self::DuplicateName { .. } => "give every host and switch a name of its own".into(),
+            Self::DuplicateNic { .. } => "give every NIC the name that its interface has on the host".into(),
+            Self::DuplicateMac { .. } => "`ip link` on the host shows the NIC's address".into(),
+            Self::BadMac { .. } => "`ip link` on the host shows the NIC's address; or leave it out".into(),
+            Self::EndSyntax { .. } => "write host:nic, switch:port or switch (its next free port)".into(),
+            Self::NoSuchPlace { near, .. } => {
+                did_you_mean(near).unwrap_or_else(|| "add the host or switch, or correct the name".into())
+            }
+            Self::NoSuchNic { near, present, .. } => {
+                did_you_mean(near).unwrap_or_else(|| format!("the host has {present}"))
+            }
+            Self::NoSuchPort { switch, ports, .. } => {
+                format!("ports are {switch}:1 to {switch}:{ports}; {switch} alone is its next free port")
+            }
+            Self::NoFreePort { .. } => "raise `ports`, or remove a cable".into(),
+            Self::EndUsed { .. } => "a NIC or port takes one cable: plug one of the two in elsewhere".into(),
+            Self::SamePlace { .. } => "a cable joins two hosts, or a host and a switch".into(),
+            Self::UnequalMtu { other_mtu, .. } => {
+                format!("give all NICs that reach each other the same mtu, as {other_mtu}")
+            }
+            Self::Loop { .. } => "remove the cable: frames would circle, no spanning tree is assumed".into(),
+            Self::Unreachable { advice, .. } => advice.clone(),
+            Self::Addresses(error) => addresses_help(error).into(),
+        }
+    }
+}
+
+fn name_rule(of: &str) -> &'static str {
+    match of {
+        "NIC" => "write the name that `ip link` shows, 1 to 15 characters",
+        "cluster" => "write 1 to 40 letters, digits, hyphens, dots or underscores",
+        _ => "write 1 to 63 letters, digits or hyphens, as n1 (RFC 1123)",
+    }
+}
+
+fn addresses_help(error: &PlanError) -> &'static str {
+    match error {
+        PlanError::TooManyHosts { .. } => {
+            "write a larger range, as identity = \"10.77.0.0/16\" (at most 65534 hosts)"
+        }
+        PlanError::TooManyNics { .. } => "write a larger range, as link = \"10.78.0.0/16\"",
+        PlanError::Overlap { .. } => {
+            "write ranges that meet no other network, as 10.77.0.0/16 and 10.78.0.0/16"
+        }
+        PlanError::Unreachable { .. } => "cable the two, directly, by a switch or by relaying hosts",
+    }
+}
+
+/// The kinds of address that no NIC has.
+pub(super) fn check_mac(mac: MacAddr) -> Result<(), Problem> {
+    match mac {
+        _ if mac.is_zero() => Err(Problem::BadMac { mac, kind: "all zero" }),
+        _ if mac.is_multicast() => Err(Problem::BadMac { mac, kind: "a group address" }),
+        _ => Ok(()),
+    }
+}

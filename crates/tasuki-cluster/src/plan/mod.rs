@@ -1,0 +1,147 @@
+//! The one address plan: which addresses, routes, neighbours and kernel settings each host gets.
+
+mod addresses;
+mod routes;
+mod sysctls;
+
+pub use addresses::PlanError;
+pub(crate) use addresses::{check_hosts, check_nics, overlaps};
+
+use crate::{Cluster, HostId, MacAddr, fabric::Fabric};
+use addresses::Addresses;
+use routes::Router;
+use serde::Serialize;
+use std::{fmt::Write, net::Ipv4Addr};
+
+/// Name of the interface that carries a host's identity address, the same on every host, so that settings
+/// which name an interface (`FI_TCP_IFACE`, `NCCL_SOCKET_IFNAME`, ...) hold for the whole cluster.
+pub const IDENTITY_INTERFACE: &str = "tasuki0";
+
+/// Addresses and routes of every host, in the order of [`crate::Cluster::hosts`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AddressPlan {
+    /// One plan per host.
+    pub hosts: Vec<HostPlan>,
+}
+
+/// Everything that `tasuki-host` sets on one host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HostPlan {
+    /// Host name.
+    pub host: String,
+    /// The host's /32 identity address, on [`IDENTITY_INTERFACE`].
+    pub identity: Ipv4Addr,
+    /// Cabled NICs with their addresses. NICs without a cable are left alone.
+    pub links: Vec<LinkPlan>,
+    /// Routes to other hosts' link and identity addresses. Link routes come first: identity routes need them.
+    pub routes: Vec<RoutePlan>,
+    /// Static neighbours (only where the MAC address of the peer is known).
+    pub neighbours: Vec<NeighbourPlan>,
+    /// Kernel settings, in the order in which they are to be written.
+    pub sysctls: Vec<SysctlPlan>,
+}
+
+/// One NIC: link address and MTU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LinkPlan {
+    /// Interface name.
+    pub interface: String,
+    /// The NIC's /32 link address.
+    pub address: Ipv4Addr,
+    /// MTU in bytes.
+    pub mtu: u32,
+}
+
+/// A route to a single address (/32).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RoutePlan {
+    /// Whom the route leads to, for messages and tables.
+    pub to: HostId,
+    /// Destination address (/32).
+    pub destination: Ipv4Addr,
+    /// Source address that the kernel prefers on this route.
+    pub source: Ipv4Addr,
+    /// One or more next hops; several make a multipath route weighted by rate.
+    pub next_hops: Vec<NextHop>,
+}
+
+/// Where a route goes next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NextHop {
+    /// Outgoing interface.
+    pub interface: String,
+    /// The neighbour's link address; `None`: the destination itself is on the link.
+    pub via: Option<Ipv4Addr>,
+    /// Relative weight, 1..=256.
+    pub weight: u16,
+}
+
+/// A permanent neighbour entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NeighbourPlan {
+    /// Interface.
+    pub interface: String,
+    /// Link address of the peer.
+    pub address: Ipv4Addr,
+    /// Its MAC address.
+    pub mac: MacAddr,
+}
+
+/// A kernel setting, path relative to `/proc/sys`, e.g. `net/ipv4/ip_forward`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SysctlPlan {
+    /// Path relative to `/proc/sys`.
+    pub path: String,
+    /// Value to write.
+    pub value: String,
+}
+
+impl AddressPlan {
+    /// The plan of a cluster. It depends on the cluster alone, so every host computes the same.
+    pub fn new(cluster: &Cluster) -> Result<Self, PlanError> {
+        let fabric = Fabric::new(cluster);
+        let addresses = Addresses::new(cluster)?;
+        let mut router = Router::new(&fabric, &addresses);
+        let hosts = (0..cluster.hosts.len()).map(HostId);
+        let mut hosts: Vec<_> = hosts.map(|host| host_plan(&mut router, host)).collect::<Result<_, _>>()?;
+        // Which hosts relay is known only after all routes are.
+        for (index, host) in hosts.iter_mut().enumerate() {
+            host.sysctls = sysctls::sysctls(&host.links, router.relays.contains(&HostId(index)));
+        }
+        Ok(Self { hosts })
+    }
+
+    /// A hosts file: `localhost`, then identity address and name of every host.
+    pub fn etc_hosts(&self, cluster: &Cluster) -> String {
+        let width = "255.255.255.255".len();
+        let mut text =
+            format!("# Hosts of the cluster {}\n{:<width$}  localhost\n", cluster.name, "127.0.0.1");
+        for host in &self.hosts {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{:<width$}  {}", host.identity.to_string(), host.host);
+        }
+        text
+    }
+}
+
+fn host_plan(router: &mut Router<'_>, id: HostId) -> Result<HostPlan, PlanError> {
+    let cluster = router.fabric.cluster;
+    let mut cabled: Vec<_> = router.fabric.by_host[id.0].values().flatten().copied().collect();
+    cabled.sort_unstable();
+    let link = |nic| {
+        let address = router.addresses.link(nic);
+        let nic = cluster.nic_of(nic);
+        LinkPlan { interface: nic.name.clone(), address, mtu: nic.mtu }
+    };
+    let links = cabled.into_iter().map(link).collect();
+    let mut routes = router.link_routes(id);
+    routes.extend(router.identity_routes(id)?);
+    Ok(HostPlan {
+        host: cluster.host_of(id).name.clone(),
+        identity: router.addresses.identity(id),
+        links,
+        routes,
+        neighbours: router.neighbours(id),
+        sysctls: Vec::new(),
+    })
+}

@@ -1,0 +1,118 @@
+//! Writing cluster files.
+
+use crate::{Addressing, Cable, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, Nic, Rate, Switch};
+use std::{collections::BTreeMap, fmt::Write};
+
+/// Longest line of NICs; more go one to a line.
+const LINE_MAX: usize = 100;
+
+/// The most common values, written once.
+struct Defaults {
+    rate: Rate,
+    mtu: u32,
+    cores: u32,
+}
+
+impl Cluster {
+    /// The cluster as the text of a cluster file, which reads back as the same cluster.
+    pub fn to_toml(&self) -> String {
+        let nics = || self.hosts.iter().flat_map(|host| &host.nics);
+        let switches = self.switches.iter().map(|switch| switch.rate);
+        let defaults = Defaults {
+            rate: most_common(nics().map(|nic| nic.rate).chain(switches)).unwrap_or(DEFAULT_RATE),
+            mtu: most_common(nics().map(|nic| nic.mtu)).unwrap_or(DEFAULT_MTU),
+            cores: most_common(self.hosts.iter().map(|host| host.cores)).unwrap_or(DEFAULT_CORES),
+        };
+        let mut text = format!("[cluster]\nname = {}\n", quote(&self.name));
+        let ours = Addressing::default();
+        if self.addressing != ours {
+            let Addressing { identity, link } = self.addressing;
+            line(&mut text, format_args!("identity = \"{identity}\"\nlink = \"{link}\""));
+        }
+        let Defaults { rate, mtu, cores } = defaults;
+        line(&mut text, format_args!("\n[defaults]\nrate = \"{rate}\"\nmtu = {mtu}\ncores = {cores}"));
+        self.hosts.iter().for_each(|host| write_host(&mut text, host, &defaults));
+        self.switches.iter().for_each(|switch| write_switch(&mut text, switch, &defaults));
+        self.cables.iter().for_each(|cable| self.write_cable(&mut text, cable));
+        text
+    }
+
+    fn write_cable(&self, text: &mut String, cable: &Cable) {
+        let [a, b] = cable.ends.map(|end| quote(&self.end_name(end)));
+        line(text, format_args!("\n[[cable]]\nends = [{a}, {b}]"));
+        if let Some(length) = cable.length_m {
+            // Debug writes a float so that it reads back as the same, and always as a float.
+            line(text, format_args!("length = {length:?}"));
+        }
+    }
+}
+
+fn write_host(text: &mut String, host: &Host, defaults: &Defaults) {
+    line(text, format_args!("\n[[host]]\nname = {}", quote(&host.name)));
+    if let Some(management) = &host.management {
+        line(text, format_args!("management = {}", quote(management)));
+    }
+    if host.cores != defaults.cores {
+        line(text, format_args!("cores = {}", host.cores));
+    }
+    if let Some(rack) = &host.rack {
+        line(text, format_args!("rack = {}", quote(rack)));
+    }
+    if !host.relay {
+        line(text, format_args!("relay = false"));
+    }
+    let nics: Vec<_> = host.nics.iter().map(|nic| inline_nic(nic, defaults)).collect();
+    let on_one_line = format!("nic = [{}]", nics.join(", "));
+    match nics.len() {
+        0 => {}
+        _ if on_one_line.len() <= LINE_MAX => line(text, format_args!("{on_one_line}")),
+        _ => line(text, format_args!("nic = [\n  {},\n]", nics.join(",\n  "))),
+    }
+}
+
+fn inline_nic(nic: &Nic, defaults: &Defaults) -> String {
+    let mut table = format!("{{ name = {}", quote(&nic.name));
+    // Writing to a String cannot fail.
+    let _ = nic.mac.map_or(Ok(()), |mac| write!(table, ", mac = \"{mac}\""));
+    if nic.rate != defaults.rate {
+        let _ = write!(table, ", rate = \"{}\"", nic.rate);
+    }
+    if nic.mtu != defaults.mtu {
+        let _ = write!(table, ", mtu = {}", nic.mtu);
+    }
+    table + " }"
+}
+
+fn write_switch(text: &mut String, switch: &Switch, defaults: &Defaults) {
+    line(text, format_args!("\n[[switch]]\nname = {}\nports = {}", quote(&switch.name), switch.ports));
+    if switch.rate != defaults.rate {
+        line(text, format_args!("rate = \"{}\"", switch.rate));
+    }
+}
+
+fn line(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{arguments}");
+}
+
+/// The most frequent value; the smallest of several such.
+fn most_common<T: Ord>(values: impl Iterator<Item = T>) -> Option<T> {
+    let mut counts = BTreeMap::new();
+    values.for_each(|value| *counts.entry(value).or_insert(0_usize) += 1);
+    counts.into_iter().rev().max_by_key(|(_, count)| *count).map(|(value, _)| value)
+}
+
+/// A basic string of TOML.
+fn quote(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            _ if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            _ => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
