@@ -3,3 +3,4 @@
 pub mod ethtool;
 pub mod netlink;
 pub mod netns;
+pub mod packet;

@@ -1,0 +1,205 @@
+//! Packet sockets (`packet(7)`) and their TPACKET_V2 receive ring, the datapath of the raw lane.
+//!
+//! The kernel writes frames into slots of a ring that both sides map; a slot's status word says whose it is.
+//! The layouts are those of include/uapi/linux/if_packet.h (unchanged since Linux 2.6.27, which brought
+//! version 2). Version 3 is not used: its blocks are handed over by a timer, which adds 1 ms to latency.
+
+mod ring;
+
+pub use ring::{Frame, PacketKind, PacketRing, RingSize};
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use std::{
+    ffi::c_int,
+    io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+};
+use thiserror::Error;
+
+/// A request about a packet socket that the kernel refused.
+#[derive(Debug, Error)]
+#[error("packet socket on {interface}: {request}: {source}{}", hint(source))]
+pub struct PacketError {
+    /// Interface name.
+    pub interface: String,
+    /// The request in words.
+    pub request: &'static str,
+    /// The kernel's error.
+    pub source: io::Error,
+}
+
+fn hint(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => " (raw frames need CAP_NET_RAW)",
+        Some(libc::ENODEV) => " (no such interface in this network namespace)",
+        _ => "",
+    }
+}
+
+/// What an Ethernet interface is: enough to address frames to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Interface index in its network namespace.
+    pub index: u32,
+    /// MAC address.
+    pub mac: [u8; 6],
+    /// Largest payload of a frame in bytes, without the Ethernet header.
+    pub mtu: u32,
+}
+
+/// Frames since the counters were last read (`PACKET_STATISTICS` resets them).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketStatistics {
+    /// Frames that matched the socket, the dropped ones included.
+    pub frames: u32,
+    /// Frames dropped because the ring or the receive buffer was full.
+    pub drops: u32,
+}
+
+/// A packet socket for one ethertype on one interface. It receives nothing until [`PacketSocket::bind`] or
+/// [`PacketSocket::into_ring`], so that no frame of another interface or ethertype ever gets in.
+pub struct PacketSocket {
+    socket: OwnedFd,
+    name: String,
+    interface: Interface,
+    ethertype: u16,
+}
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl PacketSocket {
+    /// Opens a socket in the calling thread's network namespace. Needs `CAP_NET_RAW`.
+    pub fn open(interface: &str, ethertype: u16) -> Result<Self, PacketError> {
+        let fail = |request| move |source| PacketError { interface: interface.into(), request, source };
+        // Protocol 0: nothing is received before the bind names the ethertype.
+        let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)
+            .map_err(|errno| fail("open")(errno.into()))?;
+        let facts = describe(&socket, interface).map_err(fail("read index, MAC address and MTU"))?;
+        Ok(Self { socket, name: interface.into(), interface: facts, ethertype })
+    }
+
+    /// The interface that the socket was opened for.
+    pub fn interface(&self) -> Interface {
+        self.interface
+    }
+
+    /// Sends past the interface's queueing discipline (`PACKET_QDISC_BYPASS`): less delay, but no queue behind
+    /// a full transmit ring, and a local shaper does not see the frames.
+    pub fn set_qdisc_bypass(&self, on: bool) -> Result<(), PacketError> {
+        set_option(&self.socket, libc::PACKET_QDISC_BYPASS, &c_int::from(on))
+            .map_err(|source| self.error("set qdisc bypass", source))
+    }
+
+    /// Starts to receive frames of the ethertype into the socket's buffer.
+    pub fn bind(&self) -> Result<(), PacketError> {
+        // SAFETY: sockaddr_ll is plain old data; all zeroes is a valid value.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = self.ethertype.to_be();
+        address.sll_ifindex = self.interface.index.cast_signed();
+        let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        // SAFETY: the descriptor is open, and address points to an initialised sockaddr_ll of that length.
+        let result = unsafe { libc::bind(self.socket.as_raw_fd(), (&raw const address).cast(), length) };
+        check(result).map(drop).map_err(|source| self.error("bind", source))
+    }
+
+    /// Maps a receive ring, then starts to receive into it.
+    pub fn into_ring(self, size: RingSize) -> Result<PacketRing, PacketError> {
+        PacketRing::map(self, size)
+    }
+
+    /// Sends one whole frame, Ethernet header included. `WouldBlock` and `ENOBUFS` mean that the transmit queue
+    /// is full, or, with qdisc bypass, that the cable is down.
+    pub fn send(&self, frame: &[u8]) -> io::Result<usize> {
+        let flags = libc::MSG_DONTWAIT;
+        // SAFETY: the descriptor is open, and the pointer and length are those of a live slice.
+        let sent = unsafe { libc::send(self.socket.as_raw_fd(), frame.as_ptr().cast(), frame.len(), flags) };
+        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent.unsigned_abs()) }
+    }
+
+    /// Reads and resets the socket's counters.
+    pub fn statistics(&self) -> Result<PacketStatistics, PacketError> {
+        // struct tpacket_stats: tp_packets, tp_drops.
+        let mut counters = [0u32; 2];
+        get_option(&self.socket, libc::PACKET_STATISTICS, &mut counters)
+            .map_err(|source| self.error("read statistics", source))?;
+        Ok(PacketStatistics { frames: counters[0], drops: counters[1] })
+    }
+
+    fn error(&self, request: &'static str, source: io::Error) -> PacketError {
+        PacketError { interface: self.name.clone(), request, source }
+    }
+}
+
+/// Index, MAC address and MTU of a named interface (`netdevice(7)`; sysfs would show the network namespace of
+/// whoever mounted it).
+fn describe(socket: &OwnedFd, name: &str) -> io::Result<Interface> {
+    // SAFETY: ifreq is plain old data; all zeroes is a valid value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.is_empty() || name.len() >= request.ifr_name.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from.cast_signed();
+    }
+    let mut ask = |what: libc::c_ulong| {
+        // SAFETY: the descriptor is open; request is an initialised ifreq with a nul-terminated name, which
+        // is what each of the three requests below reads and fills in.
+        check(unsafe { libc::ioctl(socket.as_raw_fd(), what as _, &raw mut request) }).map(|_| request)
+    };
+    let index = ask(libc::SIOCGIFINDEX)?;
+    let address = ask(libc::SIOCGIFHWADDR)?;
+    let mtu = ask(libc::SIOCGIFMTU)?;
+    // SAFETY: SIOCGIFINDEX, SIOCGIFHWADDR and SIOCGIFMTU have filled in these members of the three copies.
+    let (index, address, mtu) =
+        unsafe { (index.ifr_ifru.ifru_ifindex, address.ifr_ifru.ifru_hwaddr, mtu.ifr_ifru.ifru_mtu) };
+    // Loopback has the same frame layout, with a zero address.
+    if address.sa_family != libc::ARPHRD_ETHER && address.sa_family != libc::ARPHRD_LOOPBACK {
+        return Err(io::Error::other("not an Ethernet interface"));
+    }
+    let mut mac = [0; 6];
+    for (to, from) in mac.iter_mut().zip(address.sa_data) {
+        *to = from.cast_unsigned();
+    }
+    Ok(Interface { index: index.cast_unsigned(), mac, mtu: mtu.cast_unsigned() })
+}
+
+fn check(result: c_int) -> io::Result<c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Sets an option of level `SOL_PACKET` whose value the kernel takes as plain bytes.
+fn set_option<T: Copy>(socket: &OwnedFd, option: c_int, value: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the descriptor is open, and the pointer and length describe a live value of plain data.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            option,
+            std::ptr::from_ref(value).cast(),
+            length,
+        )
+    };
+    check(result).map(drop)
+}
+
+/// Reads an option of level `SOL_PACKET` made of 32-bit words.
+fn get_option<const N: usize>(socket: &OwnedFd, option: c_int, value: &mut [u32; N]) -> io::Result<()> {
+    let mut length = size_of::<[u32; N]>() as libc::socklen_t;
+    // SAFETY: the descriptor is open, and the kernel writes at most `length` bytes into the array.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            option,
+            value.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    check(result).map(drop)
+}
