@@ -81,24 +81,34 @@ pub(crate) fn cluster_name_from(stem: &str) -> String {
 /// The name that `name` may be a misspelling of.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let worst = 1 + name.chars().count() / 4;
-    let distances = candidates.into_iter().map(|candidate| (distance(name, candidate), candidate));
+    // No name is longer; comparing a longer one would cost its length squared.
+    let candidates = candidates.into_iter().filter(|candidate| name.len().max(candidate.len()) <= 64);
+    let distances = candidates.map(|candidate| (distance(name, candidate), candidate));
     let nearest = distances.min_by_key(|(distance, _)| *distance);
     nearest.filter(|(distance, _)| *distance <= worst).map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein's distance, without regard to case: characters to insert, remove or replace.
+/// Characters to insert, remove, replace or swap with the next (optimal string alignment), without regard to
+/// case.
 fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<_> = a.chars().map(|c| c.to_ascii_lowercase()).collect();
-    let mut row: Vec<usize> = (0..=a.len()).collect();
-    for (line, right) in b.chars().map(|c| c.to_ascii_lowercase()).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        for (column, &left) in a.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != right);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+    let lower = |text: &str| text.chars().map(|c| c.to_ascii_lowercase()).collect::<Vec<_>>();
+    let (a, b) = (lower(a), lower(b));
+    let mut rows = vec![(0..=a.len()).collect::<Vec<_>>()];
+    for line in 1..=b.len() {
+        let mut row = vec![line];
+        for column in 1..=a.len() {
+            let replaced = rows[line - 1][column - 1] + usize::from(a[column - 1] != b[line - 1]);
+            let mut best = replaced.min(rows[line - 1][column] + 1).min(row[column - 1] + 1);
+            let swapped =
+                line > 1 && column > 1 && a[column - 1] == b[line - 2] && a[column - 2] == b[line - 1];
+            if swapped {
+                best = best.min(rows[line - 2][column - 2] + 1);
+            }
+            row.push(best);
         }
+        rows.push(row);
     }
-    row[a.len()]
+    rows[b.len()][a.len()]
 }
 
 #[cfg(test)]
@@ -111,6 +121,7 @@ mod tests {
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(distance("", "abc"), 3);
         assert_eq!(distance("Rate", "rate"), 0);
+        assert_eq!(distance("mut", "mtu"), 1);
         assert_eq!(nearest("managment", ["name", "management", "mac"]), Some("management"));
         assert_eq!(nearest("colour", ["name", "management", "mac"]), None);
     }

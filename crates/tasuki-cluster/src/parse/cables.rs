@@ -18,35 +18,93 @@ enum Plug {
     NextFree(SwitchId),
 }
 
+/// Which ends have a cable, and where in the file that is said.
+struct Sockets<'a> {
+    cluster: &'a Cluster,
+    findings: &'a Findings,
+    used: BTreeMap<End, Span>,
+    /// Of each switch: no port below is free.
+    lowest: Vec<u32>,
+}
+
 /// Adds the cables whose ends are found to the cluster; notes what is wrong with the others.
 pub(super) fn connect(document: &mut Document, findings: &Findings) {
-    let cables = std::mem::take(&mut document.cables);
-    let cluster = &mut document.cluster;
-    let mut used = BTreeMap::new();
-    let mut plugs = Vec::new();
+    let raw = std::mem::take(&mut document.cables);
+    let cluster = &document.cluster;
+    let lowest = vec![1; cluster.switches.len()];
+    let mut sockets = Sockets { cluster, findings, used: BTreeMap::new(), lowest };
     // Ports that are named come first, whichever cable is earlier: "switch" means a port that no cable names.
-    for cable in cables {
-        let find = |end| find(cluster, end, findings);
-        let [a, b] = cable.ends.each_ref().map(find);
-        let (Some(a), Some(b)) = (a, b) else { continue };
-        if join_different_places(cluster, &cable, [a, b], findings) {
-            let free = [(a, 0), (b, 1)]
-                .map(|(plug, side)| claim(cluster, plug, &cable.ends[side], &mut used, findings));
-            if free == [true, true] {
-                plugs.push((cable, [a, b]));
-            }
+    let plugged: Vec<_> =
+        raw.into_iter().filter_map(|cable| sockets.plug(&cable).map(|plugs| (cable, plugs))).collect();
+    let mut cables = Vec::new();
+    for (cable, [a, b]) in plugged {
+        let a = sockets.settle(a, &cable.ends[0]);
+        let b = sockets.settle(b, &cable.ends[1]);
+        if let (Some(a), Some(b)) = (a, b) {
+            cables.push(Cable { ends: [a, b], length_m: cable.length_m });
+            document.marks.cables.push(cable.span);
         }
     }
-    for (cable, ends) in plugs {
-        let mut port = |plug, side: usize| match plug {
-            Plug::At(end) => Some(end),
-            Plug::NextFree(switch) => {
-                next_free(cluster, switch, cable.ends[side].span(), &mut used, findings)
-            }
+    document.cluster.cables = cables;
+}
+
+impl Sockets<'_> {
+    /// Finds both ends of a cable and takes those that are named in full.
+    fn plug(&mut self, cable: &RawCable) -> Option<[Plug; 2]> {
+        let found = cable.ends.each_ref().map(|end| find(self.cluster, end, self.findings));
+        if let [Some(a), Some(b)] = found
+            && let Some(at) = same_place(self.cluster, [a, b])
+        {
+            self.findings.add(cable.ends[1].span(), KEY, Problem::SamePlace { at });
+            return None;
+        }
+        let [a, b] = [0, 1].map(|side| found[side].filter(|&plug| self.claim(plug, &cable.ends[side])));
+        Some([a?, b?])
+    }
+
+    /// Takes the end for this cable, unless another has it.
+    fn claim(&mut self, plug: Plug, text: &Spanned<String>) -> bool {
+        let Plug::At(end) = plug else { return true };
+        let Some(first) = self.used.get(&end) else {
+            self.used.insert(end, text.span());
+            return true;
         };
-        let (Some(a), Some(b)) = (port(ends[0], 0), port(ends[1], 1)) else { continue };
-        cluster.cables.push(Cable { ends: [a, b], length_m: cable.length_m });
-        document.marks.cables.push(cable.span);
+        let problem = Problem::EndUsed { end: self.cluster.end_name(end) };
+        let notes = vec![(first.clone(), "by this cable".into())];
+        self.findings.add_with_notes(text.span(), KEY, problem, notes);
+        false
+    }
+
+    /// The end itself; of a switch its lowest port that has no cable.
+    fn settle(&mut self, plug: Plug, text: &Spanned<String>) -> Option<End> {
+        let switch = match plug {
+            Plug::At(end) => return Some(end),
+            Plug::NextFree(switch) => switch,
+        };
+        let ports = self.cluster.switch_of(switch).ports;
+        let lowest = &mut self.lowest[switch.0];
+        while self.used.contains_key(&End::Port { switch, port: *lowest }) {
+            *lowest += 1;
+        }
+        if *lowest > ports {
+            let problem = Problem::NoFreePort { switch: self.cluster.switch_of(switch).name.clone(), ports };
+            self.findings.add(text.span(), KEY, problem);
+            return None;
+        }
+        let end = End::Port { switch, port: *lowest };
+        self.used.insert(end, text.span());
+        Some(end)
+    }
+}
+
+/// The host, NIC or port at which both ends are. (Two ports of one switch are a loop, looked for later.)
+fn same_place(cluster: &Cluster, plugs: [Plug; 2]) -> Option<String> {
+    match plugs {
+        [Plug::At(a), Plug::At(b)] if a == b => Some(cluster.end_name(a)),
+        [Plug::At(End::Nic(a)), Plug::At(End::Nic(b))] if a.host == b.host => {
+            Some(format!("host {}", cluster.host_of(a.host).name))
+        }
+        _ => None,
     }
 }
 
@@ -111,66 +169,4 @@ fn find_text(cluster: &Cluster, text: &str) -> Result<Plug, Problem> {
             Err(Problem::NoSuchPlace { end: end(), name: name.into(), near })
         }
     }
-}
-
-/// Whether a cable's ends are not at one host. (Both at one switch is a loop, which is looked for later.)
-fn join_different_places(cluster: &Cluster, cable: &RawCable, plugs: [Plug; 2], findings: &Findings) -> bool {
-    let at = match plugs {
-        [Plug::At(End::Nic(a)), Plug::At(End::Nic(b))] if a == b => cluster.nic_name(a),
-        [Plug::At(End::Nic(a)), Plug::At(End::Nic(b))] if a.host == b.host => {
-            format!("host {}", cluster.host_of(a.host).name)
-        }
-        [Plug::At(a), Plug::At(b)] if a == b => cluster.end_name(a),
-        _ => return true,
-    };
-    findings.add(cable.ends[1].span(), KEY, Problem::SamePlace { at });
-    false
-}
-
-/// Takes the end for this cable, unless another has it.
-fn claim(
-    cluster: &Cluster,
-    plug: Plug,
-    text: &Spanned<String>,
-    used: &mut BTreeMap<End, Span>,
-    findings: &Findings,
-) -> bool {
-    let Plug::At(end) = plug else { return true };
-    let Some(first) = used.get(&end) else {
-        used.insert(end, text.span());
-        return true;
-    };
-    let problem = Problem::EndUsed { end: cluster.end_name(end) };
-    findings.add_with_notes(text.span(), KEY, problem, vec![(first.clone(), "by this cable".into())]);
-    false
-}
-
-/// The lowest port of a switch that has no cable.
-fn next_free(
-    cluster: &Cluster,
-    switch: SwitchId,
-    span: Span,
-    used: &mut BTreeMap<End, Span>,
-    findings: &Findings,
-) -> Option<End> {
-    let ports = cluster.switch_of(switch).ports;
-    // Used ports come in ascending order, so the first gap is the first free port.
-    let low = End::Port { switch, port: 0 };
-    let taken = used.range(low..).map(|(end, _)| *end);
-    let mut free = 1;
-    for end in taken.take_while(|end| matches!(end, End::Port { switch: other, .. } if *other == switch)) {
-        if end == (End::Port { switch, port: free }) {
-            free += 1;
-        } else {
-            break;
-        }
-    }
-    if free > ports {
-        let problem = Problem::NoFreePort { switch: cluster.switch_of(switch).name.clone(), ports };
-        findings.add(span, KEY, problem);
-        return None;
-    }
-    let end = End::Port { switch, port: free };
-    used.insert(end, span);
-    Some(end)
 }

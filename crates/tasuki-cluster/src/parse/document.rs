@@ -97,7 +97,8 @@ pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document
     }
     let cables = root.array("cable", "every cable as a table of its own: [[cable]]");
     let cables = cables.iter().filter_map(|value| read_cable(value, findings)).collect();
-    if root.get("host").is_none() {
+    let no_hosts = |value: &Value<'_>| value.get_ref().as_array().is_some_and(|hosts| hosts.is_empty());
+    if root.get("host").is_none_or(no_hosts) {
         root.note(0..0, "host", Problem::NoHosts);
     }
     Document { cluster, named, cables, marks }

@@ -53,7 +53,7 @@ impl<'a, 'i> Fields<'a, 'i> {
             DeValue::Table(table) => Some(Self::new(table, value.span(), path, known, findings)),
             other => {
                 let problem =
-                    Problem::WrongType { expected: "a table, as { name = \"eth1\" }", found: kind(other) };
+                    Problem::WrongType { expected: "a table of keys and values", found: kind(other) };
                 findings.add(value.span(), path, problem);
                 None
             }

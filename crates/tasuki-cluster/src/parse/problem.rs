@@ -56,7 +56,7 @@ pub enum Problem {
     #[error("a cable cannot be {0} m long")]
     BadLength(String),
     /// A name against the rules.
-    #[error("bad name of a {of} {name:?}: {reason}")]
+    #[error("bad name {name:?} of a {of}: {reason}")]
     BadName {
         /// cluster, host, switch or NIC.
         of: &'static str,
@@ -209,7 +209,7 @@ impl Problem {
             Self::NoHosts => "add a [[host]] with a name and NICs".into(),
             Self::UnknownKey { near: Some(near), .. } => format!("did you mean {near:?}?"),
             Self::UnknownKey { known, .. } => format!("keys here are {}", known.join(", ")),
-            Self::MissingKey { key } => format!("add {key} = ..."),
+            Self::MissingKey { key } => format!("add {key} = {}", example(key)),
             Self::WrongType { expected, .. } => format!("write {expected}"),
             Self::BadValue(_) => "correct the value, or leave the key out for the default".into(),
             Self::OutOfRange { range, .. } => {
@@ -241,6 +241,15 @@ impl Problem {
             Self::Unreachable { advice, .. } => advice.clone(),
             Self::Addresses(error) => addresses_help(error).into(),
         }
+    }
+}
+
+/// What a key that must be there looks like.
+fn example(key: &str) -> &'static str {
+    match key {
+        "ports" => "8",
+        "ends" => "[\"n1:eth1\", \"sw1:1\"]",
+        _ => "\"...\"",
     }
 }
 

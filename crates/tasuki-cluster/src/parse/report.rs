@@ -155,12 +155,12 @@ impl fmt::Display for ClusterErrors {
         let file = self.file();
         for (index, error) in self.errors.iter().enumerate() {
             if index > 0 {
-                writeln!(formatter)?;
+                write!(formatter, "\n\n")?;
             }
             error.write(&file, formatter)?;
         }
         if self.errors.len() > 1 {
-            write!(formatter, "\n{} errors in {file}", self.errors.len())?;
+            write!(formatter, "\n\n{} errors in {file}", self.errors.len())?;
         }
         Ok(())
     }
@@ -171,7 +171,7 @@ impl ClusterError {
         let Place { line, column } = self.place;
         let key = if self.key.is_empty() { String::new() } else { format!("{}: ", self.key) };
         if line == 0 {
-            return writeln!(formatter, "{file}: {}\n = help: {}", self.problem, self.problem.help());
+            return write!(formatter, "{file}: {}\n = help: {}", self.problem, self.problem.help());
         }
         writeln!(formatter, "{file}:{line}:{column}: {key}{}", self.problem)?;
         let margin = " ".repeat(line.to_string().len());
@@ -182,7 +182,7 @@ impl ClusterError {
         for (place, note) in &self.notes {
             writeln!(formatter, "{margin} = note: {file}:{}:{}: {note}", place.line, place.column)?;
         }
-        writeln!(formatter, "{margin} = help: {}", self.problem.help())
+        write!(formatter, "{margin} = help: {}", self.problem.help())
     }
 
     /// The part of the line around the error, and the characters before the error in it. Control characters
