@@ -1,0 +1,42 @@
+//! What a traffic pattern gets: over given routes, and at best over any.
+
+mod concurrent;
+mod fair;
+mod traffic;
+
+pub use concurrent::{Concurrent, MAX_PHASES, concurrent};
+pub use fair::{Fair, max_min_fair, together};
+pub use traffic::{Flow, Pattern, PatternError, Traffic};
+
+use crate::network::Network;
+use crate::tables::{PathError, Tables};
+
+/// How given routes compare with the best possible ones.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// Rates when every flow takes its fair share.
+    pub fair: Fair,
+    /// Rate per unit of demand that all flows reach together over the given routes, bit/s.
+    pub over_routes_bps: f64,
+    /// The same over the best routes, paths split at will: an interval that holds the truth.
+    pub over_any: Concurrent,
+}
+
+impl Bounds {
+    /// The best routing gives at least this many times what the given one gives; 1 if that is not known to be more.
+    pub fn gap_at_least(&self) -> f64 {
+        (self.over_any.lower_bps / self.over_routes_bps).max(1.0)
+    }
+    /// And at most this many times.
+    pub fn gap_at_most(&self) -> f64 {
+        (self.over_any.upper_bps / self.over_routes_bps).max(1.0)
+    }
+}
+
+/// All bounds for one pattern. `epsilon` is the relative width of the interval to aim for.
+pub fn bounds(net: &Network, tables: &Tables, traffic: &Traffic, epsilon: f64) -> Result<Bounds, PathError> {
+    let paths = traffic.paths(net, tables)?;
+    let fair = max_min_fair(net, traffic, &paths);
+    let over_routes_bps = together(net, traffic, &paths);
+    Ok(Bounds { fair, over_routes_bps, over_any: concurrent(net, traffic, epsilon, MAX_PHASES) })
+}

@@ -1,0 +1,30 @@
+//! Topologies: what a cabling gives, how packets find their way through it, and a proof that they do.
+//!
+//! - [`Network`]: switches, hosts and cables as a graph; built by [`shapes`] or by hand with [`NetworkBuilder`].
+//! - [`measure`]: diameter, average distance, bisection, single points of failure.
+//! - [`route()`]: routing engines that emit destination-indexed [`Tables`].
+//! - [`verify()`]: an independent check of any [`Tables`]; it shares no code with the engines.
+//! - [`bounds`]: what a traffic pattern gets over given routes, and what no routing could exceed.
+//!
+//! Everything is deterministic: what is random takes a seed. Definitions and their sources are in
+//! `docs/topologies.md`.
+#![forbid(unsafe_code)]
+
+pub mod bounds;
+mod error;
+pub mod measure;
+mod network;
+mod random;
+mod route;
+pub mod shapes;
+mod tables;
+mod verify;
+
+pub use error::{NetworkError, RouteError};
+pub use network::{
+    ChannelId, Direction, Grid, HostId, Kind, Link, LinkId, Network, NetworkBuilder, Node, NodeId, Port,
+};
+pub use random::SplitMix64;
+pub use route::{Engine, Limits, PathRule, route};
+pub use tables::{PathError, Start, Tables, TurnRule};
+pub use verify::{Claims, Fault, FaultKind, Refutation, Report, prove, verify};

@@ -1,0 +1,10 @@
+//! What a network gives before any routing is chosen: distances, bisection, single points of failure.
+
+mod bisection;
+mod distance;
+mod failure;
+mod partition;
+
+pub use bisection::{Bisection, Count, DEFAULT_EFFORT, bisection};
+pub use distance::{Distances, SelfPairs, degree, diameter, distances};
+pub use failure::{Loss, WeakPoints, weak_points};

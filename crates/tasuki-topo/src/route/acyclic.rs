@@ -1,0 +1,140 @@
+//! A directed graph that refuses edges which would close a circle (Pearce and Kelly 2007: "A dynamic topological
+//! sort algorithm for directed acyclic graphs").
+
+/// What became of an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Insert {
+    /// It was there already.
+    Present,
+    /// It is there now.
+    Added,
+    /// It would close a circle; the graph is unchanged.
+    Refused,
+}
+
+#[derive(Clone)]
+pub(super) struct Acyclic {
+    out: Vec<Vec<u32>>,
+    into: Vec<Vec<u32>>,
+    /// A topological order: edges lead from lower to higher positions.
+    position: Vec<u32>,
+    mark: Vec<u32>,
+    stamp: u32,
+}
+
+impl Acyclic {
+    pub fn new(vertices: usize) -> Self {
+        Self {
+            out: vec![Vec::new(); vertices],
+            into: vec![Vec::new(); vertices],
+            position: (0..vertices as u32).collect(),
+            mark: vec![0; vertices],
+            stamp: 0,
+        }
+    }
+
+    pub fn insert(&mut self, from: u32, to: u32) -> Insert {
+        if self.out[from as usize].contains(&to) {
+            return Insert::Present;
+        }
+        if from == to
+            || (self.position[from as usize] > self.position[to as usize] && !self.reorder(from, to))
+        {
+            return Insert::Refused;
+        }
+        self.out[from as usize].push(to);
+        self.into[to as usize].push(from);
+        Insert::Added
+    }
+
+    pub fn remove(&mut self, from: u32, to: u32) {
+        self.out[from as usize].retain(|&v| v != to);
+        self.into[to as usize].retain(|&v| v != from);
+    }
+
+    /// Moves what leads to `from` before what `to` leads to; false if `to` leads to `from`.
+    fn reorder(&mut self, from: u32, to: u32) -> bool {
+        let (low, high) = (self.position[to as usize], self.position[from as usize]);
+        let Some(mut after) = self.collect(to, from, |position| position <= high, false) else {
+            return false;
+        };
+        // The second search meets no vertex of the first one: that would be a path from `to` to `from`.
+        let Some(mut before) = self.collect(from, to, |position| position >= low, true) else { return false };
+        after.sort_unstable_by_key(|&v| self.position[v as usize]);
+        before.sort_unstable_by_key(|&v| self.position[v as usize]);
+        before.append(&mut after);
+        let mut places: Vec<u32> = before.iter().map(|&v| self.position[v as usize]).collect();
+        places.sort_unstable();
+        for (&v, place) in before.iter().zip(places) {
+            self.position[v as usize] = place;
+        }
+        true
+    }
+
+    /// What is reachable from `start` within the positions allowed; `None` once `forbidden` is met.
+    fn collect(
+        &mut self,
+        start: u32,
+        forbidden: u32,
+        within: impl Fn(u32) -> bool,
+        back: bool,
+    ) -> Option<Vec<u32>> {
+        self.stamp += 1;
+        let stamp = self.stamp;
+        let mut found = vec![start];
+        self.mark[start as usize] = stamp;
+        let mut head = 0;
+        while let Some(&v) = found.get(head) {
+            head += 1;
+            let edges = if back { &self.into[v as usize] } else { &self.out[v as usize] };
+            for &w in edges {
+                if w == forbidden {
+                    return None;
+                }
+                if self.mark[w as usize] != stamp && within(self.position[w as usize]) {
+                    self.mark[w as usize] = stamp;
+                    found.push(w);
+                }
+            }
+        }
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SplitMix64;
+
+    /// Oracle: an edge closes a circle exactly if its head reaches its tail, by plain search.
+    #[test]
+    fn refuses_exactly_the_edges_that_close_a_circle() {
+        for seed in 0..50 {
+            let mut random = SplitMix64::new(seed);
+            let n = 3 + random.below(20);
+            let (mut graph, mut edges) = (Acyclic::new(n), vec![vec![false; n]; n]);
+            for _ in 0..n * 8 {
+                let (a, b) = (random.below(n), random.below(n));
+                if random.below(5) == 0 {
+                    graph.remove(a as u32, b as u32);
+                    edges[a][b] = false;
+                    continue;
+                }
+                let mut stack = vec![b];
+                let mut seen = vec![false; n];
+                while let Some(v) = stack.pop() {
+                    if !std::mem::replace(&mut seen[v], true) {
+                        stack.extend((0..n).filter(|&w| edges[v][w]));
+                    }
+                }
+                let expected = match (edges[a][b], seen[a]) {
+                    (true, _) => Insert::Present,
+                    (false, true) => Insert::Refused,
+                    (false, false) => Insert::Added,
+                };
+                assert_eq!(graph.insert(a as u32, b as u32), expected, "seed {seed}: edge {a} -> {b}");
+                edges[a][b] |= expected == Insert::Added;
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Shortest paths by a rule for choosing among them; layers only where one virtual channel could deadlock.
+
+use super::fabric::{Arc, Class, Dependencies, Fabric, Levels};
+use super::layers::Layers;
+use super::{Limits, PathRule, check_channels};
+use crate::error::RouteError;
+use crate::network::{ChannelId, HostId};
+use crate::tables::Tables;
+
+pub(super) fn route(
+    fabric: &Fabric,
+    name: &'static str,
+    rule: PathRule,
+    limits: Limits,
+) -> Result<Tables, RouteError> {
+    let mut tables = fabric.tables(name);
+    let mut used = Used::new(fabric);
+    shortest(fabric, rule, &mut tables, |class, levels, tables| {
+        if limits.lossless {
+            used.add_class(fabric, class, levels, tables);
+        }
+    })?;
+    if limits.lossless && used.has_circle(fabric) {
+        let mut layers = Layers::new(fabric);
+        layers.assign_all(fabric, &tables);
+        layers.finish(name, limits, &mut tables)?;
+    }
+    Ok(tables)
+}
+
+/// Fills in shortest paths to all destinations; calls `done` after each class.
+pub(super) fn shortest(
+    fabric: &Fabric,
+    rule: PathRule,
+    tables: &mut Tables,
+    mut done: impl FnMut(&Class, &Levels, &Tables),
+) -> Result<(), RouteError> {
+    let mut levels = Levels::default();
+    let mut chooser = Chooser::new(fabric, rule);
+    for class in &fabric.classes {
+        fabric.levels(class, &mut levels)?;
+        fabric.deliver(class, tables);
+        for &row in levels.order.iter().skip(1) {
+            chooser.choose(fabric, class, row, fabric.nearer(class, &levels, row), tables);
+        }
+        done(class, &levels, tables);
+    }
+    Ok(())
+}
+
+/// Chooses among equally good arcs.
+pub(super) struct Chooser {
+    rule: PathRule,
+    /// By channel: destinations that it serves.
+    load: Vec<u32>,
+    ways: Vec<(u32, Arc)>,
+}
+
+impl Chooser {
+    pub fn new(fabric: &Fabric, rule: PathRule) -> Self {
+        Self { rule, load: vec![0; fabric.net.channels()], ways: Vec::new() }
+    }
+
+    /// Sets the entry of one row for every host of a class; leaves it empty if there is no way.
+    pub fn choose(
+        &mut self,
+        fabric: &Fabric,
+        class: &Class,
+        row: u32,
+        ways: impl Iterator<Item = Arc>,
+        tables: &mut Tables,
+    ) {
+        self.ways.clear();
+        self.ways.extend(ways.map(|arc| (0, arc)));
+        for &(host, _) in &class.hosts {
+            let load = &self.load;
+            let best = match self.rule {
+                PathRule::LowPortFirst => self.ways.first_mut(),
+                // Hosts of the class first get different ways; then the channel's load over all classes counts.
+                PathRule::SpreadPerHost => {
+                    self.ways.iter_mut().min_by_key(|(taken, arc)| (*taken, load[arc.channel.ix()]))
+                }
+            };
+            let Some((taken, arc)) = best else { return };
+            *taken += 1;
+            self.load[arc.channel.ix()] += 1;
+            tables.set_port(row as usize, host, Some(fabric.net.out_port(arc.channel)));
+        }
+    }
+}
+
+/// The dependencies between channels that packets really cause, for one virtual channel.
+struct Used {
+    index: Dependencies,
+    set: Vec<bool>,
+    carries: Vec<bool>,
+}
+
+impl Used {
+    fn new(fabric: &Fabric) -> Self {
+        let index = Dependencies::new(fabric.net);
+        let set = vec![false; index.len()];
+        Self { index, set, carries: vec![false; fabric.routers.len()] }
+    }
+
+    fn add_class(&mut self, fabric: &Fabric, class: &Class, levels: &Levels, tables: &Tables) {
+        for &(host, _) in &class.hosts {
+            self.carries.fill(false);
+            for &row in levels.order.iter().skip(1).rev() {
+                if fabric.sources[row as usize] > 0 {
+                    self.carries[row as usize] = true;
+                }
+                if self.carries[row as usize] {
+                    self.add_hop(fabric, class, row, host, tables);
+                }
+            }
+        }
+    }
+
+    fn add_hop(&mut self, fabric: &Fabric, class: &Class, row: u32, host: HostId, tables: &Tables) {
+        let Some(channel) = fabric.next(tables, row, host) else { return };
+        let head = fabric.head[channel.ix()];
+        if head == class.root {
+            return;
+        }
+        self.carries[head as usize] = true;
+        if let Some(next) = fabric.next(tables, head, host)
+            && fabric.inner[channel.ix()]
+            && fabric.inner[next.ix()]
+        {
+            self.set[self.index.id(fabric.net, channel, next)] = true;
+        }
+    }
+
+    /// Whether channels can wait for each other in a circle (Kahn: remove what waits for nothing, see what stays).
+    fn has_circle(&self, fabric: &Fabric) -> bool {
+        let net = fabric.net;
+        let channels = || (0..net.channels() as u32).map(ChannelId);
+        let after =
+            |c: ChannelId| self.index.after(net, c).filter(|&(id, _)| self.set[id]).map(|(_, next)| next);
+        let mut waiting = vec![0u32; net.channels()];
+        for channel in channels() {
+            after(channel).for_each(|next| waiting[next.ix()] += 1);
+        }
+        let mut ready: Vec<ChannelId> = channels().filter(|c| waiting[c.ix()] == 0).collect();
+        let mut removed = 0;
+        while let Some(channel) = ready.pop() {
+            removed += 1;
+            for next in after(channel) {
+                waiting[next.ix()] -= 1;
+                if waiting[next.ix()] == 0 {
+                    ready.push(next);
+                }
+            }
+        }
+        removed < net.channels()
+    }
+}
+
+impl Layers {
+    /// Writes the layers into the tables, unless there are too many.
+    pub fn finish(self, name: &'static str, limits: Limits, tables: &mut Tables) -> Result<(), RouteError> {
+        let vcs = check_channels(name, self.count(), limits)?;
+        tables.set_vcs(vcs);
+        tables.set_starts(self.into_starts());
+        Ok(())
+    }
+}

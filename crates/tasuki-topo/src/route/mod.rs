@@ -1,0 +1,141 @@
+//! Routing engines. All emit destination-indexed [`Tables`]; what an engine cannot do within the allowed virtual
+//! channels is an error that says how many it would take.
+
+mod acyclic;
+mod any;
+mod dfsssp;
+mod fabric;
+mod grid;
+mod layers;
+mod minimal;
+mod stepped;
+mod updown;
+
+use crate::error::RouteError;
+use crate::network::Network;
+use crate::tables::Tables;
+use fabric::Fabric;
+
+/// Which of several shortest paths a destination gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PathRule {
+    /// Hosts at one switch get different paths in turn; among equals, the channel with the fewest destinations.
+    SpreadPerHost,
+    /// The lowest output port.
+    LowPortFirst,
+}
+
+/// The routing engines. Sources are in `docs/topologies.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// Shortest paths by the rule. One virtual channel where that is free of deadlock; otherwise paths are laid
+    /// into as many layers as it takes, by the row of entry and destination.
+    Minimal(PathRule),
+    /// Dimension by dimension on a mesh, torus, ring or hypercube; two virtual channels where rings close.
+    DimensionOrder,
+    /// Up towards a root, then down (Autonet). One virtual channel; paths may be longer than necessary.
+    UpDown,
+    /// Shortest paths; every hop between switches raises the virtual channel (Merlin and Schweitzer 1980).
+    Structured(PathRule),
+    /// Shortest paths; every turn from down to up raises the virtual channel (Koibuchi and others 2003).
+    DescendingLayers(PathRule),
+    /// One shortest path per pair of switches, in layers (Skeie, Lysne, Theiss 2002).
+    Lash,
+    /// Shortest paths balanced by load; cycles are broken by moving paths to further layers (Domke, Hoefler,
+    /// Nagel 2011).
+    Dfsssp,
+    /// Works with any number of virtual channels, one included: paths are grown inside an acyclic channel
+    /// dependency graph, one per virtual channel, with a spanning tree as escape (as Nue; Domke, Hoefler,
+    /// Matsuoka 2016). Paths may be longer than necessary.
+    AnyChannels,
+}
+
+impl Engine {
+    /// Name, for messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Minimal(PathRule::SpreadPerHost) => "minimal, spread per host",
+            Engine::Minimal(PathRule::LowPortFirst) => "minimal, low port first",
+            Engine::DimensionOrder => "dimension order",
+            Engine::UpDown => "up*/down*",
+            Engine::Structured(PathRule::SpreadPerHost) => "structured channels, spread per host",
+            Engine::Structured(PathRule::LowPortFirst) => "structured channels, low port first",
+            Engine::DescendingLayers(PathRule::SpreadPerHost) => "descending layers, spread per host",
+            Engine::DescendingLayers(PathRule::LowPortFirst) => "descending layers, low port first",
+            Engine::Lash => "LASH",
+            Engine::Dfsssp => "DFSSSP",
+            Engine::AnyChannels => "any number of channels",
+        }
+    }
+
+    /// Whether the engine promises shortest paths.
+    pub fn is_minimal(self) -> bool {
+        !matches!(self, Engine::UpDown | Engine::AnyChannels)
+    }
+
+    /// All engines with all rules.
+    pub const ALL: [Engine; 11] = [
+        Engine::Minimal(PathRule::SpreadPerHost),
+        Engine::Minimal(PathRule::LowPortFirst),
+        Engine::DimensionOrder,
+        Engine::UpDown,
+        Engine::Structured(PathRule::SpreadPerHost),
+        Engine::Structured(PathRule::LowPortFirst),
+        Engine::DescendingLayers(PathRule::SpreadPerHost),
+        Engine::DescendingLayers(PathRule::LowPortFirst),
+        Engine::Lash,
+        Engine::Dfsssp,
+        Engine::AnyChannels,
+    ];
+}
+
+/// What the network offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Virtual channels per cable and direction.
+    pub vcs: u8,
+    /// Whether a full buffer stops the sender (credits, pause frames), so that routes can deadlock. Where packets
+    /// are dropped instead, as by Ethernet and by relaying hosts, engines only choose paths: one virtual channel.
+    pub lossless: bool,
+}
+
+impl Limits {
+    /// A lossless network with this many virtual channels.
+    pub fn lossless(vcs: u8) -> Self {
+        Self { vcs, lossless: true }
+    }
+    /// A network that drops packets, where no deadlock can arise.
+    pub fn lossy() -> Self {
+        Self { vcs: 1, lossless: false }
+    }
+}
+
+/// Makes routing tables.
+pub fn route(net: &Network, engine: Engine, limits: Limits) -> Result<Tables, RouteError> {
+    if limits.vcs == 0 {
+        return Err(RouteError::NoChannels);
+    }
+    let fabric = Fabric::new(net)?;
+    let name = engine.name();
+    match engine {
+        Engine::Minimal(rule) => minimal::route(&fabric, name, rule, limits),
+        Engine::DimensionOrder => grid::route(&fabric, name, limits),
+        Engine::UpDown => updown::route(&fabric, name),
+        Engine::Structured(rule) => stepped::structured(&fabric, name, rule, limits),
+        Engine::DescendingLayers(rule) => stepped::descending(&fabric, name, rule, limits),
+        Engine::Lash => layers::lash(&fabric, name, limits),
+        Engine::Dfsssp => dfsssp::route(&fabric, name, limits),
+        Engine::AnyChannels => any::route(&fabric, name, limits),
+    }
+}
+
+/// The error for an engine that needs more virtual channels than there are.
+fn check_channels(engine: &'static str, need: u32, limits: Limits) -> Result<u8, RouteError> {
+    match u8::try_from(need) {
+        Ok(vcs) if vcs <= limits.vcs => Ok(vcs.max(1)),
+        _ => {
+            let hint = "up*/down* and any-channels need only one";
+            Err(RouteError::NeedsChannels { engine, need, have: limits.vcs, hint })
+        }
+    }
+}
