@@ -106,14 +106,14 @@ impl Fabric<'_> {
     }
 
     /// One rail per rail to a neighbour with which a shortest way begins; behind it the first of the ways.
-    fn routed_rails(&self, from: HostId, to: HostId) -> Vec<Rail> {
-        let hops = self.hops_to(to);
+    /// `hops`: to the host `to`.
+    fn routed_rails(&self, from: HostId, to: HostId, hops: &[Option<usize>]) -> Vec<Rail> {
         let mut rails = Vec::new();
-        for first in self.next_hosts(from, &hops) {
+        for first in self.next_hosts(from, hops) {
             for mut rail in self.direct_rails(from, first) {
                 let mut here = first;
                 while here != to {
-                    let Some(&next) = self.next_hosts(here, &hops).first() else { break };
+                    let Some(&next) = self.next_hosts(here, hops).first() else { break };
                     let Some(&nics) = self.pairs(here, next).first() else { break };
                     rail = rail.then(self.rail(nics));
                     here = next;
@@ -124,9 +124,9 @@ impl Fabric<'_> {
         rails
     }
 
-    pub(crate) fn rails(&self, a: HostId, b: HostId) -> Vec<Rail> {
+    fn rails(&self, a: HostId, b: HostId, hops: &[Option<usize>]) -> Vec<Rail> {
         let direct = self.direct_rails(a, b);
-        if direct.is_empty() && a != b { self.routed_rails(a, b) } else { direct }
+        if direct.is_empty() && a != b { self.routed_rails(a, b, hops) } else { direct }
     }
 }
 
@@ -145,13 +145,16 @@ impl Cluster {
         if a.0.max(b.0) >= self.hosts.len() {
             return Vec::new();
         }
-        Fabric::new(self).rails(a, b)
+        let fabric = Fabric::new(self);
+        fabric.rails(a, b, &fabric.hops_to(b))
     }
 
     /// The rails between every two hosts, each pair once (the first host is the earlier in the file).
     pub fn all_rails(&self) -> Vec<((HostId, HostId), Vec<Rail>)> {
         let fabric = Fabric::new(self);
-        let pairs = (0..self.hosts.len()).flat_map(|a| (a + 1..self.hosts.len()).map(move |b| (a, b)));
-        pairs.map(|(a, b)| ((HostId(a), HostId(b)), fabric.rails(HostId(a), HostId(b)))).collect()
+        let hosts = || (0..self.hosts.len()).map(HostId);
+        let hops: Vec<_> = hosts().map(|to| fabric.hops_to(to)).collect();
+        let pairs = hosts().flat_map(|a| hosts().skip(a.0 + 1).map(move |b| (a, b)));
+        pairs.map(|(a, b)| ((a, b), fabric.rails(a, b, &hops[b.0]))).collect()
     }
 }

@@ -72,7 +72,7 @@ fn scale(text: &str, whole: &str, decimals: &str, unit: u64) -> Result<u64, Rate
     let too_large = || RateError::TooLarge(text.into());
     // 10^12, the largest unit, leaves room for no more than 12 decimals.
     let places = u32::try_from(decimals.len()).ok().filter(|places| *places <= 12);
-    let divisor = places.map(|places| 10_u64.pow(places)).filter(|divisor| unit % divisor == 0);
+    let divisor = places.map(|places| 10_u64.pow(places)).filter(|divisor| unit.is_multiple_of(*divisor));
     let divisor = divisor.ok_or_else(|| RateError::Fraction(text.into()))?;
     let whole: u64 = whole.parse().map_err(|_| too_large())?;
     let decimals: u64 = if decimals.is_empty() { 0 } else { decimals.parse().map_err(|_| too_large())? };

@@ -1,7 +1,7 @@
 //! Random clusters, and an oracle that knows nothing of the crate's own graphs: it floods frames over cables.
 //!
-//! Failing cases: proptest prints the smallest failing input and keeps its seed in
-//! `proptest-regressions/`, from where every later run replays it first; `PROPTEST_CASES=10000` runs more.
+//! Failing cases: proptest prints the smallest failing input and keeps its seed beside the test, in
+//! `*.proptest-regressions`, from where every later run replays it first; `PROPTEST_CASES=10000` runs more.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use proptest::prelude::*;
@@ -25,6 +25,17 @@ pub fn recipe() -> impl Strategy<Value = Recipe> {
         let relay = prop::collection::vec(prop::bool::weighted(0.8), hosts);
         let cables = prop::collection::vec((0..places, 0..places, any::<u8>()), 1..24);
         (relay, cables).prop_map(move |(relay, cables)| Recipe { relay, switches, cables })
+    })
+}
+
+/// Recipes whose hosts all reach each other: where they do not, all relay and a chain of cables is added.
+pub fn connected_recipe() -> impl Strategy<Value = Recipe> {
+    recipe().prop_map(|mut recipe| {
+        if !is_connected(&recipe.cluster()) {
+            recipe.relay.fill(true);
+            recipe.cables.extend((1..recipe.relay.len()).map(|host| (host - 1, host, host as u8)));
+        }
+        recipe
     })
 }
 
