@@ -1,0 +1,82 @@
+//! What an endpoint and its peers are told at the start, and the unit in which credit is counted.
+
+/// Credit is counted in bytes, in multiples of this. 64 is a cache line, and about what a small slab of buffers
+/// loses to rounding.
+pub const GRANULE: u64 = 64;
+
+/// Credit that a message with `early` bytes of unasked-for payload costs: the payload, rounded up, and one granule
+/// for its envelope. The granule bounds the number of messages that credit alone can leave at a receiver, even if
+/// they are empty.
+pub const fn charge(early: u64) -> u64 {
+    early.div_ceil(GRANULE).saturating_add(1).saturating_mul(GRANULE)
+}
+
+/// The largest `early` whose charge is at most `credit`.
+pub(crate) fn payload_for(credit: u64) -> u64 {
+    (credit / GRANULE).saturating_sub(1) * GRANULE
+}
+
+/// Memory that an endpoint offers to messages nobody asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Bytes that all peers together may fill with payload for which no receive is posted yet. Memory cost: this
+    /// much at worst. Raise it when many peers send small messages before the receives are posted; 0 makes every
+    /// send a rendezvous.
+    pub pool_bytes: u64,
+    /// Most of the pool that one peer may hold, bytes. Large enough for what a peer sends in one round trip at
+    /// full rate; more only moves memory from the sender to the receiver.
+    pub peer_bytes: u64,
+    /// Peers to reckon with from the start: the pool is divided by this or by the number of living peers (rounded
+    /// up to a power of two), whichever is more. Set it to the size of the job if known, so that early comers
+    /// need not hand credit back.
+    pub expected_peers: u32,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { pool_bytes: 16 << 20, peer_bytes: 1 << 20, expected_peers: 1 }
+    }
+}
+
+impl Config {
+    /// Credit that each of `living` peers may hold, bytes.
+    pub(crate) fn share(&self, living: u32) -> u64 {
+        let heads = living.max(self.expected_peers).max(1).next_power_of_two();
+        let share = (self.pool_bytes / u64::from(heads)).min(self.peer_bytes);
+        share / GRANULE * GRANULE
+    }
+}
+
+/// What is known of a peer when it is met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerOptions {
+    /// This side can copy out of the peer's memory (shared memory on one host): rendezvous payload is pulled
+    /// instead of granted, for messages that come with a `remote_key`.
+    pub pull: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charge_and_its_inverse_agree() {
+        assert_eq!((charge(0), charge(1), charge(64), charge(65)), (64, 128, 128, 192));
+        for credit in 0..1000 {
+            let early = payload_for(credit);
+            assert!(early == 0 || charge(early) <= credit);
+            assert!(charge(early + 1) > credit);
+        }
+    }
+
+    #[test]
+    fn shares_never_exceed_the_pool() {
+        for pool_bytes in [0, 63, 64, 1000, 1 << 20] {
+            let config = Config { pool_bytes, peer_bytes: 4096, expected_peers: 3 };
+            for living in 0..40 {
+                assert!(config.share(living) * u64::from(living) <= pool_bytes);
+                assert_eq!(config.share(living) % GRANULE, 0);
+            }
+        }
+    }
+}

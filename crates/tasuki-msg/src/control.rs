@@ -1,0 +1,88 @@
+//! Who may send how much, and when: the one place where pacing and incast control plug in.
+//!
+//! The ATM paper's rule `M = B + R*T` says: B bytes go out at once, the rest at the receiver's rate R. `unscheduled`
+//! is the sender's B for one message (bounded by the credit that the receiver's pool gave it); `grant` is the
+//! receiver's R. The layer has no clock: a controller that paces by time keeps its own budget, which its owner
+//! refills before it calls `Endpoint::poll_grants`.
+
+use crate::ids::PeerId;
+
+/// A message that is about to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// To whom it goes.
+    pub peer: PeerId,
+    /// Its length, bytes; at least 1.
+    pub len: u64,
+    /// Payload bytes that the credit allows.
+    pub credit: u64,
+    /// The receiver may be able to pull the payload out of this side's memory.
+    pub pull: bool,
+}
+
+/// A matched message that waits for a grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Its sender.
+    pub peer: PeerId,
+    /// Bytes that the receiver still wants of it and has not granted; at least 1.
+    pub wanted: u64,
+    /// Bytes granted to this sender that have not arrived.
+    pub peer_in_flight: u64,
+    /// Bytes granted to all senders that have not arrived.
+    pub in_flight: u64,
+}
+
+/// Decides about payload, never about envelopes.
+///
+/// So that nothing hangs: as long as a message waits, `grant` must sooner or later return more than 0 for a peer
+/// with `peer_in_flight == 0`, whatever the other peers do; a stopped process must not use up the others' share.
+pub trait Controller {
+    /// Bytes of a new message to send without being asked. The layer cuts the answer down to `len` and `credit`.
+    fn unscheduled(&mut self, offer: &Offer) -> u64;
+
+    /// Bytes to grant now, 0 for not yet. The layer cuts the answer down to `wanted`.
+    fn grant(&mut self, demand: &Demand) -> u64;
+
+    /// Granted bytes have arrived: the drain rate can be measured here.
+    fn arrived(&mut self, peer: PeerId, bytes: u64) {
+        let _ = (peer, bytes);
+    }
+}
+
+/// The plain controller: whole messages up to a size, a first part of longer ones, and a fixed window of grants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Messages up to this length go out whole if credit allows, bytes. Larger values save a round trip and
+    /// cost a copy if the receive is late.
+    pub eager_max: u64,
+    /// Longer messages send this much at once, bytes (not if the receiver can pull).
+    pub unscheduled: u64,
+    /// Granted bytes under way from all senders together; about rate times round trip.
+    pub window: u64,
+    /// Size of one grant, bytes. A sender with nothing under way gets one whatever the window says.
+    pub quantum: u64,
+}
+
+impl Default for Window {
+    fn default() -> Window {
+        Window { eager_max: 16 << 10, unscheduled: 64 << 10, window: 4 << 20, quantum: 256 << 10 }
+    }
+}
+
+impl Controller for Window {
+    fn unscheduled(&mut self, offer: &Offer) -> u64 {
+        if offer.len <= self.eager_max {
+            // All or nothing: half a small message saves no round trip.
+            return if offer.credit >= offer.len { offer.len } else { 0 };
+        }
+        if offer.pull { 0 } else { self.unscheduled }
+    }
+
+    fn grant(&mut self, demand: &Demand) -> u64 {
+        let quantum = self.quantum.max(1);
+        let room = self.window.saturating_sub(demand.in_flight);
+        // Grants in slivers cost a frame each: wait until a whole quantum (or all that is wanted) fits.
+        if demand.peer_in_flight == 0 || room >= quantum.min(demand.wanted) { quantum } else { 0 }
+    }
+}

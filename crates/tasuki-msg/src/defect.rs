@@ -1,0 +1,121 @@
+//! Defects that a test can plant, to prove that it would notice them. Without the feature `defects`, `Plant` has no
+//! size and `is` is always false: a shipped build contains none of this.
+
+/// One way to be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// Messages become visible in the order in which they arrive.
+    NoResequencing,
+    /// A receive without wildcard is preferred to one that was posted earlier.
+    ExactReceivesFirst,
+    /// Of several unexpected messages, the last to arrive is taken.
+    NewestUnexpected,
+    /// A class met for the first time misses the messages that are already here.
+    ClassNotLearnt,
+    /// A claimed message can still be found by others.
+    ClaimStaysVisible,
+    /// A plain probe takes the message away.
+    PeekConsumes,
+    /// A cancel that comes too late says that it was in time.
+    CancelAlwaysWins,
+    /// The charge of a discarded message is never given back.
+    DiscardLeaksCredit,
+    /// A discarded message is not acknowledged.
+    DiscardWithoutDone,
+    /// Every peer gets its credit, however little of the pool is left.
+    PoolOvercommitted,
+    /// A message that finds no credit waits for some.
+    WaitForCredit,
+    /// Sends complete as soon as their last byte was handed to the carrier.
+    CompleteBeforeReleased,
+    /// Sends complete without waiting for the receiver.
+    CompleteBeforeDone,
+    /// A grant that was overtaken takes back what the later one gave.
+    StaleGrantCounts,
+    /// A message that is matched while part of it is in an early buffer gets the rest placed directly.
+    DirectBesideBuffer,
+    /// Payload beyond the end of a receive buffer is placed all the same.
+    NoTruncation,
+    /// Messages of a multi-receive all begin at the start of the buffer.
+    MultiOverlap,
+    /// A multi-receive is retired only when it is full.
+    MultiIgnoresMinimum,
+    /// The last event of a multi-receive is not marked.
+    MultiNeverLast,
+    /// Early buffers are freed before they are copied.
+    FreeBeforeCopy,
+    /// A request for silence is answered without waiting for what is still under way.
+    AnswerTooSoon,
+    /// Control frames leave in spite of a request for silence.
+    PauseLeaks,
+    /// A goodbye counts at once, before what was said earlier has arrived.
+    ByeTooSoon,
+    /// Directed receives stay posted when their peer is gone.
+    DeathForgetsReceives,
+    /// Incomplete unexpected messages stay when their sender is gone.
+    DeathKeepsFragments,
+    /// Complete unexpected messages are dropped when their sender is gone.
+    DeathDropsMessages,
+    /// Remote completion data is lost if the message had to wait for its turn.
+    HeldLosesData,
+    /// A failed pull counts as done.
+    PullFailureIgnored,
+    /// All peers share the window of grants, with no share of their own.
+    SilentPeerHoldsWindow,
+}
+
+impl Defect {
+    /// All of them.
+    pub const ALL: [Defect; 29] = [
+        Defect::NoResequencing,
+        Defect::ExactReceivesFirst,
+        Defect::NewestUnexpected,
+        Defect::ClassNotLearnt,
+        Defect::ClaimStaysVisible,
+        Defect::PeekConsumes,
+        Defect::CancelAlwaysWins,
+        Defect::DiscardLeaksCredit,
+        Defect::DiscardWithoutDone,
+        Defect::PoolOvercommitted,
+        Defect::WaitForCredit,
+        Defect::CompleteBeforeReleased,
+        Defect::CompleteBeforeDone,
+        Defect::StaleGrantCounts,
+        Defect::DirectBesideBuffer,
+        Defect::NoTruncation,
+        Defect::MultiOverlap,
+        Defect::MultiIgnoresMinimum,
+        Defect::MultiNeverLast,
+        Defect::FreeBeforeCopy,
+        Defect::AnswerTooSoon,
+        Defect::PauseLeaks,
+        Defect::ByeTooSoon,
+        Defect::DeathForgetsReceives,
+        Defect::DeathKeepsFragments,
+        Defect::DeathDropsMessages,
+        Defect::HeldLosesData,
+        Defect::PullFailureIgnored,
+        Defect::SilentPeerHoldsWindow,
+    ];
+}
+
+#[cfg(feature = "defects")]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Plant(pub Option<Defect>);
+
+#[cfg(not(feature = "defects"))]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Plant;
+
+impl Plant {
+    #[cfg(feature = "defects")]
+    pub fn is(self, defect: Defect) -> bool {
+        self.0 == Some(defect)
+    }
+
+    #[cfg(not(feature = "defects"))]
+    #[inline(always)]
+    pub fn is(self, _: Defect) -> bool {
+        false
+    }
+}

@@ -1,0 +1,226 @@
+//! The endpoint: its state, its peers, and the queue of actions. What it does with them is in one file per class of
+//! input: `send`, `transmit`, `receive`, `probe`, `handle`, `grants`, `pool`, `quiesce`, `parting`.
+
+use std::collections::VecDeque;
+
+use crate::action::{Action, Event};
+use crate::config::{Config, PeerOptions};
+use crate::control::{Controller, Window};
+use crate::counters::{EndpointStatus, PeerCounters, PeerStatus};
+use crate::credit::Pool;
+use crate::defect::Plant;
+use crate::frame::Queue;
+use crate::ids::{EarlyId, Epoch, PeerId};
+use crate::ops::{Incoming, RecvOp, SendOp};
+use crate::peer::{Peer, Peers};
+use crate::posted::Posted;
+use crate::slab::Slab;
+use crate::unexpected::Unexpected;
+
+/// Room in the pool that an early buffer occupies.
+pub(crate) struct Early {
+    pub peer: PeerId,
+    pub charge: u64,
+}
+
+/// One receive queue.
+pub(crate) struct Matcher {
+    pub posted: Posted,
+    pub unexpected: Unexpected,
+}
+
+impl Matcher {
+    fn new() -> Matcher {
+        Matcher { posted: Posted::new(), unexpected: Unexpected::new() }
+    }
+}
+
+/// The message layer of one endpoint: a state machine without IO, clock or payload.
+///
+/// Input goes in through `post_*`, `peek`/`claim`/`discard`, `cancel_*` and `handle_*`. After every such call, poll
+/// `poll_action` until it is empty; hand what `poll_transmit` yields to the carriers whenever they have room.
+pub struct Endpoint<C = Window> {
+    pub(crate) config: Config,
+    pub(crate) controller: C,
+    pub(crate) peers: Peers,
+    pub(crate) living: u32,
+    pub(crate) sends: Slab<SendOp>,
+    pub(crate) recvs: Slab<RecvOp>,
+    pub(crate) incoming: Slab<Incoming>,
+    pub(crate) early: Slab<Early>,
+    pub(crate) tagged: Matcher,
+    pub(crate) msg: Matcher,
+    pub(crate) match_steps: u64,
+    pub(crate) pool: Pool,
+    pub(crate) starved: VecDeque<PeerId>,
+    /// Peers with messages that want grants, in turn.
+    pub(crate) ring: VecDeque<PeerId>,
+    pub(crate) in_flight: u64,
+    pub(crate) ready: VecDeque<PeerId>,
+    pub(crate) actions: VecDeque<Action>,
+    pub(crate) epoch: Epoch,
+    /// Silence is asked for.
+    pub(crate) quiescing: bool,
+    /// And all peers have agreed.
+    pub(crate) quiesced: bool,
+    pub(crate) plant: Plant,
+}
+
+impl<C: Controller> Endpoint<C> {
+    /// An endpoint without peers.
+    pub fn new(config: Config, controller: C) -> Endpoint<C> {
+        Endpoint {
+            pool: Pool::new(config.pool_bytes),
+            config,
+            controller,
+            peers: Peers::default(),
+            living: 0,
+            sends: Slab::new(),
+            recvs: Slab::new(),
+            incoming: Slab::new(),
+            early: Slab::new(),
+            tagged: Matcher::new(),
+            msg: Matcher::new(),
+            match_steps: 0,
+            starved: VecDeque::new(),
+            ring: VecDeque::new(),
+            in_flight: 0,
+            ready: VecDeque::new(),
+            actions: VecDeque::new(),
+            epoch: Epoch(0),
+            quiescing: false,
+            quiesced: false,
+            plant: Plant::default(),
+        }
+    }
+
+    /// Makes a peer known. Both sides must do so before the first frame between them is handled. For messages to
+    /// itself an endpoint adds itself as a peer, and its engine hands the frames for that peer straight back.
+    pub fn add_peer(&mut self, options: PeerOptions) -> PeerId {
+        let peer = self.peers.add(Peer::new(options.pull));
+        self.living += 1;
+        if self.quiescing {
+            self.ask_silence(peer);
+        }
+        self.share_pool(Some(peer));
+        peer
+    }
+
+    /// Drops the record of a peer that is gone, its counters, and its messages that nobody has received. Returns
+    /// false if the peer still lives or was forgotten before.
+    pub fn forget_peer(&mut self, peer: PeerId) -> bool {
+        if self.peers.get(peer).is_none_or(|record| record.gone().is_none()) {
+            return false;
+        }
+        self.drop_messages_of(peer);
+        self.peers.forget(peer);
+        true
+    }
+
+    /// The next thing to do. `FreeEarly` gives its bytes back to the pool only when it is polled, so that the bound
+    /// on the pool holds for the caller's memory too.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        let action = self.actions.pop_front()?;
+        if let Action::FreeEarly(EarlyId(key)) = action
+            && let Some(Early { peer, charge }) = self.early.remove(key)
+        {
+            self.release(peer, charge);
+        }
+        Some(action)
+    }
+
+    /// A peer that has something to send. Each is named once; the caller must then call `poll_transmit` for it, as
+    /// its carrier has room, until that returns `None`. After that it is named again when there is more.
+    pub fn poll_active(&mut self) -> Option<PeerId> {
+        loop {
+            let peer = self.ready.pop_front()?;
+            let Some(record) = self.peers.get_mut(peer) else { continue };
+            record.listed = false;
+            if record.active {
+                return Some(peer);
+            }
+        }
+    }
+
+    /// What has happened with a peer; `None` if it is unknown or forgotten.
+    pub fn counters(&self, peer: PeerId) -> Option<&PeerCounters> {
+        self.peers.get(peer).map(|record| &record.counters)
+    }
+
+    /// What is under way with a peer; `None` if it is unknown or forgotten.
+    pub fn peer_status(&self, peer: PeerId) -> Option<PeerStatus> {
+        let record = self.peers.get(peer)?;
+        let (tx, rx, quiet) = (&record.tx, &record.rx, &record.quiet);
+        Some(PeerStatus {
+            sends_queued: tx.starts.len() - tx.cancelled,
+            sends_open: tx.open,
+            sends_awaiting: tx.awaiting.len(),
+            sends_with_bulk: tx.bulk.len(),
+            control_queued: tx.control.len(),
+            credit: tx.purse.available(),
+            pool_held: rx.ledger.held(),
+            pool_unspent: rx.ledger.unspent(),
+            messages: rx.messages,
+            messages_busy: rx.busy,
+            messages_waiting: rx.waiting.len(),
+            granted_in_flight: rx.in_flight,
+            next_send: tx.next_seq.0,
+            next_receive: rx.next_seq.0,
+            quiesce_pending: quiet.ask.is_some() && quiet.answer != Some(rx.mark),
+            paused: quiet.paused,
+            gone: record.gone().is_some(),
+        })
+    }
+
+    /// What the endpoint holds.
+    pub fn status(&self) -> EndpointStatus {
+        EndpointStatus {
+            posted: self.tagged.posted.len() + self.msg.posted.len(),
+            unexpected: self.tagged.unexpected.len() + self.msg.unexpected.len(),
+            sends: self.sends.len(),
+            receives: self.recvs.len(),
+            messages: self.incoming.len(),
+            early_buffers: self.early.len(),
+            pool_size: self.pool.size,
+            pool_held: self.pool.held,
+            pool_held_max: self.pool.held_max,
+            granted_in_flight: self.in_flight,
+            match_steps: self.match_steps,
+        }
+    }
+
+    /// The controller, to refill its budget or change its settings; follow it with `poll_grants`.
+    pub fn controller_mut(&mut self) -> &mut C {
+        &mut self.controller
+    }
+
+    /// Plants a defect (feature `defects`, for tests).
+    #[cfg(feature = "defects")]
+    pub fn plant(&mut self, defect: Option<crate::defect::Defect>) {
+        self.plant = Plant(defect);
+    }
+
+    pub(crate) fn matcher(&mut self, queue: Queue) -> &mut Matcher {
+        match queue {
+            Queue::Msg => &mut self.msg,
+            Queue::Tagged => &mut self.tagged,
+        }
+    }
+
+    pub(crate) fn emit(&mut self, event: Event) {
+        self.actions.push_back(Action::Event(event));
+    }
+
+    /// The peer has something to send.
+    pub(crate) fn activate(&mut self, peer: PeerId) {
+        let Some(record) = self.peers.get_mut(peer) else { return };
+        if record.active || record.gone().is_some() {
+            return;
+        }
+        record.active = true;
+        // A caller may drain a peer without being told to; its name is then still in the list.
+        if !std::mem::replace(&mut record.listed, true) {
+            self.ready.push_back(peer);
+        }
+    }
+}

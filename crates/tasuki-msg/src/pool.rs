@@ -1,0 +1,95 @@
+//! The pool of early buffers, shared by all senders.
+//!
+//! Each of `n` living peers has a share `S = min(peer_bytes, pool_bytes / n')`, where n' is n (or the expected number)
+//! rounded up to a power of two. A peer holds its unspent credit plus its messages in the pool. When it holds a
+//! quarter of a share too little it is given more, as far as the pool reaches; when others starve, peers that hold
+//! more than a share are asked to hand unspent credit back. Nothing waits for credit, so all of this is only about
+//! speed.
+
+use crate::control::Controller;
+use crate::defect::Defect;
+use crate::endpoint::Endpoint;
+use crate::ids::PeerId;
+
+impl<C: Controller> Endpoint<C> {
+    /// The number of living peers has changed; `new` is the one that was added.
+    pub(crate) fn share_pool(&mut self, new: Option<PeerId>) {
+        let share = self.config.share(self.living);
+        if let Some(peer) = new {
+            if self.pool.free() < share {
+                self.recall(share);
+            }
+            self.top_up(peer);
+            return;
+        }
+        for peer in self.peers.ids() {
+            self.top_up(peer);
+        }
+    }
+
+    fn recall(&mut self, share: u64) {
+        for peer in self.peers.ids() {
+            let Some(record) = self.peers.get_mut(peer) else { continue };
+            if record.gone().is_none() && record.rx.ledger.held() > share {
+                record.tx.recall_due = true;
+                self.activate(peer);
+            }
+        }
+    }
+
+    /// Gives a peer credit up to its share if it has a quarter too little.
+    pub(crate) fn top_up(&mut self, peer: PeerId) {
+        let share = self.config.share(self.living);
+        let mut free = self.pool.free();
+        if self.plant.is(Defect::PoolOvercommitted) {
+            free = u64::MAX;
+        }
+        let Some(record) = self.peers.get_mut(peer) else { return };
+        if record.gone().is_some() {
+            return;
+        }
+        let missing = share.saturating_sub(record.rx.ledger.held());
+        if missing == 0 || missing < share / 4 {
+            return;
+        }
+        let given = missing.min(free);
+        if given < missing && !record.rx.starved {
+            record.rx.starved = true;
+            self.starved.push_back(peer);
+        }
+        // Credit in slivers would cost a frame for every message.
+        if given >= (share / 4).max(1) {
+            record.rx.ledger.granted += given;
+            record.tx.credit_due = true;
+            self.pool.take(given);
+            self.activate(peer);
+        }
+    }
+
+    /// A message has left the pool.
+    pub(crate) fn release(&mut self, peer: PeerId, charge: u64) {
+        if charge == 0 {
+            return;
+        }
+        if let Some(record) = self.peers.get_mut(peer) {
+            record.rx.ledger.freed += charge;
+        }
+        self.pool.held -= charge;
+        self.top_up(peer);
+        self.feed_starved();
+    }
+
+    /// There is room in the pool again: those who went short come first.
+    pub(crate) fn feed_starved(&mut self) {
+        for _ in 0..self.starved.len() {
+            if self.pool.free() == 0 {
+                return;
+            }
+            let Some(peer) = self.starved.pop_front() else { return };
+            if let Some(record) = self.peers.get_mut(peer) {
+                record.rx.starved = false;
+                self.top_up(peer);
+            }
+        }
+    }
+}

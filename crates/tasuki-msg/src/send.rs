@@ -1,0 +1,202 @@
+//! Sending: from the post to the completion.
+//!
+//! A send gets its sequence number and its credit when it starts, that is when its first frame leaves, not when it
+//! is posted: so it can be cancelled until then, and uses the credit that has come in meanwhile. Starts leave in
+//! the order of the posts and never wait for credit.
+
+use crate::action::{Event, Payload, SendRequest, Transmit};
+use crate::config::{GRANULE, charge, payload_for};
+use crate::control::{Controller, Offer};
+use crate::defect::Defect;
+use crate::endpoint::Endpoint;
+use crate::error::{Failure, Gone, UnknownPeer};
+use crate::frame::{Data, Frame, Queue, Start};
+use crate::ids::{Key, PeerId, SendId};
+use crate::ops::SendOp;
+use crate::peer::Life;
+
+impl<C: Controller> Endpoint<C> {
+    /// Posts a send. It never waits and never asks to try again. If the peer is gone, the operation completes with
+    /// that failure.
+    pub fn post_send(&mut self, request: SendRequest) -> Result<SendId, UnknownPeer> {
+        let peer = self.peers.get_mut(request.peer).ok_or(UnknownPeer(request.peer))?;
+        let life = peer.life;
+        let key = self.sends.insert(SendOp {
+            peer: request.peer,
+            queue: request.queue,
+            tag: if request.queue == Queue::Msg { 0 } else { request.tag },
+            data: request.data,
+            len: request.len,
+            user: request.user,
+            remote_key: request.remote_key,
+            delivery: request.delivery,
+            seq: None,
+            early: 0,
+            upto: 0,
+            sent: 0,
+            ack: false,
+            done: false,
+            queued: false,
+            unreleased: 0,
+        });
+        peer.tx.open += 1;
+        let gone = match life {
+            Life::Living => {
+                peer.tx.starts.push_back(key);
+                self.activate(request.peer);
+                return Ok(SendId(key));
+            }
+            Life::Closing => Gone::Closed,
+            Life::Gone(gone) => gone,
+        };
+        self.end_send(key, Err(Failure::PeerGone(request.peer, gone)));
+        Ok(SendId(key))
+    }
+
+    /// Takes back a send that has not started: true, and `SendDone` says `Cancelled`. False: too late, it goes on.
+    pub fn cancel_send(&mut self, send: SendId) -> bool {
+        let Some(op) = self.sends.get(send.0) else { return false };
+        if op.seq.is_some() {
+            return false;
+        }
+        let id = op.peer;
+        self.end_send(send.0, Err(Failure::Cancelled));
+        if let Some(peer) = self.peers.get_mut(id) {
+            peer.tx.cancelled += 1;
+            // The keys of cancelled sends go when their turn comes, or when there are too many of them.
+            if peer.tx.cancelled > 16 + peer.tx.starts.len() / 2 {
+                peer.tx.starts.retain(|&key| self.sends.get(key).is_some());
+                peer.tx.cancelled = 0;
+            }
+        }
+        true
+    }
+
+    /// The carrier no longer needs the payload of one frame of this send: it was copied, or has been acknowledged.
+    pub fn handle_released(&mut self, send: SendId) {
+        let Some(op) = self.sends.get_mut(send.0) else { return };
+        op.unreleased = op.unreleased.saturating_sub(1);
+        self.settle_send(send.0);
+    }
+
+    /// Completes a send if nothing is left to do.
+    pub(crate) fn settle_send(&mut self, key: Key) {
+        let Some(op) = self.sends.get(key) else { return };
+        let mut over = op.over();
+        if self.plant.is(Defect::CompleteBeforeReleased) {
+            over |= op.seq.is_some() && op.sent == op.len && !op.ack;
+        }
+        if self.plant.is(Defect::CompleteBeforeDone) {
+            over |= op.seq.is_some() && op.sent == op.len && op.unreleased == 0;
+        }
+        if over {
+            self.end_send(key, Ok(()));
+        }
+    }
+
+    pub(crate) fn end_send(&mut self, key: Key, result: Result<(), Failure>) {
+        let Some(op) = self.sends.remove(key) else { return };
+        if let Some(peer) = self.peers.get_mut(op.peer) {
+            peer.tx.open -= 1;
+            if peer.may_part() {
+                self.activate(op.peer);
+            }
+        }
+        self.emit(Event::SendDone { send: SendId(key), user: op.user, peer: op.peer, result });
+    }
+
+    /// The next send whose turn it is to start; forgets cancelled ones on the way.
+    pub(crate) fn next_start(&mut self, id: PeerId) -> Option<Key> {
+        let peer = self.peers.get_mut(id)?;
+        while let Some(&key) = peer.tx.starts.front() {
+            if self.sends.get(key).is_some() {
+                return Some(key);
+            }
+            peer.tx.starts.pop_front();
+            peer.tx.cancelled -= 1;
+        }
+        None
+    }
+
+    /// How much of the message goes out unasked, and whether credit is spent on it.
+    fn decide_early(&mut self, id: PeerId, key: Key) -> (u64, bool) {
+        let (Some(peer), Some(op)) = (self.peers.get_mut(id), self.sends.get(key)) else { return (0, false) };
+        let available = peer.tx.purse.available();
+        let (early, wished) = if op.len == 0 {
+            (0, true)
+        } else {
+            let credit = payload_for(available);
+            let offer = Offer { peer: id, len: op.len, credit, pull: peer.pull && op.remote_key.is_some() };
+            let wish = self.controller.unscheduled(&offer);
+            (wish.min(op.len).min(credit), wish > 0)
+        };
+        let charged = (early > 0 || op.len == 0) && available >= GRANULE;
+        if charged {
+            peer.tx.purse.spent += charge(early);
+        }
+        peer.counters.sent_without_credit += u64::from(wished && !charged);
+        (early, charged)
+    }
+
+    /// Starts a send: its `Start` frame with at most `room` bytes of payload.
+    pub(crate) fn start(&mut self, id: PeerId, key: Key, room: u64) -> Option<Transmit> {
+        let (early, charged) = self.decide_early(id, key);
+        let (peer, op) = (self.peers.get_mut(id)?, self.sends.get_mut(key)?);
+        let seq = peer.tx.next_seq;
+        peer.tx.next_seq = seq.next();
+        peer.tx.starts.pop_front();
+        let inline = early.min(room);
+        op.seq = Some(seq);
+        op.early = early;
+        op.upto = early;
+        op.sent = inline;
+        // Without a charge the envelope is not covered by credit, so the send must stay open until it is taken.
+        op.ack = op.delivery || early < op.len || !charged;
+        op.unreleased = 1;
+        if op.ack {
+            peer.tx.awaiting.insert(seq.0, key);
+        }
+        if op.sent < op.upto {
+            op.queued = true;
+            peer.tx.bulk.push_back(key);
+        }
+        peer.counters.sent_messages += 1;
+        peer.counters.sent_eager += u64::from(early == op.len && charged);
+        let frame = Frame::Start(Start {
+            seq,
+            queue: op.queue,
+            tag: op.tag,
+            data: op.data,
+            len: op.len,
+            early,
+            inline,
+            charged,
+            ack: op.ack,
+            remote_key: if early < op.len { op.remote_key } else { None },
+        });
+        let payload = Some(Payload { send: SendId(key), user: op.user, offset: 0, len: inline });
+        self.settle_send(key);
+        Some(Transmit { frame, payload })
+    }
+
+    /// The next piece of a started send: round robin among those that may send.
+    pub(crate) fn next_bulk(&mut self, id: PeerId, room: u64) -> Option<Transmit> {
+        let peer = self.peers.get_mut(id)?;
+        let key = peer.tx.bulk.pop_front()?;
+        let op = self.sends.get_mut(key)?;
+        let in_early = op.sent < op.early;
+        let end = if in_early { op.early } else { op.upto };
+        let (offset, len) = (op.sent, (end - op.sent).min(room));
+        op.sent += len;
+        op.unreleased += 1;
+        op.queued = op.sent < op.upto;
+        if op.queued {
+            peer.tx.bulk.push_back(key);
+        }
+        let early = if in_early { op.early } else { 0 };
+        let frame = Frame::Data(Data { seq: op.seq?, offset, len, early });
+        let payload = Some(Payload { send: SendId(key), user: op.user, offset, len });
+        self.settle_send(key);
+        Some(Transmit { frame, payload })
+    }
+}

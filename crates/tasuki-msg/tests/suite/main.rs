@@ -1,0 +1,9 @@
+//! The message layer against a naive model, hand-written cases, hostile peers, and its promises about cost.
+
+mod defects;
+mod model;
+mod node;
+mod random;
+mod rng;
+mod scenario;
+mod world;

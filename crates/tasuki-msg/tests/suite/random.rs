@@ -1,0 +1,45 @@
+//! Thousands of seeds of `scenario`, and what they must have met on the way.
+
+use crate::scenario;
+use crate::world::{Check, Coverage};
+
+/// Seeds in an ordinary test run; `TASUKI_MSG_SEEDS` overrides it.
+const SEEDS: u64 = 4000;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// Runs a seed; a panic counts as a failure too.
+pub fn attempt(seed: u64, defect: Option<tasuki_msg::Defect>) -> Check<Coverage> {
+    std::panic::catch_unwind(|| scenario::run(seed, defect))
+        .unwrap_or_else(|panic| Err(format!("panic: {:?}", panic.downcast_ref::<String>())))
+}
+
+#[test]
+fn everything_happens_as_the_model_says() {
+    if let Some(seed) = number("TASUKI_MSG_SEED") {
+        if let Err(complaint) = scenario::run(seed, None) {
+            panic!("seed {seed}: {complaint}");
+        }
+        return;
+    }
+    let mut coverage = Coverage::new();
+    for seed in 0..number("TASUKI_MSG_SEEDS").unwrap_or(SEEDS) {
+        match attempt(seed, None) {
+            Ok(covered) => covered.into_iter().for_each(|(what, n)| *coverage.entry(what).or_default() += n),
+            Err(complaint) => panic!(
+                "seed {seed}: {complaint}\nreplay: TASUKI_MSG_TRACE=1 TASUKI_MSG_SEED={seed} \
+                 cargo test -p tasuki-msg --test suite everything_happens -- --nocapture"
+            ),
+        }
+    }
+    println!("{coverage:#?}");
+}
+
+#[test]
+fn a_seed_replays_exactly() {
+    for seed in 0..50 {
+        assert_eq!(attempt(seed, None), attempt(seed, None), "seed {seed}");
+    }
+}
