@@ -1,1 +1,41 @@
-fn main() {}
+//! The `tasuki` command.
+
+mod agent;
+mod args;
+mod execute;
+mod failure;
+mod lab;
+mod shape;
+mod terminal;
+
+use args::{Command, Tasuki};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Two internal ways in, taken before anything else happens in the process.
+    let mut words = std::env::args_os();
+    let name = words.next().unwrap_or_default();
+    if words.next().is_some_and(|word| word.as_encoded_bytes() == tasuki_lab::INIT_COMMAND.to_bytes()) {
+        return tasuki_lab::init_main();
+    }
+    let result = if std::path::Path::new(&name).file_name().is_some_and(|name| name == "tasuki-agent") {
+        agent::main(std::env::args_os().skip(1).collect())
+    } else {
+        run(Tasuki::parse())
+    };
+    match result {
+        Ok(code) => code,
+        Err(Failure { message, code }) => {
+            eprintln!("tasuki: {message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn run(tasuki: Tasuki) -> Result<ExitCode, Failure> {
+    match tasuki.command {
+        Command::Lab(command) => lab::run(command),
+    }
+}

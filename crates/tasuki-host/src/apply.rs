@@ -21,7 +21,9 @@ pub enum HostError {
         source: io::Error,
     },
     /// The plan names an interface that the host does not have.
-    #[error("{host}: there is no interface {interface}; it has {present}. Correct the NIC's name in the cluster file")]
+    #[error(
+        "{host}: there is no interface {interface}; it has {present}. Correct the NIC's name in the cluster file"
+    )]
     NoInterface {
         /// Host name.
         host: String,
@@ -68,8 +70,7 @@ type Interfaces = HashMap<String, u32>;
 pub fn apply(plan: &HostPlan) -> Result<(), HostError> {
     let mut host = Host {
         name: &plan.host,
-        netlink: Netlink::open()
-            .map_err(|source| HostError::Socket { host: plan.host.clone(), source })?,
+        netlink: Netlink::open().map_err(|source| HostError::Socket { host: plan.host.clone(), source })?,
         interfaces: HashMap::new(),
     };
     host.set_identity(plan)?;

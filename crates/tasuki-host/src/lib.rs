@@ -10,4 +10,4 @@ mod offload;
 mod sysctl;
 
 pub use apply::{HostError, apply};
-pub use offload::{SEGMENTATION_OFFLOADS, set_offloads};
+pub use offload::set_offloads;

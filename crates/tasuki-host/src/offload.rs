@@ -3,26 +3,18 @@
 use crate::HostError;
 use tasuki_sys::ethtool::Ethtool;
 
-/// What lets a virtual NIC carry super-frames that no cable could, by kernel feature name (as `ethtool -k`
-/// lists them): segmentation and its software forms, receive merging, checksums left to the hardware.
-pub const SEGMENTATION_OFFLOADS: &[&str] = &[
-    "tx-tcp-segmentation",
-    "tx-tcp6-segmentation",
-    "tx-tcp-ecn-segmentation",
-    "tx-tcp-mangleid-segmentation",
-    "tx-udp-segmentation",
-    "tx-sctp-segmentation",
-    "tx-generic-segmentation",
-    "rx-gro",
-    "tx-checksum-ip-generic",
-    "tx-checksum-sctp",
-    "tx-checksum-ipv4",
-    "tx-checksum-ipv6",
-];
+/// Whether a kernel feature (by the name that `ethtool -k` lists) lets a virtual NIC carry what no cable
+/// could: frames to be segmented later, frames merged on arrival, checksums left for the hardware.
+fn is_segmentation_or_checksum(feature: &str) -> bool {
+    let segmentation = feature.starts_with("tx-") && feature.ends_with("-segmentation");
+    let merging = matches!(feature, "rx-gro" | "rx-gro-list" | "rx-udp-gro-forwarding");
+    segmentation || merging || feature.starts_with("tx-checksum-")
+}
 
-/// Switches the [`SEGMENTATION_OFFLOADS`] of one interface, in the calling thread's network namespace.
+/// Switches the segmentation, merging and checksum offloads of one interface, in the calling thread's network
+/// namespace. Other features are left alone.
 pub fn set_offloads(host: &str, interface: &str, on: bool) -> Result<(), HostError> {
     let fail = |source| HostError::Ethtool { host: host.into(), source };
     let ethtool = Ethtool::open(interface).map_err(fail)?;
-    ethtool.set_features(SEGMENTATION_OFFLOADS, on).map_err(fail)
+    ethtool.set_features(is_segmentation_or_checksum, on).map_err(fail)
 }

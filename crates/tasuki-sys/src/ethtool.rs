@@ -118,9 +118,9 @@ impl Ethtool {
         Ok(names.into_iter().enumerate().map(feature).collect())
     }
 
-    /// Switches the named features on or off; those that the interface does not know or cannot change are
-    /// passed over.
-    pub fn set_features(&self, names: &[&str], on: bool) -> Result<(), EthtoolError> {
+    /// Switches the features whose names `chosen` accepts on or off; those that the interface cannot change
+    /// are passed over.
+    pub fn set_features(&self, chosen: impl Fn(&str) -> bool, on: bool) -> Result<(), EthtoolError> {
         let features = self.features()?;
         let blocks = features.len().div_ceil(32);
         // struct ethtool_sfeatures: cmd, size, then per block: valid, requested.
@@ -128,7 +128,7 @@ impl Ethtool {
         buffer[..4].copy_from_slice(&ETHTOOL_SFEATURES.to_ne_bytes());
         buffer[4..8].copy_from_slice(&(blocks as u32).to_ne_bytes());
         for (index, feature) in features.iter().enumerate() {
-            if !feature.changeable || !names.contains(&feature.name.as_str()) {
+            if !feature.changeable || !chosen(&feature.name) {
                 continue;
             }
             let at = 8 + index / 32 * 8;

@@ -102,10 +102,7 @@ impl Netlink {
     pub fn add_bridge(&mut self, name: &str) -> Result<(), NetlinkError> {
         let mut message = LinkMessage::default();
         message.attributes.push(LinkAttribute::IfName(name.into()));
-        let data = InfoData::Bridge(vec![
-            InfoBridge::MulticastSnooping(false),
-            InfoBridge::ForwardDelay(0),
-        ]);
+        let data = InfoData::Bridge(vec![InfoBridge::MulticastSnooping(false), InfoBridge::ForwardDelay(0)]);
         let message = with_kind(message, InfoKind::Bridge, Some(data));
         self.request(|| format!("make bridge {name}"), Message::NewLink(message), Create::Exclusive.flags())
             .map(drop)

@@ -99,11 +99,7 @@ impl Netlink {
             .map_err(|source| NetlinkError { request: what(), source })
     }
 
-    fn transact(
-        &mut self,
-        message: RouteNetlinkMessage,
-        flags: u16,
-    ) -> io::Result<Vec<RouteNetlinkMessage>> {
+    fn transact(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut packet = NetlinkMessage::from(message);
         packet.header.flags = flags;

@@ -4,8 +4,8 @@ use super::{Create, Netlink, NetlinkError};
 use netlink_packet_route::{
     AddressFamily, RouteNetlinkMessage as Message,
     route::{
-        RouteAddress, RouteAttribute, RouteMessage, RouteNextHop, RouteNextHopFlags, RouteProtocol, RouteScope,
-        RouteType,
+        RouteAddress, RouteAttribute, RouteMessage, RouteNextHop, RouteNextHopFlags, RouteProtocol,
+        RouteScope, RouteType,
     },
 };
 use std::net::Ipv4Addr;
@@ -77,8 +77,7 @@ impl Route {
             attributes.push(RouteAttribute::Oif(only.index));
             attributes.extend(only.via.map(|via| RouteAttribute::Gateway(RouteAddress::Inet(via))));
         } else {
-            attributes
-                .push(RouteAttribute::MultiPath(self.gateways.iter().map(Gateway::next_hop).collect()));
+            attributes.push(RouteAttribute::MultiPath(self.gateways.iter().map(Gateway::next_hop).collect()));
         }
         message
     }

@@ -1,0 +1,47 @@
+# make run     build, stand a cluster of four up on this machine, run a stock MPI on it, tear it down
+# make test    all quick tests (under 8 minutes); needs root for the lab
+# make help    the rest
+
+CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
+PEERS ?= $(CURDIR)/target/peers
+TASUKI := target/release/tasuki
+# Namespaces need root; building does not.
+ROOT := $(if $(filter 0,$(shell id -u)),,sudo -E env "PATH=$$PATH")
+
+.PHONY: help run test test-full bench lint setup build peers clean
+
+help:
+	@echo "make run        four directly cabled hosts on this machine: latency, bandwidth, a real parallel program"
+	@echo "make test       all quick tests"
+	@echo "make test-full  the long ones too"
+	@echo "make bench      measure every MPI installed over TCP, with raw ceilings (results/)"
+	@echo "make lint       rustfmt and clippy, warnings are errors"
+	@echo "make setup      install missing Debian packages, check the Rust toolchain"
+
+setup:
+	@scripts/setup
+
+build: setup
+	$(CARGO) build --release --locked
+
+peers: setup
+	@scripts/peers $(PEERS)
+
+run: build
+	@$(ROOT) $(TASUKI) demo
+
+test: build peers
+	$(ROOT) env TASUKI_PEERS=$(PEERS) $(CARGO) test --release --locked --workspace
+
+test-full: build peers
+	$(ROOT) env TASUKI_PEERS=$(PEERS) $(CARGO) test --release --locked --workspace -- --include-ignored
+
+bench: build peers
+	$(ROOT) env TASUKI_PEERS=$(PEERS) $(TASUKI) bench mpi --shape full:4 --shape star:4 --output results
+
+lint: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+
+clean:
+	$(CARGO) clean

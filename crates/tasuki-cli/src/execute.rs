@@ -1,0 +1,57 @@
+//! Running a command in a lab host as if it ran here: same terminal, signals forwarded, same exit code.
+
+use crate::failure::Failure;
+use signal_hook::{consts, iterator::Signals};
+use std::{ffi::OsString, io, os::fd::AsFd, path::PathBuf, process::ExitCode, thread};
+use tasuki_lab::{ExecRequest, Exit, Job, Lab};
+
+/// Signals that go on to the command. SIGPIPE is not among them: the command has its own pipes.
+const FORWARDED: &[i32] = &[
+    consts::SIGINT,
+    consts::SIGTERM,
+    consts::SIGHUP,
+    consts::SIGQUIT,
+    consts::SIGUSR1,
+    consts::SIGUSR2,
+    consts::SIGCONT,
+    consts::SIGTSTP,
+];
+
+/// A request with this process's environment and working directory.
+pub fn request_here(host: &str, argv: Vec<OsString>, job: Job) -> Result<ExecRequest, Failure> {
+    let cwd = std::env::current_dir()
+        .map_err(|error| Failure::new(format!("the working directory cannot be read: {error}")))?;
+    Ok(ExecRequest {
+        host: host.into(),
+        argv,
+        env: std::env::vars_os().collect(),
+        cwd,
+        share: Vec::<PathBuf>::new(),
+        job,
+    })
+}
+
+/// Runs a command with this process's standard input, output and error.
+pub fn in_host(lab: &Lab, request: ExecRequest) -> Result<Exit, Failure> {
+    // Caught from before the start, so that none is lost.
+    let mut signals = Signals::new(FORWARDED)?;
+    let handle = signals.handle();
+    let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
+    let session = lab.exec(request, [input.as_fd(), output.as_fd(), error.as_fd()])?;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for signal in signals.forever() {
+                // The command may have ended a moment ago.
+                let _ = session.signal(signal);
+            }
+        });
+        let exit = session.wait();
+        handle.close();
+        Ok(exit?)
+    })
+}
+
+/// The exit code that a shell would report.
+pub fn exit_code(exit: Exit) -> ExitCode {
+    ExitCode::from(u8::try_from(exit.code()).unwrap_or(u8::MAX))
+}

@@ -1,0 +1,183 @@
+//! `tasuki lab ...`
+
+use crate::{
+    args::{FaultArgs, LabCommand, LabUp},
+    execute::{exit_code, in_host, request_here},
+    failure::{Failure, NOT_STARTED},
+    shape,
+    terminal::{print_json, progress_bar, table},
+};
+use signal_hook::{consts, iterator::Signals};
+use std::{path::Path, process::ExitCode, time::Instant};
+use tasuki_cluster::{Rate, generate};
+use tasuki_lab::{DirectionStatus, Fault, FaultKind, Job, Lab, LabOptions, LabStatus, StartingLab};
+
+/// Runs a lab command.
+pub fn run(command: LabCommand) -> Result<ExitCode, Failure> {
+    match command {
+        LabCommand::Up(arguments) => up(&arguments),
+        LabCommand::Down { names, all } => down(names, all),
+        LabCommand::List { json } => list(json),
+        LabCommand::Status { name, json } => status(name.as_deref(), json),
+        LabCommand::Exec { lab, job, host, command } => {
+            let job = if job { Job::Root } else { Job::Inherit };
+            let request = request_here(&host, command, job)?;
+            let exit = find(lab.as_deref())
+                .and_then(|lab| in_host(&lab, request))
+                .map_err(|failure| failure.with_code(NOT_STARTED))?;
+            Ok(exit_code(exit))
+        }
+        LabCommand::Cut { which, keep_carrier } => fault(which, FaultKind::Cut { keep_carrier }),
+        LabCommand::Heal(which) => fault(which, FaultKind::Heal),
+        LabCommand::Loss { which, likelihood } => fault(which, FaultKind::Loss(likelihood)),
+        LabCommand::Duplicate { which, likelihood } => fault(which, FaultKind::Duplicate(likelihood)),
+        LabCommand::Corrupt { which, likelihood } => fault(which, FaultKind::Corrupt(likelihood)),
+        LabCommand::Rate { which, rate } => fault(which, FaultKind::Rate(rate.bits_per_second)),
+    }
+}
+
+/// The lab of that name, or the one that can be meant.
+pub fn find(name: Option<&str>) -> Result<Lab, Failure> {
+    Ok(match name {
+        Some(name) => Lab::named(name)?,
+        None => Lab::find()?,
+    })
+}
+
+/// Builds a lab with a progress bar; it still ends with this process.
+pub fn build(cluster: &tasuki_cluster::Cluster, options: &LabOptions) -> Result<StartingLab, Failure> {
+    let bar = progress_bar(0).with_prefix("lab");
+    let result = tasuki_lab::up(cluster, options, Path::new("/proc/self/exe"), &mut |done, total, what| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+        bar.set_message(what.to_owned());
+    });
+    bar.finish_and_clear();
+    Ok(result?)
+}
+
+fn up(arguments: &LabUp) -> Result<ExitCode, Failure> {
+    let mut generated = generate::Options::default();
+    generated.mtu = arguments.mtu.unwrap_or(generated.mtu);
+    let cluster = shape::cluster(arguments.cluster.as_deref(), arguments.shape.as_ref(), &generated)?;
+    let mut options = LabOptions::named(arguments.name.clone().unwrap_or_else(|| cluster.name.clone()));
+    options.rate = arguments.rate;
+    options.offloads = arguments.offloads;
+    options.unshaped = arguments.unshaped;
+    options.seed = arguments.seed;
+
+    // Caught from before the start in case the lab is to end with us.
+    let mut signals =
+        arguments.foreground.then(|| Signals::new([consts::SIGINT, consts::SIGTERM])).transpose()?;
+    let begun = Instant::now();
+    let starting = build(&cluster, &options)?;
+    let name = &options.name;
+    eprintln!(
+        "lab {name} is up: {} hosts, {} cables, {} switches, {:.1} s",
+        cluster.hosts.len(),
+        cluster.cables.len(),
+        cluster.switches.len(),
+        begun.elapsed().as_secs_f64()
+    );
+    if let Some(signals) = &mut signals {
+        eprintln!("Ctrl-C ends it");
+        signals.forever().next();
+        drop(starting);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let first = cluster.hosts.first().map_or("n1", |host| &host.name);
+    eprintln!("try: tasuki lab exec --lab {name} {first} -- ip route; end it: tasuki lab down {name}");
+    // The last thing to be done: killed before, the lab goes too.
+    starting.commit()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn down(names: Vec<String>, all: bool) -> Result<ExitCode, Failure> {
+    let names = match (names.is_empty(), all) {
+        (_, true) => Lab::list()?,
+        (false, _) => names,
+        (true, _) => Lab::find()?.name().map(str::to_owned).into_iter().collect(),
+    };
+    for name in names {
+        Lab::named(&name)?.down()?;
+        eprintln!("lab {name} is down");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(json: bool) -> Result<ExitCode, Failure> {
+    let names = Lab::list()?;
+    if json {
+        print_json(&names)?;
+    } else {
+        names.iter().for_each(|name| println!("{name}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fault(which: FaultArgs, kind: FaultKind) -> Result<ExitCode, Failure> {
+    find(which.lab.as_deref())?.fault(&Fault { cables: which.cables, from: which.from, kind })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(name: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
+    let status = find(name)?.status()?;
+    if json {
+        print_json(&status)?;
+    } else {
+        print_status(&status);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_status(status: &LabStatus) {
+    let options = &status.options;
+    let source = status.source.as_ref().map_or("(generated)".into(), |path| path.display().to_string());
+    println!(
+        "lab {}: {source}, process {}, offloads {}, {}",
+        options.name,
+        status.pid,
+        if options.offloads { "on" } else { "off" },
+        if options.unshaped { "unshaped" } else { "shaped" }
+    );
+    let mut hosts = table(["host", "identity", "management", "processes"]);
+    for host in &status.hosts {
+        hosts.add_row([&host.name, &host.identity, &host.management, &host.processes.to_string()]);
+    }
+    println!("\n{hosts}\n");
+    let mut cables = table(["cable", "rate", "carrier", "sent by", "frames", "bytes", "dropped", "faults"]);
+    for cable in &status.cables {
+        let rate = cable.rate.map_or("-".into(), |bits_per_second| Rate { bits_per_second }.to_string());
+        for (side, direction) in cable.directions.iter().enumerate() {
+            let first = side == 0;
+            let once = |text: String| if first { text } else { String::new() };
+            cables.add_row([
+                once(cable.ends.join(" - ")),
+                once(rate.clone()),
+                once(if cable.carrier { "on" } else { "OFF" }.into()),
+                cable.ends[side].clone(),
+                direction.frames.to_string(),
+                direction.bytes.to_string(),
+                direction.dropped.to_string(),
+                faults(direction),
+            ]);
+        }
+    }
+    println!("{cables}");
+}
+
+/// Faults in force, in words.
+fn faults(direction: &DirectionStatus) -> String {
+    let mut words = Vec::new();
+    if direction.cut {
+        words.push("cut".to_owned());
+    }
+    let kinds =
+        [("loss", direction.loss), ("duplicate", direction.duplicate), ("corrupt", direction.corrupt)];
+    for (kind, likelihood) in kinds {
+        if likelihood > 0.0 {
+            words.push(format!("{kind} {}%", likelihood * 100.0));
+        }
+    }
+    words.join(", ")
+}

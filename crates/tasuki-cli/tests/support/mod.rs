@@ -1,0 +1,210 @@
+//! What the tests of the command share: labs that go away with the test, and looks at the machine.
+#![allow(dead_code)] // Every test program uses its own part.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    process::{Child, Command, Output, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+/// Environment variable that marks every process of a test's labs: a process's children inherit it.
+pub const MARK: &str = "TASUKI_TEST_MARK";
+
+/// The command under test.
+pub fn tasuki() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tasuki"))
+}
+
+/// A name that no other test uses.
+pub fn unique(stem: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("{stem}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// True, with a note, where the test cannot run: labs need root. Set TASUKI_NO_SKIP to make that a failure.
+pub fn skip_without_root(test: &str) -> bool {
+    if nix::unistd::Uid::effective().is_root() {
+        return false;
+    }
+    assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "{test} needs root");
+    eprintln!("SKIPPED {test}: labs need root");
+    true
+}
+
+/// Runs a command to its end and demands success.
+pub fn ok(command: &mut Command) -> String {
+    let output = command.stdin(Stdio::null()).output().expect("the command starts");
+    assert!(output.status.success(), "{command:?} failed: {}", text(&output));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// Both streams of a finished command, for messages.
+pub fn text(output: &Output) -> String {
+    format!(
+        "{}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+/// A lab that ends with the test, also when the test fails.
+pub struct TestLab {
+    /// Its name.
+    pub name: String,
+}
+
+impl TestLab {
+    /// Builds a lab; `arguments` are those of `tasuki lab up` without the name.
+    pub fn up(stem: &str, arguments: &[&str]) -> Self {
+        let lab = Self { name: unique(stem) };
+        ok(tasuki().args(["lab", "up", "--name", &lab.name]).args(arguments).env(MARK, &lab.name));
+        lab
+    }
+
+    /// A command in a host.
+    pub fn exec(&self, host: &str, command: &[&str]) -> Command {
+        let mut tasuki = tasuki();
+        tasuki.args(["lab", "exec", "--lab", &self.name, host, "--"]).args(command);
+        tasuki.env(MARK, &self.name);
+        tasuki
+    }
+
+    /// Runs a command in a host and returns what it printed.
+    pub fn run(&self, host: &str, command: &[&str]) -> String {
+        ok(&mut self.exec(host, command))
+    }
+
+    /// A shell script in a host.
+    pub fn sh(&self, host: &str, script: &str) -> String {
+        self.run(host, &["sh", "-c", script])
+    }
+
+    /// Plants a fault: `fault("cut", &["n1-n2"])`.
+    pub fn fault(&self, kind: &str, arguments: &[&str]) {
+        ok(tasuki().args(["lab", kind, "--lab", &self.name]).args(arguments));
+    }
+
+    /// Its status.
+    pub fn status(&self) -> serde_json::Value {
+        let text = ok(tasuki().args(["lab", "status", "--json", &self.name]));
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    /// Takes it down now.
+    pub fn down(&self) {
+        ok(tasuki().args(["lab", "down", &self.name]));
+    }
+}
+
+impl Drop for TestLab {
+    fn drop(&mut self) {
+        // Down already where the test took it down itself.
+        let _ = tasuki().args(["lab", "down", &self.name]).output();
+    }
+}
+
+/// Processes whose environment carries the mark. Zombies have none: they are gone but for their number.
+pub fn marked(mark: &str) -> Vec<i32> {
+    let wanted = format!("{MARK}={mark}");
+    let carries = |pid: &i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|&byte| byte == 0).any(|entry| entry == wanted.as_bytes())
+    };
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(carries).collect()
+}
+
+/// Namespaces of a process, as links like `net:[4026532563]`.
+pub fn namespaces(pid: i32) -> BTreeSet<String> {
+    let entries = fs::read_dir(format!("/proc/{pid}/ns")).into_iter().flatten().flatten();
+    let link = |entry: fs::DirEntry| fs::read_link(entry.path()).ok();
+    entries.filter_map(link).map(|link| link.display().to_string()).collect()
+}
+
+/// Namespaces of all processes of the machine.
+pub fn all_namespaces() -> BTreeSet<String> {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).flat_map(namespaces).collect()
+}
+
+/// The machine's own network and mounts, which a lab must not touch.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Machine {
+    interfaces: BTreeSet<String>,
+    addresses: String,
+    routes: String,
+    mounts: BTreeSet<String>,
+    forwarding: String,
+}
+
+impl Machine {
+    /// As it is now.
+    pub fn look() -> Self {
+        let ip = |arguments: &[&str]| ok(Command::new("ip").args(arguments));
+        let names = fs::read_dir("/sys/class/net").expect("/sys").flatten();
+        let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mountinfo");
+        Self {
+            interfaces: names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect(),
+            addresses: ip(&["-o", "-4", "address"]),
+            routes: ip(&["route", "show", "table", "all"]),
+            mounts: mounts.lines().map(str::to_owned).collect(),
+            forwarding: fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("ip_forward"),
+        }
+    }
+}
+
+/// A child that is ended with the test.
+pub struct Background(pub Child);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // Ended already where the test waited for it.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a command in the background, its output readable from the child.
+pub fn background(command: &mut Command) -> Background {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    Background(child.expect("the command starts"))
+}
+
+/// Looks again until `condition` holds. The bound keeps a defect from hanging the suite; it is no measurement.
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    for _ in 0..3_000 {
+        if condition() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("waited 30 s for: {what}");
+}
+
+/// A small deterministic generator (SplitMix64), for tests that print their seed.
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next number below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+}
+
+/// The seed of a randomised test: TASUKI_SEED, or one from the clock; printed so that a run can be repeated.
+pub fn seed(test: &str) -> u64 {
+    let from_clock = || {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(1, |since| since.subsec_nanos().into())
+    };
+    let seed =
+        std::env::var("TASUKI_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(from_clock);
+    eprintln!("{test}: seed {seed}; replay: TASUKI_SEED={seed} cargo test --release {test} -- --nocapture");
+    seed
+}

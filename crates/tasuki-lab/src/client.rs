@@ -1,0 +1,300 @@
+//! The client's side of a lab: find it, ask it, run commands in its hosts.
+
+use crate::{
+    HOST_SOCKET, JOB_VARIABLE, LabError,
+    channel::{Channel, Received},
+    options::check_name,
+    private::to_share,
+    protocol::{ExecMessage, Fault, JobRole, LabStatus, Reply, Request, SessionMessage},
+};
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        socket::{
+            AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket,
+            sockopt::PeerCredentials,
+        },
+        wait::{WaitPidFlag, waitpid},
+    },
+    unistd::Pid,
+};
+use std::{
+    ffi::OsString,
+    fs,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+/// Abstract socket names start with this.
+const NAME_PREFIX: &str = "tasuki-lab/";
+
+pub(crate) fn abstract_address(name: &str) -> Result<UnixAddr, LabError> {
+    UnixAddr::new_abstract(format!("{NAME_PREFIX}{name}").as_bytes())
+        .map_err(|_| LabError::BadName(name.into()))
+}
+
+/// A lab that is up.
+#[derive(Clone, Debug)]
+pub struct Lab {
+    place: Place,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    /// On this machine, under this name.
+    Named(String),
+    /// The lab whose host we are in.
+    Around,
+}
+
+/// Whether a command's descendants are ended with it, on all hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Job {
+    /// As with ssh: what the command leaves behind in the background goes on. If this process is itself
+    /// in a job (see [`JOB_VARIABLE`]), the command joins it.
+    Inherit,
+    /// The command is the root of a new job: when it ends, or when its client goes away, all processes
+    /// that it started, on any host, are ended before the end is reported.
+    Root,
+}
+
+/// A command to run in a host.
+#[derive(Clone, Debug)]
+pub struct ExecRequest {
+    /// Host name, or one of the host's addresses.
+    pub host: String,
+    /// Program and arguments.
+    pub argv: Vec<OsString>,
+    /// The whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Working directory.
+    pub cwd: PathBuf,
+    /// Paths that must be visible in the host although they may be below a folder of which each host has its
+    /// own. The working directory and absolute paths in `argv[0]` need not be named.
+    pub share: Vec<PathBuf>,
+    /// What becomes of its descendants.
+    pub job: Job,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl Exit {
+    /// As a shell reports it: the code, or 128 + signal.
+    pub fn code(self) -> i32 {
+        match self {
+            Exit::Code(code) => code,
+            Exit::Signal(signal) => 128 + signal,
+        }
+    }
+}
+
+impl Lab {
+    /// A lab by name. It need not be up yet.
+    pub fn named(name: &str) -> Result<Self, LabError> {
+        check_name(name)?;
+        Ok(Self { place: Place::Named(name.into()) })
+    }
+
+    /// The lab that is meant when none is named: the one whose host we are in, or the only one that is up.
+    pub fn find() -> Result<Self, LabError> {
+        if Path::new(HOST_SOCKET).exists() {
+            return Ok(Self { place: Place::Around });
+        }
+        let mut names = Self::list()?;
+        match names.len() {
+            0 => Err(LabError::NoneUp),
+            1 => Self::named(&names.remove(0)),
+            _ => Err(LabError::Ambiguous(names)),
+        }
+    }
+
+    /// Names of all labs that are up on this machine.
+    pub fn list() -> Result<Vec<String>, LabError> {
+        let table = fs::read_to_string("/proc/net/unix").map_err(LabError::system("read /proc/net/unix"))?;
+        let name = |line: &str| {
+            let path = line.split_whitespace().nth(7)?;
+            path.strip_prefix('@')?.strip_prefix(NAME_PREFIX).map(str::to_owned)
+        };
+        let mut names: Vec<String> = table.lines().filter_map(name).collect();
+        // Accepted connections carry the listener's name too.
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// The lab's name, if it is known here.
+    pub fn name(&self) -> Option<&str> {
+        match &self.place {
+            Place::Named(name) => Some(name),
+            Place::Around => None,
+        }
+    }
+
+    /// How the lab is.
+    pub fn status(&self) -> Result<LabStatus, LabError> {
+        let (reply, channel) = self.ask(&Request::Status, &[])?;
+        match reply {
+            Reply::Status(mut status) => {
+                status.pid = peer_pid(&channel).map_or(0, Pid::as_raw);
+                Ok(*status)
+            }
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Plants or removes a fault.
+    pub fn fault(&self, fault: &Fault) -> Result<(), LabError> {
+        match self.ask(&Request::Fault(fault.clone()), &[])?.0 {
+            Reply::Done => Ok(()),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Ends the lab and waits until all of it is gone.
+    pub fn down(&self) -> Result<(), LabError> {
+        let channel = self.connect()?;
+        let pid = peer_pid(&channel);
+        channel.send(&Request::Down, &[]).map_err(LabError::system("ask the lab to end"))?;
+        // The lab's socket closes before its last process is gone.
+        let _: Option<Received<Reply>> = channel.receive().unwrap_or(None);
+        if let Some(pid) = pid {
+            wait_for_exit(pid);
+        }
+        Ok(())
+    }
+
+    /// Starts a command in a host with the given standard input, output and error.
+    pub fn exec(&self, request: ExecRequest, stdio: [BorrowedFd; 3]) -> Result<Session, LabError> {
+        let inherited = std::env::var(JOB_VARIABLE).ok();
+        let job = match (&request.job, inherited) {
+            (Job::Root, _) => JobRole::Root,
+            (Job::Inherit, Some(name)) => JobRole::Member(name),
+            (Job::Inherit, None) => JobRole::None,
+        };
+        // Only a client outside can share: inside a host, its own folders are what the others do not see.
+        let share = if matches!(self.place, Place::Named(_)) { shares(&request) } else { Vec::new() };
+        let message = ExecMessage {
+            host: request.host,
+            argv: request.argv,
+            env: request.env,
+            cwd: request.cwd,
+            share,
+            job,
+        };
+        match self.ask(&Request::Exec(Box::new(message)), &stdio)? {
+            (Reply::Started, channel) => Ok(Session { channel, alone: request.job == Job::Root }),
+            (other, _) => Err(unexpected(other)),
+        }
+    }
+
+    fn connect(&self) -> Result<Channel, LabError> {
+        let socket = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None)
+            .map_err(LabError::system("socket"))?;
+        let result = match &self.place {
+            Place::Named(name) => connect(socket.as_raw_fd(), &abstract_address(name)?),
+            Place::Around => UnixAddr::new(HOST_SOCKET).and_then(|at| connect(socket.as_raw_fd(), &at)),
+        };
+        match (result, &self.place) {
+            (Ok(()), _) => Ok(socket.into()),
+            (Err(Errno::ECONNREFUSED | Errno::ENOENT), Place::Named(name)) => {
+                Err(LabError::NotUp { name: name.clone(), running: Self::list()? })
+            }
+            (Err(errno), _) => Err(LabError::system("connect to the lab")(errno)),
+        }
+    }
+
+    fn ask(&self, request: &Request, descriptors: &[BorrowedFd]) -> Result<(Reply, Channel), LabError> {
+        let channel = self.connect()?;
+        channel.send(request, descriptors).map_err(LabError::system("ask the lab"))?;
+        Ok((receive(&channel, "a request")?, channel))
+    }
+}
+
+/// A command running in a host. Dropping it without [`Session::wait`] ends the command.
+pub struct Session {
+    channel: Channel,
+    /// The session process ends with the command, and is waited for.
+    alone: bool,
+}
+
+impl Session {
+    /// Sends a signal to the command's process group.
+    pub fn signal(&self, signal: i32) -> Result<(), LabError> {
+        self.channel.send(&SessionMessage::Signal(signal), &[]).map_err(LabError::system("forward a signal"))
+    }
+
+    /// Waits for the command to end.
+    pub fn wait(&self) -> Result<Exit, LabError> {
+        let reply = receive(&self.channel, "a command")?;
+        if self.alone {
+            // So that really nothing of a job is left when its end is reported.
+            while let Ok(Some(_)) = self.channel.receive::<Reply>() {}
+        }
+        match reply {
+            Reply::Exited(code) => Ok(Exit::Code(code)),
+            Reply::Killed(signal) => Ok(Exit::Signal(signal)),
+            other => Err(unexpected(other)),
+        }
+    }
+}
+
+impl AsFd for Session {
+    /// Readable once the command has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+}
+
+fn receive(channel: &Channel, during: &'static str) -> Result<Reply, LabError> {
+    let received = channel.receive().map_err(LabError::system("hear from the lab"))?;
+    Ok(received.ok_or(LabError::Ended(during))?.message)
+}
+
+fn unexpected(reply: Reply) -> LabError {
+    match reply {
+        Reply::Failed(why) => LabError::Failed(why),
+        other => LabError::Failed(format!("the lab answered {other:?}; is it of another version?")),
+    }
+}
+
+fn shares(request: &ExecRequest) -> Vec<PathBuf> {
+    let program = request.argv.first().map(PathBuf::from).filter(|path| path.components().count() > 1);
+    let program = program.map(|path| request.cwd.join(path));
+    let wanted = request.share.iter().chain([&request.cwd]).chain(&program);
+    let mut shares: Vec<_> = wanted
+        .flat_map(|path| [Some(path.clone()), path.canonicalize().ok()])
+        .flatten()
+        .filter_map(|path| to_share(&path))
+        .filter(|path| path.exists())
+        .collect();
+    shares.sort();
+    shares.dedup();
+    shares
+}
+
+fn peer_pid(channel: &Channel) -> Option<Pid> {
+    let credentials = getsockopt(channel, PeerCredentials).ok()?;
+    (credentials.pid() > 0).then(|| Pid::from_raw(credentials.pid()))
+}
+
+/// Waits until a process is gone, its PID namespace with it; reaps it if it is a child of ours.
+pub(crate) fn wait_for_exit(pid: Pid) {
+    // SAFETY: pidfd_open takes no pointers; the result is checked before it is owned.
+    let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
+    if let Ok(raw @ 0..) = i32::try_from(raw) {
+        // SAFETY: the kernel just made this descriptor for us.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(raw) };
+        let mut waiting = [PollFd::new(descriptor.as_fd(), PollFlags::POLLIN)];
+        while poll(&mut waiting, PollTimeout::NONE) == Err(Errno::EINTR) {}
+    }
+    // ECHILD where it is not a child of ours.
+    let _ = waitpid(pid, Some(WaitPidFlag::WNOHANG));
+}

@@ -1,0 +1,78 @@
+//! Errors of labs, in words for the user.
+
+use std::io;
+use tasuki_cluster::Cluster;
+use thiserror::Error;
+
+/// What went wrong with a lab.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// Namespaces need root.
+    #[error("a lab needs root (namespaces, interfaces and eBPF); run it with sudo")]
+    NotRoot,
+    /// The name is unusable.
+    #[error("{0:?} cannot be a lab's name: use 1 to 40 letters, digits, '-', '_' or '.'")]
+    BadName(String),
+    /// Another lab has the name.
+    #[error(
+        "a lab named {0} is already up; take it down with `tasuki lab down {0}`, or choose another --name"
+    )]
+    AlreadyUp(String),
+    /// No such lab.
+    #[error("no lab named {name} is up{}", others(.running))]
+    NotUp {
+        /// The name asked for.
+        name: String,
+        /// Labs that are up.
+        running: Vec<String>,
+    },
+    /// Several labs are up and none was named.
+    #[error("several labs are up ({}); say which with --lab", .0.join(", "))]
+    Ambiguous(Vec<String>),
+    /// No lab is up.
+    #[error("no lab is up; start one with `tasuki lab up CLUSTER.toml` or `tasuki lab up --shape full:4`")]
+    NoneUp,
+    /// The cluster has no such host.
+    #[error("the lab has no host {name}; it has {}", .hosts.join(", "))]
+    NoHost {
+        /// The name asked for.
+        name: String,
+        /// Hosts of the lab.
+        hosts: Vec<String>,
+    },
+    /// Building or using the lab failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The lab went away in the middle of a request.
+    #[error("the lab ended while it was busy with {0}")]
+    Ended(&'static str),
+    /// A system call of the client failed.
+    #[error("{what}: {source}")]
+    System {
+        /// What was attempted.
+        what: String,
+        /// The kernel's error.
+        source: io::Error,
+    },
+}
+
+fn others(running: &[String]) -> String {
+    if running.is_empty() {
+        return "; start one with `tasuki lab up`".into();
+    }
+    format!("; these are: {}", running.join(", "))
+}
+
+impl LabError {
+    /// For `map_err`: a failed system call and what it was for.
+    pub(crate) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Self {
+        let what = what.into();
+        move |source| LabError::System { what, source: source.into() }
+    }
+
+    /// The cluster has no host of that name.
+    pub(crate) fn no_host(cluster: &Cluster, name: &str) -> Self {
+        let hosts = cluster.hosts.iter().map(|host| host.name.clone()).collect();
+        LabError::NoHost { name: name.into(), hosts }
+    }
+}

@@ -1,0 +1,100 @@
+//! Hosts: a process 1 with namespaces of its own.
+
+use super::{Outcome, mounts, while_doing};
+use nix::{
+    sys::{
+        prctl,
+        signal::{SigSet, Signal},
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::{Pid, sethostname},
+};
+use std::{
+    fs::File,
+    io::{Read, Write},
+    os::fd::{AsFd, BorrowedFd},
+};
+
+/// A running host.
+pub struct LabHost {
+    /// Its process 1, in `lab-init`'s numbering.
+    pub pid: Pid,
+    network: File,
+}
+
+impl LabHost {
+    /// Its network namespace.
+    pub fn network(&self) -> BorrowedFd<'_> {
+        self.network.as_fd()
+    }
+}
+
+/// Starts a host and waits until its mounts and name are set.
+pub fn start(name: &str) -> Outcome<LabHost> {
+    let (mut ready, report) = std::io::pipe().map_err(while_doing("pipe"))?;
+    let flags = libc::CLONE_NEWNS
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWNET
+        | libc::SIGCHLD;
+    // SAFETY: without CLONE_VM this is fork(2) into new namespaces; lab-init has one thread, so the child's
+    // copy of memory is consistent and it may run any code. It never returns from here.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags as libc::c_ulong, 0, 0, 0, 0) };
+    match pid {
+        0 => live(name, report),
+        -1 => Err(format!("start host {name}: {}", std::io::Error::last_os_error())),
+        pid => {
+            drop(report);
+            let mut problem = String::new();
+            ready.read_to_string(&mut problem).map_err(while_doing("hear from a host"))?;
+            match problem.strip_prefix("ready") {
+                Some(_) => {}
+                None => return Err(format!("start host {name}: {problem}")),
+            }
+            let network = File::open(format!("/proc/{pid}/ns/net"))
+                .map_err(while_doing(format!("open the network of host {name}")))?;
+            Ok(LabHost { pid: Pid::from_raw(pid as i32), network })
+        }
+    }
+}
+
+/// The life of a host's process 1: set up, then adopt and bury.
+fn live(name: &str, mut report: impl Write + AsFd) -> ! {
+    let _ = prctl::set_name(c"tasuki-host");
+    let result = mounts::set_up_host()
+        .and_then(|()| sethostname(name).map_err(while_doing("set the host name")))
+        .and_then(|()| std::env::set_current_dir("/").map_err(while_doing("go to /")));
+    let text = match &result {
+        Ok(()) => "ready",
+        Err(why) => why,
+    };
+    let _ = report.write_all(text.as_bytes());
+    // Also ends the report: nothing of lab-init's may stay open here, or its clients would wait for us.
+    close_everything();
+    if result.is_err() {
+        exit_now(1);
+    }
+    let children = SigSet::from(Signal::SIGCHLD);
+    loop {
+        let _ = children.wait();
+        reap();
+    }
+}
+
+/// Buries all children that have ended.
+pub fn reap() {
+    while !matches!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Err(_) | Ok(WaitStatus::StillAlive)) {}
+}
+
+/// Closes every descriptor, standard error included.
+fn close_everything() {
+    // SAFETY: the process goes on to wait for signals only and never uses a descriptor again.
+    unsafe { libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0) };
+}
+
+/// Ends a forked process without running anything of lab-init's.
+pub fn exit_now(code: i32) -> ! {
+    // SAFETY: _exit has no preconditions.
+    unsafe { libc::_exit(code) }
+}

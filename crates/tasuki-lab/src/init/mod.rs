@@ -1,0 +1,108 @@
+//! `lab-init`: process 1 of a lab. One thread, one loop; it forks for whatever must happen elsewhere.
+
+mod fabric;
+mod faults;
+mod host;
+mod jobs;
+mod mounts;
+mod selection;
+mod server;
+mod session;
+mod setup;
+
+use crate::{
+    channel::{Channel, Received},
+    protocol::{Commit, Progress, StartMessage},
+};
+use nix::{
+    sys::{
+        prctl,
+        signal::{SigSet, Signal},
+    },
+    unistd::dup2_stderr,
+};
+use std::{
+    ffi::CStr,
+    fs::OpenOptions,
+    os::fd::{FromRawFd, OwnedFd, RawFd},
+    process::ExitCode,
+};
+
+/// First argument by which the `tasuki` command becomes `lab-init`.
+pub const INIT_COMMAND: &CStr = c"__lab-init";
+/// Where `lab-init` finds the channel to its starter.
+pub(crate) const CONTROL_DESCRIPTOR: RawFd = 3;
+/// Where `lab-init` finds the socket that has the lab's name.
+pub(crate) const LISTENER_DESCRIPTOR: RawFd = 4;
+
+/// What goes wrong in here is told to somebody else, in words.
+type Outcome<T> = Result<T, String>;
+
+/// For `map_err`: what was attempted, and what the system said.
+fn while_doing<E: std::fmt::Display>(what: impl std::fmt::Display) -> impl FnOnce(E) -> String {
+    move |error| format!("{what}: {error}")
+}
+
+/// The whole life of `lab-init`. To be called by a program started with [`INIT_COMMAND`], before it makes any
+/// thread.
+pub fn main() -> ExitCode {
+    if std::process::id() != 1 {
+        eprintln!("this is an internal command of tasuki; use `tasuki lab up`");
+        return ExitCode::FAILURE;
+    }
+    // SAFETY: the starter put these two descriptors here for us (start.rs) and nobody else owns them.
+    let (control, listener) =
+        unsafe { (OwnedFd::from_raw_fd(CONTROL_DESCRIPTOR), OwnedFd::from_raw_fd(LISTENER_DESCRIPTOR)) };
+    let control = Channel::from(control);
+    // Started through /proc/self/exe, it would be listed as "exe".
+    let _ = prctl::set_name(c"tasuki-lab");
+    // Our death must not depend on the signals that a terminal or a shell sends around.
+    let mut blocked = SigSet::empty();
+    blocked.extend([Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]);
+    if blocked.thread_block().is_err() {
+        return ExitCode::FAILURE;
+    }
+    match start(&control, listener) {
+        Ok(Some(mut server)) => {
+            server.run(control);
+            ExitCode::SUCCESS
+        }
+        // The starter went away.
+        Ok(None) => ExitCode::SUCCESS,
+        Err(why) => {
+            let _ = control.send(&Progress::Failed(why), &[]);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(control: &Channel, listener: OwnedFd) -> Outcome<Option<server::Server>> {
+    let message: Option<Received<StartMessage>> =
+        control.receive().map_err(while_doing("read the start message"))?;
+    let Some(Received { message, .. }) = message else { return Ok(None) };
+    // listen() again, so that peers see our process number and not our starter's (unix(7), SO_PEERCRED).
+    nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::MAXCONN).map_err(while_doing("listen"))?;
+    let mut report = |done, total, what: &str| {
+        let _ = control.send(&Progress::Step { done, total, what: what.into() }, &[]);
+    };
+    let server = setup::build(message, listener, &mut report)?;
+    control.send(&Progress::Ready, &[]).map_err(while_doing("report"))?;
+    Ok(Some(server))
+}
+
+/// Takes the starter's last word: it lets the lab go (true), or it is gone itself and the lab with it.
+fn let_go(control: &Channel) -> bool {
+    let committed = matches!(control.receive::<Commit>(), Ok(Some(_)));
+    committed && detach().is_ok() && control.send(&Commit, &[]).is_ok()
+}
+
+/// From here on the lab lives without its starter.
+fn detach() -> Outcome<()> {
+    prctl::set_pdeathsig(None).map_err(while_doing("prctl"))?;
+    let log = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(mounts::LAB_FOLDER.to_owned() + "/log")
+        .map_err(while_doing("open the log"))?;
+    dup2_stderr(&log).map_err(while_doing("redirect the log"))
+}

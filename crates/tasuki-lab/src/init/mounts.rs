@@ -1,0 +1,106 @@
+//! File systems of `lab-init` and of its hosts.
+
+use super::{Outcome, while_doing};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use std::{
+    fs::{self, File, OpenOptions},
+    os::{
+        fd::AsRawFd,
+        unix::fs::{MetadataExt, OpenOptionsExt, symlink},
+    },
+    path::Path,
+};
+
+/// Where `lab-init` keeps the lab's own small file system, in its private view of the mounts. `/mnt` is there
+/// on every machine and nothing in `lab-init` needs what is below it. Hosts see it as [`HOST_FOLDER`].
+pub const LAB_FOLDER: &str = "/mnt";
+/// The lab's own file system, inside a host.
+pub const HOST_FOLDER: &str = "/run/tasuki";
+
+type Options<'a> = Option<&'a str>;
+
+fn mount_new(kind: &str, at: &str, flags: MsFlags, options: Options) -> Outcome<()> {
+    mount(Some("tasuki"), at, Some(kind), flags, options)
+        .map_err(while_doing(format!("mount {kind} on {at}")))
+}
+
+fn bind(from: &str, to: &str) -> Outcome<()> {
+    mount(Some(from), to, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
+        .map_err(while_doing(format!("bind {from} to {to}")))
+}
+
+/// Changes from here on are seen by nobody else.
+fn make_private() -> Outcome<()> {
+    let flags = MsFlags::MS_PRIVATE | MsFlags::MS_REC;
+    mount(None::<&str>, "/", None::<&str>, flags, None::<&str>).map_err(while_doing("make mounts private"))
+}
+
+fn plain() -> MsFlags {
+    MsFlags::MS_NOSUID | MsFlags::MS_NODEV
+}
+
+/// The mounts of `lab-init`: own `/proc`, and the lab's folder with the agent and the hosts' name table.
+pub fn set_up_lab(cluster: &str, names: &str) -> Outcome<()> {
+    make_private()?;
+    // Before the old /proc is covered.
+    let program = fs::read_link("/proc/self/exe").map_err(while_doing("read /proc/self/exe"))?;
+    let mut image = File::open("/proc/self/exe").map_err(while_doing("open /proc/self/exe"))?;
+    mount_new("proc", "/proc", plain() | MsFlags::MS_NOEXEC, None)?;
+    mount_new("tmpfs", LAB_FOLDER, plain(), Some("mode=755"))?;
+    let folder = Path::new(LAB_FOLDER);
+    let write = |name: &str, text: &str| {
+        fs::write(folder.join(name), text).map_err(while_doing(format!("write {name}")))
+    };
+    write("hosts", names)?;
+    write("cluster.toml", cluster)?;
+    fs::create_dir(folder.join("bin")).map_err(while_doing("make bin"))?;
+    place_program(&program, &mut image, &folder.join("bin/tasuki"))?;
+    symlink("tasuki", folder.join("bin/tasuki-agent")).map_err(while_doing("make the agent's link"))
+}
+
+/// Puts the running program where hosts find it: the file itself, or a copy if its path leads to another
+/// file by now (it was rebuilt or upgraded since this process began).
+fn place_program(program: &Path, image: &mut File, at: &Path) -> Outcome<()> {
+    let fail = || while_doing::<std::io::Error>("place the agent");
+    let mut copy = OpenOptions::new().write(true).create_new(true).mode(0o755).open(at).map_err(fail())?;
+    let running = image.metadata().map_err(fail())?;
+    let same = |found: fs::Metadata| (found.dev(), found.ino()) == (running.dev(), running.ino());
+    if fs::metadata(program).is_ok_and(same) {
+        return bind(&program.display().to_string(), &at.display().to_string());
+    }
+    std::io::copy(image, &mut copy).map(drop).map_err(fail())
+}
+
+/// The mounts of a host. Called in the host's own namespaces.
+pub fn set_up_host() -> Outcome<()> {
+    make_private()?;
+    mount_new("proc", "/proc", plain() | MsFlags::MS_NOEXEC, None)?;
+    set_up_sys()?;
+    mount_new("tmpfs", "/tmp", plain(), Some("mode=1777"))?;
+    mount_new("tmpfs", "/dev/shm", plain(), Some("mode=1777"))?;
+    mount_new("tmpfs", "/run", plain(), Some("mode=755"))?;
+    for name in ["lock", "tasuki"] {
+        fs::create_dir(Path::new("/run").join(name)).map_err(while_doing(format!("make /run/{name}")))?;
+    }
+    bind(LAB_FOLDER, HOST_FOLDER)?;
+    umount2(LAB_FOLDER, MntFlags::MNT_DETACH).map_err(while_doing("uncover /mnt"))?;
+    if Path::new("/etc/hosts").exists() {
+        bind(&format!("{HOST_FOLDER}/hosts"), "/etc/hosts")?;
+    }
+    if Path::new("/dev/mqueue").exists() {
+        // Not in every kernel; nothing here needs it.
+        let _ = mount_new("mqueue", "/dev/mqueue", plain(), None);
+    }
+    Ok(())
+}
+
+/// `/sys` shows the interfaces of the namespace in which it is mounted, so every host needs its own; the
+/// control groups below it are the machine's.
+fn set_up_sys() -> Outcome<()> {
+    let groups = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open("/sys/fs/cgroup");
+    mount_new("sysfs", "/sys", plain() | MsFlags::MS_NOEXEC, None)?;
+    if let Ok(groups) = groups {
+        bind(&format!("/proc/self/fd/{}", groups.as_raw_fd()), "/sys/fs/cgroup")?;
+    }
+    Ok(())
+}

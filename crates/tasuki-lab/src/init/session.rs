@@ -1,0 +1,421 @@
+//! A session: one command in a host, with what it leaves behind.
+//!
+//! The session process lives in the host. It is the parent of the command and adopts its orphans
+//! (`PR_SET_CHILD_SUBREAPER`), so it finds and ends every descendant, daemons included.
+
+use super::{Outcome, host::exit_now, while_doing};
+use crate::{
+    JOB_VARIABLE,
+    channel::Channel,
+    protocol::{ExecMessage, JobRole, Reply, SessionMessage},
+};
+use nix::{
+    mount::{MntFlags, umount2},
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sched::{CloneFlags, setns},
+    sys::{
+        prctl,
+        signal::{SigSet, Signal, kill, killpg},
+        signalfd::{SfdFlags, SignalFd},
+        socket::{MsgFlags, recv, send},
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::{ForkResult, Pid, fork, setsid},
+};
+use std::{
+    collections::HashMap,
+    ffi::CString,
+    fs, io,
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+        unix::{ffi::OsStrExt, fs::MetadataExt, process::CommandExt},
+    },
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// What a session is made of.
+pub struct SessionStart {
+    /// Process 1 of the host.
+    pub host: Pid,
+    /// The command.
+    pub message: ExecMessage,
+    /// Its standard input, output and error.
+    pub stdio: Vec<OwnedFd>,
+    /// The client.
+    pub client: Channel,
+    /// Socket to `lab-init`'s table of jobs, and the job's name.
+    pub job: Option<(OwnedFd, String)>,
+}
+
+/// Runs a session in a freshly forked child of `lab-init`.
+pub fn run(start: SessionStart) -> ! {
+    keep_only(&start);
+    match enter(&start) {
+        Err(why) => {
+            let _ = start.client.send(&Reply::Failed(why), &[]);
+            exit_now(1)
+        }
+        // The PID namespace holds for children only, so the session proper is a child.
+        // SAFETY: this process has one thread; the child may run any code.
+        Ok(()) => match unsafe { fork() } {
+            Ok(ForkResult::Child) => {
+                let result = Session::start(start).map(|mut session| session.live());
+                exit_now(i32::from(result.is_err()))
+            }
+            _ => exit_now(0),
+        },
+    }
+}
+
+/// Closes everything that belongs to `lab-init`: other clients wait for the end of those sockets.
+fn keep_only(start: &SessionStart) {
+    let mut keep: Vec<RawFd> = start.stdio.iter().map(AsRawFd::as_raw_fd).collect();
+    keep.push(start.client.as_fd().as_raw_fd());
+    keep.extend(start.job.iter().map(|(socket, _)| socket.as_raw_fd()));
+    let Ok(entries) = fs::read_dir("/proc/self/fd") else { return };
+    let open: Vec<RawFd> =
+        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for descriptor in open.into_iter().filter(|&fd| fd > 2 && !keep.contains(&fd)) {
+        // SAFETY: the owners of these descriptors are lab-init's values in this forked copy of its memory,
+        // which are never used again nor dropped: the process ends with _exit.
+        unsafe { libc::close(descriptor) };
+    }
+}
+
+/// Enters the host, and brings along what it shall share with the machine.
+fn enter(start: &SessionStart) -> Outcome<()> {
+    let trees = start
+        .message
+        .share
+        .iter()
+        .map(|path| open_tree(path).map(|tree| (path, tree)))
+        .collect::<io::Result<Vec<_>>>()
+        .map_err(while_doing("share a folder with the host"))?;
+    // SAFETY: pidfd_open takes no pointers.
+    let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, start.host.as_raw(), 0) };
+    if raw < 0 {
+        return Err(format!("the host has ended: {}", io::Error::last_os_error()));
+    }
+    // SAFETY: the kernel just made this descriptor for us.
+    let host = unsafe { OwnedFd::from_raw_fd(raw as RawFd) };
+    let all = CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWUTS
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWPID
+        | CloneFlags::CLONE_NEWNET;
+    setns(&host, all).map_err(while_doing("enter the host"))?;
+    for (path, tree) in trees {
+        attach_tree(path, tree).map_err(while_doing(format!("show {} in the host", path.display())))?;
+    }
+    Ok(())
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
+}
+
+/// A copy of the mounts at `path`, not attached anywhere (open_tree(2)).
+fn open_tree(path: &Path) -> io::Result<OwnedFd> {
+    const OPEN_TREE_CLONE: libc::c_uint = 1;
+    let path = c_path(path)?;
+    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC as libc::c_uint | libc::AT_RECURSIVE as libc::c_uint;
+    // SAFETY: path is a nul-terminated string that outlives the call.
+    let raw = unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) };
+    if raw < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw as RawFd) })
+}
+
+/// Attaches a tree at `path` in the current mount namespace, unless it is there already.
+fn attach_tree(path: &Path, tree: OwnedFd) -> io::Result<()> {
+    const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 4;
+    let source = fs::File::from(tree);
+    let metadata = source.metadata()?;
+    if let Ok(there) = fs::metadata(path) {
+        if (there.dev(), there.ino()) == (metadata.dev(), metadata.ino()) {
+            return Ok(());
+        }
+        // What was shared under this name is another file by now (removed and made anew).
+        let _ = umount2(path, MntFlags::MNT_DETACH);
+    }
+    make_mount_point(path, metadata.is_dir())?;
+    let at = c_path(path)?;
+    // SAFETY: both paths are nul-terminated strings that outlive the call.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            source.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_FDCWD,
+            at.as_ptr(),
+            MOVE_MOUNT_F_EMPTY_PATH,
+        )
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn make_mount_point(path: &Path, folder: bool) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    if folder {
+        return fs::create_dir_all(path);
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::File::create(path).map(drop)
+}
+
+struct Session {
+    client: Channel,
+    command: Pid,
+    children: SignalFd,
+    job: Option<OwnedFd>,
+    role: JobRole,
+}
+
+/// What a turn of the loop found.
+enum Event {
+    /// Nothing that ends the session.
+    None,
+    /// The command has ended.
+    Ended(Reply),
+    /// The client has gone.
+    ClientGone,
+    /// The job has ended.
+    JobOver,
+}
+
+impl Session {
+    fn start(start: SessionStart) -> Outcome<Self> {
+        let SessionStart { message, stdio, client, job, .. } = start;
+        match Self::spawn(&message, stdio, job.as_ref().map(|(_, name)| name.as_str())) {
+            Ok((command, children)) => {
+                client.send(&Reply::Started, &[]).map_err(while_doing("report"))?;
+                let job = job.map(|(socket, _)| socket);
+                Ok(Self { client, command, children, job, role: message.job })
+            }
+            Err(why) => {
+                let _ = client.send(&Reply::Failed(why.clone()), &[]);
+                Err(why)
+            }
+        }
+    }
+
+    fn spawn(message: &ExecMessage, stdio: Vec<OwnedFd>, job: Option<&str>) -> Outcome<(Pid, SignalFd)> {
+        prctl::set_name(c"tasuki-session").map_err(while_doing("prctl"))?;
+        prctl::set_child_subreaper(true).map_err(while_doing("prctl"))?;
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        let children =
+            SignalFd::with_flags(&SigSet::from(Signal::SIGCHLD), flags).map_err(while_doing("signalfd"))?;
+        let (program, arguments) = message.argv.split_first().ok_or("no command given")?;
+        let [input, output, error] =
+            <[OwnedFd; 3]>::try_from(stdio).map_err(|_| "a command needs three descriptors")?;
+        if !message.cwd.is_dir() {
+            let cwd = message.cwd.display();
+            return Err(format!("the host has no folder {cwd}, where the command was to start"));
+        }
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(message.env.iter().map(|(name, value)| (name, value)))
+            .env("TMPDIR", "/tmp")
+            .current_dir(&message.cwd)
+            .stdin(Stdio::from(input))
+            .stdout(Stdio::from(output))
+            .stderr(Stdio::from(error));
+        command.env_remove("HOSTNAME");
+        if let Some(job) = job {
+            command.env(JOB_VARIABLE, job);
+        }
+        // SAFETY: both calls are async-signal-safe.
+        unsafe {
+            command.pre_exec(|| {
+                setsid()?;
+                // lab-init blocks signals, and a mask is inherited.
+                Ok(SigSet::empty().thread_set_mask()?)
+            });
+        }
+        let child = command.spawn().map_err(|error| {
+            let program = PathBuf::from(program);
+            format!("cannot run {}: {error}", program.display())
+        })?;
+        Ok((Pid::from_raw(child.id() as i32), children))
+    }
+
+    fn live(&mut self) {
+        let ended = loop {
+            match self.turn() {
+                Event::None => {}
+                Event::Ended(reply) => break Some(reply),
+                Event::ClientGone | Event::JobOver => break None,
+            }
+        };
+        match (&self.role, ended) {
+            // As with ssh: what stays in the background goes on, adopted by the host's process 1.
+            (JobRole::None, Some(reply)) => self.tell(reply),
+            (JobRole::None, None) => end_descendants(),
+            (JobRole::Member(_), Some(reply)) => {
+                self.tell(reply);
+                self.await_job_end();
+                end_descendants();
+            }
+            (JobRole::Member(_), None) => end_descendants(),
+            (JobRole::Root, ended) => {
+                end_descendants();
+                self.end_job();
+                if let Some(reply) = ended {
+                    self.tell(reply);
+                }
+            }
+        }
+    }
+
+    fn tell(&self, reply: Reply) {
+        // A client that has gone does not want to know.
+        let _ = self.client.send(&reply, &[]);
+    }
+
+    fn turn(&mut self) -> Event {
+        let client = PollFd::new(self.client.as_fd(), PollFlags::POLLIN);
+        let children = PollFd::new(self.children.as_fd(), PollFlags::POLLIN);
+        let mut waiting = vec![client, children];
+        waiting.extend(self.job.iter().map(|job| PollFd::new(job.as_fd(), PollFlags::POLLIN)));
+        if poll(&mut waiting, PollTimeout::NONE).is_err() {
+            return Event::None;
+        }
+        let ready: Vec<bool> = waiting.iter().map(|fd| fd.any().unwrap_or(false)).collect();
+        if ready[1] {
+            while let Ok(Some(_)) = self.children.read_signal() {}
+            if let Some(reply) = self.reap() {
+                return Event::Ended(reply);
+            }
+        }
+        if ready[0] {
+            match self.client.receive::<SessionMessage>() {
+                Ok(Some(received)) => self.forward(&received.message),
+                _ => return Event::ClientGone,
+            }
+        }
+        if ready.get(2) == Some(&true) { Event::JobOver } else { Event::None }
+    }
+
+    fn forward(&self, SessionMessage::Signal(number): &SessionMessage) {
+        if let Ok(signal) = Signal::try_from(*number) {
+            // The group may be gone already; its end is on the way.
+            let _ = killpg(self.command, signal);
+        }
+    }
+
+    /// Buries what has ended; tells if the command itself is among it.
+    fn reap(&self) -> Option<Reply> {
+        let mut ended = None;
+        loop {
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(pid, code)) if pid == self.command => {
+                    ended = Some(Reply::Exited(code));
+                }
+                Ok(WaitStatus::Signaled(pid, signal, _)) if pid == self.command => {
+                    ended = Some(Reply::Killed(signal as i32));
+                }
+                Ok(WaitStatus::StillAlive) | Err(_) => return ended,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// Lives on as the parent of what the command left behind, until the job ends or nothing is left.
+    fn await_job_end(&self) {
+        let Some(job) = &self.job else { return };
+        loop {
+            self.reap();
+            if descendants().is_empty() {
+                return;
+            }
+            let mut waiting = [
+                PollFd::new(job.as_fd(), PollFlags::POLLIN),
+                PollFd::new(self.children.as_fd(), PollFlags::POLLIN),
+            ];
+            let _ = poll(&mut waiting, PollTimeout::NONE);
+            if waiting[0].any().unwrap_or(false) {
+                return;
+            }
+            while let Ok(Some(_)) = self.children.read_signal() {}
+        }
+    }
+
+    /// Has `lab-init` end the job's other sessions, and waits until they are gone.
+    fn end_job(&self) {
+        let Some(job) = &self.job else { return };
+        if send(job.as_raw_fd(), b"e", MsgFlags::MSG_NOSIGNAL).is_err() {
+            return;
+        }
+        wait_readable(job.as_fd(), JOB_END_MS_MAX);
+        let _ = recv(job.as_raw_fd(), &mut [0u8; 1], MsgFlags::MSG_DONTWAIT);
+    }
+}
+
+/// How long the root of a job waits for the sessions on other hosts: longer than [`end_descendants`] takes.
+const JOB_END_MS_MAX: u16 = 10_000;
+
+fn wait_readable(descriptor: BorrowedFd, ms_max: u16) {
+    let mut waiting = [PollFd::new(descriptor, PollFlags::POLLIN)];
+    let _ = poll(&mut waiting, PollTimeout::from(ms_max));
+}
+
+/// Ends all descendants of this process. Those that start others meanwhile are found in the next round.
+fn end_descendants() {
+    const ROUNDS: usize = 500;
+    for _ in 0..ROUNDS {
+        while matches!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Ok(status) if status != WaitStatus::StillAlive)
+        {
+        }
+        let alive = descendants();
+        if alive.is_empty() {
+            return;
+        }
+        for process in alive {
+            let _ = kill(process, Signal::SIGKILL);
+        }
+        // Not a guess at how long something takes, only the pause between two looks.
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// All processes below this one.
+fn descendants() -> Vec<Pid> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for (pid, parent) in processes() {
+        children.entry(parent).or_default().push(pid);
+    }
+    let mut found = Vec::new();
+    let mut open = vec![std::process::id() as i32];
+    while let Some(parent) = open.pop() {
+        for &child in children.get(&parent).into_iter().flatten() {
+            found.push(Pid::from_raw(child));
+            open.push(child);
+        }
+    }
+    found
+}
+
+/// (process, parent) of everything in the host.
+fn processes() -> Vec<(i32, i32)> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let parent = |pid: i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The command's name, in parentheses, may itself contain spaces and parentheses (proc(5)).
+        let (_, rest) = stat.rsplit_once(')')?;
+        Some((pid, rest.split_whitespace().nth(1)?.parse().ok()?))
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(parent)
+        .collect()
+}

@@ -1,0 +1,42 @@
+//! How a lab is to be built.
+
+use crate::LabError;
+use serde::{Deserialize, Serialize};
+use tasuki_cluster::Rate;
+
+/// Options of `tasuki lab up`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LabOptions {
+    /// Name of the lab, unique on the machine.
+    pub name: String,
+    /// Leave segmentation, receive-merging and checksum offloads of the hosts' NICs on. Off (the default)
+    /// frames cross one by one, as on a cable.
+    pub offloads: bool,
+    /// No rates and no wires in the middle: cables are bare veth pairs, which shows the limits of software.
+    /// Faults need wires, so they cannot be planted in such a lab.
+    pub unshaped: bool,
+    /// One rate for every cable, instead of those in the cluster file.
+    pub rate: Option<Rate>,
+    /// Seed of the faults' random numbers.
+    pub seed: u32,
+}
+
+impl LabOptions {
+    /// The defaults, under a name.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), offloads: false, unshaped: false, rate: None, seed: 1 }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), LabError> {
+        check_name(&self.name)
+    }
+}
+
+/// Lab names become part of an abstract socket's name (108 bytes) and of messages.
+pub(crate) fn check_name(name: &str) -> Result<(), LabError> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if (1..=40).contains(&name.len()) && name.bytes().all(good) {
+        return Ok(());
+    }
+    Err(LabError::BadName(name.into()))
+}
