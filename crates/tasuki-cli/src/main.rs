@@ -2,6 +2,7 @@
 
 mod agent;
 mod args;
+mod cluster;
 mod execute;
 mod failure;
 mod lab;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
 
 fn run(tasuki: Tasuki) -> Result<ExitCode, Failure> {
     match tasuki.command {
+        Command::Cluster(command) => cluster::run(command),
         Command::Lab(command) => lab::run(command),
     }
 }

@@ -1,10 +1,14 @@
 //! The command line.
 
+mod cluster;
 mod lab;
 
+pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use tasuki_cluster::generate::Shape;
 
 /// Turns a handful of PCs, their Ethernet ports and some cables into one fast parallel machine.
 #[derive(Debug, Parser)]
@@ -18,7 +22,22 @@ pub struct Tasuki {
 /// Commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Cluster files: generate, check, and show what follows from them
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
     /// A cluster on this one machine: hosts as namespaces, cables and switches of a given rate
     #[command(subcommand)]
     Lab(LabCommand),
+}
+
+/// A cluster from a file or a shape.
+#[derive(Debug, Args)]
+#[command(after_help = crate::shape::help())]
+pub struct Source {
+    /// Cluster file
+    #[arg(required_unless_present = "shape", conflicts_with = "shape")]
+    pub cluster: Option<PathBuf>,
+    /// A generated cluster instead of a file, as full:4 (see below)
+    #[arg(long)]
+    pub shape: Option<Shape>,
 }
