@@ -1,1 +1,30 @@
-//! To be written.
+//! Measurements: an MPI program run over several stacks in interleaved repetitions, the raw limits of the same
+//! network beside it, and what comes of it as records, tables and plots.
+//!
+//! [`run`] takes a [`Plan`] and a [`Launch`] that can start an MPI program somewhere; it returns a [`Report`].
+//! [`raw`] is the other program: two peers that measure a path without any MPI. `docs/bench.md` says how each
+//! figure is taken.
+#![forbid(unsafe_code)]
+
+pub mod ethernet;
+pub mod hpcc;
+pub mod machine;
+mod output;
+pub mod plot;
+pub mod process;
+pub mod program;
+pub mod raw;
+mod record;
+mod report;
+mod runner;
+pub mod stats;
+mod table;
+
+pub use machine::Machine;
+pub use output::{Line, OutputError, parse_lines};
+pub use record::{Ceiling, Record, Unit};
+pub use report::{Comparison, FailedRun, Report};
+pub use runner::{
+    Launch, LaunchError, LineRate, Network, Output, Plan, PlanError, Progress, Run, Stack, TestPlan, TestSet,
+    run,
+};

@@ -56,8 +56,8 @@ pub struct PacketStatistics {
     pub drops: u32,
 }
 
-/// A packet socket for one ethertype on one interface. It receives nothing until [`PacketSocket::bind`] or
-/// [`PacketSocket::into_ring`], so that no frame of another interface or ethertype ever gets in.
+/// A packet socket for one ethertype on one interface. It receives and sends nothing until [`PacketSocket::bind`]
+/// or [`PacketSocket::into_ring`], so that no frame of another interface or ethertype ever gets in.
 pub struct PacketSocket {
     socket: OwnedFd,
     name: String,

@@ -1,0 +1,166 @@
+//! The control connection: one JSON text per line, question and answer.
+
+use super::{Protocol, RawError};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    os::fd::AsFd,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Longest line.
+const LINE_BYTES: u64 = 64 * 1024;
+
+/// From the peer that measures.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case")]
+pub(super) enum Request {
+    /// Get ready for a test.
+    Prepare {
+        protocol: Protocol,
+        /// The answering peer's address on the path.
+        data: Ipv4Addr,
+        /// Marks the frames of this test.
+        session: u32,
+        /// Where frames for the asking peer go.
+        mac: Option<[u8; 6]>,
+        work: Work,
+    },
+    /// The test is over: say what came of it.
+    Stop,
+}
+
+/// The test that is being prepared.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(tag = "work", rename_all = "kebab-case")]
+pub(super) enum Work {
+    /// Send everything of this size back.
+    Echo { bytes: u32 },
+    /// Count what arrives.
+    Count { warm_up_s: f64 },
+}
+
+/// From the peer that answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub(super) enum Answer {
+    /// Go ahead: the port to send to, or the MAC address.
+    Ready { port: u16, mac: Option<[u8; 6]> },
+    /// It is over: what was sent back, and the processor time that took.
+    Echoed { cpu_s: f64, messages: u64 },
+    /// It is over: what arrived, and the processor time that took.
+    Counted { cpu_s: f64, counted: Counted },
+    /// It cannot be made, or broke off.
+    Refused { reason: String },
+}
+
+/// What the receiving side of a throughput test counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Counted {
+    pub payload_bytes: u64,
+    pub frames: u64,
+    pub wire_bits: u64,
+    pub seconds: f64,
+    pub window_unix_s: (f64, f64),
+    pub received_frames: u64,
+    pub ring_drops: u64,
+    pub moved_bytes: u64,
+}
+
+/// One end of the connection.
+pub(super) struct Control {
+    stream: BufReader<TcpStream>,
+    peer: SocketAddr,
+}
+
+impl Control {
+    /// Waits for the other peer.
+    pub fn accept(listen: SocketAddr, patience: Duration) -> Result<Self, RawError> {
+        let fail = |doing| move |source| RawError::Control { address: listen, doing, source };
+        let listener = TcpListener::bind(listen).map_err(fail("listen"))?;
+        listener.set_nonblocking(true).map_err(fail("listen"))?;
+        if !wait_readable(&listener, patience).map_err(fail("wait"))? {
+            return Err(fail("wait for the other peer")(io::ErrorKind::TimedOut.into()));
+        }
+        let (stream, peer) = listener.accept().map_err(fail("accept"))?;
+        Self::new(stream, peer)
+    }
+
+    /// Calls the other peer until it is there.
+    pub fn connect(server: SocketAddr, patience: Duration) -> Result<Self, RawError> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(10));
+            match TcpStream::connect_timeout(&server, left) {
+                Ok(stream) => return Self::new(stream, server),
+                Err(source) if Instant::now() >= deadline => {
+                    return Err(RawError::Control { address: server, doing: "connect", source });
+                }
+                Err(_) => thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+
+    fn new(stream: TcpStream, peer: SocketAddr) -> Result<Self, RawError> {
+        let prepared = stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true));
+        prepared.map_err(|source| RawError::Control { address: peer, doing: "prepare", source })?;
+        Ok(Self { stream: BufReader::new(stream), peer })
+    }
+
+    pub fn send<T: Serialize>(&mut self, message: &T) -> Result<(), RawError> {
+        let line = serde_json::to_string(message).map_err(io::Error::other);
+        let sent = line.and_then(|line| self.stream.get_mut().write_all((line + "\n").as_bytes()));
+        sent.map_err(|source| self.error("send", source))
+    }
+
+    /// The other peer's next message; an error if it does not come within `limit`, or the connection ends.
+    pub fn receive<T: DeserializeOwned>(&mut self, limit: Duration) -> Result<T, RawError> {
+        self.receive_or_end(limit)?.ok_or_else(|| self.error("receive", io::ErrorKind::UnexpectedEof.into()))
+    }
+
+    /// The same; `None` if the other peer closed the connection between two messages.
+    pub fn receive_or_end<T: DeserializeOwned>(&mut self, limit: Duration) -> Result<Option<T>, RawError> {
+        self.read_line(limit).map_err(|source| self.error("receive", source))
+    }
+
+    fn read_line<T: DeserializeOwned>(&mut self, limit: Duration) -> io::Result<Option<T>> {
+        // A zero time-out would mean none.
+        self.stream.get_ref().set_read_timeout(Some(limit.max(Duration::from_millis(1))))?;
+        let mut line = String::new();
+        let count = self.stream.by_ref().take(LINE_BYTES).read_line(&mut line)?;
+        if count == 0 {
+            return Ok(None);
+        }
+        serde_json::from_str(&line).map(Some).map_err(io::Error::other)
+    }
+
+    /// Whether the other peer has said something, or gone. Never waits.
+    pub fn is_pending(&self) -> bool {
+        !self.stream.buffer().is_empty()
+            || wait_readable(self.stream.get_ref(), Duration::ZERO).unwrap_or(true)
+    }
+
+    fn error(&self, doing: &'static str, source: io::Error) -> RawError {
+        RawError::Control { address: self.peer, doing, source }
+    }
+}
+
+/// Waits until something can be read or accepted; false if `limit` passed before.
+pub(super) fn wait_readable(descriptor: &impl AsFd, limit: Duration) -> io::Result<bool> {
+    let deadline = Instant::now() + limit;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        let mut descriptors = [PollFd::new(descriptor.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut descriptors, timeout) {
+            Ok(0) if left.is_zero() => return Ok(false),
+            // poll counts whole milliseconds: the rest of one is left.
+            Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+            Ok(_) => return Ok(true),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Data sockets, bound to an interface if one is named.
+
+use super::{Protocol, RawError};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket,
+    sockopt::{BindToDevice, ReceiveTimeout, SendTimeout},
+};
+use nix::sys::time::TimeVal;
+use std::{
+    ffi::OsString,
+    io,
+    net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket},
+    os::fd::{AsFd, AsRawFd},
+    time::Duration,
+};
+
+/// No single call waits longer.
+pub(super) const CALL_LIMIT: Duration = Duration::from_secs(5);
+
+pub(super) fn error(protocol: Protocol, doing: &'static str) -> impl FnOnce(io::Error) -> RawError {
+    move |source| RawError::Socket { protocol, doing, source }
+}
+
+/// Holds a socket to one interface, so that a test of one cable cannot take another way.
+fn hold_to(socket: &impl AsFd, interface: Option<&str>) -> io::Result<()> {
+    if let Some(name) = interface {
+        setsockopt(socket, BindToDevice, &OsString::from(name))?;
+    }
+    Ok(())
+}
+
+/// Bounds every blocking call on the socket.
+pub(super) fn bound_calls(socket: &impl AsFd, receive: Duration) -> io::Result<()> {
+    let value =
+        |limit: Duration| TimeVal::new(limit.as_secs().cast_signed(), i64::from(limit.subsec_micros()));
+    setsockopt(socket, SendTimeout, &value(CALL_LIMIT))?;
+    setsockopt(socket, ReceiveTimeout, &value(receive))?;
+    Ok(())
+}
+
+pub(super) fn listen_tcp(address: Ipv4Addr, interface: Option<&str>) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind((address, 0))?;
+    hold_to(&listener, interface)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Connects, for at most the limit of a call.
+pub(super) fn connect_tcp(to: SocketAddrV4, interface: Option<&str>) -> io::Result<TcpStream> {
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    hold_to(&socket, interface)?;
+    // SO_SNDTIMEO bounds connect() too (socket(7)).
+    bound_calls(&socket, CALL_LIMIT)?;
+    connect(socket.as_raw_fd(), &SockaddrIn::from(to))?;
+    Ok(TcpStream::from(socket))
+}
+
+pub(super) fn bind_udp(address: Ipv4Addr, interface: Option<&str>) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind((address, 0))?;
+    hold_to(&socket, interface)?;
+    Ok(socket)
+}
+
+pub(super) fn connect_udp(to: SocketAddrV4, interface: Option<&str>) -> io::Result<UdpSocket> {
+    let socket = bind_udp(Ipv4Addr::UNSPECIFIED, interface)?;
+    socket.connect(to)?;
+    Ok(socket)
+}
+
+/// Whether an error says that there is nothing at the moment.
+pub(super) fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}

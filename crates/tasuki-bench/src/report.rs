@@ -1,0 +1,166 @@
+//! What a run of a plan gives.
+
+use crate::{Machine, Record, plot, stats::PairedRatio, table};
+use serde::{Deserialize, Serialize};
+
+/// A run that gave no figures. Others go on without it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedRun {
+    /// Name of the network.
+    pub network: String,
+    /// Name of the stack; `raw` for the peers without MPI.
+    pub stack: String,
+    /// What was to be run, as on the program's command line.
+    pub tests: String,
+    /// Repetition, from 1. Later ones of the same run were left out.
+    pub repetition: usize,
+    /// Why, in words.
+    pub reason: String,
+    /// The last lines of its standard error.
+    pub stderr_tail: String,
+}
+
+/// How one stack compares with another at one point, from interleaved repetitions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Name of the test.
+    pub test: String,
+    /// Message size in bytes.
+    pub bytes: u64,
+    /// Processes.
+    pub ranks: u32,
+    /// Name of the network.
+    pub network: String,
+    /// The stack that is compared.
+    pub stack: String,
+    /// Times as good as the baseline (above 1: better).
+    pub gain: PairedRatio,
+}
+
+/// Records of a plan, and what failed.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Where it was measured.
+    pub machine: Machine,
+    /// The figures, in the order of the plan.
+    pub records: Vec<Record>,
+    /// Runs that failed.
+    pub failures: Vec<FailedRun>,
+    /// The plan was stopped before its end.
+    pub interrupted: bool,
+}
+
+impl Report {
+    /// A table for a terminal: machine and conditions, figures, failures.
+    pub fn table(&self) -> String {
+        table::render(self, None)
+    }
+
+    /// The same with a column that compares every stack with `baseline`.
+    pub fn table_against(&self, baseline: &str) -> String {
+        table::render(self, Some(baseline))
+    }
+
+    /// All records as a JSON array.
+    pub fn json(&self) -> String {
+        // A record is plain data with string keys; there is nothing in it that JSON cannot hold.
+        serde_json::to_string_pretty(&self.records).unwrap_or_default()
+    }
+
+    /// All records as JSON, one per line.
+    pub fn json_lines(&self) -> String {
+        self.records
+            .iter()
+            .filter_map(|record| serde_json::to_string(record).ok())
+            .map(|l| l + "\n")
+            .collect()
+    }
+
+    /// A plot of one test, one panel per network and one line per stack; `None` if there are no such records.
+    pub fn svg(&self, test: &str) -> Result<Option<String>, plot::PlotError> {
+        let records: Vec<&Record> = self.records.iter().filter(|record| record.test == test).collect();
+        if records.is_empty() { Ok(None) } else { plot::panels(test, &records).map(Some) }
+    }
+
+    /// Names of the tests that have records, in the order of the records.
+    pub fn tests(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for record in &self.records {
+            if !names.contains(&record.test.as_str()) {
+                names.push(&record.test);
+            }
+        }
+        names
+    }
+
+    /// Compares every stack with `baseline` wherever both were measured, pair by pair of repetitions.
+    pub fn compare(&self, baseline: &str) -> Vec<Comparison> {
+        self.records.iter().filter_map(|record| self.comparison(record, baseline)).collect()
+    }
+
+    pub(crate) fn comparison(&self, record: &Record, baseline: &str) -> Option<Comparison> {
+        if record.stack == baseline {
+            return None;
+        }
+        let base = self.records.iter().find(|base| base.stack == baseline && same_point(base, record))?;
+        // The same number of repetitions, or pairs would be made of different moments.
+        if base.repetitions.len() != record.repetitions.len() {
+            return None;
+        }
+        let gain = match record.unit {
+            crate::Unit::Microseconds => PairedRatio::of(&base.repetitions, &record.repetitions),
+            crate::Unit::MegabytesPerSecond => PairedRatio::of(&record.repetitions, &base.repetitions),
+        }?;
+        Some(Comparison {
+            test: record.test.clone(),
+            bytes: record.bytes,
+            ranks: record.ranks,
+            network: record.network.clone(),
+            stack: record.stack.clone(),
+            gain,
+        })
+    }
+}
+
+fn same_point(a: &Record, b: &Record) -> bool {
+    (a.test.as_str(), a.bytes, a.ranks, a.network.as_str())
+        == (b.test.as_str(), b.bytes, b.ranks, b.network.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::{machine, point, record};
+
+    fn report(records: Vec<Record>) -> Report {
+        Report { machine: machine(), records, failures: Vec::new(), interrupted: false }
+    }
+
+    #[test]
+    fn compares_pair_by_pair() {
+        let slow = record(point("pingpong", 8, "mesh", "slow"), &[&[10.0], &[20.0], &[30.0]]);
+        let fast = record(point("pingpong", 8, "mesh", "fast"), &[&[5.0], &[10.0], &[15.0]]);
+        let elsewhere = record(point("pingpong", 8, "star", "fast"), &[&[1.0], &[1.0], &[1.0]]);
+        let comparisons = report(vec![slow, fast, elsewhere]).compare("slow");
+        assert_eq!(comparisons.len(), 1);
+        assert_eq!((comparisons[0].stack.as_str(), comparisons[0].gain.median), ("fast", 2.0));
+    }
+
+    #[test]
+    fn unequal_repetitions_are_not_paired() {
+        let a = record(point("stream", 8, "mesh", "a"), &[&[10.0], &[20.0]]);
+        let b = record(point("stream", 8, "mesh", "b"), &[&[10.0]]);
+        assert!(report(vec![a, b]).compare("a").is_empty());
+    }
+
+    #[test]
+    fn json_is_an_array_that_reads_back() {
+        let records = vec![record(point("stream", 64, "mesh", "a"), &[&[1.5, 2.5]])];
+        let report = report(records.clone());
+        let back: Vec<Record> = serde_json::from_str(&report.json()).unwrap_or_default();
+        assert_eq!(back, records);
+        let line: Option<Record> = serde_json::from_str(report.json_lines().trim_end()).ok();
+        assert_eq!(line.as_ref(), records.first());
+        assert_eq!(report.tests(), ["stream"]);
+    }
+}

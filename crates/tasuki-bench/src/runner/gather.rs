@@ -1,0 +1,212 @@
+//! Collects what the runs give, and makes records of it with their ceilings.
+
+use super::{Network, Plan};
+use crate::{
+    Ceiling, Line, Machine, Record, Unit,
+    raw::{Outcome, Protocol},
+    record::{Gathered, Point},
+};
+
+/// Test names of the peers without MPI.
+const RAW_PINGPONG: &str = "raw-pingpong";
+const RAW_STREAM: &str = "raw-stream";
+
+/// A point, by its place in the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Key {
+    network: usize,
+    test: String,
+    bytes: u64,
+    ranks: u32,
+    source: Source,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Raw(Protocol),
+    Stack(usize),
+}
+
+struct Entry {
+    key: Key,
+    hosts: u32,
+    unit: Unit,
+    verified: Option<String>,
+    gathered: Gathered,
+}
+
+/// Points in the order in which they were first measured.
+#[derive(Default)]
+pub(super) struct Gather {
+    entries: Vec<Entry>,
+}
+
+impl Gather {
+    fn entry(&mut self, key: Key, hosts: u32, unit: Unit, verified: Option<String>) -> &mut Gathered {
+        let found = self.entries.iter().position(|entry| entry.key == key);
+        let at = found.unwrap_or(self.entries.len());
+        if found.is_none() {
+            self.entries.push(Entry { key, hosts, unit, verified, gathered: Gathered::default() });
+        }
+        &mut self.entries[at].gathered
+    }
+
+    pub fn add_mpi(&mut self, network: usize, stack: usize, lines: Vec<Line>) {
+        for line in lines {
+            let (unit, values) = (line.unit(), line.values());
+            let source = Source::Stack(stack);
+            let key = Key { network, test: line.test, bytes: line.bytes, ranks: line.ranks, source };
+            self.entry(key, line.hosts, unit, line.verified).add(values, line.cpu_s, line.moved_bytes);
+        }
+    }
+
+    /// The raw peers' results; a throughput test to which nothing came is none.
+    pub fn add_raw(&mut self, network: usize, outcome: Outcome) {
+        for result in outcome.ping_pongs {
+            let source = Source::Raw(result.protocol);
+            let key =
+                Key { network, test: RAW_PINGPONG.into(), bytes: result.bytes.into(), ranks: 2, source };
+            let values = result.samples.iter().map(|seconds| seconds * 1e6).collect();
+            let verified = Some("first and last message".into());
+            self.entry(key, 2, Unit::Microseconds, verified).add(
+                values,
+                result.cpu_s,
+                result.moved_bytes as f64,
+            );
+        }
+        for result in outcome.throughputs.iter().filter(|result| result.seconds > 0.0) {
+            let source = Source::Raw(result.protocol);
+            let bytes = result.payload_bytes / result.frames.max(1);
+            let key = Key { network, test: RAW_STREAM.into(), bytes, ranks: 2, source };
+            let values = vec![result.payload_bytes_per_second() / 1e6];
+            let gathered = self.entry(key, 2, Unit::MegabytesPerSecond, None);
+            gathered.add(values, result.cpu_s, result.moved_bytes as f64);
+        }
+    }
+
+    pub fn records(self, plan: &Plan, machine: &Machine) -> Vec<Record> {
+        let mut records: Vec<Record> =
+            self.entries.into_iter().filter_map(|entry| entry.record(plan, machine)).collect();
+        let ceilings: Vec<Option<Ceiling>> = records
+            .iter()
+            .map(|record| {
+                let network = plan.networks.iter().find(|network| network.name == record.network)?;
+                ceiling(record, network, &records)
+            })
+            .collect();
+        for (record, ceiling) in records.iter_mut().zip(ceilings) {
+            record.ceiling = ceiling;
+        }
+        records
+    }
+}
+
+impl Entry {
+    fn record(self, plan: &Plan, machine: &Machine) -> Option<Record> {
+        let network = plan.networks.get(self.key.network)?;
+        let (stack, lane) = match self.key.source {
+            Source::Raw(protocol) => (protocol.name().to_owned(), protocol.lane().to_owned()),
+            Source::Stack(stack) => {
+                plan.stacks.get(stack).map(|stack| (stack.name.clone(), stack.lane.clone()))?
+            }
+        };
+        let point = Point {
+            test: self.key.test,
+            bytes: self.key.bytes,
+            ranks: self.key.ranks,
+            hosts: self.hosts,
+            network: network.name.clone(),
+            stack,
+            unit: self.unit,
+            lane,
+            offloads: network.offloads.clone(),
+            verified: self.verified,
+        };
+        self.gathered.record(point, machine)
+    }
+}
+
+/// The best that the network could do. For everything that ends with a message from one host to another: the
+/// fastest raw half round trip of the same size, or of the largest smaller one that was measured (no MPI can be
+/// faster than that). For streaming: what raw frames could carry at the line's rate, or else the fastest raw
+/// stream measured. A program that also computes has none.
+fn ceiling(record: &Record, network: &Network, records: &[Record]) -> Option<Ceiling> {
+    let here = |test: &'static str| {
+        records.iter().filter(move |raw| raw.test == test && raw.network == record.network)
+    };
+    match record.test.as_str() {
+        "pingpong" | "barrier" | "allreduce" | "alltoall" | RAW_PINGPONG if record.hosts > 1 => {
+            let smallest = here(RAW_PINGPONG).map(|raw| raw.bytes).min()?;
+            let fits = |raw: &&Record| raw.bytes <= record.bytes.max(smallest);
+            // Larger first: a larger message is the closer limit.
+            let size = here(RAW_PINGPONG).filter(fits).map(|raw| raw.bytes).max()?;
+            let best = here(RAW_PINGPONG)
+                .filter(|raw| raw.bytes == size)
+                .min_by(|a, b| a.median.total_cmp(&b.median))?;
+            let of = format!("raw half round trip, {} of {} bytes", best.stack, best.bytes);
+            Some(Ceiling { value: best.median, of })
+        }
+        "stream" | RAW_STREAM if record.hosts > 1 => {
+            if let Some(goodput) = network.line.and_then(|line| line.goodput()) {
+                return Some(Ceiling { value: goodput / 1e6, of: "line rate, full raw frames".into() });
+            }
+            let best = here(RAW_STREAM).max_by(|a, b| a.median.total_cmp(&b.median))?;
+            Some(Ceiling { value: best.median, of: format!("raw stream, {}", best.stack) })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        record::tests::{point, record},
+        runner::plan::LineRate,
+    };
+
+    fn network(line: Option<LineRate>) -> Network {
+        Network { name: "mesh".into(), hosts: 4, line, offloads: "off".into() }
+    }
+
+    fn records() -> Vec<Record> {
+        vec![
+            record(point(RAW_PINGPONG, 8, "mesh", "packet-ring"), &[&[2.0]]),
+            record(point(RAW_PINGPONG, 8, "mesh", "tcp"), &[&[20.0]]),
+            record(point(RAW_PINGPONG, 1024, "mesh", "udp"), &[&[3.0]]),
+            record(point(RAW_PINGPONG, 8, "star", "packet-ring"), &[&[1.0]]),
+            record(point(RAW_STREAM, 1448, "mesh", "tcp"), &[&[900.0]]),
+        ]
+    }
+
+    fn ceiling_of(test: &str, bytes: u64, line: Option<LineRate>) -> Option<(f64, String)> {
+        let measured = record(point(test, bytes, "mesh", "a"), &[&[50.0]]);
+        ceiling(&measured, &network(line), &records()).map(|ceiling| (ceiling.value, ceiling.of))
+    }
+
+    #[test]
+    fn latency_is_limited_by_the_fastest_raw_path_of_the_same_network() {
+        let of_8 = Some((2.0, "raw half round trip, packet-ring of 8 bytes".into()));
+        assert_eq!(ceiling_of("pingpong", 8, None), of_8);
+        assert_eq!(ceiling_of("barrier", 0, None), of_8);
+        assert_eq!(ceiling_of("alltoall", 64, None), of_8);
+        assert_eq!(ceiling_of("pingpong", 65536, None).map(|c| c.0), Some(3.0));
+        assert_eq!(ceiling_of("heat", 1024, None), None);
+    }
+
+    // 125 MB/s * 1500 / 1538 on a line of 1 Gbit/s.
+    #[test]
+    fn streaming_is_limited_by_the_line_or_the_fastest_raw_stream() {
+        let line = LineRate { pair_bits_per_second: 1_000_000_000, mtu: 1500 };
+        let value = ceiling_of("stream", 65536, Some(line)).map_or(0.0, |c| c.0);
+        assert!((value - 121.9116).abs() < 1e-3, "{value}");
+        assert_eq!(ceiling_of("stream", 65536, None).map(|c| c.0), Some(900.0));
+    }
+
+    #[test]
+    fn one_host_has_no_network_and_no_ceiling() {
+        let mut alone = record(point("pingpong", 8, "mesh", "a"), &[&[50.0]]);
+        alone.hosts = 1;
+        assert_eq!(ceiling(&alone, &network(None), &records()), None);
+    }
+}

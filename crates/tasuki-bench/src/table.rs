@@ -1,0 +1,160 @@
+//! The table for people.
+
+use crate::{Record, Report, stats::PairedRatio};
+use comfy_table::{Cell, CellAlignment, Table, presets};
+use std::fmt::Write;
+
+pub(crate) fn render(report: &Report, baseline: Option<&str>) -> String {
+    let machine = &report.machine;
+    let mut text = format!("{} x {}, {}, as {}\n", machine.cores, machine.cpu, machine.kernel, machine.user);
+    for (network, offloads) in networks(&report.records) {
+        let _ = writeln!(text, "network {network}: offloads {offloads}");
+    }
+    if !report.records.is_empty() {
+        text += &body(report, baseline);
+        text += "of ceiling: 100 % is the raw limit of the same network in the same run (see `ceiling` in the JSON)\n";
+    }
+    for failure in &report.failures {
+        let crate::FailedRun { network, stack, tests, repetition, reason, .. } = failure;
+        let _ = writeln!(text, "FAILED {stack} on {network}, {tests}, repetition {repetition}: {reason}");
+        for line in failure.stderr_tail.lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    if report.interrupted {
+        text += "stopped before the end of the plan\n";
+    }
+    text
+}
+
+fn networks(records: &[Record]) -> Vec<(&str, &str)> {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for record in records {
+        let network = (record.network.as_str(), record.offloads.as_str());
+        if !seen.contains(&network) {
+            seen.push(network);
+        }
+    }
+    seen
+}
+
+fn body(report: &Report, baseline: Option<&str>) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+    let mut header =
+        vec!["test", "bytes", "ranks", "network", "stack", "lane", "median", "p10", "p90", "unit"];
+    header.extend(["of ceiling", "CPU s/GB"]);
+    let against = baseline.map(|name| format!("against {name}"));
+    header.extend(against.as_deref());
+    table.set_header(header);
+    for record in sorted(&report.records) {
+        let comparison = baseline.and_then(|name| report.comparison(record, name));
+        table.add_row(row(record, baseline.is_some(), comparison.map(|c| c.gain)));
+    }
+    format!("{table}\n")
+}
+
+/// Stacks that are to be compared come below each other.
+fn sorted(records: &[Record]) -> Vec<&Record> {
+    let order = |name: &str, of: fn(&Record) -> &str| records.iter().position(|r| of(r) == name);
+    let mut rows: Vec<&Record> = records.iter().collect();
+    rows.sort_by_key(|r| (order(&r.test, |r| &r.test), order(&r.network, |r| &r.network), r.ranks, r.bytes));
+    rows
+}
+
+fn row(record: &Record, compare: bool, gain: Option<PairedRatio>) -> Vec<Cell> {
+    let word = |text: &str| Cell::new(text);
+    let figure = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+    let share = record.ceiling.as_ref().map(|c| record.unit.gain(record.median, c.value));
+    let mut cells = vec![
+        word(&record.test),
+        figure(record.bytes.to_string()),
+        figure(record.ranks.to_string()),
+        word(&record.network),
+        word(&record.stack),
+        word(&record.lane),
+        figure(significant(record.median)),
+        figure(significant(record.p10)),
+        figure(significant(record.p90)),
+        word(&record.unit.to_string()),
+        figure(share.map_or("-".into(), |share| format!("{:.0} %", share * 100.0))),
+        figure(record.cpu_s_per_gb.map_or("-".into(), significant)),
+    ];
+    if compare {
+        cells.push(word(&gain.map_or("-".into(), |gain| describe(&gain))));
+    }
+    cells
+}
+
+/// `1.85 x (1.7 to 2.0)`; a `?` says that the pairs do not decide who is better.
+fn describe(gain: &PairedRatio) -> String {
+    let doubt = if gain.is_decided() { "" } else { " ?" };
+    format!("{:.2} x ({:.2} to {:.2}){doubt}", gain.median, gain.interval.low, gain.interval.high)
+}
+
+/// Three significant digits, without an exponent.
+pub(crate) fn significant(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let magnitude = value.abs().max(1e-9).log10().floor() as i32;
+    format!("{value:.*}", usize::try_from(2 - magnitude).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Ceiling, FailedRun,
+        record::tests::{machine, point, record},
+    };
+
+    #[test]
+    fn figures_have_three_digits() {
+        for (value, text) in [
+            (0.012345, "0.0123"),
+            (1.0, "1.00"),
+            (9.876, "9.88"),
+            (117.68, "118"),
+            (12345.6, "12346"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(significant(value), text);
+        }
+    }
+
+    #[test]
+    fn a_table_states_conditions_ceiling_gain_and_failures() {
+        let repetitions: Vec<[f64; 1]> = (0..6).map(|i| [10.0 + f64::from(i)]).collect();
+        let halves: Vec<[f64; 1]> = repetitions.iter().map(|v| [v[0] / 2.0]).collect();
+        let slices = |values: &'static str, of: &[[f64; 1]]| {
+            let slices: Vec<&[f64]> = of.iter().map(|v| v.as_slice()).collect();
+            record(point("pingpong", 8, "mesh", values), &slices)
+        };
+        let (slow, mut fast) = (slices("slow", &repetitions), slices("fast", &halves));
+        fast.ceiling = Some(Ceiling { value: fast.median / 4.0, of: "packet-ring".into() });
+        let failure = FailedRun {
+            network: "mesh".into(),
+            stack: "bad".into(),
+            tests: "pingpong:8".into(),
+            repetition: 1,
+            reason: "exit code 1".into(),
+            stderr_tail: "no route".into(),
+        };
+        let report = Report {
+            machine: machine(),
+            records: vec![slow, fast],
+            failures: vec![failure],
+            interrupted: false,
+        };
+        let text = report.table_against("slow");
+        for part in ["2 x A, Linux 6.1, as root", "network mesh: offloads off", "25 %", "0.250", "12.5"] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+        assert!(text.contains("2.00 x (2.00 to 2.00)") && !text.contains('?'), "{text}");
+        assert!(
+            text.contains("FAILED bad on mesh, pingpong:8, repetition 1: exit code 1\n    no route"),
+            "{text}"
+        );
+    }
+}

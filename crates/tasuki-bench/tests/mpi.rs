@@ -1,0 +1,226 @@
+//! The MPI program and the runner with a real MPI on this machine. Without an MPI they are skipped.
+
+use std::{
+    collections::BTreeMap,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+use tasuki_bench::{
+    Launch, LaunchError, Network, Output, Plan, Report, Run, Stack, TestPlan, TestSet, parse_lines,
+    process::run_limited, program,
+};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// The program built for the MPI of the system, once for all tests.
+fn built() -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program::NAME);
+    match program::build(Path::new("mpicc"), &target) {
+        Ok(()) => Some(target),
+        Err(program::BuildError::NoCompiler { .. }) => {
+            eprintln!("skipped: no mpicc");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Open MPI with more ranks than cores, as root or not; on another MPI the options are environment only.
+fn mpirun(transport: &str, ranks: u32) -> Command {
+    let mut command = Command::new("mpirun");
+    command
+        .args(["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"])
+        .args(["--mca", "pml", "ob1", "--mca", "btl", transport, "-np", &ranks.to_string()])
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command
+}
+
+fn run(ranks: u32, arguments: &[&str]) -> Option<Output> {
+    let program = built()?;
+    let mut command = mpirun("vader,self", ranks);
+    match run_limited(command.arg(program).args(arguments), LIMIT) {
+        Ok(output) => Some(output),
+        Err(error) => panic!("mpirun: {error}"),
+    }
+}
+
+const QUICK: [&str; 4] = ["--seconds", "0.02", "--samples", "4"];
+
+#[test]
+fn every_test_verifies_what_it_moves() {
+    let tests = [
+        "pingpong:0,1,70000",
+        "stream:1,70000",
+        "barrier",
+        "allreduce:8,40000",
+        "alltoall:1,5000",
+        "heat:64,264",
+    ];
+    // Three ranks: no power of two, and more than this machine may have cores.
+    let Some(output) = run(3, &[&QUICK[..], &tests[..]].concat()) else { return };
+    assert!(output.is_success(), "{}: {}", output.reason(), output.stderr);
+    let lines = parse_lines(&output.stdout).unwrap_or_default();
+    assert_eq!(lines.len(), 12);
+    for line in &lines {
+        assert_eq!((line.ranks, line.hosts), (3, 1), "{line:?}");
+        assert_eq!(line.verified.is_some(), line.test != "barrier", "{line:?}");
+        assert!((3..=4).contains(&line.samples.len()), "{line:?}");
+        // Payload by definition: what one operation moves, times a whole number of operations.
+        let bytes = line.bytes as f64;
+        let moved = match line.test.as_str() {
+            "pingpong" => 2.0 * bytes,
+            "stream" => bytes,
+            "allreduce" => 3.0 * bytes,
+            "alltoall" => 6.0 * bytes,
+            // Three ranks stand in a row: two borders, crossed by a row of points both ways.
+            "heat" => 4.0 * bytes,
+            _ => 0.0,
+        };
+        let operations = if moved > 0.0 { line.moved_bytes / moved } else { 0.0 };
+        assert_eq!(operations.fract(), 0.0, "{line:?}");
+        assert_eq!(operations > 0.0, moved > 0.0, "{line:?}");
+    }
+}
+
+#[test]
+fn a_damaged_byte_is_found_in_every_test() {
+    for test in ["pingpong:64", "stream:5000", "allreduce:64", "alltoall:100", "heat:64"] {
+        let Some(output) = run(3, &[&QUICK[..], &["--corrupt-rank", "0", test]].concat()) else { return };
+        assert_eq!(output.code, Some(3), "{test}: {}", output.stderr);
+        assert!(output.stderr.contains("should be"), "{test}: {}", output.stderr);
+        assert_eq!(parse_lines(&output.stdout).unwrap_or_default(), [], "{test}");
+    }
+}
+
+#[test]
+fn nonsense_on_the_command_line_is_refused() {
+    let wrong = [
+        &["--seconds", "0", "barrier"][..],
+        &["--samples", "1001", "barrier"],
+        &["--sample", "3", "barrier"],
+        &["allreduce:12"],
+        &["heat:8"],
+        &["pingpong:1,,2"],
+        &["pingpong:-1"],
+        &["barriers"],
+        &[],
+    ];
+    for arguments in wrong {
+        // Without a launcher: one rank, started much faster.
+        let Some(program) = built() else { return };
+        let Ok(output) = run_limited(Command::new(program).args(arguments), LIMIT) else {
+            panic!("not started")
+        };
+        assert_eq!(output.code, Some(2), "{arguments:?}: {}", output.stderr);
+        assert!(output.stderr.contains("usage:"), "{arguments:?}: {}", output.stderr);
+    }
+}
+
+/// Local mpirun; a stack's name says which transport it uses.
+struct Local {
+    program: PathBuf,
+    /// How often each stack was started.
+    started: BTreeMap<String, usize>,
+    order: Vec<String>,
+}
+
+impl Launch for Local {
+    fn launch(&mut self, run: &Run<'_>) -> Result<Output, LaunchError> {
+        *self.started.entry(run.stack.name.clone()).or_default() += 1;
+        self.order.push(run.stack.name.clone());
+        match run.stack.name.as_str() {
+            "nowhere" => Err("there is no such MPI".into()),
+            "broken" => {
+                let mut command = mpirun("vader,self", run.ranks);
+                let arguments = ["sh", "-c", "echo cannot reach n2 >&2; exit 7"];
+                Ok(run_limited(command.args(arguments), run.limit)?)
+            }
+            "endless" => Ok(run_limited(Command::new("sleep").arg("1000"), Duration::from_millis(50))?),
+            "idle" => Ok(run_limited(&mut Command::new("true"), run.limit)?),
+            transport => {
+                let mut command = mpirun(transport, run.ranks);
+                Ok(run_limited(command.arg(&self.program).args(run.arguments), run.limit)?)
+            }
+        }
+    }
+}
+
+fn plan(stacks: &[&str], hosts: u32) -> Plan {
+    let stack = |name: &&str| Stack { name: (*name).into(), lane: "local".into() };
+    let test = |text: &str| match text.parse::<TestPlan>() {
+        Ok(test) => test,
+        Err(error) => panic!("{error}"),
+    };
+    Plan {
+        networks: vec![Network { name: "one host".into(), hosts, line: None, offloads: "on".into() }],
+        stacks: stacks.iter().map(stack).collect(),
+        sets: vec![TestSet { ranks: 2, tests: vec![test("pingpong:8,4k"), test("barrier")] }],
+        repetitions: 2,
+        seconds_per_point: 0.02,
+        samples_per_point: 4,
+        run_limit: LIMIT,
+    }
+}
+
+fn run_plan(plan: &Plan) -> Option<(Report, Local)> {
+    let mut local = Local { program: built()?, started: BTreeMap::new(), order: Vec::new() };
+    match tasuki_bench::run(plan, &mut local, &mut |_| ControlFlow::Continue(())) {
+        Ok(report) => Some((report, local)),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn stacks_run_in_turn_and_failures_stay_alone() {
+    let stacks = ["vader,self", "broken", "tcp,self", "nowhere", "endless", "idle"];
+    let Some((report, local)) = run_plan(&plan(&stacks, 1)) else { return };
+    let good: Vec<(&str, &str, u64, usize)> = report
+        .records
+        .iter()
+        .map(|r| (r.stack.as_str(), r.test.as_str(), r.bytes, r.repetitions.len()))
+        .collect();
+    let of = |stack| [(stack, "pingpong", 8, 2), (stack, "pingpong", 4096, 2), (stack, "barrier", 0, 2)];
+    assert_eq!(good, [of("vader,self"), of("tcp,self")].concat());
+    // Once in the first repetition; in the second only those that had worked.
+    assert_eq!(local.order, [&stacks[..], &["vader,self", "tcp,self"]].concat());
+    let why: BTreeMap<&str, &str> =
+        report.failures.iter().map(|f| (f.stack.as_str(), f.reason.as_str())).collect();
+    assert_eq!(why["broken"], "exit code 7");
+    assert_eq!(why["nowhere"], "there is no such MPI");
+    assert_eq!(why["endless"], "time limit");
+    assert_eq!(why["idle"], "no result for pingpong of 8 bytes");
+    let tail = report.failures.iter().find(|f| f.stack == "broken").map(|f| f.stderr_tail.as_str());
+    assert!(tail.is_some_and(|tail| tail.contains("cannot reach n2")), "{tail:?}");
+    let table = report.table_against("tcp,self");
+    assert!(table.contains("FAILED broken") && table.contains("vader,self"), "{table}");
+    assert_eq!(report.compare("tcp,self").len(), 3);
+}
+
+#[test]
+fn ranks_on_the_wrong_number_of_hosts_are_a_failure() {
+    let Some((report, _)) = run_plan(&plan(&["vader,self"], 2)) else { return };
+    assert_eq!(report.records, []);
+    assert_eq!(report.failures[0].reason, "the program ran as 2 ranks on 1 hosts, not 2 on 2");
+}
+
+#[test]
+fn a_stopped_plan_keeps_what_it_has() {
+    let Some(program) = built() else { return };
+    let mut local = Local { program, started: BTreeMap::new(), order: Vec::new() };
+    let mut steps = Vec::new();
+    let report = tasuki_bench::run(&plan(&["vader,self"], 1), &mut local, &mut |progress| {
+        steps.push((progress.done, progress.total, progress.step.to_owned()));
+        if progress.done < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    let Ok(report) = report else { panic!("{report:?}") };
+    assert!(report.interrupted);
+    assert_eq!((local.started["vader,self"], report.records.len()), (1, 3));
+    assert_eq!(steps[1].2, "repetition 1 of 2, one host, vader,self: 2 ranks pingpong:8,4096 barrier");
+    assert_eq!(
+        steps.iter().map(|step| (step.0, step.1)).collect::<Vec<_>>(),
+        [(0, 4), (1, 4), (2, 4), (3, 4)]
+    );
+}

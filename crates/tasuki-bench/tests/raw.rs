@@ -1,0 +1,202 @@
+//! The raw peers on a cable between two network namespaces (needs root), and on loopback where that is enough.
+
+mod namespaces;
+
+use namespaces::{Cable, Outcome, cable};
+use std::{
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    os::fd::AsFd,
+    thread,
+};
+use tasuki_bench::raw::{self, Measure, Protocol, RawError, Serve, Test};
+use tasuki_sys::{netlink::Netlink, netns::within};
+
+const PORT: u16 = 7777;
+const ALL: [Protocol; 4] = [Protocol::Tcp, Protocol::TcpSpin, Protocol::Udp, Protocol::PacketRing];
+
+fn serve_options(address: Ipv4Addr, interface: Option<&str>) -> Serve {
+    let listen = SocketAddr::from((address, PORT));
+    Serve { listen, interface: interface.map(Into::into), cpu: None, patience_s: 30.0 }
+}
+
+fn measure_options(address: Ipv4Addr, interface: Option<&str>, tests: Vec<Test>) -> Measure {
+    Measure {
+        server: SocketAddr::from((address, PORT)),
+        data: address,
+        interface: interface.map(Into::into),
+        cpu: None,
+        line_bits_per_second: None,
+        connect_s: 20.0,
+        tests,
+    }
+}
+
+fn ping_pong(protocol: Protocol, bytes: &[u32]) -> Test {
+    Test::PingPong { protocol, bytes: bytes.to_vec(), seconds: 0.02, samples: 4 }
+}
+
+fn throughput(protocol: Protocol) -> Test {
+    Test::Throughput { protocol, seconds: 0.3, warm_up_s: 0.1, pace_bits_per_second: None }
+}
+
+/// Both peers, each in its namespace.
+fn run(cable: &Cable, tests: Vec<Test>) -> Outcome<raw::Outcome> {
+    let [near, far] = &cable.ends;
+    let server = serve_options(far.address, Some("e0"));
+    let client = measure_options(far.address, Some("e0"), tests);
+    thread::scope(|scope| {
+        let served = scope.spawn(|| within(far.namespace.as_fd(), || raw::serve(&server)));
+        let measured = within(near.namespace.as_fd(), || raw::measure(&client));
+        served.join().map_err(|_| "the server panicked")???;
+        Ok(measured??)
+    })
+}
+
+#[test]
+fn every_protocol_plays_ping_pong_at_every_size() -> Outcome {
+    let Some(cable) = cable(1500)? else { return Ok(()) };
+    // One frame, just one, two, and many.
+    let sizes = [4, 1472, 1485, 20_000];
+    let outcome = run(&cable, ALL.map(|protocol| ping_pong(protocol, &sizes)).to_vec())?;
+    assert_eq!(outcome.failures, []);
+    assert_eq!(outcome.ping_pongs.len(), ALL.len() * sizes.len());
+    for result in &outcome.ping_pongs {
+        assert!((3..=4).contains(&result.samples.len()), "{result:?}");
+        assert!(result.samples.iter().all(|sample| *sample > 0.0), "{result:?}");
+        assert_eq!(result.moved_bytes % (2 * u64::from(result.bytes)), 0, "{result:?}");
+    }
+    Ok(())
+}
+
+// Headers of RFC 791, 793, 7323 and 768 in an MTU of 1500: 1448 and 1472 bytes; our own header has 16.
+#[test]
+fn throughput_counts_full_frames_with_what_they_cost_on_the_line() -> Outcome {
+    let Some(cable) = cable(1500)? else { return Ok(()) };
+    let protocols = [(Protocol::Tcp, 1448), (Protocol::Udp, 1472), (Protocol::PacketRing, 1484)];
+    let outcome = run(&cable, protocols.map(|(protocol, _)| throughput(protocol)).to_vec())?;
+    assert_eq!(outcome.failures, []);
+    assert_eq!(outcome.throughputs.len(), protocols.len());
+    for (result, (protocol, payload)) in outcome.throughputs.iter().zip(protocols) {
+        assert_eq!(result.protocol, protocol);
+        assert!(result.frames > 0 && result.seconds > 0.0, "{result:?}");
+        assert_eq!(result.wire_bits, result.frames * 8 * 1538, "{result:?}");
+        let full = result.frames * payload;
+        assert!((full - payload + 1..=full).contains(&result.payload_bytes), "{result:?}");
+        assert!(result.received_frames <= result.sent_frames, "{result:?}");
+        assert!(result.ring_drops <= result.sent_frames - result.received_frames, "{result:?}");
+        assert!(result.window_unix_s.0 < result.window_unix_s.1, "{result:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_cut_cable_is_reported_and_does_not_stop_the_peers() -> Outcome {
+    let Some(cable) = cable(1500)? else { return Ok(()) };
+    let [near, far] = &cable.ends;
+    // Control goes over a second cable, as over a management network.
+    let control = namespaces::join(near, far, "m0", [[10, 9, 0, 1], [10, 9, 0, 2]])?;
+    within(near.namespace.as_fd(), || -> Outcome {
+        let mut netlink = Netlink::open()?;
+        let index = netlink.link("e0")?.index;
+        Ok(netlink.set_up(index, false)?)
+    })??;
+    let tests = vec![
+        ping_pong(Protocol::PacketRing, &[64]),
+        throughput(Protocol::PacketRing),
+        ping_pong(Protocol::Udp, &[64]),
+        ping_pong(Protocol::Tcp, &[64]),
+    ];
+    let mut server = serve_options(control[1], Some("e0"));
+    let mut client = measure_options(control[1], Some("e0"), tests);
+    (server.patience_s, client.data) = (60.0, far.address);
+    let outcome = thread::scope(|scope| -> Outcome<raw::Outcome> {
+        let served = scope.spawn(|| within(far.namespace.as_fd(), || raw::serve(&server)));
+        let measured = within(near.namespace.as_fd(), || raw::measure(&client));
+        served.join().map_err(|_| "the server panicked")???;
+        Ok(measured??)
+    })?;
+    assert_eq!(outcome.ping_pongs, []);
+    let failed: Vec<Protocol> = outcome.failures.iter().map(|failure| failure.protocol).collect();
+    for protocol in [Protocol::PacketRing, Protocol::Udp, Protocol::Tcp] {
+        assert!(failed.contains(&protocol), "{:?}", outcome.failures);
+    }
+    // A dead interface refuses frames, or takes them and nothing arrives.
+    assert!(outcome.throughputs.iter().all(|result| result.frames == 0 && result.received_frames == 0));
+    Ok(())
+}
+
+/// Loopback on a port of its own: no root needed.
+fn loopback(port: u16, tests: Vec<Test>) -> Outcome<raw::Outcome> {
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let server = Serve { listen, ..serve_options(Ipv4Addr::LOCALHOST, None) };
+    let client = Measure { server: listen, ..measure_options(Ipv4Addr::LOCALHOST, None, tests) };
+    let served = thread::spawn(move || raw::serve(&server));
+    let text = serde_json::to_string(&raw::Peer::Measure(client))?;
+    let outcome = serde_json::from_str(&raw::peer(&text)?)?;
+    served.join().map_err(|_| "the server panicked")??;
+    Ok(outcome)
+}
+
+fn free_port() -> Outcome<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+#[test]
+fn what_cannot_be_measured_is_said_and_the_rest_is_measured() -> Outcome {
+    let tests = vec![
+        ping_pong(Protocol::PacketRing, &[64]),
+        ping_pong(Protocol::Udp, &[3, 64, 65_508]),
+        ping_pong(Protocol::TcpSpin, &[64]),
+        Test::Throughput {
+            protocol: Protocol::Udp,
+            seconds: -1.0,
+            warm_up_s: 0.0,
+            pace_bits_per_second: None,
+        },
+    ];
+    let outcome = loopback(free_port()?, tests)?;
+    let reasons: Vec<&str> = outcome.failures.iter().map(|failure| failure.reason.as_str()).collect();
+    assert_eq!(reasons.len(), 4, "{reasons:?}");
+    assert!(reasons[0].contains("interface") && reasons[1].contains("4 to 65507"), "{reasons:?}");
+    assert!(reasons[3].contains("seconds must be"), "{reasons:?}");
+    let measured: Vec<(Protocol, u32)> = outcome.ping_pongs.iter().map(|r| (r.protocol, r.bytes)).collect();
+    assert_eq!(measured, [(Protocol::Udp, 64), (Protocol::TcpSpin, 64)]);
+    Ok(())
+}
+
+#[test]
+fn nobody_is_waited_for_forever() -> Outcome {
+    let port = free_port()?;
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let server = Serve { listen, patience_s: 0.05, ..serve_options(Ipv4Addr::LOCALHOST, None) };
+    assert!(matches!(raw::serve(&server), Err(RawError::Control { .. })));
+    let client = measure_options(Ipv4Addr::LOCALHOST, None, Vec::new());
+    let client = Measure { server: listen, connect_s: 0.05, ..client };
+    assert!(matches!(raw::measure(&client), Err(RawError::Control { .. })));
+    Ok(())
+}
+
+// The other side agrees to a test and is gone: killed, or its host has crashed.
+#[test]
+fn a_peer_that_dies_in_a_test_ends_the_other() -> Outcome {
+    use std::io::{BufRead, BufReader, Write};
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let server = listener.local_addr()?;
+    let dying = thread::spawn(move || -> std::io::Result<()> {
+        let (mut control, _) = listener.accept()?;
+        BufReader::new(control.try_clone()?).read_line(&mut String::new())?;
+        control.write_all(b"{\"answer\":\"ready\",\"port\":9,\"mac\":null}\n")
+    });
+    let tests = vec![ping_pong(Protocol::Udp, &[64])];
+    let client = Measure { server, ..measure_options(Ipv4Addr::LOCALHOST, None, tests) };
+    assert!(matches!(raw::measure(&client), Err(RawError::Control { .. })));
+    dying.join().map_err(|_| "the dying peer panicked")??;
+    Ok(())
+}
+
+#[test]
+fn a_specification_with_a_spelling_mistake_is_refused() {
+    for text in ["", "{}", r#"{"role":"serve","listen":"127.0.0.1:1","interfaec":"e0","patience_s":1}"#] {
+        assert!(matches!(raw::peer(text), Err(RawError::Specification(_))), "{text}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Packet sockets and their ring on a cable between two network namespaces. Needs root.
+
+use nix::sched::{CloneFlags, unshare};
+use std::{error::Error, fs::File, os::fd::AsFd, thread, time::Duration};
+use tasuki_sys::{
+    netlink::{Netlink, VethEnd},
+    netns::within,
+    packet::{Frame, PacketKind, PacketRing, PacketSocket, RingSize},
+};
+
+/// IEEE 802 Local Experimental 2, which nothing else here uses.
+const ETHERTYPE: u16 = 0x88B6;
+const MACS: [[u8; 6]; 2] = [[0x02, 0, 0, 0, 0, 1], [0x02, 0, 0, 0, 0, 2]];
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+fn namespace() -> Outcome<File> {
+    let maker = thread::spawn(|| {
+        unshare(CloneFlags::CLONE_NEWNET)?;
+        File::open("/proc/thread-self/ns/net")
+    });
+    Ok(maker.join().map_err(|_| "the thread panicked")??)
+}
+
+/// Two namespaces with an interface `e0` each, joined; the kernel removes them with the descriptors.
+fn cable(mtu: u32) -> Outcome<Option<[File; 2]>> {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: needs root to make network namespaces");
+        return Ok(None);
+    }
+    let ends = [namespace()?, namespace()?];
+    let end = |which: usize| VethEnd {
+        name: "e0",
+        mac: Some(MACS[which]),
+        mtu,
+        namespace: Some(ends[which].as_fd()),
+    };
+    Netlink::open()?.add_veth(&end(0), &end(1))?;
+    for namespace in &ends {
+        within(namespace.as_fd(), || -> Outcome {
+            let mut netlink = Netlink::open()?;
+            let index = netlink.link("e0")?.index;
+            Ok(netlink.set_up(index, true)?)
+        })??;
+    }
+    Ok(Some(ends))
+}
+
+fn socket(namespace: &File) -> Outcome<PacketSocket> {
+    Ok(within(namespace.as_fd(), || PacketSocket::open("e0", ETHERTYPE))??)
+}
+
+/// A socket that sends; unbound it would not know on which interface.
+fn sender(namespace: &File) -> Outcome<PacketSocket> {
+    let socket = socket(namespace)?;
+    socket.bind()?;
+    Ok(socket)
+}
+
+fn ring(namespace: &File, slots: u32) -> Outcome<PacketRing> {
+    Ok(socket(namespace)?.into_ring(RingSize { slots })?)
+}
+
+fn frame(to: [u8; 6], from: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> {
+    [&to[..], &from[..], &ethertype.to_be_bytes()[..], payload].concat()
+}
+
+/// Waits for a frame for a time that no working machine needs.
+fn next(ring: &mut PacketRing) -> Outcome<Frame<'_>> {
+    ring.wait(Duration::from_secs(20))?;
+    ring.next_frame().ok_or_else(|| "no frame came".into())
+}
+
+#[test]
+fn an_interface_is_described_as_it_was_made() -> Outcome {
+    let Some(ends) = cable(1400)? else { return Ok(()) };
+    for (end, mac) in ends.iter().zip(MACS) {
+        let facts = socket(end)?.interface();
+        assert_eq!((facts.mac, facts.mtu), (mac, 1400));
+    }
+    let missing = within(ends[0].as_fd(), || PacketSocket::open("e9", ETHERTYPE))?;
+    let message = missing.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(message.contains("e9") && message.contains("no such interface"), "{message}");
+    Ok(())
+}
+
+#[test]
+fn frames_arrive_whole_in_order_and_none_of_another_kind() -> Outcome {
+    let Some([here, there]) = cable(9000)? else { return Ok(()) };
+    let (sender, mut receiver) = (sender(&here)?, ring(&there, 64)?);
+    sender.set_qdisc_bypass(true)?;
+    // Every length around the limits, and after each a frame of an ethertype that is not ours.
+    let lengths = [0, 1, 45, 46, 47, 1499, 1500, 8999, 9000];
+    for length in lengths {
+        let payload: Vec<u8> = (0..length).map(|index| (index * 7 + length) as u8).collect();
+        sender.send(&frame(MACS[1], MACS[0], ETHERTYPE, &payload))?;
+        sender.send(&frame(MACS[1], MACS[0], ETHERTYPE + 1, &payload))?;
+    }
+    for length in lengths {
+        let got = next(&mut receiver)?;
+        let payload: Vec<u8> = (0..length).map(|index| (index * 7 + length) as u8).collect();
+        assert_eq!(got.length(), length + 14, "a veth does not pad");
+        assert_eq!(&got[..], frame(MACS[1], MACS[0], ETHERTYPE, &payload));
+        assert_eq!((got.kind(), got.vlan()), (PacketKind::Host, None));
+    }
+    assert!(receiver.next_frame().is_none());
+    // Longer than the MTU plus a VLAN tag: the kernel refuses it.
+    assert!(sender.send(&vec![0; 9000 + 14 + 5]).is_err());
+    Ok(())
+}
+
+#[test]
+fn addressees_and_vlan_tags_are_told() -> Outcome {
+    let Some([here, there]) = cable(1500)? else { return Ok(()) };
+    let (sender, mut receiver) = (sender(&here)?, ring(&there, 64)?);
+    sender.send(&frame([0xFF; 6], MACS[0], ETHERTYPE, &[1]))?;
+    sender.send(&frame([0x03, 0, 0, 0, 0, 9], MACS[0], ETHERTYPE, &[2]))?;
+    sender.send(&frame([0x02, 0, 0, 0, 0, 9], MACS[0], ETHERTYPE, &[3]))?;
+    let expected = [(PacketKind::Broadcast, 1), (PacketKind::Multicast, 2), (PacketKind::OtherHost, 3)];
+    for (kind, payload) in expected {
+        let got = next(&mut receiver)?;
+        assert_eq!((got.kind(), got[14]), (kind, payload));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_full_ring_drops_and_counts_and_goes_on() -> Outcome {
+    let Some([here, there]) = cable(1500)? else { return Ok(()) };
+    let (sender, mut receiver) = (sender(&here)?, ring(&there, 32)?);
+    let slots = receiver.slots();
+    for number in 0..slots + 10 {
+        sender.send(&frame(MACS[1], MACS[0], ETHERTYPE, &number.to_be_bytes()))?;
+    }
+    for number in 0..slots {
+        let got = next(&mut receiver)?;
+        assert_eq!(got[14..18], number.to_be_bytes(), "the oldest are kept");
+    }
+    assert!(receiver.next_frame().is_none());
+    let counters = receiver.socket().statistics()?;
+    assert_eq!((counters.frames, counters.drops), (slots + 10, 10));
+    // More than once around: every slot has been given back.
+    for number in 0..3 * slots {
+        sender.send(&frame(MACS[1], MACS[0], ETHERTYPE, &number.to_be_bytes()))?;
+        assert_eq!(next(&mut receiver)?[14..18], number.to_be_bytes());
+    }
+    assert_eq!(receiver.socket().statistics()?.drops, 0, "reading resets the counters");
+    Ok(())
+}
