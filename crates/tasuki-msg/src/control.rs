@@ -38,7 +38,8 @@ pub struct Demand {
 /// So that nothing hangs: as long as a message waits, `grant` must sooner or later return more than 0 for a peer
 /// with `peer_in_flight == 0`, whatever the other peers do; a stopped process must not use up the others' share.
 pub trait Controller {
-    /// Bytes of a new message to send without being asked. The layer cuts the answer down to `len` and `credit`.
+    /// Bytes of a new message to send without being asked, if credit were no concern. The layer cuts the answer
+    /// down to `len` and `credit`; a message that should go whole and for which credit is short goes on request.
     fn unscheduled(&mut self, offer: &Offer) -> u64;
 
     /// Bytes to grant now, 0 for not yet. The layer cuts the answer down to `wanted`.
@@ -73,8 +74,7 @@ impl Default for Window {
 impl Controller for Window {
     fn unscheduled(&mut self, offer: &Offer) -> u64 {
         if offer.len <= self.eager_max {
-            // All or nothing: half a small message saves no round trip.
-            return if offer.credit >= offer.len { offer.len } else { 0 };
+            return offer.len;
         }
         if offer.pull { 0 } else { self.unscheduled }
     }

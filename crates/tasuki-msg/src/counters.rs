@@ -9,8 +9,8 @@ pub struct PeerCounters {
     pub sent_bytes: u64,
     /// Of the messages sent: those that went out whole and unasked.
     pub sent_eager: u64,
-    /// Of the messages sent: those that wanted to go (in part) unasked and found no credit at all.
-    pub sent_without_credit: u64,
+    /// Of the messages sent: those that would have gone out unasked, or more of them, with more credit.
+    pub sent_short_of_credit: u64,
     /// Messages whose turn in the sequence has come.
     pub received_messages: u64,
     /// Payload bytes that arrived in frames.

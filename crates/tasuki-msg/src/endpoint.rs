@@ -44,6 +44,8 @@ pub struct Endpoint<C = Window> {
     pub(crate) controller: C,
     pub(crate) peers: Peers,
     pub(crate) living: u32,
+    /// Credit that each living peer may hold, bytes.
+    pub(crate) share: u64,
     pub(crate) sends: Slab<SendOp>,
     pub(crate) recvs: Slab<RecvOp>,
     pub(crate) incoming: Slab<Incoming>,
@@ -75,6 +77,7 @@ impl<C: Controller> Endpoint<C> {
             controller,
             peers: Peers::default(),
             living: 0,
+            share: config.share(0),
             sends: Slab::new(),
             recvs: Slab::new(),
             incoming: Slab::new(),

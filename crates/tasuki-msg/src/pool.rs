@@ -14,10 +14,10 @@ use crate::ids::PeerId;
 impl<C: Controller> Endpoint<C> {
     /// The number of living peers has changed; `new` is the one that was added.
     pub(crate) fn share_pool(&mut self, new: Option<PeerId>) {
-        let share = self.config.share(self.living);
+        self.share = self.config.share(self.living);
         if let Some(peer) = new {
-            if self.pool.free() < share {
-                self.recall(share);
+            if self.pool.free() < self.share {
+                self.recall();
             }
             self.top_up(peer);
             return;
@@ -27,10 +27,10 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    fn recall(&mut self, share: u64) {
+    fn recall(&mut self) {
         for peer in self.peers.ids() {
             let Some(record) = self.peers.get_mut(peer) else { continue };
-            if record.gone().is_none() && record.rx.ledger.held() > share {
+            if record.gone().is_none() && record.rx.ledger.held() > self.share {
                 record.tx.recall_due = true;
                 self.activate(peer);
             }
@@ -39,7 +39,7 @@ impl<C: Controller> Endpoint<C> {
 
     /// Gives a peer credit up to its share if it has a quarter too little.
     pub(crate) fn top_up(&mut self, peer: PeerId) {
-        let share = self.config.share(self.living);
+        let share = self.share;
         let mut free = self.pool.free();
         if self.plant.is(Defect::PoolOvercommitted) {
             free = u64::MAX;

@@ -122,19 +122,20 @@ impl<C: Controller> Endpoint<C> {
     fn decide_early(&mut self, id: PeerId, key: Key) -> (u64, bool) {
         let (Some(peer), Some(op)) = (self.peers.get_mut(id), self.sends.get(key)) else { return (0, false) };
         let available = peer.tx.purse.available();
-        let (early, wished) = if op.len == 0 {
-            (0, true)
+        let credit = payload_for(available);
+        let wish = if op.len == 0 {
+            0
         } else {
-            let credit = payload_for(available);
-            let offer = Offer { peer: id, len: op.len, credit, pull: peer.pull && op.remote_key.is_some() };
-            let wish = self.controller.unscheduled(&offer);
-            (wish.min(op.len).min(credit), wish > 0)
+            let pull = peer.pull && op.remote_key.is_some();
+            self.controller.unscheduled(&Offer { peer: id, len: op.len, credit, pull }).min(op.len)
         };
+        // Half of a message that should go whole would save no round trip.
+        let early = if wish == op.len && credit < wish { 0 } else { wish.min(credit) };
         let charged = (early > 0 || op.len == 0) && available >= GRANULE;
         if charged {
             peer.tx.purse.spent += charge(early);
         }
-        peer.counters.sent_without_credit += u64::from(wished && !charged);
+        peer.counters.sent_short_of_credit += u64::from(early < wish || (op.len == 0 && !charged));
         (early, charged)
     }
 

@@ -51,7 +51,7 @@ impl<C: Controller> Endpoint<C> {
         if peer.quiet.holds() && !leak {
             return None;
         }
-        if let Some(frame) = credit_frame(peer, self.config.share(self.living)) {
+        if let Some(frame) = credit_frame(peer, self.share) {
             return Some(Transmit { frame, payload: None });
         }
         if let Some(frame) = self.control_frame(id) {

@@ -1,9 +1,12 @@
 //! The message layer against a naive model, hand-written cases, hostile peers, and its promises about cost.
 
+mod cases;
 mod defects;
+mod hostile;
 mod model;
 mod node;
 mod random;
 mod rng;
 mod scenario;
+mod steps;
 mod world;

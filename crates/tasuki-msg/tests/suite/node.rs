@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tasuki_msg::{ClaimId, EarlyId, Endpoint, Epoch, Failure, Gone, PeerId, PullId, RecvId, SendId, Window};
+use tasuki_msg::{
+    ClaimId, EarlyId, Endpoint, Epoch, Failure, Gone, PeerId, PullId, RecvDone, RecvId, SendId, Window,
+};
 
 use crate::model::{Match, Message, Model};
 
@@ -60,6 +62,8 @@ pub struct RecvBuf {
     /// How it must end once nothing is outstanding.
     pub ending: Option<Failure>,
     pub over: bool,
+    /// What it received.
+    pub done: Vec<RecvDone>,
 }
 
 pub struct Pull {

@@ -6,6 +6,40 @@ use crate::world::{Check, Coverage};
 /// Seeds in an ordinary test run; `TASUKI_MSG_SEEDS` overrides it.
 const SEEDS: u64 = 4000;
 
+/// What the ordinary run must have met, so that its silence means something.
+const REACHED: [&str; 30] = [
+    "a process was stopped",
+    "claim discarded",
+    "claim lost",
+    "claim received",
+    "complete message outlives its sender",
+    "copied out of the pool",
+    "credit exhausted",
+    "data before its start",
+    "directed receive ended",
+    "discarded",
+    "early in several frames",
+    "empty message without credit",
+    "goodbye",
+    "incomplete message lost",
+    "late frame",
+    "multi-receive retired",
+    "peek found",
+    "pull failed",
+    "pulled",
+    "recall",
+    "receive cancelled",
+    "receive cancelled too late",
+    "receive from a peer that is gone",
+    "receive lost half way",
+    "return",
+    "send cancelled too late",
+    "silence in mid-stream",
+    "start before its turn",
+    "start partly early",
+    "truncated",
+];
+
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
@@ -35,6 +69,8 @@ fn everything_happens_as_the_model_says() {
         }
     }
     println!("{coverage:#?}");
+    let missing: Vec<&str> = REACHED.into_iter().filter(|what| !coverage.contains_key(what)).collect();
+    assert!(number("TASUKI_MSG_SEEDS").is_some() || missing.is_empty(), "never met: {missing:?}");
 }
 
 #[test]

@@ -7,9 +7,6 @@ use crate::node::{Fate, Node};
 use crate::rng::Rng;
 use crate::world::{Check, Coverage, Habits, RecvSpec, SendSpec, World, demand};
 
-/// More steps than any run needs to come to rest.
-const STEPS_MAX: u64 = 400_000;
-
 /// Kinds of event that a seed has switched on.
 struct Kinds {
     deaths: bool,
@@ -28,8 +25,6 @@ struct Scenario {
     kinds: Kinds,
     /// Deaths that not everybody knows of yet: (who is to be told, who died).
     news: Vec<(usize, usize)>,
-    /// A process that has been stopped: it neither sends nor receives.
-    stopped: Option<usize>,
 }
 
 /// Runs one seed. The answer is what was covered, or what went wrong.
@@ -67,7 +62,7 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
     let nodes = 1 + rng.below(4);
     let steps = 60 + rng.below(300);
     let world = World::new(rng, config, window, habits, defect);
-    let mut scenario = Scenario { world, kinds, news: Vec::new(), stopped: None };
+    let mut scenario = Scenario { world, kinds, news: Vec::new() };
     for _ in 0..nodes {
         scenario.add_node();
     }
@@ -84,7 +79,7 @@ impl Scenario {
     fn count_exhaustion(&mut self) {
         let counters = |node: &Node| {
             let known = node.peers.iter().filter_map(|&(_, peer)| node.ep.counters(peer));
-            known.map(|counters| counters.sent_without_credit).sum::<u64>()
+            known.map(|counters| counters.sent_short_of_credit).sum::<u64>()
         };
         let exhausted: u64 = self.world.nodes.iter().map(counters).sum();
         *self.world.coverage.entry("credit exhausted").or_default() += exhausted;
@@ -95,12 +90,8 @@ impl Scenario {
         self.world.add_node(pull);
     }
 
-    fn living(&self) -> Vec<usize> {
-        (0..self.world.nodes.len()).filter(|&at| self.world.nodes[at].alive).collect()
-    }
-
     fn step(&mut self) -> Check {
-        let living = self.living();
+        let living = self.world.living();
         let node = self.world.rng.pick(&living);
         match self.world.rng.below(100) {
             0..12 => self.post_send(node),
@@ -113,7 +104,7 @@ impl Scenario {
             }
             40..43 if self.world.nodes[node].asked.is_some() => self.world.resume(node),
             43..46 => self.tell_news(),
-            46..50 => self.pull(node),
+            46..50 => self.world.pull(node),
             50..74 => self.world.transmit(node).map(drop),
             _ => self.deliver_some(),
         }
@@ -247,15 +238,6 @@ impl Scenario {
         if self.world.nodes[node].alive { self.world.peer_failed(node, dead) } else { Ok(()) }
     }
 
-    fn pull(&mut self, node: usize) -> Check {
-        let pulls = self.world.nodes[node].pulls.len();
-        if pulls == 0 {
-            return Ok(());
-        }
-        let at = self.world.rng.index(pulls);
-        self.world.do_pull(node, at)
-    }
-
     fn deliver_some(&mut self) -> Check {
         let busy = self.world.busy_links();
         if busy.is_empty() {
@@ -269,73 +251,41 @@ impl Scenario {
         self.world.deliver(from, to)
     }
 
-    /// Until nothing moves.
-    fn drain(&mut self) -> Check {
-        let mut steps = 0;
-        loop {
-            let mut moved = false;
-            let stopped = self.stopped;
-            for node in self.living().into_iter().filter(|&node| Some(node) != stopped) {
-                while self.world.transmit(node)? {
-                    moved = true;
-                }
-                while !self.world.nodes[node].pulls.is_empty() {
-                    moved = true;
-                    self.pull(node)?;
-                }
-            }
-            for (from, to) in self.world.busy_links() {
-                if Some(from) == self.stopped || Some(to) == self.stopped {
-                    continue;
-                }
-                moved = true;
-                for _ in 0..1 + self.world.under_way(from, to) / 2 {
-                    steps += 1;
-                    self.world.deliver(from, to)?;
-                }
-            }
-            if !moved {
-                return Ok(());
-            }
-            demand(steps < STEPS_MAX, || format!("no rest: {}", self.world.dump()))?;
-        }
-    }
-
     /// Everything is delivered and everything is received: then everything must be over.
     fn finish(&mut self) -> Check {
         while !self.news.is_empty() {
             self.tell_news()?;
         }
-        for node in self.living() {
+        for node in self.world.living() {
             self.world.resume(node)?;
         }
         if self.kinds.stopped {
             self.stop_one()?;
         }
-        self.drain()?;
+        self.world.drain()?;
         self.receive_all()?;
-        self.drain()?;
+        self.world.drain()?;
         // Messages that could only leave when others had been received.
         self.receive_all()?;
-        self.drain()?;
-        for node in self.living() {
+        self.world.drain()?;
+        for node in self.world.living() {
             let names: Vec<usize> =
                 self.world.nodes[node].model.posted.iter().map(|posted| posted.name).collect();
             for name in names {
                 self.world.cancel_recv(node, name)?;
             }
         }
-        self.drain()?;
+        self.world.drain()?;
         self.world.audit_rest()?;
         self.last_silence()
     }
 
     /// A stopped process must not keep others from each other's messages.
     fn stop_one(&mut self) -> Check {
-        let living = self.living();
+        let living = self.world.living();
         let stopped = self.world.rng.pick(&living);
-        self.stopped = Some(stopped);
-        self.drain()?;
+        self.world.stopped = Some(stopped);
+        self.world.drain()?;
         for (name, sent) in self.world.sent.iter().enumerate() {
             let concerned = sent.from == stopped || sent.to == stopped || !self.world.nodes[sent.from].alive;
             let matched = matches!(sent.fate, Fate::Matched { .. });
@@ -343,13 +293,13 @@ impl Scenario {
                 format!("message {name} waits for node {stopped}, which is stopped: {}", self.world.dump())
             })?;
         }
-        self.stopped = None;
+        self.world.stopped = None;
         self.world.cover("a process was stopped");
         Ok(())
     }
 
     fn receive_all(&mut self) -> Check {
-        for node in self.living() {
+        for node in self.world.living() {
             while !self.world.nodes[node].claims.is_empty() {
                 self.use_claim(node)?;
             }
@@ -365,11 +315,11 @@ impl Scenario {
 
     /// Everybody asks for silence at once and gets it.
     fn last_silence(&mut self) -> Check {
-        for node in self.living() {
+        for node in self.world.living() {
             self.world.quiesce(node)?;
         }
-        self.drain()?;
-        for node in self.living() {
+        self.world.drain()?;
+        for node in self.world.living() {
             demand(self.world.nodes[node].silent, || format!("no silence: {}", self.world.dump()))?;
         }
         Ok(())

@@ -23,6 +23,9 @@ pub type Check<T = ()> = Result<T, String>;
 /// How often interesting things happened.
 pub type Coverage = BTreeMap<&'static str, u64>;
 
+/// More deliveries than any run needs to come to rest.
+const STEPS_MAX: u64 = 400_000;
+
 pub struct World {
     pub rng: Rng,
     pub config: Config,
@@ -36,6 +39,8 @@ pub struct World {
     groups: BTreeMap<usize, Group>,
     groups_made: usize,
     pub coverage: Coverage,
+    /// A process that has been stopped: it neither sends nor receives.
+    pub stopped: Option<usize>,
     trace: bool,
 }
 
@@ -53,6 +58,7 @@ impl World {
             groups: BTreeMap::new(),
             groups_made: 0,
             coverage: Coverage::new(),
+            stopped: None,
             trace: std::env::var_os("TASUKI_MSG_TRACE").is_some(),
         }
     }
@@ -80,6 +86,42 @@ impl World {
             self.nodes[here].peers.push((there, peer));
             self.nodes[here].silent = false;
             self.links.insert((here, there), Link::default());
+        }
+    }
+
+    pub fn living(&self) -> Vec<usize> {
+        (0..self.nodes.len()).filter(|&at| self.nodes[at].alive).collect()
+    }
+
+    /// Carries everything that can be carried, until nothing moves.
+    pub fn drain(&mut self) -> Check {
+        let mut steps = 0;
+        loop {
+            let mut moved = false;
+            let stopped = self.stopped;
+            for node in self.living().into_iter().filter(|&node| Some(node) != stopped) {
+                while self.transmit(node)? {
+                    moved = true;
+                }
+                while !self.nodes[node].pulls.is_empty() {
+                    moved = true;
+                    self.pull(node)?;
+                }
+            }
+            for (from, to) in self.busy_links() {
+                if Some(from) == stopped || Some(to) == stopped {
+                    continue;
+                }
+                moved = true;
+                for _ in 0..1 + self.under_way(from, to) / 2 {
+                    steps += 1;
+                    self.deliver(from, to)?;
+                }
+            }
+            if !moved {
+                return Ok(());
+            }
+            demand(steps < STEPS_MAX, || format!("no rest: {}", self.dump()))?;
         }
     }
 

@@ -54,7 +54,12 @@ impl World {
     }
 
     /// The engine gets round to a pull that it was asked for.
-    pub fn do_pull(&mut self, node: usize, at: usize) -> Check {
+    pub fn pull(&mut self, node: usize) -> Check {
+        let pulls = self.nodes[node].pulls.len();
+        if pulls == 0 {
+            return Ok(());
+        }
+        let at = self.rng.index(pulls);
         let Pull { pull, name, offset, len, recv, at } = self.nodes[node].pulls.swap_remove(at);
         let sent = &self.sent[name];
         let over = self.nodes[node].recvs[recv].over;
@@ -159,6 +164,7 @@ impl World {
         demand(wrong.is_none(), || {
             format!("receive {name}: byte {wrong:?} of message {} is wrong", matched.message.name)
         })?;
+        buffer.done.push(done);
         self.cover("received");
         if done.last && done.offset > 0 {
             self.cover("multi-receive retired");

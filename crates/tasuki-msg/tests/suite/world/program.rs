@@ -110,7 +110,8 @@ impl World {
         bytes.extend(GUARD);
         let recvs = &mut self.nodes[node].recvs;
         let (outstanding, ending) = (Vec::new(), None);
-        recvs.push(RecvBuf { id, bytes, capacity, outstanding, open: true, ending, over: false });
+        let done = Vec::new();
+        recvs.push(RecvBuf { id, bytes, capacity, outstanding, open: true, ending, over: false, done });
         recvs.len() - 1
     }
 

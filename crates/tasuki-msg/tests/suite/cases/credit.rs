@@ -1,0 +1,129 @@
+//! Credit bounds payload, never envelopes.
+
+use tasuki_msg::{
+    Controller, Demand, Endpoint, Event, Frame, GRANULE, Matching, Offer, PeerOptions, RecvRequest,
+    SendRequest, Source, charge,
+};
+
+use super::*;
+
+/// Small pool, plenty of messages: payload stops at the credit, every envelope arrives, the last can be received
+/// first, and nothing is lost.
+#[test]
+fn a_flood_fills_the_pool_and_no_more() {
+    let pool = 8192;
+    let config = Config { pool_bytes: pool, peer_bytes: pool, expected_peers: 1 };
+    let mut w = world_with(2, config, WINDOW, Habits::PLAIN);
+    let flood: Vec<usize> = (0..1000).map(|data| w.say(0, 1, data, 100, data)).collect();
+    w.carry();
+    let share = pool / 2;
+    let status = w.nodes[1].ep.status();
+    assert_eq!(status.unexpected, 1000, "every envelope is here");
+    assert_eq!(status.early_buffers as u64, share / charge(100), "payload is bounded by the share");
+    let done = flood.iter().filter(|&&name| w.sent_ok(name)).count() as u64;
+    assert_eq!(done, share / charge(100), "the others wait for their receivers");
+    for data in (0..1000).rev() {
+        let recv = w.listen(1, Some(0), data, 0);
+        w.carry();
+        assert_eq!(w.heard(1, recv), [data]);
+    }
+    assert!(flood.iter().all(|&name| w.sent_ok(name)));
+    w.audit_rest().unwrap();
+}
+
+/// Empty messages have no payload to bound; their envelopes are charged, so that a flood of them does not complete
+/// at the sender and pile up at the receiver.
+#[test]
+fn a_flood_of_empty_messages_stays_open_at_the_sender() {
+    let config = Config { pool_bytes: 2048, peer_bytes: 2048, expected_peers: 1 };
+    let mut w = world_with(2, config, WINDOW, Habits::PLAIN);
+    let flood: Vec<usize> = (0..1000).map(|_| w.send(0, 1, SendSpec::tagged(1, 0)).unwrap()).collect();
+    w.carry();
+    let done = flood.iter().filter(|&&name| w.sent_ok(name)).count() as u64;
+    assert_eq!(done, 1024 / GRANULE);
+}
+
+/// A late-comer finds the pool given away; the others hand back what they do not use.
+#[test]
+fn credit_moves_to_those_who_come_later() {
+    let config = Config { pool_bytes: 4096, peer_bytes: 4096, expected_peers: 1 };
+    let mut w = World::new(Rng::new(1), config, WINDOW, Habits::PLAIN, None);
+    for nodes in 1..=8_usize {
+        w.add_node(false);
+        w.carry();
+        let share = 4096 / nodes.next_power_of_two() as u64;
+        for node in 0..nodes {
+            for &(there, peer) in &w.nodes[node].peers {
+                let status = w.nodes[node].ep.peer_status(peer).unwrap();
+                assert_eq!(status.credit, share, "of node {node} at {there}, {nodes} nodes");
+            }
+        }
+    }
+}
+
+/// Grants at a rate: a budget that somebody with a clock refills.
+struct Budget {
+    bytes: u64,
+    measured: u64,
+}
+
+impl Controller for Budget {
+    fn unscheduled(&mut self, _: &Offer) -> u64 {
+        300
+    }
+
+    fn grant(&mut self, demand: &Demand) -> u64 {
+        let granted = self.bytes.min(demand.wanted);
+        self.bytes -= granted;
+        granted
+    }
+
+    fn arrived(&mut self, _: tasuki_msg::PeerId, bytes: u64) {
+        self.measured += bytes;
+    }
+}
+
+/// The controller is pluggable: B bytes at once, the rest exactly as its budget allows.
+#[test]
+fn a_controller_with_a_budget_paces_the_payload() {
+    let mut ends = [0, 1].map(|_| Endpoint::new(CONFIG, Budget { bytes: 0, measured: 0 }));
+    let peers = [0, 1].map(|at| ends[at].add_peer(PeerOptions::default()));
+    let room = std::num::NonZeroU64::new(100).unwrap();
+    // Carries everything both ways; returns the payload bytes from 0 to 1.
+    let carry = |ends: &mut [Endpoint<Budget>; 2]| {
+        let (mut bytes, mut moved) = (0, true);
+        while std::mem::take(&mut moved) {
+            for from in [0, 1] {
+                while let Some(transmit) = ends[from].poll_transmit(peers[from], room) {
+                    moved = true;
+                    let _placement = ends[1 - from].handle_frame(peers[1 - from], &transmit.frame).unwrap();
+                    if let Some(payload) = transmit.payload {
+                        ends[from].handle_released(payload.send);
+                    }
+                    if matches!(transmit.frame, Frame::Start(_) | Frame::Data(_)) {
+                        bytes += transmit.frame.payload_len();
+                    }
+                }
+            }
+        }
+        bytes
+    };
+    carry(&mut ends);
+    let matching = Matching { queue: Queue::Msg, source: Source::Any, tag: 0, ignore: 0 };
+    ends[1].post_recv(RecvRequest { matching, capacity: 10_000, multi: None, user: 0 }).unwrap();
+    let (peer, queue) = (peers[0], Queue::Msg);
+    let (data, remote_key) = (None, None);
+    ends[0]
+        .post_send(SendRequest { peer, queue, tag: 0, data, len: 1000, delivery: false, remote_key, user: 0 })
+        .unwrap();
+    assert_eq!(carry(&mut ends), 300, "unscheduled");
+    for (budget, expected) in [(250, 250), (0, 0), (50, 50), (10_000, 400)] {
+        ends[1].controller_mut().bytes = budget;
+        ends[1].poll_grants();
+        assert_eq!(carry(&mut ends), expected);
+    }
+    assert_eq!(ends[1].controller_mut().measured, 700, "what was granted is measured");
+    let events = std::iter::from_fn(|| ends[1].poll_action());
+    let received = |action: &tasuki_msg::Action| matches!(action, tasuki_msg::Action::Event(Event::RecvDone(done)) if done.len == 1000);
+    assert_eq!(events.filter(received).count(), 1);
+}
