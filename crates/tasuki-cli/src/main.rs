@@ -2,6 +2,7 @@
 
 mod agent;
 mod args;
+mod bench;
 mod cluster;
 mod execute;
 mod failure;
@@ -39,5 +40,7 @@ fn run(tasuki: Tasuki) -> Result<ExitCode, Failure> {
     match tasuki.command {
         Command::Cluster(command) => cluster::run(command),
         Command::Lab(command) => lab::run(command),
+        Command::Bench(command) => bench::run(command),
+        Command::RawPeer { specification } => bench::raw_peer(&specification),
     }
 }

@@ -1,8 +1,10 @@
 //! The command line.
 
+mod bench;
 mod cluster;
 mod lab;
 
+pub use bench::{BenchCommand, BenchRaw, LabSource};
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
 
@@ -28,6 +30,15 @@ pub enum Command {
     /// A cluster on this one machine: hosts as namespaces, cables and switches of a given rate
     #[command(subcommand)]
     Lab(LabCommand),
+    /// Measure: raw limits and MPIs, side by side
+    #[command(subcommand)]
+    Bench(BenchCommand),
+    /// A peer of `bench raw` inside a host
+    #[command(hide = true)]
+    RawPeer {
+        /// What to do, as JSON
+        specification: String,
+    },
 }
 
 /// A cluster from a file or a shape.

@@ -1,0 +1,75 @@
+//! `tasuki bench ...`
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use tasuki_cluster::{Rate, generate::Shape};
+use tasuki_lab::LabOptions;
+
+/// What to measure.
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
+    /// TCP, UDP and bare frames between two hosts, without any MPI: the ceilings
+    Raw(BenchRaw),
+}
+
+/// Labs to measure on.
+#[derive(Debug, Args)]
+#[command(after_help = crate::shape::help())]
+pub struct LabSource {
+    /// Build a lab of this shape for the measurement, as full:4 (see below); several are measured in turn
+    #[arg(long)]
+    pub shape: Vec<Shape>,
+    /// Build a lab of this cluster file for the measurement
+    #[arg(long)]
+    pub cluster: Vec<PathBuf>,
+    /// Measure on this lab; none: the only one that is up
+    #[arg(long, conflicts_with_all = ["shape", "cluster"])]
+    pub lab: Option<String>,
+    /// One rate for every cable of the labs that are built
+    #[arg(long, conflicts_with = "unshaped")]
+    pub rate: Option<Rate>,
+    /// MTU of generated NICs, in bytes
+    #[arg(long, default_value_t = 1500)]
+    pub mtu: u32,
+    /// Leave segmentation and checksum offloads on
+    #[arg(long)]
+    pub offloads: bool,
+    /// Bare cables without rates: the limits of the software
+    #[arg(long)]
+    pub unshaped: bool,
+}
+
+impl LabSource {
+    /// Options of a lab to build.
+    pub fn options(&self, stem: &str) -> LabOptions {
+        // A lab's name is narrower than a shape's.
+        let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let mut options = LabOptions::named(format!("bench-{}", stem.chars().take(20).collect::<String>()));
+        options.rate = self.rate;
+        options.offloads = self.offloads;
+        options.unshaped = self.unshaped;
+        options
+    }
+}
+
+/// Options of `tasuki bench raw`.
+#[derive(Debug, Args)]
+pub struct BenchRaw {
+    #[command(flatten)]
+    pub source: LabSource,
+    /// Host that measures; otherwise the first
+    #[arg(long, requires = "to")]
+    pub from: Option<String>,
+    /// Host that answers; otherwise the first that shares a cable or switch with it
+    #[arg(long, requires = "from")]
+    pub to: Option<String>,
+    /// Time for each throughput, in seconds
+    #[arg(long, default_value_t = 1.0)]
+    pub seconds: f64,
+    /// Leave the ping-pongs away
+    #[arg(long)]
+    pub no_latency: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

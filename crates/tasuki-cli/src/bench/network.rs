@@ -1,0 +1,123 @@
+//! A lab to measure on: one that this command builds for itself, or one that is up.
+
+use crate::{
+    args::LabSource,
+    failure::Failure,
+    lab::{build, find},
+    shape,
+};
+use std::ffi::OsString;
+use std::process::Command;
+use tasuki_bench::{LineRate, Network};
+use tasuki_cluster::{AddressPlan, Cluster, End, HostId, Rail, generate};
+use tasuki_lab::{LabOptions, StartingLab};
+
+/// A lab with what a measurement must know of it.
+pub struct LabNetwork {
+    /// Name in records.
+    pub name: String,
+    /// Name of the lab.
+    pub lab: String,
+    /// Its cluster, MAC addresses filled in.
+    pub cluster: Cluster,
+    /// Its addresses.
+    pub plan: AddressPlan,
+    /// How it was built.
+    pub options: LabOptions,
+    /// Ends the lab, if it is this command's own.
+    _own: Option<StartingLab>,
+}
+
+impl LabNetwork {
+    /// Builds a lab that ends with this value.
+    pub fn own(name: &str, cluster: Cluster, mut options: LabOptions) -> Result<Self, Failure> {
+        options.name = format!("{}-{}", options.name, std::process::id());
+        let starting = build(&cluster, &options)?;
+        Self::new(name.into(), cluster, options, Some(starting))
+    }
+
+    /// The labs that a command's arguments ask for: generated ones, those of files, or one that is up.
+    pub fn of(source: &LabSource) -> Result<Vec<Self>, Failure> {
+        let mut networks = Vec::new();
+        let generated = generate::Options { mtu: source.mtu, ..generate::Options::default() };
+        for shape in &source.shape {
+            let cluster = shape::cluster(None, Some(shape), &generated)?;
+            networks.push(Self::own(&shape.to_string(), cluster, source.options(&shape.to_string()))?);
+        }
+        for file in &source.cluster {
+            let cluster = shape::cluster(Some(file), None, &generated)?;
+            let name = cluster.name.clone();
+            networks.push(Self::own(&name, cluster, source.options(&name))?);
+        }
+        if networks.is_empty() {
+            networks.push(Self::running(source.lab.as_deref())?);
+        }
+        Ok(networks)
+    }
+
+    /// A lab that is up.
+    pub fn running(name: Option<&str>) -> Result<Self, Failure> {
+        let status = find(name)?.status()?;
+        let cluster = Cluster::parse(&status.cluster, status.source.as_deref())?;
+        Self::new(status.options.name.clone(), cluster, status.options, None)
+    }
+
+    fn new(
+        name: String,
+        cluster: Cluster,
+        options: LabOptions,
+        own: Option<StartingLab>,
+    ) -> Result<Self, Failure> {
+        let cluster = cluster.with_lab_macs();
+        let plan = AddressPlan::new(&cluster)?;
+        Ok(Self { name, lab: options.name.clone(), cluster, plan, options, _own: own })
+    }
+
+    /// A command in a host, as a process of its own; ended on every host when that process ends.
+    pub fn command(&self, host: HostId, argv: impl IntoIterator<Item = OsString>) -> Command {
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["lab", "exec", "--job", "--lab", &self.lab]);
+        command.arg(&self.cluster.host_of(host).name).arg("--").args(argv);
+        command
+    }
+
+    /// The first direct rail between two hosts, if there is one.
+    pub fn direct_rail(&self, a: HostId, b: HostId) -> Option<Rail> {
+        self.cluster.rails(a, b).into_iter().find(Rail::is_direct)
+    }
+
+    /// Two hosts with a direct rail, the first ones of the file.
+    pub fn neighbours(&self) -> Option<(HostId, HostId)> {
+        let hosts = self.cluster.hosts.len();
+        (1..hosts).map(|other| (HostId(0), HostId(other))).find(|&(a, b)| self.direct_rail(a, b).is_some())
+    }
+
+    /// Rate of the line between two hosts in bit/s, all direct rails together; `None` if nothing holds it.
+    pub fn line_bits_per_second(&self, a: HostId, b: HostId) -> Option<u64> {
+        if self.options.unshaped {
+            return None;
+        }
+        let direct = self.cluster.rails(a, b).into_iter().filter(Rail::is_direct);
+        // A rate given to the lab holds for every cable.
+        let rate = |rail: Rail| self.options.rate.unwrap_or(rail.rate).bits_per_second;
+        Some(direct.map(rate).sum())
+    }
+
+    /// As the bench crate wants it.
+    pub fn description(&self) -> Network {
+        let mtu = self.cluster.hosts.iter().flat_map(|host| &host.nics).map(|nic| nic.mtu).min();
+        let pair = self.neighbours().and_then(|(a, b)| self.line_bits_per_second(a, b));
+        let line = pair.zip(mtu).map(|(pair_bits_per_second, mtu)| LineRate { pair_bits_per_second, mtu });
+        Network {
+            name: self.name.clone(),
+            hosts: self.cluster.hosts.len() as u32,
+            line,
+            offloads: if self.options.offloads { "on" } else { "off" }.into(),
+        }
+    }
+
+    /// Whether any cable leads to a switch.
+    pub fn is_switched(&self) -> bool {
+        self.cluster.cables.iter().flat_map(|cable| cable.ends).any(|end| matches!(end, End::Port { .. }))
+    }
+}

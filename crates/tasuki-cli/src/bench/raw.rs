@@ -1,0 +1,172 @@
+//! `tasuki bench raw`: what TCP, UDP and bare frames give between two hosts, without any MPI.
+
+use super::LabNetwork;
+use crate::{
+    args::BenchRaw,
+    failure::Failure,
+    terminal::{print_json, progress_bar, table},
+};
+use std::{ffi::OsString, net::SocketAddr, process::ExitCode, thread, time::Duration};
+use tasuki_bench::{
+    process::{Output, run_limited},
+    raw::{Measure, Outcome, Peer, Protocol, Serve, Test},
+};
+use tasuki_cluster::HostId;
+
+/// Port of the peers' control connection, on the management network.
+const PORT: u16 = 7117;
+/// How long either peer waits for the other to begin.
+const PATIENCE_SECONDS: f64 = 20.0;
+/// What is offered beyond the line's rate, so that the line is full but the processor is not.
+const OVERLOAD: f64 = 1.05;
+
+/// A measurement between two hosts.
+pub struct Pair {
+    /// The host that measures.
+    pub from: HostId,
+    /// The host that answers.
+    pub to: HostId,
+}
+
+/// Throughput of every protocol, and latency if `latency` is set.
+pub fn tests(line: Option<u64>, seconds: f64, latency: bool) -> Vec<Test> {
+    let mut tests = Vec::new();
+    if latency {
+        for protocol in [Protocol::Tcp, Protocol::TcpSpin, Protocol::Udp, Protocol::PacketRing] {
+            tests.push(Test::PingPong { protocol, bytes: vec![8, 1024], seconds: seconds / 4.0, samples: 10 });
+        }
+    }
+    for protocol in [Protocol::Tcp, Protocol::Udp, Protocol::PacketRing] {
+        let pace_bits_per_second = line.map(|line| (line as f64 * OVERLOAD) as u64);
+        tests.push(Test::Throughput { protocol, seconds, warm_up_s: 0.3, pace_bits_per_second });
+    }
+    tests
+}
+
+/// Runs the tests between two hosts that share a cable or switch.
+pub fn measure(network: &LabNetwork, pair: &Pair, tests: Vec<Test>) -> Result<Outcome, Failure> {
+    let name = |host| network.cluster.host_of(host).name.clone();
+    let rail = network.direct_rail(pair.from, pair.to).ok_or_else(|| {
+        Failure::new(format!("{} and {} share neither cable nor switch", name(pair.from), name(pair.to)))
+    })?;
+    let nic = |side: usize| network.cluster.nic_of(rail.nics[side]).name.clone();
+    let links = &network.plan.hosts[pair.to.0].links;
+    let data = links.iter().find(|link| link.interface == nic(1)).map(|link| link.address);
+    let data = data.ok_or_else(|| Failure::new(format!("{} has no address", nic(1))))?;
+    let server = SocketAddr::from((network.cluster.lab_management(pair.to), PORT));
+    let answering = Peer::Serve(Serve {
+        listen: server,
+        interface: Some(nic(1)),
+        cpu: core(1),
+        patience_s: PATIENCE_SECONDS,
+    });
+    let measuring = Peer::Measure(Measure {
+        server,
+        data,
+        interface: Some(nic(0)),
+        cpu: core(0),
+        line_bits_per_second: (!network.options.unshaped)
+            .then(|| network.options.rate.unwrap_or(rail.rate).bits_per_second),
+        connect_s: PATIENCE_SECONDS,
+        tests,
+    });
+    let (answered, measured) = thread::scope(|scope| {
+        let answering = scope.spawn(|| run_peer(network, pair.to, &answering));
+        let measured = run_peer(network, pair.from, &measuring);
+        (answering.join(), measured)
+    });
+    let measured = measured.map_err(|failure| match answered {
+        Ok(Err(other)) => Failure::new(format!("{}; {}", failure.message, other.message)),
+        _ => failure,
+    })?;
+    Ok(serde_json::from_str(&measured)?)
+}
+
+/// A core for each peer: two that spin on one core would measure the scheduler.
+fn core(number: usize) -> Option<usize> {
+    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (cores >= 2).then_some(number)
+}
+
+fn run_peer(network: &LabNetwork, host: HostId, peer: &Peer) -> Result<String, Failure> {
+    let specification = OsString::from(serde_json::to_string(peer)?);
+    let argv = ["/run/tasuki/bin/tasuki".into(), "raw-peer".into(), specification];
+    let limit = Duration::from_secs(300);
+    let output: Output = run_limited(&mut network.command(host, argv), limit)?;
+    if output.is_success() {
+        return Ok(output.stdout);
+    }
+    let (host, reason) = (&network.cluster.host_of(host).name, output.reason());
+    Err(Failure::new(format!("raw peer in {host}: {reason}: {}", output.stderr_tail(3))))
+}
+
+/// Runs the command.
+pub fn run(arguments: &BenchRaw) -> Result<ExitCode, Failure> {
+    let mut results = Vec::new();
+    for network in LabNetwork::of(&arguments.source)? {
+        let pair = choose(&network, arguments)?;
+        let line = network.line_bits_per_second(pair.from, pair.to);
+        let bar = progress_bar(1).with_prefix("raw").with_message(network.name.clone());
+        let outcome = measure(&network, &pair, tests(line, arguments.seconds, !arguments.no_latency));
+        bar.finish_and_clear();
+        results.push((network.name.clone(), outcome?));
+    }
+    if arguments.json {
+        let named: Vec<_> = results
+            .iter()
+            .map(|(network, outcome)| serde_json::json!({ "network": network, "outcome": outcome }))
+            .collect();
+        print_json(&named)?;
+    } else {
+        print(&results);
+    }
+    let failed = results.iter().any(|(_, outcome)| !outcome.failures.is_empty());
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn choose(network: &LabNetwork, arguments: &BenchRaw) -> Result<Pair, Failure> {
+    let host = |name: &str| {
+        network.cluster.host(name).ok_or_else(|| Failure::new(format!("there is no host {name}")))
+    };
+    match (&arguments.from, &arguments.to) {
+        (Some(from), Some(to)) => Ok(Pair { from: host(from)?, to: host(to)? }),
+        _ => network
+            .neighbours()
+            .map(|(from, to)| Pair { from, to })
+            .ok_or_else(|| Failure::new("no two hosts share a cable or switch")),
+    }
+}
+
+fn print(results: &[(String, Outcome)]) {
+    let mut rows = table(["network", "protocol", "test", "bytes", "median", "unit", "of the line"]);
+    for (network, outcome) in results {
+        for result in &outcome.ping_pongs {
+            let median = tasuki_bench::stats::median(&result.samples).unwrap_or(f64::NAN) * 1e6;
+            rows.add_row([
+                network.clone(),
+                result.protocol.to_string(),
+                "half round trip".into(),
+                result.bytes.to_string(),
+                format!("{median:.2}"),
+                "us".into(),
+                String::new(),
+            ]);
+        }
+        for result in &outcome.throughputs {
+            let share = result.line_fraction.map_or("-".into(), |share| format!("{:.1} %", share * 100.0));
+            rows.add_row([
+                network.clone(),
+                result.protocol.to_string(),
+                "throughput".into(),
+                String::new(),
+                format!("{:.1}", result.payload_bytes_per_second() / 1e6),
+                "MB/s".into(),
+                share,
+            ]);
+        }
+        for failure in &outcome.failures {
+            eprintln!("tasuki: {network}: {failure}");
+        }
+    }
+    println!("{rows}");
+}
