@@ -1,0 +1,154 @@
+//! MPICH and Intel MPI: `mpiexec.hydra`, and settings in the environment, which Hydra passes on to all ranks.
+//! Sources: MPICH's Hydra guide and `mpivars`; Intel's Developer Reference; fi_tcp(7); `ucx_info -cf`.
+
+use crate::{
+    Device, Facts, Flavour, Job, LaunchCommand, Mpi, Setting, Transport,
+    job::Words,
+    setting::{Binding, Scope},
+};
+
+/// What is set, for whom, and why.
+pub fn settings(mpi: &Mpi, transport: Transport, facts: &Facts) -> Vec<Setting> {
+    let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
+    let mut all = Vec::new();
+    match (transport, mpi.flavour) {
+        (Transport::Tcp, Flavour::Intel) => all.extend(intel_tcp(mpi, facts)),
+        (Transport::Tcp, _) => all.extend(mpich_tcp(mpi.device, facts)),
+    }
+    if mpi.flavour == Flavour::Intel && facts.binding == Binding::None {
+        all.push(set(
+            "I_MPI_PIN",
+            "off",
+            "no binding: hosts that share a machine would all use its first cores",
+        ));
+    }
+    if let (Flavour::Intel, Some(management)) = (mpi.flavour, &facts.management) {
+        all.extend(intel_daemons(&management.interface, facts.hosts));
+    }
+    if facts.oversubscribed {
+        let why = "more ranks than cores: a rank that waits gives its core to one that works";
+        all.push(match mpi.flavour {
+            Flavour::Intel => set("I_MPI_THREAD_YIELD", "2", why),
+            _ => set("MPIR_CVAR_POLLS_BEFORE_YIELD", "20", why),
+        });
+    }
+    all
+}
+
+fn libfabric_tcp(facts: &Facts) -> [Setting; 2] {
+    let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
+    [
+        set("FI_PROVIDER", "tcp", "libfabric's TCP provider, whatever else is installed"),
+        set(
+            "FI_TCP_IFACE",
+            &facts.identity_interface,
+            "identity addresses: reachable over every cable and through relays",
+        ),
+    ]
+}
+
+fn intel_tcp(mpi: &Mpi, facts: &Facts) -> Vec<Setting> {
+    let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
+    let mut all = vec![
+        set(
+            "I_MPI_ROOT",
+            &mpi.prefix().to_string_lossy(),
+            "where Intel MPI finds its own libfabric and tuning tables",
+        ),
+        set("I_MPI_FABRICS", "shm:ofi", "shared memory within a host, libfabric between hosts"),
+        set("I_MPI_OFI_PROVIDER", "tcp", "Intel MPI's own choice of provider goes before FI_PROVIDER"),
+    ];
+    all.extend(libfabric_tcp(facts));
+    all
+}
+
+/// Proxies connect back to this interface's address instead of the launching host's name (`-localhost` is passed
+/// over). The same name would go to proxies that start further proxies, on whose hosts it may be another interface's:
+/// a branch count of all hosts makes mpiexec start all of them itself.
+fn intel_daemons(interface: &str, hosts: usize) -> [Setting; 2] {
+    let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
+    [
+        set(
+            "I_MPI_HYDRA_IFACE",
+            interface,
+            "daemons talk over the management network, and leave the cables alone",
+        ),
+        set("I_MPI_HYDRA_BRANCH_COUNT", &hosts.max(1).to_string(), "mpiexec itself starts every daemon"),
+    ]
+}
+
+fn mpich_tcp(device: Device, facts: &Facts) -> Vec<Setting> {
+    let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
+    if device.ucx && !device.ofi {
+        return vec![
+            set("UCX_TLS", "tcp,sm,self", "TCP between hosts, shared memory within, loopback to oneself"),
+            set(
+                "UCX_NET_DEVICES",
+                &facts.identity_interface,
+                "identity addresses: reachable over every cable and through relays",
+            ),
+            set(
+                "UCX_TCP_BRIDGE_ENABLE",
+                "y",
+                "the identity interface may be a bridge without ports, which newer UCX passes over",
+            ),
+            set(
+                "UCX_WARN_UNUSED_ENV_VARS",
+                "n",
+                "older UCX does not know the setting above, and would say so on every rank",
+            ),
+        ];
+    }
+    let mut all = Vec::new();
+    if device.ucx {
+        let why = "built for both: UCX, its default, mixes all interfaces or finds no way between hosts";
+        all.push(set("MPIR_CVAR_CH4_NETMOD", "ofi", why));
+    }
+    all.extend(libfabric_tcp(facts));
+    all
+}
+
+/// The command that runs `job`.
+pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
+    let mut words = Words::new(&mpi.launcher);
+    words.extend(["-launcher", "ssh"]);
+    if let Some(agent) = &job.facts.agent {
+        words.extend(["-launcher-exec", agent]);
+    }
+    match mpi.flavour {
+        Flavour::Intel => intel_hosts(job, &mut words),
+        _ => mpich_hosts(job, &mut words),
+    }
+    words.extend(["-n", &job.ranks.to_string()]);
+    if let Some(folder) = &job.folder {
+        words.push("-wdir");
+        words.push(folder);
+    }
+    words.program(&job.argv);
+    let settings = settings(mpi, job.transport, &job.facts);
+    let mut env = job.env.clone();
+    for setting in settings {
+        // What the user sets goes first.
+        if env.iter().all(|(name, _)| name != setting.name) {
+            env.push((setting.name.into(), setting.value.into()));
+        }
+    }
+    LaunchCommand { argv: words.into(), env }
+}
+
+/// One word `host:ranks` per run of ranks on one host; a host may occur again.
+fn mpich_hosts(job: &Job, words: &mut Words) {
+    if let Some(management) = &job.facts.management {
+        // Proxies connect back to this address instead of the launching host's name.
+        words.extend(["-localhost", &management.address.to_string()]);
+    }
+    let hosts: Vec<_> = job.runs().iter().map(|(host, ranks)| format!("{host}:{ranks}")).collect();
+    words.extend(["-hosts", &hosts.join(",")]);
+}
+
+/// Intel MPI fills hosts by cores and passes over numbers in -hosts: one word per rank, and one rank per word.
+fn intel_hosts(job: &Job, words: &mut Words) {
+    let hosts: Vec<_> =
+        job.runs().into_iter().flat_map(|(host, ranks)| (0..ranks).map(move |_| host)).collect();
+    words.extend(["-ppn", "1", "-hosts", &hosts.join(",")]);
+}

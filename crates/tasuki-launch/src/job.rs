@@ -1,0 +1,187 @@
+//! A job: what is to run, and where; and the command that runs it.
+
+use crate::{
+    Environment, Facts, Flavour, Mpi, Placement, Setting, Transport, hydra, openmpi4, openmpi5, placement,
+};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
+use thiserror::Error;
+
+/// A host and the number of ranks that it is made for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobHost {
+    /// Host name, which the agent knows and which the hosts resolve to the identity address.
+    pub name: String,
+    /// Cores that ranks may use.
+    pub slots: u32,
+}
+
+/// What is to run, and where. The launcher runs on the first host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Program (an absolute path, see [`crate::Detected::argv`]) and arguments.
+    pub argv: Vec<OsString>,
+    /// The cluster's hosts.
+    pub hosts: Vec<JobHost>,
+    /// The order in which hosts are filled.
+    pub placement: Placement,
+    /// What carries messages between hosts.
+    pub transport: Transport,
+    /// What the MPI's settings depend on.
+    pub facts: Facts,
+    /// Whether the launcher runs as root, which Open MPI refuses unless told that it is meant.
+    pub as_root: bool,
+    /// Variables that every rank gets, with [`crate::Detected::env`] among them.
+    pub env: Environment,
+    /// Working directory of ranks, on every host; `None`: the launcher's.
+    pub folder: Option<PathBuf>,
+}
+
+/// Why a job cannot be launched.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum JobError {
+    /// Nothing to run.
+    #[error("a job needs a program and at least one rank")]
+    Empty,
+    /// Nowhere to run.
+    #[error("no host has a core for ranks; give hosts `cores` in the cluster file")]
+    NoSlots,
+    /// A name would be read as something else in a launcher's list of hosts.
+    #[error(
+        "host name {0:?} cannot be passed to a launcher: letters, digits, '-', '.' and '_' only, and no '-' first"
+    )]
+    HostName(String),
+    /// The agent's path would be split by a launcher.
+    #[error("the agent {0:?} cannot be passed to a launcher: its path must not hold white space or quotes")]
+    Agent(String),
+    /// A variable that cannot be passed on.
+    #[error("the variable {0:?} cannot be passed on: its name is empty or holds '=' or ','")]
+    Variable(OsString),
+}
+
+/// A command to run on the first host, with the variables to set for it on top of the caller's environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchCommand {
+    /// The launcher and its arguments.
+    pub argv: Vec<OsString>,
+    /// Variables.
+    pub env: Environment,
+}
+
+impl LaunchCommand {
+    /// As one would type it in a shell.
+    pub fn to_shell(&self) -> String {
+        let variables =
+            self.env.iter().map(|(name, value)| format!("{}={}", name.to_string_lossy(), quote(value)));
+        let words = self.argv.iter().map(|word| quote(word));
+        variables.chain(words).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn quote(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.into_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+impl Job {
+    /// The command with which `mpi` runs this job.
+    pub fn command(&self, mpi: &Mpi) -> Result<LaunchCommand, JobError> {
+        self.check()?;
+        Ok(match mpi.flavour {
+            Flavour::OpenMpi4 => openmpi4::command(mpi, self),
+            Flavour::OpenMpi5 => openmpi5::command(mpi, self),
+            Flavour::Mpich | Flavour::Intel => hydra::command(mpi, self),
+        })
+    }
+
+    fn check(&self) -> Result<(), JobError> {
+        if self.ranks == 0 || self.argv.is_empty() {
+            return Err(JobError::Empty);
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        if let Some(host) = self
+            .hosts
+            .iter()
+            .find(|h| h.name.is_empty() || h.name.starts_with('-') || !h.name.chars().all(is_plain))
+        {
+            return Err(JobError::HostName(host.name.clone()));
+        }
+        let splits = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\');
+        if let Some(agent) =
+            self.facts.agent.as_ref().filter(|agent| agent.is_empty() || agent.contains(splits))
+        {
+            return Err(JobError::Agent(agent.clone()));
+        }
+        let is_odd = |name: &OsStr| name.is_empty() || name.to_string_lossy().contains(['=', ',']);
+        if let Some((name, _)) = self.env.iter().find(|(name, _)| is_odd(name)) {
+            return Err(JobError::Variable(name.clone()));
+        }
+        if self.hosts_of_ranks().is_empty() { Err(JobError::NoSlots) } else { Ok(()) }
+    }
+
+    /// The host of every rank, as indices in [`Job::hosts`].
+    pub fn hosts_of_ranks(&self) -> Vec<usize> {
+        let slots: Vec<_> = self.hosts.iter().map(|host| host.slots).collect();
+        placement::hosts_of_ranks(self.placement, &slots, self.ranks)
+    }
+
+    /// Whether the launcher has to deal ranks out in turn.
+    pub(crate) fn is_round_robin(&self) -> bool {
+        self.placement == Placement::ByNode
+    }
+
+    /// Hosts that have ranks, with their numbers.
+    pub(crate) fn ranks_per_host(&self) -> Vec<(&str, u32)> {
+        let counts = placement::counts(&self.hosts_of_ranks(), self.hosts.len());
+        let named = self.hosts.iter().map(|host| host.name.as_str()).zip(counts);
+        named.filter(|(_, ranks)| *ranks > 0).collect()
+    }
+
+    /// Runs of successive ranks on one host, in the order of ranks.
+    pub(crate) fn runs(&self) -> Vec<(&str, u32)> {
+        let hosts = self.hosts_of_ranks();
+        let runs = hosts.chunk_by(|a, b| a == b);
+        runs.map(|run| (self.hosts[run[0]].name.as_str(), run.len() as u32)).collect()
+    }
+}
+
+/// A command line in the making.
+pub(crate) struct Words(Vec<OsString>);
+
+impl Words {
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        Self(vec![program.as_ref().into()])
+    }
+
+    pub fn push(&mut self, word: impl AsRef<OsStr>) {
+        self.0.push(word.as_ref().into());
+    }
+
+    pub fn extend<'a>(&mut self, words: impl IntoIterator<Item = &'a str>) {
+        self.0.extend(words.into_iter().map(OsString::from));
+    }
+
+    /// Those settings that the command line takes.
+    pub fn settings(&mut self, settings: &[Setting]) {
+        self.0.extend(settings.iter().filter_map(Setting::words).flatten().map(OsString::from));
+    }
+
+    pub fn program(&mut self, argv: &[OsString]) {
+        self.0.extend_from_slice(argv);
+    }
+}
+
+impl From<Words> for Vec<OsString> {
+    fn from(words: Words) -> Self {
+        words.0
+    }
+}

@@ -1,0 +1,104 @@
+//! Open MPI 4: `mpirun` with its daemons `orted`, all of it set by MCA parameters.
+//! Sources: mpirun(1) and `ompi_info --all` of 4.1.
+
+use crate::{
+    Facts, Job, LaunchCommand, Mpi, Setting, Transport,
+    job::Words,
+    setting::{Binding, Scope},
+};
+
+/// What is set, for whom, and why. Parameters given on the command line or in the environment go before those of
+/// a distribution's `openmpi-mca-params.conf`.
+pub fn settings(transport: Transport, facts: &Facts) -> Vec<Setting> {
+    let set = |name, value: &str, why| Setting::new(Scope::OpenMpi, name, value, why);
+    let mut all = Vec::new();
+    match transport {
+        Transport::Tcp => all.extend(tcp(facts, "vader")),
+    }
+    if facts.oversubscribed {
+        all.push(yielding());
+    }
+    all.push(set("plm", "rsh", "start daemons through the agent, inside a batch system's allocation too"));
+    if let Some(agent) = &facts.agent {
+        all.push(set("plm_rsh_agent", agent, "the command that reaches a host"));
+    }
+    all.push(set(
+        "plm_rsh_no_tree_spawn",
+        "1",
+        "mpirun itself reaches every host: hosts need no way to reach each other",
+    ));
+    if let Some(management) = &facts.management {
+        let network = management.network.to_string();
+        all.push(set(
+            "oob_tcp_if_include",
+            &network,
+            "daemons talk over the management network, and leave the cables alone",
+        ));
+    }
+    all
+}
+
+/// The settings of Open MPI's own TCP transport, the same in 4 and 5 but for the name of shared memory.
+pub fn tcp(facts: &Facts, shared_memory: &str) -> Vec<Setting> {
+    let set = |name, value: &str, why| Setting::new(Scope::OpenMpi, name, value, why);
+    vec![
+        set(
+            "pml",
+            "ob1",
+            "the message layer that uses the transports below; UCX and libfabric would choose interfaces on their own",
+        ),
+        set(
+            "btl",
+            &format!("tcp,{shared_memory},self"),
+            "TCP between hosts, shared memory within, loopback to oneself",
+        ),
+        set(
+            "btl_tcp_if_include",
+            &facts.identity_interface,
+            "identity addresses alone: they are reachable over every cable and through relays; with one address per cable \
+             Open MPI pairs addresses that have no route to each other",
+        ),
+    ]
+}
+
+/// The waiting policy of ranks that outnumber their cores.
+pub fn yielding() -> Setting {
+    Setting::new(
+        Scope::OpenMpi,
+        "mpi_yield_when_idle",
+        "1",
+        "more ranks than cores: a rank that waits gives its core to one that works",
+    )
+}
+
+/// The words that 4 and 5 share: where ranks run, and what they inherit.
+pub fn placement_words(job: &Job, words: &mut Words) {
+    if job.facts.binding == Binding::None {
+        words.extend(["--bind-to", "none"]);
+    }
+    words.extend(["--map-by", if job.is_round_robin() { "node" } else { "slot" }]);
+    // The numbers are exactly those that are wanted, so Open MPI never sees more ranks than slots.
+    let hosts: Vec<_> = job.ranks_per_host().iter().map(|(host, ranks)| format!("{host}:{ranks}")).collect();
+    words.extend(["--host", &hosts.join(","), "-np", &job.ranks.to_string()]);
+    if let Some(folder) = &job.folder {
+        words.push("--wdir");
+        words.push(folder);
+    }
+    for (name, _) in &job.env {
+        words.push("-x");
+        words.push(name);
+    }
+}
+
+/// The command that runs `job`.
+pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
+    let mut words = Words::new(&mpi.launcher);
+    if job.as_root {
+        words.push("--allow-run-as-root");
+    }
+    words.settings(&settings(job.transport, &job.facts));
+    placement_words(job, &mut words);
+    words.program(&job.argv);
+    // `-x NAME` takes the value from mpirun's own environment: no quoting rules to mind.
+    LaunchCommand { argv: words.into(), env: job.env.clone() }
+}

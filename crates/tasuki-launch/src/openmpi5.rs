@@ -1,0 +1,46 @@
+//! Open MPI 5: `mpirun` is a front end of PRRTE's `prterun`, which has parameters of its own.
+//! Sources: Open MPI 5.0's documentation ("Launching MPI applications"), `prte_info --all`.
+
+use crate::{Facts, Job, LaunchCommand, Mpi, Setting, Transport, job::Words, openmpi4, setting::Scope};
+
+/// What is set, for whom, and why.
+pub fn settings(transport: Transport, facts: &Facts) -> Vec<Setting> {
+    let daemon = |name, value: &str, why| Setting::new(Scope::Prrte, name, value, why);
+    let mut all = Vec::new();
+    match transport {
+        Transport::Tcp => all.extend(openmpi4::tcp(facts, "sm")),
+    }
+    if facts.oversubscribed {
+        all.push(openmpi4::yielding());
+    }
+    all.push(daemon("plm", "ssh", "start daemons through the agent, inside a batch system's allocation too"));
+    if let Some(agent) = &facts.agent {
+        all.push(daemon("plm_ssh_agent", agent, "the command that reaches a host"));
+    }
+    all.push(daemon(
+        "plm_ssh_no_tree_spawn",
+        "1",
+        "mpirun itself reaches every host: hosts need no way to reach each other",
+    ));
+    if let Some(management) = &facts.management {
+        let network = management.network.to_string();
+        all.push(daemon(
+            "prte_if_include",
+            &network,
+            "daemons talk over the management network, and leave the cables alone",
+        ));
+    }
+    all
+}
+
+/// The command that runs `job`.
+pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
+    let mut words = Words::new(&mpi.launcher);
+    if job.as_root {
+        words.push("--allow-run-as-root");
+    }
+    words.settings(&settings(job.transport, &job.facts));
+    openmpi4::placement_words(job, &mut words);
+    words.program(&job.argv);
+    LaunchCommand { argv: words.into(), env: job.env.clone() }
+}

@@ -1,0 +1,88 @@
+//! Settings of an MPI, and the facts about a cluster that they follow from.
+
+use crate::Management;
+
+/// What carries the messages between hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP over the identity addresses, by the MPI's own means.
+    #[default]
+    Tcp,
+}
+
+/// Whether ranks are bound to cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Binding {
+    /// Not at all. Right where hosts share a machine (each believes that core 0 is its own, and all their first
+    /// ranks would run there) and where ranks outnumber cores.
+    #[default]
+    None,
+    /// As the MPI does by default.
+    Library,
+}
+
+/// What settings depend on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The interface that carries each host's identity address: it has the same name on every host.
+    pub identity_interface: String,
+    /// The network of the launcher's daemons; `None`: they find their own way.
+    pub management: Option<Management>,
+    /// The command that runs a command on a host, called like `ssh`; `None`: `ssh`.
+    pub agent: Option<String>,
+    /// Number of hosts.
+    pub hosts: usize,
+    /// Ranks outnumber the cores that they really have.
+    pub oversubscribed: bool,
+    /// Whether ranks are bound to cores.
+    pub binding: Binding,
+}
+
+/// Whose setting it is, which says how it is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Open MPI's parameter (and, in Open MPI 4, its daemons').
+    OpenMpi,
+    /// A parameter of PRRTE, the launcher of Open MPI 5.
+    Prrte,
+    /// A variable of the environment.
+    Variable,
+}
+
+/// One setting, with its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Whose it is.
+    pub scope: Scope,
+    /// Its name there.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// Why it is set.
+    pub why: &'static str,
+}
+
+impl Setting {
+    pub(crate) fn new(scope: Scope, name: &'static str, value: impl Into<String>, why: &'static str) -> Self {
+        Self { scope, name, value: value.into(), why }
+    }
+
+    /// The variable of the environment that does the same.
+    pub fn variable(&self) -> String {
+        match self.scope {
+            Scope::OpenMpi => format!("OMPI_MCA_{}", self.name),
+            Scope::Prrte => format!("PRTE_MCA_{}", self.name),
+            Scope::Variable => self.name.into(),
+        }
+    }
+
+    /// The words for the launcher's command line; none for a variable.
+    pub(crate) fn words(&self) -> Option<[String; 3]> {
+        let flag = match self.scope {
+            Scope::OpenMpi => "--mca",
+            Scope::Prrte => "--prtemca",
+            Scope::Variable => return None,
+        };
+        Some([flag.into(), self.name.into(), self.value.clone()])
+    }
+}
