@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bounds;
+mod builder;
 mod error;
 pub mod measure;
 mod network;
@@ -20,10 +21,9 @@ pub mod shapes;
 mod tables;
 mod verify;
 
+pub use builder::NetworkBuilder;
 pub use error::{NetworkError, RouteError};
-pub use network::{
-    ChannelId, Direction, Grid, HostId, Kind, Link, LinkId, Network, NetworkBuilder, Node, NodeId, Port,
-};
+pub use network::{ChannelId, Direction, Grid, HostId, Kind, Link, LinkId, Network, Node, NodeId, Port};
 pub use random::SplitMix64;
 pub use route::{Engine, Limits, PathRule, route};
 pub use tables::{PathError, Start, Tables, TurnRule};

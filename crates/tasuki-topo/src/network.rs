@@ -1,7 +1,5 @@
 //! The graph: nodes with numbered ports, cables between ports, and the two directed channels of every cable.
 
-use crate::error::NetworkError;
-
 /// Index of a node (switch or host).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
@@ -77,8 +75,8 @@ pub struct Node {
     pub kind: Kind,
     /// Number of ports, if limited.
     pub port_limit: Option<u32>,
-    ports: Vec<Option<ChannelId>>,
-    host: Option<HostId>,
+    pub(crate) ports: Vec<Option<ChannelId>>,
+    pub(crate) host: Option<HostId>,
 }
 
 /// A cable.
@@ -133,11 +131,11 @@ impl Grid {
 /// Nodes, cables and hosts; immutable. Failures make a new network in which everything keeps its number.
 #[derive(Clone, Debug)]
 pub struct Network {
-    name: String,
-    nodes: Vec<Node>,
-    links: Vec<Link>,
-    hosts: Vec<NodeId>,
-    grid: Option<Grid>,
+    pub(crate) name: String,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) hosts: Vec<NodeId>,
+    pub(crate) grid: Option<Grid>,
 }
 
 impl Network {
@@ -237,149 +235,4 @@ impl Network {
         }
         net
     }
-}
-
-/// Builds a [`Network`]; every mistake is reported by [`NetworkBuilder::build`].
-#[derive(Clone, Debug, Default)]
-pub struct NetworkBuilder {
-    name: String,
-    nodes: Vec<Node>,
-    cables: Vec<(NodeId, Option<Port>, NodeId, Option<Port>, u64)>,
-    grid: Option<Grid>,
-}
-
-impl NetworkBuilder {
-    /// Starts an empty network.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), ..Self::default() }
-    }
-
-    /// Adds a switch; `ports` limits its number of ports.
-    pub fn switch(&mut self, name: impl Into<String>, ports: Option<u32>) -> NodeId {
-        self.node(name.into(), Kind::Switch, ports)
-    }
-    /// Adds a host that forwards nothing.
-    pub fn host(&mut self, name: impl Into<String>) -> NodeId {
-        self.node(name.into(), Kind::Host, None)
-    }
-    /// Adds a host that relays.
-    pub fn relay(&mut self, name: impl Into<String>) -> NodeId {
-        self.node(name.into(), Kind::Relay, None)
-    }
-    /// Adds a node of any kind.
-    pub fn node(&mut self, name: String, kind: Kind, port_limit: Option<u32>) -> NodeId {
-        self.nodes.push(Node { name, kind, port_limit, ports: Vec::new(), host: None });
-        NodeId((self.nodes.len() - 1) as u32)
-    }
-    /// Adds a cable; each end takes the lowest port that is free once all ports given by number are taken.
-    pub fn cable(&mut self, a: NodeId, b: NodeId, rate_bps: u64) {
-        self.cables.push((a, None, b, None, rate_bps));
-    }
-    /// Adds a cable between two ports given by number.
-    pub fn cable_at(&mut self, a: (NodeId, Port), b: (NodeId, Port), rate_bps: u64) {
-        self.cables.push((a.0, Some(a.1), b.0, Some(b.1), rate_bps));
-    }
-    /// Says that nodes `0..grid.vertices()` have coordinates.
-    pub(crate) fn set_grid(&mut self, grid: Grid) {
-        self.grid = Some(grid);
-    }
-
-    /// Checks everything and makes the network.
-    pub fn build(mut self) -> Result<Network, NetworkError> {
-        self.check()?;
-        let hosts = self.number_hosts();
-        let fixed = self.take_fixed_ports()?;
-        let mut links = Vec::with_capacity(self.cables.len());
-        let mut lowest_free = vec![0usize; self.nodes.len()];
-        for (i, &(a, _, b, _, rate_bps)) in self.cables.iter().enumerate() {
-            let mut ends = [(a, Port(0)), (b, Port(0))];
-            for (side, end) in ends.iter_mut().enumerate() {
-                let node = &mut self.nodes[end.0.ix()];
-                end.1 = match fixed[i][side] {
-                    Some(port) => port,
-                    None => free_port(node, &mut lowest_free[end.0.ix()])?,
-                };
-                node.ports[end.1.ix()] = Some(ChannelId((2 * i + side) as u32));
-            }
-            links.push(Link { ends, rate_bps, up: true });
-        }
-        for node in &self.nodes {
-            let needed = node.ports.len() as u32;
-            if let Some(ports) = node.port_limit.filter(|&limit| needed > limit) {
-                return Err(NetworkError::TooFewPorts { node: node.name.clone(), ports, needed });
-            }
-        }
-        Ok(Network { name: self.name, nodes: self.nodes, links, hosts, grid: self.grid })
-    }
-
-    fn check(&self) -> Result<(), NetworkError> {
-        if self.nodes.len() >= (1 << 30) {
-            return Err(NetworkError::TooLarge { what: "nodes", limit: 1 << 30 });
-        }
-        if self.cables.len() >= (1 << 30) {
-            return Err(NetworkError::TooLarge { what: "cables", limit: 1 << 30 });
-        }
-        for (cable, &(a, _, b, _, rate)) in self.cables.iter().enumerate() {
-            let unknown = [a, b].into_iter().find(|node| node.ix() >= self.nodes.len());
-            if let Some(NodeId(node)) = unknown {
-                return Err(NetworkError::NoSuchNode { cable, node, nodes: self.nodes.len() });
-            }
-            let name = |node: NodeId| self.nodes[node.ix()].name.clone();
-            if a == b {
-                return Err(NetworkError::SelfLoop { cable, node: name(a) });
-            }
-            if rate == 0 {
-                return Err(NetworkError::NoRate { cable, a: name(a), b: name(b) });
-            }
-        }
-        Ok(())
-    }
-
-    fn number_hosts(&mut self) -> Vec<NodeId> {
-        let mut hosts = Vec::new();
-        for (i, node) in self.nodes.iter_mut().enumerate() {
-            if node.kind != Kind::Switch {
-                node.host = Some(HostId(hosts.len() as u32));
-                hosts.push(NodeId(i as u32));
-            }
-        }
-        hosts
-    }
-
-    /// Reserves the ports given by number, so that cables without a number take others.
-    fn take_fixed_ports(&mut self) -> Result<Vec<[Option<Port>; 2]>, NetworkError> {
-        let mut fixed = Vec::with_capacity(self.cables.len());
-        for (i, &(a, port_a, b, port_b, _)) in self.cables.iter().enumerate() {
-            for (side, (node, port)) in [(a, port_a), (b, port_b)].into_iter().enumerate() {
-                let Some(port) = port else { continue };
-                let node = &mut self.nodes[node.ix()];
-                if port.0 == u16::MAX {
-                    return Err(NetworkError::TooLarge { what: "ports of a node", limit: 65_534 });
-                }
-                if node.ports.len() <= port.ix() {
-                    node.ports.resize(port.ix() + 1, None);
-                }
-                if node.ports[port.ix()].is_some() {
-                    return Err(NetworkError::PortTaken { node: node.name.clone(), port: port.0 });
-                }
-                node.ports[port.ix()] = Some(ChannelId((2 * i + side) as u32));
-            }
-            fixed.push([port_a, port_b]);
-        }
-        Ok(fixed)
-    }
-}
-
-/// The lowest free port of a node at or above `from`, which moves on.
-fn free_port(node: &mut Node, from: &mut usize) -> Result<Port, NetworkError> {
-    while node.ports.get(*from).is_some_and(Option::is_some) {
-        *from += 1;
-    }
-    // Port 65,535 stands for "no port" in tables.
-    let port = u16::try_from(*from).ok().filter(|&p| p < u16::MAX);
-    let port = port.ok_or(NetworkError::TooLarge { what: "ports of a node", limit: 65_534 })?;
-    if node.ports.len() <= *from {
-        node.ports.push(None);
-    }
-    Ok(Port(port))
 }

@@ -2,7 +2,7 @@
 
 use tasuki_topo::measure::{Count, DEFAULT_EFFORT, SelfPairs, bisection, degree, diameter, distances};
 use tasuki_topo::shapes::{self, ClosHosts, Fit, PairRing};
-use tasuki_topo::{Network, NetworkBuilder};
+use tasuki_topo::{Network, NetworkBuilder, Port};
 
 fn ok(net: Result<Network, tasuki_topo::NetworkError>) -> Network {
     net.unwrap_or_else(|error| panic!("{error}"))
@@ -307,6 +307,7 @@ fn bad_input_is_refused_with_a_reason() {
         (shapes::from_edges("x", 2, &[(0, 2)], &fit), "no node 2"),
         (shapes::from_edges("x", 2, &[(1, 1)], &fit), "both ends are at switch1"),
         (shapes::full(3, &fit.rates(0, 1)), "rate 0"),
+        (shapes::from_edges("x", 1, &[], &Fit::switches(5000)), "ports of a node: more than 4096"),
     ] {
         let error = result.err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains(says), "{error:?} should say {says:?}");
@@ -318,5 +319,12 @@ fn bad_input_is_refused_with_a_reason() {
         builder.cable(switch, host, 1);
     }
     let error = builder.build().err().map(|e| e.to_string()).unwrap_or_default();
+    let mut builder = NetworkBuilder::new("ports");
+    let [a, b] = ["a", "b"].map(|name| builder.switch(name, None));
+    builder.cable(a, b, 1);
+    builder.cable_at((a, Port(0)), (b, Port(1)), 1);
+    builder.cable_at((b, Port(7)), (a, Port(0)), 1);
+    let taken = builder.build().err().map(|e| e.to_string()).unwrap_or_default();
+    assert_eq!(taken, "a: port 0 would hold two cables; move one to a free port");
     assert_eq!(error, "core has 2 ports, but needs 3; use a larger switch or fewer cables");
 }

@@ -1,13 +1,19 @@
 //! DFSSSP (Domke, Hoefler, Nagel 2011): shortest paths, each chosen to cross the channels with the least load so
 //! far; then circles in the channel dependency graph are broken one by one: all paths over that edge of a circle
 //! which the fewest paths use move to the next layer.
+//!
+//! Moved as published, the last paths trickle through many nearly empty layers. So once few paths are left, each goes
+//! to the first layer that takes it.
 
+use super::Limits;
 use super::fabric::{Class, Dependencies, Fabric, Levels};
-use super::layers::{entries, inner_path};
-use super::{Limits, check_channels};
+use super::layers::{Layers, entries, path_ids};
 use crate::error::RouteError;
 use crate::network::{ChannelId, HostId};
-use crate::tables::{Start, Tables};
+use crate::tables::Tables;
+
+/// "Few" is less than this fraction of all paths.
+const FEW: usize = 4;
 
 pub(super) fn route(fabric: &Fabric, name: &'static str, limits: Limits) -> Result<Tables, RouteError> {
     let mut tables = fabric.tables(name);
@@ -22,27 +28,28 @@ pub(super) fn route(fabric: &Fabric, name: &'static str, limits: Limits) -> Resu
             tree.write(fabric, &levels, host, &mut weight, &mut tables);
         }
     }
-    if !limits.lossless {
-        return Ok(tables);
-    }
-    let mut paths = Paths::collect(fabric, &tables);
-    let mut layer_of = vec![0u32; paths.entry.len()];
-    let mut layer = 0;
-    let mut here: Vec<u32> = (0..paths.entry.len() as u32).collect();
-    while !here.is_empty() {
-        let moved = Breaker::new(fabric, &mut paths, &here).run();
-        layer += 1;
-        moved.iter().for_each(|&path| layer_of[path as usize] = layer);
-        here = moved;
-    }
-    tables.set_vcs(check_channels(name, layer.max(1), limits)?);
-    if layer > 1 {
-        let hosts = fabric.net.hosts().len();
-        let mut start = vec![0; fabric.routers.len() * hosts];
-        for (&(row, host), &layer) in paths.entry.iter().zip(&layer_of) {
-            start[row as usize * hosts + host.ix()] = layer as u8;
+    if limits.lossless {
+        let paths = Paths::collect(fabric, &tables);
+        let mut layers = Layers::new(fabric);
+        let mut here: Vec<u32> = (0..paths.entry.len() as u32).collect();
+        while here.len() * FEW > paths.entry.len() {
+            let (stay, moved) = Breaker::new(fabric, &paths, &here).run();
+            let layer = layers.open();
+            for path in stay {
+                // What stays has no circles, so all of it fits.
+                let fits = layers.fits(layer, paths.steps(path));
+                debug_assert!(fits);
+                let (row, host) = paths.entry[path as usize];
+                layers.set(row, host, layer);
+            }
+            here = moved;
         }
-        tables.set_starts(Start::Entry(start));
+        for path in here {
+            let layer = layers.lay(paths.steps(path));
+            let (row, host) = paths.entry[path as usize];
+            layers.set(row, host, layer);
+        }
+        layers.finish(name, limits, &mut tables)?;
     }
     Ok(tables)
 }
@@ -109,10 +116,9 @@ impl Paths {
         for class in &fabric.classes {
             for &(host, _) in &class.hosts {
                 for row in entries(fabric, class) {
-                    inner_path(fabric, class, row, host, tables, &mut path);
-                    if path.len() > 1 {
-                        let ids = path.windows(2).map(|p| paths.index.id(fabric.net, p[0], p[1]) as u32);
-                        paths.steps.extend(ids);
+                    path_ids(fabric, &paths.index, class, row, host, tables, &mut path);
+                    if !path.is_empty() {
+                        paths.steps.extend(&path);
                         paths.begin.push(paths.steps.len() as u32);
                         paths.entry.push((row, host));
                     }
@@ -136,8 +142,8 @@ struct Breaker<'a> {
     /// By dependency: `users[first[d]..first[d + 1]]` are the paths that used it at the start.
     first: Vec<u32>,
     users: Vec<u32>,
+    here: &'a [u32],
     gone: Vec<bool>,
-    moved: Vec<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -148,7 +154,7 @@ enum Colour {
 }
 
 impl<'a> Breaker<'a> {
-    fn new(fabric: &'a Fabric<'a>, paths: &'a mut Paths, here: &[u32]) -> Self {
+    fn new(fabric: &'a Fabric<'a>, paths: &'a Paths, here: &'a [u32]) -> Self {
         let n = paths.index.len();
         let mut count = vec![0u32; n];
         for &path in here {
@@ -167,12 +173,13 @@ impl<'a> Breaker<'a> {
             }
         }
         let gone = vec![false; paths.entry.len()];
-        Self { fabric, paths, count, first, users, gone, moved: Vec::new() }
+        Self { fabric, paths, count, first, users, here, gone }
     }
 
     /// Depth-first search; whenever it closes a circle, the circle is broken and the search goes on from where the
-    /// broken edge began. Finished channels stay finished: taking edges away opens no circle.
-    fn run(mut self) -> Vec<u32> {
+    /// broken edge began. Finished channels stay finished: taking edges away opens no circle. Returns the paths that
+    /// stay and those that move.
+    fn run(mut self) -> (Vec<u32>, Vec<u32>) {
         let net = self.fabric.net;
         let mut colour = vec![Colour::White; net.channels()];
         // Channels on the way from the root of the search, and the next port to look at for each.
@@ -206,8 +213,7 @@ impl<'a> Breaker<'a> {
                 }
             }
         }
-        self.moved.sort_unstable();
-        self.moved
+        self.here.iter().partition(|&&path| !self.gone[path as usize])
     }
 
     /// Breaks the circle that the last channel of the way closes with `target`, then shortens the way to the part
@@ -235,7 +241,6 @@ impl<'a> Breaker<'a> {
         for i in self.first[dependency]..self.first[dependency + 1] {
             let path = self.users[i as usize];
             if !std::mem::replace(&mut self.gone[path as usize], true) {
-                self.moved.push(path);
                 self.paths.steps(path).iter().for_each(|&d| self.count[d as usize] -= 1);
             }
         }

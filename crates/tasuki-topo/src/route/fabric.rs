@@ -197,26 +197,33 @@ pub(super) struct Levels {
 /// Numbers the pairs (channel, channel after it) densely.
 pub(super) struct Dependencies {
     base: Vec<u32>,
+    pairs: Vec<(ChannelId, ChannelId)>,
 }
 
 impl Dependencies {
     pub fn new(net: &Network) -> Self {
-        let mut base = Vec::with_capacity(net.channels() + 1);
-        let mut next = 0;
-        for channel in (0..net.channels() as u32).map(ChannelId) {
-            base.push(next);
-            next += net.ports(net.to(channel)) as u32;
+        let mut base = Vec::with_capacity(net.channels());
+        let mut pairs = Vec::new();
+        for first in (0..net.channels() as u32).map(ChannelId) {
+            base.push(pairs.len() as u32);
+            let node = net.to(first);
+            // A port without a working cable is followed by nothing; its number stays unused.
+            let ports = (0..net.ports(node) as u16).map(|port| net.channel_at(node, Port(port)));
+            pairs.extend(ports.map(|second| (first, second.unwrap_or(first))));
         }
-        base.push(next);
-        Self { base }
+        Self { base, pairs }
     }
     /// Number of pairs.
     pub fn len(&self) -> usize {
-        self.base[self.base.len() - 1] as usize
+        self.pairs.len()
     }
     /// Number of the pair.
     pub fn id(&self, net: &Network, first: ChannelId, second: ChannelId) -> usize {
         self.base[first.ix()] as usize + net.out_port(second).ix()
+    }
+    /// The pair of a number.
+    pub fn pair(&self, id: usize) -> (ChannelId, ChannelId) {
+        self.pairs[id]
     }
     /// The pairs that begin with a channel: their numbers and the channels that follow.
     pub fn after<'a>(

@@ -2,84 +2,119 @@
 //! whose channel dependency graph it leaves without circles. And LASH, which is that for one path per pair of
 //! switches.
 
-use super::Limits;
 use super::acyclic::{Acyclic, Insert};
-use super::fabric::{Class, Fabric, Levels};
+use super::fabric::{Class, Dependencies, Fabric, Levels};
+use super::{Limits, check_channels};
 use crate::error::RouteError;
 use crate::network::{ChannelId, HostId};
 use crate::tables::{Start, Tables};
 
-/// Layers of paths, each without circles.
-pub(super) struct Layers {
-    graphs: Vec<Acyclic>,
-    channels: usize,
-    hosts: usize,
+/// Layers of paths, each without circles. Paths are lists of numbers of dependencies.
+pub(super) struct Layers<'f> {
+    fabric: &'f Fabric<'f>,
+    index: Dependencies,
+    layers: Vec<Layer>,
     /// `[row * hosts + host]`; layers beyond the 255th are counted, not stored.
     start: Vec<u8>,
-    added: Vec<(u32, u32)>,
+    added: Vec<u32>,
 }
 
-impl Layers {
-    pub fn new(fabric: &Fabric) -> Self {
-        let hosts = fabric.net.hosts().len();
-        let start = vec![0; fabric.routers.len() * hosts];
-        let channels = fabric.net.channels();
-        Self { graphs: vec![Acyclic::new(channels)], channels, hosts, start, added: Vec::new() }
+struct Layer {
+    graph: Acyclic,
+    /// By dependency. Dependencies are never taken away but on the spot, so what is known lasts.
+    known: Vec<Known>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    Present,
+    Refused,
+}
+
+impl<'f> Layers<'f> {
+    pub fn new(fabric: &'f Fabric<'f>) -> Self {
+        let start = vec![0; fabric.routers.len() * fabric.net.hosts().len()];
+        let index = Dependencies::new(fabric.net);
+        Self { fabric, index, layers: Vec::new(), start, added: Vec::new() }
     }
 
-    /// Number of layers.
-    pub fn count(&self) -> u32 {
-        self.graphs.len() as u32
+    /// Number of the next layer, which is opened with it.
+    pub fn open(&mut self) -> usize {
+        let known = vec![Known::Nothing; self.index.len()];
+        self.layers.push(Layer { graph: Acyclic::new(self.fabric.net.channels()), known });
+        self.layers.len() - 1
     }
 
-    pub fn into_starts(self) -> Start {
-        if self.graphs.len() == 1 { Start::Zero } else { Start::Entry(self.start) }
-    }
-
-    /// Lays all paths of the tables.
-    pub fn assign_all(&mut self, fabric: &Fabric, tables: &Tables) {
+    /// Lays the paths of all entries to one host.
+    pub fn lay_all(
+        &mut self,
+        class: &Class,
+        host: HostId,
+        tables: &Tables,
+        mut laid: impl FnMut(&mut Self, u32, usize),
+    ) {
         let mut path = Vec::new();
-        for class in &fabric.classes {
-            for &(host, _) in &class.hosts {
-                for row in entries(fabric, class) {
-                    inner_path(fabric, class, row, host, tables, &mut path);
-                    let layer = self.lay(&path);
-                    self.set(row, host, layer);
-                }
-            }
+        for row in entries(self.fabric, class) {
+            path_ids(self.fabric, &self.index, class, row, host, tables, &mut path);
+            let layer = self.lay(&path);
+            laid(self, row, layer);
         }
     }
 
-    fn set(&mut self, row: u32, host: HostId, layer: usize) {
-        self.start[row as usize * self.hosts + host.ix()] = layer.min(255) as u8;
+    /// Remembers the layer of a path.
+    pub fn set(&mut self, row: u32, host: HostId, layer: usize) {
+        self.start[row as usize * self.fabric.net.hosts().len() + host.ix()] = layer.min(255) as u8;
     }
 
     /// Puts a path into the first layer that takes it; an empty layer takes any path that visits no node twice.
-    fn lay(&mut self, path: &[ChannelId]) -> usize {
+    pub fn lay(&mut self, path: &[u32]) -> usize {
         let mut layer = 0;
-        while !self.fits(layer, path) {
-            layer += 1;
-            if layer == self.graphs.len() {
-                self.graphs.push(Acyclic::new(self.channels));
-            }
+        while layer == self.layers.len() || !self.fits(layer, path) {
+            layer = if layer == self.layers.len() { self.open() } else { layer + 1 };
         }
         layer
     }
 
-    fn fits(&mut self, layer: usize, path: &[ChannelId]) -> bool {
-        let graph = &mut self.graphs[layer];
-        self.added.clear();
-        for pair in path.windows(2) {
-            match graph.insert(pair[0].0, pair[1].0) {
-                Insert::Present => {}
-                Insert::Added => self.added.push((pair[0].0, pair[1].0)),
-                Insert::Refused => {
-                    self.added.iter().for_each(|&(a, b)| graph.remove(a, b));
-                    return false;
-                }
-            }
+    /// Puts a path into a layer if it leaves that without circles.
+    pub fn fits(&mut self, layer: usize, path: &[u32]) -> bool {
+        let Layer { graph, known } = &mut self.layers[layer];
+        if path.iter().any(|&id| known[id as usize] == Known::Refused) {
+            return false;
         }
+        let pair = |id: u32| {
+            let (first, second) = self.index.pair(id as usize);
+            (first.0, second.0)
+        };
+        self.added.clear();
+        for &id in path.iter().filter(|&&id| known[id as usize] == Known::Nothing) {
+            let (first, second) = pair(id);
+            if graph.insert(first, second) != Insert::Refused {
+                self.added.push(id);
+                continue;
+            }
+            for (first, second) in self.added.iter().map(|&id| pair(id)) {
+                graph.remove(first, second);
+            }
+            // Refused for good only if it is refused without the rest of the path.
+            if self.added.is_empty() || graph.insert(first, second) == Insert::Refused {
+                known[id as usize] = Known::Refused;
+            } else {
+                graph.remove(first, second);
+            }
+            return false;
+        }
+        self.added.iter().for_each(|&id| known[id as usize] = Known::Present);
         true
+    }
+
+    /// Writes the layers into the tables, unless there are too many.
+    pub fn finish(self, name: &'static str, limits: Limits, tables: &mut Tables) -> Result<(), RouteError> {
+        tables.set_vcs(check_channels(name, self.layers.len().max(1) as u32, limits)?);
+        if self.layers.len() > 1 {
+            tables.set_starts(Start::Entry(self.start));
+        }
+        Ok(())
     }
 }
 
@@ -89,22 +124,25 @@ pub(super) fn entries<'a>(fabric: &'a Fabric, class: &'a Class) -> impl Iterator
     rows.filter(|&row| row != class.root && fabric.sources[row as usize] > 0)
 }
 
-/// The channels between forwarding nodes on the path from a row to a host.
-pub(super) fn inner_path(
+/// The dependencies between forwarding nodes on the path from a row to a host.
+pub(super) fn path_ids(
     fabric: &Fabric,
+    index: &Dependencies,
     class: &Class,
     row: u32,
     host: HostId,
     tables: &Tables,
-    path: &mut Vec<ChannelId>,
+    path: &mut Vec<u32>,
 ) {
     path.clear();
     let mut at = row;
+    let mut last: Option<ChannelId> = None;
     while at != class.root {
         let Some(channel) = fabric.next(tables, at, host) else { return };
-        if fabric.inner[channel.ix()] {
-            path.push(channel);
+        if let Some(last) = last.filter(|c| fabric.inner[c.ix()] && fabric.inner[channel.ix()]) {
+            path.push(index.id(fabric.net, last, channel) as u32);
         }
+        last = Some(channel);
         at = fabric.head[channel.ix()];
     }
 }
@@ -126,18 +164,14 @@ pub(super) fn lash(fabric: &Fabric, name: &'static str, limits: Limits) -> Resul
             }
         }
     }
-    if !limits.lossless {
-        return Ok(tables);
-    }
-    let mut layers = Layers::new(fabric);
-    let mut path = Vec::new();
-    for class in &fabric.classes {
-        for row in entries(fabric, class) {
-            inner_path(fabric, class, row, class.hosts[0].0, &tables, &mut path);
-            let layer = layers.lay(&path);
-            class.hosts.iter().for_each(|&(host, _)| layers.set(row, host, layer));
+    if limits.lossless {
+        let mut layers = Layers::new(fabric);
+        for class in &fabric.classes {
+            layers.lay_all(class, class.hosts[0].0, &tables, |layers, row, layer| {
+                class.hosts.iter().for_each(|&(host, _)| layers.set(row, host, layer));
+            });
         }
+        layers.finish(name, limits, &mut tables)?;
     }
-    layers.finish(name, limits, &mut tables)?;
     Ok(tables)
 }

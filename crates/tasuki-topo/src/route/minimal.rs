@@ -2,7 +2,7 @@
 
 use super::fabric::{Arc, Class, Dependencies, Fabric, Levels};
 use super::layers::Layers;
-use super::{Limits, PathRule, check_channels};
+use super::{Limits, PathRule};
 use crate::error::RouteError;
 use crate::network::{ChannelId, HostId};
 use crate::tables::Tables;
@@ -22,7 +22,11 @@ pub(super) fn route(
     })?;
     if limits.lossless && used.has_circle(fabric) {
         let mut layers = Layers::new(fabric);
-        layers.assign_all(fabric, &tables);
+        for class in &fabric.classes {
+            for &(host, _) in &class.hosts {
+                layers.lay_all(class, host, &tables, |layers, row, layer| layers.set(row, host, layer));
+            }
+        }
         layers.finish(name, limits, &mut tables)?;
     }
     Ok(tables)
@@ -154,15 +158,5 @@ impl Used {
             }
         }
         removed < net.channels()
-    }
-}
-
-impl Layers {
-    /// Writes the layers into the tables, unless there are too many.
-    pub fn finish(self, name: &'static str, limits: Limits, tables: &mut Tables) -> Result<(), RouteError> {
-        let vcs = check_channels(name, self.count(), limits)?;
-        tables.set_vcs(vcs);
-        tables.set_starts(self.into_starts());
-        Ok(())
     }
 }

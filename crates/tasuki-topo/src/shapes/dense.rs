@@ -1,8 +1,9 @@
 //! Full cross-connection, leaf and spine, dragonfly.
 
 use super::{Fit, Site, from_edges, problem, product};
+use crate::builder::NetworkBuilder;
 use crate::error::NetworkError;
-use crate::network::{Network, NetworkBuilder, NodeId};
+use crate::network::{Network, NodeId};
 
 /// Every vertex cabled to every other.
 pub fn full(n: u32, fit: &Fit) -> Result<Network, NetworkError> {

@@ -1,8 +1,9 @@
 //! Meshes, tori, rings and hypercubes: everything that has coordinates.
 
 use super::{Fit, problem, product};
+use crate::builder::NetworkBuilder;
 use crate::error::NetworkError;
-use crate::network::{Direction, Grid, Network, NetworkBuilder, NodeId, Port};
+use crate::network::{Direction, Grid, Network, NodeId, Port};
 
 /// How a torus closes a dimension of size 2, where "next" and "previous" are the same neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,8 +15,9 @@ pub use known::{hoffman_singleton, petersen};
 pub use random::{irregular, random_regular};
 pub use trees::{ClosHosts, fat_tree, fat_tree_part, myrinet_clos};
 
+use crate::builder::NetworkBuilder;
 use crate::error::NetworkError;
-use crate::network::{Network, NetworkBuilder, NodeId};
+use crate::network::{Network, NodeId};
 
 /// What stands at a vertex of a generated graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Indirect networks of the RHiNET-2 paper: the fat tree (p, q, r) and the Myrinet-Clos network.
 
 use super::{Fit, Site, problem, product};
+use crate::builder::NetworkBuilder;
 use crate::error::NetworkError;
-use crate::network::{Network, NetworkBuilder, NodeId};
+use crate::network::{Network, NodeId};
 
 /// A full fat tree (p, q, r): `q` cables of a switch lead down, `p` up, over `r` levels above the leaves; hosts
 /// at the leaves only, as many as `fit` says. It has `q^r` leaves and `p^r` switches at the top.

@@ -84,10 +84,13 @@ pub fn connected(net: &Network) -> bool {
     })
 }
 
+/// A (channel, virtual channel) and one that packets go on to from it.
+pub type Dependency = ((ChannelId, u32), (ChannelId, u32));
+
 /// What the exhaustive search finds.
 pub struct Exhaustive {
     pub report: Report,
-    pub dependencies: BTreeSet<((ChannelId, u32), (ChannelId, u32))>,
+    pub dependencies: BTreeSet<Dependency>,
     pub smallest_circle: Option<usize>,
 }
 
@@ -196,7 +199,7 @@ fn vc_walk(
     fault: Option<FaultKind>,
     to: HostId,
     vcs: &mut u32,
-    dependencies: &mut BTreeSet<((ChannelId, u32), (ChannelId, u32))>,
+    dependencies: &mut BTreeSet<Dependency>,
 ) -> Option<FaultKind> {
     let first = *channels.first()?;
     let (source, near) = (net.from(first), net.to(first));
@@ -229,7 +232,7 @@ fn vc_walk(
 }
 
 /// Length of the shortest circle: a search from every vertex.
-fn smallest_circle(edges: &BTreeSet<((ChannelId, u32), (ChannelId, u32))>) -> Option<usize> {
+fn smallest_circle(edges: &BTreeSet<Dependency>) -> Option<usize> {
     let mut after: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (a, b) in edges {
         after.entry(*a).or_default().push(*b);
