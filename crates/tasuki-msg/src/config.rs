@@ -47,12 +47,21 @@ impl Config {
     }
 }
 
-/// What is known of a peer when it is met.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What the carriers to a peer can do. May change at any time (`Endpoint::set_peer_options`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerOptions {
+    /// Payload bytes that may travel in a `Start`, which carriers cannot cut up as they can `Data`: what fits into
+    /// one packet beside the envelope. 0 is allowed.
+    pub inline_max: u64,
     /// This side can copy out of the peer's memory (shared memory on one host): rendezvous payload is pulled
     /// instead of granted, for messages that come with a `remote_key`.
     pub pull: bool,
+}
+
+impl Default for PeerOptions {
+    fn default() -> PeerOptions {
+        PeerOptions { inline_max: u64::MAX, pull: false }
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::control::{Controller, Window};
 use crate::counters::{EndpointStatus, PeerCounters, PeerStatus};
 use crate::credit::Pool;
 use crate::defect::Plant;
+use crate::error::UnknownPeer;
 use crate::frame::Queue;
 use crate::ids::{EarlyId, Epoch, PeerId};
 use crate::ops::{Incoming, RecvOp, SendOp};
@@ -100,13 +101,19 @@ impl<C: Controller> Endpoint<C> {
     /// Makes a peer known. Both sides must do so before the first frame between them is handled. For messages to
     /// itself an endpoint adds itself as a peer, and its engine hands the frames for that peer straight back.
     pub fn add_peer(&mut self, options: PeerOptions) -> PeerId {
-        let peer = self.peers.add(Peer::new(options.pull));
+        let peer = self.peers.add(Peer::new(options));
         self.living += 1;
         if self.quiescing {
             self.ask_silence(peer);
         }
         self.share_pool(Some(peer));
         peer
+    }
+
+    /// The carriers to a peer have changed.
+    pub fn set_peer_options(&mut self, peer: PeerId, options: PeerOptions) -> Result<(), UnknownPeer> {
+        self.peers.get_mut(peer).ok_or(UnknownPeer(peer))?.options = options;
+        Ok(())
     }
 
     /// Drops the record of a peer that is gone, its counters, and its messages that nobody has received. Returns

@@ -10,6 +10,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::hash::MixMap;
 use crate::ids::{Key, PeerId};
+use crate::slab::Slab;
 
 pub(crate) const NIL: u32 = u32::MAX;
 
@@ -48,34 +49,83 @@ impl Hash for Bucket {
 struct Node {
     item: Key,
     stamp: u64,
-    bucket: Bucket,
+    list: u32,
     prev: u32,
     next: u32,
     /// Another node of the same item, in another bucket.
     sibling: u32,
 }
 
-struct Ends {
+/// The entries of one bucket, in order. An empty list stays for a while: the next message with its tag is likely
+/// near, and a list that is there costs no change of the table.
+struct List {
+    bucket: Bucket,
     head: u32,
     tail: u32,
 }
+
+/// Empty lists that are always kept.
+const EMPTY_KEPT: usize = 64;
 
 pub(crate) struct Index {
     nodes: Vec<Node>,
     /// Free nodes, chained by `next`.
     free: u32,
-    ends: MixMap<Bucket, Ends>,
+    lists: Slab<List>,
+    table: MixMap<Bucket, Key>,
+    /// Lists without entries.
+    empty: usize,
 }
 
 impl Index {
     pub fn new() -> Index {
-        Index { nodes: Vec::new(), free: NIL, ends: MixMap::default() }
+        Index { nodes: Vec::new(), free: NIL, lists: Slab::new(), table: MixMap::default(), empty: 0 }
     }
 
     /// Appends to a bucket; returns the node.
     pub fn push(&mut self, bucket: Bucket, item: Key, stamp: u64) -> u32 {
-        let node = Node { item, stamp, bucket, prev: NIL, next: NIL, sibling: NIL };
-        let at = match self.nodes.get_mut(self.free as usize) {
+        let list = self.list_for(bucket);
+        let at = self.new_node(Node { item, stamp, list: list.index, prev: NIL, next: NIL, sibling: NIL });
+        let Some(list) = self.lists.get_mut(list) else { return at };
+        let tail = std::mem::replace(&mut list.tail, at);
+        if tail == NIL {
+            list.head = at;
+            self.empty -= 1;
+        } else {
+            self.nodes[tail as usize].next = at;
+            self.nodes[at as usize].prev = tail;
+        }
+        at
+    }
+
+    fn list_for(&mut self, bucket: Bucket) -> Key {
+        if let Some(&list) = self.table.get(&bucket) {
+            return list;
+        }
+        if self.empty > EMPTY_KEPT + self.lists.len() / 2 {
+            self.sweep();
+        }
+        let list = self.lists.insert(List { bucket, head: NIL, tail: NIL });
+        self.empty += 1;
+        self.table.insert(bucket, list);
+        list
+    }
+
+    /// Forgets the empty lists. More than half of all are empty, so the walk is paid for by those who emptied them.
+    fn sweep(&mut self) {
+        let table = &mut self.table;
+        self.lists.retain(|list| {
+            let stays = list.head != NIL;
+            if !stays {
+                table.remove(&list.bucket);
+            }
+            stays
+        });
+        self.empty = 0;
+    }
+
+    fn new_node(&mut self, node: Node) -> u32 {
+        match self.nodes.get_mut(self.free as usize) {
             Some(slot) => {
                 let at = self.free;
                 self.free = slot.next;
@@ -86,18 +136,7 @@ impl Index {
                 self.nodes.push(node);
                 (self.nodes.len() - 1) as u32
             }
-        };
-        match self.ends.get_mut(&bucket) {
-            Some(ends) => {
-                self.nodes[at as usize].prev = ends.tail;
-                self.nodes[ends.tail as usize].next = at;
-                ends.tail = at;
-            }
-            None => {
-                self.ends.insert(bucket, Ends { head: at, tail: at });
-            }
         }
-        at
     }
 
     /// Ties `node` to the chain of nodes of one item that begins at `first`.
@@ -117,35 +156,38 @@ impl Index {
     }
 
     fn unlink(&mut self, at: u32) {
-        let Node { prev, next, bucket, .. } = self.nodes[at as usize];
+        let Node { prev, next, list, .. } = self.nodes[at as usize];
         if prev != NIL {
             self.nodes[prev as usize].next = next;
         }
         if next != NIL {
             self.nodes[next as usize].prev = prev;
         }
-        if prev == NIL && next == NIL {
-            self.ends.remove(&bucket);
-        } else if let Some(ends) = self.ends.get_mut(&bucket) {
+        if let Some(list) = self.lists.at_mut(list) {
             if prev == NIL {
-                ends.head = next;
+                list.head = next;
             }
             if next == NIL {
-                ends.tail = prev;
+                list.tail = prev;
             }
+            self.empty += usize::from(list.head == NIL);
         }
         self.nodes[at as usize].next = self.free;
         self.free = at;
     }
 
+    fn list(&self, bucket: &Bucket) -> Option<&List> {
+        self.lists.get(*self.table.get(bucket)?)
+    }
+
     /// First node of a bucket.
     pub fn first(&self, bucket: &Bucket) -> Option<u32> {
-        self.ends.get(bucket).map(|ends| ends.head)
+        self.list(bucket).map(|list| list.head).filter(|&head| head != NIL)
     }
 
     /// Last node of a bucket.
     pub fn last(&self, bucket: &Bucket) -> Option<u32> {
-        self.ends.get(bucket).map(|ends| ends.tail)
+        self.list(bucket).map(|list| list.tail).filter(|&tail| tail != NIL)
     }
 
     /// The node behind `at` in its bucket.

@@ -134,3 +134,23 @@ impl Incoming {
         self.early == self.len && self.early_arrived == self.len
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `docs/message-layer.md` states the memory per envelope and per operation from these.
+    #[test]
+    fn records_stay_small() {
+        assert!(size_of::<Incoming>() <= 208, "{}", size_of::<Incoming>());
+        assert!(size_of::<SendOp>() <= 160, "{}", size_of::<SendOp>());
+        assert!(size_of::<RecvOp>() <= 128, "{}", size_of::<RecvOp>());
+    }
+
+    /// An endpoint may move between threads: the helper thread steps in for the application's.
+    #[test]
+    fn endpoints_are_send() {
+        fn send<T: Send>() {}
+        send::<crate::Endpoint>();
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::config::PeerOptions;
 use crate::counters::PeerCounters;
 use crate::credit::{Ledger, Purse};
 use crate::error::Gone;
@@ -105,7 +106,7 @@ impl Quiet {
 
 pub(crate) struct Peer {
     pub life: Life,
-    pub pull: bool,
+    pub options: PeerOptions,
     pub tx: Outgoing,
     pub rx: Arriving,
     pub quiet: Quiet,
@@ -117,10 +118,10 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub fn new(pull: bool) -> Peer {
+    pub fn new(options: PeerOptions) -> Peer {
         Peer {
             life: Life::Living,
-            pull,
+            options,
             tx: Outgoing::default(),
             rx: Arriving::default(),
             quiet: Quiet::default(),

@@ -169,7 +169,7 @@ impl<C: Controller> Endpoint<C> {
         let Some(record) = self.peers.get_mut(message.peer) else { return };
         record.rx.busy += 1;
         match message.remote_key {
-            Some(remote_key) if wants_bulk && record.pull => {
+            Some(remote_key) if wants_bulk && record.options.pull => {
                 message.pulling = true;
                 if let Some(recv) = message.recv {
                     self.actions.push_back(Action::Pull {

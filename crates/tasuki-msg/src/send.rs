@@ -126,7 +126,7 @@ impl<C: Controller> Endpoint<C> {
         let wish = if op.len == 0 {
             0
         } else {
-            let pull = peer.pull && op.remote_key.is_some();
+            let pull = peer.options.pull && op.remote_key.is_some();
             self.controller.unscheduled(&Offer { peer: id, len: op.len, credit, pull }).min(op.len)
         };
         // Half of a message that should go whole would save no round trip.
@@ -146,7 +146,7 @@ impl<C: Controller> Endpoint<C> {
         let seq = peer.tx.next_seq;
         peer.tx.next_seq = seq.next();
         peer.tx.starts.pop_front();
-        let inline = early.min(room);
+        let inline = early.min(room).min(peer.options.inline_max);
         op.seq = Some(seq);
         op.early = early;
         op.upto = early;

@@ -64,6 +64,14 @@ impl<T> Slab<T> {
         }
     }
 
+    /// The tenant of a slot, for holders of an index who know that it has not changed.
+    pub fn at_mut(&mut self, index: u32) -> Option<&mut T> {
+        match self.slots.get_mut(index as usize) {
+            Some(Slot { body: Body::Full(value), .. }) => Some(value),
+            _ => None,
+        }
+    }
+
     pub fn remove(&mut self, key: Key) -> Option<T> {
         self.get(key)?;
         let slot = &mut self.slots[key.index as usize];
@@ -74,6 +82,18 @@ impl<T> Slab<T> {
         match old {
             Body::Full(value) => Some(value),
             Body::Free(_) => None,
+        }
+    }
+
+    /// Removes the tenants that `stays` does not accept.
+    pub fn retain(&mut self, mut stays: impl FnMut(&T) -> bool) {
+        for index in 0..self.slots.len() {
+            let slot = &self.slots[index];
+            if let Body::Full(value) = &slot.body
+                && !stays(value)
+            {
+                self.remove(Key { index: index as u32, generation: slot.generation });
+            }
         }
     }
 
@@ -106,5 +126,7 @@ mod tests {
         assert_eq!((slab.get(b), slab.get(c)), (Some(&'b'), Some(&'c')));
         assert_eq!(slab.len(), 2);
         assert_eq!(slab.keys_where(|_| true), vec![c, b]);
+        slab.retain(|&name| name == 'c');
+        assert_eq!((slab.len(), slab.get(b), slab.get(c)), (1, None, Some(&'c')));
     }
 }

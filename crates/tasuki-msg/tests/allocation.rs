@@ -109,9 +109,9 @@ fn small_messages_allocate_nothing_in_steady_state() {
     let mut ends = [(); 2].map(|()| Endpoint::new(config, Window::default()));
     let peers = [0, 1].map(|at: usize| ends[at].add_peer(PeerOptions::default()));
     let mut pair = Pair { ends, peers, received: 0, early: 0 };
-    (0..1000).for_each(|round| pair.round(round));
+    (0..5000).for_each(|round| pair.round(round));
     let before = (ALLOCATIONS.load(Ordering::Relaxed), pair.received, pair.early);
-    (1000..20_000).for_each(|round| pair.round(round));
+    (5000..24_000).for_each(|round| pair.round(round));
     let after = ALLOCATIONS.load(Ordering::Relaxed);
     assert_eq!(pair.received - before.1, 19_000 * 18);
     assert!(pair.early - before.2 >= 19_000 * 8, "the unexpected path is walked too");

@@ -7,7 +7,7 @@ mod probe;
 mod quiet;
 mod transfer;
 
-use tasuki_msg::{Config, Queue, RecvDone, Window};
+use tasuki_msg::{Config, PeerOptions, Queue, RecvDone, Window};
 
 use crate::rng::Rng;
 use crate::world::{Habits, RecvSpec, SendSpec, World};
@@ -20,7 +20,7 @@ const WINDOW: Window = Window { eager_max: 1000, unscheduled: 0, window: 1 << 20
 fn world_with(nodes: usize, config: Config, window: Window, habits: Habits) -> World {
     let mut world = World::new(Rng::new(1), config, window, habits, None);
     for _ in 0..nodes {
-        world.add_node(false);
+        world.add_node(PeerOptions::default());
     }
     world.drain().unwrap();
     world

@@ -131,7 +131,7 @@ impl Victim {
 
 fn torment(seed: u64) -> [u64; 2] {
     let mut ep = Endpoint::new(CONFIG, WINDOW);
-    let peer = ep.add_peer(PeerOptions { pull: seed.is_multiple_of(2) });
+    let peer = ep.add_peer(PeerOptions { pull: seed.is_multiple_of(2), ..PeerOptions::default() });
     let (pulls, claims, early) = Default::default();
     let mut victim = Victim { ep, peer, rng: Rng::new(seed), pulls, claims, early };
     let mut counts = [0; 2];

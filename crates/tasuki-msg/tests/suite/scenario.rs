@@ -1,7 +1,7 @@
 //! Random programs on random networks. The seed decides everything: how many nodes, which faults, how much credit,
 //! what is posted when, and what arrives when.
 
-use tasuki_msg::{Config, Defect, Queue, Window};
+use tasuki_msg::{Config, Defect, PeerOptions, Queue, Window};
 
 use crate::node::{Fate, Node};
 use crate::rng::Rng;
@@ -87,7 +87,8 @@ impl Scenario {
 
     fn add_node(&mut self) {
         let pull = self.kinds.pulls && self.world.rng.chance(60);
-        self.world.add_node(pull);
+        let inline_max = self.world.rng.pick(&[0, 64, u64::MAX, u64::MAX]);
+        self.world.add_node(PeerOptions { inline_max, pull });
     }
 
     fn step(&mut self) -> Check {

@@ -64,25 +64,25 @@ impl World {
     }
 
     /// A new endpoint, acquainted with all that live, and with itself.
-    pub fn add_node(&mut self, pull: bool) -> usize {
+    pub fn add_node(&mut self, options: PeerOptions) -> usize {
         let new = self.nodes.len();
         let mut ep = Endpoint::new(self.config, self.window);
         ep.plant(self.defect);
         self.nodes.push(Node::new(ep));
         for other in 0..=new {
             if self.nodes[other].alive {
-                self.acquaint(other, new, pull);
+                self.acquaint(other, new, options);
             }
         }
         new
     }
 
-    fn acquaint(&mut self, a: usize, b: usize, pull: bool) {
+    fn acquaint(&mut self, a: usize, b: usize, options: PeerOptions) {
         for (here, there) in [(a, b), (b, a)] {
             if self.nodes[here].peer_for(there).is_some() {
                 continue;
             }
-            let peer = self.nodes[here].ep.add_peer(PeerOptions { pull });
+            let peer = self.nodes[here].ep.add_peer(options);
             self.nodes[here].peers.push((there, peer));
             self.nodes[here].silent = false;
             self.links.insert((here, there), Link::default());

@@ -1,8 +1,8 @@
 //! Credit bounds payload, never envelopes.
 
 use tasuki_msg::{
-    Controller, Demand, Endpoint, Event, Frame, GRANULE, Matching, Offer, PeerOptions, RecvRequest,
-    SendRequest, Source, charge,
+    Controller, Demand, Endpoint, Event, Frame, GRANULE, Matching, Offer, RecvRequest, SendRequest, Source,
+    charge,
 };
 
 use super::*;
@@ -49,7 +49,7 @@ fn credit_moves_to_those_who_come_later() {
     let config = Config { pool_bytes: 4096, peer_bytes: 4096, expected_peers: 1 };
     let mut w = World::new(Rng::new(1), config, WINDOW, Habits::PLAIN, None);
     for nodes in 1..=8_usize {
-        w.add_node(false);
+        w.add_node(PeerOptions::default());
         w.carry();
         let share = 4096 / nodes.next_power_of_two() as u64;
         for node in 0..nodes {

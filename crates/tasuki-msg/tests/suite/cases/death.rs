@@ -75,7 +75,7 @@ fn a_new_incarnation_is_a_new_peer() {
     let mut w = world(2);
     let old = w.listen(0, Some(1), 7, 0);
     w.kill(1);
-    let again = w.add_node(false);
+    let again = w.add_node(PeerOptions::default());
     let new = w.listen(0, Some(again), 7, 0);
     w.say(again, 0, 7, 4, 2);
     w.carry();

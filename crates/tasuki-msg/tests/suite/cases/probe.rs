@@ -107,3 +107,18 @@ fn a_send_can_be_cancelled_until_it_starts() {
     w.carry();
     assert_eq!(recvs.map(|recv| w.heard(1, recv)), [vec![1], vec![3], vec![]]);
 }
+
+/// Many cancels while nothing can leave: what is left goes out in order.
+#[test]
+fn a_queue_full_of_cancelled_sends() {
+    let mut w = world(2);
+    let names: Vec<usize> = (0..500).map(|data| w.say(0, 1, 1, 4, data)).collect();
+    for name in names.iter().filter(|&&name| name % 100 != 0) {
+        w.cancel_send(*name).unwrap();
+    }
+    let peer = w.nodes[0].peer_for(1).unwrap();
+    assert_eq!(w.nodes[0].ep.peer_status(peer).unwrap().sends_queued, 5);
+    w.carry();
+    let recvs = [(); 5].map(|()| w.recv(1, anything()).unwrap());
+    assert_eq!(recvs.map(|recv| w.heard(1, recv)[0]), [0, 100, 200, 300, 400]);
+}

@@ -80,7 +80,7 @@ fn a_newcomer_is_asked_too() {
     w.quiesce(0).unwrap();
     w.carry();
     assert!(w.nodes[0].silent);
-    let new = w.add_node(false);
+    let new = w.add_node(PeerOptions::default());
     assert!(!w.nodes[0].ep.is_quiesced());
     w.say(new, 0, 1, 4, 1);
     w.carry();

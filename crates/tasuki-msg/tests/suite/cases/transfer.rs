@@ -127,8 +127,9 @@ fn large_messages_in_both_directions_need_no_pool() {
 fn pulls_replace_grants() {
     for pull_fails in [0, 100] {
         let mut w = World::new(Rng::new(1), CONFIG, WINDOW, Habits { pull_fails, ..Habits::PLAIN }, None);
-        w.add_node(true);
-        w.add_node(true);
+        for _ in 0..2 {
+            w.add_node(PeerOptions { pull: true, ..PeerOptions::default() });
+        }
         let name = w.send(0, 1, SendSpec { pull: true, ..SendSpec::tagged(1, 50_000) }).unwrap();
         let recv = w.listen(1, None, 1, 0);
         w.carry();

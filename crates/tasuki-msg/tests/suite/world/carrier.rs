@@ -100,7 +100,9 @@ impl World {
         demand(!(noisy && self.nodes[from].asked.is_some()), || {
             format!("node {from} asked for silence and says {frame:?}")
         })?;
-        demand(!(noisy && self.nodes[to].silent), || {
+        // Who has parted does not listen any more.
+        let listens = self.nodes[to].peer_for(from).is_some_and(|peer| self.nodes[to].lives(peer));
+        demand(!(noisy && listens && self.nodes[to].silent), || {
             format!("node {to} was promised silence and {from} says {frame:?}")
         })?;
         demand(frame.payload_len() <= room, || format!("{frame:?} does not fit in {room}"))?;
