@@ -29,7 +29,7 @@ pub fn main(words: Vec<OsString>) -> Result<ExitCode, Failure> {
     };
     let exit = Lab::find()
         .map_err(Failure::from)
-        .and_then(|lab| in_host(&lab, request))
+        .and_then(|lab| in_host(&lab, request, None))
         .map_err(|failure| failure.with_code(NOT_STARTED))?;
     Ok(exit_code(exit))
 }

@@ -2,8 +2,10 @@
 
 use crate::failure::Failure;
 use signal_hook::{consts, iterator::Signals};
-use std::{ffi::OsString, io, os::fd::AsFd, path::PathBuf, process::ExitCode, thread};
-use tasuki_lab::{ExecRequest, Exit, Job, Lab};
+use std::{
+    ffi::OsString, io, os::fd::AsFd, path::PathBuf, process::ExitCode, sync::Arc, thread, time::Duration,
+};
+use tasuki_lab::{ExecRequest, Exit, Job, Lab, Session};
 
 /// Signals that go on to the command. SIGPIPE is not among them: the command has its own pipes.
 const FORWARDED: &[i32] = &[
@@ -31,24 +33,33 @@ pub fn request_here(host: &str, argv: Vec<OsString>, job: Job) -> Result<ExecReq
     })
 }
 
-/// Runs a command with this process's standard input, output and error.
-pub fn in_host(lab: &Lab, request: ExecRequest) -> Result<Exit, Failure> {
+/// Runs a command with this process's standard input, output and error. With a `grace`, a command that has
+/// not ended so long after SIGINT or SIGTERM is killed.
+pub fn in_host(lab: &Lab, request: ExecRequest, grace: Option<Duration>) -> Result<Exit, Failure> {
     // Caught from before the start, so that none is lost.
-    let mut signals = Signals::new(FORWARDED)?;
+    let signals = Signals::new(FORWARDED)?;
     let handle = signals.handle();
     let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
-    let session = lab.exec(request, [input.as_fd(), output.as_fd(), error.as_fd()])?;
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            for signal in signals.forever() {
-                // The command may have ended a moment ago.
-                let _ = session.signal(signal);
-            }
-        });
-        let exit = session.wait();
-        handle.close();
-        Ok(exit?)
-    })
+    let session = Arc::new(lab.exec(request, [input.as_fd(), output.as_fd(), error.as_fd()])?);
+    let forwarding = Arc::clone(&session);
+    thread::spawn(move || forward(signals, &forwarding, grace));
+    let exit = session.wait();
+    handle.close();
+    Ok(exit?)
+}
+
+fn forward(mut signals: Signals, session: &Arc<Session>, grace: Option<Duration>) {
+    for signal in signals.forever() {
+        // The command may have ended a moment ago.
+        let _ = session.signal(signal);
+        if let (Some(grace), consts::SIGINT | consts::SIGTERM) = (grace, signal) {
+            let session = Arc::clone(session);
+            thread::spawn(move || {
+                thread::sleep(grace);
+                let _ = session.signal(consts::SIGKILL);
+            });
+        }
+    }
 }
 
 /// The exit code that a shell would report.

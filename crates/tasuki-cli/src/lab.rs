@@ -23,7 +23,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Failure> {
             let job = if job { Job::Root } else { Job::Inherit };
             let request = request_here(&host, command, job)?;
             let exit = find(lab.as_deref())
-                .and_then(|lab| in_host(&lab, request))
+                .and_then(|lab| in_host(&lab, request, None))
                 .map_err(|failure| failure.with_code(NOT_STARTED))?;
             Ok(exit_code(exit))
         }

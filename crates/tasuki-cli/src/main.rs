@@ -4,9 +4,12 @@ mod agent;
 mod args;
 mod bench;
 mod cluster;
+mod demo;
 mod execute;
 mod failure;
 mod lab;
+mod mpi;
+mod run;
 mod shape;
 mod terminal;
 
@@ -25,7 +28,7 @@ fn main() -> ExitCode {
     let result = if std::path::Path::new(&name).file_name().is_some_and(|name| name == "tasuki-agent") {
         agent::main(std::env::args_os().skip(1).collect())
     } else {
-        run(Tasuki::parse())
+        command(Tasuki::parse())
     };
     match result {
         Ok(code) => code,
@@ -36,10 +39,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(tasuki: Tasuki) -> Result<ExitCode, Failure> {
+fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
     match tasuki.command {
         Command::Cluster(command) => cluster::run(command),
         Command::Lab(command) => lab::run(command),
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Env(arguments) => run::env(&arguments),
+        Command::MpiProbe { library } => {
+            Ok(ExitCode::from(tasuki_launch::probe_main(library.as_os_str()) as u8))
+        }
         Command::Bench(command) => bench::run(command),
         Command::RawPeer { specification } => bench::raw_peer(&specification),
     }

@@ -195,6 +195,26 @@ impl Lab {
         }
     }
 
+    /// Makes what a request names visible in every host, not only in its own.
+    pub fn share(&self, request: &ExecRequest) -> Result<(), LabError> {
+        if !matches!(self.place, Place::Named(_)) || shares(request).is_empty() {
+            return Ok(());
+        }
+        let null = fs::File::options().read(true).write(true).open("/dev/null");
+        let null = null.map_err(LabError::system("open /dev/null"))?;
+        for host in self.status()?.hosts {
+            let probe = ExecRequest {
+                host: host.name,
+                argv: vec!["/bin/true".into()],
+                share: shares(request),
+                job: Job::Inherit,
+                ..request.clone()
+            };
+            self.exec(probe, [null.as_fd(), null.as_fd(), null.as_fd()])?.wait()?;
+        }
+        Ok(())
+    }
+
     fn connect(&self) -> Result<Channel, LabError> {
         let socket = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None)
             .map_err(LabError::system("socket"))?;

@@ -8,6 +8,8 @@ use tasuki_lab::LabOptions;
 /// What to measure.
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {
+    /// Every MPI installed, over its own TCP, in interleaved repetitions
+    Mpi(BenchMpi),
     /// TCP, UDP and bare frames between two hosts, without any MPI: the ceilings
     Raw(BenchRaw),
 }
@@ -72,4 +74,46 @@ pub struct BenchRaw {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `tasuki bench mpi`.
+#[derive(Debug, Args)]
+pub struct BenchMpi {
+    #[command(flatten)]
+    pub source: LabSource,
+    /// Only this MPI (openmpi-4.1, mpich-5.0, intel, or a prefix); several are measured in turn
+    #[arg(long)]
+    pub mpi: Vec<String>,
+    /// Tests with two ranks, with sizes in bytes
+    #[arg(long, default_values = ["pingpong:8,64,1k,8k,64k,1M,4M", "stream:8,1k,8k,64k,1M,4M"])]
+    pub pair: Vec<String>,
+    /// Tests with a rank on every host
+    #[arg(long, default_values = ["barrier", "allreduce:8,8k,1M", "alltoall:8,1k,64k", "heat:4k,16k"])]
+    pub all: Vec<String>,
+    /// How often everything is repeated; six or more give ratios with 95 % confidence
+    #[arg(long, default_value_t = 6)]
+    pub repetitions: usize,
+    /// Time for one test at one size in one repetition, in seconds
+    #[arg(long, default_value_t = 0.3)]
+    pub seconds: f64,
+    /// Write table, JSON and plots into this folder
+    #[arg(long)]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `tasuki demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// The MPI to show
+    #[arg(long)]
+    pub mpi: Option<String>,
+    /// Rate of the cables
+    #[arg(long, default_value = "1G")]
+    pub rate: Rate,
+    /// How often everything is repeated
+    #[arg(long, default_value_t = 2)]
+    pub repetitions: usize,
 }

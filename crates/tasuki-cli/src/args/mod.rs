@@ -3,10 +3,12 @@
 mod bench;
 mod cluster;
 mod lab;
+mod run;
 
-pub use bench::{BenchCommand, BenchRaw, LabSource};
+pub use bench::{BenchCommand, BenchMpi, BenchRaw, DemoArgs, LabSource};
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
+pub use run::{EnvArgs, RunArgs};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -30,9 +32,21 @@ pub enum Command {
     /// A cluster on this one machine: hosts as namespaces, cables and switches of a given rate
     #[command(subcommand)]
     Lab(LabCommand),
+    /// Four hosts on this machine, on cables and through a switch, with a stock MPI: what `make run` shows
+    Demo(DemoArgs),
+    /// Run an unmodified MPI program on a cluster: its own launcher, its own libmpi
+    Run(Box<RunArgs>),
+    /// Print what plain mpirun or srun needs to use the cables
+    Env(EnvArgs),
     /// Measure: raw limits and MPIs, side by side
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Says which MPI a library is
+    #[command(hide = true)]
+    MpiProbe {
+        /// The library
+        library: PathBuf,
+    },
     /// A peer of `bench raw` inside a host
     #[command(hide = true)]
     RawPeer {

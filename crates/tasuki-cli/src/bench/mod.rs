@@ -1,9 +1,14 @@
 //! `tasuki bench ...` and what `tasuki demo` shares with it.
 
+mod launch;
+mod mpi;
 mod network;
 mod raw;
+mod stacks;
 
+pub use mpi::Measurement;
 pub use network::LabNetwork;
+pub use stacks::build as build_stacks;
 
 use crate::{args::BenchCommand, failure::Failure};
 use std::process::ExitCode;
@@ -11,6 +16,7 @@ use std::process::ExitCode;
 /// Runs a bench command.
 pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
     match command {
+        BenchCommand::Mpi(arguments) => mpi::run(&arguments),
         BenchCommand::Raw(arguments) => raw::run(&arguments),
     }
 }

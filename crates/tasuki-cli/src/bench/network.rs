@@ -9,7 +9,7 @@ use crate::{
 use std::ffi::OsString;
 use std::process::Command;
 use tasuki_bench::{LineRate, Network};
-use tasuki_cluster::{AddressPlan, Cluster, End, HostId, Rail, generate};
+use tasuki_cluster::{AddressPlan, Cluster, HostId, Rail, generate};
 use tasuki_lab::{LabOptions, StartingLab};
 
 /// A lab with what a measurement must know of it.
@@ -114,10 +114,5 @@ impl LabNetwork {
             line,
             offloads: if self.options.offloads { "on" } else { "off" }.into(),
         }
-    }
-
-    /// Whether any cable leads to a switch.
-    pub fn is_switched(&self) -> bool {
-        self.cluster.cables.iter().flat_map(|cable| cable.ends).any(|end| matches!(end, End::Port { .. }))
     }
 }

@@ -1,0 +1,79 @@
+//! `tasuki run` and `tasuki env`.
+
+use clap::{Args, ValueEnum};
+use std::{ffi::OsString, path::PathBuf};
+use tasuki_launch::Placement;
+
+/// Which hosts are filled first.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum By {
+    /// One rank per host in turn
+    Node,
+    /// A host's cores before the next host
+    Slot,
+}
+
+/// Options of `tasuki run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tasuki run -n 4 ./my_mpi_program input.dat
+  tasuki run -n 8 --lab four --mpi mpich-4.3 ./a.out
+  tasuki run -n 4 --dry-run ./a.out          # prints the launcher's command line")]
+pub struct RunArgs {
+    /// Number of ranks
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks: u32,
+    /// Run in this lab; none: the only one that is up
+    #[arg(long, conflicts_with = "cluster")]
+    pub lab: Option<String>,
+    /// Run on the real machines of this cluster file, this one among them, over ssh
+    #[arg(long)]
+    pub cluster: Option<PathBuf>,
+    /// Use this MPI instead of the one that the program is linked with: openmpi-5.0, mpich-4.3, intel, or a prefix
+    #[arg(long)]
+    pub mpi: Option<String>,
+    /// What carries the messages between hosts
+    #[arg(long, value_parser = ["tcp"], default_value = "tcp")]
+    pub transport: String,
+    /// Which hosts are filled first
+    #[arg(long, value_enum, default_value = "node")]
+    pub by: By,
+    /// Pass a variable to all ranks: NAME, or NAME=VALUE
+    #[arg(short = 'x', long)]
+    pub export: Vec<String>,
+    /// Print the launcher's command line instead of running it
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Program and arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub program: Vec<OsString>,
+}
+
+impl RunArgs {
+    /// The order in which hosts are filled.
+    pub fn placement(&self) -> Placement {
+        match self.by {
+            By::Node => Placement::ByNode,
+            By::Slot => Placement::BySlot,
+        }
+    }
+}
+
+/// Options of `tasuki env`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  eval \"$(tasuki env --mpi openmpi-5.0 --cluster cluster.toml)\"; mpirun -n 4 ./a.out")]
+pub struct EnvArgs {
+    /// The MPI: openmpi-4.1, openmpi-5.0, mpich-4.3, intel, or a prefix
+    #[arg(long)]
+    pub mpi: String,
+    /// For this lab; none: the only one that is up
+    #[arg(long, conflicts_with = "cluster")]
+    pub lab: Option<String>,
+    /// For the real machines of this cluster file
+    #[arg(long)]
+    pub cluster: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

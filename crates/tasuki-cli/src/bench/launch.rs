@@ -1,0 +1,75 @@
+//! How the benchmark is started in labs.
+
+use super::{LabNetwork, raw, stacks::BuiltStack};
+use crate::{
+    execute::request_here,
+    failure::Failure,
+    lab::find,
+    mpi::{job, lab_facts, paths},
+};
+use std::path::PathBuf;
+use tasuki_bench::{Launch, LaunchError, Network, Output, Run, process::run_limited, raw::Outcome};
+use tasuki_cluster::HostId;
+use tasuki_lab::Job as LabJob;
+
+/// Labs and stacks of a plan.
+pub struct LabLaunch<'a> {
+    networks: &'a [LabNetwork],
+    stacks: &'a [BuiltStack],
+    raw_seconds: f64,
+}
+
+impl<'a> LabLaunch<'a> {
+    /// Makes what the stacks need visible in all hosts. `raw_seconds`: time for each raw throughput.
+    pub fn new(
+        networks: &'a [LabNetwork],
+        stacks: &'a [BuiltStack],
+        raw_seconds: f64,
+    ) -> Result<Self, Failure> {
+        for network in networks {
+            let lab = find(Some(&network.lab))?;
+            for stack in stacks {
+                let mut request = request_here("", stack.detected.argv.clone(), LabJob::Inherit)?;
+                request.share = paths(&stack.detected.mpi, &stack.detected);
+                lab.share(&request)?;
+            }
+        }
+        Ok(Self { networks, stacks, raw_seconds })
+    }
+
+    fn network(&self, name: &str) -> Result<&'a LabNetwork, Failure> {
+        let found = self.networks.iter().find(|network| network.name == name);
+        found.ok_or_else(|| Failure::new(format!("no network {name} in the plan")))
+    }
+
+    fn start(&self, run: &Run<'_>) -> Result<Output, Failure> {
+        let network = self.network(&run.network.name)?;
+        let stack = self.stacks.iter().find(|stack| stack.name == run.stack.name);
+        let stack = stack.ok_or_else(|| Failure::new(format!("no stack {} in the plan", run.stack.name)))?;
+        let mut detected = stack.detected.clone();
+        detected.argv.extend(run.arguments.iter().map(Into::into));
+        let facts = lab_facts(network, run.ranks);
+        let job = job(&network.cluster, facts, run.ranks, &detected, PathBuf::from("/"));
+        let command = job.command(&detected.mpi)?;
+        let mut process = network.command(HostId(0), command.argv);
+        Ok(run_limited(process.envs(command.env), run.limit)?)
+    }
+
+    fn measure_raw(&self, network: &Network) -> Result<Vec<Outcome>, Failure> {
+        let network = self.network(&network.name)?;
+        let Some((from, to)) = network.neighbours() else { return Ok(Vec::new()) };
+        let line = network.line_bits_per_second(from, to);
+        let tests = raw::tests(line, self.raw_seconds, true);
+        Ok(vec![raw::measure(network, &raw::Pair { from, to }, tests)?])
+    }
+}
+
+impl Launch for LabLaunch<'_> {
+    fn launch(&mut self, run: &Run<'_>) -> Result<Output, LaunchError> {
+        self.start(run).map_err(|failure| failure.message.into())
+    }
+
+    fn raw(&mut self, network: &Network) -> Result<Vec<Outcome>, LaunchError> {
+        self.measure_raw(network).map_err(|failure| failure.message.into())
+    }
+}

@@ -1,0 +1,123 @@
+//! `tasuki bench mpi`: every MPI over its own TCP, in turn, with the raw ceilings of the same network.
+
+use super::{
+    LabNetwork,
+    launch::LabLaunch,
+    stacks::{self, BuiltStack},
+};
+use crate::{args::BenchMpi, failure::Failure, mpi::Finder, terminal::progress_bar};
+use signal_hook::{consts, flag};
+use std::{
+    fs,
+    ops::ControlFlow,
+    path::Path,
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tasuki_bench::{Plan, Report, Stack, TestPlan, TestSet};
+
+/// What to measure on which labs.
+pub struct Measurement<'a> {
+    /// Labs.
+    pub networks: &'a [LabNetwork],
+    /// MPIs.
+    pub stacks: &'a [BuiltStack],
+    /// Tests with two ranks, as `pingpong:8,64k`.
+    pub pair_tests: &'a [String],
+    /// Tests with a rank on every host.
+    pub all_tests: &'a [String],
+    /// How often.
+    pub repetitions: usize,
+    /// Time per test and size.
+    pub seconds: f64,
+}
+
+impl Measurement<'_> {
+    fn plan(&self) -> Result<Plan, Failure> {
+        let parse = |tests: &[String]| tests.iter().map(|test| test.parse()).collect::<Result<Vec<TestPlan>, _>>();
+        let hosts = self.networks.iter().map(|network| network.cluster.hosts.len()).min().unwrap_or(0);
+        if hosts < 2 {
+            return Err(Failure::new("a measurement needs at least two hosts"));
+        }
+        let sets = [(2, parse(self.pair_tests)?), (hosts as u32, parse(self.all_tests)?)];
+        let sets = sets.into_iter().filter(|(_, tests)| !tests.is_empty());
+        Ok(Plan {
+            networks: self.networks.iter().map(LabNetwork::description).collect(),
+            stacks: self
+                .stacks
+                .iter()
+                .map(|stack| Stack { name: stack.name.clone(), lane: "tcp".into() })
+                .collect(),
+            sets: sets.map(|(ranks, tests)| TestSet { ranks, tests }).collect(),
+            repetitions: self.repetitions,
+            seconds_per_point: self.seconds,
+            samples_per_point: 10,
+            run_limit: Duration::from_secs(180),
+        })
+    }
+
+    /// Measures, with a progress bar. Ctrl-C ends it after the current step; what was measured is kept.
+    pub fn run(&self) -> Result<Report, Failure> {
+        let plan = self.plan()?;
+        let mut launch = LabLaunch::new(self.networks, self.stacks, self.seconds.max(0.5))?;
+        let interrupted = Arc::new(AtomicBool::new(false));
+        // The second Ctrl-C ends the command at once; its labs end with it.
+        flag::register_conditional_shutdown(consts::SIGINT, 130, Arc::clone(&interrupted))?;
+        flag::register(consts::SIGINT, Arc::clone(&interrupted))?;
+        let bar = progress_bar(0).with_prefix("bench");
+        let report = tasuki_bench::run(&plan, &mut launch, &mut |progress| {
+            bar.set_length(progress.total as u64);
+            bar.set_position(progress.done as u64);
+            bar.set_message(progress.step.to_owned());
+            if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        bar.finish_and_clear();
+        Ok(report?)
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
+    let (stacks, problems) = stacks::build(&Finder::here()?, &arguments.mpi)?;
+    for problem in &problems {
+        eprintln!("tasuki: left out: {problem}");
+    }
+    let networks = LabNetwork::of(&arguments.source)?;
+    let report = Measurement {
+        networks: &networks,
+        stacks: &stacks,
+        pair_tests: &arguments.pair,
+        all_tests: &arguments.all,
+        repetitions: arguments.repetitions,
+        seconds: arguments.seconds,
+    }
+    .run()?;
+    if let Some(folder) = &arguments.output {
+        write(&report, folder)?;
+    }
+    print!("{}", if arguments.json { report.json() } else { report.table() });
+    Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Writes table, JSON and one plot per test.
+fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
+    let file = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
+    };
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
+    file("mpi.txt", &report.table())?;
+    file("mpi.json", &report.json())?;
+    for test in report.tests() {
+        if let Some(svg) = report.svg(test)? {
+            file(&format!("{}.svg", test.replace(' ', "-")), &svg)?;
+        }
+    }
+    eprintln!("results are in {}", folder.display());
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! The MPIs to measure, each with the benchmark built for it.
+
+use crate::{failure::Failure, mpi::Finder};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+use tasuki_bench::program;
+use tasuki_launch::{Detected, Flavour, Mpi};
+
+/// An MPI and how the benchmark runs on it.
+pub struct BuiltStack {
+    /// Name in records, as `openmpi-4.1.4`.
+    pub name: String,
+    /// The program, moved to this MPI if it was built with another of the same ABI.
+    pub detected: Detected,
+}
+
+/// Builds the benchmark for each MPI of `choices`, or for all that are installed. What cannot be built is
+/// returned beside it, in words.
+pub fn build(finder: &Finder, choices: &[String]) -> Result<(Vec<BuiltStack>, Vec<String>), Failure> {
+    let installed = finder.installed();
+    let mpis = match choices {
+        [] => installed.clone(),
+        names => names.iter().map(|name| finder.one(name)).collect::<Result<_, _>>()?,
+    };
+    if mpis.is_empty() {
+        return Err(Failure::new(
+            "no MPI is installed; `make setup` installs Debian's Open MPI, `make peers` four others",
+        ));
+    }
+    let (mut stacks, mut problems) = (Vec::new(), Vec::new());
+    for mpi in mpis {
+        match stack(finder, &mpi, &installed) {
+            Ok(stack) => stacks.push(stack),
+            Err(failure) => problems.push(format!("{}: {}", mpi.id(), failure.message)),
+        }
+    }
+    if stacks.is_empty() {
+        return Err(Failure::new(problems.join("\n")));
+    }
+    Ok((stacks, problems))
+}
+
+fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi]) -> Result<BuiltStack, Failure> {
+    // Intel MPI's runtime has no compiler wrapper: programs built with an MPICH run on it.
+    let builder = match compiler(mpi) {
+        Some(_) => mpi,
+        None => installed
+            .iter()
+            .find(|other| other.flavour == Flavour::Mpich && compiler(other).is_some())
+            .ok_or_else(|| Failure::new("it has no mpicc, and there is no MPICH whose programs it could run"))?,
+    };
+    let mpicc = compiler(builder).ok_or_else(|| Failure::new("it has no mpicc"))?;
+    let target = folder()?.join(builder.id()).join(program::NAME);
+    program::build(&mpicc, &target)?;
+    let argv = [OsString::from(target)];
+    let prefix = mpi.launcher.to_string_lossy().into_owned();
+    let choice = (builder.library != mpi.library).then_some(prefix.as_str());
+    Ok(BuiltStack { name: mpi.id(), detected: finder.detect(&argv, choice)? })
+}
+
+/// The compiler wrapper that stands beside an MPI's launcher, with the launcher's suffix (`mpirun.openmpi`).
+fn compiler(mpi: &Mpi) -> Option<PathBuf> {
+    let folder = mpi.launcher.parent()?;
+    let suffix = mpi.launcher.extension().map(|suffix| format!("mpicc.{}", suffix.to_string_lossy()));
+    let names = suffix.into_iter().chain(["mpicc".into()]);
+    let mut found = names.map(|name| folder.join(name)).filter(|path| path.is_file());
+    // impi-rt brings wrapper scripts without the headers that they need.
+    found.find(|_| mpi.flavour != Flavour::Intel)
+}
+
+/// Where built programs are kept: beside this one in a checkout, else in the user's cache.
+fn folder() -> Result<PathBuf, Failure> {
+    let program = std::env::current_exe()?;
+    let target = program.parent().and_then(Path::parent);
+    if let Some(target) = target.filter(|target| target.ends_with("target")) {
+        return Ok(target.join("mpi-bench"));
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let cache = cache.or(home).ok_or_else(|| Failure::new("neither XDG_CACHE_HOME nor HOME is set"))?;
+    Ok(cache.join("tasuki/mpi-bench"))
+}

@@ -1,0 +1,103 @@
+//! `tasuki demo`: what `make run` shows.
+
+use crate::{
+    args::DemoArgs,
+    bench::{LabNetwork, Measurement, build_stacks},
+    failure::Failure,
+    mpi::Finder,
+    shape,
+    terminal::table,
+};
+use comfy_table::Table;
+use std::{process::ExitCode, time::Instant};
+use tasuki_bench::{Record, Report};
+use tasuki_cluster::generate::{Options, Shape};
+use tasuki_lab::LabOptions;
+
+/// Four hosts, cabled directly and through one switch, each lab with its title.
+const NETWORKS: [(&str, &str); 2] = [("full:4", "cables"), ("star:4", "one switch")];
+const PAIR_TESTS: [&str; 2] = ["pingpong:8,1k,64k", "stream:64k,1M"];
+const ALL_TESTS: [&str; 4] = ["barrier", "allreduce:8", "alltoall:16k,128k", "heat:8k"];
+
+/// Stands the labs up, measures a stock MPI on them, and takes them down.
+pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
+    let begun = Instant::now();
+    let choice = arguments.mpi.clone().unwrap_or_else(|| "openmpi-4.1".into());
+    let (stacks, problems) = build_stacks(&Finder::here()?, &[choice])?;
+    problems.iter().for_each(|problem| eprintln!("tasuki: left out: {problem}"));
+
+    let mut networks = Vec::new();
+    for (shape, title) in NETWORKS {
+        let shape: Shape = shape.parse()?;
+        let cluster = shape::cluster(None, Some(&shape), &Options::default())?;
+        let mut options = LabOptions::named(format!("demo-{}", title.replace(' ', "-")));
+        options.rate = Some(arguments.rate);
+        let network = LabNetwork::own(title, cluster, options)?;
+        eprintln!(
+            "{title}: {} hosts, {} cables at {}, lab {}",
+            network.cluster.hosts.len(),
+            network.cluster.cables.len(),
+            arguments.rate,
+            network.lab
+        );
+        networks.push(network);
+    }
+    let report = Measurement {
+        networks: &networks,
+        stacks: &stacks,
+        pair_tests: &PAIR_TESTS.map(str::to_owned),
+        all_tests: &ALL_TESTS.map(str::to_owned),
+        repetitions: arguments.repetitions,
+        seconds: 0.2,
+    }
+    .run()?;
+    drop(networks);
+    println!("{}", summary(&report));
+    for failure in &report.failures {
+        eprintln!("tasuki: {} on {}: {}: {}", failure.stack, failure.network, failure.tests, failure.reason);
+        eprintln!("{}", failure.stderr_tail);
+    }
+    println!(
+        "\nAll ranks of all hosts share this machine's {} cores, and an emulated switch is slower than a real \
+         one: compare figures of one table, not with other machines'. On the cables every pair of hosts has \
+         a line of its own; through the switch a host has one for all.",
+        report.machine.cores
+    );
+    eprintln!("the labs are gone again; {:.0} s in all", begun.elapsed().as_secs_f64());
+    Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// One row per test: both networks side by side, and how much better the cables are.
+fn summary(report: &Report) -> Table {
+    let mut rows = table(["test", "bytes", "ranks", "stack", NETWORKS[0].1, NETWORKS[1].1, "unit", "cables are"]);
+    let of = |network: &str| report.records.iter().filter(move |record| record.network == network);
+    for record in of(NETWORKS[0].1) {
+        let same = |other: &&Record| {
+            let key = |r: &Record| (r.test.clone(), r.bytes, r.ranks, r.stack.clone());
+            key(other) == key(record)
+        };
+        let Some(other) = of(NETWORKS[1].1).find(same) else { continue };
+        let gain = record.unit.gain(record.median, other.median);
+        rows.add_row([
+            record.test.clone(),
+            record.bytes.to_string(),
+            record.ranks.to_string(),
+            record.stack.clone(),
+            Short(record.median).to_string(),
+            Short(other.median).to_string(),
+            record.unit.to_string(),
+            format!("{gain:.2} x as good"),
+        ]);
+    }
+    rows
+}
+
+/// A figure with three significant digits.
+struct Short(f64);
+
+impl std::fmt::Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = 2 - self.0.abs().log10().floor().clamp(-3.0, 2.0) as i32;
+        write!(f, "{:.*}", digits.max(0) as usize, self.0)
+    }
+}
