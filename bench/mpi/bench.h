@@ -9,7 +9,7 @@
 /* Exit codes of every rank. */
 enum { EXIT_USAGE = 2, EXIT_MISMATCH = 3, EXIT_MEMORY = 4 };
 
-enum { MAX_SAMPLES = 1000 };
+enum { MAX_SAMPLES = 1000, DEFAULT_SAMPLES = 50 };
 
 /* What the command line said, and where this process is. */
 struct run {

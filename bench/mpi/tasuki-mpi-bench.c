@@ -5,7 +5,7 @@
  *
  * Options: --seconds S   time per test and size (default 0.5; a point takes at most about three times that,
  *                        or three batches of one operation)
- *          --samples N   batches per point (default 20)
+ *          --samples N   batches per point (default 50)
  *
  * A line's "samples" are seconds per message (pingpong: half a round trip) or per operation, one for each
  * batch of "iterations". "cpu_s" is user and system time of the ranks that took part, "moved_bytes" the payload
@@ -156,7 +156,7 @@ static int run_all(struct run *run, int words, char **word) {
 }
 
 int main(int words, char **word) {
-    struct run run = {.seconds = 0.5, .samples = 20, .corrupt_rank = -1, .pair = MPI_COMM_NULL};
+    struct run run = {.seconds = 0.5, .samples = DEFAULT_SAMPLES, .corrupt_rank = -1, .pair = MPI_COMM_NULL};
     int result;
     MPI_Init(&words, &word);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);

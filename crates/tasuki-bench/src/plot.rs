@@ -1,8 +1,12 @@
-//! Plots as SVG: logarithmic axes, one line per stack, a band from the tenth to the ninetieth percentile.
+//! Plots as SVG: one panel per network, a logarithmic axis for the figure. Tests over sizes become curves with
+//! a band from the tenth to the ninetieth percentile; tests with one figure per stack become a row of bars.
+
+mod bars;
+mod curves;
 
 use crate::{Record, Unit};
 use plotters::{
-    coord::{Shift, combinators::LogCoord},
+    coord::Shift,
     prelude::*,
     style::text_anchor::{HPos, Pos, VPos},
 };
@@ -22,7 +26,9 @@ pub struct PlotError {
 const PANEL: (u32, u32) = (560, 400);
 const PANELS_PER_ROW: usize = 2;
 const TITLE_HEIGHT: u32 = 44;
-const FOOT_HEIGHT: u32 = 26;
+const FOOT_HEIGHT: u32 = 44;
+/// Characters of the foot's small type that fit a panel's width.
+const FOOT_CHARACTERS: usize = 96;
 
 /// Colours that stay apart for colour-blind readers (Okabe and Ito), then repeated.
 const COLOURS: [RGBColor; 7] = [
@@ -34,69 +40,74 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
     RGBColor(90, 90, 90),
 ];
+const GRID: RGBColor = RGBColor(205, 205, 205);
+const FINE_GRID: RGBColor = RGBColor(238, 238, 238);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Axes<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<LogCoord<f64>, LogCoord<f64>>>;
+type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-/// One panel for each network of the records, all of one test, with the same vertical axis.
+/// One panel for each network of the records, all of one test, with the same axes.
 pub fn panels(test: &str, records: &[&Record]) -> Result<String, PlotError> {
     let fail = |reason: String| PlotError { test: test.into(), reason };
     let shape = Shape::of(records).ok_or_else(|| fail("no finite figure above zero".into()))?;
-    let rows = shape.networks.len().div_ceil(PANELS_PER_ROW);
-    let columns = shape.networks.len().min(PANELS_PER_ROW);
-    let size = (PANEL.0 * columns as u32, PANEL.1 * rows as u32 + TITLE_HEIGHT + FOOT_HEIGHT);
     let mut text = String::new();
-    let drawn = draw(&mut text, size, (rows, columns), test, &shape, records);
-    drawn.map_err(|error| fail(error.to_string()))?;
+    draw(&mut text, test, &shape, records).map_err(|error| fail(error.to_string()))?;
     Ok(text)
 }
 
 /// What all panels share.
 struct Shape<'a> {
     networks: Vec<&'a str>,
-    stacks: Vec<&'a str>,
+    /// Labels of the curves or bars, see [`Shape::label`].
+    labels: Vec<String>,
+    several_ranks: bool,
     unit: Unit,
     sizes: Range<f64>,
     values: Range<f64>,
-    foot: String,
+    foot: [String; 2],
 }
 
 impl<'a> Shape<'a> {
     fn of(records: &[&'a Record]) -> Option<Self> {
         let first = records.first()?;
-        let (mut networks, mut stacks) = (Vec::new(), Vec::new());
+        let several_ranks = records.iter().any(|record| record.ranks != first.ranks);
+        let (mut networks, mut labels, mut offloads) = (Vec::new(), Vec::new(), Vec::new());
         for record in records {
             push_new(&mut networks, record.network.as_str());
-            push_new(&mut stacks, record.stack.as_str());
+            push_new(&mut labels, label(record, several_ranks));
+            push_new(&mut offloads, record.offloads.as_str());
         }
         let ceilings = records.iter().filter_map(|record| record.ceiling.as_ref()).map(|c| c.value);
         let values =
             records.iter().flat_map(|record| [record.p10, record.p90, record.median]).chain(ceilings);
-        let conditions = records.iter().map(|record| record.offloads.as_str());
-        let mut offloads = Vec::new();
-        conditions.for_each(|words| push_new(&mut offloads, words));
+        let ranks = if several_ranks { String::new() } else { format!("{} ranks; ", first.ranks) };
+        let marks =
+            format!("{ranks}offloads {}; p10 to p90 shown; dashes: raw limit", offloads.join(" and "));
+        let machine = format!("{} x {}; {}; {}", first.cores, first.cpu, first.kernel, first.user);
         Some(Self {
             networks,
-            stacks,
+            labels,
+            several_ranks,
             unit: first.unit,
-            sizes: around(records.iter().map(|record| x(record)))?,
+            sizes: around(records.iter().map(|record| curves::x(record)))?,
             values: around(values)?,
-            foot: format!(
-                "{} ranks; {} x {}; {}; {}; offloads {}; bands: p10 to p90; dashes: raw limit",
-                first.ranks,
-                first.cores,
-                first.cpu,
-                first.kernel,
-                first.user,
-                offloads.join(" and ")
-            ),
+            foot: [shorten(&marks), shorten(&machine)],
         })
+    }
+
+    fn label(&self, record: &Record) -> String {
+        label(record, self.several_ranks)
+    }
+
+    fn colour(&self, label: &str) -> RGBColor {
+        let index = self.labels.iter().position(|known| known == label).unwrap_or(0);
+        COLOURS[index % COLOURS.len()]
     }
 }
 
-/// A size on a logarithmic axis: nothing is drawn at half a byte.
-fn x(record: &Record) -> f64 {
-    if record.bytes == 0 { 0.5 } else { record.bytes as f64 }
+/// The stack, with the number of ranks if the plot has several.
+fn label(record: &Record, several_ranks: bool) -> String {
+    if several_ranks { format!("{}, {} ranks", record.stack, record.ranks) } else { record.stack.clone() }
 }
 
 /// The range of the values with some air, never empty.
@@ -108,20 +119,21 @@ fn around(values: impl Iterator<Item = f64>) -> Option<Range<f64>> {
     (high > 0.0).then(|| low / 1.4..high * 1.4)
 }
 
-fn push_new<'a>(list: &mut Vec<&'a str>, name: &'a str) {
-    if !list.contains(&name) {
-        list.push(name);
+fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
     }
 }
 
-fn draw(
-    text: &mut String,
-    size: (u32, u32),
-    (rows, columns): (usize, usize),
-    test: &str,
-    shape: &Shape<'_>,
-    records: &[&Record],
-) -> Result<(), Box<dyn std::error::Error>> {
+fn shorten(text: &str) -> String {
+    let short: String = text.chars().take(FOOT_CHARACTERS).collect();
+    if short.len() < text.len() { short + "..." } else { short }
+}
+
+fn draw(text: &mut String, test: &str, shape: &Shape<'_>, records: &[&Record]) -> Drawn {
+    let rows = shape.networks.len().div_ceil(PANELS_PER_ROW);
+    let columns = shape.networks.len().min(PANELS_PER_ROW);
+    let size = (PANEL.0 * columns as u32, PANEL.1 * rows as u32 + TITLE_HEIGHT + FOOT_HEIGHT);
     let root = SVGBackend::with_string(text, size).into_drawing_area();
     root.fill(&WHITE)?;
     let better = match shape.unit {
@@ -130,96 +142,96 @@ fn draw(
     };
     let centred = |size: i32| TextStyle::from(("sans-serif", size)).pos(Pos::new(HPos::Center, VPos::Center));
     let middle = size.0 as i32 / 2;
-    let title = format!("{test}: {} ({better})", shape.unit);
+    let title = format!("{test}, {} ({better})", shape.unit);
     root.draw(&Text::new(title, (middle, TITLE_HEIGHT as i32 / 2), centred(20)))?;
-    let foot = (middle, (size.1 - FOOT_HEIGHT / 2) as i32);
-    root.draw(&Text::new(shape.foot.clone(), foot, centred(11)))?;
+    for (line, foot) in (0..).zip(&shape.foot) {
+        let at = (middle, (size.1 - FOOT_HEIGHT) as i32 + 13 + 16 * line);
+        root.draw(&Text::new(foot.clone(), at, centred(11)))?;
+    }
     let body = root.margin(TITLE_HEIGHT, FOOT_HEIGHT, 0, 0);
+    let one_each = shape.networks.iter().all(|network| has_one_each(shape, network, records));
     for (area, network) in body.split_evenly((rows, columns)).iter().zip(&shape.networks) {
         let here: Vec<&Record> = records.iter().filter(|r| r.network == *network).copied().collect();
-        panel(area, network, shape, &here)?;
+        if one_each {
+            bars::panel(area, network, shape, &here)?;
+        } else {
+            curves::panel(area, network, shape, &here)?;
+        }
     }
     root.present()?;
     Ok(())
 }
 
-fn panel(
-    area: &Area<'_>,
-    network: &str,
-    shape: &Shape<'_>,
-    records: &[&Record],
-) -> Result<(), Box<dyn std::error::Error>> {
-    let mut chart = ChartBuilder::on(area)
-        .caption(network, ("sans-serif", 15))
-        .margin(8)
-        .x_label_area_size(34)
-        .y_label_area_size(58)
-        .build_cartesian_2d(shape.sizes.clone().log_scale().base(2.0), shape.values.clone().log_scale())?;
-    chart
-        .configure_mesh()
-        .light_line_style(RGBColor(235, 235, 235))
-        .x_desc("message size, bytes")
-        .y_desc(shape.unit.to_string())
-        .x_label_formatter(&|size| size_label(*size))
-        .y_label_formatter(&|value| crate::table::significant(*value))
-        .draw()?;
-    for (index, stack) in shape.stacks.iter().enumerate() {
-        let mut points: Vec<&Record> = records.iter().filter(|r| r.stack == *stack).copied().collect();
-        points.sort_by_key(|record| record.bytes);
-        if !points.is_empty() {
-            line(&mut chart, stack, COLOURS[index % COLOURS.len()], &points)?;
+/// Whether each label has at most one record on the network: nothing to draw a curve through.
+fn has_one_each(shape: &Shape<'_>, network: &str, records: &[&Record]) -> bool {
+    let count = |label: &String| {
+        let same = |record: &&&Record| record.network == network && shape.label(record) == *label;
+        records.iter().filter(same).count()
+    };
+    shape.labels.iter().all(|label| count(label) <= 1)
+}
+
+/// A figure on an axis: three digits, without a point that says nothing.
+fn axis_label(value: f64) -> String {
+    let text = crate::table::significant(value);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Ceiling,
+        record::tests::{point, record},
+    };
+
+    fn svg(records: &[Record]) -> String {
+        let records: Vec<&Record> = records.iter().collect();
+        match panels("pingpong", &records) {
+            Ok(text) => text,
+            Err(error) => panic!("{error}"),
         }
     }
-    limit(&mut chart, records)?;
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .border_style(RGBColor(200, 200, 200))
-        .label_font(("sans-serif", 12))
-        .draw()?;
-    Ok(())
-}
 
-fn line(
-    chart: &mut Axes<'_, '_>,
-    stack: &str,
-    colour: RGBColor,
-    points: &[&Record],
-) -> Result<(), Box<dyn std::error::Error>> {
-    let upper = points.iter().map(|record| (x(record), record.p90));
-    let lower = points.iter().rev().map(|record| (x(record), record.p10));
-    let band: Vec<(f64, f64)> = upper.chain(lower).collect();
-    chart.draw_series([Polygon::new(band, colour.mix(0.15))])?;
-    // A band of a single point has no width: a bar shows its spread.
-    let bars = points.iter().map(|r| PathElement::new([(x(r), r.p10), (x(r), r.p90)], colour.mix(0.6)));
-    chart.draw_series(bars)?;
-    let medians = points.iter().map(|record| (x(record), record.median));
-    chart
-        .draw_series(LineSeries::new(medians.clone(), colour.stroke_width(2)))?
-        .label(stack)
-        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
-    chart.draw_series(medians.map(|point| Circle::new(point, 3, colour.filled())))?;
-    Ok(())
-}
+    #[test]
+    fn a_plot_names_stacks_networks_unit_and_conditions() {
+        let at = |bytes, stack, us: f64| record(point("pingpong", bytes, "mesh", stack), &[&[us, us * 2.0]]);
+        let mut star = record(point("pingpong", 8, "star", "open"), &[&[9.0]]);
+        star.ceiling = Some(Ceiling { value: 2.0, of: "raw".into() });
+        let text = svg(&[at(8, "open", 3.0), at(64, "open", 4.0), at(8, "mpich", 5.0), star]);
+        assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"));
+        for part in
+            ["pingpong, us (less is better)", "mesh", "star", "open", "mpich", "Linux 6.1", "4 ranks", "root"]
+        {
+            assert!(text.contains(part), "{part}");
+        }
+        assert!(!text.contains("NaN") && !text.contains("inf"));
+    }
 
-/// The raw limit, where there is one.
-fn limit(chart: &mut Axes<'_, '_>, records: &[&Record]) -> Result<(), Box<dyn std::error::Error>> {
-    let mut points: Vec<(f64, f64)> =
-        records.iter().filter_map(|record| Some((x(record), record.ceiling.as_ref()?.value))).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points.dedup_by(|a, b| a.0 == b.0);
-    chart.draw_series(DashedLineSeries::new(points, 5, 4, BLACK.mix(0.6).stroke_width(1)))?;
-    Ok(())
-}
+    #[test]
+    fn one_figure_per_stack_is_drawn_as_bars() {
+        let barrier = |stack, us| record(point("barrier", 0, "mesh", stack), &[&[us]]);
+        let text = svg(&[barrier("open", 3.0), barrier("mpich", 5.0)]);
+        assert!(text.contains("mpich") && !text.contains("message size"));
+    }
 
-/// `8`, `4k`, `1M`; other numbers as they are.
-fn size_label(size: f64) -> String {
-    let bytes = size.round() as u64;
-    match bytes {
-        _ if size < 1.0 => "0".into(),
-        1_048_576.. if bytes.is_multiple_of(1_048_576) => format!("{}M", bytes / 1_048_576),
-        1024.. if bytes.is_multiple_of(1024) => format!("{}k", bytes / 1024),
-        _ => bytes.to_string(),
+    #[test]
+    fn ranks_are_told_apart() {
+        let mut eight = record(point("pingpong", 8, "mesh", "open"), &[&[9.0]]);
+        let four = eight.clone();
+        eight.ranks = 8;
+        assert!(svg(&[four, eight]).contains("open, 8 ranks"));
+    }
+
+    #[test]
+    fn nothing_to_draw_is_an_error() {
+        assert!(panels("pingpong", &[]).is_err());
+    }
+
+    #[test]
+    fn axis_labels_are_short() {
+        for (value, text) in [(100.0, "100"), (10.0, "10"), (1.0, "1"), (0.5, "0.5"), (2000.0, "2000")] {
+            assert_eq!(axis_label(value), text);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The table for people.
 
 use crate::{Record, Report, stats::PairedRatio};
-use comfy_table::{Cell, CellAlignment, Table, presets};
+use comfy_table::{Cell, CellAlignment, Table, TableComponent, presets};
 use std::fmt::Write;
 
 pub(crate) fn render(report: &Report, baseline: Option<&str>) -> String {
@@ -40,7 +40,10 @@ fn networks(records: &[Record]) -> Vec<(&str, &str)> {
 
 fn body(report: &Report, baseline: Option<&str>) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+    table
+        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .remove_style(TableComponent::HorizontalLines)
+        .remove_style(TableComponent::MiddleIntersections);
     let mut header =
         vec!["test", "bytes", "ranks", "network", "stack", "lane", "median", "p10", "p90", "unit"];
     header.extend(["of ceiling", "CPU s/GB"]);

@@ -8,11 +8,16 @@ mod ring;
 
 pub use ring::{Frame, PacketKind, PacketRing, RingSize};
 
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::socket::{AddressFamily, SockFlag, SockType, socket},
+};
 use std::{
     ffi::c_int,
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    time::Duration,
 };
 use thiserror::Error;
 
@@ -112,13 +117,19 @@ impl PacketSocket {
         PacketRing::map(self, size)
     }
 
-    /// Sends one whole frame, Ethernet header included. `WouldBlock` and `ENOBUFS` mean that the transmit queue
-    /// is full, or, with qdisc bypass, that the cable is down.
+    /// Sends one whole frame, Ethernet header included. `WouldBlock`: the socket's buffer is full of frames that
+    /// are still queued somewhere ([`PacketSocket::wait_writable`]). `ENOBUFS`: the transmit queue is full or, with
+    /// qdisc bypass, the cable is down; there is nothing to wait on.
     pub fn send(&self, frame: &[u8]) -> io::Result<usize> {
         let flags = libc::MSG_DONTWAIT;
         // SAFETY: the descriptor is open, and the pointer and length are those of a live slice.
         let sent = unsafe { libc::send(self.socket.as_raw_fd(), frame.as_ptr().cast(), frame.len(), flags) };
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent.unsigned_abs()) }
+    }
+
+    /// Waits until there is room in the socket's buffer or `limit` has passed; true if there may be room.
+    pub fn wait_writable(&self, limit: Duration) -> io::Result<bool> {
+        wait_for(self.as_fd(), PollFlags::POLLOUT, limit)
     }
 
     /// Reads and resets the socket's counters.
@@ -132,6 +143,16 @@ impl PacketSocket {
 
     fn error(&self, request: &'static str, source: io::Error) -> PacketError {
         PacketError { interface: self.name.clone(), request, source }
+    }
+}
+
+/// Waits for an event, once; false if `limit` passed or a signal came instead.
+fn wait_for(descriptor: BorrowedFd<'_>, event: PollFlags, limit: Duration) -> io::Result<bool> {
+    let timeout = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
+    match poll(&mut [PollFd::new(descriptor, event)], timeout) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::EINTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
     }
 }
 

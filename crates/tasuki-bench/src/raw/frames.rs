@@ -4,7 +4,7 @@
 //! the part (2), number of parts (2), payload bytes (2; NICs pad short frames), zero (2).
 
 use super::{ETHERTYPE, channel::Channel, channel::is_queue_full, sockets::is_nothing, spin::Spin};
-use std::{io, time::Duration};
+use std::{io, thread, time::Duration};
 use tasuki_sys::packet::{PacketError, PacketKind, PacketRing, PacketSocket, RingSize};
 
 const ETHERNET: usize = 14;
@@ -88,11 +88,24 @@ impl FrameLink {
         let room = self.frame.get_mut(ETHERNET..end).ok_or(io::ErrorKind::InvalidInput)?;
         part.write(room);
         room[OURS..].copy_from_slice(payload);
-        self.send_again(end)
+        self.send_spinning(end)
     }
 
-    /// Sends the first `end` bytes of the frame buffer.
-    pub fn send_again(&self, end: usize) -> io::Result<bool> {
+    /// Sends the first `end` bytes of the frame buffer once more. Sleeps, for at most `limit`, while the socket
+    /// has no room. False: the frame has not been sent.
+    pub fn send_again(&self, end: usize, limit: Duration) -> io::Result<bool> {
+        match self.ring.socket().send(&self.frame[..end]) {
+            Ok(_) => Ok(true),
+            Err(error) if is_nothing(&error) => self.ring.socket().wait_writable(limit).map(|_| false),
+            Err(error) if is_queue_full(&error) => {
+                thread::yield_now();
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn send_spinning(&self, end: usize) -> io::Result<bool> {
         let mut spin = Spin::default();
         loop {
             match self.ring.socket().send(&self.frame[..end]) {

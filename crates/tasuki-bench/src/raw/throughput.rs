@@ -17,7 +17,7 @@ use std::{
 
 /// After the sender has stopped, a path that is silent for so long is empty: longer than any queue of ours lasts.
 const SILENCE: Duration = Duration::from_millis(300);
-/// The receiver never waits longer in one go.
+/// Neither side waits longer in one go.
 const NAP: Duration = Duration::from_millis(20);
 /// A stream that brings nothing for so long has broken.
 const STALL: Duration = Duration::from_secs(5);
@@ -205,7 +205,7 @@ pub(super) fn send_frames(link: &mut FrameLink, duration: Duration, mut pacer: P
         if start.elapsed() >= duration {
             return Ok(sent);
         }
-        went = link.send_again(OVERHEAD + data.len())?;
+        went = link.send_again(OVERHEAD + data.len(), NAP)?;
     }
 }
 

@@ -1,10 +1,7 @@
 //! The receive ring: mapping, slots, hand-over.
 
-use super::{PacketError, PacketSocket, get_option, set_option};
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
-};
+use super::{PacketError, PacketSocket, get_option, set_option, wait_for};
+use nix::poll::PollFlags;
 use std::{
     ffi::c_int,
     io,
@@ -165,13 +162,7 @@ impl PacketRing {
 
     /// Waits until a frame is there or `limit` has passed; true if there may be one.
     pub fn wait(&self, limit: Duration) -> io::Result<bool> {
-        let timeout = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
-        let mut descriptors = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut descriptors, timeout) {
-            Ok(ready) => Ok(ready > 0),
-            Err(Errno::EINTR) => Ok(false),
-            Err(errno) => Err(errno.into()),
-        }
+        wait_for(self.socket.as_fd(), PollFlags::POLLIN, limit)
     }
 
     fn bytes(&self) -> usize {

@@ -1,0 +1,50 @@
+//! A test with one figure per stack: the stacks side by side, a dot for the median in a bar from p10 to p90.
+
+use super::{Area, Drawn, FINE_GRID, GRID, Shape, axis_label};
+use crate::Record;
+use plotters::{
+    prelude::*,
+    style::text_anchor::{HPos, Pos, VPos},
+};
+
+/// Half of a bar's width, where the distance of two bars is 1.
+const HALF: f64 = 0.12;
+
+pub(super) fn panel(area: &Area<'_>, network: &str, shape: &Shape<'_>, records: &[&Record]) -> Drawn {
+    let count = shape.labels.len();
+    let mut chart = ChartBuilder::on(area)
+        .caption(network, ("sans-serif", 15))
+        .margin(8)
+        .x_label_area_size(34)
+        .y_label_area_size(58)
+        .build_cartesian_2d(-0.5..count as f64 - 0.5, shape.values.clone().log_scale())?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .bold_line_style(GRID)
+        .light_line_style(FINE_GRID)
+        .x_labels(0)
+        .y_desc(shape.unit.to_string())
+        .y_label_formatter(&|value| axis_label(*value))
+        .draw()?;
+    // Long names, or many of them, are written in two rows.
+    let rows = if shape.labels.iter().map(String::len).sum::<usize>() > 60 { 2 } else { 1 };
+    let names = TextStyle::from(("sans-serif", 12)).pos(Pos::new(HPos::Center, VPos::Center));
+    for (index, label) in shape.labels.iter().enumerate() {
+        let (x, colour) = (index as f64, shape.colour(label));
+        let below = chart.backend_coord(&(x, shape.values.start));
+        let below = (below.0, below.1 + 12 + 14 * (index % rows) as i32);
+        // The area's own coordinates, to which the chart's absolute ones must be brought back.
+        let base = area.get_base_pixel();
+        area.draw(&Text::new(label.clone(), (below.0 - base.0, below.1 - base.1), names.clone()))?;
+        let Some(record) = records.iter().find(|record| shape.label(record) == *label) else { continue };
+        let spread = [(x - HALF, record.p10), (x + HALF, record.p90)];
+        chart.draw_series([Rectangle::new(spread, colour.mix(0.25).filled())])?;
+        chart.draw_series([Circle::new((x, record.median), 4, colour.filled())])?;
+        if let Some(ceiling) = &record.ceiling {
+            let dash = [(x - 3.0 * HALF, ceiling.value), (x + 3.0 * HALF, ceiling.value)];
+            chart.draw_series(DashedLineSeries::new(dash, 5, 4, BLACK.mix(0.7).stroke_width(1)))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! A test over message sizes: both axes logarithmic, one curve per stack.
+
+use super::{Area, Drawn, FINE_GRID, GRID, Shape, axis_label};
+use crate::{Record, Unit};
+use plotters::{coord::combinators::LogCoord, prelude::*};
+
+type Axes<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<LogCoord<f64>, LogCoord<f64>>>;
+
+/// A size on a logarithmic axis, where there is no zero: it is drawn at half a byte.
+pub(super) fn x(record: &Record) -> f64 {
+    if record.bytes == 0 { 0.5 } else { record.bytes as f64 }
+}
+
+pub(super) fn panel(area: &Area<'_>, network: &str, shape: &Shape<'_>, records: &[&Record]) -> Drawn {
+    let mut chart = ChartBuilder::on(area)
+        .caption(network, ("sans-serif", 15))
+        .margin(8)
+        .x_label_area_size(34)
+        .y_label_area_size(58)
+        .build_cartesian_2d(shape.sizes.clone().log_scale().base(2.0), shape.values.clone().log_scale())?;
+    chart
+        .configure_mesh()
+        .bold_line_style(GRID)
+        .light_line_style(FINE_GRID)
+        .x_max_light_lines(1)
+        .x_desc("message size, bytes")
+        .y_desc(shape.unit.to_string())
+        .x_label_formatter(&|size| size_label(*size))
+        .y_label_formatter(&|value| axis_label(*value))
+        .draw()?;
+    // All bands first, so that none lies over another stack's curve.
+    for draw in [band, curve] {
+        for label in &shape.labels {
+            let mut points: Vec<&Record> =
+                records.iter().filter(|r| shape.label(r) == *label).copied().collect();
+            points.sort_by_key(|record| record.bytes);
+            if !points.is_empty() {
+                draw(&mut chart, label, shape.colour(label), &points)?;
+            }
+        }
+    }
+    limit(&mut chart, records)?;
+    // Times and rates both rise with the size: the corner that stays free of what matters.
+    let corner = match shape.unit {
+        Unit::Microseconds => SeriesLabelPosition::UpperLeft,
+        Unit::MegabytesPerSecond => SeriesLabelPosition::LowerRight,
+    };
+    chart
+        .configure_series_labels()
+        .position(corner)
+        .background_style(WHITE.mix(0.8))
+        .border_style(GRID)
+        .label_font(("sans-serif", 12))
+        .draw()?;
+    Ok(())
+}
+
+fn band(chart: &mut Axes<'_, '_>, _label: &str, colour: RGBColor, points: &[&Record]) -> Drawn {
+    let upper = points.iter().map(|record| (x(record), record.p90));
+    let lower = points.iter().rev().map(|record| (x(record), record.p10));
+    let band: Vec<(f64, f64)> = upper.chain(lower).collect();
+    chart.draw_series([Polygon::new(band, colour.mix(0.15))])?;
+    if let [only] = points {
+        // A band of a single point has no width.
+        let bar = [(x(only), only.p10), (x(only), only.p90)];
+        chart.draw_series([PathElement::new(bar, colour.mix(0.6))])?;
+    }
+    Ok(())
+}
+
+fn curve(chart: &mut Axes<'_, '_>, label: &str, colour: RGBColor, points: &[&Record]) -> Drawn {
+    let medians = points.iter().map(|record| (x(record), record.median));
+    chart
+        .draw_series(LineSeries::new(medians.clone(), colour.stroke_width(2)))?
+        .label(label)
+        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
+    chart.draw_series(medians.map(|point| Circle::new(point, 3, colour.filled())))?;
+    Ok(())
+}
+
+/// The raw limit, where there is one.
+fn limit(chart: &mut Axes<'_, '_>, records: &[&Record]) -> Drawn {
+    let mut points: Vec<(f64, f64)> =
+        records.iter().filter_map(|record| Some((x(record), record.ceiling.as_ref()?.value))).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.dedup_by(|a, b| a.0 == b.0);
+    chart.draw_series(DashedLineSeries::new(points, 5, 4, BLACK.mix(0.7).stroke_width(1)))?;
+    Ok(())
+}
+
+/// `8`, `4k`, `1M`; other numbers as they are.
+fn size_label(size: f64) -> String {
+    let bytes = size.round() as u64;
+    match bytes {
+        _ if size < 1.0 => "0".into(),
+        1_048_576.. if bytes.is_multiple_of(1_048_576) => format!("{}M", bytes / 1_048_576),
+        1024.. if bytes.is_multiple_of(1024) => format!("{}k", bytes / 1024),
+        _ => bytes.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_written_as_people_say_them() {
+        let labels =
+            [(0.5, "0"), (8.0, "8"), (1000.0, "1000"), (1024.0, "1k"), (65536.0, "64k"), (4194304.0, "4M")];
+        for (size, text) in labels {
+            assert_eq!(size_label(size), text);
+        }
+    }
+}
