@@ -1,6 +1,7 @@
 //! Topologies: what a cabling gives, how packets find their way through it, and a proof that they do.
 //!
-//! - [`Network`]: switches, hosts and cables as a graph; built by [`shapes`] or by hand with [`NetworkBuilder`].
+//! - [`Network`]: switches, hosts and cables as a graph; built by [`shapes`], by hand with [`NetworkBuilder`],
+//!   or from a cluster file with [`Network::from_cluster`].
 //! - [`measure`]: diameter, average distance, bisection, single points of failure.
 //! - [`route()`]: routing engines that emit destination-indexed [`Tables`].
 //! - [`verify()`]: an independent check of any [`Tables`]; it shares no code with the engines.
@@ -12,6 +13,7 @@
 
 pub mod bounds;
 mod builder;
+mod cluster;
 mod error;
 pub mod measure;
 mod network;

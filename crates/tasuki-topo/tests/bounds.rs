@@ -187,6 +187,14 @@ fn odd_cases() -> Check {
     let apart = shapes::from_edges("apart", 4, &[(0, 1), (2, 3)], &Fit::switches(1))?;
     let found = concurrent(&apart, &Traffic::new([(HostId(0), HostId(3))]), 0.1, 100);
     assert_eq!((found.lower_bps, found.upper_bps), (0.0, 0.0));
+    let unknown = concurrent(&net, &Traffic::new([(HostId(0), HostId(99))]), 0.1, 100);
+    assert_eq!((unknown.lower_bps, unknown.upper_bps), (0.0, 0.0));
+    let tables = route(&net, Engine::UpDown, Limits::lossless(1))?;
+    assert!(Traffic::new([(HostId(0), HostId(99))]).paths(&net, &tables).is_err());
+    let mut idle = Traffic::new([(HostId(0), HostId(3))]);
+    idle.flows[0].demand = 0.0;
+    let found = bounds(&net, &tables, &idle, 0.1)?;
+    assert_eq!((found.fair.rates_bps.clone(), found.over_any.lower_bps), (vec![0.0], f64::INFINITY));
     // Hosts with several cables: two planes give twice the rate of one, if paths are split.
     let mut builder = NetworkBuilder::new("two planes");
     let planes = [0, 1].map(|i| builder.switch(format!("plane{i}"), None));

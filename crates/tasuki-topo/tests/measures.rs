@@ -246,6 +246,22 @@ fn bisection_without_effort_is_an_honest_interval() {
     }
 }
 
+#[test]
+fn networks_of_hardly_anything() {
+    for hosts in 0..2 {
+        let net = ok(shapes::from_edges("few", 1, &[], &Fit::switches(hosts)));
+        assert_eq!(bisection(&net, Count::Cables, DEFAULT_EFFORT).exact(), Some(0));
+        assert_eq!(distances(&net).average(SelfPairs::Excluded), None);
+        assert_eq!((diameter(&net), degree(&net)), (Some(0), 0));
+    }
+    let apart = ok(shapes::from_edges("apart", 4, &[(0, 1), (2, 3)], &Fit::relays()));
+    assert_eq!((diameter(&apart), distances(&apart).unconnected), (None, 8));
+    assert_eq!(bisection(&apart, Count::Cables, DEFAULT_EFFORT).exact(), Some(0));
+    let none = ok(NetworkBuilder::new("nothing").build());
+    assert_eq!(bisection(&none, Count::Cables, DEFAULT_EFFORT).exact(), Some(0));
+    assert_eq!(diameter(&none), None);
+}
+
 /// SCore III: 512 hosts in 16 groups of 32; Ethernet: two planes, 100 Mbit/s to the hosts, one 1 Gbit/s cable per
 /// group and plane upwards: 16 Gbit/s of the 51.2 Gbit/s that full bisection would be.
 #[test]

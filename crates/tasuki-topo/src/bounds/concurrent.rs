@@ -27,8 +27,12 @@ pub struct Concurrent {
 pub const MAX_PHASES: u32 = 4000;
 
 /// Computes the interval until `upper <= lower * (1 + epsilon)` or `max_phases` are done. Without flows, both are
-/// infinite; with flows between unconnected hosts, both are 0.
+/// infinite; with flows between hosts that are unconnected or do not exist, both are 0.
 pub fn concurrent(net: &Network, traffic: &Traffic, epsilon: f64, max_phases: u32) -> Concurrent {
+    let nothing = Concurrent { lower_bps: 0.0, upper_bps: 0.0, phases: 0 };
+    if traffic.flows.iter().any(|f| f.from.max(f.to).ix() >= net.hosts().len()) {
+        return nothing;
+    }
     let access = access_bound(net, traffic);
     let problem = Problem::new(net, traffic);
     if problem.commodities.is_empty() {
@@ -40,7 +44,7 @@ pub fn concurrent(net: &Network, traffic: &Traffic, epsilon: f64, max_phases: u3
     // The first phase only finds the scale of the demands, so that one phase fills no channel many times over.
     for phase in 0..max_phases.max(1) {
         let Some(upper) = solver.upper() else {
-            return Concurrent { lower_bps: 0.0, upper_bps: 0.0, phases: phase };
+            return nothing;
         };
         best.upper_bps = best.upper_bps.min(upper);
         if phase == 0 {
@@ -94,7 +98,7 @@ impl<'n> Problem<'n> {
             only.map(|c| net.to(c)).filter(|&n| net.forwards(n)).unwrap_or(host)
         };
         let mut demands = std::collections::BTreeMap::new();
-        for flow in &traffic.flows {
+        for flow in traffic.flows.iter().filter(|flow| flow.demand > 0.0) {
             let [from, to] = [flow.from, flow.to].map(|h| place(net.hosts()[h.ix()]));
             if from != to {
                 *demands.entry((from, to)).or_insert(0.0) += flow.demand;

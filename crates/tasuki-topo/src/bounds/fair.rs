@@ -28,13 +28,17 @@ impl Fair {
     }
 }
 
-/// Max-min fair rates; a flow of demand `d` counts as `d` flows that share its rate.
+/// Max-min fair rates; a flow of demand `d` counts as `d` flows that share its rate. One without demand gets 0.
 pub fn max_min_fair(net: &Network, traffic: &Traffic, paths: &[Vec<ChannelId>]) -> Fair {
     let n = paths.len().min(traffic.flows.len());
     let mut fair = Fair { rates_bps: vec![f64::INFINITY; n], bottlenecks: vec![None; n] };
     let mut users: Vec<Vec<u32>> = vec![Vec::new(); net.channels()];
     for (flow, path) in paths.iter().take(n).enumerate() {
-        path.iter().for_each(|c| users[c.ix()].push(flow as u32));
+        if traffic.flows[flow].demand > 0.0 {
+            path.iter().for_each(|c| users[c.ix()].push(flow as u32));
+        } else {
+            fair.rates_bps[flow] = 0.0;
+        }
     }
     let demand = |flow: u32| traffic.flows[flow as usize].demand;
     let channels = (0..net.channels() as u32).map(ChannelId);

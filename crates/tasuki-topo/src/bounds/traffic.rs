@@ -11,7 +11,7 @@ pub struct Flow {
     pub from: HostId,
     /// Destination.
     pub to: HostId,
-    /// Its weight among the others; 1 unless flows differ.
+    /// Its weight among the others, above 0; 1 unless flows differ.
     pub demand: f64,
 }
 
@@ -30,10 +30,10 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Where `number` of `bits` bits sends to.
+    /// Where `number` of `bits` bits (at most 32) sends to.
     pub fn target(self, number: u32, bits: u32) -> u32 {
-        let mask = (1u64 << bits.min(32)) as u32;
-        let mask = mask.wrapping_sub(1);
+        let bits = bits.min(32);
+        let mask = ((1u64 << bits) - 1) as u32;
         match self {
             Pattern::BitReversal if bits == 0 => 0,
             Pattern::BitReversal => number.reverse_bits() >> (32 - bits),

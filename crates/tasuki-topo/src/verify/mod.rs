@@ -3,8 +3,8 @@
 //!
 //! A pair of hosts is faulty if its packet stops, goes round in circles, reaches a wrong host, or exceeds the
 //! virtual channels. Paths longer than necessary are counted. All waiting that packets can cause between pairs
-//! (channel, virtual channel) makes the channel dependency graph; tables are free of deadlock if and only if it
-//! has no circle (Dally and Seitz 1987; "only if" holds because every dependency is caused by a real pair).
+//! (channel, virtual channel) makes the channel dependency graph; tables are free of deadlock if it has no circle
+//! (Dally and Seitz 1987). Every dependency is caused by a real pair, so a circle is no artefact of unused entries.
 
 mod cycle;
 mod distance;
