@@ -126,7 +126,7 @@ pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
     }
     words.program(&job.argv);
     let settings = settings(mpi, job.transport, &job.facts);
-    let mut env = job.env.clone();
+    let mut env = job.exports();
     for setting in settings {
         // What the user sets goes first.
         if env.iter().all(|(name, _)| name != setting.name) {

@@ -24,7 +24,7 @@ impl Detector<'_> {
     }
 
     fn peer_folders(&self) -> Vec<PathBuf> {
-        let peers = self.peers.and_then(|peers| std::path::absolute(peers).ok());
+        let peers = self.peers.and_then(|peers| fs::canonicalize(peers).ok());
         let entries = peers.and_then(|peers| peers.read_dir().ok());
         let mut folders: Vec<_> =
             entries.into_iter().flatten().flatten().map(|e| e.path().join("bin")).collect();

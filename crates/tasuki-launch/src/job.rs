@@ -134,6 +134,16 @@ impl Job {
         placement::hosts_of_ranks(self.placement, &slots, self.ranks)
     }
 
+    /// The variables that ranks get, each once: where one is given again, the last counts.
+    pub(crate) fn exports(&self) -> Environment {
+        let mut once: Environment = Vec::new();
+        for (name, value) in &self.env {
+            once.retain(|(known, _)| known != name);
+            once.push((name.clone(), value.clone()));
+        }
+        once
+    }
+
     /// Whether the launcher has to deal ranks out in turn.
     pub(crate) fn is_round_robin(&self) -> bool {
         self.placement == Placement::ByNode
@@ -170,9 +180,12 @@ impl Words {
         self.0.extend(words.into_iter().map(OsString::from));
     }
 
-    /// Those settings that the command line takes.
-    pub fn settings(&mut self, settings: &[Setting]) {
-        self.0.extend(settings.iter().filter_map(Setting::words).flatten().map(OsString::from));
+    /// Those settings that the command line takes, but for those that the user gives in `env`: the command line would
+    /// go before them.
+    pub fn settings(&mut self, settings: &[Setting], env: &Environment) {
+        let is_users = |setting: &&Setting| env.iter().any(|(name, _)| *name == *setting.variable());
+        let ours = settings.iter().filter(|setting| !is_users(setting));
+        self.0.extend(ours.filter_map(Setting::words).flatten().map(OsString::from));
     }
 
     pub fn program(&mut self, argv: &[OsString]) {

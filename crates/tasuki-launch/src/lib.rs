@@ -55,5 +55,6 @@ use std::{ffi::OsString, time::Duration};
 pub type Environment = Vec<(OsString, OsString)>;
 
 /// How long a launcher may take to end after a signal was forwarded to it, before it is killed. Open MPI sends
-/// SIGTERM, waits `odls_base_sigkill_timeout` (1 s) and sends SIGKILL; Hydra ends its ranks at once.
-pub const STOP_GRACE: Duration = Duration::from_secs(5);
+/// SIGTERM, waits `odls_base_sigkill_timeout` (1 s) and sends SIGKILL, which took 3 to 4 s on a busy machine; Hydra ends
+/// its ranks at once.
+pub const STOP_GRACE: Duration = Duration::from_secs(10);

@@ -84,9 +84,9 @@ pub fn placement_words(job: &Job, words: &mut Words) {
         words.push("--wdir");
         words.push(folder);
     }
-    for (name, _) in &job.env {
+    for (name, _) in job.exports() {
         words.push("-x");
-        words.push(name);
+        words.push(&name);
     }
 }
 
@@ -96,9 +96,9 @@ pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
     if job.as_root {
         words.push("--allow-run-as-root");
     }
-    words.settings(&settings(job.transport, &job.facts));
+    words.settings(&settings(job.transport, &job.facts), &job.env);
     placement_words(job, &mut words);
     words.program(&job.argv);
     // `-x NAME` takes the value from mpirun's own environment: no quoting rules to mind.
-    LaunchCommand { argv: words.into(), env: job.env.clone() }
+    LaunchCommand { argv: words.into(), env: job.exports() }
 }

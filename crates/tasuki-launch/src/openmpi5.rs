@@ -39,8 +39,8 @@ pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
     if job.as_root {
         words.push("--allow-run-as-root");
     }
-    words.settings(&settings(job.transport, &job.facts));
+    words.settings(&settings(job.transport, &job.facts), &job.env);
     openmpi4::placement_words(job, &mut words);
     words.program(&job.argv);
-    LaunchCommand { argv: words.into(), env: job.env.clone() }
+    LaunchCommand { argv: words.into(), env: job.exports() }
 }
