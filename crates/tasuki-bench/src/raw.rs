@@ -11,6 +11,7 @@ mod channel;
 mod client;
 mod control;
 mod frames;
+mod limits;
 mod pingpong;
 mod server;
 mod sockets;
@@ -18,6 +19,7 @@ mod spin;
 mod throughput;
 
 pub use client::measure;
+pub use limits::limits;
 pub use server::serve;
 
 use serde::{Deserialize, Serialize};

@@ -5,6 +5,7 @@ use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
     process::Command,
+    sync::OnceLock,
     time::Duration,
 };
 use tasuki_bench::{
@@ -16,6 +17,11 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// The program built for the MPI of the system, once for all tests.
 fn built() -> Option<PathBuf> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    BUILT.get_or_init(build).clone()
+}
+
+fn build() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program::NAME);
     match program::build(Path::new("mpicc"), &target) {
         Ok(()) => Some(target),
@@ -48,6 +54,41 @@ fn run(ranks: u32, arguments: &[&str]) -> Option<Output> {
 }
 
 const QUICK: [&str; 4] = ["--seconds", "0.02", "--samples", "4"];
+
+/// Compiler wrappers: the system's, and those of the MPIs that `scripts/peers` has installed, if any.
+fn compilers() -> Vec<PathBuf> {
+    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+    let installed = std::fs::read_dir(peers).into_iter().flatten().flatten();
+    let wrappers = installed.map(|entry| entry.path().join("bin/mpicc")).filter(|wrapper| wrapper.is_file());
+    std::iter::once(PathBuf::from("mpicc")).chain(wrappers).collect()
+}
+
+#[test]
+fn every_compiler_takes_the_program_without_a_warning() {
+    if built().is_none() {
+        return;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/mpi");
+    for compiler in compilers() {
+        let script = format!("'{}' -std=c11 -Wall -Wextra -Werror -fsyntax-only *.c", compiler.display());
+        let mut command = Command::new("sh");
+        let Ok(output) = run_limited(command.args(["-c", &script]).current_dir(&source), LIMIT) else {
+            panic!("not started")
+        };
+        assert!(output.is_success(), "{}: {}", compiler.display(), output.stderr);
+    }
+}
+
+#[test]
+fn the_program_is_built_once_and_refusals_are_told() {
+    let Some(target) = built() else { return };
+    let time = || std::fs::metadata(&target).and_then(|facts| facts.modified()).ok();
+    let before = time();
+    assert!(before.is_some() && build().is_some());
+    assert_eq!(time(), before, "it was built again without need");
+    let refused = program::build(Path::new("false"), &target.with_file_name("refused"));
+    assert!(matches!(refused, Err(program::BuildError::Refused { .. })), "{refused:?}");
+}
 
 #[test]
 fn every_test_verifies_what_it_moves() {

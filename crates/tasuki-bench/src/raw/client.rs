@@ -22,9 +22,9 @@ use std::{
 /// Longest wait for an answer that the other peer can give at once.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 /// Message sizes: room for the sequence number, and what a UDP datagram or a ring can hold.
-const LEAST_BYTES: u32 = 4;
-const MOST_BYTES: u32 = 1 << 20;
-const MOST_UDP_BYTES: u32 = 65_507;
+pub(super) const LEAST_BYTES: u32 = 4;
+pub(super) const MOST_BYTES: u32 = 1 << 20;
+pub(super) const MOST_UDP_BYTES: u32 = 65_507;
 
 /// Makes all tests with a peer that serves. A test that fails is in the outcome; the others go on. An error means
 /// that the peers cannot work together at all.
