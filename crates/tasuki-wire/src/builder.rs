@@ -1,0 +1,113 @@
+//! Emitting: frames are written one behind the other into the caller's buffer, the header at last.
+
+use crate::cursor::Writer;
+use crate::emit_error::EmitError;
+use crate::frame::Frame;
+use crate::header::{CHECKSUM_OFFSET, Header, checksum};
+use crate::limits::{HEADER_LEN, MAX_PACKET_LEN};
+
+/// A packet under construction, in a buffer of the caller whose size is the largest packet of the rail.
+///
+/// ```
+/// use tasuki_wire::{Control, Frame, Header, Lane, Packet, PacketBuilder, Path};
+///
+/// let header = Header {
+///     path: Path { rail: 2, lane: Lane::Udp }, number: 7, endpoint: 1, peer: 5, token: 0x1234,
+/// };
+/// let mut buffer = [0; 1472];
+/// let mut builder = PacketBuilder::new(&mut buffer, header)?;
+/// builder.push(&Frame::Control { position: 40, control: Control::Done { seq: 3 } })?;
+/// let length = builder.finish()?;
+///
+/// let packet = Packet::parse(&buffer[..length]).unwrap();
+/// assert_eq!(packet.header(), &header);
+/// assert_eq!(packet.frames().count(), 1);
+/// # Ok::<(), tasuki_wire::EmitError>(())
+/// ```
+#[derive(Debug)]
+pub struct PacketBuilder<'a> {
+    buffer: &'a mut [u8],
+    header: Header,
+    len: usize,
+}
+
+impl<'a> PacketBuilder<'a> {
+    /// Begins a packet. Fails if the header cannot be sent or the buffer cannot hold it.
+    pub fn new(buffer: &'a mut [u8], header: Header) -> Result<PacketBuilder<'a>, EmitError> {
+        let size = buffer.len().min(MAX_PACKET_LEN);
+        let buffer = &mut buffer[..size];
+        if buffer.len() < HEADER_LEN {
+            return Err(EmitError::Buffer);
+        }
+        header.write(&mut Writer::measure(), 0)?;
+        Ok(PacketBuilder { buffer, header, len: HEADER_LEN })
+    }
+
+    /// Bytes that are left for frames.
+    pub fn room(&self) -> usize {
+        self.buffer.len() - self.len
+    }
+
+    /// Bytes of the packet so far, header included.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The packet has no frame yet.
+    pub fn is_empty(&self) -> bool {
+        self.len == HEADER_LEN
+    }
+
+    /// Adds a frame and copies its payload.
+    pub fn push(&mut self, frame: &Frame<'_>) -> Result<(), EmitError> {
+        let payload = frame.payload();
+        self.reserve(frame, payload.len())?.copy_from_slice(payload);
+        Ok(())
+    }
+
+    /// Adds a start or data frame and gives the place of its `len` bytes of payload, for the caller to fill before
+    /// `finish`: so payload that lies in several pieces is copied only once. `frame`'s own payload does not
+    /// matter. For other frames `len` is 0 and the place is empty.
+    pub fn reserve(&mut self, frame: &Frame<'_>, len: usize) -> Result<&mut [u8], EmitError> {
+        self.check_place(frame)?;
+        let len = if matches!(frame, Frame::Start(_) | Frame::Data(_)) { len } else { 0 };
+        let (need, room) = (frame.encoded_len_with(len)?, self.room());
+        if need > room {
+            return Err(EmitError::Full { need, room });
+        }
+        let place = &mut self.buffer[self.len..self.len + need];
+        frame.write_head(&mut Writer::new(place), len)?;
+        self.len += need;
+        Ok(&mut place[need - len..])
+    }
+
+    /// Fills the packet up with padding to `len` bytes, header included; no effect if it is that long already.
+    pub fn pad_to(&mut self, len: usize) -> Result<(), EmitError> {
+        match len.saturating_sub(self.len) {
+            0 => Ok(()),
+            missing => self.push(&Frame::Padding(missing)),
+        }
+    }
+
+    /// Completes the packet and says how long it is.
+    pub fn finish(self) -> Result<usize, EmitError> {
+        if self.is_empty() {
+            return Err(EmitError::Empty);
+        }
+        let packet = &mut self.buffer[..self.len];
+        // `new` has bounded the buffer by MAX_PACKET_LEN, which is that of a u16.
+        self.header.write(&mut Writer::new(packet), self.len as u16)?;
+        let sum = checksum(packet).to_le_bytes();
+        packet[CHECKSUM_OFFSET..HEADER_LEN].copy_from_slice(&sum);
+        Ok(self.len)
+    }
+
+    //= docs/wire.md#greeting
+    //# A packet whose `peer` is 0 begins with a hello, and a hello is
+    //# nowhere else.
+    fn check_place(&self, frame: &Frame<'_>) -> Result<(), EmitError> {
+        let hello = matches!(frame, Frame::Hello(_));
+        let wanted = self.is_empty() && self.header.peer == 0;
+        if hello == wanted { Ok(()) } else { Err(EmitError::Handshake) }
+    }
+}

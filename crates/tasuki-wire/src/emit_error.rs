@@ -1,0 +1,72 @@
+//! What a caller can do wrong when it emits a packet.
+
+use std::fmt;
+
+/// The caller asked for bytes that the format cannot hold. Nothing of the frame was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EmitError {
+    /// The frame does not fit into the rest of the packet: finish this one and put it into the next.
+    Full {
+        /// Bytes that the frame needs.
+        need: usize,
+        /// Bytes that are left.
+        room: usize,
+    },
+    /// The buffer has no room for a header.
+    Buffer,
+    /// The packet number is above [`crate::MAX_PACKET_NUMBER`]: the path must fall silent.
+    PacketNumber,
+    /// A rail above 31 or a reserved lane.
+    Path,
+    /// The ack has no run, too many, or runs that are not in descending order with gaps between them.
+    Ack,
+    /// The list of rails is too long, not ascending, or has a rail that the format does not allow.
+    Rails,
+    /// The greeting gives the addressee the name 0.
+    Greeting,
+    /// The sizes of the start contradict each other or its payload.
+    Start,
+    /// The data frame has no payload, or ends beyond the largest message.
+    Data,
+    /// The frame covers positions beyond the last one.
+    Position,
+    /// A packet to an addressee whose name for this side is unknown begins with a hello, and no other has one.
+    Handshake,
+    /// A packet needs at least one frame.
+    Empty,
+}
+
+impl fmt::Display for EmitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EmitError::Full { need, room } => {
+                write!(
+                    f,
+                    "the frame needs {need} bytes and the packet has {room} left: send it in the next one"
+                )
+            }
+            EmitError::Buffer => f.write_str("the buffer is too small for a packet: give at least one MTU"),
+            EmitError::PacketNumber => f.write_str("the path has no packet numbers left: use another"),
+            EmitError::Path => f.write_str("rails are numbered below 32 and lanes below 3"),
+            EmitError::Ack => {
+                f.write_str("acknowledged runs must descend, apart from each other, at most 64")
+            }
+            EmitError::Rails => {
+                f.write_str("rails must ascend, at most 32, each with an MTU of at least 1280")
+            }
+            EmitError::Greeting => f.write_str("a greeting must give its addressee a name other than 0"),
+            EmitError::Start => {
+                f.write_str("a message needs inline <= early <= length and inline bytes of payload")
+            }
+            EmitError::Data => f.write_str("data needs at least one byte and must end within the message"),
+            EmitError::Position => f.write_str("the frame goes beyond the last position"),
+            EmitError::Handshake => {
+                f.write_str("a hello is the first frame of a packet to peer 0, and only there")
+            }
+            EmitError::Empty => f.write_str("the packet has no frame"),
+        }
+    }
+}
+
+impl std::error::Error for EmitError {}

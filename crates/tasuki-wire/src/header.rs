@@ -1,0 +1,110 @@
+//! The header of a packet.
+
+use crate::cursor::{Reader, Writer};
+use crate::drop_reason::DropReason;
+use crate::emit_error::EmitError;
+use crate::ids::{Path, Secret};
+use crate::limits::{HEADER_LEN, MAX_PACKET_NUMBER};
+
+/// First byte of every packet.
+pub const MAGIC: u8 = 0x54;
+/// Version of the format.
+pub const VERSION: u8 = 1;
+/// Place of the addressee's endpoint id in a packet, bytes: for socket filters that look no further.
+pub const ENDPOINT_OFFSET: usize = 12;
+/// Place of the checksum.
+pub(crate) const CHECKSUM_OFFSET: usize = 28;
+/// The packet ends in a tag.
+pub(crate) const FLAG_TAG: u8 = 1 << 0;
+
+/// What a packet says about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Rail and lane on which it is sent.
+    pub path: Path,
+    /// Packet number on that path, at most [`MAX_PACKET_NUMBER`].
+    pub number: u64,
+    /// Endpoint id of the addressee.
+    pub endpoint: u32,
+    /// The addressee's name for the sender, from the addressee's greeting; 0 if there was none yet.
+    pub peer: u32,
+    /// [`Secret::token`] of the addressee's secret.
+    pub token: u64,
+}
+
+/// The fields of the header that are judged at once, and the rest.
+pub(crate) struct RawHeader {
+    pub flags: u8,
+    pub path: u8,
+    pub length: u16,
+    pub number: u64,
+    pub endpoint: u32,
+    pub peer: u32,
+    pub token: u64,
+    pub checksum: u32,
+}
+
+impl RawHeader {
+    /// Fails as `Short`, `Magic` or `Version`: of another version nothing else is known.
+    pub(crate) fn read(datagram: &[u8]) -> Result<RawHeader, DropReason> {
+        let mut reader = Reader::new(datagram.get(..HEADER_LEN).ok_or(DropReason::Short)?);
+        if reader.u8()? != MAGIC {
+            return Err(DropReason::Magic);
+        }
+        if reader.u8()? != VERSION {
+            return Err(DropReason::Version);
+        }
+        Ok(RawHeader {
+            flags: reader.u8()?,
+            path: reader.u8()?,
+            length: reader.u16()?,
+            number: reader.u48()?,
+            endpoint: reader.u32()?,
+            peer: reader.u32()?,
+            token: reader.u64()?,
+            checksum: reader.u32()?,
+        })
+    }
+}
+
+impl Header {
+    /// The packet is for this endpoint, from someone who was given its address.
+    //= docs/wire.md#who-may-speak
+    //# So whoever was not given the address cannot make it accept anything.
+    pub fn check_destination(&self, endpoint: u32, secret: &Secret) -> Result<(), DropReason> {
+        if self.endpoint != endpoint {
+            return Err(DropReason::Endpoint);
+        }
+        if self.token != secret.token() {
+            return Err(DropReason::Token);
+        }
+        Ok(())
+    }
+
+    /// Writes the header with the checksum 0.
+    pub(crate) fn write(&self, writer: &mut Writer<'_>, length: u16) -> Result<(), EmitError> {
+        if self.number > MAX_PACKET_NUMBER {
+            return Err(EmitError::PacketNumber);
+        }
+        writer.u8(MAGIC);
+        writer.u8(VERSION);
+        writer.u8(0);
+        writer.u8(self.path.to_byte()?);
+        writer.u16(length);
+        writer.u48(self.number);
+        writer.u32(self.endpoint);
+        writer.u32(self.peer);
+        writer.u64(self.token);
+        writer.u32(0);
+        Ok(())
+    }
+}
+
+/// The checksum of a packet, whatever stands in its checksum field. `packet` has at least a header.
+//= docs/wire.md#checksum
+//# The checksum is the CRC32C (polynomial 0x1EDC6F41, reflected, initial value and final exclusive-or 0xFFFFFFFF) of
+//# all bytes of the packet except the four of the checksum itself.
+pub(crate) fn checksum(packet: &[u8]) -> u32 {
+    let head = crc32c::crc32c(&packet[..CHECKSUM_OFFSET]);
+    crc32c::crc32c_append(head, &packet[HEADER_LEN..])
+}

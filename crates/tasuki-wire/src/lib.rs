@@ -1,0 +1,37 @@
+//! The wire format of Tasuki's packets: parsing and emitting. `docs/wire.md` is its specification.
+//!
+//! [`Packet::parse`] judges a whole packet and then hands out its frames; [`PacketBuilder`] writes one. Neither
+//! allocates, and payload is borrowed. Input can be anything: what is not a packet is dropped with a
+//! [`DropReason`], which the caller counts. The crate knows no state: who the peer is, which packets have arrived
+//! and what frames mean is the business of those above.
+#![forbid(unsafe_code)]
+
+mod ack;
+mod builder;
+mod cursor;
+mod drop_reason;
+mod emit_error;
+mod frame;
+mod greeting;
+mod header;
+mod ids;
+mod limits;
+mod message;
+mod packet;
+mod rails;
+
+pub use ack::{Ack, Run, Runs};
+pub use builder::PacketBuilder;
+pub use cursor::var_len;
+pub use drop_reason::DropReason;
+pub use emit_error::EmitError;
+pub use frame::Frame;
+pub use greeting::Greeting;
+pub use header::{ENDPOINT_OFFSET, Header, MAGIC, VERSION};
+pub use ids::{Lane, Path, RefuseReason, Secret};
+pub use limits::{
+    Carriage, HEADER_LEN, MAX_ACK_RUNS, MAX_PACKET_LEN, MAX_PACKET_NUMBER, MAX_RAILS, MIN_MTU, TAG_LEN,
+};
+pub use message::{Control, Data, Mark, Start};
+pub use packet::{Frames, Packet};
+pub use rails::{Lanes, Rail, RailList, Rails};

@@ -1,0 +1,207 @@
+//! Input that nobody of good will sends. Nothing may panic, and nothing damaged may pass.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tasuki_wire::{Data, DropReason, Frame, Greeting, Header, Lane, Packet, PacketBuilder, Path, Secret};
+
+use crate::corpus;
+use crate::independent::{around, seal};
+use crate::judged::judge;
+
+/// Valid packets of all kinds: those of the corpus, without what a NIC has added.
+fn valid() -> Vec<Vec<u8>> {
+    let cases = corpus::all().into_iter().filter(|case| case.expect == "ok");
+    cases
+        .map(|mut case| {
+            let length = Packet::parse(&case.bytes).expect("a valid packet").length();
+            case.bytes.truncate(usize::from(length));
+            case.bytes
+        })
+        .collect()
+}
+
+/// A packet of `len` bytes full of payload.
+fn full(len: usize) -> Vec<u8> {
+    let header =
+        Header { path: Path { rail: 1, lane: Lane::Raw }, number: 77, endpoint: 3, peer: 4, token: 0xfeed };
+    let mut buffer = vec![0; len];
+    let mut builder = PacketBuilder::new(&mut buffer, header).unwrap();
+    let data = Data { position: 1 << 20, seq: 12, offset: 1 << 19, early: 0, payload: &[] };
+    let payload: Vec<u8> = (0..data.fit(builder.room())).map(|i| (i * 31 % 251) as u8).collect();
+    builder.push(&Frame::Data(Data { payload: &payload, ..data })).unwrap();
+    assert_eq!(builder.finish(), Ok(len));
+    buffer
+}
+
+fn every_flip_is_rejected(packet: &[u8], nic_padding: usize) {
+    let mut damaged = packet.to_vec();
+    damaged.resize(packet.len() + nic_padding, 0);
+    assert!(Packet::parse(&damaged).is_ok());
+    for bit in 0..packet.len() * 8 {
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        assert!(Packet::parse(&damaged).is_err(), "bit {bit} of {packet:02x?}");
+        damaged[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_rejected() {
+    for packet in valid() {
+        every_flip_is_rejected(&packet, 0);
+        // With bytes behind the packet a damaged length may also be too long.
+        every_flip_is_rejected(&packet, 1500);
+    }
+    every_flip_is_rejected(&full(1500), 0);
+    every_flip_is_rejected(&full(9000), 0);
+}
+
+/// CRC32C finds any damage within 32 bits: bursts of every length up to that, at every place.
+#[test]
+fn every_short_burst_is_rejected() {
+    let packet = full(200);
+    for start in 0..packet.len() * 8 {
+        for len in 2..=32 {
+            let mut damaged = packet.clone();
+            for bit in start..(start + len).min(packet.len() * 8) {
+                damaged[bit / 8] ^= 1 << (bit % 8);
+            }
+            assert!(Packet::parse(&damaged).is_err(), "{len} bits from {start}");
+        }
+    }
+}
+
+#[test]
+fn every_cut_off_packet_is_rejected() {
+    for packet in valid() {
+        for len in 0..packet.len() {
+            let expected = if len < 32 { DropReason::Short } else { DropReason::Length };
+            assert_eq!(judge(&packet[..len]), Err(expected));
+        }
+    }
+}
+
+/// SplitMix64: small, and the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+}
+
+const EDGES: [u8; 12] = [0, 1, 2, 0x10, 0x11, 0x12, 0x3f, 0x40, 0xf7, 0xf8, 0xfe, 0xff];
+
+/// Changes the bytes behind the header in one of the ways in which parsers go wrong.
+fn mutate(random: &mut Random, packet: &mut Vec<u8>, others: &[Vec<u8>]) {
+    let at = 32 + random.below(packet.len() - 32);
+    match random.below(6) {
+        0 => packet.truncate(at.max(33)),
+        1 => packet[at] ^= 1 << random.below(8),
+        2 => packet[at] = *random.pick(&EDGES),
+        3 => packet.insert(at, *random.pick(&EDGES)),
+        4 => drop(packet.drain(at..(at + 1 + random.below(8)).min(packet.len()))),
+        _ => packet.extend_from_slice(&random.pick(others)[32..]),
+    }
+    if packet.len() < 33 {
+        packet.push(1);
+    }
+}
+
+/// Mutants with a good checksum and length, so that the frames are read. Set `TASUKI_WIRE_SEED` to replay one.
+#[test]
+fn mutants_never_panic() {
+    let replay = std::env::var("TASUKI_WIRE_SEED").ok().map(|seed| seed.parse::<u64>().expect("a seed"));
+    let originals = valid();
+    let mut verdicts = vec![0u64; DropReason::COUNT + 1];
+    for seed in replay.map_or(0..40_000, |seed| seed..seed + 1) {
+        let mut random = Random(seed);
+        let mut packet = random.pick(&originals).clone();
+        for _ in 0..=random.below(4) {
+            mutate(&mut random, &mut packet, &originals);
+        }
+        packet.truncate(4000);
+        let length = (packet.len() as u16).to_le_bytes();
+        packet[4..6].copy_from_slice(&length);
+        seal(&mut packet);
+        let verdict = std::panic::catch_unwind(|| judge(&packet))
+            .unwrap_or_else(|_| panic!("panicked: replay with TASUKI_WIRE_SEED={seed}"));
+        verdicts[verdict.map_or_else(|reason| reason.index(), |_| DropReason::COUNT)] += 1;
+    }
+    if replay.is_some() {
+        return;
+    }
+    // The mutants must have been worth their while: accepted, and rejected for every reason behind the header.
+    let seen = |reason: DropReason| verdicts[reason.index()] > 0;
+    let (first, last) = (DropReason::FrameType.index(), DropReason::Handshake.index());
+    for reason in &DropReason::ALL[first..=last] {
+        assert!(seen(*reason), "no mutant was dropped for {reason}: {verdicts:?}");
+    }
+    assert!(verdicts[DropReason::COUNT] > 1000, "{verdicts:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..300)) {
+        let _ = judge(&bytes);
+    }
+
+    /// The same behind a good header, with the first byte of a frame in front.
+    #[test]
+    fn arbitrary_frames_never_panic(kind in 0..0x1du8, bytes in vec(any::<u8>(), 0..300), peer in 0..2u32) {
+        let frames: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
+        let _ = judge(&around(&frames, peer));
+    }
+
+    /// Small bytes make small numbers, which get further.
+    #[test]
+    fn small_frames_never_panic(bytes in vec(prop_oneof![0..0x1cu8, 0..4u8, 0xf7..=0xffu8], 1..60)) {
+        let _ = judge(&around(&bytes, 9));
+    }
+
+    /// Whoever does not have the address is found out, whatever it guesses.
+    #[test]
+    fn forgers_are_found_out(secret in any::<[u8; 16]>(), guess in any::<[u8; 16]>(), own in 0..9u32, to in 0..9u32) {
+        let (secret, guess) = (Secret(secret), Secret(guess));
+        let path = Path { rail: 0, lane: Lane::Udp };
+        let header = Header { path, number: 0, endpoint: to, peer: 1, token: guess.token() };
+        let expected = if own != to { Err(DropReason::Endpoint) } else { Err(DropReason::Token) };
+        if own != to || guess.token() != secret.token() {
+            prop_assert_eq!(header.check_destination(own, &secret), expected);
+        }
+        let known = Header { endpoint: own, token: secret.token(), ..header };
+        prop_assert_eq!(known.check_destination(own, &secret), Ok(()));
+    }
+}
+
+/// A greeting is checked for all of the second half of the secret, and for the incarnation.
+#[test]
+fn greetings_are_for_one_incarnation() {
+    let secret = Secret(std::array::from_fn(|i| i as u8 + 1));
+    let hello = corpus::all().into_iter().find(|case| case.name == "ok-hello").expect("the hello");
+    let packet = Packet::parse(&hello.bytes).unwrap();
+    let Some(Frame::Hello(greeting)) = packet.frames().next() else { panic!("a hello is in front") };
+    let good = Greeting { addressee: 500, proof: secret.proof(), ..greeting };
+    assert_eq!(good.check(500, &secret), Ok(()));
+    assert_eq!(good.check(501, &secret), Err(DropReason::Incarnation));
+    for bit in 0..64 {
+        let forged = Greeting { proof: good.proof ^ 1 << bit, ..good };
+        assert_eq!(forged.check(500, &secret), Err(DropReason::Incarnation));
+    }
+    assert_eq!(secret.token(), 0x0807_0605_0403_0201);
+    assert_eq!(secret.proof(), 0x100f_0e0d_0c0b_0a09);
+    assert!(!format!("{good:?}").contains("[1, 2"), "secrets are not printed");
+}

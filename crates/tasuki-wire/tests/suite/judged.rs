@@ -1,0 +1,26 @@
+//! Judging any bytes, with everything that must hold whatever they are.
+
+use tasuki_wire::{DropReason, HEADER_LEN, MAX_PACKET_LEN, Packet, PacketBuilder};
+
+/// Parses; a packet that is accepted is walked to its end and emitted again, which must give the same bytes: so
+/// there is one encoding of everything, and the parser has missed no byte.
+pub fn judge(datagram: &[u8]) -> Result<usize, DropReason> {
+    let packet = Packet::parse(datagram)?;
+    let mut buffer = vec![0; MAX_PACKET_LEN];
+    let mut builder = PacketBuilder::new(&mut buffer, *packet.header()).expect("a header that was accepted");
+    let mut frames = 0;
+    for frame in packet.frames() {
+        // Frames hold lists that are read when they are looked at.
+        let _ = format!("{frame:?}");
+        let before = builder.len();
+        builder.push(&frame).expect("a frame that was accepted");
+        assert_eq!(Ok(builder.len() - before), frame.encoded_len());
+        frames += 1;
+    }
+    assert!(frames > 0);
+    let len = builder.finish().expect("a packet that was accepted");
+    assert_eq!(len, usize::from(packet.length()));
+    assert!((HEADER_LEN..=datagram.len()).contains(&len));
+    assert_eq!(&buffer[..len], &datagram[..len]);
+    Ok(frames)
+}

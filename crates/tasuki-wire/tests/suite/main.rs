@@ -1,0 +1,11 @@
+//! The wire format against its specification: vectors, round trips, hostile input, and the page itself.
+
+mod caller_errors;
+mod corpus;
+mod golden;
+mod hostile;
+mod independent;
+mod judged;
+mod round_trip;
+mod specification;
+mod strategies;
