@@ -70,7 +70,7 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
 /// One row per test: both networks side by side, and how much better the cables are.
 fn summary(report: &Report) -> Table {
     let mut rows = table(["test", "bytes", "ranks", "stack", NETWORKS[0].1, NETWORKS[1].1, "unit", "cables are"]);
-    let of = |network: &str| report.records.iter().filter(move |record| record.network == network);
+    let of = |network: &'static str| report.records.iter().filter(move |record| record.network == network);
     for record in of(NETWORKS[0].1) {
         let same = |other: &&Record| {
             let key = |r: &Record| (r.test.clone(), r.bytes, r.ranks, r.stack.clone());

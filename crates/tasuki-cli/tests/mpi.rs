@@ -1,0 +1,174 @@
+//! Stock MPIs in labs, with no setting that a user would have to guess: hello, ping-pong and alltoall of every
+//! MPI on every kind of cluster; exit codes; ends.
+
+mod support;
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+use support::{MARK, Random, TestLab, background, eventually, marked, ok, seed, skip_without_root, tasuki, text};
+
+/// An MPI under test: what `--mpi` is told, and the compiler wrapper whose programs it runs.
+struct Mpi {
+    name: &'static str,
+    mpicc: PathBuf,
+}
+
+fn peers() -> PathBuf {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+    std::env::var_os("TASUKI_PEERS").map_or_else(beside, PathBuf::from)
+}
+
+/// All five MPIs; those that are missing are reported, and in CI (TASUKI_NO_SKIP) that is a failure.
+fn mpis(test: &str) -> Vec<Mpi> {
+    let peer = |folder: &str| peers().join(folder).join("bin/mpicc");
+    let all = [
+        ("openmpi-4.1", PathBuf::from("/usr/bin/mpicc.openmpi")),
+        ("openmpi-5.0", peer("openmpi-5.0")),
+        ("mpich-4.3", peer("mpich-4.3")),
+        ("mpich-5.0", peer("mpich-5.0")),
+        // Its runtime has no compiler: it runs MPICH's programs (the MPICH ABI).
+        ("intel", peer("mpich-4.3")),
+    ];
+    let is_there = |(name, mpicc): &(&str, PathBuf)| {
+        let there = mpicc.exists() && (*name != "intel" || peers().join("impi-2021").exists());
+        if !there {
+            assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "{name} is not installed: make peers");
+            eprintln!("SKIPPED {test} for {name}: not installed (make peers)");
+        }
+        there
+    };
+    all.into_iter().filter(is_there).map(|(name, mpicc)| Mpi { name, mpicc }).collect()
+}
+
+/// Builds a program of the launcher's tests with an MPI's compiler.
+fn build(mpi: &Mpi, program: &str, folder: &Path) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasuki-launch/tests/programs").join(program);
+    let target = folder.join(format!("{}-{}", program.trim_end_matches(".c"), mpi.name));
+    ok(Command::new(&mpi.mpicc).arg("-O2").arg("-o").arg(&target).arg(source));
+    target
+}
+
+fn run(lab: &TestLab, mpi: &str, ranks: u32, program: &Path) -> Command {
+    let mut command = tasuki();
+    command.args(["run", "--lab", &lab.name, "--mpi", mpi, "-n", &ranks.to_string()]).arg(program);
+    command.env("TASUKI_PEERS", peers()).env(MARK, &lab.name);
+    command
+}
+
+/// Bytes that the hosts' NICs (not the management interface) have sent.
+fn sent(lab: &TestLab) -> u64 {
+    let status = lab.status();
+    let cables = status["cables"].as_array().expect("cables");
+    let bytes = |cable: &serde_json::Value, side: usize| cable["directions"][side]["bytes"].as_u64().unwrap_or(0);
+    cables.iter().map(|cable| bytes(cable, 0) + bytes(cable, 1)).sum()
+}
+
+#[test]
+fn every_mpi_runs_on_every_kind_of_cluster() {
+    let test = "every_mpi_runs_on_every_kind_of_cluster";
+    if skip_without_root(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let programs: Vec<_> = mpis(test)
+        .into_iter()
+        .map(|mpi| {
+            let programs = ["hello.c", "pingpong.c", "alltoall.c"].map(|name| build(&mpi, name, folder.path()));
+            (mpi, programs)
+        })
+        .collect();
+    for (shape, hosts) in [("full:4", 4), ("star:4", 4), ("ring:5", 5), ("mixed:6/3", 6)] {
+        let lab = TestLab::up("mpi", &["--shape", shape]);
+        for (mpi, [hello, pingpong, alltoall]) in &programs {
+            let printed = ok(&mut run(&lab, mpi.name, hosts, hello));
+            for host in 1..=hosts {
+                let words = format!("on n{host}");
+                assert!(printed.contains(&words), "{} on {shape}: no rank {words}: {printed}", mpi.name);
+            }
+            assert!(printed.contains("ring ok"), "{} on {shape}: {printed}", mpi.name);
+            ok(&mut run(&lab, mpi.name, 2, pingpong));
+            let before = sent(&lab);
+            let printed = ok(&mut run(&lab, mpi.name, hosts, alltoall));
+            assert!(printed.contains("alltoall ok"), "{} on {shape}: {printed}", mpi.name);
+            // The messages went over the cables.
+            assert!(sent(&lab) > before + 100_000, "{} on {shape}: payload went elsewhere", mpi.name);
+        }
+    }
+}
+
+#[test]
+fn hpcc_verifies_on_four_hosts() {
+    let test = "hpcc_verifies_on_four_hosts";
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("hpcc", &["--shape", "full:4"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = tasuki_bench::hpcc::Input::new(4, 4 << 20).expect("a problem of 4 MiB");
+    tasuki_bench::hpcc::prepare(folder.path(), &input).expect("an input file");
+    let mut hpcc = run(&lab, "openmpi-4.1", 4, Path::new("hpcc"));
+    ok(hpcc.current_dir(folder.path()));
+    let outcome = tasuki_bench::hpcc::collect(folder.path(), &input).expect("results");
+    let failed: Vec<_> = outcome.failed().collect();
+    assert!(outcome.verified(), "{failed:?}");
+    assert!(outcome.checks.len() > 5, "{:?}", outcome.checks);
+}
+
+#[test]
+fn a_programs_exit_code_comes_back() {
+    let test = "a_programs_exit_code_comes_back";
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("code", &["--shape", "full:2"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    for mpi in mpis(test) {
+        let program = build(&mpi, "fault.c", folder.path());
+        let mut exit = run(&lab, mpi.name, 2, &program);
+        let output = exit.args(["exit", "7"]).output().expect("runs");
+        assert_eq!(output.status.code(), Some(7), "{}: {}", mpi.name, text(&output));
+    }
+}
+
+#[test]
+fn what_is_no_mpi_program_is_refused_in_words() {
+    if skip_without_root("what_is_no_mpi_program_is_refused_in_words") {
+        return;
+    }
+    let lab = TestLab::up("no-mpi", &["--shape", "full:2"]);
+    let refusal = |program: &str| {
+        let output = tasuki().args(["run", "--lab", &lab.name, "-n", "2", program]).output().expect("runs");
+        assert!(!output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(refusal("/bin/true").contains("uses no MPI"), "{}", refusal("/bin/true"));
+    assert!(refusal("no-such-program").contains("no-such-program"));
+}
+
+#[test]
+fn killing_run_at_any_moment_leaves_no_process() {
+    let test = "killing_run_at_any_moment_leaves_no_process";
+    if skip_without_root(test) {
+        return;
+    }
+    let mut random = Random(seed(test));
+    let lab = TestLab::up("killrun", &["--shape", "full:3"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let programs: Vec<_> =
+        mpis(test).into_iter().map(|mpi| (mpi.name, build(&mpi, "hello.c", folder.path()))).collect();
+    assert!(!programs.is_empty(), "no MPI is installed");
+    let idle = marked(&lab.name).len();
+    for round in 0..100 {
+        let (mpi, program) = &programs[round % programs.len()];
+        let mut process = background(&mut run(&lab, mpi, 3, program));
+        std::thread::sleep(std::time::Duration::from_micros(random.below(900_000)));
+        process.0.kill().expect("kills");
+        process.0.wait().expect("ends");
+        eventually(&format!("round {round}: {mpi}'s processes to end"), || marked(&lab.name).len() == idle);
+    }
+    // The lab is none the worse.
+    let (mpi, program) = &programs[0];
+    assert!(ok(&mut run(&lab, mpi, 3, program)).contains("ring ok"));
+}
