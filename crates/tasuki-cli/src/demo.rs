@@ -69,7 +69,8 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
 
 /// One row per test: both networks side by side, and how much better the cables are.
 fn summary(report: &Report) -> Table {
-    let mut rows = table(["test", "bytes", "ranks", "stack", NETWORKS[0].1, NETWORKS[1].1, "unit", "cables are"]);
+    let mut rows =
+        table(["test", "bytes", "ranks", "stack", NETWORKS[0].1, NETWORKS[1].1, "unit", "cables are"]);
     let of = |network: &'static str| report.records.iter().filter(move |record| record.network == network);
     for record in of(NETWORKS[0].1) {
         let same = |other: &&Record| {

@@ -53,7 +53,10 @@ impl Finder {
         let mut found = self.detector(None).choose(choice)?;
         if found.len() > 1 {
             let ids: Vec<_> = found.iter().map(Mpi::id).collect();
-            return Err(Failure::new(format!("{choice} may be {}; give more of the version", ids.join(" or "))));
+            return Err(Failure::new(format!(
+                "{choice} may be {}; give more of the version",
+                ids.join(" or ")
+            )));
         }
         found.pop().ok_or_else(|| Failure::new(format!("{choice} is not installed")))
     }

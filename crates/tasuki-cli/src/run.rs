@@ -66,7 +66,9 @@ fn exports(words: &[String]) -> Result<Vec<(OsString, OsString)>, Failure> {
         Some((name, value)) => Ok((name.into(), value.into())),
         None => match std::env::var_os(word) {
             Some(value) => Ok((word.into(), value)),
-            None => Err(Failure::new(format!("--export {word}: there is no such variable; write {word}=VALUE"))),
+            None => {
+                Err(Failure::new(format!("--export {word}: there is no such variable; write {word}=VALUE")))
+            }
         },
     };
     words.iter().map(export).collect()

@@ -7,7 +7,9 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
-use support::{MARK, Random, TestLab, background, eventually, marked, ok, seed, skip_without_root, tasuki, text};
+use support::{
+    MARK, Random, TestLab, background, eventually, marked, ok, seed, skip_without_root, tasuki, text,
+};
 
 /// An MPI under test: what `--mpi` is told, and the compiler wrapper whose programs it runs.
 struct Mpi {
@@ -61,7 +63,8 @@ fn run(lab: &TestLab, mpi: &str, ranks: u32, program: &Path) -> Command {
 fn sent(lab: &TestLab) -> u64 {
     let status = lab.status();
     let cables = status["cables"].as_array().expect("cables");
-    let bytes = |cable: &serde_json::Value, side: usize| cable["directions"][side]["bytes"].as_u64().unwrap_or(0);
+    let bytes =
+        |cable: &serde_json::Value, side: usize| cable["directions"][side]["bytes"].as_u64().unwrap_or(0);
     cables.iter().map(|cable| bytes(cable, 0) + bytes(cable, 1)).sum()
 }
 
@@ -75,7 +78,8 @@ fn every_mpi_runs_on_every_kind_of_cluster() {
     let programs: Vec<_> = mpis(test)
         .into_iter()
         .map(|mpi| {
-            let programs = ["hello.c", "pingpong.c", "alltoall.c"].map(|name| build(&mpi, name, folder.path()));
+            let programs =
+                ["hello.c", "pingpong.c", "alltoall.c"].map(|name| build(&mpi, name, folder.path()));
             (mpi, programs)
         })
         .collect();

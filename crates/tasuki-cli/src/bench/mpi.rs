@@ -38,7 +38,8 @@ pub struct Measurement<'a> {
 
 impl Measurement<'_> {
     fn plan(&self) -> Result<Plan, Failure> {
-        let parse = |tests: &[String]| tests.iter().map(|test| test.parse()).collect::<Result<Vec<TestPlan>, _>>();
+        let parse =
+            |tests: &[String]| tests.iter().map(|test| test.parse()).collect::<Result<Vec<TestPlan>, _>>();
         let hosts = self.networks.iter().map(|network| network.cluster.hosts.len()).min().unwrap_or(0);
         if hosts < 2 {
             return Err(Failure::new("a measurement needs at least two hosts"));
@@ -73,7 +74,11 @@ impl Measurement<'_> {
             bar.set_length(progress.total as u64);
             bar.set_position(progress.done as u64);
             bar.set_message(progress.step.to_owned());
-            if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if interrupted.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         });
         bar.finish_and_clear();
         Ok(report?)
@@ -107,7 +112,8 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
 fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
     let file = |name: &str, text: &str| {
         let path = folder.join(name);
-        fs::write(&path, text).map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
+        fs::write(&path, text)
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
     };
     fs::create_dir_all(folder)
         .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;

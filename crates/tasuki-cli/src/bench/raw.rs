@@ -33,7 +33,12 @@ pub fn tests(line: Option<u64>, seconds: f64, latency: bool) -> Vec<Test> {
     let mut tests = Vec::new();
     if latency {
         for protocol in [Protocol::Tcp, Protocol::TcpSpin, Protocol::Udp, Protocol::PacketRing] {
-            tests.push(Test::PingPong { protocol, bytes: vec![8, 1024], seconds: seconds / 4.0, samples: 10 });
+            tests.push(Test::PingPong {
+                protocol,
+                bytes: vec![8, 1024],
+                seconds: seconds / 4.0,
+                samples: 10,
+            });
         }
     }
     for protocol in [Protocol::Tcp, Protocol::Udp, Protocol::PacketRing] {

@@ -49,7 +49,9 @@ fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi]) -> Result<BuiltStack, Fa
         None => installed
             .iter()
             .find(|other| other.flavour == Flavour::Mpich && compiler(other).is_some())
-            .ok_or_else(|| Failure::new("it has no mpicc, and there is no MPICH whose programs it could run"))?,
+            .ok_or_else(|| {
+            Failure::new("it has no mpicc, and there is no MPICH whose programs it could run")
+        })?,
     };
     let mpicc = compiler(builder).ok_or_else(|| Failure::new("it has no mpicc"))?;
     let target = folder()?.join(builder.id()).join(program::NAME);
