@@ -82,9 +82,16 @@ impl<'a> Reader<'a> {
             return Ok(u64::from(first));
         }
         let following = usize::from(first - VAR_LONG) + 1;
-        let mut wide = [0; 8];
-        wide[..following].copy_from_slice(self.bytes(following)?);
-        let value = u64::from_le_bytes(wide);
+        let value = match self.rest.first_chunk() {
+            // Eight bytes at once and a mask: a copy of odd length would cost more than all the rest.
+            Some(wide) => u64::from_le_bytes(*wide) & u64::MAX >> (64 - 8 * following),
+            None => {
+                let mut wide = [0; 8];
+                wide[..following].copy_from_slice(self.rest.get(..following).ok_or(DropReason::Truncated)?);
+                u64::from_le_bytes(wide)
+            }
+        };
+        self.bytes(following)?;
         if var_len(value) == 1 + following { Ok(value) } else { Err(DropReason::Varint) }
     }
 }

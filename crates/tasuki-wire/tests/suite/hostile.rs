@@ -187,6 +187,23 @@ proptest! {
     }
 }
 
+/// Every bit of the token and of the endpoint id counts.
+#[test]
+fn near_misses_are_found_out() {
+    let secret = Secret(*b"0123456789abcdef");
+    let path = Path { rail: 0, lane: Lane::Udp };
+    let good = Header { path, number: 0, endpoint: 1, peer: 1, token: secret.token() };
+    assert_eq!(good.check_destination(1, &secret), Ok(()));
+    for bit in 0..64 {
+        let forged = Header { token: good.token ^ 1 << bit, ..good };
+        assert_eq!(forged.check_destination(1, &secret), Err(DropReason::Token), "bit {bit}");
+    }
+    for bit in 0..32 {
+        let stray = Header { endpoint: good.endpoint ^ 1 << bit, ..good };
+        assert_eq!(stray.check_destination(1, &secret), Err(DropReason::Endpoint), "bit {bit}");
+    }
+}
+
 /// A greeting is checked for all of the second half of the secret, and for the incarnation.
 #[test]
 fn greetings_are_for_one_incarnation() {
