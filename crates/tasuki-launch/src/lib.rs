@@ -15,9 +15,8 @@
 //! abnormal end (see [`Mpi::pitfalls`]): after [`STOP_GRACE`] the caller kills the launcher; daemons and ranks on
 //! other hosts end when their connection to it breaks.
 //!
-//! The launcher's exit code is the program's where ranks ended by themselves. Differences remain: for a rank that
-//! died by a signal Open MPI gives 128 + signal, Hydra the signal's number, 255 or 15 depending on which proxy
-//! reports first.
+//! The launcher's exit code is the program's where ranks ended by themselves, and 0 only if all ranks ended well.
+//! Of a rank that died by a signal Open MPI tells 128 + signal, Hydra on several hosts just 255.
 
 mod bounded;
 mod detect;

@@ -87,7 +87,11 @@ impl Mpi {
                 "prterun may hang at its end after a rank has failed before the others ever talked to it \
                  (a deadlock in PMIx_server_finalize); --mca mpi_preconnect_mpi 1 avoids it",
             ),
-            Flavour::OpenMpi4 | Flavour::Intel => {}
+            Flavour::Intel => found.push(
+                "mpiexec.hydra sometimes gives 255 or 141 instead of a rank's own exit code other than 0: its proxies \
+                 race to close their connections",
+            ),
+            Flavour::OpenMpi4 => {}
         }
         found
     }
