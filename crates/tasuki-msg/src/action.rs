@@ -238,7 +238,8 @@ pub enum Event {
         /// Why.
         gone: Gone,
     },
-    /// Every living peer has agreed: nothing is under way from or to it.
+    /// Every living peer has agreed: nothing is under way from or to it. (If `resume` or `add_peer` was called since,
+    /// this is old news: `Endpoint::is_quiesced` tells.)
     Quiesced {
         /// The request that is fulfilled.
         epoch: Epoch,

@@ -38,8 +38,9 @@ impl Matcher {
 
 /// The message layer of one endpoint: a state machine without IO, clock or payload.
 ///
-/// Input goes in through `post_*`, `peek`/`claim`/`discard`, `cancel_*` and `handle_*`. After every such call, poll
-/// `poll_action` until it is empty; hand what `poll_transmit` yields to the carriers whenever they have room.
+/// Input goes in through `post_*`, `peek`/`claim`/`discard`, `cancel_*` and `handle_*`. Each such call may leave actions
+/// (`poll_action`) and frames (`poll_active`, `poll_transmit`) behind. Actions must be carried out in order; they may
+/// wait while more input is handled. Frames leave when the carrier of their peer has room.
 pub struct Endpoint<C = Window> {
     pub(crate) config: Config,
     pub(crate) controller: C,

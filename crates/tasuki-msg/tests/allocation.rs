@@ -1,4 +1,5 @@
-//! No allocation on the steady path of small eager messages: expected, unexpected, and with the credit going round.
+//! No allocation on the steady path of small eager messages: expected, unexpected, and with the credit going round;
+//! and the memory that waiting messages cost.
 //! Its own test binary, because the allocator is the whole process's, and a single test, because other threads count.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -12,6 +13,9 @@ use tasuki_msg::{
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
+/// Bytes allocated and not freed.
+static IN_USE: AtomicU64 = AtomicU64::new(0);
+
 struct Counting;
 
 // SAFETY: every call is passed on to the system's allocator with the caller's own arguments, so its contract is kept
@@ -19,17 +23,21 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        IN_USE.fetch_add(layout.size() as u64, Ordering::Relaxed);
         // SAFETY: the caller promises a layout of non-zero size.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        IN_USE.fetch_sub(layout.size() as u64, Ordering::Relaxed);
         // SAFETY: the caller promises that `at` came from `alloc` with this layout.
         unsafe { System.dealloc(at, layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        IN_USE.fetch_add(size as u64, Ordering::Relaxed);
+        IN_USE.fetch_sub(layout.size() as u64, Ordering::Relaxed);
         // SAFETY: the caller promises that `at` came from `alloc` with this layout, and that `size` is valid.
         unsafe { System.realloc(at, layout, size) }
     }
@@ -103,6 +111,29 @@ impl Pair {
     }
 }
 
+/// What `docs/message-layer.md` states: an envelope that nobody has asked for costs less than 1 KiB at the receiver,
+/// with four kinds of wildcard in use and no two tags alike; a send that waits for it, less than 512 bytes.
+fn envelopes_are_small(pair: &mut Pair) {
+    const ENVELOPES: u64 = 50_000;
+    for ignore in [0, 3 << 62, 1 << 61, u64::MAX >> 1] {
+        let kind = Matching { queue: Queue::Tagged, source: Source::Any, tag: 1 << 63, ignore };
+        pair.send(0, 1);
+        pair.carry();
+        assert_eq!(pair.ends[1].peek(&kind), None);
+        pair.recv(1, 1, 0);
+        pair.carry();
+    }
+    let before = IN_USE.load(Ordering::Relaxed);
+    (0..ENVELOPES).for_each(|tag| pair.send(0, tag));
+    let posted = IN_USE.load(Ordering::Relaxed);
+    pair.carry();
+    let arrived = IN_USE.load(Ordering::Relaxed);
+    assert_eq!(pair.ends[1].status().unexpected as u64, ENVELOPES);
+    let (send, envelope) = ((posted - before) / ENVELOPES, (arrived - posted) / ENVELOPES);
+    println!("{send} bytes per send, {envelope} per envelope");
+    assert!(send < 512 && envelope < 1024, "{send} bytes per send, {envelope} per envelope");
+}
+
 #[test]
 fn small_messages_allocate_nothing_in_steady_state() {
     let config = Config { pool_bytes: 1 << 16, peer_bytes: 1 << 14, expected_peers: 1 };
@@ -116,4 +147,5 @@ fn small_messages_allocate_nothing_in_steady_state() {
     assert_eq!(pair.received - before.1, 19_000 * 18);
     assert!(pair.early - before.2 >= 19_000 * 8, "the unexpected path is walked too");
     assert_eq!(after - before.0, 0, "allocations in {} messages", pair.received - before.1);
+    envelopes_are_small(&mut pair);
 }

@@ -17,6 +17,8 @@ struct Kinds {
     probes: bool,
     odd_masks: bool,
     stopped: bool,
+    /// Of the carriers' steps, percent that are arrivals; the others are departures.
+    arrivals: u64,
     longest: u64,
 }
 
@@ -39,6 +41,7 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
         probes: rng.chance(50),
         odd_masks: rng.chance(15),
         stopped: rng.chance(30),
+        arrivals: rng.pick(&[20, 40, 50, 70]),
         longest: rng.pick(&[8, 100, 700, 3000]),
     };
     let config = Config {
@@ -56,6 +59,7 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
         reorder: rng.pick(&[0, 20, 70, 100]),
         copy: rng.pick(&[0, 50, 100]),
         cut: rng.pick(&[0, 30]),
+        lazy: rng.pick(&[0, 0, 40]),
         pull_fails: rng.pick(&[0, 30]),
         rooms: rng.pick(&[[16, 64, 4096], [4096; 3], [64, 200, 200], [24, 100, 1000]]),
     };
@@ -100,14 +104,11 @@ impl Scenario {
             26..32 if self.kinds.probes => self.probe(node),
             32..36 if self.kinds.cancels => self.cancel(node),
             36..38 => self.upset(node, &living),
-            38..40 if self.kinds.silence && self.world.nodes[node].asked.is_none() => {
-                self.world.quiesce(node)
-            }
+            38..40 if self.kinds.silence && self.world.nodes[node].asked.is_none() => self.fall_silent(node),
             40..43 if self.world.nodes[node].asked.is_some() => self.world.resume(node),
             43..46 => self.tell_news(),
             46..50 => self.world.pull(node),
-            50..74 => self.world.transmit(node).map(drop),
-            _ => self.deliver_some(),
+            _ => self.carry(node),
         }
     }
 
@@ -237,6 +238,25 @@ impl Scenario {
         let at = self.world.rng.index(self.news.len());
         let (node, dead) = self.news.swap_remove(at);
         if self.world.nodes[node].alive { self.world.peer_failed(node, dead) } else { Ok(()) }
+    }
+
+    /// A request for silence, and perhaps the time to agree on it before anything else is posted.
+    fn fall_silent(&mut self, node: usize) -> Check {
+        self.world.quiesce(node)?;
+        for _ in 0..self.world.rng.pick(&[0, 0, 60, 200]) {
+            let living = self.world.living();
+            let node = self.world.rng.pick(&living);
+            self.carry(node)?;
+        }
+        Ok(())
+    }
+
+    /// The carriers do something; what they do more often decides how much is under way.
+    fn carry(&mut self, node: usize) -> Check {
+        if self.world.rng.chance(self.kinds.arrivals) {
+            return self.deliver_some();
+        }
+        self.world.transmit(node).map(drop)
     }
 
     fn deliver_some(&mut self) -> Check {

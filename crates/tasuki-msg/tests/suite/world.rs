@@ -100,6 +100,7 @@ impl World {
             let mut moved = false;
             let stopped = self.stopped;
             for node in self.living().into_iter().filter(|&node| Some(node) != stopped) {
+                self.settle(node)?;
                 while self.transmit(node)? {
                     moved = true;
                 }

@@ -92,6 +92,10 @@ impl World {
             Event::PeerGone { peer, gone } => self.model_gone(node, peer, gone),
             Event::Quiesced { epoch } => {
                 same("silence", Some(epoch), self.nodes[node].asked)?;
+                if !self.nodes[node].ep.is_quiesced() {
+                    // A newcomer has been asked since.
+                    return Ok(());
+                }
                 self.cover("silence agreed");
                 self.nodes[node].silent = true;
                 self.listen_for_noise(node)

@@ -286,6 +286,8 @@ impl World {
     }
 
     pub fn resume(&mut self, node: usize) -> Check {
+        // An agreement that waits in the queue would be news of yesterday.
+        self.settle(node)?;
         self.note(|| format!("node {node} resumes"));
         self.nodes[node].ep.resume();
         self.nodes[node].asked = None;
