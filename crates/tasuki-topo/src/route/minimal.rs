@@ -57,7 +57,7 @@ pub(super) struct Chooser {
     rule: PathRule,
     /// By channel: destinations that it serves.
     load: Vec<u32>,
-    ways: Vec<(u32, Arc)>,
+    ways: Vec<Arc>,
 }
 
 impl Chooser {
@@ -75,18 +75,14 @@ impl Chooser {
         tables: &mut Tables,
     ) {
         self.ways.clear();
-        self.ways.extend(ways.map(|arc| (0, arc)));
-        for &(host, _) in &class.hosts {
-            let load = &self.load;
-            let best = match self.rule {
-                PathRule::LowPortFirst => self.ways.first_mut(),
-                // Hosts of the class first get different ways; then the channel's load over all classes counts.
-                PathRule::SpreadPerHost => {
-                    self.ways.iter_mut().min_by_key(|(taken, arc)| (*taken, load[arc.channel.ix()]))
-                }
-            };
-            let Some((taken, arc)) = best else { return };
-            *taken += 1;
+        self.ways.extend(ways);
+        match self.rule {
+            PathRule::LowPortFirst => self.ways.truncate(1),
+            // Hosts of the class take the ways in turn, those with the fewest destinations first. A round adds one to
+            // each, so the order lasts.
+            PathRule::SpreadPerHost => self.ways.sort_by_key(|arc| self.load[arc.channel.ix()]),
+        }
+        for (&(host, _), arc) in class.hosts.iter().zip(self.ways.iter().cycle()) {
             self.load[arc.channel.ix()] += 1;
             tables.set_port(row as usize, host, Some(fabric.net.out_port(arc.channel)));
         }

@@ -44,7 +44,9 @@ pub(super) struct Walk<'a> {
     witnesses: usize,
     report: Report,
     graph: Graph,
+    /// By node, for the present destination; those in `known` are not `Unknown`.
     ways: Vec<Way>,
+    known: Vec<NodeId>,
     /// By state: the destination that `rises` holds for, plus 1.
     seen: Vec<u32>,
     rises: Vec<Rise>,
@@ -87,21 +89,27 @@ impl<'a> Walk<'a> {
         let groups = group_sources(net, tables);
         let ways = vec![Way::Unknown; net.nodes().len()];
         let (seen, rises) = (vec![0; states], vec![Rise::Fits; states]);
-        Self { net, tables, witnesses, report, graph, ways, seen, rises, groups }
+        Self { net, tables, witnesses, report, graph, ways, known: Vec::new(), seen, rises, groups }
     }
 
     pub fn run(mut self) -> Walked {
         let mut needed = Needed::new();
         let groups = std::mem::take(&mut self.groups);
+        let mut group_of = vec![usize::MAX; self.net.hosts().len()];
+        for (i, group) in groups.iter().enumerate() {
+            group.hosts.iter().for_each(|h| group_of[h.ix()] = i);
+        }
         for to in (0..self.net.hosts().len() as u32).map(HostId) {
             let goal = self.net.hosts()[to.ix()];
             needed.towards(self.net, goal);
-            self.ways.fill(Way::Unknown);
+            for node in self.known.drain(..) {
+                self.ways[node.ix()] = Way::Unknown;
+            }
             let mut faults = Vec::new();
-            for group in &groups {
+            for (i, group) in groups.iter().enumerate() {
                 let stands = group.hosts.iter().copied().find(|&h| h != to);
                 let Some(stands) = stands else { continue };
-                let count = group.hosts.len() as u64 - u64::from(group.hosts.contains(&to));
+                let count = group.hosts.len() as u64 - u64::from(group_of[to.ix()] == i);
                 let outcome = self.examine(stands, to, goal, &needed);
                 self.tally(outcome, count, &group.hosts, to, &mut faults);
             }
@@ -214,10 +222,12 @@ impl<'a> Walk<'a> {
             match self.hop(node, to) {
                 Err(kind) => {
                     self.ways[node.ix()] = Way::Fails(kind);
+                    self.known.push(node);
                     break Way::Fails(kind);
                 }
                 Ok(channel) => {
                     self.ways[node.ix()] = Way::Pending;
+                    self.known.push(node);
                     passed.push(node);
                     node = self.net.to(channel);
                 }
