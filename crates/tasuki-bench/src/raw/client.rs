@@ -6,7 +6,7 @@ use super::{
     control::{Answer, Control, Request, Work},
     frames::{FrameChannel, FrameLink},
     pingpong::{Pinged, Pinger},
-    server::{ECHO_SLOTS, LONGEST},
+    server::ECHO_SLOTS,
     sockets,
     spin::{cpu_seconds, pin},
     throughput::{self, Pacer},
@@ -21,6 +21,8 @@ use std::{
 
 /// Longest wait for an answer that the other peer can give at once.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
+/// Longest that a peer may be told to take.
+const LONGEST: Duration = Duration::from_secs(3600);
 /// Message sizes: room for the sequence number, and what a UDP datagram or a ring can hold.
 pub(super) const LEAST_BYTES: u32 = 4;
 pub(super) const MOST_BYTES: u32 = 1 << 20;

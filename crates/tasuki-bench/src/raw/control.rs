@@ -1,6 +1,6 @@
 //! The control connection: one JSON text per line, question and answer.
 
-use super::{Protocol, RawError};
+use super::{Protocol, RawError, sockets::CALL_LIMIT};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
@@ -105,7 +105,10 @@ impl Control {
     }
 
     fn new(stream: TcpStream, peer: SocketAddr) -> Result<Self, RawError> {
-        let prepared = stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true));
+        let prepared = stream
+            .set_nonblocking(false)
+            .and_then(|()| stream.set_nodelay(true))
+            .and_then(|()| stream.set_write_timeout(Some(CALL_LIMIT)));
         prepared.map_err(|source| RawError::Control { address: peer, doing: "prepare", source })?;
         Ok(Self { stream: BufReader::new(stream), peer })
     }

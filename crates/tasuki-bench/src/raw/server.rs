@@ -15,7 +15,6 @@ use nix::sys::socket::{getsockopt, sockopt::TcpMaxSeg};
 use std::{
     io,
     net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket},
-    time::Duration,
 };
 
 /// Frames that fit into the ring of a throughput test: 100 ms of 1 Gbit/s at MTU 1500.
@@ -173,6 +172,3 @@ fn enlarge(socket: &UdpSocket) {
     let _ = setsockopt(socket, RcvBuf, &BYTES);
     let _ = setsockopt(socket, RcvBufForce, &BYTES);
 }
-
-/// Longest a peer may be told to take.
-pub(super) const LONGEST: Duration = Duration::from_secs(3600);

@@ -21,6 +21,8 @@ use std::{
 
 /// After the sender has stopped, a path that is silent for so long is empty: longer than any queue of ours lasts.
 const SILENCE: Duration = Duration::from_millis(300);
+/// A receiver that hears nothing for so long gives up, even if the other peer's host vanished without a word.
+const DEAD: Duration = Duration::from_secs(60);
 /// Neither side waits longer in one go.
 const NAP: Duration = Duration::from_millis(20);
 /// A stream that brings nothing for so long has broken.
@@ -269,7 +271,7 @@ fn count_frames(
         }
         waited = true;
         let quiet = quiet_since.get_or_insert_with(Instant::now).elapsed();
-        if quiet >= SILENCE && control.is_pending() {
+        if (quiet >= SILENCE && control.is_pending()) || quiet >= DEAD {
             return Ok(window.close());
         }
     }
