@@ -1,25 +1,28 @@
 //! What an endpoint and its peers are told at the start, and the unit in which credit is counted.
 
-/// Credit is counted in bytes, in multiples of this. 64 is a cache line, and about what a small slab of buffers
-/// loses to rounding.
+/// Payload is charged in multiples of this, bytes: a cache line, and about what a small slab of buffers loses to
+/// rounding.
 pub const GRANULE: u64 = 64;
 
-/// Credit that a message with `early` bytes of unasked-for payload costs: the payload, rounded up, and one granule
-/// for its envelope. The granule bounds the number of messages that credit alone can leave at a receiver, even if
-/// they are empty.
+/// What the envelope of a message is charged, bytes: more than its record and its places in the match lists cost at
+/// the receiver (a test measures them). So messages that were sent against credit never take more memory than the
+/// pool, even if they are empty.
+pub const ENVELOPE: u64 = 1024;
+
+/// Credit that a message with `early` bytes of unasked-for payload costs.
 pub const fn charge(early: u64) -> u64 {
-    early.div_ceil(GRANULE).saturating_add(1).saturating_mul(GRANULE)
+    early.div_ceil(GRANULE).saturating_mul(GRANULE).saturating_add(ENVELOPE)
 }
 
-/// The largest `early` whose charge is at most `credit`.
+/// The largest `early` whose charge is at most `credit`; 0 also if not even an envelope is covered.
 pub(crate) fn payload_for(credit: u64) -> u64 {
-    (credit / GRANULE).saturating_sub(1) * GRANULE
+    credit.saturating_sub(ENVELOPE) / GRANULE * GRANULE
 }
 
 /// Memory that an endpoint offers to messages nobody asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Bytes that all peers together may fill with payload for which no receive is posted yet. Memory cost: this
+    /// Bytes that all peers together may fill with messages for which no receive is posted yet. Memory cost: this
     /// much at worst. Raise it when many peers send small messages before the receives are posted; 0 makes every
     /// send a rendezvous.
     pub pool_bytes: u64,
@@ -39,11 +42,11 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Credit that each of `living` peers may hold, bytes.
+    /// Credit that each of `living` peers may hold, bytes. Less than an envelope would be of no use.
     pub(crate) fn share(&self, living: u32) -> u64 {
         let heads = living.max(self.expected_peers).max(1).next_power_of_two();
         let share = (self.pool_bytes / u64::from(heads)).min(self.peer_bytes);
-        share / GRANULE * GRANULE
+        if share < ENVELOPE { 0 } else { share / GRANULE * GRANULE }
     }
 }
 
@@ -70,18 +73,19 @@ mod tests {
 
     #[test]
     fn charge_and_its_inverse_agree() {
-        assert_eq!((charge(0), charge(1), charge(64), charge(65)), (64, 128, 128, 192));
-        for credit in 0..1000 {
+        assert_eq!((charge(0), charge(1), charge(64), charge(65)), (1024, 1088, 1088, 1152));
+        for credit in 0..3000 {
             let early = payload_for(credit);
             assert!(early == 0 || charge(early) <= credit);
             assert!(charge(early + 1) > credit);
         }
+        assert_eq!(charge(u64::MAX), u64::MAX);
     }
 
     #[test]
     fn shares_never_exceed_the_pool() {
-        for pool_bytes in [0, 63, 64, 1000, 1 << 20] {
-            let config = Config { pool_bytes, peer_bytes: 4096, expected_peers: 3 };
+        for pool_bytes in [0, 63, 1024, 10_000, 1 << 20] {
+            let config = Config { pool_bytes, peer_bytes: 40_000, expected_peers: 3 };
             for living in 0..40 {
                 assert!(config.share(living) * u64::from(living) <= pool_bytes);
                 assert_eq!(config.share(living) % GRANULE, 0);

@@ -3,7 +3,7 @@
 //! The ATM paper's rule `M = B + R*T` says: B bytes go out at once, the rest at the receiver's rate R. `unscheduled`
 //! is the sender's B for one message (bounded by the credit that the receiver's pool gave it); `grant` is the
 //! receiver's R. The layer has no clock: a controller that paces by time keeps its own budget, which its owner
-//! refills before it calls `Endpoint::poll_grants`.
+//! refills before it calls `Endpoint::handle_budget`.
 
 use crate::ids::PeerId;
 

@@ -100,20 +100,26 @@ impl Defect {
 }
 
 #[cfg(feature = "defects")]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Plant(pub Option<Defect>);
 
-#[cfg(not(feature = "defects"))]
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Plant;
-
+#[cfg(feature = "defects")]
 impl Plant {
-    #[cfg(feature = "defects")]
+    pub const NONE: Plant = Plant(None);
+
     pub fn is(self, defect: Defect) -> bool {
         self.0 == Some(defect)
     }
+}
 
-    #[cfg(not(feature = "defects"))]
+#[cfg(not(feature = "defects"))]
+#[derive(Clone, Copy)]
+pub(crate) struct Plant;
+
+#[cfg(not(feature = "defects"))]
+impl Plant {
+    pub const NONE: Plant = Plant;
+
     #[inline(always)]
     pub fn is(self, _: Defect) -> bool {
         false

@@ -95,7 +95,7 @@ impl<C: Controller> Endpoint<C> {
             epoch: Epoch(0),
             quiescing: false,
             quiesced: false,
-            plant: Plant::default(),
+            plant: Plant::NONE,
         }
     }
 
@@ -200,7 +200,7 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// The controller, to refill its budget or change its settings; follow it with `poll_grants`.
+    /// The controller, to refill its budget or change its settings; follow it with `handle_budget`.
     pub fn controller_mut(&mut self) -> &mut C {
         &mut self.controller
     }

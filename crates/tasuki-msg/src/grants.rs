@@ -9,7 +9,7 @@ use crate::peer::Control;
 
 impl<C: Controller> Endpoint<C> {
     /// The controller's budget or settings have changed: grants what is possible now.
-    pub fn poll_grants(&mut self) {
+    pub fn handle_budget(&mut self) {
         self.pump();
     }
 

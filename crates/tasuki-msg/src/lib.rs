@@ -79,7 +79,7 @@ pub use action::{
     Action, Event, Found, Matching, Payload, Placement, RecvDone, RecvRequest, SendRequest, Sink, Source,
     Transmit,
 };
-pub use config::{Config, GRANULE, PeerOptions, charge};
+pub use config::{Config, ENVELOPE, GRANULE, PeerOptions, charge};
 pub use control::{Controller, Demand, Offer, Window};
 pub use counters::{EndpointStatus, PeerCounters, PeerStatus};
 #[cfg(feature = "defects")]

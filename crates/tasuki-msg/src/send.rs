@@ -5,7 +5,7 @@
 //! the order of the posts and never wait for credit.
 
 use crate::action::{Event, Payload, SendRequest, Transmit};
-use crate::config::{GRANULE, charge, payload_for};
+use crate::config::{ENVELOPE, charge, payload_for};
 use crate::control::{Controller, Offer};
 use crate::defect::Defect;
 use crate::endpoint::Endpoint;
@@ -131,7 +131,7 @@ impl<C: Controller> Endpoint<C> {
         };
         // Half of a message that should go whole would save no round trip.
         let early = if wish == op.len && credit < wish { 0 } else { wish.min(credit) };
-        let charged = (early > 0 || op.len == 0) && available >= GRANULE;
+        let charged = (early > 0 || op.len == 0) && available >= ENVELOPE;
         if charged {
             peer.tx.purse.spent += charge(early);
         }

@@ -82,7 +82,7 @@ impl<C: Controller> Endpoint<C> {
     fn payload_frame(&mut self, id: PeerId, room: u64) -> Option<Transmit> {
         let mut start = self.next_start(id);
         let peer = self.peers.get_mut(id)?;
-        if self.plant.is(Defect::WaitForCredit) && peer.tx.purse.available() < crate::GRANULE {
+        if self.plant.is(Defect::WaitForCredit) && peer.tx.purse.available() < crate::ENVELOPE {
             start = None;
         }
         match start {

@@ -9,14 +9,14 @@ use tasuki_msg::{
 
 use crate::rng::Rng;
 
-const CONFIG: Config = Config { pool_bytes: 4096, peer_bytes: 2048, expected_peers: 2 };
+const CONFIG: Config = Config { pool_bytes: 16_384, peer_bytes: 8192, expected_peers: 2 };
 const WINDOW: Window = Window { eager_max: 200, unscheduled: 100, window: 4096, quantum: 1000 };
 
 /// Small numbers, numbers about the limits, and absurd ones.
 fn number(rng: &mut Rng) -> u64 {
     match rng.below(10) {
         0..7 => rng.below(8),
-        7 => rng.pick(&[63, 64, 65, 200, 1000, 2048, 4096]),
+        7 => rng.pick(&[63, 64, 65, 200, 1000, 4096, 8192]),
         8 => u64::MAX - rng.below(3),
         _ => rng.next() >> rng.below(64),
     }
@@ -197,7 +197,7 @@ fn breaches_are_told_apart() {
         remote_key: None,
     };
     let data = Data { seq: MsgSeq(0), offset: 60, len: 40, early: 100 };
-    let credit = 2048;
+    let credit = 8192;
     let malformed = [
         Frame::Start(Start { inline: 101, ..start }),
         Frame::Start(Start { len: 99, ..start }),

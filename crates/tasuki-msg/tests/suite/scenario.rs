@@ -33,9 +33,9 @@ struct Scenario {
 pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
     let mut rng = Rng::new(seed);
     let kinds = Kinds {
-        deaths: rng.chance(25),
+        deaths: rng.chance(30),
         partings: rng.chance(15),
-        silence: rng.chance(25),
+        silence: rng.chance(35),
         pulls: rng.chance(30),
         cancels: rng.chance(40),
         probes: rng.chance(50),
@@ -45,8 +45,8 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
         longest: rng.pick(&[8, 100, 700, 3000]),
     };
     let config = Config {
-        pool_bytes: rng.pick(&[0, 100, 512, 2048, 8192, 8192, 65_536]),
-        peer_bytes: rng.pick(&[128, 1024, 65_536, 65_536]),
+        pool_bytes: rng.pick(&[0, 1500, 12_000, 40_000, 1 << 20, 1 << 20]),
+        peer_bytes: rng.pick(&[1200, 4000, 65_536, 65_536]),
         expected_peers: rng.pick(&[1, 1, 4]),
     };
     let window = Window {
@@ -69,6 +69,10 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
     let mut scenario = Scenario { world, kinds, news: Vec::new() };
     for _ in 0..nodes {
         scenario.add_node();
+    }
+    if scenario.world.rng.chance(60) {
+        // The first credit has arrived before the program begins.
+        scenario.world.drain()?;
     }
     for _ in 0..steps {
         scenario.step()?;

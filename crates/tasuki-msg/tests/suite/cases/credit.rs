@@ -1,7 +1,7 @@
 //! Credit bounds payload, never envelopes.
 
 use tasuki_msg::{
-    Controller, Demand, Endpoint, Event, Frame, GRANULE, Matching, Offer, RecvRequest, SendRequest, Source,
+    Controller, Demand, ENVELOPE, Endpoint, Event, Frame, Matching, Offer, RecvRequest, SendRequest, Source,
     charge,
 };
 
@@ -11,7 +11,7 @@ use super::*;
 /// first, and nothing is lost.
 #[test]
 fn a_flood_fills_the_pool_and_no_more() {
-    let pool = 8192;
+    let pool = 64 * 1024;
     let config = Config { pool_bytes: pool, peer_bytes: pool, expected_peers: 1 };
     let mut w = world_with(2, config, WINDOW, Habits::PLAIN);
     let flood: Vec<usize> = (0..1000).map(|data| w.say(0, 1, data, 100, data)).collect();
@@ -35,23 +35,23 @@ fn a_flood_fills_the_pool_and_no_more() {
 /// at the sender and pile up at the receiver.
 #[test]
 fn a_flood_of_empty_messages_stays_open_at_the_sender() {
-    let config = Config { pool_bytes: 2048, peer_bytes: 2048, expected_peers: 1 };
+    let config = Config { pool_bytes: 64 << 10, peer_bytes: 64 << 10, expected_peers: 1 };
     let mut w = world_with(2, config, WINDOW, Habits::PLAIN);
     let flood: Vec<usize> = (0..1000).map(|_| w.send(0, 1, SendSpec::tagged(1, 0)).unwrap()).collect();
     w.carry();
     let done = flood.iter().filter(|&&name| w.sent_ok(name)).count() as u64;
-    assert_eq!(done, 1024 / GRANULE);
+    assert_eq!(done, (32 << 10) / ENVELOPE);
 }
 
 /// A late-comer finds the pool given away; the others hand back what they do not use.
 #[test]
 fn credit_moves_to_those_who_come_later() {
-    let config = Config { pool_bytes: 4096, peer_bytes: 4096, expected_peers: 1 };
+    let config = Config { pool_bytes: 1 << 16, peer_bytes: 1 << 16, expected_peers: 1 };
     let mut w = World::new(Rng::new(1), config, WINDOW, Habits::PLAIN, None);
     for nodes in 1..=8_usize {
         w.add_node(PeerOptions::default());
         w.carry();
-        let share = 4096 / nodes.next_power_of_two() as u64;
+        let share = (1 << 16) / nodes.next_power_of_two() as u64;
         for node in 0..nodes {
             for &(there, peer) in &w.nodes[node].peers {
                 let status = w.nodes[node].ep.peer_status(peer).unwrap();
@@ -119,7 +119,7 @@ fn a_controller_with_a_budget_paces_the_payload() {
     assert_eq!(carry(&mut ends), 300, "unscheduled");
     for (budget, expected) in [(250, 250), (0, 0), (50, 50), (10_000, 400)] {
         ends[1].controller_mut().bytes = budget;
-        ends[1].poll_grants();
+        ends[1].handle_budget();
         assert_eq!(carry(&mut ends), expected);
     }
     assert_eq!(ends[1].controller_mut().measured, 700, "what was granted is measured");

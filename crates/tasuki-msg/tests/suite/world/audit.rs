@@ -1,6 +1,6 @@
 //! What must hold at every step, and when everything has come to rest.
 
-use tasuki_msg::{GRANULE, PeerId};
+use tasuki_msg::{ENVELOPE, PeerId};
 
 use super::{Check, World, demand, same};
 use crate::node::GUARD;
@@ -25,7 +25,7 @@ impl World {
                 continue;
             };
             let open = other.ep.peer_status(back).map_or(0, |status| status.sends_open);
-            let bound = open as u64 + status.pool_held / GRANULE;
+            let bound = open as u64 + status.pool_held / ENVELOPE;
             demand(status.messages as u64 <= bound, || {
                 format!("{} envelopes from {peer}, which has {open} sends open", status.messages)
             })?;
