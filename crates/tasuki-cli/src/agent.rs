@@ -26,6 +26,7 @@ pub fn main(words: Vec<OsString>) -> Result<ExitCode, Failure> {
         cwd: PathBuf::from("/"),
         share: Vec::new(),
         job: Job::Inherit,
+        terminal: false,
     };
     let exit = Lab::find()
         .map_err(Failure::from)

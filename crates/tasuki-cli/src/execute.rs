@@ -30,6 +30,7 @@ pub fn request_here(host: &str, argv: Vec<OsString>, job: Job) -> Result<ExecReq
         cwd,
         share: Vec::<PathBuf>::new(),
         job,
+        terminal: false,
     })
 }
 

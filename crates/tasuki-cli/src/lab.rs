@@ -4,7 +4,7 @@ use crate::{
     args::{FaultArgs, LabCommand, LabUp},
     execute::{exit_code, in_host, request_here},
     failure::{Failure, NOT_STARTED},
-    shape,
+    pseudoterminal, shape,
     terminal::{print_json, progress_bar, table},
 };
 use signal_hook::{consts, iterator::Signals};
@@ -23,7 +23,10 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Failure> {
             let job = if job { Job::Root } else { Job::Inherit };
             let request = request_here(&host, command, job)?;
             let exit = find(lab.as_deref())
-                .and_then(|lab| in_host(&lab, request, None))
+                .and_then(|lab| match pseudoterminal::is_interactive() {
+                    true => pseudoterminal::in_host(&lab, request),
+                    false => in_host(&lab, request, None),
+                })
                 .map_err(|failure| failure.with_code(NOT_STARTED))?;
             Ok(exit_code(exit))
         }

@@ -9,6 +9,7 @@ mod execute;
 mod failure;
 mod lab;
 mod mpi;
+mod pseudoterminal;
 mod run;
 mod shape;
 mod terminal;
@@ -16,6 +17,7 @@ mod terminal;
 use args::{Command, Tasuki};
 use clap::Parser;
 use failure::Failure;
+use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -25,6 +27,9 @@ fn main() -> ExitCode {
     if words.next().is_some_and(|word| word.as_encoded_bytes() == tasuki_lab::INIT_COMMAND.to_bytes()) {
         return tasuki_lab::init_main();
     }
+    // `tasuki ... | head` ends quietly, as other commands do.
+    // SAFETY: the default action installs no handler, and no other thread runs yet.
+    let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) };
     let result = if std::path::Path::new(&name).file_name().is_some_and(|name| name == "tasuki-agent") {
         agent::main(std::env::args_os().skip(1).collect())
     } else {

@@ -75,6 +75,8 @@ pub struct ExecRequest {
     pub share: Vec<PathBuf>,
     /// What becomes of its descendants.
     pub job: Job,
+    /// Standard input is a terminal, used by nobody else, that shall control the command.
+    pub terminal: bool,
 }
 
 /// How a command ended.
@@ -188,6 +190,7 @@ impl Lab {
             cwd: request.cwd,
             share,
             job,
+            terminal: request.terminal,
         };
         match self.ask(&Request::Exec(Box::new(message)), &stdio)? {
             (Reply::Started, channel) => Ok(Session { channel, alone: request.job == Job::Root }),
@@ -208,6 +211,7 @@ impl Lab {
                 argv: vec!["/bin/true".into()],
                 share: shares(request),
                 job: Job::Inherit,
+                terminal: false,
                 ..request.clone()
             };
             self.exec(probe, [null.as_fd(), null.as_fd(), null.as_fd()])?.wait()?;

@@ -90,6 +90,8 @@ pub struct ExecMessage {
     pub share: Vec<PathBuf>,
     /// Membership in a job.
     pub job: JobRole,
+    /// Standard input is a terminal that shall control the command.
+    pub terminal: bool,
 }
 
 /// Bytes that need not be UTF-8, as arguments and environment are.

@@ -9,7 +9,7 @@ use crate::{
 use std::{ffi::OsString, net::SocketAddr, process::ExitCode, thread, time::Duration};
 use tasuki_bench::{
     process::{Output, run_limited},
-    raw::{Measure, Outcome, Peer, Protocol, Serve, Test},
+    raw::{Measure, Outcome, Peer, Serve, Test, limits},
 };
 use tasuki_cluster::HostId;
 
@@ -17,8 +17,6 @@ use tasuki_cluster::HostId;
 const PORT: u16 = 7117;
 /// How long either peer waits for the other to begin.
 const PATIENCE_SECONDS: f64 = 20.0;
-/// What is offered beyond the line's rate, so that the line is full but the processor is not.
-const OVERLOAD: f64 = 1.05;
 
 /// A measurement between two hosts.
 pub struct Pair {
@@ -28,23 +26,10 @@ pub struct Pair {
     pub to: HostId,
 }
 
-/// Throughput of every protocol, and latency if `latency` is set.
+/// Throughput of every protocol for `seconds` each, and short ping-pongs before it if `latency` is set.
 pub fn tests(line: Option<u64>, seconds: f64, latency: bool) -> Vec<Test> {
-    let mut tests = Vec::new();
-    if latency {
-        for protocol in [Protocol::Tcp, Protocol::TcpSpin, Protocol::Udp, Protocol::PacketRing] {
-            tests.push(Test::PingPong {
-                protocol,
-                bytes: vec![8, 1024],
-                seconds: seconds / 4.0,
-                samples: 10,
-            });
-        }
-    }
-    for protocol in [Protocol::Tcp, Protocol::Udp, Protocol::PacketRing] {
-        let pace_bits_per_second = line.map(|line| (line as f64 * OVERLOAD) as u64);
-        tests.push(Test::Throughput { protocol, seconds, warm_up_s: 0.3, pace_bits_per_second });
-    }
+    let mut tests = limits(&[8, 1024], seconds / 10.0, line);
+    tests.retain(|test| latency || matches!(test, Test::Throughput { .. }));
     tests
 }
 

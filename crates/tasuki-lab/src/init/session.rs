@@ -233,10 +233,14 @@ impl Session {
         if let Some(job) = job {
             command.env(JOB_VARIABLE, job);
         }
-        // SAFETY: both calls are async-signal-safe.
+        let terminal = message.terminal;
+        // SAFETY: all three calls are async-signal-safe; standard input is in place before this runs.
         unsafe {
-            command.pre_exec(|| {
+            command.pre_exec(move || {
                 setsid()?;
+                if terminal && libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
                 // lab-init blocks signals, and a mask is inherited.
                 Ok(SigSet::empty().thread_set_mask()?)
             });
