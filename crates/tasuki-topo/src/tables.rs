@@ -18,7 +18,7 @@ pub enum Start {
     Zero,
     /// By destination: `[host]`.
     Destination(Vec<u8>),
-    /// By the row that the packet enters by and its destination: `[row * hosts + host]`. The row of entry is the
+    /// By the row that the packet enters by and its destination: `[host * rows + row]`. The row of entry is the
     /// source's own, or the row of its only neighbour.
     Entry(Vec<u8>),
 }
@@ -52,6 +52,7 @@ pub struct Tables {
     hosts: usize,
     row_of: Vec<u32>,
     rows: usize,
+    /// `[host * rows + row]`: whoever makes or checks tables goes destination by destination.
     next: Vec<u16>,
     vcs: u8,
     start: Start,
@@ -113,7 +114,7 @@ impl Tables {
     }
     /// Output port for a destination.
     pub fn port(&self, row: usize, to: HostId) -> Option<Port> {
-        let entry = self.next.get(row * self.hosts + to.ix()).filter(|_| to.ix() < self.hosts);
+        let entry = self.next.get(to.ix() * self.rows + row).filter(|_| row < self.rows);
         entry.filter(|&&port| port != NONE).map(|&port| Port(port))
     }
     /// First virtual channel of a packet that enters by a row.
@@ -122,7 +123,7 @@ impl Tables {
             (Start::Zero, _) | (Start::Entry(_), None) => 0,
             (Start::Destination(by_host), _) => by_host.get(to.ix()).copied().unwrap_or(0),
             (Start::Entry(by_entry), Some(row)) => {
-                by_entry.get(row * self.hosts + to.ix()).copied().unwrap_or(0)
+                by_entry.get(to.ix() * self.rows + row).copied().unwrap_or(0)
             }
         }
     }
@@ -145,8 +146,8 @@ impl Tables {
 
     /// Sets the output port for a destination; `None` removes the entry. Ignores rows and hosts out of range.
     pub fn set_port(&mut self, row: usize, to: HostId, port: Option<Port>) {
-        if to.ix() < self.hosts
-            && let Some(entry) = self.next.get_mut(row * self.hosts + to.ix())
+        if row < self.rows
+            && let Some(entry) = self.next.get_mut(to.ix() * self.rows + row)
         {
             *entry = port.map_or(NONE, |p| p.0);
         }

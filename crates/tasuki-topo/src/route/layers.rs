@@ -14,7 +14,7 @@ pub(super) struct Layers<'f> {
     fabric: &'f Fabric<'f>,
     index: Dependencies,
     layers: Vec<Layer>,
-    /// `[row * hosts + host]`; layers beyond the 255th are counted, not stored.
+    /// `[host * rows + row]`; layers beyond the 255th are counted, not stored.
     start: Vec<u8>,
     added: Vec<u32>,
 }
@@ -64,7 +64,7 @@ impl<'f> Layers<'f> {
 
     /// Remembers the layer of a path.
     pub fn set(&mut self, row: u32, host: HostId, layer: usize) {
-        self.start[row as usize * self.fabric.net.hosts().len() + host.ix()] = layer.min(255) as u8;
+        self.start[host.ix() * self.fabric.routers.len() + row as usize] = layer.min(255) as u8;
     }
 
     /// Puts a path into the first layer that takes it; an empty layer takes any path that visits no node twice.
