@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::{collections::BTreeSet, thread, time::Duration};
+use std::{collections::BTreeSet, io::Read, thread, time::Duration};
 use support::{
     MARK, Machine, Random, TestLab, all_namespaces, background, eventually, marked, namespaces, ok, seed,
     skip_without_root, tasuki, unique,
@@ -86,11 +86,19 @@ fn killing_up_at_any_moment_leaves_nothing() {
         let mut up = background(&mut up);
         thread::sleep(Duration::from_micros(random.below(150_000)));
         up.0.kill().expect("kills");
-        let status = up.0.wait().expect("ends");
-        if status.success() {
-            // It had done its work: the lab is up, whole, and meant to stay.
+        up.0.wait().expect("ends");
+        let mut said = String::new();
+        up.0.stderr.take().expect("piped").read_to_string(&mut said).expect("reads");
+        // Killed in its very last moment, between announcing the lab and ending, it may have done its work:
+        // then the lab is up, whole, and answers.
+        let announced = said.contains("is up");
+        let is_up = || tasuki().args(["lab", "status", &name]).output().is_ok_and(|o| o.status.success());
+        let settled = || marked(&name).is_empty() || (announced && is_up());
+        eventually(&format!("round {round}: {name} to be gone, or up (announced: {announced})"), settled);
+        if announced {
             complete += 1;
-            ok(tasuki().args(["lab", "down", &name]));
+            // It may be gone as well.
+            let _ = tasuki().args(["lab", "down", &name]).output();
         } else {
             killed_early += 1;
         }

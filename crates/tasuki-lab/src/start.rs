@@ -68,10 +68,6 @@ impl StartingLab {
     /// Lets the lab live on without this process.
     pub fn commit(mut self) -> Result<Lab, LabError> {
         self.control.send(&Commit, &[]).map_err(LabError::system("let the lab go"))?;
-        // lab-init answers once it no longer dies with us.
-        let answer: Option<crate::channel::Received<Commit>> =
-            self.control.receive().map_err(LabError::system("let the lab go"))?;
-        answer.ok_or(LabError::Ended("start-up"))?;
         self.committed = true;
         Ok(self.lab.clone())
     }

@@ -86,19 +86,20 @@ fn start(control: &Channel, listener: OwnedFd) -> Outcome<Option<server::Server>
         let _ = control.send(&Progress::Step { done, total, what: what.into() }, &[]);
     };
     let server = setup::build(message, listener, &mut report)?;
+    // From here on the end of the channel tells of the starter's end. So a starter that lets the lab go may
+    // end at once, without waiting for an answer during which it could be killed.
+    prctl::set_pdeathsig(None).map_err(while_doing("prctl"))?;
     control.send(&Progress::Ready, &[]).map_err(while_doing("report"))?;
     Ok(Some(server))
 }
 
 /// Takes the starter's last word: it lets the lab go (true), or it is gone itself and the lab with it.
 fn let_go(control: &Channel) -> bool {
-    let committed = matches!(control.receive::<Commit>(), Ok(Some(_)));
-    committed && detach().is_ok() && control.send(&Commit, &[]).is_ok()
+    matches!(control.receive::<Commit>(), Ok(Some(_))) && redirect_log().is_ok()
 }
 
-/// From here on the lab lives without its starter.
-fn detach() -> Outcome<()> {
-    prctl::set_pdeathsig(None).map_err(while_doing("prctl"))?;
+/// What goes wrong later is written into a file in the lab, not to the starter's terminal.
+fn redirect_log() -> Outcome<()> {
     let log = OpenOptions::new()
         .create(true)
         .append(true)
