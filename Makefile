@@ -5,8 +5,11 @@
 CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
 PEERS ?= $(CURDIR)/target/peers
 TASUKI := target/release/tasuki
-# Namespaces need root; building does not.
+# Namespaces need root; building does not, and what a user builds must stay the user's. So only the programs
+# themselves run as root: cargo starts tests through the runner of the machine's target.
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo -E env "PATH=$$PATH")
+ARCH := $(shell uname -m | tr a-z A-Z)
+AS_ROOT := $(if $(ROOT),CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="sudo -E env PATH=$$PATH")
 
 .PHONY: help run test test-full bench lint setup build peers clean
 
@@ -25,19 +28,19 @@ build: setup
 	$(CARGO) build --release --locked
 
 peers: setup
-	@scripts/peers $(PEERS)
+	@scripts/peers "$(PEERS)"
 
 run: build
 	@$(ROOT) $(TASUKI) demo
 
 test: build peers
-	$(ROOT) env TASUKI_PEERS=$(PEERS) $(CARGO) test --release --locked --workspace
+	$(AS_ROOT) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace
 
 test-full: build peers
-	$(ROOT) env TASUKI_PEERS=$(PEERS) $(CARGO) test --release --locked --workspace -- --include-ignored
+	$(AS_ROOT) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace -- --include-ignored
 
 bench: build peers
-	$(ROOT) env TASUKI_PEERS=$(PEERS) $(TASUKI) bench mpi --shape full:4 --shape star:4 --output results
+	$(ROOT) env TASUKI_PEERS="$(PEERS)" $(TASUKI) bench mpi --shape full:4 --shape star:4 --output results
 
 lint: setup
 	$(CARGO) fmt --all --check
