@@ -16,34 +16,58 @@ use std::{
 };
 use tasuki_cluster::Cluster;
 use tasuki_lab::Job as LabJob;
-use tasuki_launch::{Facts, STOP_GRACE, Transport, environment};
+use tasuki_launch::{Detected, Facts, LaunchCommand, STOP_GRACE, Transport, environment};
 
 /// Runs an MPI program on a cluster.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
-    let finder = Finder::here()?;
-    let detected = finder.detect(&arguments.program, arguments.mpi.as_deref())?;
-    let folder = std::env::current_dir()?;
-    if let Some(file) = &arguments.cluster {
-        let cluster = Cluster::load(file)?;
-        let facts = cluster_facts(&cluster, arguments.ranks)?;
-        let mut job = job(&cluster, facts, arguments.ranks, &detected, folder);
-        job.placement = arguments.placement();
-        job.env.extend(exports(&arguments.export)?);
-        let command = job.command(&detected.mpi)?;
-        if arguments.dry_run {
-            println!("{}", command.to_shell());
-            return Ok(ExitCode::SUCCESS);
+    let detected = Finder::here()?.detect(&arguments.program, arguments.mpi.as_deref())?;
+    match &arguments.cluster {
+        Some(file) => {
+            let cluster = Cluster::load(file)?;
+            let facts = cluster_facts(&cluster, arguments.ranks)?;
+            let command = command(arguments, &cluster, facts, &detected)?;
+            run_here(arguments, command)
         }
-        // In place of this process: signals, output and exit code need nobody in between.
-        let error = Command::new(&command.argv[0]).args(&command.argv[1..]).envs(command.env).exec();
-        return Err(Failure::new(format!("cannot run {}: {error}", command.argv[0].display())));
+        None => {
+            let network = LabNetwork::running(arguments.lab.as_deref())?;
+            let facts = lab_facts(&network, arguments.ranks);
+            let command = command(arguments, &network.cluster, facts, &detected)?;
+            run_in_lab(arguments, &network, command, &detected)
+        }
     }
-    let network = LabNetwork::running(arguments.lab.as_deref())?;
-    let facts = lab_facts(&network, arguments.ranks);
-    let mut job = job(&network.cluster, facts, arguments.ranks, &detected, folder);
+}
+
+/// The launcher's command line.
+fn command(
+    arguments: &RunArgs,
+    cluster: &Cluster,
+    facts: Facts,
+    detected: &Detected,
+) -> Result<LaunchCommand, Failure> {
+    let mut job = job(cluster, facts, arguments.ranks, detected, std::env::current_dir()?);
     job.placement = arguments.placement();
     job.env.extend(exports(&arguments.export)?);
-    let command = job.command(&detected.mpi)?;
+    Ok(job.command(&detected.mpi)?)
+}
+
+/// Runs the launcher on this machine, in place of this process: signals, output and exit code need nobody in
+/// between.
+fn run_here(arguments: &RunArgs, command: LaunchCommand) -> Result<ExitCode, Failure> {
+    if arguments.dry_run {
+        println!("{}", command.to_shell());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let error = Command::new(&command.argv[0]).args(&command.argv[1..]).envs(command.env).exec();
+    Err(Failure::new(format!("cannot run {}: {error}", command.argv[0].display())))
+}
+
+/// Runs the launcher on a lab's first host, and ends everything of the job with it.
+fn run_in_lab(
+    arguments: &RunArgs,
+    network: &LabNetwork,
+    command: LaunchCommand,
+    detected: &Detected,
+) -> Result<ExitCode, Failure> {
     if arguments.dry_run {
         println!("{}", command.to_shell());
         return Ok(ExitCode::SUCCESS);
@@ -55,7 +79,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         request.env.retain(|(known, _)| *known != name);
         request.env.push((name, value));
     }
-    request.share = paths(&detected.mpi, &detected);
+    request.share = paths(&detected.mpi, detected);
     lab.share(&request)?;
     Ok(exit_code(in_host(&lab, request, Some(STOP_GRACE))?))
 }

@@ -1,5 +1,6 @@
 //! `lab-init`: process 1 of a lab. One thread, one loop; it forks for whatever must happen elsewhere.
 
+mod descendants;
 mod fabric;
 mod faults;
 mod host;
@@ -9,6 +10,7 @@ mod selection;
 mod server;
 mod session;
 mod setup;
+mod share;
 
 use crate::{
     channel::{Channel, Received},

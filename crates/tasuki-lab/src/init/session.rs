@@ -3,19 +3,24 @@
 //! The session process lives in the host. It is the parent of the command and adopts its orphans
 //! (`PR_SET_CHILD_SUBREAPER`), so it finds and ends every descendant, daemons included.
 
-use super::{Outcome, host::exit_now, while_doing};
+use super::{
+    Outcome,
+    descendants::{descendants, end_descendants},
+    host::exit_now,
+    share::{attach_tree, open_tree},
+    while_doing,
+};
 use crate::{
     JOB_VARIABLE,
     channel::Channel,
     protocol::{ExecMessage, JobRole, Reply, SessionMessage},
 };
 use nix::{
-    mount::{MntFlags, umount2},
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sched::{CloneFlags, setns},
     sys::{
         prctl,
-        signal::{SigSet, Signal, kill, killpg},
+        signal::{SigSet, Signal, killpg},
         signalfd::{SfdFlags, SignalFd},
         socket::{MsgFlags, recv, send},
         wait::{WaitPidFlag, WaitStatus, waitpid},
@@ -23,14 +28,12 @@ use nix::{
     unistd::{ForkResult, Pid, fork, setsid},
 };
 use std::{
-    collections::HashMap,
-    ffi::CString,
     fs, io,
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
-        unix::{ffi::OsStrExt, fs::MetadataExt, process::CommandExt},
+        unix::process::CommandExt,
     },
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
 };
 
@@ -109,65 +112,6 @@ fn enter(start: &SessionStart) -> Outcome<()> {
         attach_tree(path, tree).map_err(while_doing(format!("show {} in the host", path.display())))?;
     }
     Ok(())
-}
-
-fn c_path(path: &Path) -> io::Result<CString> {
-    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
-}
-
-/// A copy of the mounts at `path`, not attached anywhere (open_tree(2)).
-fn open_tree(path: &Path) -> io::Result<OwnedFd> {
-    const OPEN_TREE_CLONE: libc::c_uint = 1;
-    let path = c_path(path)?;
-    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC as libc::c_uint | libc::AT_RECURSIVE as libc::c_uint;
-    // SAFETY: path is a nul-terminated string that outlives the call.
-    let raw = unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) };
-    if raw < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel just made this descriptor for us.
-    Ok(unsafe { OwnedFd::from_raw_fd(raw as RawFd) })
-}
-
-/// Attaches a tree at `path` in the current mount namespace, unless it is there already.
-fn attach_tree(path: &Path, tree: OwnedFd) -> io::Result<()> {
-    const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 4;
-    let source = fs::File::from(tree);
-    let metadata = source.metadata()?;
-    if let Ok(there) = fs::metadata(path) {
-        if (there.dev(), there.ino()) == (metadata.dev(), metadata.ino()) {
-            return Ok(());
-        }
-        // What was shared under this name is another file by now (removed and made anew).
-        let _ = umount2(path, MntFlags::MNT_DETACH);
-    }
-    make_mount_point(path, metadata.is_dir())?;
-    let at = c_path(path)?;
-    // SAFETY: both paths are nul-terminated strings that outlive the call.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_move_mount,
-            source.as_raw_fd(),
-            c"".as_ptr(),
-            libc::AT_FDCWD,
-            at.as_ptr(),
-            MOVE_MOUNT_F_EMPTY_PATH,
-        )
-    };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-fn make_mount_point(path: &Path, folder: bool) -> io::Result<()> {
-    if path.exists() {
-        return Ok(());
-    }
-    if folder {
-        return fs::create_dir_all(path);
-    }
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    fs::File::create(path).map(drop)
 }
 
 struct Session {
@@ -370,56 +314,4 @@ const JOB_END_MS_MAX: u16 = 10_000;
 fn wait_readable(descriptor: BorrowedFd, ms_max: u16) {
     let mut waiting = [PollFd::new(descriptor, PollFlags::POLLIN)];
     let _ = poll(&mut waiting, PollTimeout::from(ms_max));
-}
-
-/// Ends all descendants of this process. Those that start others meanwhile are found in the next round.
-fn end_descendants() {
-    const ROUNDS: usize = 500;
-    for _ in 0..ROUNDS {
-        while matches!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Ok(status) if status != WaitStatus::StillAlive)
-        {
-        }
-        let alive = descendants();
-        if alive.is_empty() {
-            return;
-        }
-        for process in alive {
-            let _ = kill(process, Signal::SIGKILL);
-        }
-        // Not a guess at how long something takes, only the pause between two looks.
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-}
-
-/// All processes below this one.
-fn descendants() -> Vec<Pid> {
-    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    for (pid, parent) in processes() {
-        children.entry(parent).or_default().push(pid);
-    }
-    let mut found = Vec::new();
-    let mut open = vec![std::process::id() as i32];
-    while let Some(parent) = open.pop() {
-        for &child in children.get(&parent).into_iter().flatten() {
-            found.push(Pid::from_raw(child));
-            open.push(child);
-        }
-    }
-    found
-}
-
-/// (process, parent) of everything in the host.
-fn processes() -> Vec<(i32, i32)> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let parent = |pid: i32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The command's name, in parentheses, may itself contain spaces and parentheses (proc(5)).
-        let (_, rest) = stat.rsplit_once(')')?;
-        Some((pid, rest.split_whitespace().nth(1)?.parse().ok()?))
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(parent)
-        .collect()
 }
