@@ -3,6 +3,7 @@
 
 use super::distance::{levels, twin_hosts};
 use super::partition::Partition;
+use super::search::search;
 use crate::network::{ChannelId, HostId, Network, NodeId};
 
 /// What is counted across the cut.
@@ -42,7 +43,7 @@ impl Bisection {
 }
 
 /// Default effort of [`bisection()`]: about a second at most in an optimised build.
-pub const DEFAULT_EFFORT: u64 = 100_000_000;
+pub const DEFAULT_EFFORT: u64 = 400_000_000;
 
 /// The least cut over all ways to put half of the hosts (rounded either way) on each side; switches go where they
 /// cut least, and a switch's hosts may part from it. `effort` bounds the elementary steps of the search, so that
@@ -54,7 +55,7 @@ pub fn bisection(net: &Network, count: Count, effort: u64) -> Bisection {
     if by_flow == upper {
         return Bisection { lower: upper, upper, side };
     }
-    let (upper, side, complete) = partition.search(upper, side, by_flow);
+    let (upper, side, complete) = search(&mut partition, upper, side, by_flow);
     Bisection { lower: if complete { upper } else { by_flow.min(upper) }, upper, side }
 }
 

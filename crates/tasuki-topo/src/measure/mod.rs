@@ -4,6 +4,7 @@ mod bisection;
 mod distance;
 mod failure;
 mod partition;
+mod search;
 
 pub use bisection::{Bisection, Count, DEFAULT_EFFORT, bisection};
 pub use distance::{Distances, SelfPairs, degree, diameter, distances};

@@ -11,7 +11,7 @@ use crate::random::SplitMix64;
 
 /// A side, or none yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Open,
     A,
     B,
@@ -26,16 +26,17 @@ struct Group {
 pub(super) struct Partition {
     /// Host number of each searched vertex that is a host.
     vertices: Vec<Option<HostId>>,
-    edges: Vec<Vec<(usize, u64)>>,
+    /// By vertex: neighbours and capacities.
+    pub edges: Vec<Vec<(usize, u64)>>,
     groups: Vec<Group>,
     /// By vertex: whether hosts are placed by its side, or it is one.
     places: Vec<bool>,
     /// Numbers of hosts that side A may have.
     targets: [usize; 2],
     /// Elementary steps left, and those that one evaluation takes: of a cut, of a placement.
-    effort: u64,
+    pub effort: u64,
     step_cut: u64,
-    step_place: u64,
+    pub step_place: u64,
 }
 
 impl Partition {
@@ -107,64 +108,8 @@ impl Partition {
         (cost, self.hosts_in_a(&sides))
     }
 
-    /// Searches all assignments better than `upper`. True if the search was complete, so that the result is exact.
-    pub fn search(&mut self, upper: u64, side: Vec<HostId>, enough: u64) -> (u64, Vec<HostId>, bool) {
-        let n = self.vertices.len();
-        let order = self.order(0);
-        let mut sides = vec![Side::Open; n];
-        let (mut best, mut best_side) = (upper, side);
-        // Which of the choices of each depth is next; the first vertex goes to A without loss of generality,
-        // because side A may have either half.
-        let mut next = vec![0u8; n + 1];
-        let mut depth = 0;
-        loop {
-            let step = 2 * (self.step_cut + self.step_place);
-            if self.effort < step {
-                return (best, best_side, false);
-            }
-            self.effort -= step;
-            if depth == n {
-                let cost = self.cost(&sides);
-                if cost < best {
-                    (best, best_side) = (cost, self.hosts_in_a(&sides));
-                }
-                if n == 0 || best <= enough {
-                    return (best, best_side, true);
-                }
-            }
-            let choices = if depth == 0 { 1 } else { 2 };
-            if depth < n && next[depth] < choices {
-                let v = order[depth];
-                sides[v] = if (next[depth] == 0) == (depth == 0 || self.prefers_a(v, &sides)) {
-                    Side::A
-                } else {
-                    Side::B
-                };
-                next[depth] += 1;
-                if self.bound(&sides) < best {
-                    depth += 1;
-                    next[depth] = 0;
-                } else {
-                    sides[v] = Side::Open;
-                }
-                continue;
-            }
-            if depth == 0 {
-                return (best, best_side, true);
-            }
-            depth -= 1;
-            sides[order[depth]] = Side::Open;
-        }
-    }
-
-    /// Whether a vertex has more capacity to side A than to B so far; must not depend on the vertex's own side.
-    fn prefers_a(&self, v: usize, sides: &[Side]) -> bool {
-        let sum = |side: Side| self.edges[v].iter().filter(|e| sides[e.0] == side).map(|e| e.1).sum::<u64>();
-        sum(Side::A) >= sum(Side::B)
-    }
-
     /// Vertices in breadth-first order from `from`.
-    fn order(&self, from: usize) -> Vec<usize> {
+    pub fn order(&self, from: usize) -> Vec<usize> {
         let n = self.vertices.len();
         let (mut seen, mut order) = (vec![false; n], Vec::with_capacity(n));
         for start in (from..n).chain(0..from.min(n)) {
@@ -305,7 +250,7 @@ impl Partition {
     }
 
     /// Cost of complete sides; `u64::MAX` where no placement halves the hosts.
-    fn cost(&self, sides: &[Side]) -> u64 {
+    pub fn cost(&self, sides: &[Side]) -> u64 {
         self.placed(sides).saturating_add(self.cut(sides))
     }
 
@@ -317,22 +262,16 @@ impl Partition {
         self.targets.iter().filter_map(|&t| exactly(t)).min().unwrap_or(u64::MAX)
     }
 
-    /// No completion of these sides costs less.
-    fn bound(&self, sides: &[Side]) -> u64 {
-        let mut bound = self.cut(sides);
-        for (_, edges) in sides.iter().zip(&self.edges).filter(|&(s, _)| *s == Side::Open) {
-            let sum = |side: Side| edges.iter().filter(|e| sides[e.0] == side).map(|e| e.1).sum::<u64>();
-            bound += sum(Side::A).min(sum(Side::B));
-        }
+    /// No completion of these sides places the hosts for less.
+    pub fn place_at_least(&self, sides: &[Side]) -> u64 {
         let (in_a, open) = (self.hosts_on(Side::A, sides), self.hosts_on(Side::Open, sides));
         let costs = self.placements(sides);
         let (low, high) = (self.targets[0].saturating_sub(in_a + open), self.targets[1].checked_sub(in_a));
-        let placed = high.and_then(|high| self.place(&costs, low, high));
-        placed.map_or(u64::MAX, |p| bound.saturating_add(p))
+        high.and_then(|high| self.place(&costs, low, high)).unwrap_or(u64::MAX)
     }
 
     /// The hosts on side A in the best placement for these sides.
-    fn hosts_in_a(&self, sides: &[Side]) -> Vec<HostId> {
+    pub fn hosts_in_a(&self, sides: &[Side]) -> Vec<HostId> {
         let mut chosen: Vec<HostId> = Vec::new();
         let on_a = sides.iter().zip(&self.vertices).filter(|&(s, _)| *s == Side::A);
         chosen.extend(on_a.filter_map(|(_, host)| *host));
