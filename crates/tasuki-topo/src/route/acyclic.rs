@@ -47,6 +47,14 @@ impl Acyclic {
         Insert::Added
     }
 
+    /// Whether an edge would close a circle.
+    pub fn closes(&mut self, from: u32, to: u32) -> bool {
+        let limit = self.position[from as usize];
+        from == to
+            || (limit > self.position[to as usize]
+                && self.collect(to, from, |position| position <= limit, false).is_none())
+    }
+
     pub fn remove(&mut self, from: u32, to: u32) {
         self.out[from as usize].retain(|&v| v != to);
         self.into[to as usize].retain(|&v| v != from);
@@ -132,6 +140,7 @@ mod tests {
                     (false, true) => Insert::Refused,
                     (false, false) => Insert::Added,
                 };
+                assert_eq!(graph.closes(a as u32, b as u32), seen[a], "seed {seed}: edge {a} -> {b}");
                 assert_eq!(graph.insert(a as u32, b as u32), expected, "seed {seed}: edge {a} -> {b}");
                 edges[a][b] |= expected == Insert::Added;
             }

@@ -86,6 +86,14 @@ impl<'f> Layers<'f> {
             let (first, second) = self.index.pair(id as usize);
             (first.0, second.0)
         };
+        // What closes a circle by itself is refused for good; what does so only with the rest of the path is not.
+        for &id in path.iter().filter(|&&id| known[id as usize] == Known::Nothing) {
+            let (first, second) = pair(id);
+            if graph.closes(first, second) {
+                known[id as usize] = Known::Refused;
+                return false;
+            }
+        }
         self.added.clear();
         for &id in path.iter().filter(|&&id| known[id as usize] == Known::Nothing) {
             let (first, second) = pair(id);
@@ -94,12 +102,6 @@ impl<'f> Layers<'f> {
                 continue;
             }
             for (first, second) in self.added.iter().map(|&id| pair(id)) {
-                graph.remove(first, second);
-            }
-            // Refused for good only if it is refused without the rest of the path.
-            if self.added.is_empty() || graph.insert(first, second) == Insert::Refused {
-                known[id as usize] = Known::Refused;
-            } else {
                 graph.remove(first, second);
             }
             return false;
