@@ -111,7 +111,7 @@ pub struct DemoArgs {
     #[arg(long)]
     pub mpi: Option<String>,
     /// Rate of the cables
-    #[arg(long, default_value = "1G")]
+    #[arg(long, default_value = "100M")]
     pub rate: Rate,
     /// How often everything is repeated
     #[arg(long, default_value_t = 2)]
