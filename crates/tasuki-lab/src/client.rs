@@ -167,10 +167,13 @@ impl Lab {
         channel.send(&Request::Down, &[]).map_err(LabError::system("ask the lab to end"))?;
         // The lab's socket closes before its last process is gone.
         let _: Option<Received<Reply>> = channel.receive().unwrap_or(None);
-        if let Some(pid) = pid {
-            wait_for_exit(pid);
+        match pid {
+            Some(pid) if !wait_for_exit(pid) => Err(LabError::Failed(format!(
+                "the lab has been told to end, but its process {pid} is still there after a minute; \
+                 a process in it may be stuck in the kernel (state D in `ps`)"
+            ))),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Starts a command in a host with the given standard input, output and error.
@@ -309,16 +312,27 @@ fn peer_pid(channel: &Channel) -> Option<Pid> {
     (credentials.pid() > 0).then(|| Pid::from_raw(credentials.pid()))
 }
 
-/// Waits until a process is gone, its PID namespace with it; reaps it if it is a child of ours.
-pub(crate) fn wait_for_exit(pid: Pid) {
+/// Longest wait for a lab's processes to end; the kernel needs milliseconds unless one is stuck in it.
+const END_MS_MAX: u16 = 60_000;
+
+/// Waits until a process is gone, its PID namespace with it; reaps it if it is a child of ours. False if it is
+/// still there after [`END_MS_MAX`].
+pub(crate) fn wait_for_exit(pid: Pid) -> bool {
     // SAFETY: pidfd_open takes no pointers; the result is checked before it is owned.
     let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
+    let mut gone = true;
     if let Ok(raw @ 0..) = i32::try_from(raw) {
         // SAFETY: the kernel just made this descriptor for us.
         let descriptor = unsafe { OwnedFd::from_raw_fd(raw) };
         let mut waiting = [PollFd::new(descriptor.as_fd(), PollFlags::POLLIN)];
-        while poll(&mut waiting, PollTimeout::NONE) == Err(Errno::EINTR) {}
+        gone = loop {
+            match poll(&mut waiting, PollTimeout::from(END_MS_MAX)) {
+                Err(Errno::EINTR) => {}
+                result => break result != Ok(0),
+            }
+        };
     }
     // ECHILD where it is not a child of ours.
     let _ = waitpid(pid, Some(WaitPidFlag::WNOHANG));
+    gone
 }

@@ -91,7 +91,8 @@ impl Drop for StartingLab {
         }
         // Nothing to do about a failure: the process is a child of ours, so at worst it is gone already.
         let _ = nix::sys::signal::kill(self.pid, nix::sys::signal::Signal::SIGKILL);
-        wait_for_exit(self.pid);
+        // Nobody is left to tell if it takes longer.
+        let _ = wait_for_exit(self.pid);
     }
 }
 
