@@ -1,0 +1,180 @@
+//! What a program (or the library between it and us) asks of an endpoint, and what it hears of it.
+
+use tasuki_msg::ClaimId;
+
+/// Another endpoint, as known to this one. Dense, counted from 0 in the order in which peers became known; never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Peer(pub u32);
+
+/// A piece of the program's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffer {
+    /// First byte; may be null or dangling if `len` is 0.
+    pub ptr: *mut u8,
+    /// Bytes.
+    pub len: usize,
+}
+
+// SAFETY: a buffer is an address and a length. Whoever posts it promises that the memory may be used from any thread until
+// the operation completes (see `Endpoint::send`, `Endpoint::recv`).
+unsafe impl Send for Buffer {}
+
+/// A message to send.
+#[derive(Clone, Copy, Debug)]
+pub struct SendArgs<'a> {
+    /// To whom.
+    pub peer: Peer,
+    /// The tag; `None` for the untagged queue.
+    pub tag: Option<u64>,
+    /// Remote completion data.
+    pub data: Option<u64>,
+    /// The bytes, one piece behind the other.
+    pub buffers: &'a [Buffer],
+    /// The bytes are the program's again when `send` returns.
+    pub inject: bool,
+    /// No completion unless it fails.
+    pub quiet: bool,
+    /// Complete only when the message has been placed at the receiver.
+    pub delivery: bool,
+    /// The program's name of the operation.
+    pub context: u64,
+}
+
+/// Memory for a message, or for several.
+#[derive(Clone, Copy, Debug)]
+pub struct RecvArgs<'a> {
+    /// From whom; `None`: from anyone.
+    pub source: Option<Peer>,
+    /// The tag; `None` for the untagged queue.
+    pub tag: Option<u64>,
+    /// Bits of the tag that do not matter.
+    pub ignore: u64,
+    /// Where the bytes go, one piece behind the other.
+    pub buffers: &'a [Buffer],
+    /// Take message after message until less than this many bytes are left.
+    pub multi: Option<usize>,
+    /// No completion unless it fails.
+    pub quiet: bool,
+    /// The program's name of the operation.
+    pub context: u64,
+}
+
+/// What a probe looks for among the messages that nobody has asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
+    /// From whom; `None`: from anyone.
+    pub source: Option<Peer>,
+    /// The tag; `None` for the untagged queue.
+    pub tag: Option<u64>,
+    /// Bits of the tag that do not matter.
+    pub ignore: u64,
+}
+
+/// A message that a probe has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its sender.
+    pub source: Peer,
+    /// Its tag; 0 on the untagged queue.
+    pub tag: u64,
+    /// Its remote completion data.
+    pub data: Option<u64>,
+    /// Its length, bytes.
+    pub len: u64,
+}
+
+/// A message that a probe has reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim(pub(crate) ClaimId);
+
+/// An operation is over.
+#[derive(Clone, Copy, Debug)]
+pub enum Completion {
+    /// A send.
+    Send {
+        /// As posted.
+        context: u64,
+        /// To whom it went.
+        peer: Peer,
+        /// It was for the tagged queue.
+        tagged: bool,
+        /// As posted; quiet operations that succeed are not reported, so it is false.
+        quiet: bool,
+    },
+    /// A message has been received.
+    Recv {
+        /// As posted.
+        context: u64,
+        /// Its sender.
+        source: Peer,
+        /// It came on the tagged queue.
+        tagged: bool,
+        /// Its tag; 0 on the untagged queue.
+        tag: u64,
+        /// Its remote completion data.
+        data: Option<u64>,
+        /// Where it begins in the buffer.
+        ptr: *mut u8,
+        /// Bytes received.
+        len: u64,
+        /// Length as sent; more than `len`: it was truncated.
+        total: u64,
+        /// The buffer is the program's again.
+        last: bool,
+        /// The receive takes several messages.
+        multi: bool,
+        /// As posted; reported all the same if the message was truncated.
+        quiet: bool,
+    },
+    /// An operation has failed.
+    Error {
+        /// As posted.
+        context: u64,
+        /// It was for the tagged queue.
+        tagged: bool,
+        /// It was a send.
+        send: bool,
+        /// Why.
+        failure: Failure,
+        /// With whom, if that is known.
+        peer: Option<Peer>,
+        /// The buffer is the program's again.
+        last: bool,
+        /// As posted.
+        quiet: bool,
+    },
+}
+
+// SAFETY: the pointer in a completion is a value for the program; nothing here reads through it.
+unsafe impl Send for Completion {}
+
+/// Why an operation has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The program took it back.
+    #[error("cancelled")]
+    Cancelled,
+    /// The peer has died, or broke the protocol.
+    #[error("the peer has failed")]
+    PeerFailed,
+    /// The peer has closed its endpoint, or this one has.
+    #[error("the peer has closed its endpoint")]
+    PeerClosed,
+}
+
+/// Why an operation was not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PostError {
+    /// No such peer.
+    #[error("peer {} is unknown: add its address first", .0.0)]
+    UnknownPeer(Peer),
+    /// The claim was received or discarded before.
+    #[error("no message is claimed under this name")]
+    UnknownClaim,
+    /// The claimed message is lost with its sender.
+    #[error("the claimed message is lost with its sender")]
+    ClaimLost,
+    /// The endpoint is closing.
+    #[error("the endpoint is closed")]
+    Closed,
+}
