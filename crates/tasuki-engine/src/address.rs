@@ -24,7 +24,7 @@ pub struct Address {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// Too few or too many bytes.
-    #[error("an endpoint's address has {} bytes, not {0}", Address::LEN)]
+    #[error("an endpoint's address has {len} bytes, not {0}", len = Address::LEN)]
     Length(usize),
     /// The first bytes are not those of an address of this version.
     #[error(
@@ -32,7 +32,7 @@ pub enum AddressError {
     )]
     Version,
     /// A character that is no hexadecimal digit.
-    #[error("an address as text is {} hexadecimal digits", 2 * Address::LEN)]
+    #[error("an address as text is {digits} hexadecimal digits", digits = 2 * Address::LEN)]
     Digit,
 }
 
