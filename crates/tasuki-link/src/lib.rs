@@ -1,0 +1,11 @@
+//! Datapaths between hosts, one module per lane. This crate knows sockets and packets; what is in the packets it does not know.
+
+mod error;
+mod refusal;
+mod stats;
+mod udp;
+
+pub use error::LinkError;
+pub use refusal::{Refusal, RefusalKind};
+pub use stats::UdpStats;
+pub use udp::{UdpLink, UdpOptions};

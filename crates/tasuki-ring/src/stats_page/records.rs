@@ -1,0 +1,166 @@
+//! What the page says: the records and a snapshot of all of them.
+
+use serde::Serialize;
+
+/// How a peer is reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Carrier {
+    /// Not decided yet.
+    #[default]
+    None,
+    /// Shared memory.
+    Shm,
+    /// UDP packets.
+    Udp,
+    /// The endpoint itself.
+    Own,
+}
+
+/// Whether a rail is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RailState {
+    /// Not yet known to work.
+    #[default]
+    Probing,
+    /// In use.
+    Up,
+    /// Held to be dead.
+    Down,
+}
+
+/// What does not change while the endpoint lives.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Identity {
+    /// The endpoint's address as text (at most 128 bytes are kept).
+    pub address: String,
+    /// The lanes in use, e.g. "shm+udp" (at most 32 bytes are kept).
+    pub lanes: String,
+}
+
+/// Totals of the endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EndpointRecord {
+    /// Messages sent.
+    pub messages_sent: u64,
+    /// Messages received.
+    pub messages_received: u64,
+    /// Bytes of messages sent.
+    pub bytes_sent: u64,
+    /// Bytes of messages received.
+    pub bytes_received: u64,
+    /// Receives posted and not yet matched.
+    pub receives_posted: u64,
+    /// Unexpected messages held now.
+    pub unexpected: u64,
+    /// Bytes held for unexpected messages now.
+    pub pool_held: u64,
+    /// Bytes that may be held for unexpected messages.
+    pub pool_limit: u64,
+    /// Completions not yet read by the application.
+    pub completions_waiting: u64,
+    /// Times that progress was made by the application.
+    pub progress_calls: u64,
+    /// Times that the helper thread stepped in.
+    pub helper_calls: u64,
+}
+
+/// One peer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PeerRecord {
+    /// Host name and address as text (at most 96 bytes are kept).
+    pub name: String,
+    /// How it is reached.
+    pub carrier: Carrier,
+    /// Whether it is held to be dead.
+    pub dead: bool,
+    /// Messages sent to it.
+    pub messages_sent: u64,
+    /// Messages received from it.
+    pub messages_received: u64,
+    /// Bytes sent to it.
+    pub bytes_sent: u64,
+    /// Bytes received from it.
+    pub bytes_received: u64,
+    /// Unexpected messages from it held now.
+    pub unexpected: u64,
+    /// Bytes of payload that may be sent to it now without asking.
+    pub credit: u64,
+    /// Bytes held here for its unexpected messages.
+    pub pool_held: u64,
+    /// Sends to it not yet complete.
+    pub sends_pending: u64,
+}
+
+/// One rail to one peer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RailRecord {
+    /// Number of the rail.
+    pub rail: u8,
+    /// Name of the NIC (at most 16 bytes).
+    pub nic: String,
+    /// Whether it is used.
+    pub state: RailState,
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Packets received.
+    pub packets_received: u64,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// Packets whose contents were sent again.
+    pub resent: u64,
+    /// Packets held to be lost.
+    pub lost: u64,
+    /// Smoothed round-trip time, ns.
+    pub srtt_ns: u64,
+    /// Rate, bytes per second.
+    pub rate: u64,
+    /// Congestion window, bytes.
+    pub cwnd: u64,
+    /// Bytes in flight.
+    pub inflight: u64,
+}
+
+/// Everything on a page. What could not be read consistently (its writer was at it all the time) is left out and counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Snapshot {
+    /// The writer's process id, as its own PID namespace has it.
+    pub pid: u32,
+    /// When the page was made, seconds since 1970.
+    pub started: u64,
+    /// The program's name.
+    pub program: String,
+    /// Its rank, if a launcher has set one.
+    pub rank: Option<u32>,
+    /// The host's name.
+    pub host: String,
+    /// Whether the writer is gone.
+    pub stale: bool,
+    /// What does not change.
+    pub identity: Identity,
+    /// Totals.
+    pub endpoint: EndpointRecord,
+    /// Drops by reason.
+    pub drops: Vec<(String, u64)>,
+    /// Peers, by index.
+    pub peers: Vec<PeerSnapshot>,
+    /// Peers for which the page has no room.
+    pub peers_beyond: u64,
+    /// Records that could not be read consistently.
+    pub torn: u64,
+}
+
+/// A peer and its rails.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PeerSnapshot {
+    /// Index on the page.
+    pub index: usize,
+    /// The peer.
+    #[serde(flatten)]
+    pub peer: PeerRecord,
+    /// Its rails.
+    pub rails: Vec<RailRecord>,
+}
