@@ -1,0 +1,16 @@
+//! Simulation: an event kernel with virtual time, rails on which anything can go wrong, and the fault simulation of
+//! the transport, which runs the real message and packet layers over them. `docs/fault-simulation.md` says what it
+//! demands.
+//!
+//! Everything follows from one seed: no wall clock, no thread, no map in random order takes part in a run.
+#![forbid(unsafe_code)]
+
+mod channel;
+mod faults;
+mod kernel;
+mod rng;
+
+pub use channel::{Arrival, Channel, Fate, Line, UDP_OVERHEAD};
+pub use faults::{Burst, Faults};
+pub use kernel::{Kernel, Time};
+pub use rng::{Rng, mix};

@@ -1,0 +1,99 @@
+//! One number decides everything: the generator behind every random choice of a simulation.
+
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// A generator whose numbers follow from `seed` alone.
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed)
+    }
+
+    /// A generator of its own for one part of a simulation, so that what one part draws does not change another.
+    #[must_use]
+    pub fn fork(&mut self) -> Rng {
+        Rng(self.next_u64())
+    }
+
+    /// 64 random bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0)
+    }
+
+    /// A number below `end`; 0 if `end` is 0. (The bias of the remainder is below 2^-40 for the small ends used here.)
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.next_u64() % end.max(1)
+    }
+
+    /// A number from `least` to `most`, both included.
+    pub fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.below(most.saturating_sub(least).saturating_add(1))
+    }
+
+    /// A number whose magnitude is uniform: as often between 1 and 2 as between 1000 and 2000.
+    pub fn magnitude(&mut self, most: u64) -> u64 {
+        let bits = self.below(u64::from(u64::BITS - most.leading_zeros()) + 1) as u32;
+        self.below(1u64.checked_shl(bits).unwrap_or(u64::MAX)).min(most)
+    }
+
+    /// A place in a list of `len`.
+    pub fn index(&mut self, len: usize) -> usize {
+        self.below(len as u64) as usize
+    }
+
+    /// One of `from`, which is not empty.
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.index(from.len())]
+    }
+
+    /// True in `percent` of 100 cases.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// True in `ppm` of a million cases.
+    pub fn ppm(&mut self, ppm: u32) -> bool {
+        ppm > 0 && self.below(1_000_000) < u64::from(ppm)
+    }
+}
+
+/// The finaliser of SplitMix64: a bijection whose output bits each depend on all input bits.
+pub fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// First outputs for seed 1234567 of the reference implementation (prng.di.unimi.it/splitmix64.c).
+    #[test]
+    fn agrees_with_the_reference() {
+        let mut rng = Rng::new(1_234_567);
+        let expected = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        assert_eq!(expected.map(|_| rng.next_u64()), expected);
+    }
+
+    #[test]
+    fn ranges_hold() {
+        let mut rng = Rng::new(1);
+        for most in [0, 1, 2, 1000, u64::MAX] {
+            for _ in 0..1000 {
+                assert!(rng.magnitude(most) <= most);
+                assert!(rng.below(most) < most.max(1));
+                assert!((3.min(most)..=most).contains(&rng.between(3.min(most), most)));
+            }
+        }
+        assert!((0..1000).all(|_| !rng.ppm(0) && rng.ppm(1_000_000) && rng.chance(100) && !rng.chance(0)));
+    }
+}
