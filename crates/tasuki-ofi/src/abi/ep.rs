@@ -1,0 +1,111 @@
+//! Endpoints: objects, tables of calls, messages.
+#![allow(missing_docs)] // Fields as in fi_endpoint(3), fi_msg(3), fi_tagged(3), fi_cm(3).
+
+use super::{FiAddr, Fid, IoVec, NoSys, Ptr};
+
+/// `struct fid_ep`.
+#[repr(C)]
+pub struct FidEp {
+    pub fid: Fid,
+    pub ops: *const OpsEp,
+    pub cm: *const OpsCm,
+    pub msg: *const OpsMsg,
+    pub rma: *const OpsNone<9>,
+    pub tagged: *const OpsTagged,
+    pub atomic: *const OpsNone<13>,
+    pub collective: *const OpsNone<11>,
+}
+
+/// A table of calls none of which is offered: `struct fi_ops_rma`, `fi_ops_atomic`, `fi_ops_collective`.
+#[repr(C)]
+pub struct OpsNone<const N: usize> {
+    pub size: usize,
+    pub calls: [NoSys; N],
+}
+
+/// `struct fi_ops_ep`.
+#[repr(C)]
+pub struct OpsEp {
+    pub size: usize,
+    pub cancel: unsafe extern "C" fn(*mut Fid, Ptr) -> isize,
+    pub getopt: unsafe extern "C" fn(*mut Fid, i32, i32, Ptr, *mut usize) -> i32,
+    pub setopt: unsafe extern "C" fn(*mut Fid, i32, i32, *const u8, usize) -> i32,
+    pub tx_ctx: NoSys,
+    pub rx_ctx: NoSys,
+    pub rx_size_left: unsafe extern "C" fn(*mut FidEp) -> isize,
+    pub tx_size_left: unsafe extern "C" fn(*mut FidEp) -> isize,
+}
+
+/// `struct fi_ops_cm`.
+#[repr(C)]
+pub struct OpsCm {
+    pub size: usize,
+    pub setname: NoSys,
+    pub getname: unsafe extern "C" fn(*mut Fid, Ptr, *mut usize) -> i32,
+    pub getpeer: NoSys,
+    pub connect: NoSys,
+    pub listen: NoSys,
+    pub accept: NoSys,
+    pub reject: NoSys,
+    pub shutdown: NoSys,
+    pub join: NoSys,
+}
+
+/// `struct fi_msg`.
+#[repr(C)]
+pub struct Msg {
+    pub msg_iov: *const IoVec,
+    pub desc: *mut Ptr,
+    pub iov_count: usize,
+    pub addr: FiAddr,
+    pub context: Ptr,
+    pub data: u64,
+}
+
+/// `struct fi_msg_tagged`.
+#[repr(C)]
+pub struct MsgTagged {
+    pub msg_iov: *const IoVec,
+    pub desc: *mut Ptr,
+    pub iov_count: usize,
+    pub addr: FiAddr,
+    pub tag: u64,
+    pub ignore: u64,
+    pub context: Ptr,
+    pub data: u64,
+}
+
+type Ep = *mut FidEp;
+type Iov = *const IoVec;
+type Desc = *mut Ptr;
+type Buf = *mut u8;
+
+/// `struct fi_ops_msg`.
+#[repr(C)]
+pub struct OpsMsg {
+    pub size: usize,
+    pub recv: unsafe extern "C" fn(Ep, Buf, usize, Ptr, FiAddr, Ptr) -> isize,
+    pub recvv: unsafe extern "C" fn(Ep, Iov, Desc, usize, FiAddr, Ptr) -> isize,
+    pub recvmsg: unsafe extern "C" fn(Ep, *const Msg, u64) -> isize,
+    pub send: unsafe extern "C" fn(Ep, Buf, usize, Ptr, FiAddr, Ptr) -> isize,
+    pub sendv: unsafe extern "C" fn(Ep, Iov, Desc, usize, FiAddr, Ptr) -> isize,
+    pub sendmsg: unsafe extern "C" fn(Ep, *const Msg, u64) -> isize,
+    pub inject: unsafe extern "C" fn(Ep, Buf, usize, FiAddr) -> isize,
+    pub senddata: unsafe extern "C" fn(Ep, Buf, usize, Ptr, u64, FiAddr, Ptr) -> isize,
+    pub injectdata: unsafe extern "C" fn(Ep, Buf, usize, u64, FiAddr) -> isize,
+}
+
+/// `struct fi_ops_tagged`.
+#[repr(C)]
+pub struct OpsTagged {
+    pub size: usize,
+    pub recv: unsafe extern "C" fn(Ep, Buf, usize, Ptr, FiAddr, u64, u64, Ptr) -> isize,
+    pub recvv: unsafe extern "C" fn(Ep, Iov, Desc, usize, FiAddr, u64, u64, Ptr) -> isize,
+    pub recvmsg: unsafe extern "C" fn(Ep, *const MsgTagged, u64) -> isize,
+    pub send: unsafe extern "C" fn(Ep, Buf, usize, Ptr, FiAddr, u64, Ptr) -> isize,
+    pub sendv: unsafe extern "C" fn(Ep, Iov, Desc, usize, FiAddr, u64, Ptr) -> isize,
+    pub sendmsg: unsafe extern "C" fn(Ep, *const MsgTagged, u64) -> isize,
+    pub inject: unsafe extern "C" fn(Ep, Buf, usize, FiAddr, u64) -> isize,
+    pub senddata: unsafe extern "C" fn(Ep, Buf, usize, Ptr, u64, FiAddr, u64, Ptr) -> isize,
+    pub injectdata: unsafe extern "C" fn(Ep, Buf, usize, u64, FiAddr, u64) -> isize,
+}
