@@ -1,6 +1,6 @@
 //! The spine of Tasuki: one file, `cluster.toml`, describes hosts, NICs, switches and cables, and every
 //! command reads it. This crate holds the model, the strict parser, the rails between hosts, the one address
-//! plan, and generators of common shapes. It performs no IO besides reading the file.
+//! plan, and generators of common shapes. It performs no IO besides reading files.
 #![forbid(unsafe_code)]
 
 mod defaults;
@@ -13,6 +13,7 @@ mod model;
 mod names;
 mod parse;
 mod plan;
+mod rail_table;
 mod rails;
 mod units;
 mod write;
@@ -27,5 +28,6 @@ pub use plan::{
     AddressPlan, HostPlan, IDENTITY_INTERFACE, LinkPlan, NeighbourPlan, NextHop, PlanError, RoutePlan,
     SysctlPlan,
 };
+pub use rail_table::{HostRail, RailPeer, RailTable, RailTableError};
 pub use rails::{Rail, RailNames};
 pub use units::{Ipv4Net, MacAddr, MacError, NetError, Rate, RateError};

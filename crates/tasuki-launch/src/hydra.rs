@@ -2,18 +2,20 @@
 //! Sources: MPICH's Hydra guide and `mpivars`; Intel's Developer Reference; fi_tcp(7); `ucx_info -cf`.
 
 use crate::{
-    Device, Facts, Flavour, Job, LaunchCommand, Mpi, Setting, Transport,
+    Device, Facts, Flavour, Job, LaunchCommand, Mpi, Provider, Setting, Transport,
     job::Words,
-    setting::{Binding, Scope},
+    setting::{self, Binding, Scope},
 };
 
 /// What is set, for whom, and why.
-pub fn settings(mpi: &Mpi, transport: Transport, facts: &Facts) -> Vec<Setting> {
+pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting> {
     let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
     let mut all = Vec::new();
     match (transport, mpi.flavour) {
         (Transport::Tcp, Flavour::Intel) => all.extend(intel_tcp(mpi, facts)),
         (Transport::Tcp, _) => all.extend(mpich_tcp(mpi.device, facts)),
+        (Transport::Tasuki(provider), Flavour::Intel) => all.extend(intel_tasuki(mpi, provider)),
+        (Transport::Tasuki(provider), _) => all.extend(mpich_tasuki(mpi.device, provider)),
     }
     if mpi.flavour == Flavour::Intel && facts.binding == Binding::None {
         all.push(set(
@@ -47,14 +49,34 @@ fn libfabric_tcp(facts: &Facts) -> [Setting; 2] {
     ]
 }
 
+fn intel_root(mpi: &Mpi) -> Setting {
+    Setting::new(
+        Scope::Variable,
+        "I_MPI_ROOT",
+        mpi.prefix().to_string_lossy(),
+        "where Intel MPI finds its own libfabric and tuning tables",
+    )
+}
+
+fn intel_tasuki(mpi: &Mpi, provider: &Provider) -> Vec<Setting> {
+    let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
+    let mut all = vec![
+        intel_root(mpi),
+        set("I_MPI_FABRICS", "ofi", "everything through libfabric: Tasuki has shared memory of its own"),
+        set(
+            "I_MPI_OFI_PROVIDER",
+            Provider::NAME,
+            "Intel MPI's own choice of provider goes before FI_PROVIDER",
+        ),
+    ];
+    all.extend(setting::provider(provider));
+    all
+}
+
 fn intel_tcp(mpi: &Mpi, facts: &Facts) -> Vec<Setting> {
     let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
     let mut all = vec![
-        set(
-            "I_MPI_ROOT",
-            &mpi.prefix().to_string_lossy(),
-            "where Intel MPI finds its own libfabric and tuning tables",
-        ),
+        intel_root(mpi),
         set("I_MPI_FABRICS", "shm:ofi", "shared memory within a host, libfabric between hosts"),
         set("I_MPI_OFI_PROVIDER", "tcp", "Intel MPI's own choice of provider goes before FI_PROVIDER"),
     ];
@@ -108,6 +130,16 @@ fn mpich_tcp(device: Device, facts: &Facts) -> Vec<Setting> {
     all
 }
 
+fn mpich_tasuki(device: Device, provider: &Provider) -> Vec<Setting> {
+    let mut all = Vec::new();
+    if device.ucx {
+        let why = "built for both: libfabric, through which Tasuki is reached, instead of UCX";
+        all.push(Setting::new(Scope::Variable, "MPIR_CVAR_CH4_NETMOD", "ofi", why));
+    }
+    all.extend(setting::provider(provider));
+    all
+}
+
 /// The command that runs `job`.
 pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
     let mut words = Words::new(&mpi.launcher);
@@ -125,14 +157,7 @@ pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
         words.push(folder);
     }
     words.program(&job.argv);
-    let settings = settings(mpi, job.transport, &job.facts);
-    let mut env = job.exports();
-    for setting in settings {
-        // What the user sets goes first.
-        if env.iter().all(|(name, _)| name != setting.name) {
-            env.push((setting.name.into(), setting.value.into()));
-        }
-    }
+    let env = job.exports_with(&settings(mpi, &job.transport, &job.facts));
     LaunchCommand { argv: words.into(), env }
 }
 

@@ -1,7 +1,8 @@
 //! A job: what is to run, and where; and the command that runs it.
 
 use crate::{
-    Environment, Facts, Flavour, Mpi, Placement, Setting, Transport, hydra, openmpi4, openmpi5, placement,
+    Environment, Facts, Flavour, LacksLibfabric, Mpi, Placement, Setting, Transport, hydra, openmpi4,
+    openmpi5, placement, setting::Scope,
 };
 use std::{
     ffi::{OsStr, OsString},
@@ -58,6 +59,9 @@ pub enum JobError {
     /// The agent's path would be split by a launcher.
     #[error("the agent {0:?} cannot be passed to a launcher: its path must not hold white space or quotes")]
     Agent(String),
+    /// The transport is Tasuki, and the MPI has no libfabric.
+    #[error(transparent)]
+    LacksLibfabric(#[from] LacksLibfabric),
     /// A variable that cannot be passed on.
     #[error("the variable {0:?} cannot be passed on: its name is empty or holds '=' or ','")]
     Variable(OsString),
@@ -96,6 +100,9 @@ impl Job {
     /// The command with which `mpi` runs this job.
     pub fn command(&self, mpi: &Mpi) -> Result<LaunchCommand, JobError> {
         self.check()?;
+        if matches!(self.transport, Transport::Tasuki(_)) {
+            mpi.check_libfabric()?;
+        }
         Ok(match mpi.flavour {
             Flavour::OpenMpi4 => openmpi4::command(mpi, self),
             Flavour::OpenMpi5 => openmpi5::command(mpi, self),
@@ -142,6 +149,17 @@ impl Job {
             once.push((name.clone(), value.clone()));
         }
         once
+    }
+
+    /// The variables that ranks get: the user's, and those among `settings` that the user does not give.
+    pub(crate) fn exports_with(&self, settings: &[Setting]) -> Environment {
+        let mut env = self.exports();
+        for setting in settings.iter().filter(|setting| setting.scope == Scope::Variable) {
+            if env.iter().all(|(name, _)| name != setting.name) {
+                env.push((setting.name.into(), setting.value.clone().into()));
+            }
+        }
+        env
     }
 
     /// Whether the launcher has to deal ranks out in turn.

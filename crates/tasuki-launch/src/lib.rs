@@ -27,6 +27,7 @@ mod hydra;
 mod installed;
 mod job;
 mod launcher;
+mod libfabric;
 mod loader;
 mod management;
 mod mpi;
@@ -35,6 +36,7 @@ mod openmpi5;
 mod placement;
 mod probe;
 mod program;
+mod provider;
 mod python;
 mod setting;
 
@@ -42,10 +44,12 @@ pub use detect::{DetectError, Detected, Detector};
 pub use env::environment;
 pub use flavour::{Abi, Flavour, Version};
 pub use job::{Job, JobError, JobHost, LaunchCommand};
+pub use libfabric::LacksLibfabric;
 pub use management::Management;
 pub use mpi::{Device, Mpi};
 pub use placement::Placement;
 pub use probe::probe_main;
+pub use provider::{Provider, ProviderError};
 pub use setting::{Binding, Facts, Scope, Setting, Transport};
 
 use std::{ffi::OsString, time::Duration};

@@ -2,18 +2,19 @@
 //! Sources: mpirun(1) and `ompi_info --all` of 4.1.
 
 use crate::{
-    Facts, Job, LaunchCommand, Mpi, Setting, Transport,
+    Environment, Facts, Job, LaunchCommand, Mpi, Provider, Setting, Transport,
     job::Words,
-    setting::{Binding, Scope},
+    setting::{self, Binding, Scope},
 };
 
 /// What is set, for whom, and why. Parameters given on the command line or in the environment go before those of
 /// a distribution's `openmpi-mca-params.conf`.
-pub fn settings(transport: Transport, facts: &Facts) -> Vec<Setting> {
+pub fn settings(transport: &Transport, facts: &Facts) -> Vec<Setting> {
     let set = |name, value: &str, why| Setting::new(Scope::OpenMpi, name, value, why);
     let mut all = Vec::new();
     match transport {
         Transport::Tcp => all.extend(tcp(facts, "vader")),
+        Transport::Tasuki(provider) => all.extend(libfabric(provider, facts, "vader")),
     }
     if facts.oversubscribed {
         all.push(yielding());
@@ -61,6 +62,24 @@ pub fn tcp(facts: &Facts, shared_memory: &str) -> Vec<Setting> {
     ]
 }
 
+/// Everything through libfabric to Tasuki, the same in 4 and 5 but for the name of shared memory.
+pub fn libfabric(provider: &Provider, facts: &Facts, shared_memory: &str) -> Vec<Setting> {
+    let set = |name, value: &str, why| Setting::new(Scope::OpenMpi, name, value, why);
+    let mut all = vec![
+        set("pml", "cm", "the message layer that hands matching to libfabric, inside a host too"),
+        set("mtl", "ofi", "libfabric; a distribution's system parameters may switch it off"),
+        set("osc", "^ucx", "one-sided operations are not for UCX, which would choose interfaces on its own"),
+        set(
+            "btl",
+            &format!("tcp,{shared_memory},self"),
+            "where one-sided operations do not use the message layer: no libfabric of their own beside it",
+        ),
+        set("btl_tcp_if_include", &facts.identity_interface, "identity addresses alone, as for TCP"),
+    ];
+    all.extend(setting::provider(provider));
+    all
+}
+
 /// The waiting policy of ranks that outnumber their cores.
 pub fn yielding() -> Setting {
     Setting::new(
@@ -72,7 +91,7 @@ pub fn yielding() -> Setting {
 }
 
 /// The words that 4 and 5 share: where ranks run, and what they inherit.
-pub fn placement_words(job: &Job, words: &mut Words) {
+pub fn placement_words(job: &Job, env: &Environment, words: &mut Words) {
     if job.facts.binding == Binding::None {
         words.extend(["--bind-to", "none"]);
     }
@@ -84,9 +103,10 @@ pub fn placement_words(job: &Job, words: &mut Words) {
         words.push("--wdir");
         words.push(folder);
     }
-    for (name, _) in job.exports() {
+    // Open MPI passes nothing on by itself but OMPI_*.
+    for (name, _) in env {
         words.push("-x");
-        words.push(&name);
+        words.push(name);
     }
 }
 
@@ -96,9 +116,11 @@ pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
     if job.as_root {
         words.push("--allow-run-as-root");
     }
-    words.settings(&settings(job.transport, &job.facts), &job.env);
-    placement_words(job, &mut words);
-    words.program(&job.argv);
+    let settings = settings(&job.transport, &job.facts);
+    words.settings(&settings, &job.env);
     // `-x NAME` takes the value from mpirun's own environment: no quoting rules to mind.
-    LaunchCommand { argv: words.into(), env: job.exports() }
+    let env = job.exports_with(&settings);
+    placement_words(job, &env, &mut words);
+    words.program(&job.argv);
+    LaunchCommand { argv: words.into(), env }
 }

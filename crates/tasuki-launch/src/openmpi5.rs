@@ -4,11 +4,12 @@
 use crate::{Facts, Job, LaunchCommand, Mpi, Setting, Transport, job::Words, openmpi4, setting::Scope};
 
 /// What is set, for whom, and why.
-pub fn settings(transport: Transport, facts: &Facts) -> Vec<Setting> {
+pub fn settings(transport: &Transport, facts: &Facts) -> Vec<Setting> {
     let daemon = |name, value: &str, why| Setting::new(Scope::Prrte, name, value, why);
     let mut all = Vec::new();
     match transport {
         Transport::Tcp => all.extend(openmpi4::tcp(facts, "sm")),
+        Transport::Tasuki(provider) => all.extend(openmpi4::libfabric(provider, facts, "sm")),
     }
     if facts.oversubscribed {
         all.push(openmpi4::yielding());
@@ -39,8 +40,10 @@ pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
     if job.as_root {
         words.push("--allow-run-as-root");
     }
-    words.settings(&settings(job.transport, &job.facts), &job.env);
-    openmpi4::placement_words(job, &mut words);
+    let settings = settings(&job.transport, &job.facts);
+    words.settings(&settings, &job.env);
+    let env = job.exports_with(&settings);
+    openmpi4::placement_words(job, &env, &mut words);
     words.program(&job.argv);
-    LaunchCommand { argv: words.into(), env: job.exports() }
+    LaunchCommand { argv: words.into(), env }
 }

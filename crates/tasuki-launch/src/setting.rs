@@ -1,13 +1,40 @@
 //! Settings of an MPI, and the facts about a cluster that they follow from.
 
-use crate::Management;
+use crate::{Management, Provider};
 
 /// What carries the messages between hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// TCP over the identity addresses, by the MPI's own means.
     #[default]
     Tcp,
+    /// Tasuki, loaded as a provider by the libfabric of the MPI (see [`Mpi::check_libfabric`]).
+    ///
+    /// [`Mpi::check_libfabric`]: crate::Mpi::check_libfabric
+    Tasuki(Provider),
+}
+
+impl Transport {
+    /// `tcp` or `tasuki`, as the command line has it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Transport::Tcp => "tcp",
+            Transport::Tasuki(_) => Provider::NAME,
+        }
+    }
+}
+
+/// What makes libfabric load Tasuki and nothing else.
+pub(crate) fn provider(provider: &Provider) -> [Setting; 2] {
+    let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
+    [
+        set("FI_PROVIDER", Provider::NAME, "Tasuki's provider alone: another might win"),
+        set(
+            "FI_PROVIDER_PATH",
+            &provider.folder.to_string_lossy(),
+            "the folder that holds Tasuki's provider",
+        ),
+    ]
 }
 
 /// Whether ranks are bound to cores.

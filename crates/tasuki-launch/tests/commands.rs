@@ -200,7 +200,7 @@ fn environment_is_the_same_as_what_a_launch_passes() {
     for mpi in [open4(), open5(), mpich(), intel()] {
         let command = job(4).command(&mpi).unwrap();
         let text = command.to_shell();
-        for setting in environment(&mpi, Transport::Tcp, &facts()) {
+        for setting in environment(&mpi, &Transport::Tcp, &facts()) {
             let on_line = text.contains(&format!(" {} {} ", setting.name, setting.value));
             let in_env = text.contains(&format!("{}={}", setting.variable(), setting.value));
             assert!(on_line || in_env, "{} is missing in {text}", setting.variable());
@@ -208,7 +208,7 @@ fn environment_is_the_same_as_what_a_launch_passes() {
         }
     }
     let names: Vec<_> =
-        environment(&open5(), Transport::Tcp, &facts()).iter().map(|s| s.variable()).collect();
+        environment(&open5(), &Transport::Tcp, &facts()).iter().map(|s| s.variable()).collect();
     assert!(
         names.contains(&"OMPI_MCA_btl_tcp_if_include".into())
             && names.contains(&"PRTE_MCA_prte_if_include".into())

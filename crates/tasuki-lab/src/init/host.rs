@@ -62,7 +62,7 @@ pub fn start(name: &str) -> Outcome<LabHost> {
 /// The life of a host's process 1: set up, then adopt and bury.
 fn live(name: &str, mut report: impl Write + AsFd) -> ! {
     let _ = prctl::set_name(c"tasuki-host");
-    let result = mounts::set_up_host()
+    let result = mounts::set_up_host(name)
         .and_then(|()| sethostname(name).map_err(while_doing("set the host name")))
         .and_then(|()| std::env::set_current_dir("/").map_err(while_doing("go to /")));
     let text = match &result {

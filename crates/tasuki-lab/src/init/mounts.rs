@@ -10,6 +10,7 @@ use std::{
     },
     path::Path,
 };
+use tasuki_cluster::RailTable;
 
 /// Where `lab-init` keeps the lab's own small file system, in its private view of the mounts. `/mnt` is there
 /// on every machine and nothing in `lab-init` needs what is below it. Hosts see it as [`HOST_FOLDER`].
@@ -39,8 +40,14 @@ fn plain() -> MsFlags {
     MsFlags::MS_NOSUID | MsFlags::MS_NODEV
 }
 
-/// The mounts of `lab-init`: own `/proc`, and the lab's folder with the agent and the hosts' name table.
-pub fn set_up_lab(cluster: &str, names: &str) -> Outcome<()> {
+/// Each host's table of rails, in the lab's folder; a host sees its own as `rails.json`.
+fn rails_of(host: &str) -> String {
+    format!("rails/{host}.json")
+}
+
+/// The mounts of `lab-init`: own `/proc`, and the lab's folder with the agent, the hosts' name table and their
+/// tables of rails.
+pub fn set_up_lab(cluster: &str, names: &str, rails: &[RailTable]) -> Outcome<()> {
     make_private()?;
     // Before the old /proc is covered.
     let program = fs::read_link("/proc/self/exe").map_err(while_doing("read /proc/self/exe"))?;
@@ -53,6 +60,12 @@ pub fn set_up_lab(cluster: &str, names: &str) -> Outcome<()> {
     };
     write("hosts", names)?;
     write("cluster.toml", cluster)?;
+    fs::create_dir(folder.join("rails")).map_err(while_doing("make rails"))?;
+    for table in rails {
+        write(&rails_of(&table.host), &table.to_json())?;
+    }
+    // What each host's own is put over.
+    write("rails.json", "")?;
     fs::create_dir(folder.join("bin")).map_err(while_doing("make bin"))?;
     place_program(&program, &mut image, &folder.join("bin/tasuki"))?;
     symlink("tasuki", folder.join("bin/tasuki-agent")).map_err(while_doing("make the agent's link"))
@@ -72,7 +85,7 @@ fn place_program(program: &Path, image: &mut File, at: &Path) -> Outcome<()> {
 }
 
 /// The mounts of a host. Called in the host's own namespaces.
-pub fn set_up_host() -> Outcome<()> {
+pub fn set_up_host(name: &str) -> Outcome<()> {
     make_private()?;
     mount_new("proc", "/proc", plain() | MsFlags::MS_NOEXEC, None)?;
     set_up_sys()?;
@@ -84,6 +97,7 @@ pub fn set_up_host() -> Outcome<()> {
     }
     bind(LAB_FOLDER, HOST_FOLDER)?;
     umount2(LAB_FOLDER, MntFlags::MNT_DETACH).map_err(while_doing("uncover /mnt"))?;
+    bind(&format!("{HOST_FOLDER}/{}", rails_of(name)), RailTable::PATH)?;
     if Path::new("/etc/hosts").exists() {
         bind(&format!("{HOST_FOLDER}/hosts"), "/etc/hosts")?;
     }

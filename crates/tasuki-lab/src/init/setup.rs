@@ -18,7 +18,7 @@ use std::{
     os::fd::{AsRawFd, OwnedFd},
     path::Path,
 };
-use tasuki_cluster::{AddressPlan, Cluster, HostId};
+use tasuki_cluster::{AddressPlan, Cluster, HostId, RailTable};
 use tasuki_sys::{netlink::Netlink, netns};
 
 type Report<'a> = &'a mut dyn FnMut(usize, usize, &str);
@@ -31,7 +31,8 @@ pub fn build(message: StartMessage, listener: OwnedFd, report: Report) -> Outcom
     let plan = AddressPlan::new(&cluster).map_err(while_doing("the address plan"))?;
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWIPC)
         .map_err(while_doing("unshare"))?;
-    mounts::set_up_lab(&message.cluster, &plan.etc_hosts(&cluster))?;
+    let rails = RailTable::of_all(&cluster, &plan, message.options.rate);
+    mounts::set_up_lab(&message.cluster, &plan.etc_hosts(&cluster), &rails)?;
     let inner = listen_inside()?;
 
     let total = 2 * cluster.hosts.len() + cluster.cables.len();

