@@ -1,0 +1,37 @@
+/* The layer between the kernels and the MPI: wrappers of the profiling interface (MPI standard, chapter "Tool
+ * Support") around every MPI call that a kernel makes in its timed section. They split the time, write the trace and damage a message
+ * when asked to; otherwise each costs one test of a flag. */
+#ifndef TASUKI_NAS_PROFILE_H
+#define TASUKI_NAS_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct profile_options {
+    bool table;             /* --profile */
+    const char *trace;      /* --trace FILE; NULL: none */
+    long damage;            /* --damage N[:RANK[:BIT]]: the N-th message received, from 1; 0: none */
+    int damage_rank;        /* who receives it; -1: the last rank */
+    long damage_bit;        /* which bit of its payload; -1: see damage.c */
+};
+
+/* After MPI_Init. Does nothing unless one of the options is given. */
+void profile_prepare(const struct profile_options *options);
+/* Around the timed section. */
+void profile_begin(void);
+void profile_end(void);
+/* Prints the table and writes the trace, where asked for. Collective. Returns false if the trace could not be
+ * written, or the message to damage never came. */
+bool profile_report(const char *kernel, char class, double seconds);
+
+/* trace.c: one event of this rank; peer -1: all ranks. `begin` and `end` in seconds of nas_now(). */
+void trace_add(const char *what, int peer, size_t bytes, int tag, double begin, double end);
+bool trace_write(const char *path, const char *kernel, char class, double origin);
+
+/* damage.c: a message of `bytes` bytes has been received into `payload`. */
+void damage_prepare(long number, long bit);
+void damage_received(void *payload, size_t bytes);
+/* True if the message has come (or none was to be damaged). */
+bool damage_done(void);
+
+#endif
