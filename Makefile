@@ -14,18 +14,21 @@ AS_ROOT := $(if $(ROOT),CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="sudo -E e
 .PHONY: help run test test-full bench lint setup build peers clean
 
 help:
-	@echo "make run        four directly cabled hosts on this machine: latency, bandwidth, a real parallel program"
+	@echo "make run        four cabled hosts on this machine: latency, bandwidth, a real program, over TCP and Tasuki"
 	@echo "make test       all quick tests"
 	@echo "make test-full  the long ones too"
-	@echo "make bench      measure every MPI installed over TCP, with raw ceilings (results/)"
+	@echo "make bench      measure every MPI installed over TCP and over Tasuki, with raw ceilings (results/)"
 	@echo "make lint       rustfmt and clippy, warnings are errors"
 	@echo "make setup      install missing Debian packages, check the Rust toolchain"
 
 setup:
 	@scripts/setup
 
+# libfabric loads files that end in -fi.so, cargo names none so.
 build: setup
 	$(CARGO) build --release --locked
+	@mkdir -p target/release/tasuki-provider
+	@ln -sfn ../libtasuki_fi.so target/release/tasuki-provider/libtasuki-fi.so
 
 peers: setup
 	@scripts/peers "$(PEERS)"
@@ -40,7 +43,7 @@ test-full: build peers
 	$(AS_ROOT) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace -- --include-ignored
 
 bench: build peers
-	$(ROOT) env TASUKI_PEERS="$(PEERS)" $(TASUKI) bench mpi --shape full:4 --shape star:4 --output results
+	$(ROOT) env TASUKI_PEERS="$(PEERS)" $(TASUKI) bench mpi --transport tcp,tasuki --shape full:4 --shape star:4 --output results
 
 lint: setup
 	$(CARGO) fmt --all --check

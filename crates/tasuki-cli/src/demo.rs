@@ -2,11 +2,12 @@
 
 use crate::{
     args::DemoArgs,
-    bench::{LabNetwork, Measurement, build_stacks},
+    bench::{LabNetwork, Measurement, build_stacks, over},
     failure::Failure,
     mpi::Finder,
     shape,
     terminal::table,
+    transport::Wanted,
 };
 use comfy_table::Table;
 use std::{process::ExitCode, time::Instant};
@@ -24,7 +25,8 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
     let choice = arguments.mpi.clone().unwrap_or_else(|| "openmpi-4.1".into());
     let (stacks, problems) = build_stacks(&Finder::here()?, &[choice])?;
-    problems.iter().for_each(|problem| eprintln!("tasuki: left out: {problem}"));
+    let (stacks, others) = over(stacks, &[Wanted::Tcp, Wanted::Tasuki]);
+    problems.iter().chain(&others).for_each(|problem| eprintln!("tasuki: left out: {problem}"));
 
     let mut networks = Vec::new();
     for (shape, title) in NETWORKS {
@@ -58,7 +60,7 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
         eprintln!("{}", failure.stderr_tail);
     }
     println!(
-        "\nOn the cables every pair of hosts has a line of its own; through the switch a host has one for all \
+        "\ntcp is the MPI's own TCP, tasuki the same binary over Tasuki. On the cables every pair of hosts has a line of its own; through the switch a host has one for all \
          its peers: that is what alltoall shows. All ranks of all hosts share this machine's {} cores, and an \
          emulated switch is slower than a real one: compare figures of one table, not with other machines'. \
          Lines of {} leave the cores time to spare; --rate 1G asks for more than they may have.",
@@ -68,27 +70,45 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// One row per test: both networks side by side, and how much better the cables are.
+/// One row per test and transport: both networks side by side, how much better the cables are, and how much
+/// better Tasuki is than TCP on either.
 fn summary(report: &Report) -> Table {
+    let (cables, switch) = (NETWORKS[0].1, NETWORKS[1].1);
     let mut rows =
-        table(["test", "bytes", "ranks", "stack", NETWORKS[0].1, NETWORKS[1].1, "unit", "cables are"]);
-    let of = |network: &'static str| report.records.iter().filter(move |record| record.network == network);
-    for record in of(NETWORKS[0].1) {
-        let same = |other: &&Record| {
-            let key = |r: &Record| (r.test.clone(), r.bytes, r.ranks, r.stack.clone());
-            key(other) == key(record)
+        table(["test", "bytes", "ranks", "over", cables, switch, "unit", "cables are", "tasuki is"]);
+    let mut here: Vec<&Record> = report.records.iter().filter(|record| record.network == cables).collect();
+    // The transports of one point come below each other.
+    let place = |record: &Record| {
+        let same = |other: &Record| {
+            (&other.test, other.bytes, other.ranks) == (&record.test, record.bytes, record.ranks)
         };
-        let Some(other) = of(NETWORKS[1].1).find(same) else { continue };
-        let gain = record.unit.gain(record.median, other.median);
+        report.records.iter().position(same)
+    };
+    here.sort_by_key(|record| place(record));
+    for record in here {
+        let find = |network: &str, lane: &str| {
+            let same = |other: &&Record| {
+                let key = |r: &Record| (r.test.clone(), r.bytes, r.ranks);
+                key(other) == key(record) && other.network == network && other.lane == lane
+            };
+            report.records.iter().find(same)
+        };
+        let Some(other) = find(switch, &record.lane) else { continue };
+        let against_tcp = |figure: &Record| {
+            let tcp = find(&figure.network, "tcp").filter(|tcp| tcp.lane != figure.lane);
+            tcp.map(|tcp| format!("{:.2} x", figure.unit.gain(figure.median, tcp.median)))
+        };
+        let against_tcp = against_tcp(record).zip(against_tcp(other));
         rows.add_row([
             record.test.clone(),
             record.bytes.to_string(),
             record.ranks.to_string(),
-            record.stack.clone(),
+            record.lane.clone(),
             Short(record.median).to_string(),
             Short(other.median).to_string(),
             record.unit.to_string(),
-            format!("{gain:.2} x as good"),
+            format!("{:.2} x", record.unit.gain(record.median, other.median)),
+            against_tcp.map_or("".into(), |(cables, switch)| format!("{cables}, {switch}")),
         ]);
     }
     rows

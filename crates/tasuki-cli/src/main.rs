@@ -13,6 +13,7 @@ mod pseudoterminal;
 mod run;
 mod shape;
 mod terminal;
+mod transport;
 
 use args::{Command, Tasuki};
 use clap::Parser;

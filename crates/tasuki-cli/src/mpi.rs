@@ -1,6 +1,10 @@
 //! Jobs of a cluster: which MPI, which hosts, which command.
 
-use crate::{bench::LabNetwork, failure::Failure};
+use crate::{
+    bench::LabNetwork,
+    failure::Failure,
+    transport::{self, passed_on},
+};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -108,24 +112,32 @@ pub fn cluster_facts(cluster: &Cluster, ranks: u32) -> Result<Facts, Failure> {
 }
 
 /// A job of these ranks on all hosts of a cluster.
-pub fn job(cluster: &Cluster, facts: Facts, ranks: u32, detected: &Detected, folder: PathBuf) -> Job {
+pub fn job(
+    cluster: &Cluster,
+    facts: Facts,
+    ranks: u32,
+    detected: &Detected,
+    transport: &Transport,
+    folder: PathBuf,
+) -> Job {
     let host = |host: &tasuki_cluster::Host| JobHost { name: host.name.clone(), slots: host.cores };
     Job {
         ranks,
         argv: detected.argv.clone(),
         hosts: cluster.hosts.iter().map(host).collect(),
         placement: Placement::ByNode,
-        transport: Transport::Tcp,
+        transport: transport.clone(),
         facts,
         as_root: nix::unistd::Uid::effective().is_root(),
-        env: detected.env.clone(),
+        env: detected.env.iter().cloned().chain(passed_on()).collect(),
         folder: Some(folder),
     }
 }
 
 /// Paths that every host must see for a job to run.
-pub fn paths(mpi: &Mpi, detected: &Detected) -> Vec<PathBuf> {
+pub fn paths(mpi: &Mpi, detected: &Detected, transport: &Transport) -> Vec<PathBuf> {
     let mut paths = vec![mpi.prefix().to_owned(), mpi.library_folder().to_owned()];
+    paths.extend(transport::paths(transport));
     // Arguments that are paths: scripts, inputs.
     paths.extend(detected.argv.iter().map(PathBuf::from).filter(|path| path.is_absolute() && path.exists()));
     paths

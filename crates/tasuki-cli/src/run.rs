@@ -8,10 +8,12 @@ use crate::{
     lab::find,
     mpi::{Finder, cluster_facts, job, lab_facts, paths},
     terminal::print_json,
+    transport::choose,
 };
 use std::{
     ffi::OsString,
     os::unix::process::CommandExt,
+    path::PathBuf,
     process::{Command, ExitCode},
 };
 use tasuki_cluster::Cluster;
@@ -21,18 +23,21 @@ use tasuki_launch::{Detected, Facts, LaunchCommand, STOP_GRACE, Transport, envir
 /// Runs an MPI program on a cluster.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let detected = Finder::here()?.detect(&arguments.program, arguments.mpi.as_deref())?;
+    let transport = choose(arguments.transport, &detected.mpi)?;
     match &arguments.cluster {
         Some(file) => {
             let cluster = Cluster::load(file)?;
             let facts = cluster_facts(&cluster, arguments.ranks)?;
-            let command = command(arguments, &cluster, facts, &detected)?;
+            let command = command(arguments, &cluster, facts, &detected, &transport)?;
             run_here(arguments, command)
         }
         None => {
             let network = LabNetwork::running(arguments.lab.as_deref())?;
             let facts = lab_facts(&network, arguments.ranks);
-            let command = command(arguments, &network.cluster, facts, &detected)?;
-            run_in_lab(arguments, &network, command, &detected)
+            let command = command(arguments, &network.cluster, facts, &detected, &transport)?;
+            let mut share = paths(&detected.mpi, &detected, &transport);
+            share.extend(std::env::var_os("TASUKI_RAILS").map(PathBuf::from));
+            run_in_lab(arguments, &network, command, share)
         }
     }
 }
@@ -43,8 +48,9 @@ fn command(
     cluster: &Cluster,
     facts: Facts,
     detected: &Detected,
+    transport: &Transport,
 ) -> Result<LaunchCommand, Failure> {
-    let mut job = job(cluster, facts, arguments.ranks, detected, std::env::current_dir()?);
+    let mut job = job(cluster, facts, arguments.ranks, detected, transport, std::env::current_dir()?);
     job.placement = arguments.placement();
     job.env.extend(exports(&arguments.export)?);
     Ok(job.command(&detected.mpi)?)
@@ -66,7 +72,7 @@ fn run_in_lab(
     arguments: &RunArgs,
     network: &LabNetwork,
     command: LaunchCommand,
-    detected: &Detected,
+    share: Vec<PathBuf>,
 ) -> Result<ExitCode, Failure> {
     if arguments.dry_run {
         println!("{}", command.to_shell());
@@ -79,7 +85,7 @@ fn run_in_lab(
         request.env.retain(|(known, _)| *known != name);
         request.env.push((name, value));
     }
-    request.share = paths(&detected.mpi, detected);
+    request.share = share;
     lab.share(&request)?;
     Ok(exit_code(in_host(&lab, request, Some(STOP_GRACE))?))
 }
@@ -109,7 +115,8 @@ pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
         }
         None => lab_facts(&LabNetwork::running(arguments.lab.as_deref())?, 1),
     };
-    let settings = environment(&mpi, Transport::Tcp, &facts);
+    let transport = choose(arguments.transport, &mpi)?;
+    let settings = environment(&mpi, &transport, &facts);
     if arguments.json {
         let all: Vec<_> = settings
             .iter()
@@ -118,7 +125,7 @@ pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
         print_json(&all)?;
         return Ok(ExitCode::SUCCESS);
     }
-    println!("# {} at {}", mpi.id(), mpi.prefix().display());
+    println!("# {} at {}, over {}", mpi.id(), mpi.prefix().display(), transport.name());
     for setting in settings {
         println!("# {}\nexport {}='{}'", setting.why, setting.variable(), setting.value);
     }

@@ -54,7 +54,9 @@ fn build(mpi: &Mpi, program: &str, folder: &Path) -> PathBuf {
 
 fn run(lab: &TestLab, mpi: &str, ranks: u32, program: &Path) -> Command {
     let mut command = tasuki();
-    command.args(["run", "--lab", &lab.name, "--mpi", mpi, "-n", &ranks.to_string()]).arg(program);
+    command
+        .args(["run", "--transport", "tcp", "--lab", &lab.name, "--mpi", mpi, "-n", &ranks.to_string()])
+        .arg(program);
     command.env("TASUKI_PEERS", peers()).env(MARK, &lab.name);
     command
 }

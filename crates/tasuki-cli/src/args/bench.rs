@@ -1,5 +1,6 @@
 //! `tasuki bench ...`
 
+use crate::transport::Wanted;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tasuki_cluster::{Rate, generate::Shape};
@@ -8,7 +9,7 @@ use tasuki_lab::LabOptions;
 /// What to measure.
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {
-    /// Every MPI installed, over its own TCP, in interleaved repetitions
+    /// Every MPI installed, over its own TCP and over Tasuki, in interleaved repetitions
     Mpi(BenchMpi),
     /// TCP, UDP and bare frames between two hosts, without any MPI: the ceilings
     Raw(BenchRaw),
@@ -84,6 +85,9 @@ pub struct BenchMpi {
     /// Only this MPI (openmpi-4.1, mpich-5.0, intel, or a prefix); several are measured in turn
     #[arg(long)]
     pub mpi: Vec<String>,
+    /// What carries the messages; with several, each MPI runs over all of them in turn
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp"])]
+    pub transport: Vec<Wanted>,
     /// Tests with two ranks, with sizes in bytes
     #[arg(long, default_values = ["pingpong:8,64,1k,8k,64k,1M,4M", "stream:8,1k,8k,64k,1M,4M"])]
     pub pair: Vec<String>,

@@ -1,5 +1,6 @@
 //! `tasuki run` and `tasuki env`.
 
+use crate::transport::Wanted;
 use clap::{Args, ValueEnum};
 use std::{ffi::OsString, path::PathBuf};
 use tasuki_launch::Placement;
@@ -18,7 +19,11 @@ pub enum By {
 #[command(after_help = "Examples:
   tasuki run -n 4 ./my_mpi_program input.dat
   tasuki run -n 8 --lab four --mpi mpich-4.3 ./a.out
-  tasuki run -n 4 --dry-run ./a.out          # prints the launcher's command line")]
+  tasuki run -n 4 --transport tcp ./a.out    # the MPI's own TCP, to compare with
+  tasuki run -n 4 --dry-run ./a.out          # prints the launcher's command line
+
+Variables TASUKI_* and FI_LOG_* of this shell reach all ranks, others with --export. While it runs, `tasuki stats
+--watch` shows what each rail carries; `tasuki doctor ./a.out` says beforehand what would be used, and why.")]
 pub struct RunArgs {
     /// Number of ranks
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..))]
@@ -32,9 +37,9 @@ pub struct RunArgs {
     /// Use this MPI instead of the one that the program is linked with: openmpi-5.0, mpich-4.3, intel, or a prefix
     #[arg(long)]
     pub mpi: Option<String>,
-    /// What carries the messages between hosts
-    #[arg(long, value_parser = ["tcp"], default_value = "tcp")]
-    pub transport: String,
+    /// What carries the messages; none: Tasuki if it is built and the MPI can load it, else TCP
+    #[arg(long, value_enum)]
+    pub transport: Option<Wanted>,
     /// Which hosts are filled first
     #[arg(long, value_enum, default_value = "node")]
     pub by: By,
@@ -62,7 +67,9 @@ impl RunArgs {
 /// Options of `tasuki env`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  eval \"$(tasuki env --mpi openmpi-5.0 --cluster cluster.toml)\"; mpirun -n 4 ./a.out")]
+  eval \"$(tasuki env --mpi openmpi-5.0 --cluster cluster.toml)\"; mpirun -n 4 ./a.out
+
+Open MPI passes nothing but OMPI_* on to other hosts by itself: name the FI_* variables with mpirun -x.")]
 pub struct EnvArgs {
     /// The MPI: openmpi-4.1, openmpi-5.0, mpich-4.3, intel, or a prefix
     #[arg(long)]
@@ -73,6 +80,9 @@ pub struct EnvArgs {
     /// For the real machines of this cluster file
     #[arg(long)]
     pub cluster: Option<PathBuf>,
+    /// What carries the messages; none: Tasuki if it is built and the MPI can load it, else TCP
+    #[arg(long, value_enum)]
+    pub transport: Option<Wanted>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -30,7 +30,7 @@ impl<'a> LabLaunch<'a> {
             let lab = find(Some(&network.lab))?;
             for stack in stacks {
                 let mut request = request_here("", stack.detected.argv.clone(), LabJob::Inherit)?;
-                request.share = paths(&stack.detected.mpi, &stack.detected);
+                request.share = paths(&stack.detected.mpi, &stack.detected, &stack.transport);
                 lab.share(&request)?;
             }
         }
@@ -49,7 +49,7 @@ impl<'a> LabLaunch<'a> {
         let mut detected = stack.detected.clone();
         detected.argv.extend(run.arguments.iter().map(Into::into));
         let facts = lab_facts(network, run.ranks);
-        let job = job(&network.cluster, facts, run.ranks, &detected, PathBuf::from("/"));
+        let job = job(&network.cluster, facts, run.ranks, &detected, &stack.transport, PathBuf::from("/"));
         let command = job.command(&detected.mpi)?;
         let mut process = network.command(HostId(0), command.argv);
         Ok(run_limited(process.envs(command.env), run.limit)?)

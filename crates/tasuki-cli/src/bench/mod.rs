@@ -8,7 +8,7 @@ mod stacks;
 
 pub use mpi::Measurement;
 pub use network::LabNetwork;
-pub use stacks::build as build_stacks;
+pub use stacks::{build as build_stacks, over};
 
 use crate::{args::BenchCommand, failure::Failure};
 use std::process::ExitCode;

@@ -51,7 +51,7 @@ impl Measurement<'_> {
             stacks: self
                 .stacks
                 .iter()
-                .map(|stack| Stack { name: stack.name.clone(), lane: "tcp".into() })
+                .map(|stack| Stack { name: stack.name.clone(), lane: stack.transport.name().into() })
                 .collect(),
             sets: sets.map(|(ranks, tests)| TestSet { ranks, tests }).collect(),
             repetitions: self.repetitions,
@@ -88,7 +88,11 @@ impl Measurement<'_> {
 /// Runs the command.
 pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
     let (stacks, problems) = stacks::build(&Finder::here()?, &arguments.mpi)?;
-    for problem in &problems {
+    let (stacks, others) = stacks::over(stacks, &arguments.transport);
+    if stacks.is_empty() {
+        return Err(Failure::new(others.join("\n")));
+    }
+    for problem in problems.iter().chain(&others) {
         eprintln!("tasuki: left out: {problem}");
     }
     let networks = LabNetwork::of(&arguments.source)?;

@@ -1,17 +1,24 @@
 //! The MPIs to measure, each with the benchmark built for it.
 
-use crate::{failure::Failure, mpi::Finder};
+use crate::{
+    failure::Failure,
+    mpi::Finder,
+    transport::{Wanted, choose},
+};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
 };
 use tasuki_bench::program;
-use tasuki_launch::{Detected, Flavour, Mpi};
+use tasuki_launch::{Detected, Flavour, Mpi, Transport};
 
-/// An MPI and how the benchmark runs on it.
+/// An MPI with its transport, and how the benchmark runs on it.
+#[derive(Clone)]
 pub struct BuiltStack {
-    /// Name in records, as `openmpi-4.1.4`.
+    /// Name in records, as `openmpi-4.1.4`; with ` tasuki` behind it over Tasuki.
     pub name: String,
+    /// What carries its messages.
+    pub transport: Transport,
     /// The program, moved to this MPI if it was built with another of the same ABI.
     pub detected: Detected,
 }
@@ -42,6 +49,24 @@ pub fn build(finder: &Finder, choices: &[String]) -> Result<(Vec<BuiltStack>, Ve
     Ok((stacks, problems))
 }
 
+/// Every stack over each of the transports, those of one MPI side by side. What cannot be is returned in words.
+pub fn over(stacks: Vec<BuiltStack>, transports: &[Wanted]) -> (Vec<BuiltStack>, Vec<String>) {
+    let (mut all, mut problems) = (Vec::new(), Vec::new());
+    for stack in stacks {
+        for wanted in transports {
+            match choose(Some(*wanted), &stack.detected.mpi) {
+                Ok(Transport::Tcp) => all.push(stack.clone()),
+                Ok(transport) => {
+                    let name = format!("{} {}", stack.name, transport.name());
+                    all.push(BuiltStack { name, transport, ..stack.clone() });
+                }
+                Err(failure) => problems.push(failure.message),
+            }
+        }
+    }
+    (all, problems)
+}
+
 fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi]) -> Result<BuiltStack, Failure> {
     // Intel MPI's runtime has no compiler wrapper: programs built with an MPICH run on it.
     let builder = match compiler(mpi) {
@@ -59,7 +84,7 @@ fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi]) -> Result<BuiltStack, Fa
     let argv = [OsString::from(target)];
     let prefix = mpi.launcher.to_string_lossy().into_owned();
     let choice = (builder.library != mpi.library).then_some(prefix.as_str());
-    Ok(BuiltStack { name: mpi.id(), detected: finder.detect(&argv, choice)? })
+    Ok(BuiltStack { name: mpi.id(), transport: Transport::Tcp, detected: finder.detect(&argv, choice)? })
 }
 
 /// The compiler wrapper that stands beside an MPI's launcher, with the launcher's suffix (`mpirun.openmpi`).
