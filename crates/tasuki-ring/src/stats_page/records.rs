@@ -1,9 +1,9 @@
 //! What the page says: the records and a snapshot of all of them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How a peer is reached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Carrier {
     /// Not decided yet.
@@ -18,7 +18,7 @@ pub enum Carrier {
 }
 
 /// Whether a rail is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RailState {
     /// Not yet known to work.
@@ -31,7 +31,7 @@ pub enum RailState {
 }
 
 /// What does not change while the endpoint lives.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The endpoint's address as text (at most 128 bytes are kept).
     pub address: String,
@@ -40,7 +40,7 @@ pub struct Identity {
 }
 
 /// Totals of the endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndpointRecord {
     /// Messages sent.
     pub messages_sent: u64,
@@ -67,7 +67,7 @@ pub struct EndpointRecord {
 }
 
 /// One peer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerRecord {
     /// Host name and address as text (at most 96 bytes are kept).
     pub name: String,
@@ -94,7 +94,7 @@ pub struct PeerRecord {
 }
 
 /// One rail to one peer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RailRecord {
     /// Number of the rail.
     pub rail: u8,
@@ -125,7 +125,7 @@ pub struct RailRecord {
 }
 
 /// Everything on a page. What could not be read consistently (its writer was at it all the time) is left out and counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The writer's process id, as its own PID namespace has it.
     pub pid: u32,
@@ -154,7 +154,7 @@ pub struct Snapshot {
 }
 
 /// A peer and its rails.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerSnapshot {
     /// Index on the page.
     pub index: usize,
