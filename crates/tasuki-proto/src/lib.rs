@@ -1,0 +1,25 @@
+//! Packets: the connections of one endpoint over all rails to its peers. Pure: no IO, no clock, no payload.
+//!
+//! [`Proto`] takes datagrams and a time, and gives packets to send and a deadline. What is to be sent it asks of the
+//! [`Upper`] above, frame by frame; what arrives it hands there, every position once. `docs/packet-layer.md` says how
+//! it works, `docs/wire.md` how it looks on the cable.
+#![forbid(unsafe_code)]
+
+mod config;
+mod defect;
+mod event;
+mod ids;
+mod proto;
+mod stats;
+mod time;
+mod upper;
+
+pub use config::Config;
+#[cfg(feature = "defects")]
+pub use defect::Defect;
+pub use event::{DownReason, Event, Transmit};
+pub use ids::{ConnId, Local, Remote};
+pub use proto::Proto;
+pub use stats::{Drops, RailState, RailStats};
+pub use time::Time;
+pub use upper::{Outgoing, Payload, Upper};
