@@ -7,7 +7,9 @@ use std::net::{IpAddr, SocketAddr};
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The socket could not be made at all.
-    #[error("no UDP socket for {address}: {source}; is this address family enabled, and are descriptors left (ulimit -n)?")]
+    #[error(
+        "no UDP socket for {address}: {source}; is this address family enabled, and are descriptors left (ulimit -n)?"
+    )]
     Socket {
         /// The local address asked for.
         address: IpAddr,

@@ -1,0 +1,69 @@
+//! What the tests of the UDP lane share.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::net::{IpAddr, SocketAddr};
+use std::process::Command;
+
+use tasuki_link::{UdpLink, UdpOptions};
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+pub struct Random(pub u64);
+
+impl Random {
+    /// Seeded from TASUKI_SEED, or from the process id; printed.
+    pub fn new() -> Random {
+        let seed = std::env::var("TASUKI_SEED").ok().and_then(|text| text.parse().ok());
+        let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
+        println!("replay with TASUKI_SEED={seed}");
+        Random(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
+
+pub fn bind(address: &str) -> UdpLink {
+    let address: IpAddr = address.parse().expect("an address");
+    UdpLink::bind(&UdpOptions::new(address)).expect("a lane on loopback")
+}
+
+pub fn push(link: &mut UdpLink, to: SocketAddr, packet: &[u8]) {
+    let taken = link.queue(to, packet.len(), |into| {
+        into.copy_from_slice(packet);
+        packet.len()
+    });
+    assert!(taken, "queue full");
+}
+
+/// Everything that waits at `link`.
+pub fn receive_all(link: &mut UdpLink) -> Vec<(SocketAddr, Vec<u8>)> {
+    let mut all = Vec::new();
+    while link.receive(64, |from, bytes| all.push((from, bytes.to_vec()))).expect("receiving") > 0 {}
+    all
+}
+
+/// Puts this thread into a network namespace of its own with a loopback of this MTU. False, with a word why, if that is not allowed.
+pub fn private_network(mtu: u32) -> bool {
+    // SAFETY: no pointers are passed; it changes the namespace of this thread alone, and each test has a thread of its own.
+    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+        eprintln!("skipped: a network namespace needs CAP_SYS_ADMIN: {}", std::io::Error::last_os_error());
+        return false;
+    }
+    run("ip", &["link", "set", "lo", "up", "mtu", &mtu.to_string()]);
+    true
+}
+
+pub fn run(program: &str, args: &[&str]) {
+    let status =
+        Command::new(program).args(args).status().unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(status.success(), "{program} {args:?}: {status}");
+}
