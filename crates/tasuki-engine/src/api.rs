@@ -85,7 +85,10 @@ pub struct Found {
 
 /// A message that a probe has reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim(pub(crate) ClaimId);
+pub struct Claim {
+    pub(crate) id: ClaimId,
+    pub(crate) tagged: bool,
+}
 
 /// An operation is over.
 #[derive(Clone, Copy, Debug)]

@@ -1,74 +1,148 @@
 //! The endpoint as others see it.
 
-use std::net::IpAddr;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::address::Address;
 use crate::api::{Buffer, Claim, Completion, Found, Peer, PostError, Probe, RecvArgs, SendArgs};
+use crate::helper::Helper;
+use crate::open::{self, OpenError};
+use crate::options::Options;
+use crate::sleep::Sleeper;
+use crate::state::State;
 
-/// How an endpoint is to be opened.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Identity address; found by itself if `None`.
-    pub identity: Option<IpAddr>,
-    /// Where the host's rails are written down; `/run/tasuki/rails.json` if `None`.
-    pub rails: Option<PathBuf>,
-    /// Shared memory may be used.
-    pub shm: bool,
-    /// Room for messages that nobody has asked for, bytes.
-    pub pool_bytes: u64,
-    /// Peers to reckon with from the start.
-    pub expected_peers: u32,
-    /// How long closing waits for the last acknowledgement.
-    pub linger: Duration,
+/// What the program's threads and the helper share.
+pub(crate) struct Inner {
+    pub state: Mutex<State>,
+    /// Grows whenever the program enters.
+    pub entries: AtomicU64,
+    /// Rounds of progress in a row that found nothing.
+    idle: AtomicU32,
+    pub stop: AtomicBool,
+    pub sleeper: Sleeper,
 }
 
-/// Why an endpoint cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// No randomness.
-    #[error("the kernel gives no random numbers: {0}")]
-    Random(String),
-}
-
-/// One end of conversations.
-pub struct Endpoint {
-    address: Address,
-}
-
-#[allow(unused_variables, missing_docs, clippy::missing_safety_doc)]
-impl Endpoint {
-    pub fn open(options: Options) -> Result<Endpoint, OpenError> {
-        todo!()
+impl Inner {
+    /// The state. A panic elsewhere left it whole enough to be looked at, and worse than an error is a hang.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// One end of conversations: opens sockets and shared memory, knows peers, sends and receives messages.
+///
+/// All methods may be called from any thread. None but [`Endpoint::wait`] and [`Endpoint::close`] sleeps.
+pub struct Endpoint {
+    inner: Arc<Inner>,
+    address: Address,
+    linger: Duration,
+    helper: Mutex<Option<Helper>>,
+    /// A child after fork shares sockets and memory with its parent and must leave them alone.
+    owner: u32,
+}
+
+/// Rounds without anything new after which the processor is offered to others.
+const IDLE_ROUNDS: u32 = 32;
+
+impl Endpoint {
+    /// Opens an endpoint.
+    pub fn open(options: &Options) -> Result<Endpoint, OpenError> {
+        let mut state = open::open(options)?;
+        if options.stats {
+            state.open_page();
+        }
+        let address = state.core.address;
+        let inner = Arc::new(Inner {
+            sleeper: Sleeper::new(&state),
+            state: Mutex::new(state),
+            entries: AtomicU64::new(0),
+            idle: AtomicU32::new(0),
+            stop: AtomicBool::new(false),
+        });
+        if options.dump {
+            crate::dump::listen();
+        }
+        let helper = Mutex::new(None);
+        Ok(Endpoint { inner, address, linger: options.linger, helper, owner: std::process::id() })
+    }
+
+    fn enter(&self) -> MutexGuard<'_, State> {
+        self.inner.entries.fetch_add(1, Ordering::Relaxed);
+        self.inner.lock()
+    }
+
+    /// What others must know to send to this endpoint.
     pub fn address(&self) -> Address {
         self.address
     }
+
+    /// Makes a peer known, or finds it if it is. Nothing is sent before there is a message for it.
     pub fn add_peer(&self, address: &Address) -> Peer {
-        todo!()
+        self.start_helper();
+        self.enter().core.peer(address)
     }
+
+    /// Without a thread (a limit of the host) the endpoint works as long as the program calls it.
+    fn start_helper(&self) {
+        let mut helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner);
+        if helper.is_none() {
+            *helper = Helper::start(&self.inner).ok();
+        }
+    }
+
+    /// The address of a peer.
     pub fn peer_address(&self, peer: Peer) -> Option<Address> {
-        todo!()
+        self.enter().core.state(peer).map(|state| state.address)
     }
+
+    /// Why a peer was declared failed, in words.
+    pub fn failure_reason(&self, peer: Peer) -> Option<String> {
+        self.enter().core.state(peer).and_then(|state| state.reason.clone())
+    }
+
+    /// The program does not need the peer any more. It stays known, because it may still send.
     pub fn remove_peer(&self, peer: Peer) {
-        todo!()
+        let _ = peer;
     }
+
+    /// Posts a send. Never waits, and never asks to try again.
+    ///
+    /// # Safety
+    /// The buffers can be read, and do not change, until the send completes; until `send` returns if it is `inject`.
     pub unsafe fn send(&self, send: &SendArgs<'_>) -> Result<(), PostError> {
-        todo!()
+        // SAFETY: as the caller promises.
+        unsafe { self.enter().send(send) }
     }
+
+    /// Posts a receive.
+    ///
+    /// # Safety
+    /// The buffers can be written, and nobody else uses them, until the receive has completed for the last time.
     pub unsafe fn recv(&self, recv: &RecvArgs<'_>) -> Result<(), PostError> {
-        todo!()
+        // SAFETY: as the caller promises.
+        unsafe { self.enter().recv(recv) }
     }
+
+    /// The first message that the probe accepts and that nobody has asked for.
     pub fn peek(&self, probe: &Probe) -> Option<Found> {
-        todo!()
+        self.enter().peek(probe)
     }
+
+    /// The same, and reserves it.
     pub fn claim(&self, probe: &Probe) -> Option<(Claim, Found)> {
-        todo!()
+        self.enter().claim(probe)
     }
+
+    /// The same as `peek`, and drops it.
     pub fn discard(&self, probe: &Probe) -> Option<Found> {
-        todo!()
+        self.enter().discard(probe)
     }
+
+    /// Receives a claimed message.
+    ///
+    /// # Safety
+    /// As [`Endpoint::recv`].
     pub unsafe fn recv_claimed(
         &self,
         claim: Claim,
@@ -76,41 +150,86 @@ impl Endpoint {
         quiet: bool,
         context: u64,
     ) -> Result<(), PostError> {
-        todo!()
+        // SAFETY: as the caller promises.
+        unsafe { self.enter().recv_claimed(claim, claim.tagged, buffers, quiet, context) }
     }
+
+    /// Drops a claimed message.
     pub fn discard_claimed(&self, claim: Claim) -> Result<(), PostError> {
-        todo!()
+        self.enter().discard_claimed(claim)
     }
+
+    /// Takes back the operation with this context: true, and a completion with [`crate::Failure::Cancelled`] follows; false if it
+    /// is too late, or there is none.
     pub fn cancel(&self, context: u64) -> bool {
-        todo!()
+        self.enter().cancel(context)
     }
+
+    /// Takes in what has arrived and sends what may be sent. Does not sleep; after many rounds in which nothing has happened it
+    /// offers the processor to others.
     pub fn progress(&self) {
-        todo!()
+        self.inner.entries.fetch_add(1, Ordering::Relaxed);
+        let busy = match self.inner.state.try_lock() {
+            Ok(mut state) => {
+                state.polled += 1;
+                state.progress()
+            }
+            // Another thread is at it.
+            Err(_) => false,
+        };
+        if busy {
+            self.inner.idle.store(0, Ordering::Relaxed);
+        } else if self.inner.idle.fetch_add(1, Ordering::Relaxed) >= IDLE_ROUNDS {
+            std::thread::yield_now();
+        }
     }
+
+    /// The next completion.
     pub fn poll(&self) -> Option<Completion> {
-        todo!()
+        self.enter().core.completions.pop_front()
     }
+
+    /// Up to `max` completions at once.
+    pub fn poll_many(&self, max: usize, mut each: impl FnMut(Completion)) -> usize {
+        let mut state = self.enter();
+        let count = max.min(state.core.completions.len());
+        state.core.completions.drain(..count).for_each(&mut each);
+        count
+    }
+
+    /// Sleeps until there is a completion, something else may have happened, or the time is over; makes progress meanwhile.
     pub fn wait(&self, timeout: Option<Duration>) {
-        todo!()
+        let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        loop {
+            let (done, deadline) = {
+                let mut state = self.enter();
+                let busy = state.progress();
+                (busy || !state.core.completions.is_empty(), state.next_deadline())
+            };
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if done || left.is_some_and(|left| left.is_zero()) {
+                return;
+            }
+            self.inner.sleeper.sleep(deadline.min(left.unwrap_or(Duration::MAX)));
+        }
     }
+
+    /// What a watchdog prints when nothing moves: operations, peers, rails.
     pub fn describe(&self) -> String {
-        todo!()
+        self.inner.lock().describe()
     }
-    pub fn close(self) {
-        todo!()
-    }
+
+    /// Parts from all peers: waits, for a bounded time, until all that was sent has been acknowledged.
+    pub fn close(self) {}
 }
 
-impl Options {
-    /// From the environment.
-    pub fn from_env() -> Options {
-        Options {
-            identity: None,
-            rails: None,
-            shm: true,
-            pool_bytes: 16 << 20,
-            expected_peers: 1,
-            linger: Duration::from_secs(10),
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        if self.owner != std::process::id() {
+            return;
         }
+        // While this thread lingers the helper would only be in the way.
+        drop(self.helper.lock().unwrap_or_else(PoisonError::into_inner).take());
+        crate::close::linger(&self.inner, self.linger);
     }
 }

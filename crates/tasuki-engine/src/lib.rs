@@ -1,10 +1,38 @@
 //! Endpoints: the message layer, the packet layer and the carriers joined, with a thread that steps in when the program
 //! does not call.
+//!
+//! An [`Endpoint`] knows its peers by [`Address`]. What goes to a peer on the same host goes through shared memory, what goes
+//! to another host in packets over all rails of the pair of hosts. Operations are posted and complete later; [`Endpoint::progress`]
+//! moves things on, [`Endpoint::poll`] tells what is over.
 
+mod actions;
 mod address;
 mod api;
+mod close;
+mod core;
+mod dump;
 mod endpoint;
+mod frames;
+mod helper;
+mod memory;
+mod open;
+mod options;
+mod packets;
+mod peer;
+mod post;
+mod rails;
+mod record;
+mod shared;
+mod sleep;
+mod state;
+mod stats;
+mod upper;
+mod watch;
+mod ways;
 
 pub use address::{Address, AddressError};
 pub use api::{Buffer, Claim, Completion, Failure, Found, Peer, PostError, Probe, RecvArgs, SendArgs};
-pub use endpoint::{Endpoint, OpenError, Options};
+pub use endpoint::Endpoint;
+pub use open::OpenError;
+pub use options::{Options, VariableError};
+pub use rails::RailsError;

@@ -1,0 +1,153 @@
+//! What the message layer asks for: copies, pulls, and news for the program.
+
+use tasuki_msg::{Action, Event, Failure as MsgFailure, Gone, PeerId, PullId, RecvDone};
+
+use crate::api::{Completion, Failure, Peer};
+use crate::core::Core;
+use crate::peer::Way;
+
+/// A pull copies at most so much at once, bytes: what the kernel's scatter lists take in one piece.
+const PULL_PIECE: usize = 64 << 20;
+
+impl Core {
+    /// Does all that the message layer asks for, in its order. True if there was something.
+    pub fn run_actions(&mut self) -> bool {
+        let mut any = false;
+        while let Some(action) = self.msg.poll_action() {
+            any = true;
+            match action {
+                Action::Copy { from, user, offset, len, .. } => {
+                    let bytes = self.early(from);
+                    let bytes = &bytes[..bytes.len().min(len as usize)];
+                    if let Some(recv) = self.recvs.get(user as usize) {
+                        // SAFETY: the receive has not completed: its completion comes after this action.
+                        unsafe { recv.memory.write(offset, bytes) };
+                    }
+                }
+                Action::FreeEarly(buffer) => self.free_early(buffer),
+                Action::Pull { pull, peer, remote_key, offset, len, user, at, .. } => {
+                    let copied = self.pull(peer, remote_key.wrapping_add(offset), user, at, len);
+                    self.pulled(pull, copied);
+                }
+                Action::Event(event) => self.event(event),
+            }
+        }
+        any
+    }
+
+    fn pulled(&mut self, pull: PullId, copied: bool) {
+        self.msg.handle_pulled(pull, copied);
+    }
+
+    /// Copies out of a peer's memory; false if the kernel does not let us, or the peer is gone.
+    fn pull(&mut self, peer: PeerId, address: u64, user: u64, at: u64, len: u64) -> bool {
+        let Some(state) = self.peers.get(peer.index()) else { return false };
+        let Way::Shared(shared) = &state.way else { return false };
+        let (Some(cma), Some(recv)) = (&shared.cma, self.recvs.get(user as usize)) else { return false };
+        let (mut done, mut whole) = (0u64, true);
+        recv.memory.walk(at, len as usize, |ptr, size| {
+            let mut inside = 0;
+            while whole && inside < size {
+                let take = (size - inside).min(PULL_PIECE);
+                // SAFETY: `walk` stays inside of the receive's memory, which is ours as long as it is under way, and nobody
+                // else looks at it meanwhile: the program gave it away and carriers place only what was granted.
+                let into = unsafe { std::slice::from_raw_parts_mut(ptr.add(inside), take) };
+                whole = cma.read(address.wrapping_add(done), into).is_ok();
+                inside += take;
+                done += take as u64;
+            }
+        });
+        whole && done == len
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::SendDone { user, result, .. } => self.send_done(user, result),
+            Event::RecvDone(done) => self.recv_done(&done),
+            Event::RecvFailed { user, failure, last, .. } => self.recv_failed(user, failure, last),
+            Event::PeerGone { peer, .. } => {
+                if let Some(state) = self.peers.get_mut(peer.index()) {
+                    state.gone = true;
+                    self.parted.push(Peer(peer.index() as u32));
+                }
+            }
+            Event::Quiesced { .. } => {}
+        }
+    }
+
+    fn send_done(&mut self, user: u64, result: Result<(), MsgFailure>) {
+        let Some(send) = self.sends.try_remove(user as usize) else { return };
+        let (context, peer, tagged) = (send.context, send.peer, send.tagged);
+        if let crate::memory::Memory::Own(buffer) = send.memory {
+            self.copied = self.copied.saturating_sub(buffer.len() as u64);
+            self.recycle(buffer);
+        }
+        match result {
+            _ if send.reported => {}
+            Ok(()) if send.quiet => {}
+            Ok(()) => self.completions.push_back(Completion::Send { context, peer, tagged, quiet: false }),
+            Err(failure) => self.completions.push_back(Completion::Error {
+                context,
+                tagged,
+                send: true,
+                failure: translate(failure),
+                peer: Some(peer),
+                last: true,
+                quiet: send.quiet,
+            }),
+        }
+    }
+
+    fn recv_done(&mut self, done: &RecvDone) {
+        let Some(recv) = self.recvs.get(done.user as usize) else { return };
+        let completion = Completion::Recv {
+            context: recv.context,
+            source: Peer(done.source.index() as u32),
+            tagged: recv.tagged,
+            tag: done.tag,
+            data: done.data,
+            ptr: recv.memory.address_of(done.offset),
+            len: done.len,
+            total: done.total,
+            last: done.last,
+            multi: recv.multi,
+            quiet: recv.quiet,
+        };
+        if !recv.quiet || done.total > done.len {
+            self.completions.push_back(completion);
+        }
+        if done.last {
+            self.recvs.remove(done.user as usize);
+        }
+    }
+
+    fn recv_failed(&mut self, user: u64, failure: MsgFailure, last: bool) {
+        let Some(recv) = self.recvs.get(user as usize) else { return };
+        let peer = match failure {
+            MsgFailure::PeerGone(peer, _) => Some(Peer(peer.index() as u32)),
+            MsgFailure::Cancelled => None,
+        };
+        let (context, tagged, quiet) = (recv.context, recv.tagged, recv.quiet);
+        let failure = translate(failure);
+        self.completions.push_back(Completion::Error {
+            context,
+            tagged,
+            send: false,
+            failure,
+            peer,
+            last,
+            quiet,
+        });
+        if last {
+            self.recvs.remove(user as usize);
+        }
+    }
+}
+
+fn translate(failure: MsgFailure) -> Failure {
+    match failure {
+        MsgFailure::Cancelled => Failure::Cancelled,
+        MsgFailure::PeerGone(_, Gone::Failed) => Failure::PeerFailed,
+        MsgFailure::PeerGone(_, Gone::Closed) => Failure::PeerClosed,
+    }
+}

@@ -1,0 +1,183 @@
+//! What an endpoint knows besides its carriers: the message layer, the memory of operations, the peers.
+
+use std::collections::{HashMap, VecDeque};
+
+use slab::Slab;
+use tasuki_msg::{Config, EarlyId, PeerId, PeerOptions, RecvId, SendId, Window};
+
+use crate::address::Address;
+use crate::api::{Completion, Peer};
+use crate::memory::Memory;
+use crate::peer::PeerState;
+use crate::rails::RailTable;
+
+/// A send under way.
+pub(crate) struct SendOp {
+    /// Known once the message layer has taken it.
+    pub id: Option<SendId>,
+    pub memory: Memory,
+    pub context: u64,
+    pub peer: Peer,
+    pub tagged: bool,
+    pub quiet: bool,
+    /// The program has been told that it is over: its bytes are a copy.
+    pub reported: bool,
+}
+
+/// A receive under way.
+pub(crate) struct RecvOp {
+    pub id: Option<RecvId>,
+    pub memory: Memory,
+    pub context: u64,
+    pub tagged: bool,
+    pub quiet: bool,
+    pub multi: bool,
+}
+
+/// The part of an endpoint that carriers call.
+pub(crate) struct Core {
+    pub address: Address,
+    pub msg: tasuki_msg::Endpoint<Window>,
+    pub sends: Slab<SendOp>,
+    pub recvs: Slab<RecvOp>,
+    /// Early parts of messages that nobody has asked for, by `EarlyId::index`.
+    early: Vec<Vec<u8>>,
+    /// Buffers for copies, ready for use.
+    spare: Vec<Vec<u8>>,
+    /// Bytes of sends that were reported as complete although they wait in copies.
+    pub copied: u64,
+    pub peers: Vec<PeerState>,
+    by_name: HashMap<(u64, u32), Peer>,
+    /// Peers by the index of their connection.
+    pub by_conn: Vec<Option<Peer>>,
+    /// Peers that broke the protocol: to be declared failed when no carrier is at work.
+    pub broken: Vec<(Peer, String)>,
+    /// Peers that have said goodbye, or were said goodbye to.
+    pub parted: Vec<Peer>,
+    pub rails: RailTable,
+    pub completions: VecDeque<Completion>,
+    /// Own ends of rails, for peers that come by themselves.
+    pub port: u16,
+    pub udp_room: UdpRoom,
+}
+
+/// What a UDP packet of the routed way may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UdpRoom {
+    /// MTU of the routed way, bytes.
+    pub routed_mtu: u16,
+}
+
+/// Copies of this size are kept for reuse, bytes.
+const SPARE_CAPACITY: usize = 16 << 10;
+/// So many of them.
+const SPARE_COUNT: usize = 64;
+
+impl Core {
+    pub fn new(
+        address: Address,
+        config: Config,
+        window: Window,
+        rails: RailTable,
+        udp_room: UdpRoom,
+    ) -> Core {
+        Core {
+            address,
+            msg: tasuki_msg::Endpoint::new(config, window),
+            sends: Slab::new(),
+            recvs: Slab::new(),
+            early: Vec::new(),
+            spare: Vec::new(),
+            copied: 0,
+            peers: Vec::new(),
+            by_name: HashMap::new(),
+            by_conn: Vec::new(),
+            broken: Vec::new(),
+            parted: Vec::new(),
+            rails,
+            completions: VecDeque::new(),
+            port: address.port,
+            udp_room,
+        }
+    }
+
+    /// The peer with this address, made known if it is new.
+    pub fn peer(&mut self, address: &Address) -> Peer {
+        if let Some(peer) = self.by_name.get(&(address.incarnation, address.endpoint)) {
+            return *peer;
+        }
+        // The carrier is not chosen yet: nothing travels before it is, and the choice sets the options.
+        let id = self.msg.add_peer(PeerOptions { inline_max: 0, pull: false });
+        let peer = Peer(id.index() as u32);
+        self.by_name.insert((address.incarnation, address.endpoint), peer);
+        self.peers.push(PeerState::new(id, *address));
+        debug_assert_eq!(self.peers.len(), id.index() + 1);
+        peer
+    }
+
+    pub fn state(&self, peer: Peer) -> Option<&PeerState> {
+        self.peers.get(peer.0 as usize)
+    }
+
+    pub fn state_mut(&mut self, peer: Peer) -> Option<&mut PeerState> {
+        self.peers.get_mut(peer.0 as usize)
+    }
+
+    pub fn id(&self, peer: Peer) -> Option<PeerId> {
+        self.state(peer).map(|state| state.id)
+    }
+
+    /// The bytes of an early buffer; empty if it was never filled.
+    pub fn early(&self, id: EarlyId) -> &[u8] {
+        self.early.get(id.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Puts bytes into an early buffer, which is made if it is new.
+    pub fn write_early(&mut self, id: EarlyId, size: u64, offset: u64, bytes: &[u8]) {
+        if self.early.len() <= id.index() {
+            self.early.resize_with(id.index() + 1, Vec::new);
+        }
+        // The message layer bounds `size` by the credit that was given, that is by the pool.
+        let size = size as usize;
+        if self.early[id.index()].len() != size {
+            let mut room = self.spare.pop().unwrap_or_default();
+            room.clear();
+            room.resize(size, 0);
+            self.early[id.index()] = room;
+        }
+        let offset = offset as usize;
+        if let Some(place) = self.early[id.index()].get_mut(offset..offset + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+    }
+
+    /// The early buffer is empty again.
+    pub fn free_early(&mut self, id: EarlyId) {
+        if let Some(buffer) = self.early.get_mut(id.index()) {
+            let buffer = std::mem::take(buffer);
+            self.recycle(buffer);
+        }
+    }
+
+    /// A buffer for a copy of `len` bytes.
+    pub fn spare(&mut self, len: usize) -> Vec<u8> {
+        if len > SPARE_CAPACITY {
+            return Vec::with_capacity(len);
+        }
+        self.spare.pop().unwrap_or_else(|| Vec::with_capacity(SPARE_CAPACITY.min(len.next_power_of_two())))
+    }
+
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        if buffer.capacity() <= SPARE_CAPACITY && buffer.capacity() > 0 && self.spare.len() < SPARE_COUNT {
+            self.spare.push(buffer);
+        }
+    }
+
+    /// Notes which peer a connection leads to.
+    pub fn bind_conn(&mut self, index: usize, peer: Option<Peer>) {
+        if self.by_conn.len() <= index {
+            self.by_conn.resize(index + 1, None);
+        }
+        self.by_conn[index] = peer;
+    }
+}

@@ -1,0 +1,139 @@
+//! The memory of operations: the program's buffers, and copies that an operation keeps for itself.
+
+use crate::api::Buffer;
+
+/// The bytes of one operation, in pieces one behind the other.
+pub(crate) enum Memory {
+    /// One piece of the program's memory.
+    One(Buffer),
+    /// Several.
+    Many(Box<[Buffer]>),
+    /// A copy, made when the operation was posted.
+    Own(Vec<u8>),
+}
+
+impl Memory {
+    /// The program's own memory.
+    pub fn of(buffers: &[Buffer]) -> Memory {
+        match buffers {
+            [] => Memory::One(Buffer { ptr: std::ptr::null_mut(), len: 0 }),
+            [one] => Memory::One(*one),
+            many => Memory::Many(many.into()),
+        }
+    }
+
+    /// A copy of `buffers` in `room`, whose content is replaced.
+    ///
+    /// # Safety
+    /// The buffers can be read.
+    pub unsafe fn copy_of(buffers: &[Buffer], mut room: Vec<u8>) -> Memory {
+        room.clear();
+        for piece in buffers.iter().filter(|piece| piece.len > 0) {
+            // SAFETY: the caller says that the piece can be read; the program does not change it during the call.
+            room.extend_from_slice(unsafe { std::slice::from_raw_parts(piece.ptr, piece.len) });
+        }
+        Memory::Own(room)
+    }
+
+    /// Total size, bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Memory::One(piece) => piece.len as u64,
+            Memory::Many(pieces) => pieces.iter().map(|piece| piece.len as u64).sum(),
+            Memory::Own(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Where it begins if it is one piece of the program's memory.
+    pub fn contiguous(&self) -> Option<*mut u8> {
+        match self {
+            Memory::One(piece) if piece.len > 0 => Some(piece.ptr),
+            _ => None,
+        }
+    }
+
+    /// Address of byte `offset`; null if there is none.
+    pub fn address_of(&self, offset: u64) -> *mut u8 {
+        let mut address: *mut u8 = std::ptr::null_mut();
+        self.walk(offset, usize::MAX, |ptr, _| {
+            if address.is_null() {
+                address = ptr;
+            }
+        });
+        address
+    }
+
+    /// Copies bytes out, from `offset`. What lies beyond the end stays as it is in `into`.
+    ///
+    /// # Safety
+    /// The operation has not completed, so that its memory may be read.
+    pub unsafe fn read(&self, offset: u64, into: &mut [u8]) {
+        let mut done = 0;
+        self.walk(offset, into.len(), |ptr, len| {
+            // SAFETY: `walk` stays inside of the operation's pieces, which can be read as long as it is under way; `into` has
+            // room for what is left.
+            unsafe { std::ptr::copy_nonoverlapping(ptr, into[done..done + len].as_mut_ptr(), len) };
+            done += len;
+        });
+    }
+
+    /// Copies bytes in, to `offset`. What does not fit is dropped.
+    ///
+    /// # Safety
+    /// The operation is a receive that has not completed, so that its memory is ours to write.
+    pub unsafe fn write(&self, offset: u64, from: &[u8]) {
+        let mut done = 0;
+        self.walk(offset, from.len(), |ptr, len| {
+            // SAFETY: `walk` stays inside of the operation's pieces, which are ours as long as it is under way. A program may have
+            // posted the same memory twice or send from it (its own fault); `copy` is defined for overlaps too.
+            unsafe { std::ptr::copy(from[done..done + len].as_ptr(), ptr, len) };
+            done += len;
+        });
+    }
+
+    /// Visits the pieces of bytes `offset..offset + len`, as far as there are any.
+    pub fn walk(&self, offset: u64, len: usize, mut visit: impl FnMut(*mut u8, usize)) {
+        let (mut skip, mut left) = (offset, len);
+        let mut piece = |ptr: *mut u8, size: usize| {
+            if skip >= size as u64 {
+                skip -= size as u64;
+                return;
+            }
+            let inside = skip as usize;
+            let take = (size - inside).min(left);
+            if take > 0 {
+                visit(ptr.wrapping_add(inside), take);
+            }
+            (skip, left) = (0, left - take);
+        };
+        match self {
+            Memory::One(one) => piece(one.ptr, one.len),
+            Memory::Many(many) => many.iter().for_each(|one| piece(one.ptr, one.len)),
+            Memory::Own(bytes) => piece(bytes.as_ptr().cast_mut(), bytes.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_read_and_written_as_one() {
+        let mut parts = [vec![0u8; 3], vec![0u8; 0], vec![0u8; 5]];
+        let buffers: Vec<Buffer> =
+            parts.iter_mut().map(|part| Buffer { ptr: part.as_mut_ptr(), len: part.len() }).collect();
+        let memory = Memory::of(&buffers);
+        assert_eq!(memory.len(), 8);
+        // SAFETY: the parts live to the end of the test.
+        unsafe {
+            memory.write(1, &[1, 2, 3, 4]);
+            memory.write(6, &[9, 9, 9, 9, 9]); // three bytes too many are dropped
+            let mut all = [7; 10];
+            memory.read(0, &mut all);
+            assert_eq!(all, [0, 1, 2, 3, 4, 0, 9, 9, 7, 7]);
+        }
+        assert_eq!(memory.address_of(3), parts[2].as_mut_ptr());
+        assert!(memory.address_of(8).is_null());
+    }
+}

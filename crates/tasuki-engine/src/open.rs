@@ -1,0 +1,165 @@
+//! Opening: identity, sockets, shared memory.
+
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::time::Instant;
+
+use tasuki_link::{LinkError, UdpLink, UdpOptions};
+use tasuki_msg::{Config, Window};
+use tasuki_proto::{Local, Proto, Time};
+use tasuki_ring::{Segment, SegmentOptions};
+
+use crate::address::Address;
+use crate::core::{Core, UdpRoom};
+use crate::options::{Options, VariableError};
+use crate::rails::{RailTable, RailsError, mapped};
+use crate::state::{Link, State};
+use crate::ways::token_of;
+
+/// Why an endpoint cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A variable of the environment cannot be used.
+    #[error(transparent)]
+    Variable(#[from] VariableError),
+    /// The description of the rails cannot be used.
+    #[error(transparent)]
+    Rails(#[from] RailsError),
+    /// The kernel gives no random numbers.
+    #[error("the kernel gives no random numbers: {0}")]
+    Random(#[from] getrandom::Error),
+    /// A socket cannot be had.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// No port is free on all addresses of the host.
+    #[error(
+        "no UDP port is free on {identity} and on all NICs at once: close programs or widen net.ipv4.ip_local_port_range"
+    )]
+    Ports {
+        /// The identity address.
+        identity: IpAddr,
+    },
+    /// The helper thread cannot be started.
+    #[error("no thread can be started: {0}; see `ulimit -u`")]
+    Thread(std::io::Error),
+}
+
+/// Tries for a port that is free on all addresses.
+const PORT_TRIES: usize = 32;
+
+/// The identity interface that `tasuki apply` and the lab set up.
+const IDENTITY_INTERFACE: &str = "tasuki0";
+
+pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
+    let rails = RailTable::load(options.rails.as_deref())?;
+    let identity = options.identity.or(rails.identity).unwrap_or_else(find_identity);
+    let links = bind_all(identity, &rails)?;
+    let port = links[0].udp.local().port();
+    let mut random = [0u8; 36];
+    getrandom::fill(&mut random)?;
+    let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| random[at + i]));
+    let address = Address {
+        identity: mapped(identity),
+        port,
+        endpoint: u32::from_le_bytes(std::array::from_fn(|i| random[32 + i])),
+        incarnation: number(16),
+        secret: std::array::from_fn(|i| random[i]),
+    };
+    let token = token_of(&address);
+    // Without shared memory (a full or missing /dev/shm) messages within the host go in packets; `tasuki doctor` tells.
+    let segment = if options.shm { Segment::create(&SegmentOptions::new(token)).ok() } else { None };
+    let local = Local {
+        endpoint: address.endpoint,
+        incarnation: address.incarnation,
+        secret: tasuki_wire::Secret(address.secret),
+        identity: address.identity,
+        port,
+    };
+    let config = Config {
+        pool_bytes: options.pool_bytes,
+        peer_bytes: options.peer_bytes,
+        expected_peers: options.expected_peers,
+    };
+    let room = UdpRoom { routed_mtu: smallest_mtu() };
+    Ok(State {
+        core: Core::new(address, config, Window::default(), rails, room),
+        proto: Proto::new(local, tasuki_proto::Config::default(), number(24)),
+        links,
+        segment,
+        token,
+        slots: Vec::new(),
+        stalled: Vec::new(),
+        packet: vec![0; tasuki_wire::MAX_PACKET_LEN].into_boxed_slice(),
+        origin: Instant::now(),
+        next_watch: Time(0),
+        watched: 0,
+        closing: false,
+        page: None,
+        helped: 0,
+        polled: 0,
+    })
+}
+
+/// A socket on the identity address and one on each NIC, all with one port.
+fn bind_all(identity: IpAddr, rails: &RailTable) -> Result<Vec<Link>, OpenError> {
+    let nics = rails.nics();
+    'port: for _ in 0..PORT_TRIES {
+        let first = UdpLink::bind(&UdpOptions::new(identity))?;
+        let port = first.local().port();
+        let mut links = vec![Link { udp: first, nic: None }];
+        for (nic, address) in &nics {
+            let options = UdpOptions { port, device: Some(nic.clone()), ..UdpOptions::new(*address) };
+            match UdpLink::bind(&options) {
+                Ok(udp) => links.push(Link { udp, nic: Some(nic.clone()) }),
+                Err(error) if error.is_in_use() => continue 'port,
+                // A NIC that is not there now is a dead rail, not a reason not to start.
+                Err(LinkError::Device { .. } | LinkError::Bind { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        return Ok(links);
+    }
+    Err(OpenError::Ports { identity })
+}
+
+/// The address by which others know this host when nobody has set it up: of the identity interface, or the one that the
+/// default route starts from, or any, or loopback.
+fn find_identity() -> IpAddr {
+    let addresses = addresses();
+    let named = addresses.iter().find(|(name, _)| name == IDENTITY_INTERFACE).map(|(_, address)| *address);
+    named
+        .or_else(route_source)
+        .or_else(|| addresses.iter().map(|(_, address)| *address).find(|address| !address.is_loopback()))
+        .unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
+}
+
+/// IPv4 addresses of interfaces that are up.
+fn addresses() -> Vec<(String, IpAddr)> {
+    let Ok(all) = nix::ifaddrs::getifaddrs() else { return Vec::new() };
+    all.filter(|one| one.flags.contains(nix::net::if_::InterfaceFlags::IFF_UP))
+        .filter_map(|one| {
+            let address = one.address.as_ref()?.as_sockaddr_in()?.ip();
+            Some((one.interface_name, IpAddr::V4(address)))
+        })
+        .collect()
+}
+
+/// Where packets to the world would start from; nothing is sent.
+fn route_source() -> Option<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    // TEST-NET-1 (RFC 5737) is routed like any address and nobody's.
+    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    socket.local_addr().ok().map(|address| address.ip()).filter(|address| !address.is_unspecified())
+}
+
+/// MTU that every way out of this host has at least.
+fn smallest_mtu() -> u16 {
+    let mtu = |name: &str| {
+        std::fs::read_to_string(format!("/sys/class/net/{name}/mtu")).ok()?.trim().parse::<u32>().ok()
+    };
+    let mtus = addresses()
+        .into_iter()
+        .filter(|(_, address)| !address.is_loopback())
+        .filter_map(|(name, _)| mtu(&name));
+    let smallest = mtus.filter(|mtu| *mtu >= 1280).min().unwrap_or(1500);
+    u16::try_from(smallest).unwrap_or(u16::MAX)
+}

@@ -1,0 +1,118 @@
+//! How an endpoint is to be opened, and what the environment says about it.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How an endpoint is to be opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Identity address of the host; found by itself if `None`.
+    pub identity: Option<IpAddr>,
+    /// Where the host's rails are written down; `/run/tasuki/rails.json` if `None`, if there is one.
+    pub rails: Option<PathBuf>,
+    /// Messages within the host go through shared memory where that is possible.
+    pub shm: bool,
+    /// Room for messages that nobody has asked for, bytes. The bound on the memory that they take.
+    pub pool_bytes: u64,
+    /// Most of it that one peer may hold, bytes.
+    pub peer_bytes: u64,
+    /// Peers to reckon with from the start.
+    pub expected_peers: u32,
+    /// How long closing waits at most for the last acknowledgement.
+    pub linger: Duration,
+    /// A statistics page is kept for `tasuki stats`.
+    pub stats: bool,
+    /// On SIGUSR2 the endpoint's state is printed.
+    pub dump: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            identity: None,
+            rails: None,
+            shm: true,
+            pool_bytes: 32 << 20,
+            peer_bytes: 4 << 20,
+            expected_peers: 1,
+            linger: Duration::from_secs(10),
+            stats: true,
+            dump: false,
+        }
+    }
+}
+
+/// A variable of the environment says something that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{variable}={value}: {wanted}")]
+pub struct VariableError {
+    /// Its name.
+    pub variable: &'static str,
+    /// What it says.
+    pub value: String,
+    /// What it may say.
+    pub wanted: &'static str,
+}
+
+impl Options {
+    /// The defaults, changed by `TASUKI_IDENTITY` (an address), `TASUKI_RAILS` (a file), `TASUKI_SHM`, `TASUKI_STATS`,
+    /// `TASUKI_DUMP` (0 or 1), `TASUKI_POOL` (MiB), `TASUKI_LINGER` (seconds).
+    pub fn from_env() -> Result<Options, VariableError> {
+        Options::from_variables(|name| std::env::var(name).ok())
+    }
+
+    fn from_variables(get: impl Fn(&'static str) -> Option<String>) -> Result<Options, VariableError> {
+        fn read<T>(
+            get: &impl Fn(&'static str) -> Option<String>,
+            variable: &'static str,
+            wanted: &'static str,
+            parse: impl Fn(&str) -> Option<T>,
+        ) -> Result<Option<T>, VariableError> {
+            let Some(value) = get(variable).filter(|value| !value.is_empty()) else { return Ok(None) };
+            match parse(&value) {
+                Some(parsed) => Ok(Some(parsed)),
+                None => Err(VariableError { variable, value, wanted }),
+            }
+        }
+        let switch = |variable| {
+            read(&get, variable, "must be 0 or 1", |value| match value {
+                "0" => Some(false),
+                "1" => Some(true),
+                _ => None,
+            })
+        };
+        let number = |variable, wanted| read(&get, variable, wanted, |value| value.parse::<u32>().ok());
+        let default = Options::default();
+        let pool = number("TASUKI_POOL", "must be a number of MiB")?;
+        let linger = number("TASUKI_LINGER", "must be a number of seconds")?;
+        Ok(Options {
+            identity: read(&get, "TASUKI_IDENTITY", "must be an IP address", |value| value.parse().ok())?,
+            rails: get("TASUKI_RAILS").filter(|path| !path.is_empty()).map(PathBuf::from),
+            shm: switch("TASUKI_SHM")?.unwrap_or(default.shm),
+            pool_bytes: pool.map_or(default.pool_bytes, |mebibytes| u64::from(mebibytes) << 20),
+            linger: linger.map_or(default.linger, |seconds| Duration::from_secs(seconds.into())),
+            stats: switch("TASUKI_STATS")?.unwrap_or(default.stats),
+            dump: switch("TASUKI_DUMP")?.unwrap_or(default.dump),
+            ..default
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_read_and_nonsense_is_named() {
+        let one = |name: &'static str, value: &'static str| {
+            Options::from_variables(move |asked| (asked == name).then(|| value.to_owned()))
+        };
+        assert_eq!(one("TASUKI_POOL", "64").unwrap().pool_bytes, 64 << 20);
+        assert!(!one("TASUKI_SHM", "0").unwrap().shm);
+        assert!(one("TASUKI_SHM", "").unwrap().shm);
+        assert_eq!(one("TASUKI_IDENTITY", "10.77.0.1").unwrap().identity, "10.77.0.1".parse().ok());
+        assert_eq!(one("TASUKI_SHM", "yes").unwrap_err().to_string(), "TASUKI_SHM=yes: must be 0 or 1");
+        assert_eq!(one("TASUKI_LINGER", "-1").unwrap_err().variable, "TASUKI_LINGER");
+    }
+}

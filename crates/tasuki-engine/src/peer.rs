@@ -1,0 +1,75 @@
+//! What is known of one peer: how it is reached, and what waits for room on the way.
+
+use std::net::SocketAddr;
+
+use tasuki_msg::{PeerId, Transmit};
+use tasuki_proto::ConnId;
+use tasuki_ring::{Cma, Outbox};
+
+use crate::address::Address;
+
+/// The way to a peer. Chosen when something first goes there; the way from it is the peer's own choice.
+pub(crate) enum Way {
+    /// Nothing has gone there yet.
+    Unknown,
+    /// It is this endpoint itself.
+    Own,
+    /// Through memory that both share.
+    Shared(Box<Shared>),
+    /// In packets.
+    Packets(ConnId),
+    /// It is gone, or closed.
+    Gone,
+}
+
+/// The way to a peer on the same host.
+pub(crate) struct Shared {
+    pub outbox: Outbox,
+    /// How to read the peer's memory, if that is allowed.
+    pub cma: Option<Cma>,
+    /// The ring knows who writes.
+    pub introduced: bool,
+    /// A frame that was taken from the message layer when the ring was full.
+    pub waiting: Option<Transmit>,
+}
+
+/// Where packets of one rail go: through which of the own links, to which socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub link: usize,
+    pub to: SocketAddr,
+}
+
+/// One peer.
+pub(crate) struct PeerState {
+    pub id: PeerId,
+    pub address: Address,
+    pub way: Way,
+    /// The connection on which it comes, or which this side has opened.
+    pub conn: Option<ConnId>,
+    /// By rail; worked out when first needed, and again when its greeting tells more.
+    pub targets: [Option<Target>; 32],
+    /// The message layer has declared it gone.
+    pub gone: bool,
+    /// Why it was declared failed.
+    pub reason: Option<String>,
+}
+
+impl PeerState {
+    pub fn new(id: PeerId, address: Address) -> PeerState {
+        PeerState {
+            id,
+            address,
+            way: Way::Unknown,
+            conn: None,
+            targets: [None; 32],
+            gone: false,
+            reason: None,
+        }
+    }
+
+    /// Something has gone to it or come from it.
+    pub fn is_known(&self) -> bool {
+        self.conn.is_some() || !matches!(self.way, Way::Unknown)
+    }
+}

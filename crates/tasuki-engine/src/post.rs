@@ -1,0 +1,233 @@
+//! Operations as they are posted.
+
+use tasuki_msg::{ClaimError, Matching, Queue, RecvRequest, SendRequest, Source};
+
+use crate::api::{Buffer, Claim, Completion, Found, Peer, PostError, Probe, RecvArgs, SendArgs};
+use crate::core::{Core, RecvOp, SendOp};
+use crate::memory::Memory;
+use crate::peer::Way;
+use crate::state::State;
+
+/// Sends up to this size that cannot complete at once are copied and reported as complete, bytes: waiting for a round trip costs
+/// more than the copy.
+const COPY_MAX: u64 = 16 << 10;
+
+/// So much may wait in such copies, bytes; beyond it the program waits, as it would with any transport.
+const COPY_TOTAL: u64 = 16 << 20;
+
+impl State {
+    /// Posts a send.
+    ///
+    /// # Safety
+    /// As [`crate::Endpoint::send`].
+    pub unsafe fn send(&mut self, args: &SendArgs<'_>) -> Result<(), PostError> {
+        if self.closing {
+            return Err(PostError::Closed);
+        }
+        let now = self.now();
+        self.choose_way(args.peer, now);
+        let request = self.core.send_request(args)?;
+        let key = request.user as usize;
+        match self.core.msg.post_send(request) {
+            Ok(id) => {
+                if let Some(send) = self.core.sends.get_mut(key) {
+                    send.id = Some(id);
+                }
+            }
+            Err(_) => {
+                self.core.sends.try_remove(key);
+                return Err(PostError::UnknownPeer(args.peer));
+            }
+        }
+        self.settle(now);
+        // SAFETY: the program's buffers can be read until this call returns, at least.
+        unsafe { self.core.keep_copy(key, args) };
+        Ok(())
+    }
+
+    /// Posts a receive.
+    ///
+    /// # Safety
+    /// As [`crate::Endpoint::recv`].
+    pub unsafe fn recv(&mut self, args: &RecvArgs<'_>) -> Result<(), PostError> {
+        if self.closing {
+            return Err(PostError::Closed);
+        }
+        let memory = Memory::of(args.buffers);
+        let request = RecvRequest {
+            matching: self.core.matching(args.source, args.tag, args.ignore)?,
+            capacity: memory.len(),
+            multi: args.multi.map(|free| free as u64),
+            user: 0,
+        };
+        let op = RecvOp {
+            id: None,
+            memory,
+            context: args.context,
+            tagged: args.tag.is_some(),
+            quiet: args.quiet,
+            multi: args.multi.is_some(),
+        };
+        let key = self.core.recvs.insert(op);
+        match self.core.msg.post_recv(RecvRequest { user: key as u64, ..request }) {
+            Ok(id) => self.core.recvs[key].id = Some(id),
+            Err(error) => {
+                self.core.recvs.remove(key);
+                return Err(PostError::UnknownPeer(Peer(error.0.index() as u32)));
+            }
+        }
+        self.follow_up();
+        Ok(())
+    }
+
+    /// Receives a claimed message.
+    ///
+    /// # Safety
+    /// As [`crate::Endpoint::recv`].
+    pub unsafe fn recv_claimed(
+        &mut self,
+        claim: Claim,
+        tagged: bool,
+        buffers: &[Buffer],
+        quiet: bool,
+        context: u64,
+    ) -> Result<(), PostError> {
+        let memory = Memory::of(buffers);
+        let capacity = memory.len();
+        let key = self.core.recvs.insert(RecvOp { id: None, memory, context, tagged, quiet, multi: false });
+        match self.core.msg.recv_claimed(claim.id, capacity, key as u64) {
+            Ok(id) => self.core.recvs[key].id = Some(id),
+            Err(error) => {
+                self.core.recvs.remove(key);
+                return Err(translate(error));
+            }
+        }
+        self.follow_up();
+        Ok(())
+    }
+
+    /// Drops a claimed message.
+    pub fn discard_claimed(&mut self, claim: Claim) -> Result<(), PostError> {
+        self.core.msg.discard_claimed(claim.id).map_err(translate)?;
+        self.follow_up();
+        Ok(())
+    }
+
+    /// Looks for a message that nobody has asked for.
+    pub fn peek(&mut self, probe: &Probe) -> Option<Found> {
+        let matching = self.core.matching(probe.source, probe.tag, probe.ignore).ok()?;
+        self.core.msg.peek(&matching).map(found)
+    }
+
+    /// Looks, and reserves it.
+    pub fn claim(&mut self, probe: &Probe) -> Option<(Claim, Found)> {
+        let matching = self.core.matching(probe.source, probe.tag, probe.ignore).ok()?;
+        let tagged = probe.tag.is_some();
+        self.core.msg.claim(&matching).map(|(id, message)| (Claim { id, tagged }, found(message)))
+    }
+
+    /// Looks, and drops it.
+    pub fn discard(&mut self, probe: &Probe) -> Option<Found> {
+        let matching = self.core.matching(probe.source, probe.tag, probe.ignore).ok()?;
+        let dropped = self.core.msg.discard(&matching).map(found);
+        self.follow_up();
+        dropped
+    }
+
+    /// Takes back the operation with this context if it can still be taken back.
+    pub fn cancel(&mut self, context: u64) -> bool {
+        let recvs = self.core.recvs.iter().filter(|(_, recv)| recv.context == context);
+        let recvs: Vec<_> = recvs.filter_map(|(_, recv)| recv.id).collect();
+        let sends = self.core.sends.iter().filter(|(_, send)| send.context == context && !send.reported);
+        let sends: Vec<_> = sends.filter_map(|(_, send)| send.id).collect();
+        let cancelled = recvs.into_iter().any(|id| self.core.msg.cancel_recv(id))
+            || sends.into_iter().any(|id| self.core.msg.cancel_send(id));
+        self.follow_up();
+        cancelled
+    }
+
+    /// Does at once what a post has made possible.
+    fn follow_up(&mut self) {
+        let now = self.now();
+        self.settle(now);
+    }
+}
+
+impl Core {
+    fn send_request(&mut self, args: &SendArgs<'_>) -> Result<SendRequest, PostError> {
+        let state = self.state(args.peer).ok_or(PostError::UnknownPeer(args.peer))?;
+        let (peer, shared) = (state.id, matches!(state.way, Way::Shared(_)));
+        let memory = Memory::of(args.buffers);
+        let len = memory.len();
+        let remote_key = memory.contiguous().filter(|_| shared && !args.inject).map(|ptr| ptr as u64);
+        let op = SendOp {
+            id: None,
+            memory,
+            context: args.context,
+            peer: args.peer,
+            tagged: args.tag.is_some(),
+            quiet: args.quiet,
+            reported: false,
+        };
+        let key = self.sends.insert(op);
+        Ok(SendRequest {
+            peer,
+            queue: if args.tag.is_some() { Queue::Tagged } else { Queue::Msg },
+            tag: args.tag.unwrap_or(0),
+            data: args.data,
+            len,
+            delivery: args.delivery,
+            remote_key,
+            user: key as u64,
+        })
+    }
+
+    /// A send that is still under way goes on from a copy, if the program must have its bytes back now or is better off so.
+    ///
+    /// # Safety
+    /// The buffers of `args` can be read.
+    unsafe fn keep_copy(&mut self, key: usize, args: &SendArgs<'_>) {
+        let Some(send) = self.sends.get(key) else { return };
+        let (len, shared) =
+            (send.memory.len(), self.state(args.peer).is_some_and(|s| matches!(s.way, Way::Shared(_))));
+        let small = len <= COPY_MAX && self.copied + len <= COPY_TOTAL && !args.delivery && !shared;
+        if !args.inject && !small {
+            return;
+        }
+        let room = self.spare(len as usize);
+        // SAFETY: as the caller says.
+        let copy = unsafe { Memory::copy_of(args.buffers, room) };
+        self.copied += len;
+        let Some(send) = self.sends.get_mut(key) else { return };
+        send.memory = copy;
+        if args.delivery {
+            return;
+        }
+        send.reported = true;
+        if !args.quiet {
+            let (context, peer, tagged) = (send.context, send.peer, send.tagged);
+            self.completions.push_back(Completion::Send { context, peer, tagged, quiet: false });
+        }
+    }
+
+    fn matching(&self, source: Option<Peer>, tag: Option<u64>, ignore: u64) -> Result<Matching, PostError> {
+        let source = match source {
+            None => Source::Any,
+            Some(peer) => Source::Peer(self.id(peer).ok_or(PostError::UnknownPeer(peer))?),
+        };
+        let queue = if tag.is_some() { Queue::Tagged } else { Queue::Msg };
+        Ok(Matching { queue, source, tag: tag.unwrap_or(0), ignore })
+    }
+}
+
+fn found(message: tasuki_msg::Found) -> Found {
+    let source = Peer(message.source.index() as u32);
+    Found { source, tag: message.tag, data: message.data, len: message.len }
+}
+
+fn translate(error: ClaimError) -> PostError {
+    match error {
+        ClaimError::Unknown => PostError::UnknownClaim,
+        ClaimError::PeerGone(..) => PostError::ClaimLost,
+    }
+}

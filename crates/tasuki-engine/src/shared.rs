@@ -1,0 +1,198 @@
+//! Frames through memory: to peers on this host, and to oneself.
+
+use std::num::NonZeroU64;
+
+use tasuki_msg::{PeerId, Transmit};
+use tasuki_ring::{Departure, Slot, Verdict};
+
+use crate::address::Address;
+use crate::api::Peer;
+use crate::core::Core;
+use crate::peer::{Shared, Way};
+use crate::record::{self, HEAD, INTRODUCTION};
+use crate::state::{BATCH, State};
+
+/// Most payload in one record, bytes: the receiver can begin to copy while the sender goes on.
+const PIECE: usize = 16 << 10;
+
+impl State {
+    /// Takes in what others on this host have written. True if there was something.
+    pub fn receive_shared(&mut self) -> bool {
+        let Some(segment) = &mut self.segment else { return false };
+        if segment.idle() {
+            return false;
+        }
+        let (core, slots) = (&mut self.core, &mut self.slots);
+        let mut newcomers = Vec::new();
+        let taken = segment.receive(BATCH, |slot, bytes| {
+            match sender(slots, slot) {
+                Some(peer) => take(core, peer, bytes),
+                None => {
+                    if let Some(address) = record::introduced(&core.address, bytes) {
+                        let peer = core.peer(&address);
+                        remember(slots, slot, peer);
+                        newcomers.push(peer);
+                    }
+                    // Anything else from a stranger is dropped: nobody who was given the address writes it.
+                }
+            }
+            Verdict::Consumed
+        });
+        for peer in newcomers {
+            let now = self.now();
+            self.choose_way(peer, now);
+        }
+        taken > 0
+    }
+
+    /// Pushes frames for a peer on this host until there are none, or its ring is full.
+    pub fn push_shared(&mut self, peer: Peer) {
+        if !self.core.push(peer) && !self.stalled.contains(&peer) {
+            self.stalled.push(peer);
+        }
+    }
+
+    /// Tries again where a ring was full. True if something went.
+    pub fn retry_stalled(&mut self) -> bool {
+        let mut any = false;
+        let mut at = 0;
+        while at < self.stalled.len() {
+            let peer = self.stalled[at];
+            if self.core.push(peer) {
+                self.stalled.swap_remove(at);
+                any = true;
+            } else {
+                at += 1;
+            }
+        }
+        any
+    }
+
+    /// Frames to oneself are handed straight back.
+    pub fn loop_back(&mut self, peer: Peer) {
+        let Some(id) = self.core.id(peer) else { return };
+        while let Some(transmit) = self.core.msg.poll_transmit(id, NonZeroU64::MAX) {
+            let Some(payload) = transmit.payload else {
+                self.core.arrived(peer, &transmit.frame, &[]);
+                continue;
+            };
+            let mut bytes = self.core.spare(payload.len as usize);
+            bytes.clear();
+            bytes.resize(payload.len as usize, 0);
+            self.core.read_payload(payload.user, payload.offset, &mut bytes);
+            self.core.arrived(peer, &transmit.frame, &bytes);
+            self.core.recycle(bytes);
+            self.core.release_payload(payload.user);
+            // What the message layer asks for comes before the next frame may reuse a buffer.
+            self.core.run_actions();
+        }
+    }
+
+    /// Looks after those who write to this endpoint, and those it writes to. Called about twice a second.
+    pub fn watch_shared(&mut self) {
+        let mut dead = Vec::new();
+        if let Some(segment) = &mut self.segment {
+            let slots = &mut self.slots;
+            segment.reap(|slot, _, departure| {
+                if let Some(place) = slots.get_mut(slot.index())
+                    && let Some((_, peer)) = place.take_if(|(known, _)| *known == slot)
+                    && departure != Departure::Closed
+                {
+                    dead.push((peer, departure));
+                }
+            });
+        }
+        for (peer, departure) in dead {
+            let reason = match departure {
+                Departure::Corrupt => "its ring in shared memory is corrupt",
+                _ => "its process on this host is gone",
+            };
+            self.fail_peer(peer, reason.to_owned());
+        }
+        for index in 0..self.core.peers.len() {
+            let state = &self.core.peers[index];
+            if let Way::Shared(shared) = &state.way
+                && !state.gone
+                && (shared.outbox.is_shut() || !shared.outbox.alive())
+            {
+                self.fail_peer(Peer(index as u32), "its process on this host is gone".to_owned());
+            }
+        }
+    }
+}
+
+fn sender(slots: &[Option<(Slot, Peer)>], slot: Slot) -> Option<Peer> {
+    slots.get(slot.index()).copied().flatten().filter(|(known, _)| *known == slot).map(|(_, peer)| peer)
+}
+
+fn remember(slots: &mut Vec<Option<(Slot, Peer)>>, slot: Slot, peer: Peer) {
+    if slots.len() <= slot.index() {
+        slots.resize(slot.index() + 1, None);
+    }
+    slots[slot.index()] = Some((slot, peer));
+}
+
+fn take(core: &mut Core, peer: Peer, bytes: &[u8]) {
+    match record::read(bytes) {
+        Some((frame, payload)) => core.arrived(peer, &frame, payload),
+        None => core.broken.push((peer, "a record in shared memory is no frame".to_owned())),
+    }
+}
+
+impl Core {
+    /// Pushes frames until there are none (true) or the ring is full (false).
+    fn push(&mut self, peer: Peer) -> bool {
+        let me = self.address;
+        let Some(state) = self.peers.get_mut(peer.0 as usize) else { return true };
+        let (id, to) = (state.id, state.address);
+        // The way is taken out of the record while it is at work, so that frames can read the memory of operations.
+        let mut way = std::mem::replace(&mut state.way, Way::Gone);
+        let done = match &mut way {
+            Way::Shared(shared) => introduce(shared, &me, &to) && self.push_frames(id, shared),
+            _ => true,
+        };
+        if let Some(state) = self.peers.get_mut(peer.0 as usize) {
+            state.way = way;
+        }
+        done
+    }
+
+    fn push_frames(&mut self, id: PeerId, shared: &mut Shared) -> bool {
+        if shared.outbox.is_shut() {
+            // The watch declares the peer failed; until then nothing is lost that could be saved.
+            return false;
+        }
+        let room = shared.outbox.max_record().saturating_sub(HEAD).min(PIECE) as u64;
+        let Some(room) = NonZeroU64::new(room) else { return false };
+        loop {
+            let Some(transmit) = shared.waiting.take().or_else(|| self.msg.poll_transmit(id, room)) else {
+                return true;
+            };
+            if !self.push_frame(shared, &transmit) {
+                shared.waiting = Some(transmit);
+                return false;
+            }
+            if let Some(payload) = transmit.payload {
+                self.release_payload(payload.user);
+            }
+        }
+    }
+
+    fn push_frame(&self, shared: &mut Shared, transmit: &Transmit) -> bool {
+        let len = transmit.payload.map_or(0, |payload| payload.len as usize);
+        shared.outbox.push(HEAD + len, |bytes| {
+            let (head, body) = bytes.split_at_mut(HEAD);
+            record::write(&transmit.frame, head);
+            if let Some(payload) = transmit.payload {
+                self.read_payload(payload.user, payload.offset, body);
+            }
+        })
+    }
+}
+
+fn introduce(shared: &mut Shared, me: &Address, to: &Address) -> bool {
+    if !shared.introduced {
+        shared.introduced = shared.outbox.push(INTRODUCTION, |bytes| record::introduce(me, to, bytes));
+    }
+    shared.introduced
+}

@@ -1,0 +1,101 @@
+//! Everything behind an endpoint's lock, and one round of progress.
+
+use std::time::Instant;
+
+use tasuki_link::UdpLink;
+use tasuki_proto::{Proto, Time};
+use tasuki_ring::{Segment, Slot, Token};
+
+use crate::api::Peer;
+use crate::core::Core;
+use tasuki_ring::stats_page::Writer;
+
+/// One UDP socket.
+pub(crate) struct Link {
+    pub udp: UdpLink,
+    /// The NIC it belongs to; `None` for the routed way.
+    pub nic: Option<String>,
+}
+
+/// The endpoint itself.
+pub(crate) struct State {
+    pub core: Core,
+    pub proto: Proto,
+    /// The first is the routed way.
+    pub links: Vec<Link>,
+    pub segment: Option<Segment>,
+    pub token: Token,
+    /// Who writes into which ring of the segment.
+    pub slots: Vec<Option<(Slot, Peer)>>,
+    /// Peers whose ring was full.
+    pub stalled: Vec<Peer>,
+    /// Where a packet is written before it is queued.
+    pub packet: Box<[u8]>,
+    pub origin: Instant,
+    pub next_watch: Time,
+    /// How often it has looked.
+    pub watched: u64,
+    pub closing: bool,
+    pub page: Option<Writer>,
+    pub helped: u64,
+    pub polled: u64,
+}
+
+/// Packets taken from one socket, or given to all, before something else gets its turn.
+pub(crate) const BATCH: usize = 128;
+
+impl State {
+    pub fn now(&self) -> Time {
+        Time(self.origin.elapsed().as_nanos() as u64)
+    }
+
+    /// Takes in what has arrived, does what follows from it, and sends what may be sent. Never blocks. True if there was something.
+    pub fn progress(&mut self) -> bool {
+        let now = self.now();
+        let mut busy = self.receive_shared();
+        busy |= self.receive_packets(now);
+        if self.proto.deadline().is_some_and(|deadline| deadline <= now) {
+            self.proto.handle_timeout(now);
+            busy = true;
+        }
+        if now >= self.next_watch {
+            self.watch(now);
+        }
+        busy | self.settle(now)
+    }
+
+    /// Carries out what the message layer asks for and sends what it has, until nothing is left to be done now.
+    pub fn settle(&mut self, now: Time) -> bool {
+        let mut busy = false;
+        // Sending makes releases, releases make completions, completions may let the next frame go. Each round has a
+        // cause in the one before; the bound lets others have their turn.
+        for _ in 0..8 {
+            self.bury_broken();
+            let acted = self.core.run_actions();
+            self.part();
+            let sent = self.send_active(now);
+            busy |= acted | sent;
+            if !acted && !sent {
+                break;
+            }
+        }
+        busy
+    }
+
+    /// Hands what the message layer has for its peers to their carriers.
+    fn send_active(&mut self, now: Time) -> bool {
+        let mut any = self.retry_stalled();
+        while let Some(id) = self.core.msg.poll_active() {
+            any = true;
+            self.activate(Peer(id.index() as u32), now);
+        }
+        any | self.transmit(now)
+    }
+
+    /// Declares those failed who broke the protocol.
+    fn bury_broken(&mut self) {
+        while let Some((peer, reason)) = self.core.broken.pop() {
+            self.fail_peer(peer, reason);
+        }
+    }
+}

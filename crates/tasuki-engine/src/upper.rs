@@ -1,0 +1,123 @@
+//! Frames between the message layer and the carriers: what the packet layer and shared memory call.
+
+use std::num::NonZeroU64;
+
+use tasuki_msg::{Frame, Placement, Sink};
+use tasuki_proto::{ConnId, Outgoing, Payload, Upper};
+use tasuki_wire::{Greeting, Lane, Lanes, Rail};
+
+use crate::address::Address;
+use crate::api::Peer;
+use crate::core::Core;
+use crate::frames;
+use crate::rails::{ROUTED, mapped};
+
+impl Core {
+    /// A frame has arrived from `peer`: its payload goes where the message layer says.
+    pub fn arrived(&mut self, peer: Peer, frame: &Frame, payload: &[u8]) {
+        let Some(state) = self.state(peer) else { return };
+        let id = state.id;
+        match self.msg.handle_frame(id, frame) {
+            Ok(placement) => self.place(placement, payload),
+            Err(tasuki_msg::FrameError::PeerGone(_)) => {}
+            Err(error) => self.broken.push((peer, error.to_string())),
+        }
+    }
+
+    fn place(&mut self, placement: Placement, payload: &[u8]) {
+        let bytes = &payload[..payload.len().min(placement.len as usize)];
+        match placement.sink {
+            Sink::Nowhere => {}
+            Sink::Recv { user, offset, .. } => {
+                if let Some(recv) = self.recvs.get(user as usize) {
+                    // SAFETY: the message layer names only receives that have not completed.
+                    unsafe { recv.memory.write(offset, bytes) };
+                }
+            }
+            Sink::Early { buffer, size, offset } => self.write_early(buffer, size, offset, bytes),
+        }
+    }
+
+    /// Copies payload of a send into a frame.
+    pub fn read_payload(&self, key: u64, offset: u64, into: &mut [u8]) {
+        if let Some(send) = self.sends.get(key as usize) {
+            // SAFETY: a carrier asks only for frames that it has not released, and the message layer completes a send
+            // only when all its frames have been released.
+            unsafe { send.memory.read(offset, into) };
+        }
+    }
+
+    /// A carrier needs the payload of one frame no longer.
+    pub fn release_payload(&mut self, key: u64) {
+        if let Some(id) = self.sends.get(key as usize).and_then(|send| send.id) {
+            self.msg.handle_released(id);
+        }
+    }
+
+    /// Own ends of the rails to a host, for a greeting.
+    pub fn own_rails(&self, identity: std::net::Ipv6Addr) -> Vec<Rail> {
+        let lanes = Lanes::default().with(Lane::Udp);
+        let own = |rail, mtu, rate_mbits, address| Rail {
+            rail,
+            lanes,
+            mtu,
+            rate_mbps: rate_mbits,
+            address,
+            port: self.port,
+            mac: [0; 6],
+        };
+        let mut rails: Vec<Rail> = self
+            .rails
+            .to(identity)
+            .iter()
+            .map(|rail| own(rail.rail, rail.mtu, rail.rate_mbits, mapped(rail.local)))
+            .collect();
+        rails.push(own(ROUTED, self.udp_room.routed_mtu, 0, self.address.identity));
+        rails
+    }
+
+    fn peer_of(&self, conn: ConnId) -> Option<Peer> {
+        self.by_conn.get(conn.index()).copied().flatten()
+    }
+}
+
+impl Upper for Core {
+    fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Option<Vec<Rail>> {
+        let address = Address {
+            identity: greeting.identity,
+            port: greeting.port,
+            endpoint: greeting.endpoint,
+            incarnation: greeting.incarnation,
+            secret: greeting.secret.0,
+        };
+        let peer = self.peer(&address);
+        let state = self.state_mut(peer)?;
+        if state.gone {
+            return None;
+        }
+        state.conn = Some(conn);
+        self.bind_conn(conn.index(), Some(peer));
+        Some(self.own_rails(address.identity))
+    }
+
+    fn next(&mut self, conn: ConnId, room: usize) -> Option<Outgoing> {
+        let id = self.id(self.peer_of(conn)?)?;
+        let room = NonZeroU64::new(room as u64)?;
+        self.msg.poll_transmit(id, room).map(|transmit| frames::outgoing(&transmit))
+    }
+
+    fn read(&mut self, _conn: ConnId, payload: &Payload, offset: u64, into: &mut [u8]) {
+        self.read_payload(payload.key, payload.offset + offset, into);
+    }
+
+    fn released(&mut self, _conn: ConnId, payload: &Payload) {
+        self.release_payload(payload.key);
+    }
+
+    fn deliver(&mut self, conn: ConnId, frame: &tasuki_wire::Frame<'_>) {
+        let Some(peer) = self.peer_of(conn) else { return };
+        if let Some((frame, payload)) = frames::incoming(frame) {
+            self.arrived(peer, &frame, payload);
+        }
+    }
+}
