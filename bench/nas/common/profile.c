@@ -18,6 +18,7 @@ struct pending {
 };
 
 static struct profile_options wanted;
+static int own_rank;
 static bool asked, active;      /* any option given; and in the timed section */
 static double origin;
 static double communication, waiting;
@@ -27,13 +28,13 @@ static int pendings;
 
 void profile_prepare(const struct profile_options *options)
 {
-    int rank, ranks;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int ranks;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     wanted = *options;
     asked = wanted.table || wanted.trace || wanted.damage;
     int victim = wanted.damage_rank < 0 ? ranks - 1 : wanted.damage_rank;
-    if (wanted.damage && victim == rank) damage_prepare(wanted.damage, wanted.damage_bit);
+    if (wanted.damage && victim == own_rank) damage_prepare(wanted.damage, wanted.damage_bit);
 }
 
 void profile_begin(void)
@@ -204,11 +205,12 @@ int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all, int
     return result;
 }
 
-/* One line and one message for each rank that is sent something. */
+/* One line and one message for each other rank that is sent something. */
 static void sent_to_all(const char *what, int ranks, const int *counts, int same, MPI_Datatype type, double begin, double end)
 {
     communication += end - begin;
     for (int rank = 0; rank < ranks; rank++) {
+        if (rank == own_rank) continue;
         size_t bytes = size_of(type, counts ? counts[rank] : same);
         messages++;
         bytes_sent += (double)bytes;
@@ -248,14 +250,13 @@ int MPI_Alltoallv(const void *out, const int *counts, const int *offsets, MPI_Da
 static void print_table(double seconds)
 {
     enum { COLUMNS = 5 };
-    int rank, ranks;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int ranks;
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     double mine[COLUMNS] = {seconds - communication - waiting, communication, waiting, messages, bytes_sent};
     double *all = nas_memory((size_t)ranks * COLUMNS, sizeof *all), sum[COLUMNS] = {0};
     PMPI_Gather(mine, COLUMNS, MPI_DOUBLE, all, COLUMNS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     nas_say(" %-8s %12s %14s %12s %10s %16s\n", "Rank", "Computation", "Communication", "Waiting", "Messages", "Bytes sent");
-    for (int i = 0; rank == 0 && i <= ranks; i++) {
+    for (int i = 0; own_rank == 0 && i <= ranks; i++) {
         double row[COLUMNS];
         char name[16] = "mean";
         if (i < ranks) snprintf(name, sizeof name, "%d", i);
