@@ -1,0 +1,85 @@
+//! Binding queues, counters and address vectors to an endpoint, and enabling it.
+
+use super::Ep;
+use super::wiring::{Plan, Way};
+use crate::abi::*;
+use crate::guard::{self, Errno, Ret, lock};
+use crate::object::av::Av;
+use crate::object::cntr::Cntr;
+use crate::object::cq::Cq;
+
+/// Commands of `fi_control`: `FI_ENABLE` is the only one.
+pub unsafe extern "C" fn control(fid: *mut Fid, command: i32, _: Ptr) -> i32 {
+    guard::int(|| {
+        if command != FI_ENABLE {
+            return Err(Errno(FI_ENOSYS));
+        }
+        // SAFETY: only endpoints have this table.
+        unsafe { guard::object::<Ep, Fid>(fid) }?.enable()
+    })
+}
+
+/// `fi_ep_bind`.
+pub unsafe extern "C" fn bind(fid: *mut Fid, other: *mut Fid, flags: u64) -> i32 {
+    guard::int(|| {
+        // SAFETY: only endpoints have this table.
+        let ep = unsafe { guard::object::<Ep, Fid>(fid) }?;
+        if ep.shared.wiring.get().is_some() {
+            return Err(Errno(FI_EOPBADSTATE));
+        }
+        let mut plan = lock(&ep.plan);
+        // SAFETY: null or an object of this provider, of the class that it says.
+        unsafe {
+            match other.as_ref().ok_or(Errno(FI_EINVAL))?.fclass {
+                FI_CLASS_CQ => bind_queue(ep, &mut plan, guard::object(other)?, flags),
+                FI_CLASS_CNTR => bind_counter(ep, &mut plan, guard::object(other)?, flags),
+                FI_CLASS_AV => bind_space(ep, &mut plan, guard::object(other)?),
+                // There are no events of connections.
+                FI_CLASS_EQ => Ok(()),
+                _ => Err(Errno(FI_EINVAL)),
+            }
+        }
+    })
+}
+
+fn bind_queue(ep: &Ep, plan: &mut Plan, cq: &Cq, flags: u64) -> Ret {
+    if flags & (FI_TRANSMIT | FI_RECV) == 0 {
+        return Err(Errno(FI_EBADFLAGS));
+    }
+    for (way, direction) in [(&mut plan.tx, FI_TRANSMIT), (&mut plan.rx, FI_RECV)] {
+        if flags & direction != 0 {
+            if way.queue.is_some() {
+                return Err(Errno(FI_EINVAL));
+            }
+            way.queue = Some(cq.shared.clone());
+            way.selective = flags & FI_SELECTIVE_COMPLETION != 0;
+        }
+    }
+    cq.shared.members.add(&ep.shared);
+    Ok(())
+}
+
+fn bind_counter(ep: &Ep, plan: &mut Plan, cntr: &Cntr, flags: u64) -> Ret {
+    let bind = |way: &mut Way| way.counter = Some(cntr.shared.clone());
+    if flags & FI_SEND != 0 {
+        bind(&mut plan.tx);
+    }
+    if flags & FI_RECV != 0 {
+        bind(&mut plan.rx);
+    }
+    // MPICH binds a counter of remote accesses whether they are offered or not.
+    if flags & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE) != 0 {
+        plan.others.push(cntr.shared.clone());
+    }
+    cntr.shared.members.add(&ep.shared);
+    Ok(())
+}
+
+fn bind_space(ep: &Ep, plan: &mut Plan, av: &Av) -> Ret {
+    if plan.space.is_some() {
+        return Err(Errno(FI_EINVAL));
+    }
+    av.shared.members.add(&ep.shared);
+    plan.space = Some(av.shared.clone());
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Endpoints: the object and its life. One endpoint of libfabric is one endpoint of the engine.
+
+mod bind;
+mod calls;
+mod complete;
+mod msg;
+mod options;
+mod peers;
+mod post;
+mod probe;
+mod silent;
+mod tagged;
+mod wiring;
+
+use std::fmt::Display;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, OnceLock, TryLockError};
+use std::time::Duration;
+
+use tasuki_engine::{Completion, Endpoint, Options};
+
+use crate::abi::*;
+use crate::guard::{self, Errno, Ret, lock};
+use crate::limits::*;
+use crate::note;
+use crate::object::domain::DomainShared;
+
+/// What queues and counters see of an endpoint.
+pub struct EpShared {
+    engine: Endpoint,
+    /// Receives may name a sender. Otherwise what they name must be passed over: it may be anything.
+    directed: bool,
+    /// Flags of sends that have none of their own.
+    tx_flags: u64,
+    /// Flags of receives that have none of their own.
+    rx_flags: u64,
+    /// Set by `fi_enable`.
+    wiring: OnceLock<wiring::Wiring>,
+    peers: peers::Peers,
+    claims: probe::Claims,
+    silent: silent::Silent,
+    min_multi_recv: AtomicUsize,
+    /// Held while completions go from the engine to the queues, so that they keep their order.
+    draining: Mutex<Vec<Completion>>,
+}
+
+/// Completions that are taken from the engine at once.
+const BATCH: usize = 64;
+
+/// An endpoint.
+#[repr(C)]
+pub struct Ep {
+    handle: FidEp,
+    shared: Arc<EpShared>,
+    /// What has been bound before `fi_enable`.
+    plan: Mutex<wiring::Plan>,
+    _domain: Arc<DomainShared>,
+}
+
+static OPS: Ops = Ops {
+    size: size_of::<Ops>(),
+    close,
+    bind: bind::bind,
+    control: bind::control,
+    ops_open: nosys,
+    tostr: nosys,
+    ops_set: nosys,
+};
+
+static RMA_OPS: OpsNone<9> = OpsNone { size: size_of::<OpsNone<9>>(), calls: [nosys; 9] };
+static ATOMIC_OPS: OpsNone<13> = OpsNone { size: size_of::<OpsNone<13>>(), calls: [nosys; 13] };
+static COLLECTIVE_OPS: OpsNone<11> = OpsNone { size: size_of::<OpsNone<11>>(), calls: [nosys; 11] };
+
+/// `fi_endpoint`.
+///
+/// # Safety
+/// The arguments are as fi_endpoint(3) demands.
+pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut FidEp, context: Ptr) -> Ret {
+    // SAFETY: null or the caller's.
+    let info = unsafe { info.as_ref() }.ok_or(Errno(FI_EINVAL))?;
+    // SAFETY: null or valid, as the attributes of any info.
+    let (ep_attr, tx, rx) = unsafe { (info.ep_attr.as_ref(), info.tx_attr.as_ref(), info.rx_attr.as_ref()) };
+    if ep_attr.is_some_and(|attr| !matches!(attr.ep_type, FI_EP_UNSPEC | FI_EP_RDM)) {
+        return Err(Errno(FI_EINVAL));
+    }
+    let engine = engine()?;
+    note!("endpoint {}", engine.address());
+    let shared = Arc::new(EpShared {
+        engine,
+        directed: info.caps & FI_DIRECTED_RECV != 0,
+        tx_flags: tx.map_or(0, |attr| attr.op_flags),
+        rx_flags: rx.map_or(0, |attr| attr.op_flags),
+        wiring: OnceLock::new(),
+        peers: peers::Peers::default(),
+        claims: probe::Claims::default(),
+        silent: silent::Silent::default(),
+        min_multi_recv: AtomicUsize::new(MIN_MULTI_RECV),
+        draining: Mutex::new(Vec::with_capacity(BATCH)),
+    });
+    let handle = FidEp {
+        fid: Fid { fclass: FI_CLASS_EP, context, ops: &OPS },
+        ops: &options::EP_OPS,
+        cm: &options::CM_OPS,
+        msg: &msg::MSG_OPS,
+        rma: &RMA_OPS,
+        tagged: &tagged::TAGGED_OPS,
+        atomic: &ATOMIC_OPS,
+        collective: &COLLECTIVE_OPS,
+    };
+    let object = Ep { handle, shared, plan: Mutex::default(), _domain: domain.clone() };
+    // SAFETY: the caller's place for the result; Ep is repr(C) and begins with the handle.
+    unsafe { guard::expose(ep, object) }
+}
+
+fn engine() -> Ret<Endpoint> {
+    // Without a message a program would say no more than "no such device".
+    let say = |error: &dyn Display| {
+        eprintln!("tasuki: cannot open an endpoint: {error}");
+        Errno(FI_ENODEV)
+    };
+    let options = Options::from_env().map_err(|error| say(&error))?;
+    Endpoint::open(&options).map_err(|error| say(&error))
+}
+
+/// Waits until peers have acknowledged what was sent to them, bounded: the engine's own end.
+unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
+    guard::int(|| {
+        // SAFETY: only endpoints have this table; the caller gives it up.
+        drop(unsafe { guard::retake::<Ep, Fid>(fid) });
+        Ok(())
+    })
+}
+
+/// The shared part of the endpoint behind a handle.
+///
+/// # Safety
+/// `ep` is null or an open endpoint, as `fid_ep` or as `fid`.
+unsafe fn shared<'a, H>(ep: *mut H) -> Ret<&'a EpShared> {
+    // SAFETY: by the contract.
+    Ok(&unsafe { guard::object::<Ep, H>(ep) }?.shared)
+}
+
+impl EpShared {
+    /// Takes in what has arrived, and reports what has completed.
+    pub fn progress(&self) {
+        self.engine.progress();
+        // If another thread drains, then it reports what is there; waiting for it would gain nothing.
+        let mut draining = match self.draining.try_lock() {
+            Ok(draining) => draining,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        // Handed on outside the engine, which may be asked about their senders.
+        while self.engine.poll_many(BATCH, |completion| draining.push(completion)) > 0 {
+            draining.drain(..).for_each(|completion| self.complete(completion));
+        }
+    }
+
+    /// Sleeps until something may have happened.
+    pub fn wait(&self, limit: Duration) {
+        self.engine.wait(Some(limit));
+    }
+
+    /// An address was removed from the vector; with `last` under its last name.
+    pub fn forget(&self, name: FiAddr, last: bool) {
+        if let Some(peer) = self.peers.forget(name)
+            && last
+        {
+            self.engine.remove_peer(peer);
+        }
+    }
+
+    fn wiring(&self) -> Ret<&wiring::Wiring> {
+        self.wiring.get().ok_or(Errno(FI_EOPBADSTATE))
+    }
+}
+
+impl Ep {
+    fn enable(&self) -> Ret {
+        let wiring = lock(&self.plan).wiring()?;
+        self.shared.wiring.set(wiring).map_err(|_| Errno(FI_EOPBADSTATE))
+    }
+}

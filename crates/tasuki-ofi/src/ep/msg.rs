@@ -1,0 +1,118 @@
+//! Calls for untagged messages: fi_msg(3). The caller vouches for its pointers; every function here has that contract.
+
+use super::calls::{recv as post_recv, recv_message, send as post_send, send_message};
+use super::post::{Pieces, Rx, Tx};
+use crate::abi::*;
+
+/// Table of these calls.
+pub static MSG_OPS: OpsMsg = OpsMsg {
+    size: size_of::<OpsMsg>(),
+    recv,
+    recvv,
+    recvmsg,
+    send,
+    sendv,
+    sendmsg,
+    inject,
+    senddata,
+    injectdata,
+};
+
+unsafe extern "C" fn recv(
+    ep: *mut FidEp,
+    buf: *mut u8,
+    len: usize,
+    _desc: Ptr,
+    from: FiAddr,
+    context: Ptr,
+) -> isize {
+    let rx = Rx { from, tag: None, ignore: 0, flags: 0, context };
+    // SAFETY: the caller's promise.
+    unsafe { post_recv(ep, || Ok(Pieces::one(buf, len)), rx) }
+}
+
+unsafe extern "C" fn recvv(
+    ep: *mut FidEp,
+    iov: *const IoVec,
+    _desc: *mut Ptr,
+    count: usize,
+    from: FiAddr,
+    context: Ptr,
+) -> isize {
+    let rx = Rx { from, tag: None, ignore: 0, flags: 0, context };
+    // SAFETY: the caller's promise.
+    unsafe { post_recv(ep, || Pieces::of(iov, count), rx) }
+}
+
+unsafe extern "C" fn recvmsg(ep: *mut FidEp, msg: *const Msg, flags: u64) -> isize {
+    // SAFETY: null or the caller's.
+    let Some(msg) = (unsafe { msg.as_ref() }) else {
+        return -(FI_EINVAL as isize);
+    };
+    let rx = Rx { from: msg.addr, tag: None, ignore: 0, flags, context: msg.context };
+    // SAFETY: the caller's promise.
+    unsafe { recv_message(ep, || Pieces::of(msg.msg_iov, msg.iov_count), rx) }
+}
+
+unsafe extern "C" fn send(
+    ep: *mut FidEp,
+    buf: *mut u8,
+    len: usize,
+    _desc: Ptr,
+    to: FiAddr,
+    context: Ptr,
+) -> isize {
+    let tx = Tx { to, tag: None, data: None, flags: 0, context: Some(context) };
+    // SAFETY: the caller's promise.
+    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+}
+
+unsafe extern "C" fn sendv(
+    ep: *mut FidEp,
+    iov: *const IoVec,
+    _desc: *mut Ptr,
+    count: usize,
+    to: FiAddr,
+    context: Ptr,
+) -> isize {
+    let tx = Tx { to, tag: None, data: None, flags: 0, context: Some(context) };
+    // SAFETY: the caller's promise.
+    unsafe { post_send(ep, || Pieces::of(iov, count), tx) }
+}
+
+unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const Msg, flags: u64) -> isize {
+    // SAFETY: null or the caller's.
+    let Some(msg) = (unsafe { msg.as_ref() }) else {
+        return -(FI_EINVAL as isize);
+    };
+    let tx = Tx { to: msg.addr, tag: None, data: Some(msg.data), flags, context: Some(msg.context) };
+    // SAFETY: the caller's promise.
+    unsafe { send_message(ep, || Pieces::of(msg.msg_iov, msg.iov_count), tx) }
+}
+
+unsafe extern "C" fn inject(ep: *mut FidEp, buf: *mut u8, len: usize, to: FiAddr) -> isize {
+    let tx = Tx { to, tag: None, data: None, flags: 0, context: None };
+    // SAFETY: the caller's promise.
+    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+}
+
+#[allow(clippy::too_many_arguments)] // C's interface
+unsafe extern "C" fn senddata(
+    ep: *mut FidEp,
+    buf: *mut u8,
+    len: usize,
+    _desc: Ptr,
+    data: u64,
+    to: FiAddr,
+    context: Ptr,
+) -> isize {
+    let tx = Tx { to, tag: None, data: Some(data), flags: 0, context: Some(context) };
+    // SAFETY: the caller's promise.
+    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+}
+
+unsafe extern "C" fn injectdata(ep: *mut FidEp, buf: *mut u8, len: usize, data: u64, to: FiAddr) -> isize {
+    let tx = Tx { to, tag: None, data: Some(data), flags: 0, context: None };
+    // SAFETY: the caller's promise.
+    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+}

@@ -1,0 +1,108 @@
+//! FI_PEEK, FI_CLAIM, FI_DISCARD: looking for messages that nobody has asked for yet.
+//!
+//! The answer to a peek is always a completion, also where the call could say it at once: an MPI reads one kind of answer. That
+//! nothing was found is a failed completion with FI_ENOMSG (fi_tagged(3)).
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use tasuki_engine::{Claim, Found, Probe};
+
+use super::EpShared;
+use super::post::{Pieces, Rx};
+use crate::abi::*;
+use crate::guard::{Errno, Ret, lock};
+use crate::queue::{Entry, Fault};
+
+/// Messages that peeks have reserved, by the context of the peek: a claim names them by the same.
+#[derive(Default)]
+pub struct Claims(Mutex<HashMap<u64, (Claim, Found)>>);
+
+impl EpShared {
+    /// A receive with FI_PEEK.
+    pub fn probe(&self, rx: &Rx) -> Ret<usize> {
+        let probe = Probe { source: self.source(rx.from)?, tag: rx.tag, ignore: rx.ignore };
+        let context = rx.context as u64;
+        // A program may do nothing but peek.
+        self.progress();
+        let found = if rx.flags & FI_DISCARD != 0 {
+            self.engine.discard(&probe)
+        } else if rx.flags & FI_CLAIM != 0 {
+            self.claim(&probe, context)?
+        } else {
+            self.engine.peek(&probe)
+        };
+        match found {
+            Some(found) => self.report_found(rx, &found, found.len),
+            None => self.report(self.missing(rx)),
+        }
+    }
+
+    /// A receive with FI_CLAIM of a message that was reserved under the same context.
+    ///
+    /// # Safety
+    /// As for [`EpShared::recv`].
+    pub unsafe fn recv_claimed(&self, pieces: &Pieces, rx: &Rx) -> Ret<usize> {
+        let way = &self.wiring()?.rx;
+        let context = rx.context as u64;
+        let (claim, found) = lock(&self.claims.0).remove(&context).ok_or(Errno(FI_EINVAL))?;
+        if rx.flags & FI_DISCARD != 0 {
+            // Lost with its sender, it is discarded as well.
+            let _ = self.engine.discard_claimed(claim);
+            return self.report_found(rx, &found, 0);
+        }
+        let reports = way.reports(rx.flags);
+        let quiet = self.quiet(way, reports, false, context);
+        // SAFETY: by the contract.
+        let posted = unsafe { self.engine.recv_claimed(claim, pieces.buffers(), quiet, context) };
+        self.posted(posted, reports || quiet, false, context)
+    }
+
+    fn claim(&self, probe: &Probe, context: u64) -> Ret<Option<Found>> {
+        let mut claims = lock(&self.claims.0);
+        if claims.contains_key(&context) {
+            return Err(Errno(FI_EINVAL));
+        }
+        let found = self.engine.claim(probe);
+        Ok(found.map(|(claim, found)| {
+            claims.insert(context, (claim, found));
+            found
+        }))
+    }
+
+    fn report_found(&self, rx: &Rx, found: &Found, len: u64) -> Ret<usize> {
+        let source = self.peers.name(found.source, &self.engine, &self.wiring()?.space);
+        let data = if found.data.is_some() { FI_REMOTE_CQ_DATA } else { 0 };
+        self.report(Entry {
+            flags: kind(rx) | data,
+            len: len as usize,
+            data: found.data.unwrap_or(0),
+            tag: found.tag,
+            source,
+            fault: None,
+            ..self.missing(rx)
+        })
+    }
+
+    fn missing(&self, rx: &Rx) -> Entry {
+        Entry {
+            context: rx.context as u64,
+            flags: kind(rx),
+            len: 0,
+            buf: 0,
+            data: 0,
+            tag: rx.tag.unwrap_or(0),
+            source: FI_ADDR_NOTAVAIL,
+            fault: Some(Fault { err: FI_ENOMSG, olen: 0 }),
+        }
+    }
+
+    fn report(&self, entry: Entry) -> Ret<usize> {
+        self.wiring()?.rx.queue.as_ref().ok_or(Errno(FI_ENOCQ))?.push(entry);
+        Ok(0)
+    }
+}
+
+fn kind(rx: &Rx) -> u64 {
+    FI_RECV | if rx.tag.is_some() { FI_TAGGED } else { FI_MSG }
+}

@@ -1,0 +1,136 @@
+//! Calls for tagged messages: fi_tagged(3). The caller vouches for its pointers; every function here has that contract.
+
+use super::calls::{recv as post_recv, recv_message, send as post_send, send_message};
+use super::post::{Pieces, Rx, Tx};
+use crate::abi::*;
+
+/// Table of these calls.
+pub static TAGGED_OPS: OpsTagged = OpsTagged {
+    size: size_of::<OpsTagged>(),
+    recv,
+    recvv,
+    recvmsg,
+    send,
+    sendv,
+    sendmsg,
+    inject,
+    senddata,
+    injectdata,
+};
+
+#[allow(clippy::too_many_arguments)] // C's interface
+unsafe extern "C" fn recv(
+    ep: *mut FidEp,
+    buf: *mut u8,
+    len: usize,
+    _desc: Ptr,
+    from: FiAddr,
+    tag: u64,
+    ignore: u64,
+    context: Ptr,
+) -> isize {
+    let rx = Rx { from, tag: Some(tag), ignore, flags: 0, context };
+    // SAFETY: the caller's promise.
+    unsafe { post_recv(ep, || Ok(Pieces::one(buf, len)), rx) }
+}
+
+#[allow(clippy::too_many_arguments)] // C's interface
+unsafe extern "C" fn recvv(
+    ep: *mut FidEp,
+    iov: *const IoVec,
+    _desc: *mut Ptr,
+    count: usize,
+    from: FiAddr,
+    tag: u64,
+    ignore: u64,
+    context: Ptr,
+) -> isize {
+    let rx = Rx { from, tag: Some(tag), ignore, flags: 0, context };
+    // SAFETY: the caller's promise.
+    unsafe { post_recv(ep, || Pieces::of(iov, count), rx) }
+}
+
+unsafe extern "C" fn recvmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) -> isize {
+    // SAFETY: null or the caller's.
+    let Some(msg) = (unsafe { msg.as_ref() }) else {
+        return -(FI_EINVAL as isize);
+    };
+    let rx = Rx { from: msg.addr, tag: Some(msg.tag), ignore: msg.ignore, flags, context: msg.context };
+    // SAFETY: the caller's promise.
+    unsafe { recv_message(ep, || Pieces::of(msg.msg_iov, msg.iov_count), rx) }
+}
+
+#[allow(clippy::too_many_arguments)] // C's interface
+unsafe extern "C" fn send(
+    ep: *mut FidEp,
+    buf: *mut u8,
+    len: usize,
+    _desc: Ptr,
+    to: FiAddr,
+    tag: u64,
+    context: Ptr,
+) -> isize {
+    let tx = Tx { to, tag: Some(tag), data: None, flags: 0, context: Some(context) };
+    // SAFETY: the caller's promise.
+    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+}
+
+#[allow(clippy::too_many_arguments)] // C's interface
+unsafe extern "C" fn sendv(
+    ep: *mut FidEp,
+    iov: *const IoVec,
+    _desc: *mut Ptr,
+    count: usize,
+    to: FiAddr,
+    tag: u64,
+    context: Ptr,
+) -> isize {
+    let tx = Tx { to, tag: Some(tag), data: None, flags: 0, context: Some(context) };
+    // SAFETY: the caller's promise.
+    unsafe { post_send(ep, || Pieces::of(iov, count), tx) }
+}
+
+unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) -> isize {
+    // SAFETY: null or the caller's.
+    let Some(msg) = (unsafe { msg.as_ref() }) else {
+        return -(FI_EINVAL as isize);
+    };
+    let tx = Tx { to: msg.addr, tag: Some(msg.tag), data: Some(msg.data), flags, context: Some(msg.context) };
+    // SAFETY: the caller's promise.
+    unsafe { send_message(ep, || Pieces::of(msg.msg_iov, msg.iov_count), tx) }
+}
+
+unsafe extern "C" fn inject(ep: *mut FidEp, buf: *mut u8, len: usize, to: FiAddr, tag: u64) -> isize {
+    let tx = Tx { to, tag: Some(tag), data: None, flags: 0, context: None };
+    // SAFETY: the caller's promise.
+    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+}
+
+#[allow(clippy::too_many_arguments)] // C's interface
+unsafe extern "C" fn senddata(
+    ep: *mut FidEp,
+    buf: *mut u8,
+    len: usize,
+    _desc: Ptr,
+    data: u64,
+    to: FiAddr,
+    tag: u64,
+    context: Ptr,
+) -> isize {
+    let tx = Tx { to, tag: Some(tag), data: Some(data), flags: 0, context: Some(context) };
+    // SAFETY: the caller's promise.
+    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+}
+
+unsafe extern "C" fn injectdata(
+    ep: *mut FidEp,
+    buf: *mut u8,
+    len: usize,
+    data: u64,
+    to: FiAddr,
+    tag: u64,
+) -> isize {
+    let tx = Tx { to, tag: Some(tag), data: Some(data), flags: 0, context: None };
+    // SAFETY: the caller's promise.
+    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+}

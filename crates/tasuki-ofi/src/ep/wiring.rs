@@ -1,0 +1,61 @@
+//! Where an endpoint reports what, and by which addresses it sends.
+
+use std::sync::Arc;
+
+use crate::abi::*;
+use crate::guard::{Errno, Ret};
+use crate::object::cntr::Counter;
+use crate::queue::Queue;
+use crate::space::Space;
+
+/// Where operations of one direction are reported.
+#[derive(Clone, Default)]
+pub struct Way {
+    /// Completions.
+    pub queue: Option<Arc<Queue>>,
+    /// Only those operations give completions that ask for one.
+    pub selective: bool,
+    /// Operations that are over, whether they give completions or not.
+    pub counter: Option<Arc<Counter>>,
+}
+
+/// All that an enabled endpoint is bound to.
+pub struct Wiring {
+    /// Sends.
+    pub tx: Way,
+    /// Receives.
+    pub rx: Way,
+    /// Addresses.
+    pub space: Arc<Space>,
+}
+
+/// What has been bound so far.
+#[derive(Default)]
+pub struct Plan {
+    /// Sends.
+    pub tx: Way,
+    /// Receives.
+    pub rx: Way,
+    /// Addresses.
+    pub space: Option<Arc<Space>>,
+    /// Counters of operations that are not offered: bound, so that they cannot be closed, and never counted.
+    pub others: Vec<Arc<Counter>>,
+}
+
+impl Plan {
+    /// Checks that everything is there that an endpoint needs.
+    pub fn wiring(&self) -> Ret<Wiring> {
+        let space = self.space.clone().ok_or(Errno(FI_ENOAV))?;
+        if [&self.tx, &self.rx].iter().all(|way| way.queue.is_none() && way.counter.is_none()) {
+            return Err(Errno(FI_ENOCQ));
+        }
+        Ok(Wiring { tx: self.tx.clone(), rx: self.rx.clone(), space })
+    }
+}
+
+impl Way {
+    /// Whether an operation with these flags is to give a completion when it succeeds.
+    pub fn reports(&self, flags: u64) -> bool {
+        self.queue.is_some() && (!self.selective || flags & FI_COMPLETION != 0)
+    }
+}

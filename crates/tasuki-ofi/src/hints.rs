@@ -1,0 +1,184 @@
+//! What a program asks for with `fi_getinfo`, and whether it can be had. Only fields that libfabric 1.17 has are read.
+
+use std::ffi::{CStr, c_char};
+
+use crate::abi::*;
+use crate::limits::*;
+
+/// What the answer takes over from the hints, or would say without them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Capabilities to be enabled.
+    pub caps: u64,
+    /// Flags of sends that have none of their own.
+    pub tx_flags: u64,
+    /// Flags of receives that have none of their own.
+    pub rx_flags: u64,
+    /// Sends that may be outstanding.
+    pub tx_size: usize,
+    /// Receives that may be outstanding.
+    pub rx_size: usize,
+    /// Traffic class; accepted and not used.
+    pub tclass: u32,
+    /// Which bits of tags the program uses. All are significant whatever it says.
+    pub tag_format: u64,
+    /// `enum fi_threading`. Everything is thread-safe; some MPIs want to read what they asked for.
+    pub threading: i32,
+    /// `enum fi_progress`.
+    pub control_progress: i32,
+    /// `enum fi_progress`.
+    pub data_progress: i32,
+    /// `enum fi_av_type`.
+    pub av_type: i32,
+    /// `enum fi_mr_mode`, of programs of before 1.5; else 0: memory need not be registered.
+    pub mr_mode: i32,
+}
+
+impl Default for Asked {
+    fn default() -> Asked {
+        Asked {
+            caps: CAPS,
+            tx_flags: 0,
+            rx_flags: 0,
+            tx_size: QUEUE_SIZE,
+            rx_size: QUEUE_SIZE,
+            tclass: 0,
+            tag_format: FI_TAG_GENERIC,
+            threading: FI_THREAD_SAFE,
+            control_progress: FI_PROGRESS_MANUAL,
+            data_progress: FI_PROGRESS_MANUAL,
+            av_type: FI_AV_TABLE,
+            mr_mode: 0,
+        }
+    }
+}
+
+/// Which hint cannot be met.
+type Check = Result<(), &'static str>;
+
+fn demand(met: bool, what: &'static str) -> Check {
+    if met { Ok(()) } else { Err(what) }
+}
+
+/// Compares hints with what there is.
+///
+/// # Safety
+/// Pointers in the hints are null or valid.
+pub unsafe fn check(version: u32, hints: Option<&Info>) -> Result<Asked, &'static str> {
+    let mut asked = Asked::default();
+    let Some(hints) = hints else {
+        return Ok(asked);
+    };
+    demand(hints.caps & !CAPS == 0, "capabilities")?;
+    if hints.caps != 0 {
+        asked.caps = hints.caps | SECONDARY_CAPS;
+        if hints.caps & (FI_MSG | FI_TAGGED) != 0 && hints.caps & (FI_SEND | FI_RECV) == 0 {
+            asked.caps |= FI_SEND | FI_RECV;
+        }
+    }
+    demand(matches!(hints.addr_format, FI_FORMAT_UNSPEC | FI_PROV_SPECIFIC), "address format")?;
+    // SAFETY: null or valid, by the contract; so are the names in them.
+    unsafe {
+        if let Some(attr) = hints.ep_attr.as_ref() {
+            check_ep(attr, &mut asked)?;
+        }
+        if let Some(attr) = hints.tx_attr.as_ref() {
+            check_tx(attr, &mut asked)?;
+        }
+        if let Some(attr) = hints.rx_attr.as_ref() {
+            check_rx(attr, &mut asked)?;
+        }
+        if let Some(attr) = hints.domain_attr.as_ref() {
+            check_domain(version, attr, &mut asked)?;
+        }
+        if let Some(attr) = hints.fabric_attr.as_ref() {
+            demand(is_ours(attr.name), "name of the fabric")?;
+        }
+    }
+    Ok(asked)
+}
+
+/// # Safety
+/// Null or zero-terminated.
+unsafe fn is_ours(name: *const c_char) -> bool {
+    // SAFETY: by the contract.
+    name.is_null() || unsafe { CStr::from_ptr(name) } == NAME
+}
+
+fn check_ep(attr: &EpAttr, asked: &mut Asked) -> Check {
+    demand(matches!(attr.ep_type, FI_EP_UNSPEC | FI_EP_RDM), "endpoint type")?;
+    demand(matches!(attr.protocol, 0 | PROTOCOL), "protocol")?;
+    demand(attr.protocol_version <= 1, "protocol version")?;
+    demand(attr.max_msg_size <= MAX_MSG_SIZE, "message size")?;
+    // FI_SHARED_CONTEXT is the largest number.
+    demand(attr.tx_ctx_cnt <= 1 && attr.rx_ctx_cnt <= 1, "contexts of an endpoint")?;
+    demand(attr.auth_key_size == 0, "authorization key")?;
+    if attr.mem_tag_format != 0 {
+        asked.tag_format = attr.mem_tag_format;
+    }
+    Ok(())
+}
+
+fn check_tx(attr: &TxAttr, asked: &mut Asked) -> Check {
+    demand(attr.caps & !CAPS == 0, "capabilities for sending")?;
+    demand(attr.op_flags & !TX_FLAGS == 0, "flags for sending")?;
+    demand(attr.msg_order & !MSG_ORDER == 0, "order of sends")?;
+    demand(attr.comp_order == 0, "order of completions")?;
+    demand(attr.inject_size <= INJECT_SIZE, "inject size")?;
+    demand(attr.size <= QUEUE_SIZE, "outstanding sends")?;
+    demand(attr.iov_limit <= IOV_LIMIT, "pieces of a message")?;
+    asked.tx_flags = attr.op_flags;
+    asked.tclass = attr.tclass;
+    if attr.size != 0 {
+        asked.tx_size = attr.size;
+    }
+    Ok(())
+}
+
+fn check_rx(attr: &RxAttr, asked: &mut Asked) -> Check {
+    demand(attr.caps & !CAPS == 0, "capabilities for receiving")?;
+    demand(attr.op_flags & !RX_FLAGS == 0, "flags for receiving")?;
+    demand(attr.msg_order & !MSG_ORDER == 0, "order of receives")?;
+    demand(attr.comp_order == 0, "order of completions")?;
+    demand(attr.size <= QUEUE_SIZE, "outstanding receives")?;
+    demand(attr.iov_limit <= IOV_LIMIT, "pieces of a message")?;
+    asked.rx_flags = attr.op_flags;
+    if attr.size != 0 {
+        asked.rx_size = attr.size;
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The name is null or zero-terminated.
+unsafe fn check_domain(version: u32, attr: &DomainAttr, asked: &mut Asked) -> Check {
+    // SAFETY: by the contract.
+    demand(unsafe { is_ours(attr.name) }, "name of the domain")?;
+    demand(attr.caps & !DOMAIN_CAPS == 0, "capabilities of the domain")?;
+    demand(attr.cq_data_size <= CQ_DATA_SIZE, "size of remote completion data")?;
+    demand(attr.mr_key_size <= size_of::<u64>(), "size of memory keys")?;
+    demand(attr.max_ep_tx_ctx <= 1 && attr.max_ep_rx_ctx <= 1, "contexts of an endpoint")?;
+    demand(attr.max_ep_stx_ctx == 0 && attr.max_ep_srx_ctx == 0, "shared contexts")?;
+    demand(attr.auth_key_size == 0, "authorization key")?;
+    demand(matches!(attr.av_type, FI_AV_UNSPEC..=FI_AV_TABLE), "type of address vectors")?;
+    for (answer, hint) in [
+        (&mut asked.threading, attr.threading),
+        (&mut asked.control_progress, attr.control_progress),
+        (&mut asked.data_progress, attr.data_progress),
+        (&mut asked.av_type, attr.av_type),
+    ] {
+        // 0 is "unspecified" in all of these.
+        if hint != 0 {
+            *answer = hint;
+        }
+    }
+    // Before 1.5 the mode was one of two values and not a set of demands. Afterwards hints say what a program can do, and the
+    // answer what it must do: nothing.
+    if version < fi_version(1, 5) || matches!(attr.mr_mode, FI_MR_BASIC | FI_MR_SCALABLE) {
+        asked.mr_mode = attr.mr_mode & (FI_MR_BASIC | FI_MR_SCALABLE);
+    }
+    if attr.tclass != 0 {
+        asked.tclass = attr.tclass;
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! What this provider offers: names, numbers and capabilities, for answers to `fi_getinfo` and for checks of calls.
+
+use std::ffi::CStr;
+
+use crate::abi::*;
+
+/// Name of the provider, its fabric and its domain.
+pub const NAME: &CStr = c"tasuki";
+/// Largest message, bytes. Some MPIs cut longer ones into pieces, so it is more than any memory; a quarter of the type's range
+/// leaves them room to add.
+pub const MAX_MSG_SIZE: usize = usize::MAX >> 2;
+/// Largest message for `fi_inject`, bytes. Such messages are copied.
+pub const INJECT_SIZE: usize = 4096;
+/// Most pieces of memory in one message.
+pub const IOV_LIMIT: usize = 16;
+/// Operations that may be outstanding in either direction. Nothing limits them: programs size tables by it.
+pub const QUEUE_SIZE: usize = 65536;
+/// Most objects of a kind in a domain. Nothing limits them.
+pub const OBJECT_COUNT: usize = 1024;
+/// Bytes of remote completion data.
+pub const CQ_DATA_SIZE: usize = 8;
+/// Receives of several messages end when fewer bytes than this are free, if the program does not say otherwise.
+pub const MIN_MULTI_RECV: usize = 64;
+/// Protocol number: of this provider, first version.
+pub const PROTOCOL: u32 = FI_PROV_SPECIFIC | 0x7461;
+
+/// Capabilities that must be asked for.
+pub const PRIMARY_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV;
+/// Capabilities that are there whether asked for or not.
+pub const SECONDARY_CAPS: u64 = FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
+/// All capabilities.
+pub const CAPS: u64 = PRIMARY_CAPS | SECONDARY_CAPS;
+/// Capabilities of a transmit context.
+pub const TX_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND;
+/// Capabilities of a receive context.
+pub const RX_CAPS: u64 = FI_MSG | FI_TAGGED | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE;
+/// Capabilities of a domain.
+pub const DOMAIN_CAPS: u64 = FI_LOCAL_COMM | FI_REMOTE_COMM;
+
+/// Flags of sends.
+pub const TX_FLAGS: u64 = FI_COMPLETION
+    | FI_INJECT
+    | FI_INJECT_COMPLETE
+    | FI_TRANSMIT_COMPLETE
+    | FI_DELIVERY_COMPLETE
+    | FI_MATCH_COMPLETE
+    | FI_REMOTE_CQ_DATA
+    | FI_MORE
+    | FI_FENCE
+    | FI_PRIORITY
+    | FI_AFFINITY;
+/// Flags of receives.
+pub const RX_FLAGS: u64 =
+    FI_COMPLETION | FI_MULTI_RECV | FI_MORE | FI_PEEK | FI_CLAIM | FI_DISCARD | FI_AFFINITY | FI_PRIORITY;
+/// Messages of one sender to one receiver are matched in the order in which they were sent.
+pub const MSG_ORDER: u64 = FI_ORDER_SAS;

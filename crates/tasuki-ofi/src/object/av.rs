@@ -1,0 +1,192 @@
+//! Address vectors: the calls. The table behind them is in `space.rs`.
+
+use std::ffi::c_char;
+use std::ptr;
+use std::sync::Arc;
+
+use tasuki_engine::Address;
+
+use super::domain::DomainShared;
+use super::refs;
+use crate::abi::*;
+use crate::guard::{self, Errno, Ret};
+use crate::note;
+use crate::space::Space;
+
+/// An address vector.
+#[repr(C)]
+pub struct Av {
+    handle: FidAv,
+    /// Held by every endpoint that sends by it.
+    pub shared: Arc<Space>,
+    _domain: Arc<DomainShared>,
+}
+
+static OPS: Ops = Ops {
+    size: size_of::<Ops>(),
+    close,
+    bind,
+    control: refs::no_control,
+    ops_open: nosys,
+    tostr: nosys,
+    ops_set: nosys,
+};
+
+static AV_OPS: OpsAv = OpsAv {
+    size: size_of::<OpsAv>(),
+    insert,
+    // Names and ports do not tell an endpoint's secret, without which nobody reaches it.
+    insertsvc: nosys,
+    insertsym: nosys,
+    remove,
+    lookup,
+    straddr,
+    av_set: nosys,
+};
+
+/// `fi_av_open`.
+///
+/// # Safety
+/// The arguments are as fi_av(3) demands.
+pub unsafe fn open(domain: &Arc<DomainShared>, attr: *mut AvAttr, av: *mut *mut FidAv, context: Ptr) -> Ret {
+    // SAFETY: null or the caller's.
+    let attr = unsafe { attr.as_ref() }.ok_or(Errno(FI_EINVAL))?;
+    // Named vectors are shared between processes, which is not offered; MPICH 4.0 tries one and crashes if it gets it.
+    if !attr.name.is_null() {
+        return Err(Errno(FI_ENOSYS));
+    }
+    // FI_EVENT, FI_READ: neither asynchronous insertion nor a vector that others fill.
+    if attr.flags & !FI_SYMMETRIC != 0 {
+        return Err(Errno(FI_EBADFLAGS));
+    }
+    if attr.rx_ctx_bits != 0 || !matches!(attr.av_type, FI_AV_UNSPEC..=FI_AV_TABLE) {
+        return Err(Errno(FI_EINVAL));
+    }
+    let handle = FidAv { fid: Fid { fclass: FI_CLASS_AV, context, ops: &OPS }, ops: &AV_OPS };
+    let object = Av { handle, shared: Arc::default(), _domain: domain.clone() };
+    // SAFETY: the caller's place for the result; Av is repr(C) and begins with the handle.
+    unsafe { guard::expose(av, object) }
+}
+
+unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
+    // SAFETY: only address vectors have this table.
+    guard::int(|| unsafe { refs::close::<Av, _>(fid, |av| &av.shared) })
+}
+
+/// An event queue may be bound; insertion is synchronous, so nothing is reported there.
+unsafe extern "C" fn bind(_: *mut Fid, other: *mut Fid, _: u64) -> i32 {
+    // SAFETY: null or an object.
+    match unsafe { other.as_ref() } {
+        Some(other) if other.fclass == FI_CLASS_EQ => 0,
+        _ => -FI_EINVAL,
+    }
+}
+
+unsafe fn shared<'a>(av: *mut FidAv) -> Ret<&'a Space> {
+    // SAFETY: only address vectors have these tables.
+    Ok(&unsafe { guard::object::<Av, _>(av) }?.shared)
+}
+
+unsafe extern "C" fn insert(
+    av: *mut FidAv,
+    addresses: *const u8,
+    count: usize,
+    results: *mut FiAddr,
+    flags: u64,
+    context: Ptr,
+) -> i32 {
+    let inserted = guard::size(|| {
+        // SAFETY: an address vector's table.
+        let space = unsafe { shared(av) }?;
+        if flags & !(FI_MORE | FI_SYNC_ERR) != 0 {
+            return Err(Errno(FI_EBADFLAGS));
+        }
+        let mut inserted = 0;
+        for index in 0..count {
+            // SAFETY: the caller gives `count` addresses of the size that `fi_getname` tells.
+            let bytes =
+                unsafe { std::slice::from_raw_parts(addresses.add(index * Address::LEN), Address::LEN) };
+            let address = Address::from_bytes(bytes).inspect_err(|error| note!("fi_av_insert: {error}")).ok();
+            inserted += usize::from(address.is_some());
+            let errno = if address.is_some() { 0 } else { FI_EINVAL };
+            let name = address.map_or(FI_ADDR_NOTAVAIL, |address| space.insert(address));
+            // SAFETY: if there are results, then `count` of them; with this flag the context is an array of `count` errors.
+            unsafe {
+                if !results.is_null() {
+                    results.add(index).write(name);
+                }
+                if flags & FI_SYNC_ERR != 0 && !context.is_null() {
+                    context.cast::<i32>().add(index).write(errno);
+                }
+            }
+        }
+        Ok(inserted)
+    });
+    inserted as i32
+}
+
+unsafe extern "C" fn remove(av: *mut FidAv, names: *mut FiAddr, count: usize, _flags: u64) -> i32 {
+    guard::int(|| {
+        // SAFETY: an address vector's table.
+        let space = unsafe { shared(av) }?;
+        for index in 0..count {
+            // SAFETY: the caller gives `count` of them.
+            space.remove(unsafe { names.add(index).read() }).ok_or(Errno(FI_EINVAL))?;
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn lookup(av: *mut FidAv, name: FiAddr, buf: Ptr, len: *mut usize) -> i32 {
+    guard::int(|| {
+        // SAFETY: an address vector's table.
+        let address = unsafe { shared(av) }?.address(name).ok_or(Errno(FI_EINVAL))?;
+        // SAFETY: the caller's buffer and its length. Unlike for fi_getname, a buffer that is too small is no error.
+        match unsafe { give(&address, buf, len) } {
+            Ok(()) | Err(Errno(FI_ETOOSMALL)) => Ok(()),
+            other => other,
+        }
+    })
+}
+
+/// Writes an address, or as much of it as fits, and its true length.
+///
+/// # Safety
+/// `len` is null or says how many bytes `buf` has.
+pub unsafe fn give(address: &Address, buf: Ptr, len: *mut usize) -> Ret {
+    // SAFETY: null or the caller's.
+    let len = unsafe { len.as_mut() }.ok_or(Errno(FI_EINVAL))?;
+    let room = if buf.is_null() { 0 } else { *len };
+    let bytes = address.to_bytes();
+    if room > 0 {
+        // SAFETY: no more than there is room for.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), buf.cast(), room.min(bytes.len())) };
+    }
+    *len = bytes.len();
+    if room < bytes.len() { Err(Errno(FI_ETOOSMALL)) } else { Ok(()) }
+}
+
+unsafe extern "C" fn straddr(_: *mut FidAv, address: *const u8, buf: *mut c_char, len: *mut usize) -> Text {
+    guard::int(|| {
+        if address.is_null() {
+            return Err(Errno(FI_EINVAL));
+        }
+        // SAFETY: addresses have this size.
+        let bytes = unsafe { std::slice::from_raw_parts(address, Address::LEN) };
+        let text =
+            Address::from_bytes(bytes).map_or_else(|error| error.to_string(), |address| address.to_string());
+        // SAFETY: null or the caller's.
+        let len = unsafe { len.as_mut() }.ok_or(Errno(FI_EINVAL))?;
+        if !buf.is_null() && *len > 0 {
+            let fit = text.len().min(*len - 1);
+            // SAFETY: `fit` bytes and a zero fit into the buffer.
+            unsafe {
+                ptr::copy_nonoverlapping(text.as_ptr().cast(), buf, fit);
+                buf.add(fit).write(0);
+            }
+        }
+        *len = text.len() + 1;
+        Ok(())
+    });
+    buf
+}

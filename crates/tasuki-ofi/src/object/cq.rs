@@ -1,0 +1,200 @@
+//! Completion queues: the calls. What is in them is in `queue.rs`.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::domain::DomainShared;
+use super::refs;
+use crate::abi::*;
+use crate::guard::{self, Errno, Ret};
+use crate::members::SLICE;
+use crate::queue::Queue;
+
+/// A completion queue.
+#[repr(C)]
+pub struct Cq {
+    handle: FidCq,
+    wait_obj: i32,
+    /// Held by every endpoint that reports here.
+    pub shared: Arc<Queue>,
+    domain: Arc<DomainShared>,
+}
+
+static OPS: Ops = Ops {
+    size: size_of::<Ops>(),
+    close,
+    bind: refs::no_bind,
+    control,
+    ops_open: nosys,
+    tostr: nosys,
+    ops_set: nosys,
+};
+
+static CQ_OPS: OpsCq =
+    OpsCq { size: size_of::<OpsCq>(), read, readfrom, readerr, sread, sreadfrom, signal, strerror };
+
+/// `fi_cq_open`.
+///
+/// # Safety
+/// The arguments are as fi_cq(3) demands.
+pub unsafe fn open(domain: &Arc<DomainShared>, attr: *mut CqAttr, cq: *mut *mut FidCq, context: Ptr) -> Ret {
+    // SAFETY: null or the caller's.
+    let (format, wait_obj) = match unsafe { attr.as_ref() } {
+        Some(attr) => (attr.format, attr.wait_obj),
+        None => (FI_CQ_FORMAT_UNSPEC, FI_WAIT_NONE),
+    };
+    // There is no descriptor for others to wait on: the carriers' are several, and shared memory has none.
+    if !matches!(wait_obj, FI_WAIT_NONE | FI_WAIT_UNSPEC | FI_WAIT_YIELD) {
+        return Err(Errno(FI_ENOSYS));
+    }
+    let entry_size = match format {
+        FI_CQ_FORMAT_UNSPEC | FI_CQ_FORMAT_CONTEXT => 8,
+        FI_CQ_FORMAT_MSG => 24,
+        FI_CQ_FORMAT_DATA => 40,
+        FI_CQ_FORMAT_TAGGED => size_of::<CqTaggedEntry>(),
+        _ => return Err(Errno(FI_ENOSYS)),
+    };
+    let handle = FidCq { fid: Fid { fclass: FI_CLASS_CQ, context, ops: &OPS }, ops: &CQ_OPS };
+    let shared = Arc::new(Queue::new(entry_size));
+    let object = Cq { handle, wait_obj, shared, domain: domain.clone() };
+    // SAFETY: the caller's place for the result; Cq is repr(C) and begins with the handle.
+    unsafe { guard::expose(cq, object) }
+}
+
+/// Whether nothing is to be read, after a look at what has come in.
+///
+/// # Safety
+/// `fid` is a completion queue.
+pub unsafe fn is_idle(fid: *mut Fid) -> Ret<bool> {
+    // SAFETY: by the contract.
+    Ok(unsafe { guard::object::<Cq, Fid>(fid) }?.shared.is_idle())
+}
+
+unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
+    // SAFETY: only completion queues have this table.
+    guard::int(|| unsafe { refs::close::<Cq, _>(fid, |cq| &cq.shared) })
+}
+
+unsafe extern "C" fn control(fid: *mut Fid, command: i32, arg: Ptr) -> i32 {
+    guard::int(|| {
+        // SAFETY: only completion queues have this table.
+        let cq = unsafe { guard::object::<Cq, Fid>(fid) }?;
+        if command != FI_GETWAITOBJ || arg.is_null() {
+            return Err(Errno(FI_ENOSYS));
+        }
+        // SAFETY: this command's argument is a place for an `enum fi_wait_obj`.
+        unsafe { arg.cast::<i32>().write(cq.wait_obj) };
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn read(cq: *mut FidCq, buf: Ptr, count: usize) -> isize {
+    // SAFETY: the same arguments; no sources wanted.
+    unsafe { readfrom(cq, buf, count, std::ptr::null_mut()) }
+}
+
+unsafe extern "C" fn readfrom(cq: *mut FidCq, buf: Ptr, count: usize, sources: *mut FiAddr) -> isize {
+    guard::size(|| {
+        // SAFETY: only completion queues have this table.
+        let cq = unsafe { guard::object::<Cq, _>(cq) }?;
+        // SAFETY: the caller has room for `count` entries.
+        unsafe { cq.shared.read(buf.cast(), count, sources) }
+    })
+}
+
+unsafe extern "C" fn sread(
+    cq: *mut FidCq,
+    buf: Ptr,
+    count: usize,
+    cond: *const u8,
+    timeout_ms: i32,
+) -> isize {
+    // SAFETY: the same arguments; no sources wanted.
+    unsafe { sreadfrom(cq, buf, count, std::ptr::null_mut(), cond, timeout_ms) }
+}
+
+unsafe extern "C" fn sreadfrom(
+    cq: *mut FidCq,
+    buf: Ptr,
+    count: usize,
+    sources: *mut FiAddr,
+    _cond: *const u8,
+    timeout_ms: i32,
+) -> isize {
+    guard::size(|| {
+        // SAFETY: only completion queues have this table.
+        let cq = unsafe { guard::object::<Cq, _>(cq) }?;
+        let deadline = deadline(timeout_ms);
+        loop {
+            // SAFETY: the caller has room for `count` entries.
+            let result = unsafe { cq.shared.read(buf.cast(), count, sources) };
+            let left = match deadline {
+                _ if result != Err(Errno(FI_EAGAIN)) => return result,
+                _ if cq.shared.take_signal() => return result,
+                None => SLICE,
+                Some(deadline) => deadline.saturating_duration_since(Instant::now()),
+            };
+            if left.is_zero() {
+                return result;
+            }
+            cq.shared.members.wait(left);
+        }
+    })
+}
+
+/// When a wait of so many milliseconds ends; negative: never.
+pub fn deadline(timeout_ms: i32) -> Option<Instant> {
+    let timeout = Duration::from_millis(u64::try_from(timeout_ms).ok()?);
+    Some(Instant::now() + timeout)
+}
+
+unsafe extern "C" fn signal(cq: *mut FidCq) -> i32 {
+    guard::int(|| {
+        // SAFETY: only completion queues have this table.
+        unsafe { guard::object::<Cq, _>(cq) }?.shared.signal();
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn readerr(cq: *mut FidCq, entry: *mut CqErrEntry, _flags: u64) -> isize {
+    guard::size(|| {
+        // SAFETY: only completion queues have this table.
+        let cq = unsafe { guard::object::<Cq, _>(cq) }?;
+        if entry.is_null() {
+            return Err(Errno(FI_EINVAL));
+        }
+        // SAFETY: not null, so the caller's, of the size that its version of libfabric has.
+        unsafe { cq.shared.read_error(entry, cq.domain.fabric.api_version) }
+    })
+}
+
+unsafe extern "C" fn strerror(_: *mut FidCq, errno: i32, _data: *const u8, buf: *mut u8, len: usize) -> Text {
+    // SAFETY: null or as many bytes as said.
+    unsafe { describe(errno, buf, len) }
+}
+
+/// Text of an error number of a completion, static, and copied to `buf` if there is one.
+///
+/// # Safety
+/// `buf` is null or has `len` bytes.
+pub unsafe fn describe(errno: i32, buf: *mut u8, len: usize) -> Text {
+    let text: &CStr = match errno {
+        FI_ECANCELED => c"cancelled by the program",
+        FI_ETRUNC => c"the message is longer than the buffer",
+        FI_ENOMSG => c"no such message has arrived",
+        FI_ECONNRESET => c"the peer has died or broke the protocol",
+        FI_ESHUTDOWN => c"the peer has closed its endpoint",
+        _ => c"unknown error",
+    };
+    if !buf.is_null() && len > 0 {
+        let bytes = text.to_bytes();
+        let fit = bytes.len().min(len - 1);
+        // SAFETY: `fit` bytes and a zero fit into `len`.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf, fit);
+            buf.add(fit).write(0);
+        }
+    }
+    text.as_ptr()
+}

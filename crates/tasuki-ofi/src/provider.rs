@@ -1,0 +1,68 @@
+//! The one symbol that libfabric looks for.
+
+use std::ffi::c_char;
+use std::ptr;
+use std::sync::OnceLock;
+
+use crate::abi::{FabricAttr, FidFabric, Info, Provider, Ptr};
+use crate::host::Host;
+use crate::limits::NAME;
+use crate::note;
+use crate::{getinfo, guard, object};
+
+static HOST: OnceLock<Host> = OnceLock::new();
+
+/// The libfabric that loaded us.
+pub fn host() -> Option<&'static Host> {
+    HOST.get()
+}
+
+/// Called once by libfabric after it has loaded this library. Null if that libfabric cannot be found.
+#[unsafe(no_mangle)]
+pub extern "C" fn fi_prov_ini() -> *mut Provider {
+    std::panic::catch_unwind(describe).unwrap_or(ptr::null_mut())
+}
+
+fn describe() -> *mut Provider {
+    let Some(found) = Host::find() else {
+        return ptr::null_mut();
+    };
+    let host = HOST.get_or_init(|| found);
+    note!("loaded by libfabric {}.{}", host.version() >> 16, host.version() & 0xffff);
+    // Never freed: libfabric keeps the pointer, and its own data in `context`, until the process ends.
+    Box::into_raw(Box::new(Provider {
+        version: version(),
+        // The core passes over providers whose version is below that which a program asks for.
+        fi_version: host.version(),
+        context: [ptr::null_mut(); 4],
+        name: NAME.as_ptr(),
+        getinfo,
+        fabric,
+        cleanup,
+    }))
+}
+
+/// Version of this provider, in libfabric's form.
+pub fn version() -> u32 {
+    let number = |text: &str| text.parse::<u32>().unwrap_or(0);
+    crate::abi::fi_version(number(env!("CARGO_PKG_VERSION_MAJOR")), number(env!("CARGO_PKG_VERSION_MINOR")))
+}
+
+unsafe extern "C" fn getinfo(
+    version: u32,
+    node: *const c_char,
+    service: *const c_char,
+    flags: u64,
+    hints: *const Info,
+    info: *mut *mut Info,
+) -> i32 {
+    // SAFETY: the arguments are a caller's of fi_getinfo(3), who vouches for them.
+    guard::int(|| unsafe { getinfo::getinfo(version, node, service, flags, hints, info) })
+}
+
+unsafe extern "C" fn fabric(attr: *mut FabricAttr, fabric: *mut *mut FidFabric, context: Ptr) -> i32 {
+    // SAFETY: the arguments are a caller's of fi_fabric(3), who vouches for them.
+    guard::int(|| unsafe { object::fabric::open(attr, fabric, context) })
+}
+
+unsafe extern "C" fn cleanup() {}

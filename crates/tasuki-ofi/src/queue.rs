@@ -1,0 +1,198 @@
+//! What is in a completion queue. It grows as needed and never overruns: the operations that complete bound it.
+
+use std::collections::VecDeque;
+use std::ptr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::abi::*;
+use crate::guard::{Errno, Ret, lock};
+use crate::members::Members;
+
+/// How an operation failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Error number, positive.
+    pub err: i32,
+    /// Bytes of a message that found no room.
+    pub olen: usize,
+}
+
+/// A completion, successful or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The program's pointer.
+    pub context: u64,
+    /// What has completed: FI_SEND and the like.
+    pub flags: u64,
+    /// Bytes received.
+    pub len: usize,
+    /// Where they begin, an address of the program.
+    pub buf: usize,
+    /// Remote completion data.
+    pub data: u64,
+    /// The tag received.
+    pub tag: u64,
+    /// The sender, or `FI_ADDR_NOTAVAIL`.
+    pub source: FiAddr,
+    /// None: success.
+    pub fault: Option<Fault>,
+}
+
+/// Completions in order, and the endpoints that they come from.
+pub struct Queue {
+    entry_size: usize,
+    entries: Mutex<VecDeque<Entry>>,
+    signalled: AtomicBool,
+    /// Endpoints that report here: reading makes them progress.
+    pub members: Members,
+}
+
+impl Queue {
+    /// An empty one whose reader takes the first `entry_size` bytes of `struct fi_cq_tagged_entry`.
+    pub fn new(entry_size: usize) -> Queue {
+        Queue {
+            entry_size,
+            entries: Mutex::new(VecDeque::with_capacity(256)),
+            signalled: AtomicBool::new(false),
+            members: Members::default(),
+        }
+    }
+
+    /// Appends.
+    pub fn push(&self, entry: Entry) {
+        lock(&self.entries).push_back(entry);
+    }
+
+    /// Reads up to `count` successful completions; 0 only progresses.
+    ///
+    /// # Safety
+    /// `buf` has room for `count` entries of this queue's size; `sources` is null or has room for as many addresses.
+    pub unsafe fn read(&self, buf: *mut u8, count: usize, sources: *mut FiAddr) -> Ret<usize> {
+        let mut entries = lock(&self.entries);
+        if entries.is_empty() || count == 0 {
+            drop(entries);
+            self.members.progress();
+            entries = lock(&self.entries);
+        }
+        match entries.front() {
+            None => return Err(Errno(FI_EAGAIN)),
+            Some(first) if first.fault.is_some() => return Err(Errno(FI_EAVAIL)),
+            Some(_) => {}
+        }
+        let mut read = 0;
+        while read < count
+            && let Some(entry) = entries.pop_front_if(|entry| entry.fault.is_none())
+        {
+            let raw = entry.to_raw();
+            // SAFETY: `read` is less than `count`, and the format is a beginning of the whole entry.
+            unsafe {
+                let at = buf.add(read * self.entry_size);
+                ptr::copy_nonoverlapping(ptr::from_ref(&raw).cast::<u8>(), at, self.entry_size);
+                if !sources.is_null() {
+                    sources.add(read).write(entry.source);
+                }
+            }
+            read += 1;
+        }
+        Ok(read)
+    }
+
+    /// Reads a failed completion if it is next.
+    ///
+    /// # Safety
+    /// `into` is a structure of the size that libfabric `api_version` has.
+    pub unsafe fn read_error(&self, into: *mut CqErrEntry, api_version: u32) -> Ret<usize> {
+        let entry =
+            lock(&self.entries).pop_front_if(|entry| entry.fault.is_some()).ok_or(Errno(FI_EAGAIN))?;
+        let fault = entry.fault.unwrap_or(Fault { err: FI_EOTHER, olen: 0 });
+        // SAFETY: fields are written one by one, so that none is touched that an older structure lacks.
+        unsafe {
+            (&raw mut (*into).op_context).write(entry.context as Ptr);
+            (&raw mut (*into).flags).write(entry.flags);
+            (&raw mut (*into).len).write(entry.len);
+            (&raw mut (*into).buf).write(entry.buf as Ptr);
+            (&raw mut (*into).data).write(entry.data);
+            (&raw mut (*into).tag).write(entry.tag);
+            (&raw mut (*into).olen).write(fault.olen);
+            (&raw mut (*into).err).write(fault.err);
+            (&raw mut (*into).prov_errno).write(fault.err);
+            // There is no further data. Since 1.5 the size says, on entry, how much the caller's buffer holds.
+            (&raw mut (*into).err_data_size).write(0);
+            if api_version < fi_version(1, 5) {
+                (&raw mut (*into).err_data).write(ptr::null_mut());
+            }
+            if api_version >= fi_version(1, 20) {
+                (&raw mut (*into).src_addr).write(entry.source);
+            }
+        }
+        Ok(1)
+    }
+
+    /// Whether nothing is to be read, after a look at what has come in.
+    pub fn is_idle(&self) -> bool {
+        if lock(&self.entries).is_empty() {
+            self.members.progress();
+        }
+        lock(&self.entries).is_empty()
+    }
+
+    /// Ends a waiting read.
+    pub fn signal(&self) {
+        self.signalled.store(true, Ordering::Release);
+    }
+
+    /// Whether [`Queue::signal`] was called since the last time.
+    pub fn take_signal(&self) -> bool {
+        self.signalled.swap(false, Ordering::AcqRel)
+    }
+}
+
+impl Entry {
+    fn to_raw(self) -> CqTaggedEntry {
+        CqTaggedEntry {
+            op_context: self.context as Ptr,
+            flags: self.flags,
+            len: self.len,
+            buf: self.buf as Ptr,
+            data: self.data,
+            tag: self.tag,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(context: u64, fault: Option<Fault>) -> Entry {
+        Entry { context, flags: FI_RECV, len: 3, buf: 0, data: 5, tag: 7, source: context, fault }
+    }
+
+    #[test]
+    fn errors_keep_their_place_among_successes() {
+        let queue = Queue::new(24);
+        let mut buf = [0u64; 12];
+        let mut sources = [0; 4];
+        // SAFETY: room for 4 entries of 24 bytes.
+        let mut read =
+            |queue: &Queue| unsafe { queue.read(buf.as_mut_ptr().cast(), 4, sources.as_mut_ptr()) };
+        assert_eq!(read(&queue), Err(Errno(libc::EAGAIN)));
+        queue.push(entry(1, None));
+        queue.push(entry(2, None));
+        queue.push(entry(3, Some(Fault { err: FI_ETRUNC, olen: 9 })));
+        queue.push(entry(4, None));
+        assert_eq!(read(&queue), Ok(2));
+        assert_eq!(read(&queue), Err(Errno(259)), "FI_EAVAIL");
+        // SAFETY: plain data.
+        let mut error: CqErrEntry = unsafe { std::mem::zeroed() };
+        error.src_addr = 77;
+        // SAFETY: as large as any version's.
+        assert_eq!(unsafe { queue.read_error(&mut error, fi_version(1, 18)) }, Ok(1));
+        assert_eq!((error.op_context as u64, error.err, error.olen, error.src_addr), (3, 265, 9, 77));
+        // SAFETY: as above.
+        assert_eq!(unsafe { queue.read_error(&mut error, fi_version(1, 18)) }, Err(Errno(libc::EAGAIN)));
+        assert_eq!(read(&queue), Ok(1));
+        assert_eq!((buf[0], buf[1], buf[2], sources[0]), (4, FI_RECV, 3, 4));
+    }
+}
