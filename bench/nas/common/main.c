@@ -79,7 +79,7 @@ static void usage(void)
 {
     if (world_rank == 0)
         fprintf(stderr,
-                "usage: %s --class S|W|A|B [--profile] [--trace FILE] [--damage N[:RANK[:BIT]]]\n"
+                "usage: %s --class S|W|A|B [--profile] [--digest] [--trace FILE] [--damage N[:RANK[:BIT]]]\n"
                 "  on a power of two of ranks, at most %d\n",
                 nas_kernel.name, nas_kernel.most_ranks);
     MPI_Finalize();
@@ -103,6 +103,8 @@ static void parse(int count, char **words, struct nas_run *run, struct profile_o
         const char *value = i + 1 < count ? words[i + 1] : "";
         if (!strcmp(words[i], "--profile")) {
             options->table = true;
+        } else if (!strcmp(words[i], "--digest")) {
+            options->digest = true;
         } else if (!strcmp(words[i], "--class") && strlen(value) == 1 && strchr("SWAB", value[0])) {
             run->class = words[++i][0];
         } else if (!strcmp(words[i], "--trace") && value[0]) {
@@ -145,7 +147,7 @@ int main(int count, char **words)
     nas_say("\n\n NAS Parallel Benchmarks (%s) -- %s Benchmark\n\n", VERSION, nas_kernel.name);
     struct nas_result result = {0};
     nas_kernel.run(&run, &result);
-    result.verified = nas_everywhere(result.verified);
+    result.verified = digest_agrees() && nas_everywhere(result.verified);
     report(&run, &result);
     bool complete = profile_report(nas_kernel.name, run.class, result.seconds);
     MPI_Finalize();

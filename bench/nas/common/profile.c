@@ -32,7 +32,8 @@ void profile_prepare(const struct profile_options *options)
     PMPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     wanted = *options;
-    asked = wanted.table || wanted.trace || wanted.damage;
+    asked = wanted.table || wanted.trace || wanted.damage || wanted.digest;
+    if (wanted.digest) digest_prepare();
     int victim = wanted.damage_rank < 0 ? ranks - 1 : wanted.damage_rank;
     if (wanted.damage && victim == own_rank) damage_prepare(wanted.damage, wanted.damage_bit);
 }
@@ -64,6 +65,7 @@ static void received(const struct pending *message, double begin, double end)
 {
     if (wanted.trace) trace_add("recv", message->peer, message->bytes, message->tag, begin, end);
     damage_received(message->buffer, message->bytes);
+    digest_received(message->peer, message->buffer, message->bytes);
 }
 
 static void remember(MPI_Request request, void *buffer, size_t bytes, int peer, int tag)
@@ -93,6 +95,7 @@ int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, 
     double begin = nas_now();
     int result = PMPI_Send(buffer, count, type, to, tag, comm);
     sent("send", to, size_of(type, count), tag, begin, nas_now());
+    digest_sent(to, buffer, size_of(type, count));
     return result;
 }
 
@@ -102,6 +105,7 @@ int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag,
     double begin = nas_now();
     int result = PMPI_Isend(buffer, count, type, to, tag, comm, request);
     sent("send", to, size_of(type, count), tag, begin, nas_now());
+    digest_sent(to, buffer, size_of(type, count));
     return result;
 }
 
@@ -172,13 +176,20 @@ int MPI_Barrier(MPI_Comm comm)
     return result;
 }
 
+/* What all ranks get alike from a collective operation. */
+static void shared_result(void *result, size_t bytes)
+{
+    damage_received(result, bytes);
+    digest_shared(result, bytes);
+}
+
 int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     if (!active) return PMPI_Bcast(buffer, count, type, root, comm);
     double begin = gather_all(comm);
     int result = PMPI_Bcast(buffer, count, type, root, comm);
     sent("bcast", root, size_of(type, count), -1, begin, nas_now());
-    damage_received(buffer, size_of(type, count));
+    shared_result(buffer, size_of(type, count));
     return result;
 }
 
@@ -188,7 +199,7 @@ int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI
     double begin = gather_all(comm);
     int result = PMPI_Allreduce(mine, all, count, type, operation, comm);
     sent("allreduce", -1, size_of(type, count), -1, begin, nas_now());
-    damage_received(all, size_of(type, count));
+    shared_result(all, size_of(type, count));
     return result;
 }
 
@@ -201,7 +212,7 @@ int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all, int
     double begin = gather_all(comm);
     int result = PMPI_Allgather(mine, count, type, all, each, all_type, comm);
     sent("allgather", -1, size_of(all_type, each), -1, begin, nas_now());
-    damage_received(all, size_of(all_type, each) * (size_t)ranks);
+    shared_result(all, size_of(all_type, each) * (size_t)ranks);
     return result;
 }
 
@@ -226,7 +237,12 @@ int MPI_Alltoall(const void *out, int count, MPI_Datatype type, void *in, int in
     double begin = gather_all(comm);
     int result = PMPI_Alltoall(out, count, type, in, in_count, in_type, comm);
     sent_to_all("alltoall", ranks, NULL, count, type, begin, nas_now());
-    damage_received(in, size_of(in_type, in_count) * (size_t)ranks);
+    size_t bytes_out = size_of(type, count), bytes_in = size_of(in_type, in_count);
+    damage_received(in, bytes_in * (size_t)ranks);
+    for (int rank = 0; rank < ranks; rank++) {
+        digest_sent(rank, (const char *)out + bytes_out * (size_t)rank, bytes_out);
+        digest_received(rank, (const char *)in + bytes_in * (size_t)rank, bytes_in);
+    }
     return result;
 }
 
@@ -240,9 +256,13 @@ int MPI_Alltoallv(const void *out, const int *counts, const int *offsets, MPI_Da
     double begin = gather_all(comm);
     int result = PMPI_Alltoallv(out, counts, offsets, type, in, in_counts, in_offsets, in_type, comm);
     sent_to_all("alltoallv", ranks, counts, 0, type, begin, nas_now());
-    size_t each = size_of(in_type, 1);
-    for (int rank = 0; rank < ranks; rank++)
-        damage_received((char *)in + each * (size_t)in_offsets[rank], each * (size_t)in_counts[rank]);
+    size_t each_out = size_of(type, 1), each_in = size_of(in_type, 1);
+    for (int rank = 0; rank < ranks; rank++) {
+        char *piece = (char *)in + each_in * (size_t)in_offsets[rank];
+        damage_received(piece, each_in * (size_t)in_counts[rank]);
+        digest_received(rank, piece, each_in * (size_t)in_counts[rank]);
+        digest_sent(rank, (const char *)out + each_out * (size_t)offsets[rank], each_out * (size_t)counts[rank]);
+    }
     return result;
 }
 

@@ -10,6 +10,7 @@
 struct profile_options {
     bool table;             /* --profile */
     const char *trace;      /* --trace FILE; NULL: none */
+    bool digest;            /* --digest */
     long damage;            /* --damage N[:RANK[:BIT]]: the N-th message received, from 1; 0: none */
     int damage_rank;        /* who receives it; -1: the last rank */
     long damage_bit;        /* which bit of its payload; -1: see damage.c */
@@ -33,5 +34,13 @@ void damage_prepare(long number, long bit);
 void damage_received(void *payload, size_t bytes);
 /* True if the message has come (or none was to be damaged). */
 bool damage_done(void);
+
+/* digest.c: payload as it was given to the MPI, as it came out, or the result of a collective operation. */
+void digest_prepare(void);
+void digest_sent(int to, const void *payload, size_t bytes);
+void digest_received(int from, const void *payload, size_t bytes);
+void digest_shared(const void *result, size_t bytes);
+/* Collective; true if digests were not asked for. */
+bool digest_agrees(void);
 
 #endif
