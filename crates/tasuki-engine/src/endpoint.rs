@@ -225,11 +225,14 @@ impl Endpoint {
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
+        let helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner).take();
         if self.owner != std::process::id() {
+            // The thread is not here, and sockets and shared memory are the parent's.
+            std::mem::forget((helper, Arc::clone(&self.inner)));
             return;
         }
         // While this thread lingers the helper would only be in the way.
-        drop(self.helper.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(helper);
         crate::close::linger(&self.inner, self.linger);
     }
 }

@@ -19,7 +19,7 @@ impl State {
         self.next_watch = Time(now.0.saturating_add(INTERVAL));
         self.watched += 1;
         self.write_page();
-        if self.watched % PEERS_EVERY == 0 {
+        if self.watched.is_multiple_of(PEERS_EVERY) {
             self.watch_shared();
             self.watch_packets();
         }
