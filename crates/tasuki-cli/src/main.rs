@@ -5,13 +5,16 @@ mod args;
 mod bench;
 mod cluster;
 mod demo;
+mod doctor;
 mod execute;
 mod failure;
 mod lab;
 mod mpi;
+mod places;
 mod pseudoterminal;
 mod run;
 mod shape;
+mod stats;
 mod terminal;
 mod transport;
 
@@ -52,6 +55,13 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Env(arguments) => run::env(&arguments),
+        Command::Stats(arguments) => stats::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::StatsPages => stats::pages(),
+        Command::DoctorFacts => doctor::facts_here(),
+        Command::LibfabricProbe { libraries } => {
+            Ok(ExitCode::from(tasuki_launch::libfabric_probe_main(&libraries) as u8))
+        }
         Command::MpiProbe { library } => {
             Ok(ExitCode::from(tasuki_launch::probe_main(library.as_os_str()) as u8))
         }

@@ -13,7 +13,8 @@ use std::{
 use tasuki_cluster::{AddressPlan, Cluster, HostId, IDENTITY_INTERFACE, LAB_MANAGEMENT};
 use tasuki_lab::{HOST_AGENT, MANAGEMENT_INTERFACE};
 use tasuki_launch::{
-    Binding, Detected, Detector, Environment, Facts, Job, JobHost, Management, Mpi, Placement, Transport,
+    Binding, Detected, Detector, Environment, Facts, Job, JobHost, Libfabric, Management, Mpi, Placement,
+    Provider, Transport,
 };
 
 /// The environment of this process.
@@ -63,6 +64,12 @@ impl Finder {
             )));
         }
         found.pop().ok_or_else(|| Failure::new(format!("{choice} is not installed")))
+    }
+
+    /// What an MPI's libfabric says of Tasuki's provider.
+    pub fn libfabric(&self, mpi: &Mpi, provider: &Provider) -> std::io::Result<Libfabric> {
+        let probe = [self.probe[0].clone(), "libfabric-probe".into()];
+        mpi.ask_libfabric(&probe, &self.env, provider)
     }
 
     fn detector<'a>(&'a self, choice: Option<&'a str>) -> Detector<'a> {

@@ -45,9 +45,10 @@ pub fn passed_on() -> Environment {
 }
 
 fn is_passed_on(name: &OsStr) -> bool {
-    // These are this program's own, and the test suites'.
-    const OURS: [&str; 6] = [
+    // These are this program's own and the test suites'; an identity is another on every host.
+    const OURS: [&str; 7] = [
         JOB_VARIABLE,
+        "TASUKI_IDENTITY",
         "TASUKI_PEERS",
         "TASUKI_PROVIDER",
         "TASUKI_NO_SKIP",

@@ -1,7 +1,10 @@
 //! Whether an MPI can load a libfabric provider at all.
 
 use crate::{Flavour, Mpi};
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 use thiserror::Error;
 
 /// An MPI that has no way to libfabric.
@@ -40,20 +43,24 @@ fn has_mtl_ofi(library: &Path) -> bool {
     const SYMBOL: &[u8] = b"mca_mtl_ofi_component";
     let built_in =
         fs::read(library).is_ok_and(|bytes| bytes.windows(SYMBOL.len()).any(|part| part == SYMBOL));
-    let folder = fs::canonicalize(library).ok().and_then(|path| path.parent().map(Path::to_owned));
-    built_in || folder.is_some_and(|folder| has_component(&folder, COMPONENT_DEPTH_MAX))
+    built_in || component(library).is_some()
 }
 
-fn has_component(folder: &Path, depth: usize) -> bool {
-    if folder.join("mca_mtl_ofi.so").exists() {
-        return true;
+/// The file of Open MPI's libfabric component, if it has one of its own.
+pub(crate) fn component(library: &Path) -> Option<PathBuf> {
+    component_in(fs::canonicalize(library).ok()?.parent()?, COMPONENT_DEPTH_MAX)
+}
+
+fn component_in(folder: &Path, depth: usize) -> Option<PathBuf> {
+    let file = folder.join("mca_mtl_ofi.so");
+    if file.exists() {
+        return Some(file);
     }
-    let ours = |name: &str| name.starts_with("openmpi") || name == "lib";
-    let entries = folder.read_dir().into_iter().flatten().flatten();
-    depth > 0
-        && entries
-            .filter(|entry| entry.file_name().to_str().is_some_and(ours))
-            .any(|entry| entry.path().is_dir() && has_component(&entry.path(), depth - 1))
+    let is_ours = |name: &str| name.starts_with("openmpi") || name == "lib";
+    let entries = folder.read_dir().ok().filter(|_| depth > 0)?.flatten();
+    entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_ours) && entry.path().is_dir())
+        .find_map(|entry| component_in(&entry.path(), depth - 1))
 }
 
 #[cfg(test)]

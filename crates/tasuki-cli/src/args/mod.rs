@@ -4,11 +4,13 @@ mod bench;
 mod cluster;
 mod lab;
 mod run;
+mod stats;
 
 pub use bench::{BenchCommand, BenchMpi, BenchRaw, DemoArgs, LabSource};
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
 pub use run::{EnvArgs, RunArgs};
+pub use stats::{DoctorArgs, StatsArgs};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -41,6 +43,22 @@ pub enum Command {
     /// Measure: raw limits and MPIs, side by side
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Counters of running processes: per peer and rail, with rates
+    Stats(StatsArgs),
+    /// Which MPI, provider, lane and rails would be used, why, and what improves it
+    Doctor(DoctorArgs),
+    /// The statistics pages of one host, as JSON
+    #[command(hide = true)]
+    StatsPages,
+    /// What `doctor` must know of one host, as JSON
+    #[command(hide = true)]
+    DoctorFacts,
+    /// Loads libraries and says which libfabric is among them, and whether it takes the provider
+    #[command(hide = true)]
+    LibfabricProbe {
+        /// The libraries, in the order in which they are loaded
+        libraries: Vec<PathBuf>,
+    },
     /// Says which MPI a library is
     #[command(hide = true)]
     MpiProbe {

@@ -1,0 +1,67 @@
+//! `tasuki stats` and `tasuki doctor`.
+
+use clap::Args;
+use std::{ffi::OsString, path::PathBuf};
+
+/// Options of `tasuki stats`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Every process that uses Tasuki keeps its counters in a page of shared memory, which this command \
+reads without disturbing it.
+
+  tasuki stats                        # totals of what runs in the only lab that is up, or on this machine
+  tasuki stats --watch                # what each rail carries per second, until Ctrl-C
+  tasuki stats --lab four --json      # everything, for scripts
+
+RTT is smoothed; `resent` counts packets whose contents went again, `lost` those given up for lost; `credit` is what
+may go to a peer unasked. TASUKI_STATS=0 keeps a program from writing a page."
+)]
+pub struct StatsArgs {
+    /// Processes in all hosts of this lab; none: the only one that is up, or this machine
+    #[arg(long, conflicts_with = "cluster")]
+    pub lab: Option<String>,
+    /// Processes on the machines of this cluster file, over ssh
+    #[arg(long)]
+    pub cluster: Option<PathBuf>,
+    /// Refresh, with rates per second
+    #[arg(long)]
+    pub watch: bool,
+    /// Seconds between two looks
+    #[arg(long, default_value_t = 1.0, value_parser = seconds)]
+    pub interval: f64,
+    /// Print JSON; with --watch one line per look
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("{text:?} is no number of seconds"))?;
+    if (0.1..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("from 0.1 to 3600 seconds".into()) }
+}
+
+/// Options of `tasuki doctor`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "  tasuki doctor                       # hosts of the only lab that is up, or this machine
+  tasuki doctor ./a.out               # and whether that program's MPI can use Tasuki
+  tasuki doctor --lab four --mpi mpich-4.3
+
+Each finding comes with what improves it. The exit code is 0 if nothing is amiss or merely slower than it could be, 1 if
+something keeps Tasuki from being used."
+)]
+pub struct DoctorArgs {
+    /// Hosts of this lab; none: the only one that is up, or this machine
+    #[arg(long, conflicts_with = "cluster")]
+    pub lab: Option<String>,
+    /// The machines of this cluster file, over ssh
+    #[arg(long)]
+    pub cluster: Option<PathBuf>,
+    /// Look at this MPI: openmpi-5.0, mpich-4.3, intel, or a prefix; none: all that are installed
+    #[arg(long)]
+    pub mpi: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// A program, whose MPI is to be looked at
+    pub program: Option<OsString>,
+}

@@ -1,0 +1,61 @@
+//! `tasuki doctor`: what would be used, why, and what improves it.
+
+mod facts;
+mod finding;
+mod host;
+mod mpi;
+
+use crate::{args::DoctorArgs, failure::Failure, places::Places, terminal::print_json};
+use facts::HostFacts;
+use finding::{Finding, Weight};
+use std::process::ExitCode;
+
+/// The internal command that runs on every host: its facts, as JSON.
+pub fn facts_here() -> Result<ExitCode, Failure> {
+    println!("{}", serde_json::to_string(&HostFacts::here())?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the command.
+pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
+    let places = Places::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    let mut findings = mpi::findings(arguments.program.as_ref(), arguments.mpi.as_deref())?;
+    for answer in places.ask(&["doctor-facts"]) {
+        let name = answer.host.as_deref().unwrap_or("this machine");
+        let parsed = answer.text.and_then(|text| {
+            serde_json::from_str::<HostFacts>(&text).map_err(|error| format!("it answered oddly: {error}"))
+        });
+        match parsed {
+            Ok(facts) => findings.extend(host::findings(&facts)),
+            Err(problem) => {
+                findings.push(Finding::broken(name, problem, format!("tasuki must run on {name}")))
+            }
+        }
+    }
+    if arguments.json {
+        print_json(&findings)?;
+    } else {
+        print(&places.title(), &findings);
+    }
+    let worst = findings.iter().map(|finding| finding.weight).max();
+    Ok(if worst == Some(Weight::Broken) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Findings under the headings of what they are about, in the order in which they came.
+fn print(title: &str, findings: &[Finding]) {
+    println!("{title}");
+    for group in findings.chunk_by(|a, b| a.about == b.about) {
+        println!("\n{}", group[0].about);
+        for finding in group {
+            let mark = match finding.weight {
+                Weight::Well => "  ok    ",
+                Weight::Slower => "  slower",
+                Weight::Broken => "  BROKEN",
+            };
+            println!("{mark}  {}", finding.what);
+            if let Some(remedy) = &finding.remedy {
+                println!("          -> {remedy}");
+            }
+        }
+    }
+}

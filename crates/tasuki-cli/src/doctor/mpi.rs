@@ -1,0 +1,86 @@
+//! Which MPIs can load the provider.
+
+use super::finding::Finding;
+use crate::{failure::Failure, mpi::Finder, transport};
+use std::ffi::OsString;
+use tasuki_launch::{Mpi, Provider};
+
+/// Findings about the provider, and about an MPI: the program's, the one that was named, or all that are installed.
+pub fn findings(program: Option<&OsString>, choice: Option<&str>) -> Result<Vec<Finding>, Failure> {
+    let finder = Finder::here()?;
+    let (mpis, meant) = match (program, choice) {
+        (Some(program), choice) => (vec![finder.detect(std::slice::from_ref(program), choice)?.mpi], true),
+        (None, Some(choice)) => (vec![finder.one(choice)?], true),
+        (None, None) => (finder.installed(), false),
+    };
+    let mut all = Vec::new();
+    let provider = match transport::provider() {
+        Ok(provider) => {
+            all.push(Finding::well("provider", format!("{}", provider.library.display())));
+            Some(provider)
+        }
+        Err(failure) => {
+            all.push(Finding::broken("provider", failure.message, "cargo build --release -p tasuki-ofi"));
+            None
+        }
+    };
+    if mpis.is_empty() {
+        all.push(Finding::broken(
+            "MPI",
+            "none is installed",
+            "make setup (Debian's Open MPI), make peers (four others)",
+        ));
+    }
+    let each: Vec<Finding> = mpis.iter().map(|mpi| one(&finder, mpi, provider.as_ref())).collect();
+    // Among several, one that cannot is no fault as long as another can.
+    let usable = each.iter().any(|finding| finding.remedy.is_none());
+    all.extend(each.into_iter().map(|finding| match &finding.remedy {
+        Some(remedy) if usable && !meant => {
+            Finding::slower(&finding.about, finding.what.clone(), remedy.clone())
+        }
+        _ => finding,
+    }));
+    Ok(all)
+}
+
+fn one(finder: &Finder, mpi: &Mpi, provider: Option<&Provider>) -> Finding {
+    let about = mpi.id();
+    if let Err(lacks) = mpi.check_libfabric() {
+        return Finding::broken(
+            &about,
+            lacks.to_string(),
+            "choose another with --mpi, or run it with --transport tcp",
+        );
+    }
+    let Some(provider) = provider else {
+        return Finding::broken(
+            &about,
+            "it has libfabric, and no provider to load",
+            "cargo build --release -p tasuki-ofi",
+        );
+    };
+    match finder.libfabric(mpi, provider) {
+        Ok(found) if found.getinfo == 0 => {
+            let (major, minor) = found.version;
+            Finding::well(
+                &about,
+                format!("its libfabric {major}.{minor} loads the provider ({})", mpi.prefix().display()),
+            )
+        }
+        Ok(found) => {
+            let (major, minor) = found.version;
+            let what =
+                format!("its libfabric {major}.{minor} does not take the provider (error {})", found.getinfo);
+            Finding::broken(
+                &about,
+                what,
+                "see why: FI_LOG_LEVEL=info tasuki run -n 1 --transport tasuki PROGRAM",
+            )
+        }
+        Err(error) => Finding::broken(
+            &about,
+            format!("its libfabric cannot be asked: {error}"),
+            "tasuki run --transport tcp",
+        ),
+    }
+}

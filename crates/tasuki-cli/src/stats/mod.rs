@@ -1,0 +1,117 @@
+//! `tasuki stats`: the statistics pages of running processes, on all hosts.
+
+mod rates;
+mod render;
+
+use crate::{args::StatsArgs, failure::Failure, places::Places, terminal::print_json};
+use rates::Rates;
+use serde::{Deserialize, Serialize};
+use std::{
+    io::{IsTerminal, Write},
+    process::ExitCode,
+    thread,
+    time::{Duration, Instant},
+};
+use tasuki_ring::stats_page::{Reader, Snapshot, list};
+
+/// The pages of one host.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct HostPages {
+    /// Pages of processes that live.
+    pages: Vec<Snapshot>,
+    /// Pages that could not be read, and why.
+    problems: Vec<String>,
+}
+
+/// One look at all hosts.
+#[derive(Debug, Default)]
+struct Look {
+    processes: Vec<Snapshot>,
+    problems: Vec<String>,
+    at: Option<Instant>,
+}
+
+/// The internal command that runs on every host: its pages, as JSON.
+pub fn pages() -> Result<ExitCode, Failure> {
+    let mut found = HostPages::default();
+    for path in list() {
+        match Reader::open(&path) {
+            Ok(reader) if reader.is_stale() => {}
+            Ok(reader) => found.pages.push(reader.snapshot()),
+            // Its process ended between listing and opening.
+            Err(_) if !path.exists() => {}
+            Err(error) => found.problems.push(error.to_string()),
+        }
+    }
+    println!("{}", serde_json::to_string(&found)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the command.
+pub fn run(arguments: &StatsArgs) -> Result<ExitCode, Failure> {
+    let places = Places::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    if arguments.watch {
+        return watch(arguments, &places);
+    }
+    let look = look(&places);
+    for problem in &look.problems {
+        eprintln!("tasuki: {problem}");
+    }
+    if arguments.json {
+        print_json(&look.processes)?;
+    } else if look.processes.is_empty() {
+        eprintln!("tasuki: no process on {} uses Tasuki; `tasuki run` starts one", places.title());
+    } else {
+        print!("{}", render::totals(&look.processes));
+    }
+    Ok(if look.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn look(places: &Places) -> Look {
+    let mut look = Look { at: Some(Instant::now()), ..Look::default() };
+    for answer in places.ask(&["stats-pages"]) {
+        let host = answer.host.as_deref().unwrap_or("this machine");
+        let parsed = answer.text.and_then(|text| {
+            serde_json::from_str::<HostPages>(&text).map_err(|error| format!("it answered oddly: {error}"))
+        });
+        match parsed {
+            Ok(found) => {
+                look.processes.extend(found.pages);
+                look.problems.extend(found.problems.into_iter().map(|problem| format!("{host}: {problem}")));
+            }
+            Err(problem) => look.problems.push(format!("{host}: {problem}")),
+        }
+    }
+    look.processes.sort_by_key(|page| (page.rank.unwrap_or(u32::MAX), page.host.clone(), page.pid));
+    look
+}
+
+/// Refreshes until Ctrl-C, which ends the process.
+fn watch(arguments: &StatsArgs, places: &Places) -> Result<ExitCode, Failure> {
+    let mut before = Look::default();
+    let mut out = std::io::stdout();
+    let on_screen = out.is_terminal() && !arguments.json;
+    loop {
+        let now = look(places);
+        let rates = Rates::between(&before.processes, &now.processes, elapsed(&before, &now));
+        if arguments.json {
+            writeln!(out, "{}", serde_json::json!({ "processes": now.processes, "rates": rates }))?;
+        } else {
+            // Home, and clear to the end of the screen: no flicker.
+            let clear = if on_screen { "\x1b[H\x1b[J" } else { "" };
+            let title = places.title();
+            writeln!(out, "{clear}{title}: {} processes use Tasuki; Ctrl-C ends", now.processes.len())?;
+            write!(out, "{}", render::rates(&now.processes, &rates))?;
+            for problem in &now.problems {
+                writeln!(out, "{problem}")?;
+            }
+        }
+        out.flush()?;
+        before = now;
+        thread::sleep(Duration::from_secs_f64(arguments.interval));
+    }
+}
+
+fn elapsed(before: &Look, now: &Look) -> Option<Duration> {
+    Some(now.at?.duration_since(before.at?))
+}

@@ -1,0 +1,232 @@
+//! Tables of statistics for people.
+
+use super::rates::Rates;
+use crate::terminal::table;
+use comfy_table::{CellAlignment, Table};
+use std::fmt::Write;
+use tasuki_ring::stats_page::{PeerSnapshot, RailRecord, RailState, Snapshot};
+
+/// Everything since the processes began.
+pub fn totals(processes: &[Snapshot]) -> String {
+    let mut text = format!("{}\n\n{}\n", processes_table(processes), peers_table(processes, None));
+    let drops = drops_table(processes);
+    if drops.row_count() > 0 {
+        let _ = writeln!(text, "\n{drops}");
+    }
+    let beyond: u64 = processes.iter().map(|page| page.peers_beyond).sum();
+    if beyond > 0 {
+        let _ = writeln!(text, "\n{beyond} peers found no room on their processes' pages and are not shown");
+    }
+    text
+}
+
+/// What changes now.
+pub fn rates(processes: &[Snapshot], rates: &[Rates]) -> String {
+    format!("{}\n\n{}\n", processes_table(processes), peers_table(processes, Some(rates)))
+}
+
+/// `rank@host`, or `program@host` without a rank.
+fn who(page: &Snapshot) -> String {
+    let rank = page.rank.map_or_else(|| page.program.clone(), |rank| rank.to_string());
+    format!("{rank}@{}", page.host)
+}
+
+fn processes_table(processes: &[Snapshot]) -> Table {
+    let mut rows = table([
+        "rank",
+        "process",
+        "program",
+        "lanes",
+        "messages sent",
+        "bytes",
+        "received",
+        "bytes",
+        "posted",
+        "unexpected",
+        "pool used",
+        "of",
+        "helped",
+    ]);
+    right(&mut rows, 4);
+    for page in processes {
+        let totals = &page.endpoint;
+        rows.add_row([
+            who(page),
+            page.pid.to_string(),
+            page.program.clone(),
+            page.identity.lanes.clone(),
+            totals.messages_sent.to_string(),
+            bytes(totals.bytes_sent),
+            totals.messages_received.to_string(),
+            bytes(totals.bytes_received),
+            totals.receives_posted.to_string(),
+            totals.unexpected.to_string(),
+            bytes(totals.pool_held),
+            bytes(totals.pool_limit),
+            totals.helper_calls.to_string(),
+        ]);
+    }
+    rows
+}
+
+/// A row per peer, and one per rail below it.
+fn peers_table(processes: &[Snapshot], rates: Option<&[Rates]>) -> Table {
+    let [sent, received] = if rates.is_some() { ["sent/s", "received/s"] } else { ["sent", "received"] };
+    let mut rows = table([
+        "rank",
+        "peer",
+        "over",
+        "state",
+        "packets",
+        sent,
+        received,
+        "resent",
+        "lost",
+        "RTT us",
+        "rate MB/s",
+        "in flight",
+        "window",
+        "credit",
+    ]);
+    right(&mut rows, 4);
+    for (at, page) in processes.iter().enumerate() {
+        let rates = rates.map(|all| all.get(at).cloned().unwrap_or_default());
+        for peer in &page.peers {
+            rows.add_row(peer_row(page, peer, rates.as_ref()));
+            for rail in &peer.rails {
+                rows.add_row(rail_row(peer, rail, rates.as_ref()));
+            }
+        }
+    }
+    rows
+}
+
+fn peer_row(page: &Snapshot, peer: &PeerSnapshot, rates: Option<&Rates>) -> [String; 14] {
+    let record = &peer.peer;
+    let carrier = format!("{:?}", record.carrier).to_lowercase();
+    let rate = rates.map(|rates| rates.of(peer.index, None).cloned().unwrap_or_default());
+    let of = |total: u64, rate: Option<f64>| rate.map_or_else(|| bytes(total), |rate| bytes(rate as u64));
+    [
+        who(page),
+        record.name.clone(),
+        carrier,
+        if record.dead { "DEAD" } else { "" }.into(),
+        record.messages_sent.to_string() + " msg",
+        of(record.bytes_sent, rate.as_ref().map(|rate| rate.sent)),
+        of(record.bytes_received, rate.as_ref().map(|rate| rate.received)),
+        String::new(),
+        String::new(),
+        String::new(),
+        String::new(),
+        match record.sends_pending {
+            0 => String::new(),
+            pending => format!("{pending} msg"),
+        },
+        String::new(),
+        bytes(record.credit),
+    ]
+}
+
+fn rail_row(peer: &PeerSnapshot, rail: &RailRecord, rates: Option<&Rates>) -> [String; 14] {
+    let rate = rates.map(|rates| rates.of(peer.index, Some(rail.rail)).cloned().unwrap_or_default());
+    let of = |total: u64, rate: Option<f64>| rate.map_or_else(|| bytes(total), |rate| bytes(rate as u64));
+    let state = match rail.state {
+        RailState::Probing => "probing",
+        RailState::Up => "up",
+        RailState::Down => "DOWN",
+    };
+    let number = if rail.rail == 31 { "routed".into() } else { format!("rail {} {}", rail.rail, rail.nic) };
+    [
+        String::new(),
+        String::new(),
+        number,
+        state.into(),
+        rail.packets_sent.to_string(),
+        of(rail.bytes_sent, rate.as_ref().map(|rate| rate.sent)),
+        of(rail.bytes_received, rate.as_ref().map(|rate| rate.received)),
+        rail.resent.to_string(),
+        rail.lost.to_string(),
+        format!("{:.0}", rail.srtt_ns as f64 / 1e3),
+        format!("{:.1}", rail.rate as f64 / 1e6),
+        bytes(rail.inflight),
+        bytes(rail.cwnd),
+        String::new(),
+    ]
+}
+
+fn drops_table(processes: &[Snapshot]) -> Table {
+    let mut rows = table(["rank", "dropped because", "packets"]);
+    for page in processes {
+        for (reason, count) in page.drops.iter().filter(|(_, count)| *count > 0) {
+            rows.add_row([who(page), reason.clone(), count.to_string()]);
+        }
+    }
+    rows
+}
+
+/// Figures stand to the right, from this column on.
+fn right(rows: &mut Table, from: usize) {
+    for column in rows.column_iter_mut().skip(from) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+/// With four digits at most, in SI units.
+fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = count as f64;
+    let mut unit = 0;
+    while value >= 9_999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{count} B"),
+        _ if value < 99.95 => format!("{value:.1} {}", UNITS[unit]),
+        _ => format!("{value:.0} {}", UNITS[unit]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasuki_ring::stats_page::{Carrier, PeerRecord};
+
+    #[test]
+    fn figures_keep_four_digits() {
+        for (count, text) in [
+            (0, "0 B"),
+            (9_999, "9999 B"),
+            (10_000, "10.0 kB"),
+            (99_960, "100 kB"),
+            (9_999_400, "9999 kB"),
+            (12_345_678, "12.3 MB"),
+            (u64::MAX, "18446744 TB"),
+        ] {
+            assert_eq!(bytes(count), text);
+        }
+    }
+
+    #[test]
+    fn every_peer_rail_and_reason_is_named() {
+        let peer =
+            PeerRecord { name: "n2".into(), carrier: Carrier::Udp, dead: true, ..PeerRecord::default() };
+        let rail = |rail, state| RailRecord { rail, nic: "eth7".into(), state, ..RailRecord::default() };
+        let rails = vec![rail(0, RailState::Down), rail(31, RailState::Up)];
+        let page = Snapshot {
+            host: "n1".into(),
+            rank: Some(5),
+            drops: vec![("forged".into(), 3), ("short".into(), 0)],
+            peers: vec![PeerSnapshot { index: 0, peer, rails }],
+            peers_beyond: 2,
+            ..Snapshot::default()
+        };
+        let text = totals(&[page]);
+        for part in
+            ["5@n1", "n2", "udp", "DEAD", "rail 0 eth7", "DOWN", "routed", "forged", "2 peers found no room"]
+        {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+        assert!(!text.contains("short"), "what never happened is left out:\n{text}");
+    }
+}
