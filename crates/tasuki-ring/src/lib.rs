@@ -1,7 +1,12 @@
 //! Shared memory between the processes of one host: rings, reading a peer's memory, and the statistics page.
 
 mod cma;
+mod create;
 mod error;
+mod file;
+mod fork;
+mod layout;
+mod map;
 mod outbox;
 mod segment;
 pub mod stats_page;

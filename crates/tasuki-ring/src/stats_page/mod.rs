@@ -5,5 +5,7 @@ mod records;
 mod writer;
 
 pub use reader::{ReadError, Reader, list};
-pub use records::{Carrier, EndpointRecord, Identity, PeerRecord, PeerSnapshot, RailRecord, RailState, Snapshot};
+pub use records::{
+    Carrier, EndpointRecord, Identity, PeerRecord, PeerSnapshot, RailRecord, RailState, Snapshot,
+};
 pub use writer::{Layout, Writer};

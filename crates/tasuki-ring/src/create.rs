@@ -1,0 +1,121 @@
+//! Making a segment's file.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::file::{SharedFile, sweep};
+use crate::layout::*;
+use crate::map::Map;
+use crate::token::fill_random;
+use crate::{RingError, SegmentOptions, segment};
+
+/// Segments' file names begin so.
+pub(crate) const PREFIX: &str = "tasuki-ring.";
+/// Times that making a file is tried again because another process swept it away before it was locked.
+const SWEPT_MAX: usize = 16;
+
+pub(crate) struct Made {
+    pub(crate) file: SharedFile,
+    pub(crate) map: Map,
+    pub(crate) geometry: Geometry,
+    pub(crate) secret: Box<[AtomicU64]>,
+}
+
+/// See `Segment::create`.
+pub(crate) fn segment(directory: &Path, options: &SegmentOptions) -> Result<Made, RingError> {
+    let geometry = geometry(options)?;
+    sweep(directory, PREFIX, LOCK_OWNER);
+    let path = segment::path(directory, &options.token);
+    let file = new_file(&path, 0o600, LOCK_OWNER)?;
+    let made = fill(file, geometry);
+    if made.is_ok() {
+        allow_reading();
+    }
+    made
+}
+
+fn geometry(options: &SegmentOptions) -> Result<Geometry, RingError> {
+    let size = |what, value, (low, high)| RingError::Size { what, value, low, high };
+    let peers = options.max_peers;
+    if !(PEERS.0..=PEERS.1).contains(&peers) {
+        return Err(size("max_peers", peers, PEERS));
+    }
+    options
+        .ring_bytes
+        .checked_next_power_of_two()
+        .and_then(|ring_bytes| Geometry::new(peers, ring_bytes))
+        .ok_or_else(|| size("ring_bytes", options.ring_bytes, RING_BYTES))
+}
+
+/// Makes a file that nobody else has, and locks `byte` of it. Whoever sweeps holds that lock while removing, so that a file that is
+/// locked and still has its name stays.
+pub(crate) fn new_file(path: &Path, mode: libc::mode_t, byte: i64) -> Result<SharedFile, RingError> {
+    let failed = |call, source: io::Error| RingError::System { path: path.to_path_buf(), call, source };
+    for _ in 0..SWEPT_MAX {
+        let file = match SharedFile::create(path, mode) {
+            Ok(file) => file,
+            Err(error) => return Err(create_error(path, error)),
+        };
+        let locked = file.try_lock(byte).map_err(|source| failed("fcntl(F_SETLK)", source))?;
+        if locked && file.stat().map_err(|source| failed("fstat", source))?.st_nlink > 0 {
+            return Ok(file);
+        }
+    }
+    Err(failed("fcntl(F_SETLK)", io::ErrorKind::WouldBlock.into()))
+}
+
+fn create_error(path: &Path, source: io::Error) -> RingError {
+    let path = path.to_path_buf();
+    match source.raw_os_error() {
+        Some(libc::EEXIST) => RingError::Exists { path },
+        Some(libc::ENOSPC) => RingError::NoSpace { path, bytes: 4096 },
+        _ => RingError::System { path, call: "open(O_CREAT | O_EXCL)", source },
+    }
+}
+
+/// Sizes `file` to `total` bytes, takes memory for the first `reserved` of them and maps it. On failure the file is removed.
+pub(crate) fn map_file(file: &SharedFile, total: usize, reserved: usize) -> Result<Map, RingError> {
+    let failed = |call, source: io::Error| {
+        file.unlink();
+        let path = file.path().to_path_buf();
+        match source.raw_os_error() {
+            Some(libc::ENOSPC) => RingError::NoSpace { path, bytes: reserved as u64 },
+            _ => RingError::System { path, call, source },
+        }
+    };
+    file.set_len(total as u64).map_err(|source| failed("ftruncate", source))?;
+    file.reserve(0, reserved).map_err(|source| failed("fallocate", source))?;
+    Map::new(file.fd(), total, true).map_err(|source| failed("mmap", source))
+}
+
+fn fill(file: SharedFile, geometry: Geometry) -> Result<Made, RingError> {
+    let map = map_file(&file, geometry.total(), geometry.head_bytes())?;
+    let mut bytes = [0; SECRET_BYTES];
+    fill_random(&mut bytes).map_err(|source| {
+        file.unlink();
+        RingError::System { path: file.path().to_path_buf(), call: "getrandom", source }
+    })?;
+    let words = bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+    // Atomics, because other processes read it behind the compiler's back: it must really be in memory.
+    let secret: Box<[AtomicU64]> = words.map(AtomicU64::new).collect();
+    map.half(AT_VERSION).store(VERSION, Ordering::Relaxed);
+    map.half(AT_PEERS).store(geometry.peers as u32, Ordering::Relaxed);
+    map.word(AT_RING_BYTES).store(geometry.ring_bytes as u64, Ordering::Relaxed);
+    map.half(AT_PID).store(std::process::id(), Ordering::Relaxed);
+    map.word(AT_SECRET_ADDRESS).store(secret.as_ptr() as u64, Ordering::Relaxed);
+    map.copy_in(AT_SECRET, &bytes);
+    for index in 0..geometry.peers {
+        map.half(geometry.slot(index) + SLOT_ARMED).store(1, Ordering::Relaxed);
+    }
+    // Last: who finds it finds everything.
+    map.word(AT_MAGIC).store(MAGIC, Ordering::Release);
+    Ok(Made { file, map, geometry, secret })
+}
+
+/// Under Yama only a parent may read a process's memory unless that process says otherwise. Whoever may read must still be of the same
+/// user. Fails where there is no Yama, and then is not needed.
+fn allow_reading() {
+    // SAFETY: no pointers are passed.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
+}

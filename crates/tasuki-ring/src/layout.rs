@@ -1,0 +1,199 @@
+//! Where things are in a segment, and what a ring holds.
+//!
+//! ```text
+//! 0        header: magic, version, sizes, owner, secret for `Cma`          (written once by the owner)
+//! 128      doorbells: one bit per slot                                     (set by senders, cleared by the receiver)
+//! ...      slots, 256 bytes each:
+//!            +0   state, pid, token of the sender                          (sender; the receiver frees)
+//!            +64  tail: bytes consumed; shut                               (receiver)
+//!            +128 armed: "ring the doorbell, I do not look at your ring"   (receiver)
+//! ...      rings, page-aligned, `ring_bytes` each; memory only once a sender has taken the slot
+//! ```
+//!
+//! A ring is a row of records, each in whole cache lines: a header word, then the payload. A header word is zero until the record is
+//! complete; so the word at the receiver's position says whether there is one, and a small message crosses in a single cache line. Before
+//! a sender publishes a record it zeroes the word behind it. A record never wraps: if it does not fit at the end, a `wrap` word there
+//! sends the receiver to the beginning. Positions count bytes since the beginning and never wrap (64 bits).
+
+/// "tasukirg".
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tasukirg");
+/// Of this layout.
+pub(crate) const VERSION: u32 = 1;
+/// Cache line, the unit of a ring.
+pub(crate) const LINE: usize = 64;
+
+pub(crate) const AT_MAGIC: usize = 0;
+pub(crate) const AT_VERSION: usize = 8;
+pub(crate) const AT_PEERS: usize = 12;
+pub(crate) const AT_RING_BYTES: usize = 16;
+pub(crate) const AT_PID: usize = 24;
+pub(crate) const AT_CLOSED: usize = 28;
+pub(crate) const AT_SECRET_ADDRESS: usize = 32;
+pub(crate) const AT_SECRET: usize = 40;
+pub(crate) const SECRET_BYTES: usize = 32;
+pub(crate) const HEADER_BYTES: usize = 128;
+
+pub(crate) const SLOT_BYTES: usize = 256;
+pub(crate) const SLOT_STATE: usize = 0;
+pub(crate) const SLOT_PID: usize = 4;
+pub(crate) const SLOT_TOKEN: usize = 8;
+pub(crate) const SLOT_TAIL: usize = 64;
+pub(crate) const SLOT_SHUT: usize = 72;
+pub(crate) const SLOT_ARMED: usize = 128;
+
+/// Nobody's.
+pub(crate) const FREE: u32 = 0;
+/// A sender is setting it up.
+pub(crate) const CLAIMED: u32 = 1;
+/// In use.
+pub(crate) const OPEN: u32 = 2;
+/// The sender has closed it.
+pub(crate) const CLOSED: u32 = 3;
+
+/// Locks, far beyond any file's end: the owner's, then one per slot (its sender's).
+pub(crate) const LOCK_OWNER: i64 = 1 << 40;
+pub(crate) const LOCK_SLOTS: i64 = LOCK_OWNER + 1;
+
+/// Smallest and largest ring.
+pub(crate) const RING_BYTES: (usize, usize) = (4 << 10, 64 << 20);
+/// Fewest and most slots.
+pub(crate) const PEERS: (usize, usize) = (1, 4096);
+
+/// Sizes of a segment, checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    pub(crate) peers: usize,
+    pub(crate) ring_bytes: usize,
+}
+
+impl Geometry {
+    /// None if a size is outside its bounds or the ring's is no power of two.
+    pub(crate) fn new(peers: usize, ring_bytes: usize) -> Option<Geometry> {
+        let good = (PEERS.0..=PEERS.1).contains(&peers)
+            && (RING_BYTES.0..=RING_BYTES.1).contains(&ring_bytes)
+            && ring_bytes.is_power_of_two();
+        good.then_some(Geometry { peers, ring_bytes })
+    }
+
+    pub(crate) fn bells(&self) -> usize {
+        self.peers.div_ceil(64)
+    }
+
+    pub(crate) fn bell(&self, word: usize) -> usize {
+        HEADER_BYTES + word * 8
+    }
+
+    pub(crate) fn slot(&self, index: usize) -> usize {
+        HEADER_BYTES + (self.bells() * 8).next_multiple_of(LINE) + index * SLOT_BYTES
+    }
+
+    pub(crate) fn head_bytes(&self) -> usize {
+        self.slot(self.peers).next_multiple_of(4096)
+    }
+
+    pub(crate) fn ring(&self, index: usize) -> usize {
+        self.head_bytes() + index * self.ring_bytes
+    }
+
+    pub(crate) fn total(&self) -> usize {
+        self.ring(self.peers)
+    }
+
+    /// With half the ring a record fits into an empty ring wherever the ring stands: at most half less a line is skipped at the end,
+    /// and a line stays free for the zero word behind it.
+    pub(crate) fn max_record(&self) -> usize {
+        self.ring_bytes / 2 - 8
+    }
+}
+
+/// What a header word says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    Nothing,
+    Wrap,
+    Record(usize),
+    Corrupt,
+}
+
+const WRAP: u32 = u32::MAX;
+
+/// Bytes that a record takes.
+#[inline]
+pub(crate) fn footprint(len: usize) -> usize {
+    (len + 8).next_multiple_of(LINE)
+}
+
+/// Half of a word depends on its position, so that what is no header is hardly ever taken for one.
+#[inline]
+fn mark(position: u64) -> u64 {
+    u64::from((position / LINE as u64) as u32 ^ 0x7a5c_1e93) << 32
+}
+
+/// The word of a record of `len` bytes at `position`.
+#[inline]
+pub(crate) fn record_word(position: u64, len: usize) -> u64 {
+    mark(position) | (len as u64 + 1)
+}
+
+/// The word that sends the receiver to the ring's beginning.
+#[inline]
+pub(crate) fn wrap_word(position: u64) -> u64 {
+    mark(position) | u64::from(WRAP)
+}
+
+/// Reads the word found at `position` of a ring of `ring_bytes`.
+#[inline]
+pub(crate) fn parse(word: u64, position: u64, ring_bytes: usize) -> Word {
+    if word == 0 {
+        return Word::Nothing;
+    }
+    let offset = position as usize & (ring_bytes - 1);
+    let size = word as u32;
+    if word & !0xffff_ffff != mark(position) || size == 0 {
+        return Word::Corrupt;
+    }
+    if size == WRAP {
+        return if offset == 0 { Word::Corrupt } else { Word::Wrap };
+    }
+    let len = size as usize - 1;
+    let fits = len <= ring_bytes / 2 - 8 && footprint(len) <= ring_bytes - offset;
+    if fits { Word::Record(len) } else { Word::Corrupt }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_overlaps_and_everything_is_aligned() {
+        for (peers, ring_bytes) in [(1, 4096), (63, 4096), (64, 65_536), (65, 8192), (4096, 4096)] {
+            let geometry = Geometry::new(peers, ring_bytes).unwrap();
+            assert!(AT_SECRET + SECRET_BYTES <= HEADER_BYTES);
+            assert!(geometry.bell(geometry.bells()) <= geometry.slot(0));
+            assert!(geometry.slot(peers) <= geometry.ring(0));
+            assert_eq!(geometry.slot(0) % LINE, 0);
+            assert_eq!(geometry.ring(peers - 1) % 4096, 0);
+            assert_eq!(geometry.total(), geometry.ring(0) + peers * ring_bytes);
+        }
+        assert_eq!(Geometry::new(0, 4096), None);
+        assert_eq!(Geometry::new(1, 5000), None);
+        assert_eq!(Geometry::new(usize::MAX, 4096), None);
+        assert_eq!(Geometry::new(1, 1 << 40), None);
+    }
+
+    #[test]
+    fn words_are_read_back_and_at_no_other_position() {
+        for position in [0, 64, 4096, 4032, u64::from(u32::MAX) * 64] {
+            for len in [0, 1, 55] {
+                assert_eq!(parse(record_word(position, len), position, 4096), Word::Record(len));
+                assert_eq!(parse(record_word(position, len), position + 64, 4096), Word::Corrupt);
+            }
+        }
+        assert_eq!(parse(wrap_word(64), 64, 4096), Word::Wrap);
+        assert_eq!(parse(wrap_word(4096), 4096, 4096), Word::Corrupt, "a wrap at the beginning never ends");
+        assert_eq!(parse(record_word(4032, 57), 4032, 4096), Word::Corrupt, "runs over the end");
+        assert_eq!(parse(record_word(0, 2040), 0, 4096), Word::Record(2040));
+        assert_eq!(parse(record_word(0, 2041), 0, 4096), Word::Corrupt, "larger than a record may be");
+        assert_eq!(parse(0, 64, 4096), Word::Nothing);
+    }
+}
