@@ -6,7 +6,7 @@ mod common;
 use common::{facts, job, mpi};
 use std::ffi::OsString;
 use tasuki_launch::{
-    Binding, Device, Flavour, Job, JobError, JobHost, Mpi, Placement, Transport, environment,
+    Binding, Device, Flavour, Job, JobError, JobHost, Mpi, Placement, Provider, Transport, environment,
 };
 
 fn open4() -> Mpi {
@@ -237,4 +237,60 @@ fn a_command_can_be_pasted_into_a_shell() {
     let argv = vec!["/bin/app".into(), "it's $HOME".into(), "".into()];
     let text = Job { argv, ..job(1) }.command(&mpich()).unwrap().to_shell();
     assert!(text.ends_with(r"/bin/app 'it'\''s $HOME' ''"), "{text}");
+}
+
+fn tasuki() -> Transport {
+    Transport::Tasuki(Provider {
+        folder: "/opt/tasuki".into(),
+        library: "/opt/tasuki/libtasuki-fi.so".into(),
+    })
+}
+
+/// Open MPI 4 and 5 as this machine's tests need not have them: with libfabric's component built in.
+fn open_with_libfabric(folder: &std::path::Path) -> [Mpi; 2] {
+    let library = folder.join("libmpi.so.40");
+    std::fs::write(&library, "mca_mtl_ofi_component").unwrap();
+    [open4(), open5()].map(|mpi| Mpi { library: library.clone(), ..mpi })
+}
+
+// fi_provider(7): FI_PROVIDER_PATH, FI_PROVIDER. Open MPI's FAQ: `--mca pml cm --mca mtl ofi` for libfabric.
+#[test]
+fn tasuki_is_loaded_by_the_libfabric_of_every_mpi_and_nothing_else_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let [four, five] = open_with_libfabric(folder.path());
+    let job = Job { transport: tasuki(), ..job(4) };
+    for mpi in [&four, &five, &mpich(), &intel()] {
+        assert_eq!(variable(&job, mpi, "FI_PROVIDER").as_deref(), Some("tasuki"), "{}", mpi.id());
+        assert_eq!(variable(&job, mpi, "FI_PROVIDER_PATH").as_deref(), Some("/opt/tasuki"), "{}", mpi.id());
+        assert_eq!(variable(&job, mpi, "FI_TCP_IFACE"), None, "{}", mpi.id());
+    }
+    for mpi in [&four, &five] {
+        let words = words(&job, mpi);
+        assert_eq!(mca(&words, "--mca", "pml").as_deref(), Some("cm"));
+        assert_eq!(mca(&words, "--mca", "mtl").as_deref(), Some("ofi"));
+        assert_eq!(after(&words, "-x"), ["FI_PROVIDER", "FI_PROVIDER_PATH"], "passed to other hosts");
+    }
+    assert_eq!(variable(&job, &mpich(), "MPIR_CVAR_CH4_NETMOD").as_deref(), Some("ofi"));
+    assert_eq!(variable(&job, &intel(), "I_MPI_OFI_PROVIDER").as_deref(), Some("tasuki"));
+    assert_eq!(variable(&job, &intel(), "I_MPI_FABRICS").as_deref(), Some("ofi"));
+}
+
+#[test]
+fn what_the_user_exports_goes_before_the_providers_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let env: Vec<(OsString, OsString)> = vec![("FI_PROVIDER_PATH".into(), "/mine".into())];
+    let job = Job { transport: tasuki(), env, ..job(2) };
+    for mpi in open_with_libfabric(folder.path()).into_iter().chain([mpich(), intel()]) {
+        assert_eq!(variable(&job, &mpi, "FI_PROVIDER_PATH").as_deref(), Some("/mine"), "{}", mpi.id());
+    }
+}
+
+#[test]
+fn an_mpi_without_libfabric_is_refused_in_words() {
+    let debian = Mpi { device: Device { ofi: false, ucx: true }, ..mpich() };
+    let job = Job { transport: tasuki(), ..job(2) };
+    let Err(error @ JobError::LacksLibfabric(_)) = job.command(&debian) else { panic!("it was taken") };
+    let text = error.to_string();
+    assert!(text.contains("--transport tcp") && text.contains("wheels"), "{text}");
+    assert!(Job { transport: Transport::Tcp, ..job }.command(&debian).is_ok());
 }
