@@ -182,6 +182,9 @@ fn a_token_that_is_not_here_is_another_host() {
     );
     // What has room still goes into the ring and nobody reads it; what has none is refused for good.
     while push(&mut outbox, &[0; 100]) {}
+    // This process still has the file open, though it has no name any more.
+    assert!(matches!(Outbox::open(&token, &nowhere), Err(OpenError::Dead { .. })));
+    drop(outbox);
     assert!(matches!(Outbox::open(&token, &nowhere), Err(OpenError::NotHere { .. })));
 }
 

@@ -1,10 +1,12 @@
 //! The statistics page: a small shared file in which one writer keeps its counters and from which anybody reads them.
 
+mod layout;
 mod reader;
 mod records;
+mod words;
 mod writer;
 
-pub use reader::{ReadError, Reader, list};
+pub use reader::{ReadError, Reader, list, list_in};
 pub use records::{
     Carrier, EndpointRecord, Identity, PeerRecord, PeerSnapshot, RailRecord, RailState, Snapshot,
 };
