@@ -1,6 +1,6 @@
 //! The endpoint as others see it.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,7 @@ use crate::api::{Buffer, Claim, Completion, Found, Peer, PostError, Probe, RecvA
 use crate::helper::Helper;
 use crate::open::{self, OpenError};
 use crate::options::Options;
+use crate::patience::Patience;
 use crate::sleep::Sleeper;
 use crate::state::State;
 
@@ -17,8 +18,7 @@ pub(crate) struct Inner {
     pub state: Mutex<State>,
     /// Grows whenever the program enters.
     pub entries: AtomicU64,
-    /// Rounds of progress in a row that found nothing.
-    idle: AtomicU32,
+    patience: Patience,
     pub stop: AtomicBool,
     pub sleeper: Sleeper,
 }
@@ -42,9 +42,6 @@ pub struct Endpoint {
     owner: u32,
 }
 
-/// Rounds without anything new after which the processor is offered to others.
-const IDLE_ROUNDS: u32 = 32;
-
 impl Endpoint {
     /// Opens an endpoint.
     pub fn open(options: &Options) -> Result<Endpoint, OpenError> {
@@ -57,7 +54,7 @@ impl Endpoint {
             sleeper: Sleeper::new(&state),
             state: Mutex::new(state),
             entries: AtomicU64::new(0),
-            idle: AtomicU32::new(0),
+            patience: Patience::new(),
             stop: AtomicBool::new(false),
         });
         if options.dump {
@@ -165,7 +162,7 @@ impl Endpoint {
         self.enter().cancel(context)
     }
 
-    /// Takes in what has arrived and sends what may be sent. Does not sleep; after many rounds in which nothing has happened it
+    /// Takes in what has arrived and sends what may be sent. Does not sleep; after rounds in which nothing has happened it
     /// offers the processor to others.
     pub fn progress(&self) {
         self.inner.entries.fetch_add(1, Ordering::Relaxed);
@@ -178,9 +175,9 @@ impl Endpoint {
             Err(_) => false,
         };
         if busy {
-            self.inner.idle.store(0, Ordering::Relaxed);
-        } else if self.inner.idle.fetch_add(1, Ordering::Relaxed) >= IDLE_ROUNDS {
-            std::thread::yield_now();
+            self.inner.patience.renew();
+        } else {
+            self.inner.patience.strain();
         }
     }
 

@@ -18,6 +18,7 @@ mod memory;
 mod open;
 mod options;
 mod packets;
+mod patience;
 mod peer;
 mod post;
 mod rails;
