@@ -5,14 +5,34 @@
 //! it works, `docs/wire.md` how it looks on the cable.
 #![forbid(unsafe_code)]
 
+mod acked;
+mod arrive;
+mod choose;
 mod config;
+mod conn;
 mod defect;
+mod describe;
+mod draft;
 mod event;
+mod fill;
 mod ids;
+mod interval;
+mod outbox;
+mod path;
 mod proto;
+mod rails;
+mod random;
+mod receive;
+mod received;
+mod rtt;
+mod sent;
 mod stats;
+mod table;
 mod time;
+mod timeout;
+mod transmit;
 mod upper;
+mod window;
 
 pub use config::Config;
 #[cfg(feature = "defects")]

@@ -1,92 +1,258 @@
-//! The connections of one endpoint.
-#![allow(unused_variables, dead_code, missing_docs)]
+//! The connections of one endpoint, as the layer above uses them.
 
-use tasuki_wire::{DropReason, Rail};
+use std::collections::VecDeque;
+
+use tasuki_wire::{DropReason, Rail, Start};
 
 use crate::config::Config;
-use crate::defect::Plant;
+use crate::conn::{Conn, Context};
+use crate::defect::{Defect, Plant};
 use crate::event::{Event, Transmit};
 use crate::ids::{ConnId, Local, Remote};
+use crate::path::floor_len;
+use crate::random::Random;
 use crate::stats::{Drops, RailStats};
+use crate::table::Table;
 use crate::time::Time;
 use crate::upper::Upper;
 
 /// All connections of one local endpoint.
+///
+/// Input goes in by `handle_packet`, `handle_timeout` and `wake`; then `poll_transmit` and `poll_event` are called until
+/// they give `None`, and `deadline` says when to come back.
 pub struct Proto {
-    local: Local,
-    config: Config,
-    drops: Drops,
-    plant: Plant,
+    pub(crate) local: Local,
+    pub(crate) config: Config,
+    pub(crate) table: Table,
+    pub(crate) drops: Drops,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) random: Random,
+    /// Connections that may have something to send.
+    pub(crate) ready: VecDeque<ConnId>,
+    /// The latest time that was given.
+    pub(crate) now: Time,
+    /// Not later than anything that is due.
+    pub(crate) next_deadline: Time,
+    pub(crate) plant: Plant,
 }
 
+/// The context of a call, from fields that the connections are not among.
+macro_rules! context {
+    ($proto:expr, $now:expr) => {
+        Context {
+            now: $now,
+            config: &$proto.config,
+            local: &$proto.local,
+            plant: $proto.plant,
+            events: &mut $proto.events,
+            random: &mut $proto.random,
+        }
+    };
+}
+pub(crate) use context;
+
 impl Proto {
+    /// An endpoint without connections. `seed` makes the nonces; two endpoints should not have the same.
     pub fn new(local: Local, config: Config, seed: u64) -> Proto {
-        Proto { local, config, drops: Drops::new(), plant: Plant::NONE }
+        Proto {
+            local,
+            config,
+            table: Table::default(),
+            drops: Drops::new(),
+            events: VecDeque::new(),
+            random: Random(seed),
+            ready: VecDeque::new(),
+            now: Time(0),
+            next_deadline: Time::NEVER,
+            plant: Plant::NONE,
+        }
     }
+
+    /// Makes this endpoint wrong in one way, or right again.
     #[cfg(feature = "defects")]
-    pub fn plant(&mut self, defect: Option<crate::Defect>) {
+    pub fn plant(&mut self, defect: Option<Defect>) {
         self.plant = Plant(defect);
     }
+
+    /// A connection to a peer; the same if there is one already. `rails` are this side's ends, with the same numbers as
+    /// the peer's. Nothing is sent before there is a frame: see [`Proto::wake`].
+    ///
+    /// If there are already [`Config::max_connections`], the connection is refused at once ([`Event::Refused`]).
     pub fn connect(&mut self, now: Time, remote: Remote, rails: &[Rail]) -> ConnId {
-        todo!()
+        if let Some(id) = self.table.find(remote.endpoint, remote.incarnation) {
+            return id;
+        }
+        let Some(id) = self.table.reserve(self.config.max_connections) else {
+            let id = ConnId { index: u32::MAX, generation: 0 };
+            self.events.push_back(Event::Refused(id, tasuki_wire::RefuseReason::NoRoom));
+            return id;
+        };
+        self.now = now;
+        self.table.insert(Conn::new(id, remote, rails, &self.config), true);
+        id
     }
+
+    /// The connection to the endpoint of this id and incarnation.
     pub fn find(&self, endpoint: u32, incarnation: u64) -> Option<ConnId> {
-        todo!()
+        self.table.find(endpoint, incarnation)
     }
-    pub fn handle_packet(
-        &mut self,
-        now: Time,
-        datagram: &[u8],
-        upper: &mut impl Upper,
-    ) -> Result<(), DropReason> {
-        todo!()
-    }
+
+    /// [`Upper::next`] may have something again.
     pub fn wake(&mut self, conn: ConnId) {
-        todo!()
+        if let Some(found) = self.table.get_mut(conn) {
+            found.outbox.more = true;
+            Self::enqueue(&mut self.ready, found);
+        }
     }
+
+    pub(crate) fn enqueue(ready: &mut VecDeque<ConnId>, conn: &mut Conn) {
+        if !conn.queued {
+            conn.queued = true;
+            ready.push_back(conn.id);
+        }
+    }
+
+    /// The next packet to send, written into `packet`, which should have the size of the largest MTU. Call until `None`.
     pub fn poll_transmit(
         &mut self,
         now: Time,
         packet: &mut [u8],
         upper: &mut impl Upper,
     ) -> Option<Transmit> {
-        todo!()
+        self.now = now;
+        while let Some(&id) = self.ready.front() {
+            let Some(conn) = self.table.get_mut(id) else {
+                self.ready.pop_front();
+                continue;
+            };
+            if conn.expired || (conn.is_over() && conn.refuse.is_none()) {
+                self.ready.pop_front();
+                self.end(id, upper);
+                continue;
+            }
+            let transmit = conn.transmit(packet, &mut context!(self, now), upper);
+            let Some(transmit) = transmit else {
+                conn.queued = false;
+                self.ready.pop_front();
+                if conn.expired || conn.is_over() {
+                    self.end(id, upper);
+                }
+                continue;
+            };
+            if let Some(at) = conn.deadline() {
+                self.next_deadline = self.next_deadline.min(at);
+            }
+            if self.ready.len() > 1 {
+                self.ready.rotate_left(1);
+            }
+            return Some(transmit);
+        }
+        None
     }
+
+    /// Removes a connection and gives its payload back.
+    fn end(&mut self, id: ConnId, upper: &mut impl Upper) {
+        let Some(mut conn) = self.table.remove(id) else { return };
+        for payload in conn.outbox.abandon() {
+            upper.released(id, &payload);
+        }
+        if conn.closed {
+            self.events.push_back(Event::Closed(id));
+        }
+    }
+
+    /// When [`Proto::handle_timeout`] must be called at the latest. What can change it: every other call. It may be
+    /// earlier than necessary.
     pub fn deadline(&self) -> Option<Time> {
-        todo!()
+        (self.next_deadline < Time::NEVER).then_some(self.next_deadline)
     }
+
+    /// Time has passed. Then call `poll_transmit`.
     pub fn handle_timeout(&mut self, now: Time) {
-        todo!()
+        self.now = now;
+        if now < self.next_deadline {
+            return;
+        }
+        let mut next = Time::NEVER;
+        for conn in self.table.iter_mut() {
+            if conn.on_timeout(&mut context!(self, now)) {
+                Self::enqueue(&mut self.ready, conn);
+            }
+            next = next.min(conn.deadline().unwrap_or(Time::NEVER));
+        }
+        self.next_deadline = next;
     }
+
+    /// What has happened, oldest first.
     pub fn poll_event(&mut self) -> Option<Event> {
-        todo!()
+        self.events.pop_front()
     }
+
+    /// This side's ends of the rails have changed: carrier lost or back, another MTU. A rail that is not in the list, or
+    /// has no lanes, is not used. The peer is told.
     pub fn set_rails(&mut self, now: Time, conn: ConnId, rails: &[Rail]) {
-        todo!()
+        let Some(found) = self.table.get_mut(conn) else { return };
+        found.set_own_rails(rails, &mut context!(self, now));
+        Self::enqueue(&mut self.ready, found);
     }
+
+    /// The peer's end of a rail, from its greeting; `None` before.
     pub fn remote_rail(&self, conn: ConnId, rail: u8) -> Option<&Rail> {
-        todo!()
+        self.table.get(conn)?.theirs.iter().find(|end| end.rail == rail)
     }
-    /// Largest inline payload of a Start, bytes. The same for the whole life of a connection.
-    pub fn start_room(&self, conn: ConnId) -> usize {
-        todo!()
+
+    /// Largest inline payload of a Start, bytes: with it a packet passes every rail. The same for all connections and
+    /// for ever, because no larger size is known to pass a rail before it was tried.
+    pub fn start_room(&self, _conn: ConnId) -> usize {
+        floor_len(tasuki_wire::Lane::Udp) - tasuki_wire::HEADER_LEN - Start::HEAD_MAX
     }
+
+    /// Everything is acknowledged in both directions. Also true for a connection that is over.
     pub fn is_drained(&self, conn: ConnId) -> bool {
-        todo!()
+        self.table.get(conn).is_none_or(|conn| conn.is_drained() && !conn.outbox.more)
     }
+
+    /// The peer is dead: all payload is released, the connection forgotten.
     pub fn abort(&mut self, conn: ConnId, upper: &mut impl Upper) {
-        todo!()
+        if let Some(found) = self.table.get_mut(conn) {
+            found.closed = false;
+            self.end(conn, upper);
+        }
     }
+
+    /// Both sides have said all: the connection ends when everything is acknowledged and the peer knows it, at the
+    /// latest after [`Config::linger`]. [`Event::Closed`] follows.
     pub fn close(&mut self, conn: ConnId) {
-        todo!()
+        let now = self.now;
+        let Some(found) = self.table.get_mut(conn) else { return };
+        if found.closing.is_some() {
+            return;
+        }
+        let at = if self.plant.is(Defect::NoLinger) { now } else { now + self.config.linger };
+        found.closing = Some(at);
+        found.closed = true;
+        found.expired |= self.plant.is(Defect::NoLinger);
+        self.next_deadline = self.next_deadline.min(at);
+        Self::enqueue(&mut self.ready, found);
     }
+
+    /// Counters and estimates of each path.
     pub fn rail_stats(&self, conn: ConnId) -> impl Iterator<Item = RailStats> {
-        std::iter::empty()
+        self.table.get(conn).into_iter().flat_map(|conn| conn.paths.iter().map(|path| path.stats()))
     }
+
+    /// Packets dropped since the beginning, by reason.
     pub fn drops(&self) -> &Drops {
         &self.drops
     }
+
+    /// The state of a connection in words, for watchdogs.
     pub fn describe(&self, conn: ConnId) -> String {
-        todo!()
+        self.table.get(conn).map_or_else(|| format!("connection {conn:?} is over\n"), Conn::describe)
+    }
+
+    pub(crate) fn reject(&mut self, reason: DropReason) -> DropReason {
+        self.drops.count(reason);
+        reason
     }
 }

@@ -1,0 +1,161 @@
+//! What the peer has got, and what must therefore be lost: RFC 9002 per path.
+
+use tasuki_wire::Ack;
+
+use crate::conn::{Conn, Context};
+use crate::defect::Defect;
+use crate::sent::{Fate, Sent};
+use crate::upper::{Outgoing, Upper};
+use crate::window::Acked;
+
+/// Reordering that is tolerated at most, packets.
+const MAX_THRESHOLD: u64 = 64;
+
+impl Conn {
+    /// An acknowledgement, for whatever path.
+    pub fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>, upper: &mut impl Upper) {
+        let Some(at) = self.find_path(ack.path) else { return };
+        let next = self.paths[at].sent.next_number();
+        let mut top = None;
+        let mut sum = Acked { bytes: 0, packets: 0, largest: 0, next, rtt: None };
+        for (place, run) in ack.runs.iter().enumerate() {
+            // Of packets that were never sent: nothing of it can be believed.
+            if run.last >= next {
+                return;
+            }
+            let shift = u64::from(place > 0 && cx.plant.is(Defect::WrongGap));
+            let clears = cx.plant.is(Defect::AckClearsBelow);
+            let first = if clears { 0 } else { run.first + shift };
+            let first = first.max(self.paths[at].sent.first_number());
+            for number in first..=run.last + shift {
+                let Some(sent) = self.acked_packet(at, number, cx, upper) else { continue };
+                if place == 0 && number == run.last {
+                    top = Some(sent.time);
+                }
+                sum.bytes += u64::from(sent.bytes);
+                sum.packets += 1;
+            }
+            if place == 0 {
+                sum.largest = run.last;
+            }
+        }
+        if sum.packets == 0 {
+            return;
+        }
+        self.after_ack(at, ack.delay_us, sum, top, cx);
+        self.detect_losses(at, cx);
+        self.paths[at].sent.settle();
+    }
+
+    /// One packet has arrived; `None` if that was known or does not matter.
+    fn acked_packet(
+        &mut self,
+        at: usize,
+        number: u64,
+        cx: &mut Context<'_>,
+        upper: &mut impl Upper,
+    ) -> Option<Sent> {
+        let path = &mut self.paths[at];
+        let sent = path.sent.get_mut(number)?;
+        match sent.fate {
+            Fate::Acked | Fate::Untracked => return None,
+            Fate::Flight => {
+                path.in_flight -= u64::from(sent.bytes);
+                path.flights -= 1;
+            }
+            Fate::Lost => {
+                path.stats.spurious_losses += 1;
+                path.threshold = (path.threshold * 2).min(MAX_THRESHOLD);
+            }
+        }
+        sent.fate = Fate::Acked;
+        let sent = *sent;
+        self.content_confirmed = self.content_confirmed.max(sent.acknowledges);
+        for entry in 0..u64::from(sent.entries) {
+            let Some(entry) = path.sent.entry(sent.at + entry) else { continue };
+            let Some(payload) = self.outbox.acknowledge(entry) else { continue };
+            if !cx.plant.is(Defect::ReleaseOnSend) {
+                upper.released(self.id, &payload);
+            }
+            if cx.plant.is(Defect::ReleaseTwice) && path.stats.resent_bytes > 0 {
+                upper.released(self.id, &payload);
+            }
+        }
+        Some(sent)
+    }
+
+    fn after_ack(
+        &mut self,
+        at: usize,
+        delay_us: u64,
+        mut sum: Acked,
+        top: Option<crate::Time>,
+        cx: &mut Context<'_>,
+    ) {
+        let path = &mut self.paths[at];
+        path.largest_acked = path.largest_acked.max(Some(sum.largest));
+        if let Some(time) = top {
+            path.rtt.sample(cx.now, cx.now.since_ns(time), delay_us.saturating_mul(1000));
+            sum.rtt = Some(path.rtt.latest);
+        }
+        path.streak = 0;
+        path.ping_due = false;
+        path.last_ack = cx.now;
+        let pto = path.pto_ns(cx.config, self.peer_delay_ns);
+        path.pto_at = (path.flights > 0).then(|| path.last_sent.max(cx.now).after_ns(pto));
+        path.window.acked(cx.now, cx.config, sum, path.rtt.min);
+    }
+
+    /// Packets that were overtaken by too many, or too long ago.
+    //= https://www.rfc-editor.org/rfc/rfc9002#section-6.1
+    //# The packet is unacknowledged, in flight, and was sent prior to an acknowledged packet.
+    pub fn detect_losses(&mut self, at: usize, cx: &mut Context<'_>) {
+        let path = &mut self.paths[at];
+        path.loss_at = None;
+        let Some(largest) = path.largest_acked else { return };
+        let (delay, threshold) = (path.rtt.loss_delay_ns(), path.threshold);
+        let mut lost = 0;
+        while let Some(number) = self.paths[at].sent.oldest_in_flight() {
+            if number >= largest {
+                break;
+            }
+            let path = &mut self.paths[at];
+            let Some(sent) = path.sent.get_mut(number) else { break };
+            let late = sent.time.after_ns(delay);
+            if number + threshold > largest && late > cx.now {
+                path.loss_at = Some(late);
+                break;
+            }
+            self.lose_packet(at, number, cx);
+            lost += 1;
+        }
+        self.paths[at].window.lost(lost);
+    }
+
+    /// The frames of a packet must go again.
+    pub fn lose_packet(&mut self, at: usize, number: u64, cx: &Context<'_>) {
+        let path = &mut self.paths[at];
+        let Some(sent) = path.sent.get_mut(number) else { return };
+        if sent.fate != Fate::Flight {
+            return;
+        }
+        sent.fate = Fate::Lost;
+        let sent = *sent;
+        path.in_flight -= u64::from(sent.bytes);
+        path.flights -= 1;
+        path.stats.lost_packets += 1;
+        self.welcome_due |= sent.says.welcome && !self.peer_knows && !cx.plant.is(Defect::WelcomeOnce);
+        self.rails_due |= sent.says.rails;
+        for entry in 0..u64::from(sent.entries) {
+            let Some(entry) = path.sent.entry(sent.at + entry) else { continue };
+            let control = self.outbox.chunk(entry.chunk).map(|chunk| &chunk.what);
+            if cx.plant.is(Defect::ForgetControl) && matches!(control, Some(Outgoing::Control(_))) {
+                continue;
+            }
+            self.outbox.lost.push_back(entry);
+        }
+        if path.flights == 0 {
+            path.pto_at = None;
+        }
+    }
+}

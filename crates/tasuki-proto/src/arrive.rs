@@ -1,0 +1,128 @@
+//! Datagrams: whose are they?
+
+use tasuki_wire::{DropReason, Frame, Greeting, Packet, Path as PathId, RefuseReason};
+
+use crate::conn::{Conn, Context};
+use crate::defect::Defect;
+use crate::event::Event;
+use crate::ids::{ConnId, Remote};
+use crate::proto::{Proto, context};
+use crate::time::Time;
+use crate::upper::Upper;
+
+impl Proto {
+    /// Takes what came as one Ethernet payload or UDP datagram, whatever it is. What is dropped is counted by reason, too.
+    /// [`DropReason::Position`] is also said of packets that would leave too many gaps.
+    pub fn handle_packet(
+        &mut self,
+        now: Time,
+        datagram: &[u8],
+        upper: &mut impl Upper,
+    ) -> Result<(), DropReason> {
+        self.now = now;
+        self.take_packet(now, datagram, upper).map_err(|reason| self.reject(reason))
+    }
+
+    fn take_packet(&mut self, now: Time, datagram: &[u8], upper: &mut impl Upper) -> Result<(), DropReason> {
+        let packet = Packet::parse(datagram)?;
+        let header = packet.header();
+        header.check_destination(self.local.endpoint, &self.local.secret)?;
+        let conn = match header.peer {
+            0 => {
+                let id = self.greeted(&packet, upper)?;
+                self.table.get_mut(id)
+            }
+            name => self.table.named(name),
+        };
+        let conn = conn.filter(|conn| !conn.expired).ok_or(DropReason::Peer)?;
+        if conn.refuse.is_some() {
+            return Ok(());
+        }
+        let result = conn.receive(&packet, &mut context!(self, now), upper);
+        if let Some(at) = conn.deadline() {
+            self.next_deadline = self.next_deadline.min(at);
+        }
+        Self::enqueue(&mut self.ready, conn);
+        result
+    }
+
+    /// The connection of a hello, made if need be.
+    fn greeted(&mut self, packet: &Packet<'_>, upper: &mut impl Upper) -> Result<ConnId, DropReason> {
+        let Some(Frame::Hello(greeting)) = packet.frames().next() else {
+            return Err(DropReason::Handshake);
+        };
+        //= docs/wire.md#greeting
+        //# A greeting with a wrong proof or addressee gets no answer.
+        if !self.plant.is(Defect::AnyIncarnation) {
+            greeting.check(self.local.incarnation, &self.local.secret)?;
+        }
+        let known = self.table.find(greeting.endpoint, greeting.incarnation);
+        if self.table.has_ended((greeting.endpoint, greeting.incarnation, greeting.name)) {
+            return Err(DropReason::Peer);
+        }
+        if let Some(id) = known.filter(|_| !self.plant.is(Defect::TwoConnections)) {
+            if !self.is_stranger(id, &greeting)? {
+                return Ok(id);
+            }
+        }
+        self.accept(&greeting, packet.header().path, upper)
+    }
+
+    /// The peer of a connection opens another one: `true` if the old one is over with that.
+    fn is_stranger(&mut self, id: ConnId, greeting: &Greeting<'_>) -> Result<bool, DropReason> {
+        let Some(conn) = self.table.get_mut(id) else { return Ok(true) };
+        if conn.peer_name == 0 || conn.peer_name == greeting.name {
+            return Ok(false);
+        }
+        // Names count up: an older one is a hello that was long on its way.
+        let newer = (greeting.name >> 16).wrapping_sub(conn.peer_name >> 16) & 0xffff;
+        if newer >= 0x8000 {
+            return Err(DropReason::Peer);
+        }
+        if conn.closing.is_some() {
+            conn.expired = true;
+            Self::enqueue(&mut self.ready, conn);
+            self.table.forget_peer(id);
+            return Ok(true);
+        }
+        if !conn.reset {
+            conn.reset = true;
+            self.events.push_back(Event::Reset(id));
+        }
+        Err(DropReason::Peer)
+    }
+
+    fn accept(
+        &mut self,
+        greeting: &Greeting<'_>,
+        path: PathId,
+        upper: &mut impl Upper,
+    ) -> Result<ConnId, DropReason> {
+        // One place more than the limit is for refusals.
+        let id = self.table.reserve(self.config.max_connections + 1).ok_or(DropReason::Peer)?;
+        let remote = Remote {
+            endpoint: greeting.endpoint,
+            incarnation: greeting.incarnation,
+            secret: greeting.secret,
+        };
+        let room = self.table.len() < self.config.max_connections;
+        let rails = if room { upper.accept(id, greeting) } else { None };
+        let Some(rails) = rails else {
+            let reason = if room { RefuseReason::Leaving } else { RefuseReason::NoRoom };
+            self.refuse(Conn::new(id, remote, &[Conn::nowhere()], &self.config), greeting, path, reason);
+            return Ok(id);
+        };
+        self.table.insert(Conn::new(id, remote, &rails, &self.config), true);
+        Ok(id)
+    }
+
+    /// One packet says no; the connection that it needs is forgotten after it.
+    fn refuse(&mut self, mut conn: Conn, greeting: &Greeting<'_>, path: PathId, reason: RefuseReason) {
+        conn.hello_path = conn.path_or_new(path, &self.config);
+        conn.peer_name = greeting.name;
+        conn.theirs = greeting.rails.list.iter().collect();
+        (conn.refuse, conn.refused) = (Some(reason), true);
+        Self::enqueue(&mut self.ready, &mut conn);
+        self.table.insert(conn, false);
+    }
+}

@@ -1,0 +1,228 @@
+//! One connection: the paths to one peer, and what goes over them.
+
+use std::collections::VecDeque;
+use std::net::Ipv6Addr;
+
+use tasuki_wire::{Greeting, Lane, Path as PathId, Rail, RailList, Rails, RefuseReason};
+
+use crate::config::Config;
+use crate::defect::Plant;
+use crate::event::Event;
+use crate::ids::{ConnId, Local, Remote};
+use crate::interval::IntervalSet;
+use crate::outbox::Outbox;
+use crate::path::Path;
+use crate::random::Random;
+use crate::time::Time;
+
+/// What all connections of an endpoint share, for the length of a call.
+pub(crate) struct Context<'a> {
+    pub now: Time,
+    pub config: &'a Config,
+    pub local: &'a Local,
+    pub plant: Plant,
+    pub events: &'a mut VecDeque<Event>,
+    pub random: &'a mut Random,
+}
+
+pub(crate) struct Conn {
+    pub id: ConnId,
+    pub remote: Remote,
+    /// Our name for the peer: what it puts into its packets.
+    pub name: u32,
+    /// The peer's name for us; 0 until its greeting came.
+    pub peer_name: u32,
+    /// The peer has used our name: it needs no welcome any more.
+    pub peer_knows: bool,
+    pub welcome_due: bool,
+    /// Longest time that the peer holds acknowledgements back, ns.
+    pub peer_delay_ns: u64,
+    pub own: Vec<Rail>,
+    pub own_change: u64,
+    pub rails_due: bool,
+    pub theirs: Vec<Rail>,
+    pub their_change: u64,
+    pub paths: Vec<Path>,
+    /// Where the last data went.
+    pub current: usize,
+    /// Hello: which path, when to try again, how often tried.
+    pub hello_path: usize,
+    pub hello_at: Option<Time>,
+    pub hello_due: bool,
+    pub hellos: u32,
+    /// The next frame is too long to stand beside a hello.
+    pub data_waits_for_welcome: bool,
+    pub outbox: Outbox,
+    /// Positions received.
+    pub seen: IntervalSet,
+    /// Packets with content received, and how many of them the peer knows to be acknowledged.
+    pub content: u64,
+    pub content_confirmed: u64,
+    /// Of those, as of the last packet under way that says so.
+    pub content_told: u64,
+    /// Told to end: when at the latest, if the peer stays silent.
+    pub closing: Option<Time>,
+    /// Over: refused by the peer, or about to be removed.
+    pub mute: bool,
+    /// To be removed as soon as the layer above can be told of its payload.
+    pub expired: bool,
+    /// The layer above has closed it and wants to know of its end.
+    pub closed: bool,
+    /// The peer has opened another connection instead, and this was told.
+    pub reset: bool,
+    /// It exists only to be refused.
+    pub refused: bool,
+    /// To be refused: one packet, then gone.
+    pub refuse: Option<RefuseReason>,
+    /// In the queue of connections that may have something to send.
+    pub queued: bool,
+}
+
+impl Conn {
+    pub fn new(id: ConnId, remote: Remote, own: &[Rail], config: &Config) -> Conn {
+        let mut conn = Conn {
+            id,
+            remote,
+            name: (id.generation & 0xffff) << 16 | (id.index + 1),
+            peer_name: 0,
+            peer_knows: false,
+            welcome_due: false,
+            peer_delay_ns: u64::from(config.max_ack_delay_us) * 1000,
+            own: own.to_vec(),
+            own_change: 1,
+            rails_due: false,
+            theirs: Vec::new(),
+            their_change: 0,
+            paths: Vec::new(),
+            current: 0,
+            hello_path: 0,
+            hello_at: None,
+            hello_due: false,
+            hellos: 0,
+            data_waits_for_welcome: false,
+            outbox: Outbox::default(),
+            seen: IntervalSet::default(),
+            content: 0,
+            content_confirmed: 0,
+            content_told: 0,
+            closing: None,
+            mute: false,
+            expired: false,
+            closed: false,
+            reset: false,
+            refused: false,
+            refuse: None,
+            queued: false,
+        };
+        conn.own.sort_by_key(|rail| rail.rail);
+        conn.own.dedup_by_key(|rail| rail.rail);
+        conn.update_paths(config, &mut Vec::new());
+        conn
+    }
+
+    /// The peer's name for us is known.
+    pub fn is_open(&self) -> bool {
+        self.peer_name != 0
+    }
+
+    pub fn find_path(&self, id: PathId) -> Option<usize> {
+        self.paths.iter().position(|path| path.id == id)
+    }
+
+    /// The path, made if need be: the peer may send where this side has no rail.
+    pub fn path_or_new(&mut self, id: PathId, config: &Config) -> usize {
+        match self.find_path(id) {
+            Some(at) => at,
+            None => {
+                self.paths.push(Path::new(id, config, 0));
+                self.paths.len() - 1
+            }
+        }
+    }
+
+    /// What hello and welcome say.
+    pub fn greeting<'a>(&'a self, local: &Local, config: &Config) -> Greeting<'a> {
+        Greeting {
+            addressee: self.remote.incarnation,
+            proof: self.remote.secret.proof(),
+            incarnation: local.incarnation,
+            endpoint: local.endpoint,
+            name: self.name,
+            secret: local.secret,
+            identity: local.identity,
+            port: local.port,
+            ack_delay_us: config.max_ack_delay_us,
+            rails: self.own_rails(),
+        }
+    }
+
+    pub fn own_rails(&self) -> Rails<'_> {
+        Rails { change: self.own_change, list: RailList::new(&self.own) }
+    }
+
+    /// An acknowledgement is owed on any path.
+    pub fn owes_ack(&self) -> bool {
+        self.paths.iter().any(|path| path.owed.pending)
+    }
+
+    pub fn is_drained(&self) -> bool {
+        self.outbox.is_empty() && !self.owes_ack()
+    }
+
+    /// Closed, and both sides know that everything has arrived.
+    pub fn is_over(&self) -> bool {
+        self.closing.is_some()
+            && self.is_drained()
+            && self.content_confirmed >= self.content
+            && self.paths.iter().all(|path| path.flights == 0 && path.owed.everywhere == 0)
+    }
+
+    /// This side's rails are others now.
+    pub fn set_own_rails(&mut self, rails: &[Rail], cx: &mut Context<'_>) {
+        self.own.clear();
+        self.own.extend_from_slice(rails);
+        self.own.sort_by_key(|rail| rail.rail);
+        self.own.dedup_by_key(|rail| rail.rail);
+        self.own_change += 1;
+        self.rails_due = self.is_open();
+        self.rails_changed(cx);
+    }
+
+    /// The earliest time at which something must be done without being asked.
+    pub fn deadline(&self) -> Option<Time> {
+        let mut first = self.closing.unwrap_or(Time::NEVER);
+        if self.mute {
+            return self.closing;
+        }
+        for path in &self.paths {
+            for at in [path.loss_at, path.pto_at, path.owed.at, path.probe.at].into_iter().flatten() {
+                first = first.min(at);
+            }
+        }
+        first = first.min(self.hello_at.unwrap_or(Time::NEVER));
+        (first < Time::NEVER).then_some(first)
+    }
+
+    /// A path other than the last resort is fit for data.
+    pub fn has_better_than_last(&self) -> bool {
+        self.paths.iter().any(|path| path.is_lively() && path.id.rail != crate::path::LAST_RESORT)
+    }
+
+    /// Any rail of its own, for an address when none is known.
+    pub fn lanes() -> [Lane; 3] {
+        [Lane::Raw, Lane::Udp, Lane::Xdp]
+    }
+
+    /// An address that cannot be reached, for conversations without rails.
+    pub fn nowhere() -> Rail {
+        Rail {
+            rail: crate::path::LAST_RESORT,
+            lanes: tasuki_wire::Lanes::NONE.with(Lane::Udp),
+            mtu: tasuki_wire::MIN_MTU,
+            rate_mbps: 0,
+            address: Ipv6Addr::UNSPECIFIED,
+            port: 0,
+            mac: [0; 6],
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! A connection in words: what a watchdog prints when nothing moves.
+
+use std::fmt::Write;
+
+use crate::conn::Conn;
+
+impl Conn {
+    pub fn describe(&self) -> String {
+        let mut text = String::new();
+        let (acked, ranges, next) = self.outbox.progress();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "conn {} peer {:08x}/{:016x} open={} peer_knows={} hellos={} closing={} mute={}",
+            self.id.index,
+            self.remote.endpoint,
+            self.remote.incarnation,
+            self.is_open(),
+            self.peer_knows,
+            self.hellos,
+            self.closing.is_some(),
+            self.mute,
+        );
+        let _ = writeln!(
+            text,
+            "  send: frames={} next={next} acked={acked} (+{ranges} ranges) unsent={} again={} more={}",
+            self.outbox.len(),
+            self.outbox.unsent,
+            self.outbox.lost.len(),
+            self.outbox.more,
+        );
+        let _ = writeln!(
+            text,
+            "  receive: upto={} gaps={} packets={} confirmed={}",
+            self.seen.base(),
+            self.seen.gaps(),
+            self.content,
+            self.content_confirmed,
+        );
+        for path in &self.paths {
+            let stats = path.stats();
+            let _ = writeln!(
+                text,
+                "  rail {} {:?} {:?}: in_flight={}/{} packets={} silence={} srtt={}us min={}us rate={}MB/s next={} acked={:?} len={}/{} ack_owed={} lost={} resent={} timer={:?}",
+                path.id.rail,
+                path.id.lane,
+                path.state,
+                path.in_flight,
+                path.window.size,
+                path.flights,
+                path.streak,
+                stats.srtt_ns / 1000,
+                stats.min_rtt_ns / 1000,
+                stats.rate / 1_000_000,
+                path.sent.next_number(),
+                path.largest_acked,
+                path.proven_len,
+                path.full_len,
+                path.owed.pending,
+                stats.lost_packets,
+                stats.resent_bytes,
+                path.pto_at,
+            );
+        }
+        text
+    }
+}

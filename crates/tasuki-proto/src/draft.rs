@@ -1,0 +1,128 @@
+//! A packet under construction: what is common to all kinds of packets.
+
+use tasuki_wire::{Ack, Frame, Header, MAX_ACK_RUNS, MAX_PACKET_NUMBER, PacketBuilder, Run, Runs};
+
+use crate::conn::{Conn, Context};
+use crate::event::Transmit;
+use crate::sent::{Fate, Says, Sent};
+use crate::stats::RailState;
+
+/// What the packet is noted as when it is sent.
+pub(crate) struct Draft {
+    pub path: usize,
+    pub says: Says,
+    /// It acknowledges all that has come.
+    pub acknowledges: u64,
+}
+
+/// Bytes that an acknowledgement takes at most besides its runs.
+const ACK_HEAD: usize = 1 + 1 + 9 + 9 + 9 + 1;
+/// Bytes of one more run in an acknowledgement, nearly always.
+const ACK_RUN: usize = 6;
+
+impl Conn {
+    /// Begins a packet on a path of at most `most` bytes.
+    pub fn begin<'b>(
+        &mut self,
+        at: usize,
+        most: usize,
+        packet: &'b mut [u8],
+    ) -> Option<(PacketBuilder<'b>, Draft)> {
+        let path = &mut self.paths[at];
+        let number = path.sent.next_number();
+        if number > MAX_PACKET_NUMBER {
+            path.state = RailState::Off;
+            return None;
+        }
+        let header = Header {
+            path: path.id,
+            number,
+            endpoint: self.remote.endpoint,
+            peer: self.peer_name,
+            token: self.remote.secret.token(),
+        };
+        let len = packet.len().min(most);
+        let builder = PacketBuilder::new(&mut packet[..len], header).ok()?;
+        Some((builder, Draft { path: at, says: Says::default(), acknowledges: 0 }))
+    }
+
+    /// Adds the acknowledgements that are owed and may go on this path.
+    pub fn push_acks(&mut self, builder: &mut PacketBuilder<'_>, draft: &mut Draft, cx: &Context<'_>) {
+        let mut all = true;
+        for at in 0..self.paths.len() {
+            let path = &self.paths[at];
+            let bit = 1u32.checked_shl(draft.path as u32).unwrap_or(0);
+            let also = path.owed.everywhere & bit != 0;
+            if !path.owed.pending && !also {
+                continue;
+            }
+            // An acknowledgement that waits in a long queue would make another rail look slow.
+            let quick = self.paths[draft.path].in_flight <= cx.config.queue_low;
+            if also || at == draft.path || quick || self.answer_path(at) == draft.path {
+                all &= self.push_ack(at, builder, cx);
+                let owed = &mut self.paths[at].owed;
+                owed.everywhere &= !bit;
+            } else {
+                all = false;
+            }
+        }
+        if all {
+            draft.acknowledges = self.content;
+        }
+    }
+
+    fn push_ack(&mut self, at: usize, builder: &mut PacketBuilder<'_>, cx: &Context<'_>) -> bool {
+        let path = &mut self.paths[at];
+        let mut list = [Run { first: 0, last: 0 }; MAX_ACK_RUNS];
+        let Some(space) = builder.room().checked_sub(ACK_HEAD) else { return false };
+        let count = path.received.report(&mut list, 1 + space / ACK_RUN);
+        if count == 0 {
+            path.owed.pending = false;
+            return true;
+        }
+        let delay_us = cx.now.since_ns(path.owed.largest_at) / 1000;
+        let ack = Frame::Ack(Ack { path: path.id, delay_us, runs: Runs::new(&list[..count]) });
+        if builder.push(&ack).is_err() {
+            return false;
+        }
+        path.received.reported(count);
+        let owed = &mut path.owed;
+        (owed.pending, owed.now, owed.at, owed.full, owed.small) = (false, false, None, 0, 0);
+        true
+    }
+
+    /// Completes the packet and notes it.
+    pub fn commit(
+        &mut self,
+        builder: PacketBuilder<'_>,
+        draft: Draft,
+        cx: &mut Context<'_>,
+    ) -> Option<Transmit> {
+        let len = builder.finish().ok()?;
+        let path = &mut self.paths[draft.path];
+        let tracked = path.sent.added() > 0 || draft.says != Says::default();
+        path.sent.push(Sent {
+            time: cx.now,
+            bytes: len as u32,
+            entries: 0,
+            fate: if tracked { Fate::Flight } else { Fate::Untracked },
+            says: draft.says,
+            acknowledges: draft.acknowledges,
+            at: 0,
+        });
+        path.stats.sent_packets += 1;
+        path.stats.sent_bytes += len as u64;
+        if tracked {
+            path.in_flight += len as u64;
+            path.flights += 1;
+            path.last_sent = cx.now;
+            self.content_told = self.content_told.max(draft.acknowledges);
+            if self.peer_name != 0 {
+                path.pto_at = Some(cx.now.after_ns(path.pto_ns(cx.config, self.peer_delay_ns)));
+            }
+        } else {
+            path.sent.settle();
+        }
+        Some(Transmit { conn: self.id, path: path.id, len })
+    }
+}

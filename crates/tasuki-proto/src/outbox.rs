@@ -1,0 +1,150 @@
+//! What one connection has to deliver: frames in order of position, what of them has been acknowledged, what must go
+//! again.
+
+use std::collections::VecDeque;
+
+use crate::interval::IntervalSet;
+use crate::sent::Entry;
+use crate::upper::{Outgoing, Payload};
+
+/// Frames whose acknowledgement is out are bounded, so that the receiver's set of gaps is, too.
+const MAX_CHUNKS: usize = 4096;
+/// And ranges acknowledged out of order.
+const MAX_GAPS: usize = 2048;
+
+/// A frame that the layer above gave.
+pub(crate) struct Chunk {
+    pub pos: u64,
+    /// Positions that it covers.
+    pub len: u64,
+    /// Of which so many are not acknowledged.
+    pub remaining: u64,
+    pub what: Outgoing,
+}
+
+impl Chunk {
+    pub fn payload(&self) -> Option<&Payload> {
+        match &self.what {
+            Outgoing::Start { payload, .. } | Outgoing::Data { payload, .. } => Some(payload),
+            Outgoing::Control(_) => None,
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Outbox {
+    chunks: VecDeque<Chunk>,
+    /// Id of the first chunk.
+    first: u64,
+    next_pos: u64,
+    /// Positions of the last chunk that have not been sent for the first time.
+    pub unsent: u64,
+    acked: IntervalSet,
+    /// To be sent again.
+    pub lost: VecDeque<Entry>,
+    /// The layer above may have more.
+    pub more: bool,
+}
+
+impl Outbox {
+    /// Takes a new frame; false if it covers no position or too many (an error of the layer above).
+    pub fn push(&mut self, what: Outgoing) -> bool {
+        let len = match &what {
+            Outgoing::Data { payload, .. } => payload.len,
+            _ => 1,
+        };
+        let Some(next) = self.next_pos.checked_add(len) else { return false };
+        if len == 0 {
+            return false;
+        }
+        self.chunks.push_back(Chunk { pos: self.next_pos, len, remaining: len, what });
+        self.next_pos = next;
+        self.unsent = len;
+        true
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.chunks.len() < MAX_CHUNKS && self.acked.gaps() < MAX_GAPS
+    }
+
+    pub fn chunk(&self, id: u64) -> Option<&Chunk> {
+        self.chunks.get(usize::try_from(id.checked_sub(self.first)?).ok()?)
+    }
+
+    /// The part of the last chunk that was never sent.
+    pub fn fresh(&self) -> Option<Entry> {
+        let chunk = self.chunks.back().filter(|_| self.unsent > 0)?;
+        let id = self.first + self.chunks.len() as u64 - 1;
+        let len = u32::try_from(self.unsent).unwrap_or(u32::MAX);
+        Some(Entry { chunk: id, pos: chunk.pos + chunk.len - self.unsent, len })
+    }
+
+    /// The next part that must go again and has not been acknowledged meanwhile.
+    pub fn again(&mut self) -> Option<Entry> {
+        while let Some(entry) = self.lost.front_mut() {
+            let end = entry.pos + u64::from(entry.len);
+            match self.acked.first_missing(entry.pos, end) {
+                None => drop(self.lost.pop_front()),
+                Some((from, to)) => {
+                    let part = Entry { pos: from, len: (to - from) as u32, ..*entry };
+                    entry.len = (end - from) as u32;
+                    entry.pos = from;
+                    return Some(part);
+                }
+            }
+        }
+        None
+    }
+
+    /// `len` positions of what `again` gave were sent.
+    pub fn sent_again(&mut self, len: u32) {
+        if let Some(entry) = self.lost.front_mut() {
+            entry.pos += u64::from(len);
+            entry.len -= len;
+            if entry.len == 0 {
+                self.lost.pop_front();
+            }
+        }
+    }
+
+    /// An entry has arrived; the payload of its chunk if that is now complete.
+    pub fn acknowledge(&mut self, entry: Entry) -> Option<Payload> {
+        let fresh = self.acked.insert(entry.pos, entry.pos + u64::from(entry.len));
+        if fresh == 0 {
+            return None;
+        }
+        let at = usize::try_from(entry.chunk.checked_sub(self.first)?).ok()?;
+        let chunk = self.chunks.get_mut(at)?;
+        chunk.remaining = chunk.remaining.saturating_sub(fresh);
+        let released = if chunk.remaining == 0 { chunk.payload().copied() } else { None };
+        while self.chunks.front().is_some_and(|chunk| chunk.remaining == 0) {
+            self.chunks.pop_front();
+            self.first += 1;
+        }
+        released
+    }
+
+    /// Nothing waits to be sent (as far as is known) or acknowledged.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// Frames not acknowledged.
+    pub fn len(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// Everything is given up: payload that was not released.
+    pub fn abandon(&mut self) -> impl Iterator<Item = Payload> + '_ {
+        self.lost.clear();
+        self.unsent = 0;
+        self.first += self.chunks.len() as u64;
+        let open = self.chunks.drain(..).filter(|chunk| chunk.remaining > 0);
+        open.filter_map(|chunk| chunk.payload().copied())
+    }
+
+    /// Everything below is acknowledged, and so many ranges above it.
+    pub fn progress(&self) -> (u64, usize, u64) {
+        (self.acked.base(), self.acked.gaps(), self.next_pos)
+    }
+}

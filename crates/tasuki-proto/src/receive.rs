@@ -1,0 +1,249 @@
+//! A packet of a known peer.
+
+use tasuki_wire::{Data, DropReason, Frame, Greeting, Packet};
+
+use crate::conn::{Conn, Context};
+use crate::defect::Defect;
+use crate::event::Event;
+use crate::received::Arrival;
+use crate::time::Time;
+use crate::upper::Upper;
+
+/// A packet of more bytes than this is part of a stream.
+const FULL: u16 = 1000;
+
+impl Conn {
+    /// Takes a packet that is ours and from this peer.
+    pub fn receive(
+        &mut self,
+        packet: &Packet<'_>,
+        cx: &mut Context<'_>,
+        upper: &mut impl Upper,
+    ) -> Result<(), DropReason> {
+        let (id, number) = (packet.header().path, packet.header().number);
+        let at = self.path_or_new(id, cx.config);
+        let book = if cx.plant.is(Defect::SharedNumbers) { 0 } else { at };
+        if self.paths[book].received.contains(number) {
+            return Err(DropReason::Duplicate);
+        }
+        let judged = self.judge(packet, cx);
+        if judged.is_err() && !cx.plant.is(Defect::AckDropped) {
+            return judged;
+        }
+        let arrival = self.paths[book].received.insert(number);
+        self.peer_knows |= packet.header().peer != 0;
+        self.welcome_due &= !self.peer_knows;
+        let mut asks = Asks::default();
+        if judged.is_ok() {
+            for frame in packet.frames() {
+                asks.note(&frame);
+                self.take_frame(at, &frame, packet.length(), cx, upper);
+            }
+        } else {
+            asks.eliciting = true;
+        }
+        self.content += u64::from(asks.content);
+        let path = &mut self.paths[at];
+        path.stats.received_packets += 1;
+        path.stats.received_bytes += u64::from(packet.length());
+        // Who speaks can hear again, perhaps.
+        if path.streak > 0 && cx.now.since_ns(path.last_sent) > path.rtt.pto_ns(cx.config, self.peer_delay_ns)
+        {
+            path.ping_due = true;
+        }
+        self.owe(at, number, packet.length(), arrival, &asks, cx);
+        judged
+    }
+
+    /// What can be wrong with a well-formed packet. Most packets are not looked at twice.
+    fn judge(&self, packet: &Packet<'_>, cx: &Context<'_>) -> Result<(), DropReason> {
+        // The smallest frame with a position has three bytes.
+        let frames = usize::from(packet.length()) / 3;
+        if self.is_open() && self.seen.gaps() + frames <= cx.config.max_gaps {
+            return Ok(());
+        }
+        let mut gaps = self.seen.gaps();
+        for frame in packet.frames() {
+            if let Frame::Hello(greeting) | Frame::Welcome(greeting) = &frame
+                && !cx.plant.is(Defect::AnyIncarnation)
+            {
+                greeting.check(cx.local.incarnation, &cx.local.secret)?;
+            }
+            if let Some((position, len)) = frame.positions()
+                && self.seen.would_grow(position, position + len)
+            {
+                gaps += 1;
+                if gaps > cx.config.max_gaps {
+                    return Err(DropReason::Position);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_frame(
+        &mut self,
+        at: usize,
+        frame: &Frame<'_>,
+        length: u16,
+        cx: &mut Context<'_>,
+        upper: &mut impl Upper,
+    ) {
+        match frame {
+            Frame::Padding(_) | Frame::Ping => {}
+            Frame::Ack(ack) => self.on_ack(ack, cx, upper),
+            Frame::Hello(greeting) => self.on_greeting(at, greeting, true, cx),
+            Frame::Welcome(greeting) => self.on_greeting(at, greeting, false, cx),
+            Frame::Refuse { incarnation, reason } => {
+                if *incarnation == cx.local.incarnation && !self.is_open() && !self.mute {
+                    self.mute = true;
+                    cx.events.push_back(Event::Refused(self.id, *reason));
+                }
+            }
+            Frame::Rails(rails) => self.on_rails(rails, cx),
+            Frame::Probe { nonce } => self.on_probe(at, *nonce, length, cx.now),
+            Frame::ProbeReply { nonce, path, length } => self.on_probe_reply(*nonce, *path, *length, cx),
+            Frame::Data(data) => self.take_data(data, cx, upper),
+            Frame::Start(_) | Frame::Control { .. } => {
+                let Some((position, len)) = frame.positions() else { return };
+                if self.seen.insert(position, position + len) > 0 || cx.plant.is(Defect::NoDedupe) {
+                    upper.deliver(self.id, frame);
+                }
+            }
+        }
+    }
+
+    /// Hands up the bytes that have not come before.
+    fn take_data(&mut self, data: &Data<'_>, cx: &Context<'_>, upper: &mut impl Upper) {
+        let end = data.position + data.payload.len() as u64;
+        if cx.plant.is(Defect::NoDedupe) {
+            return upper.deliver(self.id, &Frame::Data(*data));
+        }
+        let mut from = data.position;
+        while let Some((low, high)) = self.seen.first_missing(from, end) {
+            let (skip, stop) = ((low - data.position) as usize, (high - data.position) as usize);
+            let Some(payload) = data.payload.get(skip..stop) else { break };
+            let part = Data { position: low, offset: data.offset + skip as u64, payload, ..*data };
+            upper.deliver(self.id, &Frame::Data(part));
+            from = high;
+        }
+        self.seen.insert(data.position, end);
+    }
+
+    fn owe(
+        &mut self,
+        at: usize,
+        number: u64,
+        length: u16,
+        arrival: Arrival,
+        asks: &Asks,
+        cx: &mut Context<'_>,
+    ) {
+        let path = &mut self.paths[at];
+        let owed = &mut path.owed;
+        if number >= owed.largest {
+            (owed.largest, owed.largest_at) = (number, cx.now);
+        }
+        if !asks.eliciting {
+            return;
+        }
+        owed.pending = true;
+        let count = if length >= FULL { &mut owed.full } else { &mut owed.small };
+        *count += 1;
+        owed.now |= arrival == Arrival::OutOfOrder || asks.ping;
+        owed.now |= owed.full >= cx.config.ack_every || owed.small >= cx.config.ack_every_small;
+        if owed.at.is_none() {
+            owed.at = Some(cx.now.after_ns(u64::from(cx.config.max_ack_delay_us) * 1000));
+        }
+        if asks.ping && !cx.plant.is(Defect::AckSameRail) {
+            self.answer_everywhere(at, cx.now);
+        }
+        if cx.plant.is(Defect::NoPureAck) {
+            (self.paths[at].owed.now, self.paths[at].owed.at) = (false, None);
+        }
+    }
+
+    /// A ping says that acknowledgements have been missed: the way back may be dead though this rail's way here is
+    /// alive. So the answer goes over all rails, and from now on over another one.
+    fn answer_everywhere(&mut self, at: usize, _now: Time) {
+        let mut mask = 0u32;
+        for (other, path) in self.paths.iter().enumerate().take(32) {
+            mask |= u32::from(path.is_up()) << other;
+        }
+        let last = self.paths[at].owed.via.unwrap_or(at);
+        let count = self.paths.len();
+        let turn = (1..=count).map(|step| (last + step) % count);
+        let via = turn.into_iter().find(|other| self.paths[*other].is_lively());
+        let owed = &mut self.paths[at].owed;
+        owed.everywhere = mask & !(1 << at.min(31));
+        owed.via = via;
+    }
+
+    /// Hello or welcome: the peer is there.
+    pub fn on_greeting(&mut self, at: usize, greeting: &Greeting<'_>, hello: bool, cx: &mut Context<'_>) {
+        let valid = greeting.check(cx.local.incarnation, &cx.local.secret).is_ok();
+        if !valid && !cx.plant.is(Defect::AnyIncarnation) {
+            return;
+        }
+        if greeting.incarnation != self.remote.incarnation {
+            return;
+        }
+        if hello && !self.peer_knows {
+            self.welcome_due |= !(cx.plant.is(Defect::WelcomeOnce) && self.is_open());
+        }
+        if self.is_open() {
+            if greeting.name == self.peer_name {
+                self.on_rails(&greeting.rails, cx);
+            }
+            return;
+        }
+        self.peer_name = greeting.name;
+        self.remote.secret = greeting.secret;
+        self.peer_delay_ns = u64::from(greeting.ack_delay_us).saturating_mul(1000).min(1_000_000_000);
+        self.theirs = greeting.rails.list.iter().collect();
+        self.their_change = greeting.rails.change;
+        (self.hello_at, self.hello_due) = (None, false);
+        cx.events.push_back(Event::Connected(self.id));
+        self.open_paths(at, cx);
+    }
+
+    /// The path of the greeting works; the others must prove it. What was under way on those goes again.
+    fn open_paths(&mut self, at: usize, cx: &mut Context<'_>) {
+        self.rails_changed(cx);
+        for other in 0..self.paths.len() {
+            if other != at && self.paths[other].flights > 0 {
+                self.abandon_path(other, cx);
+            }
+            if cx.plant.is(Defect::NoProbe) && self.paths[other].state == crate::RailState::Unproven {
+                self.raise(other, cx);
+            }
+        }
+        self.current = at;
+        if !self.paths[at].is_up() {
+            self.raise(at, cx);
+        }
+        let path = &mut self.paths[at];
+        if path.flights > 0 {
+            path.pto_at = Some(cx.now.after_ns(path.pto_ns(cx.config, self.peer_delay_ns)));
+        }
+    }
+}
+
+/// What a packet's frames ask for.
+#[derive(Default)]
+struct Asks {
+    eliciting: bool,
+    ping: bool,
+    content: bool,
+}
+
+impl Asks {
+    fn note(&mut self, frame: &Frame<'_>) {
+        self.eliciting |= frame.asks_for_ack();
+        match frame {
+            Frame::Ping => self.ping = true,
+            Frame::Start(_) | Frame::Data(_) | Frame::Control { .. } => self.content = true,
+            _ => {}
+        }
+    }
+}

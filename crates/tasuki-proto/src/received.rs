@@ -1,0 +1,138 @@
+//! Which packets of a path have arrived, and what of that must still be said.
+
+use tasuki_wire::{MAX_ACK_RUNS, Run};
+
+/// Runs that are remembered per path: twice what one acknowledgement holds. Older packets count as duplicates.
+const MAX_RUNS: usize = 2 * MAX_ACK_RUNS;
+/// A run that has not changed is told so often: most acknowledgements may be lost before a packet is sent in vain.
+const REPORTS: u8 = 8;
+
+struct Known {
+    run: Run,
+    /// How often it was told as it is.
+    reports: u8,
+}
+
+/// Packet numbers received.
+#[derive(Default)]
+pub(crate) struct Received {
+    /// Ascending, apart from each other.
+    runs: Vec<Known>,
+    /// Numbers below count as received.
+    floor: u64,
+}
+
+/// What a packet number says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// The next one.
+    InOrder,
+    /// Later or earlier ones are missing, or were until now.
+    OutOfOrder,
+}
+
+impl Received {
+    /// It has come before, or is so old that nobody knows.
+    pub fn contains(&self, number: u64) -> bool {
+        if number < self.floor {
+            return true;
+        }
+        let at = self.runs.partition_point(|known| known.run.last < number);
+        self.runs.get(at).is_some_and(|known| known.run.first <= number)
+    }
+
+    /// Notes a number that is not contained.
+    pub fn insert(&mut self, number: u64) -> Arrival {
+        if let Some(last) = self.runs.last_mut()
+            && last.run.last + 1 == number
+        {
+            last.run.last = number;
+            last.reports = 0;
+            return Arrival::InOrder;
+        }
+        let in_order = self.runs.is_empty() && number == self.floor;
+        let at = self.runs.partition_point(|known| known.run.last < number);
+        let joins_below = at > 0 && self.runs[at - 1].run.last + 1 == number;
+        let joins_above = self.runs.get(at).is_some_and(|known| known.run.first == number + 1);
+        match (joins_below, joins_above) {
+            (true, true) => {
+                let above = self.runs.remove(at);
+                self.runs[at - 1].run.last = above.run.last;
+                self.runs[at - 1].reports = 0;
+            }
+            (true, false) => (self.runs[at - 1].run.last, self.runs[at - 1].reports) = (number, 0),
+            (false, true) => (self.runs[at].run.first, self.runs[at].reports) = (number, 0),
+            (false, false) => {
+                self.runs.insert(at, Known { run: Run { first: number, last: number }, reports: 0 })
+            }
+        }
+        if self.runs.len() > MAX_RUNS {
+            self.floor = self.runs.remove(0).run.last + 1;
+        }
+        if in_order { Arrival::InOrder } else { Arrival::OutOfOrder }
+    }
+
+    /// Anything has arrived.
+    pub fn any(&self) -> bool {
+        !self.runs.is_empty()
+    }
+
+    /// Writes at most `most` runs that are worth telling into `list`, highest first; how many.
+    pub fn report(&self, list: &mut [Run; MAX_ACK_RUNS], most: usize) -> usize {
+        let mut count = 0;
+        for known in self.runs.iter().rev() {
+            if count >= most.min(MAX_ACK_RUNS) {
+                break;
+            }
+            if count == 0 || known.reports < REPORTS {
+                list[count] = known.run;
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// The `count` runs that `report` gave were sent.
+    pub fn reported(&mut self, count: usize) {
+        let mut left = count;
+        for (at, known) in self.runs.iter_mut().rev().enumerate() {
+            if left == 0 {
+                break;
+            }
+            if at == 0 || known.reports < REPORTS {
+                known.reports = known.reports.saturating_add(1);
+                left -= 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_gives_the_same_runs() {
+        for order in [[0, 1, 3, 4], [4, 3, 1, 0], [3, 0, 4, 1], [1, 4, 0, 3]] {
+            let mut received = Received::default();
+            for number in order {
+                assert!(!received.contains(number));
+                received.insert(number);
+                assert!(received.contains(number));
+            }
+            let mut list = [Run { first: 0, last: 0 }; MAX_ACK_RUNS];
+            assert_eq!(received.report(&mut list, 64), 2);
+            assert_eq!(list[..2], [Run { first: 3, last: 4 }, Run { first: 0, last: 1 }]);
+            assert!(!received.contains(2) && !received.contains(5));
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_old_numbers_count_as_seen() {
+        let mut received = Received::default();
+        (0..100_000).for_each(|n| drop(received.insert(2 * n)));
+        assert_eq!(received.runs.len(), MAX_RUNS);
+        assert!(received.contains(1));
+        assert!(!received.contains(199_997));
+    }
+}

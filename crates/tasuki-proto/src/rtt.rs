@@ -1,0 +1,73 @@
+//! Round-trip time of a path, as in RFC 9002 section 5.
+
+use std::time::Duration;
+
+use crate::config::Config;
+use crate::time::Time;
+
+/// Below this a late packet is not called lost by time: schedulers and interrupt delays reorder by so much.
+const GRANULARITY_NS: u64 = 100_000;
+/// The smallest round trip is forgotten after this: routes change.
+const MIN_RTT_AGE: Duration = Duration::from_secs(10);
+
+/// Estimates, ns. `smoothed` is 0 before the first sample.
+#[derive(Default)]
+pub(crate) struct Rtt {
+    pub smoothed: u64,
+    pub variation: u64,
+    pub latest: u64,
+    pub min: u64,
+    min_at: Time,
+    /// Smallest since `min_at` of a younger window, which follows `min` when that has become old.
+    next_min: u64,
+}
+
+impl Rtt {
+    /// A packet was acknowledged `sample` ns after it was sent, of which the peer says it waited `delay`.
+    pub fn sample(&mut self, now: Time, sample: u64, delay: u64) {
+        let sample = sample.max(1);
+        self.latest = sample;
+        if self.smoothed == 0 {
+            (self.smoothed, self.variation) = (sample, sample / 2);
+            (self.min, self.next_min, self.min_at) = (sample, sample, now);
+            return;
+        }
+        self.next_min = self.next_min.min(sample);
+        if sample <= self.min {
+            (self.min, self.min_at, self.next_min) = (sample, now, u64::MAX);
+        } else if now.since(self.min_at) > MIN_RTT_AGE {
+            (self.min, self.min_at, self.next_min) = (self.next_min, now, u64::MAX);
+        }
+        //= https://www.rfc-editor.org/rfc/rfc9002#section-5.3
+        //# adjusted_rtt = latest_rtt
+        //# if (latest_rtt >= min_rtt + ack_delay):
+        //#   adjusted_rtt = latest_rtt - ack_delay
+        let adjusted = if sample >= self.min.saturating_add(delay) { sample - delay } else { sample };
+        let off = self.smoothed.abs_diff(adjusted);
+        self.variation = (3 * self.variation + off) / 4;
+        self.smoothed = (7 * self.smoothed + adjusted) / 8;
+        self.latest = adjusted;
+    }
+
+    /// Silence after which the path is asked for a sign of life, before doubling.
+    pub fn pto_ns(&self, config: &Config, peer_delay_ns: u64) -> u64 {
+        if self.smoothed == 0 {
+            return ns(config.initial_pto);
+        }
+        let pto = self.smoothed + (4 * self.variation).max(GRANULARITY_NS) + peer_delay_ns;
+        pto.clamp(ns(config.min_pto), ns(config.max_pto))
+    }
+
+    /// A packet this much older than one that was acknowledged is lost.
+    //= https://www.rfc-editor.org/rfc/rfc9002#section-6.1.2
+    //# max(kTimeThreshold * max(smoothed_rtt, latest_rtt), kGranularity)
+    pub fn loss_delay_ns(&self) -> u64 {
+        let rtt = self.smoothed.max(self.latest);
+        (rtt + rtt / 8).max(GRANULARITY_NS)
+    }
+}
+
+/// Nanoseconds of a duration that a person has chosen.
+pub(crate) fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,240 @@
+//! What leaves next: questions and answers about rails, then data, then acknowledgements by themselves.
+
+use tasuki_wire::{Frame, PacketBuilder};
+
+use crate::conn::{Conn, Context};
+use crate::draft::Draft;
+use crate::event::Transmit;
+use crate::path::floor_len;
+use crate::stats::RailState;
+use crate::upper::Upper;
+
+/// What may be under way before the peer has answered, bytes.
+const HELLO_WINDOW: u64 = 16 << 10;
+
+impl Conn {
+    /// The next packet; `None` if nothing is to be sent now. What can change that: a packet of the peer, a time-out,
+    /// `wake`, other rails.
+    pub fn transmit(
+        &mut self,
+        packet: &mut [u8],
+        cx: &mut Context<'_>,
+        upper: &mut impl Upper,
+    ) -> Option<Transmit> {
+        if self.refuse.is_some() {
+            return self.send_refuse(packet, cx);
+        }
+        if self.mute {
+            return None;
+        }
+        if !self.is_open() {
+            return self.send_hello(packet, cx, upper);
+        }
+        for at in 0..self.paths.len() {
+            let path = &self.paths[at];
+            let duty = path.probe.due || path.ping_due || !path.replies.is_empty();
+            if duty && let Some(transmit) = self.send_duty(at, packet, cx, upper) {
+                return Some(transmit);
+            }
+        }
+        if let Some(transmit) = self.send_data(packet, cx, upper) {
+            return Some(transmit);
+        }
+        self.send_acks(packet, cx)
+    }
+
+    fn send_duty(
+        &mut self,
+        at: usize,
+        packet: &mut [u8],
+        cx: &mut Context<'_>,
+        upper: &mut impl Upper,
+    ) -> Option<Transmit> {
+        if !self.paths[at].replies.is_empty() {
+            return self.send_reply(at, packet, cx);
+        }
+        if self.paths[at].probe.due {
+            return self.send_probe(at, packet, cx);
+        }
+        self.send_ping(at, packet, cx, upper)
+    }
+
+    fn send_probe(&mut self, at: usize, packet: &mut [u8], cx: &mut Context<'_>) -> Option<Transmit> {
+        if self.paths[at].state == RailState::Off {
+            self.paths[at].probe.due = false;
+            return None;
+        }
+        let (nonce, len) = self.next_probe(at, cx);
+        let (mut builder, mut draft) = self.begin(at, len, packet)?;
+        builder.push(&Frame::Probe { nonce }).ok()?;
+        self.push_acks(&mut builder, &mut draft, cx);
+        builder.pad_to(len).ok()?;
+        // Not counted as under way: probes have their own timer, and a rail that is not up has no window.
+        draft.acknowledges = 0;
+        self.commit(builder, draft, cx)
+    }
+
+    fn send_reply(&mut self, at: usize, packet: &mut [u8], cx: &mut Context<'_>) -> Option<Transmit> {
+        let reply = self.reply_frame(at)?;
+        let over = match self.paths[at].state {
+            RailState::Off | RailState::Down => self.best_lively().unwrap_or(at),
+            RailState::Unproven | RailState::Up => at,
+        };
+        let (mut builder, mut draft) = self.begin(over, floor_len(self.paths[over].id.lane), packet)?;
+        builder.push(&reply).ok()?;
+        self.push_acks(&mut builder, &mut draft, cx);
+        draft.acknowledges = 0;
+        self.commit(builder, draft, cx)
+    }
+
+    /// Asks a silent path for a sign of life. What it carried goes with it only if no other path is better.
+    fn send_ping(
+        &mut self,
+        at: usize,
+        packet: &mut [u8],
+        cx: &mut Context<'_>,
+        upper: &mut impl Upper,
+    ) -> Option<Transmit> {
+        self.paths[at].ping_due = false;
+        if !self.paths[at].is_up() {
+            return None;
+        }
+        if self.closing.is_some() {
+            for path in &mut self.paths {
+                path.owed.pending |= path.received.any();
+            }
+        }
+        let (mut builder, mut draft) = self.begin(at, self.paths[at].proven_len, packet)?;
+        builder.push(&Frame::Ping).ok()?;
+        draft.says.ping = true;
+        self.push_acks(&mut builder, &mut draft, cx);
+        if !self.paths.iter().any(|path| path.is_lively()) {
+            self.push_news(&mut builder, &mut draft, cx);
+            self.fill(at, &mut builder, cx, upper);
+        }
+        self.commit(builder, draft, cx)
+    }
+
+    fn send_data(
+        &mut self,
+        packet: &mut [u8],
+        cx: &mut Context<'_>,
+        upper: &mut impl Upper,
+    ) -> Option<Transmit> {
+        let parting = self.must_confirm();
+        let news = self.welcome_due || self.rails_due || parting;
+        if !news && !self.has_data(cx, upper) {
+            return None;
+        }
+        let at = self.choose_path(cx)?;
+        let (mut builder, mut draft) = self.begin(at, self.paths[at].proven_len, packet)?;
+        self.push_news(&mut builder, &mut draft, cx);
+        if parting {
+            for path in &mut self.paths {
+                path.owed.pending |= path.received.any();
+            }
+            builder.push(&Frame::Ping).ok()?;
+            draft.says.ping = true;
+        }
+        self.push_acks(&mut builder, &mut draft, cx);
+        if parting {
+            // If not all fitted, the rest goes by itself, and lingering covers it.
+            draft.acknowledges = self.content;
+        }
+        self.fill(at, &mut builder, cx, upper);
+        self.commit(builder, draft, cx)
+    }
+
+    /// Welcome and rails are said until they are heard.
+    fn push_news(&mut self, builder: &mut PacketBuilder<'_>, draft: &mut Draft, cx: &Context<'_>) {
+        if self.welcome_due && builder.push(&Frame::Welcome(self.greeting(cx.local, cx.config))).is_ok() {
+            self.welcome_due = false;
+            draft.says.welcome = true;
+        }
+        if self.rails_due && builder.push(&Frame::Rails(self.own_rails())).is_ok() {
+            self.rails_due = false;
+            draft.says.rails = true;
+        }
+    }
+
+    /// Before it ends, a connection makes sure that the peer knows that all has arrived.
+    pub fn must_confirm(&self) -> bool {
+        self.closing.is_some() && self.outbox.is_empty() && self.content_told < self.content
+    }
+
+    fn send_acks(&mut self, packet: &mut [u8], cx: &mut Context<'_>) -> Option<Transmit> {
+        for at in 0..self.paths.len() {
+            let owed = &mut self.paths[at].owed;
+            let over = if owed.everywhere != 0 {
+                let over = owed.everywhere.trailing_zeros() as usize;
+                if !self.paths.get(over).is_some_and(|path| path.is_up()) {
+                    self.paths[at].owed.everywhere &= !(1 << over);
+                    continue;
+                }
+                over
+            } else if owed.pending && owed.now {
+                self.answer_path(at)
+            } else {
+                continue;
+            };
+            let (mut builder, mut draft) = self.begin(over, floor_len(self.paths[over].id.lane), packet)?;
+            self.push_acks(&mut builder, &mut draft, cx);
+            draft.acknowledges = 0;
+            if builder.is_empty() {
+                // Nothing has come that a report would name.
+                self.paths[at].owed.now = false;
+                self.paths[at].owed.everywhere = 0;
+                continue;
+            }
+            return self.commit(builder, draft, cx);
+        }
+        None
+    }
+
+    //= docs/wire.md#greeting
+    //# More frames may follow in the same packet: the first message need not wait for the welcome.
+    fn send_hello(
+        &mut self,
+        packet: &mut [u8],
+        cx: &mut Context<'_>,
+        upper: &mut impl Upper,
+    ) -> Option<Transmit> {
+        if self.paths.is_empty() {
+            return None;
+        }
+        if self.hello_at.is_none() && !self.hello_due {
+            if !self.has_data(cx, upper) {
+                return None;
+            }
+            self.hello_path = self.next_hello_path(self.hello_path);
+        } else if !self.hello_due {
+            let full = self.paths[self.hello_path].in_flight >= HELLO_WINDOW;
+            if full || !self.has_data(cx, upper) || self.data_waits_for_welcome {
+                return None;
+            }
+        }
+        let at = self.hello_path;
+        let most = floor_len(self.paths[at].id.lane);
+        let (mut builder, mut draft) = self.begin(at, most, packet)?;
+        builder.push(&Frame::Hello(self.greeting(cx.local, cx.config))).ok()?;
+        draft.says.welcome = true;
+        self.fill(at, &mut builder, cx, upper);
+        // The next frame did not fit beside the hello.
+        self.data_waits_for_welcome = self.paths[at].sent.added() == 0;
+        if self.hello_at.is_none() {
+            self.hello_at = Some(cx.now.after_ns(self.hello_wait_ns(cx)));
+        }
+        self.hello_due = false;
+        self.commit(builder, draft, cx)
+    }
+
+    fn send_refuse(&mut self, packet: &mut [u8], cx: &mut Context<'_>) -> Option<Transmit> {
+        let reason = self.refuse.take()?;
+        self.expired = true;
+        let at = self.hello_path;
+        let most = floor_len(self.paths.get(at)?.id.lane);
+        let (mut builder, draft) = self.begin(at, most, packet)?;
+        builder.push(&Frame::Refuse { incarnation: self.remote.incarnation, reason }).ok()?;
+        self.commit(builder, draft, cx)
+    }
+}

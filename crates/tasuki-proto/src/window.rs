@@ -1,0 +1,156 @@
+//! How much may be under way on a path.
+//!
+//! Once per round trip the queue that this path's own packets make in the network is estimated, as in TCP Vegas: what
+//! the smallest round trip of the round exceeds the smallest ever, times the rate. Below the low bound the window grows, above
+//! the high bound it shrinks by the excess. Loss matters only if it is more than a cable's (2 % in a round) and either
+//! the queue is long or the loss stays: so neither a bad cable nor a short burst costs throughput.
+
+use crate::config::Config;
+use crate::rtt::ns;
+use crate::time::Time;
+
+/// Rate of a path about which nothing is known: a gigabit, bytes per second.
+const DEFAULT_RATE: u64 = 125_000_000;
+/// A round has at least so many packets, or a single loss would be a high rate of loss.
+const ROUND_PACKETS: u64 = 32;
+
+pub(crate) struct Window {
+    /// Bytes.
+    pub size: u64,
+    /// Bytes per second, as delivered or as configured.
+    pub rate: u64,
+    /// Until the first queue is seen the window doubles.
+    starting: bool,
+    /// A rate was measured while the window was full.
+    measured: bool,
+    lossy_rounds: u32,
+    round: Round,
+}
+
+#[derive(Default)]
+struct Round {
+    /// Ends when this packet number is acknowledged.
+    end: u64,
+    since: Time,
+    min_rtt: u64,
+    delivered: u64,
+    packets: u64,
+    lost: u64,
+    /// The window was full at some time.
+    limited: bool,
+}
+
+impl Window {
+    /// `rate_mbps` 0: unknown.
+    pub fn new(config: &Config, rate_mbps: u32) -> Window {
+        let known = u64::from(rate_mbps) * 125_000;
+        // Half a millisecond of the rate, within what a small switch holds if it is slow.
+        let first =
+            if known == 0 { config.initial_window } else { (known / 2000).clamp(36 << 10, 256 << 10) };
+        Window {
+            size: first.clamp(config.min_window, config.max_window),
+            rate: if known == 0 { DEFAULT_RATE } else { known },
+            starting: true,
+            measured: false,
+            lossy_rounds: 0,
+            round: Round { min_rtt: u64::MAX, ..Round::default() },
+        }
+    }
+
+    /// The window was full: the rate of this round is that of the path.
+    pub fn limited(&mut self) {
+        self.round.limited = true;
+    }
+
+    /// Packets were declared lost.
+    pub fn lost(&mut self, packets: u64) {
+        self.round.lost += packets;
+    }
+
+    /// Silence: what was known of the path may be so no more.
+    pub fn silence(&mut self, config: &Config) {
+        self.size = (self.size / 2).max(config.min_window);
+        self.starting = true;
+    }
+
+    /// Bytes of packets acknowledged, the highest of them `largest`; `next` is the next number to be sent.
+    pub fn acked(&mut self, now: Time, config: &Config, acked: Acked, min_rtt: u64) {
+        let round = &mut self.round;
+        round.delivered += acked.bytes;
+        round.packets += acked.packets;
+        if let Some(rtt) = acked.rtt {
+            round.min_rtt = round.min_rtt.min(rtt);
+        }
+        let few = round.packets + round.lost < ROUND_PACKETS && !self.starting;
+        if acked.largest < round.end || round.min_rtt == u64::MAX {
+            return;
+        }
+        if few && round.limited {
+            round.end = acked.next;
+            return;
+        }
+        self.end_round(now, config, min_rtt);
+        self.round = Round { end: acked.next, since: now, min_rtt: u64::MAX, ..Round::default() };
+    }
+
+    fn end_round(&mut self, now: Time, config: &Config, min_rtt: u64) {
+        let elapsed = now.since_ns(self.round.since);
+        self.measure(elapsed);
+        let over = self.round.min_rtt.saturating_sub(min_rtt);
+        let queue = bytes_in(self.rate, over);
+        let in_time = bytes_in(self.rate, ns(config.queue_time));
+        let low = config.queue_low.max(in_time / 2);
+        let high = config.queue_high.max(in_time);
+        let seen = self.round.lost + self.round.packets;
+        let lossy = self.round.lost >= 3 && self.round.lost * 50 > seen;
+        self.lossy_rounds = if lossy { self.lossy_rounds + 1 } else { 0 };
+        if lossy && (queue > low || self.lossy_rounds >= 3) {
+            self.starting = false;
+            self.lossy_rounds = 0;
+            self.size -= self.size / 4;
+        } else if queue > high {
+            self.starting = false;
+            self.size -= (queue - high).min(self.size / 4);
+        } else if queue > low {
+            self.starting = false;
+        } else if self.round.limited {
+            self.size += if self.starting { self.size } else { (self.size / 8).max(1500) };
+        }
+        self.size = self.size.clamp(config.min_window, config.max_window);
+    }
+
+    fn measure(&mut self, elapsed_ns: u64) {
+        if self.round.since == Time::default() || elapsed_ns == 0 {
+            return;
+        }
+        let sample = u128::from(self.round.delivered) * 1_000_000_000 / u128::from(elapsed_ns);
+        let sample = u64::try_from(sample).unwrap_or(u64::MAX).max(1);
+        if self.round.limited {
+            self.rate = if self.measured { (3 * self.rate + sample) / 4 } else { (self.rate + sample) / 2 };
+            self.measured = true;
+        } else if self.measured && sample > self.rate {
+            self.rate = (3 * self.rate + sample) / 4;
+        }
+    }
+}
+
+/// What an acknowledgement has added.
+#[derive(Clone, Copy)]
+pub(crate) struct Acked {
+    pub bytes: u64,
+    pub packets: u64,
+    pub largest: u64,
+    pub next: u64,
+    /// Sample of the round trip, ns.
+    pub rtt: Option<u64>,
+}
+
+/// Bytes that pass in `time_ns`.
+pub(crate) fn bytes_in(rate: u64, time_ns: u64) -> u64 {
+    u64::try_from(u128::from(rate) * u128::from(time_ns) / 1_000_000_000).unwrap_or(u64::MAX)
+}
+
+/// Time that `bytes` take, ns.
+pub(crate) fn time_of(bytes: u64, rate: u64) -> u64 {
+    bytes.saturating_mul(1_000_000_000) / rate.max(1)
+}
