@@ -1,0 +1,136 @@
+//! Completions: polling and waiting.
+
+use std::ffi::c_int;
+use std::time::{Duration, Instant};
+
+use tasuki_engine::{Completion, Peer};
+
+use crate::code::{Code, Error, status};
+use crate::endpoint::{Handle, handle};
+use crate::guard;
+use crate::pointer;
+use crate::types::{ANY_SOURCE, DATA, LAST, MULTI, RECV, RawCompletion, SEND, TAGGED};
+
+/// So long a wait polls before it sleeps: a wake-up costs tens of microseconds, an answer from a peer that polls less.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// See `tasuki.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tasuki_poll(
+    endpoint: *const Handle,
+    completions: *mut RawCompletion,
+    max: usize,
+) -> c_int {
+    guard::call(|| {
+        // SAFETY: `tasuki.h` asks for an open endpoint.
+        let handle = unsafe { handle(endpoint) }?;
+        handle.endpoint.progress();
+        // SAFETY: `tasuki.h` asks for room for `max` completions.
+        unsafe { take(handle, completions, max) }
+    })
+}
+
+/// See `tasuki.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tasuki_wait(
+    endpoint: *const Handle,
+    completions: *mut RawCompletion,
+    max: usize,
+    timeout_ms: c_int,
+) -> c_int {
+    guard::call(|| {
+        // SAFETY: `tasuki.h` asks for an open endpoint.
+        let handle = unsafe { handle(endpoint) }?;
+        if max == 0 {
+            return Err(Error::invalid("max is 0: no completion could be told"));
+        }
+        let start = Instant::now();
+        // A negative time is no limit.
+        let limit = u64::try_from(timeout_ms).ok().map(Duration::from_millis);
+        loop {
+            handle.endpoint.progress();
+            // SAFETY: `tasuki.h` asks for room for `max` completions.
+            let count = unsafe { take(handle, completions, max) }?;
+            let waited = start.elapsed();
+            let left = limit.map(|limit| limit.saturating_sub(waited));
+            if count > 0 || left.is_some_and(|left| left.is_zero()) {
+                return Ok(count);
+            }
+            if waited > SPIN {
+                handle.endpoint.wait(left);
+            }
+        }
+    })
+}
+
+/// # Safety
+/// `into` is null or has room for `max` completions.
+unsafe fn take(handle: &Handle, into: *mut RawCompletion, max: usize) -> Result<c_int, Error> {
+    if into.is_null() && max > 0 {
+        return Err(pointer::null("completions"));
+    }
+    let max = max.min(c_int::MAX as usize);
+    let mut count = 0;
+    handle.endpoint.poll_many(max, |completion| {
+        // SAFETY: at most `max` are told, so this is inside of the caller's memory.
+        unsafe { into.add(count).write(to_c(&completion)) };
+        count += 1;
+    });
+    Ok(count as c_int)
+}
+
+fn flag(set: bool, flag: u32) -> u32 {
+    if set { flag } else { 0 }
+}
+
+fn to_c(completion: &Completion) -> RawCompletion {
+    let empty = RawCompletion {
+        context: 0,
+        kind: SEND,
+        status: 0,
+        peer: ANY_SOURCE,
+        flags: 0,
+        tag: 0,
+        data: 0,
+        bytes: std::ptr::null_mut(),
+        len: 0,
+        total: 0,
+    };
+    match *completion {
+        Completion::Send { context, peer: Peer(peer), tagged, .. } => {
+            RawCompletion { context, peer, flags: flag(tagged, TAGGED) | LAST, ..empty }
+        }
+        Completion::Recv {
+            context,
+            source: Peer(peer),
+            tagged,
+            tag,
+            data,
+            ptr,
+            len,
+            total,
+            last,
+            multi,
+            ..
+        } => RawCompletion {
+            context,
+            kind: RECV,
+            status: if total > len { Code::Truncated as i32 } else { 0 },
+            peer,
+            flags: flag(tagged, TAGGED) | flag(data.is_some(), DATA) | flag(multi, MULTI) | flag(last, LAST),
+            tag,
+            data: data.unwrap_or(0),
+            bytes: if len == 0 { std::ptr::null_mut() } else { ptr.cast() },
+            len,
+            total,
+        },
+        Completion::Error { context, tagged, send, failure, peer, last, .. } => RawCompletion {
+            context,
+            kind: if send { SEND } else { RECV },
+            status: status(failure),
+            peer: peer.map_or(ANY_SOURCE, |Peer(peer)| peer),
+            flags: flag(tagged, TAGGED) | flag(last, LAST),
+            ..empty
+        },
+    }
+}

@@ -1,0 +1,106 @@
+//! What a C compiler makes of `tasuki.h` is what this crate takes it for.
+
+use std::mem::offset_of;
+use std::path::Path;
+use std::process::Command;
+
+use super::*;
+use crate::code::CODES;
+
+/// Every number of the header that this crate knows, as `expression value`.
+fn numbers() -> Vec<(String, i64)> {
+    let mut all = Vec::new();
+    let mut add = |name: &str, value: i64| all.push((name.to_owned(), value));
+    macro_rules! layout {
+        ($c:literal, $rust:ty, $($field:ident),*) => {
+            add(concat!("sizeof(", $c, ")"), size_of::<$rust>() as i64);
+            $(add(concat!("offsetof(", $c, ", ", stringify!($field), ")"), offset_of!($rust, $field) as i64);)*
+        };
+    }
+    layout!(
+        "tasuki_options",
+        RawOptions,
+        size,
+        identity,
+        rails,
+        pool_bytes,
+        peer_bytes,
+        expected_peers,
+        linger_ms,
+        shm,
+        stats,
+        dump,
+        reserved
+    );
+    layout!("tasuki_message", RawMessage, peer, flags, tag, ignore, data, iov, iov_count, min_free, context);
+    layout!("tasuki_found", RawFound, source, flags, tag, data, len, claim);
+    layout!(
+        "tasuki_completion",
+        RawCompletion,
+        context,
+        kind,
+        status,
+        peer,
+        flags,
+        tag,
+        data,
+        bytes,
+        len,
+        total
+    );
+    add("TASUKI_ANY_SOURCE", ANY_SOURCE.into());
+    add("TASUKI_ADDRESS_LEN", tasuki_engine::Address::LEN as i64);
+    add("TASUKI_ADDRESS_TEXT_LEN", 2 * tasuki_engine::Address::LEN as i64 + 1);
+    for (name, value) in [
+        ("INJECT", INJECT),
+        ("QUIET", QUIET),
+        ("DELIVERY", DELIVERY),
+        ("TAGGED", TAGGED),
+        ("DATA", DATA),
+        ("MULTI", MULTI),
+        ("LAST", LAST),
+    ] {
+        add(&format!("TASUKI_{name}"), value.into());
+    }
+    add("TASUKI_SEND", SEND.into());
+    add("TASUKI_RECV", RECV.into());
+    for (code, name, _) in CODES {
+        add(&name.to_string_lossy(), code as i64);
+    }
+    all
+}
+
+#[test]
+fn the_header_says_the_same_numbers() {
+    let folder = tempfile::tempdir().expect("a folder for the program");
+    let mut source = "#include <stdio.h>\n#include <tasuki.h>\nint main(void) {\n".to_owned();
+    for (expression, _) in numbers() {
+        source += &format!("printf(\"%lld\\n\", (long long)({expression}));\n");
+    }
+    source += "return 0;\n}\n";
+    let (file, program) = (folder.path().join("numbers.c"), folder.path().join("numbers"));
+    std::fs::write(&file, source).expect("the program is written");
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    let mut compile = Command::new("cc");
+    compile
+        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(include)
+        .arg(&file)
+        .arg("-o")
+        .arg(&program);
+    assert!(compile.status().expect("cc runs").success());
+    let output = Command::new(&program).output().expect("the program runs").stdout;
+    let output = String::from_utf8(output).expect("text");
+    let said: Vec<(String, i64)> = numbers()
+        .into_iter()
+        .zip(output.lines())
+        .map(|((expression, _), value)| (expression, value.parse().expect("a number")))
+        .collect();
+    assert_eq!(said, numbers());
+}
+
+#[test]
+fn the_version_is_that_of_the_header() {
+    let header = include_str!("../../include/tasuki.h");
+    assert!(header.contains(&format!("#define TASUKI_VERSION \"{}\"", env!("CARGO_PKG_VERSION"))));
+}

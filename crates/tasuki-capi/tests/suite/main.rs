@@ -1,0 +1,1 @@
+//! C programs against the header and the library.
