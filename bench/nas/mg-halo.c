@@ -21,30 +21,31 @@ void halo_prepare(const struct grid *largest, const struct ranks *ranks)
     }
 }
 
-/* A face of the box with its ghosts: the points whose coordinate `direction` is `where`. */
+/* A face of the box: the points whose coordinate `direction` is `where`; ghosts only in the directions that have
+ * been exchanged before. */
 struct face {
     int64_t start, count[2], step[2]; /* outer and inner loop */
 };
 
-static struct face face_at(const struct grid *grid, int direction, int where)
+static struct face face_at(const struct grid *grid, int direction, enum sides sides, int where)
 {
     int64_t step[3] = {grid_plane(grid), grid_row(grid), 1};
     struct face face = {.start = (where + 1) * step[direction]};
     for (int d = 0, i = 0; d < 3; d++) {
         if (d == direction) continue;
-        face.count[i] = grid->size[d] + 2;
+        bool high = d > direction, low = high && sides == BOTH;
+        face.start += low ? 0 : step[d];
+        face.count[i] = grid->size[d] + high + low;
         face.step[i++] = step[d];
     }
     return face;
 }
 
-static int pack(const struct face *face, const double *array, double *buffer)
+static void pack(const struct face *face, const double *array, double *buffer)
 {
-    int n = 0;
-    for (int64_t i = 0; i < face->count[0]; i++)
+    for (int64_t i = 0, n = 0; i < face->count[0]; i++)
         for (int64_t j = 0; j < face->count[1]; j++)
             buffer[n++] = array[face->start + i * face->step[0] + j * face->step[1]];
-    return n;
 }
 
 static void unpack(const struct face *face, const double *buffer, double *array)
@@ -54,42 +55,48 @@ static void unpack(const struct face *face, const double *buffer, double *array)
             array[face->start + i * face->step[0] + j * face->step[1]] = buffer[n++];
 }
 
-static void wrap(const struct grid *grid, int direction, double *array)
+/* From one side of the box to the ghosts of the other. */
+static void wrap(const struct grid *grid, int direction, enum sides sides, int from, int to, double *array)
 {
-    int last = grid->size[direction] - 1;
-    struct face from[2] = {face_at(grid, direction, last), face_at(grid, direction, 0)};
-    struct face to[2] = {face_at(grid, direction, -1), face_at(grid, direction, last + 1)};
-    for (int side = 0; side < 2; side++)
-        for (int64_t i = 0; i < from[side].count[0]; i++)
-            for (int64_t j = 0; j < from[side].count[1]; j++) {
-                int64_t at = i * from[side].step[0] + j * from[side].step[1];
-                array[to[side].start + at] = array[from[side].start + at];
-            }
+    struct face source = face_at(grid, direction, sides, from), target = face_at(grid, direction, sides, to);
+    for (int64_t i = 0; i < source.count[0]; i++)
+        for (int64_t j = 0; j < source.count[1]; j++) {
+            int64_t at = i * source.step[0] + j * source.step[1];
+            array[target.start + at] = array[source.start + at];
+        }
 }
 
-static void swap(const struct grid *grid, int direction, double *array)
+static void swap(const struct grid *grid, int direction, enum sides sides, double *array)
 {
-    int last = grid->size[direction] - 1;
+    int last = grid->size[direction] - 1, messages = 0;
     int below = neighbours.below[direction], above = neighbours.above[direction];
     MPI_Request requests[4];
-    struct face low = face_at(grid, direction, 0), high = face_at(grid, direction, last);
-    struct face low_ghost = face_at(grid, direction, -1), high_ghost = face_at(grid, direction, last + 1);
-    int count = (int)(low.count[0] * low.count[1]);
-    MPI_Irecv(receive_buffer[0], count, MPI_DOUBLE, below, TO_ABOVE + direction, MPI_COMM_WORLD, &requests[0]);
-    MPI_Irecv(receive_buffer[1], count, MPI_DOUBLE, above, TO_BELOW + direction, MPI_COMM_WORLD, &requests[1]);
+    struct face low = face_at(grid, direction, sides, 0), high = face_at(grid, direction, sides, last);
+    struct face low_ghost = face_at(grid, direction, sides, -1), high_ghost = face_at(grid, direction, sides, last + 1);
+    int count = (int)(low.count[0] * low.count[1]), down = TO_BELOW + direction, up = TO_ABOVE + direction;
+    MPI_Irecv(receive_buffer[1], count, MPI_DOUBLE, above, down, MPI_COMM_WORLD, &requests[messages++]);
+    if (sides == BOTH)
+        MPI_Irecv(receive_buffer[0], count, MPI_DOUBLE, below, up, MPI_COMM_WORLD, &requests[messages++]);
     pack(&low, array, send_buffer[0]);
-    MPI_Isend(send_buffer[0], count, MPI_DOUBLE, below, TO_BELOW + direction, MPI_COMM_WORLD, &requests[2]);
-    pack(&high, array, send_buffer[1]);
-    MPI_Isend(send_buffer[1], count, MPI_DOUBLE, above, TO_ABOVE + direction, MPI_COMM_WORLD, &requests[3]);
-    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
-    unpack(&low_ghost, receive_buffer[0], array);
+    MPI_Isend(send_buffer[0], count, MPI_DOUBLE, below, down, MPI_COMM_WORLD, &requests[messages++]);
+    if (sides == BOTH) {
+        pack(&high, array, send_buffer[1]);
+        MPI_Isend(send_buffer[1], count, MPI_DOUBLE, above, up, MPI_COMM_WORLD, &requests[messages++]);
+    }
+    MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
     unpack(&high_ghost, receive_buffer[1], array);
+    if (sides == BOTH) unpack(&low_ghost, receive_buffer[0], array);
 }
 
-void halo(const struct grid *grid, double *array)
+void halo(const struct grid *grid, enum sides sides, double *array)
 {
     for (int direction = 2; direction >= 0; direction--) {
-        if (grid->whole || neighbours.count[direction] == 1) wrap(grid, direction, array);
-        else swap(grid, direction, array);
+        int last = grid->size[direction] - 1;
+        if (!grid->whole && neighbours.count[direction] > 1) {
+            swap(grid, direction, sides, array);
+            continue;
+        }
+        wrap(grid, direction, sides, 0, last + 1, array);
+        if (sides == BOTH) wrap(grid, direction, sides, last, -1, array);
     }
 }

@@ -67,7 +67,7 @@ static void go_down(struct state *s, int level)
     } else {
         restrict_to(fine, fine->r, coarse->r + grid_at(coarse, 0, 0, 0), grid_row(coarse), grid_plane(coarse));
     }
-    halo(coarse, coarse->r);
+    halo(coarse, level == 2 ? BOTH : HIGH, coarse->r);
 }
 
 static void go_up(struct state *s, int level)
@@ -79,9 +79,9 @@ static void go_up(struct state *s, int level)
     interpolate(fine, coarse->u + grid_at(coarse, first[0], first[1], first[2]), grid_row(coarse), grid_plane(coarse),
                 fine->u, !top);
     residual(fine, top ? s->v : fine->r, fine->u, fine->r);
-    halo(fine, fine->r);
+    halo(fine, BOTH, fine->r);
     smooth(fine, s->problem->smoother, fine->r, fine->u, false);
-    halo(fine, fine->u);
+    halo(fine, BOTH, fine->u);
 }
 
 static void cycle(struct state *s)
@@ -89,10 +89,10 @@ static void cycle(struct state *s)
     struct grid *lowest = &s->grids[1], *finest = &s->grids[s->top];
     for (int level = s->top; level > 1; level--) go_down(s, level);
     smooth(lowest, s->problem->smoother, lowest->r, lowest->u, true);
-    halo(lowest, lowest->u);
+    halo(lowest, BOTH, lowest->u);
     for (int level = 2; level <= s->top; level++) go_up(s, level);
     residual(finest, s->v, finest->u, finest->r);
-    halo(finest, finest->r);
+    halo(finest, HIGH, finest->r);
 }
 
 static void start_over(struct state *s)
@@ -159,7 +159,7 @@ static void begin(struct state *s)
 {
     struct grid *finest = &s->grids[s->top];
     residual(finest, s->v, finest->u, finest->r);
-    halo(finest, finest->r);
+    halo(finest, HIGH, finest->r);
 }
 
 static void run_mg(const struct nas_run *run, struct nas_result *result)

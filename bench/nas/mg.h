@@ -35,9 +35,11 @@ void restrict_to(const struct grid *fine, const double *r, double *coarse, int64
 /* u (+)= the coarse array between its points, ghost layer included. */
 void interpolate(const struct grid *fine, const double *coarse, int64_t row, int64_t plane, double *u, bool from_zero);
 
-/* mg-halo.c: fills the ghost layer from the neighbours, or from the other side. */
+/* mg-halo.c: fills the ghost layer from the neighbours, or from the other side of the grid; HIGH: only beyond the last
+ * point of each direction, which is all that restrict_to reads. */
+enum sides { BOTH, HIGH };
 void halo_prepare(const struct grid *largest, const struct ranks *ranks);
-void halo(const struct grid *grid, double *array);
+void halo(const struct grid *grid, enum sides sides, double *array);
 
 /* mg-charges.c: +1 at the ten largest, -1 at the ten smallest of random numbers on the grid, 0 elsewhere. */
 void place_charges(const struct grid *grid, const struct ranks *ranks, double *v);
