@@ -60,10 +60,11 @@ impl Proto {
         if self.table.has_ended((greeting.endpoint, greeting.incarnation, greeting.name)) {
             return Err(DropReason::Peer);
         }
-        if let Some(id) = known.filter(|_| !self.plant.is(Defect::TwoConnections)) {
-            if !self.is_stranger(id, &greeting)? {
-                return Ok(id);
-            }
+        let known = known.filter(|_| !self.plant.is(Defect::TwoConnections));
+        if let Some(id) = known
+            && !self.is_stranger(id, &greeting)?
+        {
+            return Ok(id);
         }
         self.accept(&greeting, packet.header().path, upper)
     }

@@ -1,0 +1,361 @@
+//! Two endpoints and the rails between them, in virtual time.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use tasuki_proto::{Config, ConnId, Event, Local, Proto, Remote, Time};
+use tasuki_wire::{Lane, Lanes, Rail, Secret};
+
+use crate::app::App;
+use crate::rng::Rng;
+
+/// One direction of a rail.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Bits per second.
+    pub rate: u64,
+    pub delay_ns: u64,
+    /// Bytes that may wait.
+    pub queue: u64,
+    /// Per mille.
+    pub loss: u64,
+    pub dup: u64,
+    pub reorder: u64,
+    pub corrupt: u64,
+    pub dead: bool,
+    /// Longer datagrams vanish.
+    pub hole: usize,
+    pub bytes: u64,
+    pub packets: u64,
+    pub overflow: u64,
+    free_at: u64,
+}
+
+impl Link {
+    pub fn new(mbps: u64, delay_us: u64, queue_kib: u64) -> Link {
+        Link {
+            rate: mbps * 1_000_000,
+            delay_ns: delay_us * 1000,
+            queue: queue_kib << 10,
+            loss: 0,
+            dup: 0,
+            reorder: 0,
+            corrupt: 0,
+            dead: false,
+            hole: usize::MAX,
+            bytes: 0,
+            packets: 0,
+            overflow: 0,
+            free_at: 0,
+        }
+    }
+}
+
+pub struct Host {
+    pub proto: Proto,
+    pub app: App,
+    pub conn: Option<ConnId>,
+    pub events: Vec<Event>,
+    pub packets: u64,
+    timer: u64,
+    local: Local,
+}
+
+enum What {
+    Arrive(usize, Vec<u8>),
+    Timer(usize),
+}
+
+pub struct Net {
+    pub now: u64,
+    pub hosts: [Host; 2],
+    /// (from, rail)
+    pub links: HashMap<(usize, u8), Link>,
+    pub rng: Rng,
+    pub rails: [Vec<Rail>; 2],
+    queue: BinaryHeap<Reverse<(u64, u64)>>,
+    what: HashMap<u64, What>,
+    serial: u64,
+    buffer: Vec<u8>,
+    /// Drop the next packets of a host: count.
+    pub eat: [u64; 2],
+    /// All that crosses, if wanted: (time, from, bytes).
+    pub tap: Option<Vec<(u64, usize, Vec<u8>)>>,
+}
+
+pub fn rail(number: u8, host: usize, mtu: u16, rate_mbps: u32) -> Rail {
+    let address = Ipv4Addr::new(10, number, 0, 1 + host as u8).to_ipv6_mapped();
+    let lanes = Lanes::NONE.with(Lane::Udp);
+    Rail { rail: number, lanes, mtu, rate_mbps, address, port: 4000, mac: [0; 6] }
+}
+
+fn local(host: usize, incarnation: u64) -> Local {
+    Local {
+        endpoint: 10 + host as u32,
+        incarnation,
+        secret: Secret([host as u8 + 1; 16]),
+        identity: Ipv6Addr::LOCALHOST,
+        port: 4000,
+    }
+}
+
+impl Host {
+    fn new(host: usize, incarnation: u64, config: &Config, rails: &[Rail]) -> Host {
+        let local = local(host, incarnation);
+        Host {
+            proto: Proto::new(local, config.clone(), incarnation),
+            app: App::new(rails),
+            conn: None,
+            events: Vec::new(),
+            packets: 0,
+            timer: u64::MAX,
+            local,
+        }
+    }
+}
+
+impl Net {
+    /// Rails with the given links (the same both ways); their configured rate is known if `known`.
+    pub fn new(seed: u64, links: &[Link], known: bool) -> Net {
+        Net::with_mtu(seed, links, known, 1500, &Config::default())
+    }
+
+    pub fn with_mtu(seed: u64, links: &[Link], known: bool, mtu: u16, config: &Config) -> Net {
+        let list = |host: usize| -> Vec<Rail> {
+            let number = |at: usize| if at == 31 { 31 } else { at as u8 };
+            let rate = |link: &Link| if known { (link.rate / 1_000_000) as u32 } else { 0 };
+            links.iter().enumerate().map(|(at, link)| rail(number(at), host, mtu, rate(link))).collect()
+        };
+        let rails = [list(0), list(1)];
+        let mut map = HashMap::new();
+        for (at, link) in links.iter().enumerate() {
+            map.insert((0, at as u8), link.clone());
+            map.insert((1, at as u8), link.clone());
+        }
+        let hosts = [Host::new(0, 100, config, &rails[0]), Host::new(1, 200, config, &rails[1])];
+        let mut net = Net {
+            now: 1_000_000,
+            hosts,
+            links: map,
+            rng: Rng(seed),
+            rails,
+            queue: BinaryHeap::new(),
+            what: HashMap::new(),
+            serial: 0,
+            buffer: vec![0; 65536],
+            eat: [0; 2],
+            tap: None,
+        };
+        for host in 0..2 {
+            let id = ConnId::clone(&net.connect(host));
+            net.hosts[host].app.start_room = net.hosts[host].proto.start_room(id);
+        }
+        net
+    }
+
+    /// (Re)connects a host to the other one's present incarnation.
+    pub fn connect(&mut self, host: usize) -> ConnId {
+        let other = self.hosts[1 - host].local;
+        let remote =
+            Remote { endpoint: other.endpoint, incarnation: other.incarnation, secret: other.secret };
+        let rails = self.rails[host].clone();
+        let id = self.hosts[host].proto.connect(Time(self.now), remote, &rails);
+        self.hosts[host].conn = Some(id);
+        id
+    }
+
+    /// The process dies and another takes its place.
+    pub fn restart(&mut self, host: usize, incarnation: u64, config: &Config) {
+        self.hosts[host] = Host::new(host, incarnation, config, &self.rails[host]);
+    }
+
+    pub fn conn(&self, host: usize) -> ConnId {
+        self.hosts[host].conn.expect("connected")
+    }
+
+    pub fn both(&mut self, rail: u8, change: impl Fn(&mut Link)) {
+        for host in 0..2 {
+            change(self.links.get_mut(&(host, rail)).expect("a rail"));
+        }
+    }
+
+    pub fn send(&mut self, host: usize, len: u64) {
+        self.hosts[host].app.send(len);
+        self.pump(host);
+    }
+
+    pub fn send_control(&mut self, host: usize) {
+        self.hosts[host].app.send_control();
+        self.pump(host);
+    }
+
+    /// Wakes the connection and sends all that may go.
+    pub fn pump(&mut self, host: usize) {
+        if let Some(id) = self.hosts[host].conn {
+            self.hosts[host].proto.wake(id);
+        }
+        self.flush(host);
+    }
+
+    fn schedule(&mut self, at: u64, what: What) {
+        self.serial += 1;
+        self.queue.push(Reverse((at, self.serial)));
+        self.what.insert(self.serial, what);
+    }
+
+    pub fn flush(&mut self, from: usize) {
+        loop {
+            let host = &mut self.hosts[from];
+            let now = Time(self.now);
+            let Some(sent) = host.proto.poll_transmit(now, &mut self.buffer, &mut host.app) else { break };
+            host.packets += 1;
+            let bytes = self.buffer[..sent.len].to_vec();
+            self.carry(from, sent.path.rail, bytes);
+        }
+        while let Some(event) = self.hosts[from].proto.poll_event() {
+            self.hosts[from].events.push(event);
+        }
+        let deadline = self.hosts[from].proto.deadline().map_or(u64::MAX, |at| at.0.max(self.now));
+        if deadline < self.hosts[from].timer {
+            self.hosts[from].timer = deadline;
+            self.schedule(deadline, What::Timer(from));
+        }
+    }
+
+    fn carry(&mut self, from: usize, rail: u8, mut bytes: Vec<u8>) {
+        if let Some(tap) = &mut self.tap {
+            tap.push((self.now, from, bytes.clone()));
+        }
+        if self.eat[from] > 0 {
+            self.eat[from] -= 1;
+            return;
+        }
+        let rng = &mut self.rng;
+        let Some(link) = self.links.get_mut(&(from, rail)) else { return };
+        // IP, UDP, Ethernet with preamble and gap.
+        let wire = bytes.len() as u64 + 28 + 38;
+        let start = link.free_at.max(self.now);
+        let waiting = (start - self.now) as u128 * link.rate as u128 / 8_000_000_000;
+        if link.dead || bytes.len() > link.hole || rng.chance(link.loss) {
+            return;
+        }
+        if waiting as u64 + wire > link.queue {
+            link.overflow += 1;
+            return;
+        }
+        link.free_at = start + wire * 8_000_000_000 / link.rate;
+        link.bytes += wire;
+        link.packets += 1;
+        let mut arrival = link.free_at + link.delay_ns;
+        if rng.chance(link.reorder) {
+            arrival += rng.below(2_000_000);
+        }
+        if rng.chance(link.corrupt) {
+            let at = rng.below(bytes.len() as u64) as usize;
+            bytes[at] ^= 1 << rng.below(8);
+        }
+        let again = rng.chance(link.dup).then(|| arrival + rng.below(3_000_000));
+        if let Some(again) = again {
+            self.schedule(again, What::Arrive(1 - from, bytes.clone()));
+        }
+        self.schedule(arrival, What::Arrive(1 - from, bytes));
+    }
+
+    /// Hands a datagram to a host as if it had come over a cable.
+    pub fn inject(&mut self, host: usize, bytes: &[u8]) -> Result<(), tasuki_wire::DropReason> {
+        let result = {
+            let host = &mut self.hosts[host];
+            host.proto.handle_packet(Time(self.now), bytes, &mut host.app)
+        };
+        self.flush(host);
+        result
+    }
+
+    /// One event; false if nothing is to come.
+    pub fn step(&mut self) -> bool {
+        let Some(Reverse((at, serial))) = self.queue.pop() else { return false };
+        self.now = self.now.max(at);
+        match self.what.remove(&serial) {
+            Some(What::Arrive(host, bytes)) => {
+                let there = &mut self.hosts[host];
+                // Drops are counted there.
+                let _ = there.proto.handle_packet(Time(self.now), &bytes, &mut there.app);
+                if there.conn.is_none() || self.hosts[host].app.accepted.len() == 1 {
+                    let other = self.hosts[1 - host].local;
+                    let found = self.hosts[host].proto.find(other.endpoint, other.incarnation);
+                    self.hosts[host].conn = found.or(self.hosts[host].conn);
+                }
+                self.flush(host);
+            }
+            Some(What::Timer(host)) => {
+                if at == self.hosts[host].timer {
+                    self.hosts[host].timer = u64::MAX;
+                    self.hosts[host].proto.handle_timeout(Time(self.now));
+                    self.flush(host);
+                }
+            }
+            None => {}
+        }
+        true
+    }
+
+    /// Runs for so long.
+    pub fn run_us(&mut self, us: u64) {
+        let end = self.now + us * 1000;
+        while self.queue.peek().is_some_and(|Reverse((at, _))| *at <= end) {
+            self.step();
+        }
+        self.now = end;
+    }
+
+    /// Runs until it is so; panics after `ms` of virtual time.
+    pub fn run_until(&mut self, ms: u64, what: &str, done: impl Fn(&Net) -> bool) {
+        let end = self.now + ms * 1_000_000;
+        while !done(self) {
+            self.check();
+            assert!(self.step() && self.now < end, "not within {ms} ms: {what}\n{}", self.describe());
+        }
+        self.check();
+    }
+
+    /// All that was sent has been received, everything is released and drained.
+    pub fn settle(&mut self, ms: u64) {
+        self.run_until(ms, "all delivered and drained", |net| {
+            (0..2).all(|host| {
+                let (here, there) = (&net.hosts[host], &net.hosts[1 - host]);
+                let all = there.app.messages == here.app.sent();
+                let controls = there.app.control_count == here.app.sent_controls();
+                let drained = here.conn.is_none_or(|id| here.proto.is_drained(id));
+                all && controls && here.app.unreleased() == 0 && drained
+            })
+        });
+    }
+
+    pub fn check(&self) {
+        for (at, host) in self.hosts.iter().enumerate() {
+            if let Some(fault) = &host.app.fault {
+                panic!("host {at}: {fault}\n{}", self.describe());
+            }
+        }
+    }
+
+    pub fn describe(&self) -> String {
+        let mut text = format!("at {} us\n", self.now / 1000);
+        for (at, host) in self.hosts.iter().enumerate() {
+            text += &format!(
+                "host {at}: sent {} got {} controls {}/{} unreleased {} events {:?}\n",
+                host.app.sent(),
+                host.app.messages,
+                host.app.sent_controls(),
+                host.app.control_count,
+                host.app.unreleased(),
+                host.events
+            );
+            if let Some(id) = host.conn {
+                text += &host.proto.describe(id);
+            }
+        }
+        text
+    }
+}

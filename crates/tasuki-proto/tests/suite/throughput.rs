@@ -1,0 +1,90 @@
+//! What the striping must reach, measured in virtual time: payload against what the cables could carry of it.
+
+use tasuki_proto::Config;
+
+use crate::net::{Link, Net};
+
+/// Payload that one full packet carries, of its size on the cable.
+fn efficiency(mtu: u64) -> f64 {
+    (mtu - 28 - 32 - 15) as f64 / (mtu + 38) as f64
+}
+
+/// Payload rate of a stream of messages with `window` outstanding, as a share of what the rails could carry.
+fn share(links: &[Link], known: bool, mtu: u16, len: u64, window: u64, seed: u64) -> f64 {
+    let mut net = Net::with_mtu(seed, links, known, mtu, &Config::default());
+    net.hosts.iter_mut().for_each(|host| host.app.careless = true);
+    let sum: u64 = links.iter().map(|link| link.rate).sum();
+    let run = |net: &mut Net, until: u64| {
+        while net.now < until {
+            while net.hosts[0].app.sent() < net.hosts[1].app.messages + window {
+                net.hosts[0].app.send(len);
+            }
+            net.pump(0);
+            assert!(net.step());
+        }
+    };
+    let warm = net.now + 300_000_000;
+    run(&mut net, warm);
+    let (before, since) = (net.hosts[1].app.bytes, net.now);
+    run(&mut net, since + 1_000_000_000);
+    let bytes = net.hosts[1].app.bytes - before;
+    let rate = bytes as f64 * 8e9 / (net.now - since) as f64;
+    let share = rate / (sum as f64 * efficiency(u64::from(mtu)));
+    eprintln!(
+        "{len} x {window} mtu {mtu} known {known}: {share:.3}\n{}",
+        net.hosts[0].proto.describe(net.conn(0))
+    );
+    share
+}
+
+#[test]
+fn four_equal_rails() {
+    for known in [true, false] {
+        for (delay, queue) in [(50, 64), (500, 64), (200, 512)] {
+            let links = vec![Link::new(100, delay, queue); 4];
+            assert!(share(&links, known, 1500, 64 << 10, 8, 1) >= 0.95, "{known} {delay} {queue}");
+            assert!(share(&links, known, 1500, 8 << 10, 64, 1) >= 0.85, "{known} {delay} {queue}");
+        }
+    }
+}
+
+#[test]
+fn four_unequal_rails() {
+    for known in [true, false] {
+        for (delay, queue) in [(50, 64), (500, 64), (200, 512)] {
+            let links: Vec<Link> = [100, 100, 50, 25].map(|rate| Link::new(rate, delay, queue)).into();
+            assert!(share(&links, known, 1500, 64 << 10, 16, 1) >= 0.95, "{known} {delay} {queue}");
+        }
+    }
+}
+
+#[test]
+fn one_percent_of_loss_does_not_matter() {
+    for known in [true, false] {
+        let mut link = Link::new(1000, 50, 256);
+        link.loss = 10;
+        assert!(share(&[link.clone()], known, 1500, 1 << 20, 4, 5) >= 0.90, "{known}");
+        assert!(share(&vec![link; 3], known, 1500, 1 << 20, 4, 5) >= 0.90, "{known}");
+    }
+}
+
+#[test]
+fn one_message_of_64_kib_is_three_times_faster_on_four_rails() {
+    let time = |rails: usize| {
+        let mut net = Net::new(7, &vec![Link::new(100, 50, 64); rails], true);
+        net.send(0, 8);
+        net.settle(1000);
+        let mut total = 0;
+        for _ in 0..20 {
+            net.run_us(5000);
+            let (start, count) = (net.now, net.hosts[1].app.messages);
+            net.send(0, 64 << 10);
+            net.run_until(100, "one message", |net| net.hosts[1].app.messages > count);
+            total += net.now - start;
+        }
+        total
+    };
+    let (one, four) = (time(1), time(4));
+    eprintln!("64 KiB: {} us on one rail, {} us on four", one / 20_000, four / 20_000);
+    assert!(one > 3 * four, "{one} {four}");
+}
