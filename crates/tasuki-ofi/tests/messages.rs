@@ -1,0 +1,78 @@
+//! Two C programs speak through libfabric, which loads this provider: every call for messages, over each carrier.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// A folder with the provider under the name that libfabric looks for, and the compiled program.
+struct Stage {
+    folder: TempDir,
+}
+
+impl Stage {
+    fn new() -> Stage {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        // Cargo puts the library that it has built for this test beside the test.
+        let test = std::env::current_exe().expect("a path");
+        let library = test.with_file_name("libtasuki_fi.so");
+        std::fs::copy(&library, folder.path().join("libtasuki-fi.so")).expect("the provider is built");
+        let sources: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "c"].iter().collect();
+        let compiled = Command::new("cc")
+            .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-o"])
+            .arg(folder.path().join("messages"))
+            .args([sources.join("messages.c"), sources.join("pair.c")])
+            .arg("-lfabric")
+            .status()
+            .expect("cc runs: see scripts/setup");
+        assert!(compiled.success(), "libfabric's headers are needed: scripts/setup installs them");
+        let rails = r#"{"version": 1, "host": "here", "identity": "127.0.0.1", "peers": {}}"#;
+        std::fs::write(folder.path().join("rails.json"), rails).expect("a file is written");
+        Stage { folder }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn run(&self, arguments: [&str; 2], shm: bool) {
+        let output = Command::new(self.path().join("messages"))
+            .args(arguments)
+            .env("FI_PROVIDER_PATH", self.path())
+            .env("FI_PROVIDER", "tasuki")
+            .env("TASUKI_SHM", if shm { "1" } else { "0" })
+            // No description of rails that this machine may have concerns the test.
+            .env("TASUKI_RAILS", self.path().join("rails.json"))
+            .output()
+            .expect("the program runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}, shm {shm}: {:?}\n{said}", output.status);
+    }
+}
+
+#[test]
+fn over_shared_memory() {
+    let stage = Stage::new();
+    stage.run(["map", "all"], true);
+    stage.run(["table", "all"], true);
+    stage.run(["map", "selective"], true);
+}
+
+#[test]
+fn over_udp() {
+    let stage = Stage::new();
+    stage.run(["table", "all"], false);
+    stage.run(["map", "selective"], false);
+}
+
+#[test]
+fn is_listed() {
+    let stage = Stage::new();
+    let output = Command::new("fi_info")
+        .args(["-p", "tasuki"])
+        .env("FI_PROVIDER_PATH", stage.path())
+        .output()
+        .expect("fi_info runs: see scripts/setup");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("FI_EP_RDM"), "{said}");
+}
