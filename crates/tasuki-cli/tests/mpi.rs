@@ -1,73 +1,17 @@
-//! Stock MPIs in labs, with no setting that a user would have to guess: hello, ping-pong and alltoall of every
+//! Stock MPIs over their own TCP in labs, with no setting that a user would have to guess: hello, ping-pong and alltoall of every
 //! MPI on every kind of cluster; exit codes; ends.
 
 mod support;
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{path::Path, process::Command};
 use support::{
-    MARK, Random, TestLab, background, eventually, marked, ok, seed, skip_without_root, tasuki, text,
+    Random, TestLab, background, eventually, marked,
+    mpis::{build, mpis, run_over, sent},
+    ok, seed, skip_without_root, tasuki, text,
 };
-
-/// An MPI under test: what `--mpi` is told, and the compiler wrapper whose programs it runs.
-struct Mpi {
-    name: &'static str,
-    mpicc: PathBuf,
-}
-
-fn peers() -> PathBuf {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
-    std::env::var_os("TASUKI_PEERS").map_or_else(beside, PathBuf::from)
-}
-
-/// All five MPIs; those that are missing are reported, and in CI (TASUKI_NO_SKIP) that is a failure.
-fn mpis(test: &str) -> Vec<Mpi> {
-    let peer = |folder: &str| peers().join(folder).join("bin/mpicc");
-    let all = [
-        ("openmpi-4.1", PathBuf::from("/usr/bin/mpicc.openmpi")),
-        ("openmpi-5.0", peer("openmpi-5.0")),
-        ("mpich-4.3", peer("mpich-4.3")),
-        ("mpich-5.0", peer("mpich-5.0")),
-        // Its runtime has no compiler: it runs MPICH's programs (the MPICH ABI).
-        ("intel", peer("mpich-4.3")),
-    ];
-    let is_there = |(name, mpicc): &(&str, PathBuf)| {
-        let there = mpicc.exists() && (*name != "intel" || peers().join("impi-2021").exists());
-        if !there {
-            assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "{name} is not installed: make peers");
-            eprintln!("SKIPPED {test} for {name}: not installed (make peers)");
-        }
-        there
-    };
-    all.into_iter().filter(is_there).map(|(name, mpicc)| Mpi { name, mpicc }).collect()
-}
-
-/// Builds a program of the launcher's tests with an MPI's compiler.
-fn build(mpi: &Mpi, program: &str, folder: &Path) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasuki-launch/tests/programs").join(program);
-    let target = folder.join(format!("{}-{}", program.trim_end_matches(".c"), mpi.name));
-    ok(Command::new(&mpi.mpicc).arg("-O2").arg("-o").arg(&target).arg(source));
-    target
-}
 
 fn run(lab: &TestLab, mpi: &str, ranks: u32, program: &Path) -> Command {
-    let mut command = tasuki();
-    command
-        .args(["run", "--transport", "tcp", "--lab", &lab.name, "--mpi", mpi, "-n", &ranks.to_string()])
-        .arg(program);
-    command.env("TASUKI_PEERS", peers()).env(MARK, &lab.name);
-    command
-}
-
-/// Bytes that the hosts' NICs (not the management interface) have sent.
-fn sent(lab: &TestLab) -> u64 {
-    let status = lab.status();
-    let cables = status["cables"].as_array().expect("cables");
-    let bytes =
-        |cable: &serde_json::Value, side: usize| cable["directions"][side]["bytes"].as_u64().unwrap_or(0);
-    cables.iter().map(|cable| bytes(cable, 0) + bytes(cable, 1)).sum()
+    run_over("tcp", lab, mpi, ranks, program)
 }
 
 #[test]

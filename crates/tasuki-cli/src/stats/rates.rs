@@ -119,8 +119,12 @@ mod tests {
     #[test]
     fn another_process_of_the_same_number_and_the_first_look_have_no_rates() {
         let (old, new) = (page("n1", 7, 1000, &[]), page("n2", 7, 5000, &[]));
-        assert!(Rates::between(&[old.clone()], &[new], Some(Duration::from_secs(1)))[0].peers.is_empty());
-        assert!(Rates::between(&[], &[old.clone()], None)[0].peers.is_empty());
+        assert!(
+            Rates::between(std::slice::from_ref(&old), &[new], Some(Duration::from_secs(1)))[0]
+                .peers
+                .is_empty()
+        );
+        assert!(Rates::between(&[], std::slice::from_ref(&old), None)[0].peers.is_empty());
         let mut anew = old.clone();
         anew.identity.address = "another endpoint".into();
         assert!(Rates::between(&[old], &[anew], Some(Duration::from_secs(1)))[0].peers.is_empty());

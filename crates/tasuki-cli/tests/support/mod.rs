@@ -1,6 +1,12 @@
 //! What the tests of the command share: labs that go away with the test, and looks at the machine.
 #![allow(dead_code)] // Every test program uses its own part.
 
+pub mod dump;
+pub mod mpi;
+pub mod run;
+
+pub mod mpis;
+
 use std::{
     collections::BTreeSet,
     fs,

@@ -1,0 +1,118 @@
+//! What must never hang, on every MPI: each program checks all that it receives, under a watchdog that describes every rank
+//! before it ends a run. `make test` has short versions of the ones that take long.
+
+mod support;
+
+use support::{
+    TestLab,
+    mpi::{Mpi, Programs, mpis, transports},
+    run::MpiRun,
+    skip_without_root,
+};
+
+/// Calls `each` for every MPI and transport, on a lab of this shape.
+fn on_all(test: &str, shape: &str, mut each: impl FnMut(&TestLab, &Mpi, &str, &Programs)) {
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("hang", &["--shape", shape]);
+    let programs = Programs::new();
+    for mpi in mpis(test) {
+        for transport in transports() {
+            each(&lab, &mpi, &transport, &programs);
+        }
+    }
+}
+
+/// Runs a program on all, and demands that it says that it is content.
+fn passes(test: &str, shape: &str, ranks: u32, program: &str, arguments: &[&str], limit: u64) {
+    on_all(test, shape, |lab, mpi, transport, programs| {
+        let built = programs.build(program, mpi);
+        let start = std::time::Instant::now();
+        let printed = MpiRun::new(lab, mpi, transport, ranks, &built).args(arguments).limit(limit).ok();
+        let figures: Vec<_> = printed.lines().collect();
+        eprintln!("{test}: {}, {transport}: {:.1?}: {}", mpi.name, start.elapsed(), figures.join("; "));
+        assert!(printed.contains(&format!("{program} ok")), "{} over {transport}: {printed}", mpi.name);
+    });
+}
+
+/// An MPI that matches messages itself (over TCP all do) walks through its whole list for every receive in reverse order:
+/// there, a hundred thousand take minutes. Tasuki must do it.
+#[test]
+fn messages_received_in_reverse_order_of_tags() {
+    let test = "messages_received_in_reverse_order_of_tags";
+    on_all(test, "full:2", |lab, mpi, transport, programs| {
+        let messages = if transport == "tcp" { "10000" } else { "100000" };
+        let built = programs.build("reverse", mpi);
+        let run = MpiRun::new(lab, mpi, transport, 2, &built).args([messages]);
+        assert!(run.limit(300).ok().contains("reverse ok"));
+    });
+}
+
+#[test]
+fn a_rank_that_computes_in_the_middle_of_a_rendezvous() {
+    passes("a_rank_that_computes_in_the_middle_of_a_rendezvous", "full:3", 3, "busy", &["3"], 120);
+}
+
+#[test]
+#[ignore = "takes a quarter of an hour: a rank computes for 60 s, three times, on every MPI"]
+fn a_rank_that_computes_for_a_minute() {
+    passes("a_rank_that_computes_for_a_minute", "full:3", 3, "busy", &["60"], 400);
+}
+
+#[test]
+fn head_to_head_sends_of_64_mib() {
+    passes("head_to_head_sends_of_64_mib", "full:2", 2, "headon", &["64"], 240);
+}
+
+#[test]
+fn head_to_head_sends_within_a_host() {
+    passes("head_to_head_sends_within_a_host", "full:2", 4, "headon", &["16"], 240);
+}
+
+#[test]
+fn programs_run_by_ranks() {
+    passes("programs_run_by_ranks", "full:2", 4, "forks", &["20"], 120);
+}
+
+#[test]
+fn eight_threads_in_every_rank() {
+    passes("eight_threads_in_every_rank", "full:2", 2, "threads", &["60", "8"], 180);
+}
+
+#[test]
+#[ignore = "takes minutes: eight threads in each of four ranks"]
+fn eight_threads_in_each_of_four_ranks() {
+    passes("eight_threads_in_each_of_four_ranks", "full:2", 4, "threads", &["300", "8"], 900);
+}
+
+#[test]
+fn eight_ranks_on_few_cores() {
+    passes("eight_ranks_on_few_cores", "full:2", 8, "collect", &["60"], 300);
+}
+
+#[test]
+fn connect_and_accept() {
+    passes("connect_and_accept", "full:4", 4, "connect", &["3"], 120);
+}
+
+/// Open MPI's runtime, 4.1 and 5.0 alike, loses its way (`PML add procs failed`, `Not found`) when spawned processes are on
+/// several hosts, over TCP as well: there all children of a spawn are on one host, a parent's or another.
+#[test]
+fn spawned_processes() {
+    on_all("spawned_processes", "full:2", |lab, mpi, transport, programs| {
+        let built = programs.build("spawn", mpi);
+        let places: &[&[&str]] = match mpi.is_open_mpi() {
+            true => &[&["3", "world", "n1"], &["2", "self", "n2"]],
+            false => &[&["3", "world"], &["2", "self", "n2"]],
+        };
+        for arguments in places {
+            let run = MpiRun::new(lab, mpi, transport, 2, &built).args(*arguments);
+            // Every slot has a rank already.
+            let run = run.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+            let run = run.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+            let printed = run.limit(120).ok();
+            assert!(printed.contains("spawn ok"), "{} over {transport}: {printed}", mpi.name);
+        }
+    });
+}

@@ -1,0 +1,165 @@
+//! Runs of MPI programs under a watchdog: what does not end in time is described, rank by rank, and then ended. A limit
+//! is there to tell a hang from a slow machine, so it is generous; it measures nothing.
+
+use super::{
+    Background, MARK, TestLab,
+    dump::{Rank, describe},
+    mpi::{Mpi, peers},
+    tasuki, unique,
+};
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    path::Path,
+    process::{Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Ranks, and the launcher, carry this variable: a run's own mark.
+pub const RUN_MARK: &str = "TASUKI_TEST_RUN";
+
+const POLL: Duration = Duration::from_millis(20);
+
+/// A run to be started.
+pub struct MpiRun {
+    label: String,
+    mark: String,
+    limit: Duration,
+    command: Command,
+}
+
+impl MpiRun {
+    /// `tasuki run` of a program; arguments follow with [`MpiRun::args`].
+    pub fn new(lab: &TestLab, mpi: &Mpi, transport: &str, ranks: u32, program: &Path) -> Self {
+        let mut command = tasuki();
+        command.args(["run", "--lab", &lab.name, "--mpi", mpi.name, "--transport", transport]);
+        command.args(["-n", &ranks.to_string()]).arg(program);
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        Self::of(command, lab, format!("{name} over {transport}, {ranks} ranks"))
+    }
+
+    /// Any command that starts ranks in a lab.
+    pub fn of(mut command: Command, lab: &TestLab, label: String) -> Self {
+        let mark = unique("run");
+        command.env("TASUKI_PEERS", peers()).env(MARK, &lab.name).env(RUN_MARK, &mark).env("TASUKI_DUMP", "1");
+        Self { label, mark, limit: Duration::from_secs(120), command }
+    }
+
+    /// Arguments of the program.
+    pub fn args(mut self, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.command.args(words);
+        self
+    }
+
+    /// A variable for the launcher; ranks get those that it passes on.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// The working directory.
+    pub fn folder(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// How long it may take before it counts as hanging; 120 s unless told.
+    pub fn limit(mut self, seconds: u64) -> Self {
+        self.limit = Duration::from_secs(seconds);
+        self
+    }
+
+    /// Starts it.
+    pub fn start(mut self) -> Running {
+        let output = tempfile::tempdir().expect("a folder");
+        let file = |name: &str| File::create(output.path().join(name)).expect("a file");
+        self.command.stdin(Stdio::null()).stdout(file("out")).stderr(file("err"));
+        let process = Background(self.command.spawn().expect("tasuki starts"));
+        Running { label: self.label, mark: self.mark, end: Instant::now() + self.limit, process, output }
+    }
+
+    /// Runs it to its end, whatever that is.
+    pub fn finish(self) -> Finished {
+        self.start().finish()
+    }
+
+    /// Runs it, demands success within its limit, and returns what it printed.
+    pub fn ok(self) -> String {
+        self.start().ok()
+    }
+}
+
+/// A run that has been started. It is ended when this is dropped.
+pub struct Running {
+    label: String,
+    mark: String,
+    end: Instant,
+    process: Background,
+    output: tempfile::TempDir,
+}
+
+/// How a run ended.
+pub struct Finished {
+    /// What was run.
+    pub label: String,
+    /// None: it had to be ended by the watchdog.
+    pub status: Option<ExitStatus>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error; after an expiry with the state of every rank.
+    pub stderr: String,
+}
+
+impl Running {
+    /// Its ranks that live.
+    pub fn ranks(&self) -> Vec<Rank> {
+        Rank::all(RUN_MARK, &self.mark)
+    }
+
+    /// What it has printed until now.
+    pub fn printed(&self) -> String {
+        self.read("out")
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&mut self) -> bool {
+        self.process.0.try_wait().expect("waits").is_none()
+    }
+
+    fn read(&self, name: &str) -> String {
+        String::from_utf8_lossy(&fs::read(self.output.path().join(name)).unwrap_or_default()).into_owned()
+    }
+
+    /// Waits for the end, or makes it.
+    pub fn finish(mut self) -> Finished {
+        let mut status = None;
+        while status.is_none() && Instant::now() < self.end {
+            thread::sleep(POLL);
+            status = self.process.0.try_wait().expect("waits");
+        }
+        let mut state = String::new();
+        if status.is_none() {
+            state = format!("\n{}: the limit has passed\n{}", self.label, describe(&self.ranks()));
+            let _ = self.process.0.kill();
+            let _ = self.process.0.wait();
+        }
+        let (stdout, stderr) = (self.read("out"), self.read("err") + &state);
+        Finished { label: self.label, status, stdout, stderr }
+    }
+
+    /// Waits for the end and demands success.
+    pub fn ok(self) -> String {
+        let finished = self.finish();
+        assert!(finished.status.is_some_and(|status| status.success()), "{}", finished.report());
+        finished.stdout
+    }
+}
+
+impl Finished {
+    /// Everything about it, for messages.
+    pub fn report(&self) -> String {
+        let how = self.status.map_or_else(|| "HUNG".into(), |status| status.to_string());
+        format!("{}: {how}\n--- printed\n{}\n--- standard error\n{}", self.label, self.stdout, self.stderr)
+    }
+}

@@ -1,0 +1,165 @@
+//! Stock MPIs over Tasuki in labs: every MPI on every kind of cluster, contents verified, and that it is Tasuki that
+//! carried them.
+
+mod support;
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+use support::{
+    TestLab,
+    mpis::{Mpi, build, mpis, run_over, sent},
+    skip_without_root, text,
+};
+
+/// A job that takes longer hangs: the longest of these takes some seconds. The bound is no measurement.
+const HANGS_AFTER_S: &str = "120";
+
+/// The same command with a watchdog.
+fn bounded(command: &Command) -> Output {
+    let mut bounded = Command::new("timeout");
+    bounded.args(["-k", "10", HANGS_AFTER_S]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => bounded.env(name, value),
+            None => bounded.env_remove(name),
+        };
+    }
+    bounded.stdin(std::process::Stdio::null()).output().expect("timeout(1) runs")
+}
+
+/// Runs to the end and demands success and these words.
+fn says(what: &str, words: &str, command: &Command) -> String {
+    let output = bounded(command);
+    let hung = if output.status.code() == Some(124) { "HANGS" } else { "failed" };
+    assert!(output.status.success(), "{what} {hung}: {command:?}: {}", text(&output));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains(words), "{what}: no {words:?} in {}", text(&output));
+    printed
+}
+
+struct Programs {
+    hello: PathBuf,
+    pingpong: PathBuf,
+    alltoall: PathBuf,
+}
+
+fn programs(test: &str, folder: &Path) -> Vec<(Mpi, Programs)> {
+    let build = |mpi: Mpi| {
+        let [hello, pingpong, alltoall] =
+            ["hello.c", "pingpong.c", "alltoall.c"].map(|name| build(&mpi, name, folder));
+        (mpi, Programs { hello, pingpong, alltoall })
+    };
+    mpis(test).into_iter().map(build).collect()
+}
+
+/// Every MPI with a rank on each host of a lab.
+fn every_mpi_on(test: &str, shape: &str, hosts: u32) {
+    if skip_without_root(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let lab = TestLab::up("tasuki", &["--shape", shape]);
+    for (mpi, programs) in programs(test, folder.path()) {
+        let what = |program: &str| format!("{} {program} on {shape}", mpi.name);
+        let run = |ranks, program: &Path| run_over("tasuki", &lab, mpi.name, ranks, program);
+        let printed = says(&what("hello"), "ring ok", &run(hosts, &programs.hello));
+        for host in 1..=hosts {
+            assert!(
+                printed.contains(&format!("on n{host}")),
+                "{}: no rank on n{host}: {printed}",
+                what("hello")
+            );
+        }
+        says(&what("pingpong"), "pingpong ok", &run(2, &programs.pingpong));
+        let before = sent(&lab);
+        says(&what("alltoall"), "alltoall ok", &run(hosts, &programs.alltoall));
+        assert!(sent(&lab) > before + 100_000, "{}: payload went elsewhere", what("alltoall"));
+    }
+}
+
+#[test]
+fn every_mpi_on_a_full_mesh() {
+    every_mpi_on("every_mpi_on_a_full_mesh", "full:4", 4);
+}
+
+#[test]
+fn every_mpi_through_a_switch() {
+    every_mpi_on("every_mpi_through_a_switch", "star:4", 4);
+}
+
+#[test]
+fn every_mpi_through_relaying_hosts() {
+    every_mpi_on("every_mpi_through_relaying_hosts", "ring:5", 5);
+}
+
+#[test]
+fn every_mpi_on_cables_and_a_switch() {
+    every_mpi_on("every_mpi_on_cables_and_a_switch", "mixed:6/3", 6);
+}
+
+#[test]
+#[ignore = "long: eight ranks on few cores"]
+fn every_mpi_on_eight_hosts() {
+    every_mpi_on("every_mpi_on_eight_hosts", "mixed:8/4", 8);
+}
+
+#[test]
+fn every_mpi_inside_one_host() {
+    let test = "every_mpi_inside_one_host";
+    if skip_without_root(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cluster.toml");
+    let file = file.to_str().expect("UTF-8");
+    support::ok(support::tasuki().args(["cluster", "new", "full:2", "--cores", "4", "-o", file]));
+    let lab = TestLab::up("tasuki-one", &[file]);
+    for (mpi, programs) in programs(test, folder.path()) {
+        let what = |program: &str| format!("{} {program} on one host", mpi.name);
+        let before = sent(&lab);
+        let run = |ranks: u32, program: &Path| {
+            let mut command = support::tasuki();
+            command.args([
+                "run",
+                "--transport",
+                "tasuki",
+                "--by",
+                "slot",
+                "--lab",
+                &lab.name,
+                "--mpi",
+                mpi.name,
+            ]);
+            command.args(["-n", &ranks.to_string()]).arg(program).env("TASUKI_PEERS", support::mpis::peers());
+            command
+        };
+        let printed = says(&what("hello"), "ring ok", &run(4, &programs.hello));
+        assert!(!printed.contains("on n2"), "{printed}");
+        says(&what("pingpong"), "pingpong ok", &run(2, &programs.pingpong));
+        says(&what("alltoall"), "alltoall ok", &run(4, &programs.alltoall));
+        // Several MB were exchanged; what crossed cables is IPv6 chatter.
+        assert!(sent(&lab) < before + 100_000, "{}: payload left the host", mpi.name);
+    }
+}
+
+// TASUKI_SHM takes 0 or 1 and nothing else reads it: an MPI that fails for it was using Tasuki.
+#[test]
+fn nothing_but_tasuki_carries_messages() {
+    let test = "nothing_but_tasuki_carries_messages";
+    if skip_without_root(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let lab = TestLab::up("tasuki-only", &["--shape", "full:2"]);
+    for mpi in mpis(test) {
+        let hello = build(&mpi, "hello.c", folder.path());
+        let mut run = run_over("tasuki", &lab, mpi.name, 2, &hello);
+        let output = bounded(run.env("TASUKI_SHM", "nonsense"));
+        assert!(!output.status.success(), "{}: something else carried them: {}", mpi.name, text(&output));
+        assert_ne!(output.status.code(), Some(124), "{} hangs: {}", mpi.name, text(&output));
+        let output = bounded(run_over("tcp", &lab, mpi.name, 2, &hello).env("TASUKI_SHM", "nonsense"));
+        assert!(output.status.success(), "{} over TCP: {}", mpi.name, text(&output));
+    }
+}
