@@ -24,6 +24,7 @@ static REGISTRY: Mutex<Vec<Arc<Open>>> = Mutex::new(Vec::new());
 struct Open {
     fd: OwnedFd,
     path: PathBuf,
+    writable: bool,
     process: Process,
     /// Bytes that this process has locked: F_GETLK does not tell about one's own locks.
     held: Mutex<BTreeSet<i64>>,
@@ -50,17 +51,18 @@ impl SharedFile {
     pub(crate) fn create(path: &Path, mode: libc::mode_t) -> io::Result<SharedFile> {
         let mut registry = registry();
         let fd = open(path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, mode)?;
-        Ok(register(&mut registry, fd, path))
+        Ok(register(&mut registry, fd, path, true))
     }
 
     /// Opens an existing file, or shares it if this process has it open.
     pub(crate) fn open(path: &Path, writable: bool) -> io::Result<SharedFile> {
         let mut registry = registry();
-        if let Some(file) = registry.iter().find(|file| file.path == path) {
+        // One that is only readable holds no locks, so that opening and closing another beside it ends none.
+        if let Some(file) = registry.iter().find(|file| file.path == path && (file.writable || !writable)) {
             return Ok(SharedFile(ManuallyDrop::new(Arc::clone(file))));
         }
         let fd = open(path, if writable { libc::O_RDWR } else { libc::O_RDONLY }, 0)?;
-        Ok(register(&mut registry, fd, path))
+        Ok(register(&mut registry, fd, path, writable))
     }
 
     pub(crate) fn fd(&self) -> &OwnedFd {
@@ -181,10 +183,10 @@ fn registry() -> MutexGuard<'static, Vec<Arc<Open>>> {
     registry
 }
 
-fn register(registry: &mut Vec<Arc<Open>>, fd: OwnedFd, path: &Path) -> SharedFile {
+fn register(registry: &mut Vec<Arc<Open>>, fd: OwnedFd, path: &Path, writable: bool) -> SharedFile {
     let (path, process, held) = (path.to_path_buf(), Process::current(), Mutex::default());
     // A file of this name that was removed and made again: the old one stays with its users, the new one is found first.
-    let file = Arc::new(Open { fd, path, process, held });
+    let file = Arc::new(Open { fd, path, writable, process, held });
     registry.insert(0, Arc::clone(&file));
     SharedFile(ManuallyDrop::new(file))
 }

@@ -228,7 +228,7 @@ fn hostile_contents_shut_the_slot_and_nothing_else() {
         let len = file.metadata().unwrap().len();
         for _ in 0..1 + random(&mut state) % 40 {
             // Half of the damage goes to the first pages: header, bells, slots, the ring in use.
-            let reach = if random(&mut state) % 2 == 0 { 4096 + 512 } else { len - 8 };
+            let reach = if random(&mut state).is_multiple_of(2) { 4096 + 512 } else { len - 8 };
             let at = random(&mut state) % reach;
             let value = match random(&mut state) % 4 {
                 0 => u64::MAX,
