@@ -14,14 +14,14 @@ pub struct Line {
     pub delay_ns: u64,
     /// Bytes that may wait for the line (those being sent included); a packet that does not fit is dropped.
     pub queue_bytes: u64,
-    /// Bytes that each packet takes on the line besides its own: preamble, gap, headers, checksum.
+    /// Bytes that each packet takes on the line besides itself and its headers: preamble, gap, frame.
     pub overhead_bytes: u64,
-    /// Largest packet, bytes; a larger one vanishes, as it does behind a router that does not tell.
-    pub largest: usize,
+    /// Largest packet with its headers, bytes; a larger one vanishes, as it does behind a router that does not tell.
+    pub mtu: usize,
 }
 
-/// Bytes of a UDP datagram on an Ethernet cable besides its payload: preamble 8, gap 12, Ethernet 14 + 4, IPv4 20, UDP 8.
-pub const UDP_OVERHEAD: u64 = 8 + 12 + 14 + 4 + 20 + 8;
+/// Bytes of an Ethernet frame on a cable besides its payload: preamble 8, gap 12, addresses and type 14, checksum 4.
+pub const ETHERNET_OVERHEAD: u64 = 8 + 12 + 14 + 4;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,18 +109,25 @@ impl Channel {
         self.free_at
     }
 
-    /// Takes a packet; what arrives of it goes to `arrive`.
-    pub fn send(&mut self, now: Time, packet: Vec<u8>, mut arrive: impl FnMut(Arrival)) -> Fate {
+    /// Takes a packet behind `headers` bytes of headers; what arrives of it goes to `arrive`.
+    pub fn send(
+        &mut self,
+        now: Time,
+        packet: Vec<u8>,
+        headers: usize,
+        mut arrive: impl FnMut(Arrival),
+    ) -> Fate {
         if !self.up {
             return Fate::Cut;
         }
-        let wire = packet.len() as u64 + self.line.overhead_bytes;
+        let len = packet.len() + headers;
+        let wire = len as u64 + self.line.overhead_bytes;
         if self.backlog(now) + wire > self.line.queue_bytes {
             return Fate::Overflow;
         }
         let busy = u128::from(wire) * 8 * 1_000_000_000 / u128::from(self.line.rate_bps.max(1));
         self.free_at = self.free_at.max(now).after(busy as u64);
-        if packet.len() > self.line.largest {
+        if len > self.line.mtu {
             return Fate::TooLarge;
         }
         if self.weather.rains(&self.faults, &mut self.rng) {
@@ -156,8 +163,8 @@ mod tests {
         rate_bps: 100_000_000,
         delay_ns: 5_000,
         queue_bytes: 10_000,
-        overhead_bytes: UDP_OVERHEAD,
-        largest: 1472,
+        overhead_bytes: ETHERNET_OVERHEAD,
+        mtu: 1500,
     };
 
     fn channel(faults: Faults) -> Channel {
@@ -166,7 +173,7 @@ mod tests {
 
     fn send(channel: &mut Channel, now: Time, len: usize) -> (Fate, Vec<Arrival>) {
         let mut arrivals = Vec::new();
-        let fate = channel.send(now, vec![1; len], |arrival| arrivals.push(arrival));
+        let fate = channel.send(now, vec![1; len], 28, |arrival| arrivals.push(arrival));
         (fate, arrivals)
     }
 

@@ -9,8 +9,9 @@ mod channel;
 mod faults;
 mod kernel;
 mod rng;
+pub mod transport;
 
-pub use channel::{Arrival, Channel, Fate, Line, UDP_OVERHEAD};
+pub use channel::{Arrival, Channel, ETHERNET_OVERHEAD, Fate, Line};
 pub use faults::{Burst, Faults};
 pub use kernel::{Kernel, Time};
 pub use rng::{Rng, mix};

@@ -1,0 +1,239 @@
+//! What an engine does: carries out the actions, in order, and checks every event against the model.
+
+use tasuki_msg::{Action, EarlyId, Event, Failure, Gone, PeerId, RecvDone, RecvId};
+
+use super::content::first_wrong;
+use super::core::{Check, Core, demand, same};
+use super::model::{Match, Message};
+
+impl Core {
+    /// Carries out all that the endpoint asks for.
+    pub fn settle(&mut self, node: usize) -> Check {
+        let mut acted = false;
+        while let Some(action) = self.nodes[node].ep.poll_action() {
+            acted = true;
+            self.note(|| format!("node {node}: {action:?}"));
+            match action {
+                Action::Copy { from, recv, user, offset, len } => {
+                    self.copy(node, from, recv, user as usize, offset as usize, len as usize)?;
+                }
+                Action::FreeEarly(buffer) => self.free_early(node, buffer)?,
+                Action::Pull { .. } => return Err("a pull, but no memory is shared here".into()),
+                Action::Event(event) => self.event(node, event)?,
+            }
+        }
+        if acted { self.audit(node) } else { Ok(()) }
+    }
+
+    fn copy(
+        &mut self,
+        node: usize,
+        from: EarlyId,
+        recv: RecvId,
+        user: usize,
+        offset: usize,
+        len: usize,
+    ) -> Check {
+        let here = &mut self.nodes[node];
+        let Some(entry) = here.early.get(&from.index()).filter(|entry| entry.id == from) else {
+            return Err(format!("copy out of {from:?}, which is not there"));
+        };
+        let buffer = &mut here.recvs[user];
+        same("copy's receive", recv, buffer.id)?;
+        demand(len <= entry.bytes.len() && offset + len <= buffer.capacity as usize, || {
+            "copy overruns".into()
+        })?;
+        buffer.bytes[offset..offset + len].copy_from_slice(&entry.bytes[..len]);
+        self.cover("copied out of the pool");
+        Ok(())
+    }
+
+    fn free_early(&mut self, node: usize, buffer: EarlyId) -> Check {
+        let here = &mut self.nodes[node];
+        let Some(entry) = here.early.remove(&buffer.index()).filter(|entry| entry.id == buffer) else {
+            return Err(format!("{buffer:?} freed, but it is not there"));
+        };
+        here.pool -= entry.bytes.len() as u64;
+        if let Some(of_peer) = here.pool_of.get_mut(&entry.peer) {
+            *of_peer -= entry.bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, node: usize, event: Event) -> Check {
+        match event {
+            Event::SendDone { send, user, peer, result } => {
+                let sent = &self.sent[user as usize];
+                same("send's names", (node, send, peer), (sent.from, sent.send, sent.peer))?;
+                self.send_done(user as usize, result)
+            }
+            Event::RecvDone(done) => self.recv_done(node, done),
+            Event::RecvFailed { recv, user, failure, last } => {
+                same("receive's names", recv, self.nodes[node].recvs[user as usize].id)?;
+                self.recv_failed(node, user as usize, failure, last)
+            }
+            Event::PeerGone { peer, gone } => self.peer_gone(node, peer, gone),
+            Event::Quiesced { epoch } => self.quiesced(node, epoch),
+        }
+    }
+
+    fn quiesced(&mut self, node: usize, epoch: tasuki_msg::Epoch) -> Check {
+        same("silence", Some(epoch), self.nodes[node].asked)?;
+        if !self.nodes[node].ep.is_quiesced() {
+            // A newcomer has been asked since.
+            return Ok(());
+        }
+        self.cover("silence agreed");
+        self.nodes[node].silent = true;
+        let mut open = 0;
+        for (a, b, there, _) in self.pairs() {
+            if a == node || b == node {
+                let noise = self.links.get(&(a, b)).map_or(0, |link| link.noise());
+                demand(noise == 0, || format!("node {node} says silence, {noise} frames from {a} to {b}"))?;
+                open += self.nodes[a].ep.peer_status(there).map_or(0, |status| status.sends_awaiting);
+            }
+        }
+        if open > 0 {
+            self.cover("silence in mid-stream");
+        }
+        Ok(())
+    }
+
+    /// A send may only be over when nobody will look at its buffer again.
+    fn send_done(&mut self, name: usize, result: Result<(), Failure>) -> Check {
+        let sent = &self.sent[name];
+        let from = &self.nodes[sent.from];
+        demand(sent.result.is_none(), || format!("message {name} is over twice"))?;
+        match result {
+            Ok(()) => {
+                demand(sent.started, || format!("message {name} is over before it began"))?;
+                demand(sent.unreleased == 0, || format!("message {name} is over, its carrier is not"))?;
+                let dropped = (sent.copied || sent.refused) && !sent.delivery;
+                demand(sent.satisfied() || dropped, || {
+                    format!(
+                        "message {name} is over with {} bytes arrived, {:?}",
+                        sent.arrived.total(),
+                        sent.fate
+                    )
+                })?;
+            }
+            Err(Failure::Cancelled) => demand(sent.cancelled || !sent.started, || "not cancelled".into())?,
+            Err(Failure::PeerGone(peer, gone)) => {
+                same("failed send's peer", peer, sent.peer)?;
+                let known = from.gone.get(&peer) == Some(&gone)
+                    || (from.closing.contains(&peer) && gone == Gone::Closed && !sent.started);
+                demand(known, || format!("message {name}: {peer} is not gone ({gone})"))?;
+            }
+        }
+        let what = match result {
+            Ok(()) => "send done",
+            Err(Failure::Cancelled) => "send ended by cancel",
+            Err(Failure::PeerGone(..)) => "send ended with its peer",
+        };
+        self.cover(what);
+        self.trace.mark(&[3, name as u64, u64::from(result.is_ok())]);
+        self.sent[name].result = Some(result);
+        self.scribble(name);
+        Ok(())
+    }
+
+    fn recv_done(&mut self, node: usize, done: RecvDone) -> Check {
+        let name = done.user as usize;
+        let buffer = &mut self.nodes[node].recvs[name];
+        same("receive's id", done.recv, buffer.id)?;
+        demand(!buffer.over, || format!("receive {name} goes on after its last event"))?;
+        let at = buffer.outstanding.iter().position(|(matched, doomed)| {
+            let message = matched.message;
+            let header = (message.queue, message.source, message.tag, message.data, message.len);
+            let place = (matched.offset, matched.take);
+            !doomed
+                && header == (done.queue, done.source, done.tag, done.data, done.total)
+                && place == (done.offset, done.len)
+        });
+        let Some(at) = at else {
+            return Err(format!("{done:?}, but expected one of {:?}", buffer.outstanding));
+        };
+        let (matched, _) = buffer.outstanding.swap_remove(at);
+        let last = !buffer.open && buffer.outstanding.is_empty() && buffer.ending.is_none();
+        same("last event of a receive", done.last, last)?;
+        buffer.over = last;
+        let place = done.offset as usize..(done.offset + done.len) as usize;
+        let wrong = first_wrong(matched.message.name, 0, &buffer.bytes[place]);
+        demand(wrong.is_none(), || {
+            format!("receive {name}: byte {wrong:?} of message {} is wrong", matched.message.name)
+        })?;
+        buffer.done.push(done);
+        self.trace.mark(&[4, node as u64, name as u64, matched.message.name as u64]);
+        self.cover("received");
+        if done.last && done.offset > 0 {
+            self.cover("multi-receive retired");
+        }
+        Ok(())
+    }
+
+    fn recv_failed(&mut self, node: usize, name: usize, failure: Failure, last: bool) -> Check {
+        let buffer = &mut self.nodes[node].recvs[name];
+        demand(!buffer.over, || format!("receive {name} fails after its last event"))?;
+        if let Failure::PeerGone(peer, _) = failure {
+            let of = |peer: PeerId| move |entry: &(Match, bool)| entry.1 && entry.0.message.source == peer;
+            if let Some(at) = buffer.outstanding.iter().position(of(peer)) {
+                buffer.outstanding.swap_remove(at);
+                let closed = !buffer.open && buffer.outstanding.is_empty() && buffer.ending.is_none();
+                same("last event after a lost message", last, closed)?;
+                buffer.over = closed;
+                return Ok(());
+            }
+        }
+        same("end of a receive", Some(failure), buffer.ending)?;
+        demand(last && buffer.outstanding.is_empty(), || {
+            format!("receive {name} ends with {:?} outstanding, last {last}", buffer.outstanding)
+        })?;
+        buffer.over = true;
+        Ok(())
+    }
+
+    /// What the model knows about a peer that is gone.
+    fn peer_gone(&mut self, node: usize, peer: PeerId, gone: Gone) -> Check {
+        let there = self.nodes[node].node_for(peer).ok_or("a stranger is gone")?;
+        if gone == Gone::Closed && !self.nodes[node].closing.contains(&peer) {
+            // A goodbye is the last word: all that was said before must have been heard.
+            let noise = self.links.get(&(there, node)).map_or(0, |link| link.noise());
+            same(format!("frames behind the goodbye of {there}"), noise, 0)?;
+        }
+        self.detach(node, peer);
+        let sent = &self.sent;
+        let whole = |message: &Message| sent[message.name].whole();
+        let here = &mut self.nodes[node];
+        demand(here.gone.insert(peer, gone).is_none(), || format!("{peer} is gone twice"))?;
+        here.parted.push_back(peer);
+        let kept_before = here.model.unexpected.len();
+        let ended = here.model.gone(peer, whole);
+        let dropped = here.model.unexpected.len() < kept_before;
+        let kept = here.model.unexpected.iter().any(|message| message.source == peer);
+        for claim in here.claims.iter_mut().filter(|claim| claim.message.source == peer) {
+            if !whole(&claim.message) && claim.lost.is_none() {
+                claim.lost = Some(gone);
+            }
+        }
+        let mut halves = false;
+        for (matched, doomed) in here.recvs.iter_mut().flat_map(|recv| &mut recv.outstanding) {
+            *doomed |= matched.message.source == peer;
+            halves |= *doomed;
+        }
+        for name in ended {
+            self.end_recv(node, name, Failure::PeerGone(peer, gone));
+            self.cover("directed receive ended");
+        }
+        for (happened, what) in [
+            (dropped, "incomplete message lost"),
+            (kept, "complete message outlives its sender"),
+            (halves, "receive lost half way"),
+            (gone == Gone::Closed, "goodbye"),
+        ] {
+            if happened {
+                self.cover(what);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! The bytes of messages: a function of the message's name and the place, so that every byte can be checked
+//! wherever it turns up.
+
+use std::collections::BTreeMap;
+
+use crate::rng::mix;
+
+/// What a send buffer is filled with once the program may use it again.
+pub(crate) const SCRIBBLE: u8 = 0xEE;
+/// Written behind every receive buffer; must never change.
+pub(crate) const GUARD: [u8; 16] = [0xA5; 16];
+
+fn word(name: usize, index: u64) -> [u8; 8] {
+    mix((name as u64) << 40 ^ index ^ 0x7461_7375_6b69).to_le_bytes()
+}
+
+/// Fills `into` with the bytes of message `name` from `offset` on.
+pub(crate) fn fill(name: usize, offset: u64, into: &mut [u8]) {
+    let (mut at, mut rest) = (offset, into);
+    while !rest.is_empty() {
+        let within = (at % 8) as usize;
+        let take = (8 - within).min(rest.len());
+        let (now, later) = rest.split_at_mut(take);
+        now.copy_from_slice(&word(name, at / 8)[within..within + take]);
+        (at, rest) = (at + take as u64, later);
+    }
+}
+
+/// The place in the message of the first byte of `bytes` that is not right.
+pub(crate) fn first_wrong(name: usize, offset: u64, bytes: &[u8]) -> Option<u64> {
+    let (mut at, mut rest) = (offset, bytes);
+    while !rest.is_empty() {
+        let within = (at % 8) as usize;
+        let take = (8 - within).min(rest.len());
+        let (now, later) = rest.split_at(take);
+        let right = &word(name, at / 8)[within..within + take];
+        if now != right {
+            let wrong = now.iter().zip(right).position(|(got, right)| got != right);
+            return Some(at + wrong.unwrap_or(0) as u64);
+        }
+        (at, rest) = (at + take as u64, later);
+    }
+    None
+}
+
+/// Bytes of a message that have arrived: each may do so once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pieces {
+    /// Begin to end, none touching another.
+    pieces: BTreeMap<u64, u64>,
+    total: u64,
+}
+
+impl Pieces {
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// All of these bytes have come.
+    pub fn covers(&self, begin: u64, len: u64) -> bool {
+        let before = self.pieces.range(..=begin).next_back();
+        len == 0 || before.is_some_and(|(_, &end)| end >= begin + len)
+    }
+
+    /// Adds a piece; false if some of it has come before.
+    pub fn add(&mut self, begin: u64, len: u64) -> bool {
+        let (mut from, mut end) = (begin, begin + len);
+        if len == 0 {
+            return true;
+        }
+        let before = self.pieces.range(..end).next_back().map(|(&from, &end)| (from, end));
+        if before.is_some_and(|(_, before_end)| before_end > begin) {
+            return false;
+        }
+        self.total += len;
+        if let Some((before_from, before_end)) = before
+            && before_end == begin
+        {
+            from = before_from;
+        }
+        if let Some(after_end) = self.pieces.remove(&end) {
+            end = after_end;
+        }
+        self.pieces.insert(from, end);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rng;
+
+    #[test]
+    fn what_is_filled_is_right_and_nothing_else() {
+        let mut whole = [0; 100];
+        fill(5, 0, &mut whole);
+        for (offset, len) in [(0, 100), (3, 60), (8, 8), (15, 1), (99, 1)] {
+            let mut part = vec![0; len];
+            fill(5, offset as u64, &mut part);
+            assert_eq!(part, whole[offset..offset + len]);
+            assert_eq!(first_wrong(5, offset as u64, &part), None);
+            part[len - 1] ^= 1;
+            assert_eq!(first_wrong(5, offset as u64, &part), Some((offset + len - 1) as u64));
+        }
+        assert!(first_wrong(6, 0, &whole).is_some());
+    }
+
+    #[test]
+    fn pieces_are_a_set() {
+        let mut rng = Rng::new(2);
+        for _ in 0..200 {
+            let (mut pieces, mut set) = (Pieces::default(), [false; 64]);
+            for _ in 0..40 {
+                let begin = rng.index(60);
+                let range = begin..begin + 1 + rng.index(64 - begin);
+                let fresh = set[range.clone()].iter().all(|seen| !seen);
+                let covered = !set[range.clone()].contains(&false);
+                assert_eq!(pieces.covers(begin as u64, range.len() as u64), covered);
+                assert_eq!(pieces.add(begin as u64, range.len() as u64), fresh);
+                if fresh {
+                    set[range].fill(true);
+                }
+                assert_eq!(pieces.total(), set.iter().filter(|seen| **seen).count() as u64);
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! What an engine does when it is called: packets in, actions carried out, packets out, the next deadline.
+
+use std::num::NonZeroU64;
+
+use tasuki_msg::{PeerId, PeerOptions};
+use tasuki_proto::{ConnId, Event as ProtoEvent, Time as ProtoTime};
+
+use super::core::{Check, demand};
+use super::world::{Carriage, Event, World};
+use crate::channel::Fate;
+use crate::kernel::Time;
+
+/// Rounds of one poll after which the layers count as talking to each other for ever.
+const ROUNDS: usize = 100_000;
+
+impl World {
+    fn proto_now(&self) -> ProtoTime {
+        ProtoTime(self.now().0)
+    }
+
+    /// Looks at the socket and the deadline, then sends what there is to send.
+    pub fn poll(&mut self, node: usize) -> Check {
+        let now = self.proto_now();
+        while let Some(packet) = self.hosts[node].take() {
+            let (proto, mut joint) = self.joint(node);
+            let result = proto.handle_packet(now, &packet, &mut joint);
+            let (complaint, delivered) = (joint.complaint, joint.delivered);
+            complaint.map_or(Ok(()), Err)?;
+            if let Err(reason) = result {
+                demand(delivered == 0, || format!("a packet dropped as {reason} was acted upon"))?;
+                self.core.note(|| format!("node {node} drops a packet: {reason}"));
+                self.core.coverage.add(drop_name(reason), 1);
+            }
+            self.welcome(node)?;
+        }
+        let packets = self.carriage == Carriage::Packets;
+        if packets && self.hosts[node].proto.deadline().is_some_and(|deadline| deadline <= now) {
+            self.hosts[node].proto.handle_timeout(now);
+        }
+        self.service(node)
+    }
+
+    /// Tells the message layer how long a start may be on connections that were accepted.
+    fn welcome(&mut self, node: usize) -> Check {
+        while let Some((conn, there)) = self.hosts[node].conns.fresh.pop() {
+            let peer = self.core.nodes[node].peer_for(there).ok_or("accepted and not acquainted")?;
+            self.set_start_room(node, conn, peer)?;
+            self.evidence(node, there);
+            self.hosts[node].proto.wake(conn);
+        }
+        Ok(())
+    }
+
+    /// Whoever turns to a dead process hears of its death in time: its socket refuses, its host tells.
+    fn evidence(&mut self, node: usize, there: usize) {
+        if !self.core.nodes[there].alive {
+            let wait = self.rng.magnitude(20_000_000);
+            self.schedule_after(wait, Event::Tell { node, dead: there });
+        }
+    }
+
+    fn set_start_room(&mut self, node: usize, conn: ConnId, peer: PeerId) -> Check {
+        let inline_max = self.hosts[node].proto.start_room(conn) as u64;
+        let options = PeerOptions { inline_max, pull: false };
+        self.core.nodes[node].ep.set_peer_options(peer, options).map_err(|error| error.to_string())
+    }
+
+    /// `node` knows the address of `there` and opens a connection, unless it was faster.
+    pub fn meet(&mut self, node: usize, there: usize) -> Check {
+        if !self.core.nodes[node].alive || self.core.nodes[node].peer_for(there).is_some() {
+            return Ok(());
+        }
+        let peer = self.core.acquaint(node, there, PeerOptions { inline_max: 0, pull: false });
+        self.evidence(node, there);
+        if self.carriage == Carriage::Perfect {
+            if self.core.nodes[there].alive {
+                self.core.acquaint(there, node, PeerOptions { inline_max: 300, pull: false });
+            }
+            return self.service(node).and_then(|()| self.service(there));
+        }
+        let remote = self.hosts[there].remote();
+        let rails = self.network.rails(self.hosts[node].place, self.hosts[there].place);
+        let now = self.proto_now();
+        let host = &mut self.hosts[node];
+        demand(host.proto.find(remote.endpoint, remote.incarnation).is_none(), || {
+            format!("node {node} has a connection to {there} that nobody asked for")
+        })?;
+        let conn = host.proto.connect(now, remote, &rails);
+        host.conns.of_conn.insert(conn, there);
+        host.conns.of_node.insert(there, conn);
+        self.core.note(|| format!("node {node} connects to {there} as {conn:?}"));
+        if self.hosts[there].conns.of_node.contains_key(&node) {
+            self.core.cover("both opened the connection");
+        }
+        self.set_start_room(node, conn, peer)?;
+        self.service(node)
+    }
+
+    /// Lets both layers work until neither has anything to say, and plans the next poll.
+    pub fn service(&mut self, node: usize) -> Check {
+        if !self.core.nodes[node].alive || self.hosts[node].stopped_until > self.now() {
+            return Ok(());
+        }
+        for round in 0.. {
+            demand(round < ROUNDS, || format!("node {node} talks to itself for ever: {}", self.dump()))?;
+            self.core.settle(node)?;
+            self.part(node);
+            self.wake(node)?;
+            if self.carriage == Carriage::Perfect {
+                break;
+            }
+            let heard = self.proto_events(node)?;
+            let sent = self.transmit(node)?;
+            if !heard && !sent {
+                break;
+            }
+        }
+        self.core.settle(node)?;
+        if self.carriage == Carriage::Packets
+            && let Some(deadline) = self.hosts[node].proto.deadline()
+        {
+            let late = self.hosts[node].habit.poll_ns;
+            let late = if late == 0 { 0 } else { self.rng.below(late) };
+            // A deadline that has passed is looked at in the next nanosecond: time must move.
+            self.poll_by(node, Time(deadline.0).max(self.now().after(1)).after(late));
+        }
+        Ok(())
+    }
+
+    /// Peers that said goodbye, or to whom it was said: their connections end when everything has been acknowledged.
+    fn part(&mut self, node: usize) {
+        while let Some(peer) = self.core.nodes[node].parted.pop_front() {
+            let there = self.core.nodes[node].node_for(peer);
+            let conn = there.and_then(|there| self.hosts[node].conns.of_node.remove(&there));
+            if let Some(conn) = conn {
+                self.core.note(|| format!("node {node} closes {conn:?}"));
+                self.sample(node, conn);
+                self.hosts[node].proto.close(conn);
+            }
+        }
+    }
+
+    /// Peers for which the message layer has something.
+    fn wake(&mut self, node: usize) -> Check {
+        while let Some(peer) = self.core.nodes[node].ep.poll_active() {
+            self.core.nodes[node].set_hungry(peer, true);
+            let there = self.core.nodes[node].node_for(peer).ok_or("a stranger has something to say")?;
+            if there == node || self.carriage == Carriage::Perfect {
+                self.direct(node, there, peer)?;
+            } else if let Some(&conn) = self.hosts[node].conns.of_node.get(&there) {
+                self.hosts[node].proto.wake(conn);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands all frames for a peer straight to it.
+    fn direct(&mut self, node: usize, there: usize, peer: PeerId) -> Check {
+        let room = NonZeroU64::new(self.rng.pick(&[64, 1000, 30_000])).ok_or("no room")?;
+        while let Some((transmit, key)) = self.core.next_frame(node, peer, room)? {
+            let mut payload = vec![0; transmit.frame.payload_len() as usize];
+            if let Some(key) = key {
+                self.core.read_payload(node, key, 0, &mut payload)?;
+                if let Some(out) = transmit.payload {
+                    self.core.sent[out.user as usize].copied = true;
+                }
+                self.core.release_payload(node, key, false)?;
+            }
+            let wait = self.rng.below(self.direct_ns);
+            self.direct_out += 1;
+            self.schedule_after(
+                wait,
+                Event::Direct { from: node, to: there, frame: transmit.frame, payload },
+            );
+        }
+        Ok(())
+    }
+
+    fn transmit(&mut self, node: usize) -> Check<bool> {
+        let mut sent = false;
+        let mut packet = std::mem::take(&mut self.packet);
+        let result = self.transmit_all(node, &mut packet, &mut sent);
+        self.packet = packet;
+        result.map(|()| sent)
+    }
+
+    fn transmit_all(&mut self, node: usize, packet: &mut [u8], sent: &mut bool) -> Check {
+        let now = self.proto_now();
+        for count in 0.. {
+            let (proto, mut joint) = self.joint(node);
+            let transmit = proto.poll_transmit(now, packet, &mut joint);
+            joint.complaint.map_or(Ok(()), Err)?;
+            let Some(transmit) = transmit else { return Ok(()) };
+            demand(count < ROUNDS, || format!("node {node} sends for ever: {}", self.dump()))?;
+            *sent = true;
+            self.launch(node, transmit, &packet[..transmit.len])?;
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, node: usize, transmit: tasuki_proto::Transmit, packet: &[u8]) -> Check {
+        let host = &self.hosts[node];
+        let from = host.place;
+        let known = host.conns.of_conn.get(&transmit.conn).map(|there| self.hosts[*there].place);
+        let to = match host.proto.remote_rail(transmit.conn, transmit.path.rail) {
+            Some(rail) => self.network.place_of(from, rail)?,
+            None => {
+                known.ok_or_else(|| format!("node {node} sends to {:?}, which is over", transmit.conn))?
+            }
+        };
+        demand(known.is_none_or(|known| known == to), || {
+            format!("node {node} sends to place {to} on {:?}, which is with {known:?}", transmit.conn)
+        })?;
+        let headers = super::network::headers(transmit.path.lane);
+        let own = self.network.end_mut(from, to, transmit.path.rail).map(|end| *end);
+        demand(own.is_some_and(|end| packet.len() + headers <= usize::from(end.mtu)), || {
+            format!("a packet of {} bytes on {:?} with {own:?}", packet.len(), transmit.path)
+        })?;
+        self.core.trace.mark(&[5, self.now().0, from as u64, to as u64, packet.len() as u64]);
+        self.seen.packet(node, transmit.conn, packet, &mut self.core.coverage);
+        let (now, kernel, coverage) = (self.kernel.now(), &mut self.kernel, &mut self.core.coverage);
+        let fate = self.network.send(now, (from, to), transmit.path, packet, |arrival| {
+            coverage.add("packet damaged", u64::from(arrival.damaged));
+            coverage.add("packet held up", u64::from(arrival.delayed));
+            kernel.schedule(arrival.at, Event::Arrive { to, packet: arrival.packet });
+        })?;
+        self.core.cover(fate_name(fate));
+        self.core.note(|| {
+            let what = super::inspect::text(packet);
+            format!("{node} => place {to} {:?}: {fate:?} {what}", transmit.path)
+        });
+        Ok(())
+    }
+
+    fn proto_events(&mut self, node: usize) -> Check<bool> {
+        let mut heard = false;
+        while let Some(event) = self.hosts[node].proto.poll_event() {
+            heard = true;
+            self.core.note(|| format!("node {node}: {event:?}"));
+            match event {
+                ProtoEvent::Connected(_) => self.core.cover("connected"),
+                ProtoEvent::RailUp(..) => self.core.cover("rail up"),
+                ProtoEvent::RailDown(_, _, reason) => self.core.cover(match reason {
+                    tasuki_proto::DownReason::Silent => "rail down: silent",
+                    tasuki_proto::DownReason::Local => "rail down: said here",
+                    tasuki_proto::DownReason::Remote => "rail down: said there",
+                }),
+                ProtoEvent::RailsChanged(_) => self.core.cover("rails changed"),
+                ProtoEvent::Closed(conn) => {
+                    self.core.cover("connection over");
+                    self.hosts[node].conns.of_conn.remove(&conn);
+                }
+                ProtoEvent::Refused(conn, _) => self.given_up(node, conn, "refused")?,
+                ProtoEvent::Reset(conn) => self.given_up(node, conn, "reset")?,
+            }
+        }
+        Ok(heard)
+    }
+
+    /// The packet layer has evidence that the peer does not want this one.
+    fn given_up(&mut self, node: usize, conn: ConnId, why: &'static str) -> Check {
+        self.core.cover(why);
+        let there = self.hosts[node].conns.of_conn.get(&conn).copied();
+        let Some(there) = there else { return Err(format!("node {node}: {conn:?} is {why} and unknown")) };
+        self.tell(node, there)?;
+        // The engines have other ways to tell each other (a control channel); it takes its time.
+        if self.core.nodes[there].alive {
+            let wait = self.rng.below(2_000_000);
+            self.schedule_after(wait, Event::Tell { node: there, dead: node });
+        }
+        Ok(())
+    }
+
+    /// `node` learns that `dead` is dead, or does not want it.
+    pub fn tell(&mut self, node: usize, dead: usize) -> Check {
+        if !self.core.nodes[node].alive {
+            return Ok(());
+        }
+        self.core.settle(node)?;
+        self.part(node);
+        let conn = self.hosts[node].conns.of_conn.iter().find(|(_, there)| **there == dead);
+        if let Some(conn) = conn.map(|(conn, _)| *conn) {
+            self.core.note(|| format!("node {node} aborts {conn:?} with {dead}"));
+            self.sample(node, conn);
+            let (proto, mut joint) = self.joint(node);
+            joint.giving_up = true;
+            proto.abort(conn, &mut joint);
+            joint.complaint.map_or(Ok(()), Err)?;
+            self.hosts[node].conns.of_conn.remove(&conn);
+            self.hosts[node].conns.of_node.remove(&dead);
+        }
+        let Some(peer) = self.core.nodes[node].peer_for(dead) else { return Ok(()) };
+        let kept = self.core.nodes[node].frames.values().filter(|out| out.peer == peer).count();
+        demand(kept == 0, || format!("node {node}: {kept} payloads of {dead} are not released by abort"))?;
+        self.core.note(|| format!("node {node} is told that {dead} is gone"));
+        self.core.cover("death told");
+        self.core.nodes[node].ep.handle_peer_failed(peer);
+        self.core.settle(node)?;
+        self.part(node);
+        demand(!self.core.nodes[node].lives(peer), || "a failed peer is not reported as gone".into())?;
+        self.service_later(node);
+        Ok(())
+    }
+
+    fn service_later(&mut self, node: usize) {
+        let now = self.now();
+        self.poll_by(node, now);
+    }
+}
+
+fn fate_name(fate: Fate) -> &'static str {
+    match fate {
+        Fate::Arrives => "packet arrives",
+        Fate::ArrivesTwice => "packet arrives twice",
+        Fate::Cut => "packet lost: cable cut",
+        Fate::Overflow => "packet lost: queue full",
+        Fate::TooLarge => "packet lost: hole in the MTU",
+        Fate::Lost => "packet lost: by chance",
+        Fate::LostInBurst => "packet lost: in a burst",
+    }
+}
+
+fn drop_name(reason: tasuki_wire::DropReason) -> &'static str {
+    use tasuki_wire::DropReason::{
+        Checksum, Duplicate, Endpoint, Incarnation, Length, Magic, Peer, Position, Short, Token, Version,
+    };
+    match reason {
+        Short => "dropped: short",
+        Magic | Version => "dropped: magic or version",
+        Length => "dropped: length",
+        Checksum => "dropped: checksum",
+        Endpoint => "dropped: endpoint",
+        Token => "dropped: token",
+        Incarnation => "dropped: incarnation",
+        Peer => "dropped: peer",
+        Duplicate => "dropped: duplicate",
+        Position => "dropped: position",
+        _ => "dropped: otherwise",
+    }
+}

@@ -1,0 +1,137 @@
+//! Where the two layers meet: what the packet layer asks of the layer above, answered by the message layer, with the
+//! oracle looking at everything that passes. The engine proper does the same with real memory.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+
+use tasuki_msg::PeerOptions;
+use tasuki_proto::{ConnId, Outgoing, Payload, Upper};
+use tasuki_wire::{Frame, Greeting, Rail};
+
+use super::convert::{incoming, outgoing};
+use super::core::{Check, Core};
+use super::network::Network;
+
+/// Who stands behind which connection of one node.
+#[derive(Default)]
+pub(crate) struct Conns {
+    pub of_conn: BTreeMap<ConnId, usize>,
+    pub of_node: BTreeMap<usize, ConnId>,
+    /// Accepted since the message layer was last told how long a start may be.
+    pub fresh: Vec<(ConnId, usize)>,
+}
+
+/// Names by which nodes are found: (endpoint, incarnation) to (node, place).
+pub(crate) type Directory = BTreeMap<(u32, u64), (usize, usize)>;
+
+pub(crate) struct Joint<'a> {
+    pub core: &'a mut Core,
+    pub node: usize,
+    pub place: usize,
+    pub conns: &'a mut Conns,
+    pub network: &'a Network,
+    pub directory: &'a Directory,
+    /// Takes no strangers.
+    pub leaving: bool,
+    /// The carrier is being told to give up: its releases say nothing about delivery.
+    pub giving_up: bool,
+    /// The first thing that went wrong.
+    pub complaint: Option<String>,
+    /// Frames that were delivered.
+    pub delivered: u64,
+}
+
+/// Payload in a start until the packet layer has said how much fits: little enough for every packet.
+const CAREFUL: u64 = 256;
+
+impl Joint<'_> {
+    fn check<T>(&mut self, result: Check<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(complaint) => {
+                self.complaint.get_or_insert(complaint);
+                None
+            }
+        }
+    }
+
+    fn peer_of(&mut self, conn: ConnId) -> Check<usize> {
+        let there = self.conns.of_conn.get(&conn).copied();
+        there.ok_or_else(|| format!("node {}: the packet layer speaks of {conn:?}, which is over", self.node))
+    }
+
+    fn accept_known(&mut self, conn: ConnId, there: usize, place: usize) -> Option<Vec<Rail>> {
+        let here = &self.core.nodes[self.node];
+        let gone = here.peer_for(there).is_some_and(|peer| !here.lives(peer));
+        if gone || self.leaving {
+            self.core.cover(if gone { "hello of one that is gone refused" } else { "hello refused" });
+            return None;
+        }
+        if let Some(old) = self.conns.of_node.get(&there) {
+            self.complaint.get_or_insert(format!(
+                "node {}: {there} opens {conn:?} beside {old:?}, which is not over",
+                self.node
+            ));
+            return None;
+        }
+        if !self.core.nodes[there].alive {
+            self.core.cover("hello of a dead endpoint accepted");
+        }
+        let options = PeerOptions { inline_max: CAREFUL, pull: false };
+        self.core.acquaint(self.node, there, options);
+        self.core.cover("hello accepted");
+        self.conns.of_conn.insert(conn, there);
+        self.conns.of_node.insert(there, conn);
+        self.conns.fresh.push((conn, there));
+        Some(self.network.rails(self.place, place))
+    }
+}
+
+impl Upper for Joint<'_> {
+    fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Option<Vec<Rail>> {
+        let Some(&(there, place)) = self.directory.get(&(greeting.endpoint, greeting.incarnation)) else {
+            self.complaint.get_or_insert(format!("a greeting from nobody: {greeting:?}"));
+            return None;
+        };
+        self.accept_known(conn, there, place)
+    }
+
+    fn next(&mut self, conn: ConnId, room: usize) -> Option<Outgoing> {
+        let there = self.peer_of(conn);
+        let there = self.check(there)?;
+        let peer = self.core.nodes[self.node].peer_for(there)?;
+        let next = self.core.next_frame(self.node, peer, NonZeroU64::new(room as u64)?);
+        let (transmit, key) = self.check(next)??;
+        outgoing(&transmit, key)
+    }
+
+    fn read(&mut self, _: ConnId, payload: &Payload, offset: u64, into: &mut [u8]) {
+        let read = self.core.read_payload(self.node, payload.key, offset, into);
+        self.check(read);
+    }
+
+    fn released(&mut self, _: ConnId, payload: &Payload) {
+        let released = self.core.release_payload(self.node, payload.key, self.giving_up);
+        self.check(released);
+    }
+
+    fn deliver(&mut self, conn: ConnId, frame: &Frame<'_>) {
+        let from = self.peer_of(conn);
+        let Some(from) = self.check(from) else { return };
+        let Some((frame, payload)) = incoming(frame) else {
+            self.complaint.get_or_insert(format!("delivered to the message layer: {frame:?}"));
+            return;
+        };
+        self.delivered += 1;
+        let arrived = self.core.arrive(from, self.node, &frame, payload);
+        self.check(arrived);
+        // A goodbye changes what the model expects of the next call, so its events are not left waiting.
+        let here = &self.core.nodes[self.node];
+        let parted =
+            here.peer_for(from).and_then(|peer| here.ep.peer_status(peer)).is_some_and(|peer| peer.gone);
+        if parted || !self.core.lazy() {
+            let settled = self.core.settle(self.node);
+            self.check(settled);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The fault simulation of the transport: real message and packet layers, random programs, rails on which everything
+//! goes wrong, and an oracle that sees all of it. `docs/fault-simulation.md`.
+
+mod actions;
+mod audit;
+mod calls;
+mod content;
+mod convert;
+mod core;
+mod coverage;
+mod defect;
+mod engine;
+mod finish;
+mod frames;
+mod host;
+mod inspect;
+mod joint;
+mod model;
+mod network;
+mod node;
+mod profile;
+mod program;
+mod rails_faults;
+mod run;
+mod sample;
+mod scenario;
+mod trace;
+mod world;
+
+pub use coverage::Coverage;
+#[cfg(feature = "defects")]
+pub use defect::Defect;
+pub use defect::Plant;
+pub use run::{Failure, Options, Outcome, fails, run};
+pub use trace::Text;
+pub use world::Carriage;

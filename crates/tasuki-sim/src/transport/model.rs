@@ -1,0 +1,129 @@
+//! What should happen: one receive side as libfabric and MPI define it, in the plainest way. Two lists per endpoint,
+//! searched from the front, and whole messages; nothing of how the message layer does it.
+
+use tasuki_msg::{Found, Matching, PeerId, Queue, Source};
+
+/// A message as the program sent it. `name` is unique in the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub name: usize,
+    /// The sender, as the receiver calls it.
+    pub source: PeerId,
+    pub queue: Queue,
+    pub tag: u64,
+    pub data: Option<u64>,
+    pub len: u64,
+}
+
+impl Message {
+    pub fn found(&self) -> Found {
+        Found { source: self.source, tag: self.tag, data: self.data, len: self.len }
+    }
+}
+
+/// A posted receive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posted {
+    pub name: usize,
+    pub matching: Matching,
+    pub room: u64,
+    pub used: u64,
+    pub multi: Option<u64>,
+}
+
+/// "This receive gets this message, here, and this much of it."
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Match {
+    pub recv: usize,
+    pub message: Message,
+    pub offset: u64,
+    pub take: u64,
+    /// The receive takes no further message.
+    pub closes: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct Model {
+    pub posted: Vec<Posted>,
+    pub unexpected: Vec<Message>,
+}
+
+fn accepts(matching: &Matching, message: &Message) -> bool {
+    let source = match matching.source {
+        Source::Any => true,
+        Source::Peer(peer) => peer == message.source,
+    };
+    // fi_tagged(3): send_tag & ~ignore == recv_tag & ~ignore
+    let tag =
+        message.queue == Queue::Msg || message.tag & !matching.ignore == matching.tag & !matching.ignore;
+    matching.queue == message.queue && source && tag
+}
+
+impl Posted {
+    fn take(&mut self, message: Message) -> Match {
+        let take = message.len.min(self.room - self.used);
+        let offset = self.used;
+        self.used += take;
+        // fi_msg(3): the buffer is freed when the available space falls below FI_OPT_MIN_MULTI_RECV.
+        let closes = match self.multi {
+            None => true,
+            Some(least) => self.room - self.used < least.max(1),
+        };
+        Match { recv: self.name, message, offset, take, closes }
+    }
+}
+
+impl Model {
+    /// A message arrives, in its turn.
+    pub fn arrive(&mut self, message: Message) -> Option<Match> {
+        let at = self.posted.iter().position(|posted| accepts(&posted.matching, &message));
+        let Some(at) = at else {
+            self.unexpected.push(message);
+            return None;
+        };
+        let matched = self.posted[at].take(message);
+        if matched.closes {
+            self.posted.remove(at);
+        }
+        Some(matched)
+    }
+
+    /// A receive is posted. Returns what it gets at once.
+    pub fn post(&mut self, mut posted: Posted) -> Vec<Match> {
+        let mut matches = Vec::new();
+        while let Some(message) = self.remove(&posted.matching) {
+            matches.push(posted.take(message));
+            if matches.last().is_some_and(|matched| matched.closes) {
+                return matches;
+            }
+        }
+        self.posted.push(posted);
+        matches
+    }
+
+    pub fn peek(&self, matching: &Matching) -> Option<Message> {
+        self.unexpected.iter().find(|message| accepts(matching, message)).copied()
+    }
+
+    /// For a claim or a discard.
+    pub fn remove(&mut self, matching: &Matching) -> Option<Message> {
+        let at = self.unexpected.iter().position(|message| accepts(matching, message))?;
+        Some(self.unexpected.remove(at))
+    }
+
+    /// True if the receive was still posted.
+    pub fn cancel(&mut self, recv: usize) -> bool {
+        let before = self.posted.len();
+        self.posted.retain(|posted| posted.name != recv);
+        self.posted.len() < before
+    }
+
+    /// The peer is gone. Returns the receives that only it could have filled.
+    pub fn gone(&mut self, peer: PeerId, whole: impl Fn(&Message) -> bool) -> Vec<usize> {
+        let only = |posted: &Posted| posted.matching.source == Source::Peer(peer);
+        let ended = self.posted.iter().filter(|posted| only(posted)).map(|posted| posted.name).collect();
+        self.posted.retain(|posted| !only(posted));
+        self.unexpected.retain(|message| message.source != peer || whole(message));
+        ended
+    }
+}

@@ -1,0 +1,121 @@
+//! Places where hosts stand, and the rails between each two of them.
+//!
+//! A packet goes to a place, and whoever lives there gets it: after a death that may be a newcomer, for whom packets
+//! to its predecessor are none of its business.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use tasuki_wire::{Carriage, Lane, Lanes, Path, Rail};
+
+use super::core::Check;
+use crate::channel::{Arrival, Channel, Fate};
+use crate::kernel::Time;
+
+/// Port of every host.
+pub(crate) const PORT: u16 = 7000;
+
+/// One end of a rail.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    /// What its owner says about it.
+    pub mtu: u16,
+    pub rate_mbps: u32,
+    pub lanes: Lanes,
+    /// Its owner knows that it is there (carrier).
+    pub up: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct Network {
+    /// By (place, place, rail).
+    channels: BTreeMap<(usize, usize, u8), Channel>,
+    ends: BTreeMap<(usize, usize, u8), End>,
+}
+
+fn address(place: usize, other: usize, rail: u8) -> Ipv6Addr {
+    Ipv4Addr::new(10, place as u8, other as u8, rail).to_ipv6_mapped()
+}
+
+/// Identity address of the host at a place.
+pub(crate) fn identity(place: usize) -> Ipv6Addr {
+    Ipv4Addr::new(10, place as u8, 255, 255).to_ipv6_mapped()
+}
+
+/// Bytes in front of a packet on a lane. Addresses are IPv4.
+pub(crate) fn headers(lane: Lane) -> usize {
+    match lane {
+        Lane::Udp => Carriage::UdpV4.overhead(),
+        Lane::Raw | Lane::Xdp => Carriage::Ethernet.overhead(),
+    }
+}
+
+impl Network {
+    /// A rail, seen from one end; the other end is added likewise.
+    pub fn add(&mut self, from: usize, to: usize, rail: u8, end: End, channel: Channel) {
+        self.channels.insert((from, to, rail), channel);
+        self.ends.insert((from, to, rail), end);
+    }
+
+    /// Numbers of the rails between two places.
+    pub fn numbers(&self, place: usize, other: usize) -> Vec<u8> {
+        let between = (place, other, 0)..=(place, other, u8::MAX);
+        self.ends.range(between).map(|((_, _, rail), _)| *rail).collect()
+    }
+
+    /// The rails as the host at `place` sees its ends of them.
+    pub fn rails(&self, place: usize, other: usize) -> Vec<Rail> {
+        let between = (place, other, 0)..=(place, other, u8::MAX);
+        let own = |(&(_, _, rail), end): (&(usize, usize, u8), &End)| Rail {
+            rail,
+            lanes: if end.up { end.lanes } else { Lanes::NONE },
+            mtu: end.mtu,
+            rate_mbps: end.rate_mbps,
+            address: address(place, other, rail),
+            port: PORT,
+            mac: [2, 0, 0, place as u8, other as u8, rail],
+        };
+        self.ends.range(between).map(own).collect()
+    }
+
+    pub fn end_mut(&mut self, place: usize, other: usize, rail: u8) -> Option<&mut End> {
+        self.ends.get_mut(&(place, other, rail))
+    }
+
+    pub fn channel_mut(&mut self, from: usize, to: usize, rail: u8) -> Option<&mut Channel> {
+        self.channels.get_mut(&(from, to, rail))
+    }
+
+    /// All channels, with the numbers of their rails.
+    pub fn channels_mut(&mut self) -> impl Iterator<Item = (u8, &mut Channel)> {
+        self.channels.iter_mut().map(|(&(_, _, rail), channel)| (rail, channel))
+    }
+
+    /// All ends; for healing.
+    pub fn ends_mut(&mut self) -> impl Iterator<Item = (&(usize, usize, u8), &mut End)> {
+        self.ends.iter_mut()
+    }
+
+    /// The place that `from` reaches at this end of a rail.
+    pub fn place_of(&self, from: usize, rail: &Rail) -> Check<usize> {
+        let place = rail.address.to_ipv4_mapped().map_or(usize::MAX, |v4| usize::from(v4.octets()[1]));
+        if rail.port == PORT && address(place, from, rail.rail) == rail.address {
+            return Ok(place);
+        }
+        Err(format!("place {from} sends to {}, port {}: nobody's address there", rail.address, rail.port))
+    }
+
+    /// Sends a packet; `arrive` gets what arrives.
+    pub fn send(
+        &mut self,
+        now: Time,
+        (from, to): (usize, usize),
+        path: Path,
+        packet: &[u8],
+        arrive: impl FnMut(Arrival),
+    ) -> Check<Fate> {
+        let channel = self.channels.get_mut(&(from, to, path.rail));
+        let channel = channel.ok_or_else(|| format!("no rail {} from {from} to {to}", path.rail))?;
+        Ok(channel.send(now, packet.to_vec(), headers(path.lane), arrive))
+    }
+}

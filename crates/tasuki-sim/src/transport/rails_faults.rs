@@ -1,0 +1,117 @@
+//! What befalls rails and processes in the course of a run: cables that are cut and mended, with or without the
+//! hosts' noticing, holes in the MTU, processes that are stopped for a while.
+
+use super::core::Check;
+use super::world::{Event, World};
+use crate::kernel::Time;
+
+/// Something that befalls rails or processes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mishap {
+    /// One direction of a rail stops or starts to carry packets.
+    Cable { from: usize, to: usize, rail: u8, up: bool },
+    /// A host notices that its end of a rail has lost its carrier, or has it back.
+    Carrier { place: usize, other: usize, rail: u8, up: bool },
+    /// One direction of a rail carries only packets up to this size, headers included.
+    Hole { from: usize, to: usize, rail: u8, mtu: usize },
+    /// A host sets the MTU of its end of a rail.
+    Mtu { place: usize, other: usize, rail: u8, mtu: u16 },
+    /// A process is stopped.
+    Stop { node: usize, ns: u64 },
+}
+
+impl World {
+    pub(super) fn mishap(&mut self, mishap: Mishap) -> Check {
+        self.core.note(|| format!("{mishap:?}"));
+        match mishap {
+            Mishap::Cable { from, to, rail, up } => {
+                self.core.cover(if up { "cable mended" } else { "cable cut" });
+                if let Some(channel) = self.network.channel_mut(from, to, rail) {
+                    channel.set_up(up);
+                }
+                Ok(())
+            }
+            Mishap::Hole { from, to, rail, mtu } => {
+                self.core.cover("hole in the MTU");
+                if let Some(channel) = self.network.channel_mut(from, to, rail) {
+                    channel.line_mut().mtu = mtu;
+                }
+                Ok(())
+            }
+            Mishap::Carrier { place, other, rail, up } => {
+                self.core.cover(if up { "carrier back" } else { "carrier lost" });
+                if let Some(end) = self.network.end_mut(place, other, rail) {
+                    end.up = up;
+                }
+                self.rails_changed(place, other)
+            }
+            Mishap::Mtu { place, other, rail, mtu } => {
+                self.core.cover("MTU set");
+                if let Some(end) = self.network.end_mut(place, other, rail) {
+                    end.mtu = mtu;
+                }
+                self.rails_changed(place, other)
+            }
+            Mishap::Stop { node, ns } => {
+                self.core.cover("process stopped");
+                let until = self.now().after(ns);
+                self.hosts[node].stopped_until = until;
+                self.poll_by(node, until);
+                Ok(())
+            }
+        }
+    }
+
+    /// The engine at `place` learns of it from its host's netlink socket, whether its program polls or not.
+    fn rails_changed(&mut self, place: usize, other: usize) -> Check {
+        let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
+        if !self.core.nodes[node].alive {
+            return Ok(());
+        }
+        let rails = self.network.rails(place, other);
+        let now = tasuki_proto::Time(self.now().0);
+        let living = self.hosts[node].conns.of_node.clone();
+        for (there, conn) in living {
+            if self.hosts[there].place == other {
+                self.hosts[node].proto.set_rails(now, conn, &rails);
+            }
+        }
+        self.service(node)
+    }
+
+    /// Cables are whole again, ends have their carrier, and processes run. What the lines lose by chance, they go on
+    /// losing, and rails other than the first may keep their holes.
+    pub fn heal(&mut self) -> Check {
+        self.core.note(|| "all is healed".into());
+        let mut changed = Vec::new();
+        for (&(place, other, _), end) in self.network.ends_mut() {
+            if !end.up {
+                end.up = true;
+                changed.push((place, other));
+            }
+        }
+        for (rail, channel) in self.network.channels_mut() {
+            channel.set_up(true);
+            if rail == 0 {
+                channel.line_mut().mtu = channel.line().mtu.max(1500);
+            }
+        }
+        for (place, other) in changed {
+            self.rails_changed(place, other)?;
+        }
+        for node in self.core.living() {
+            if self.hosts[node].stopped_until > self.now() {
+                self.hosts[node].stopped_until = Time::ZERO;
+                self.service(node)?;
+                let now = self.now();
+                self.poll_by(node, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans a mishap for later.
+    pub fn plan(&mut self, after_ns: u64, mishap: Mishap) {
+        self.schedule_after(after_ns, Event::Mishap(mishap));
+    }
+}

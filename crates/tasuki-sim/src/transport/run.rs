@@ -1,0 +1,129 @@
+//! One seed, from its beginning to its verdict.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::coverage::Coverage;
+use super::defect::Plant;
+use super::scenario::Scenario;
+use super::trace::{Text, Trace};
+use super::world::Carriage;
+
+/// Frames that must have arrived before a run counts; its programs go on until they have.
+const FRAMES_LEAST: u64 = 150;
+/// Lines of the trace that a failure shows.
+const TAIL: usize = 120;
+
+/// How to run a seed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What carries frames.
+    pub carriage: Carriage,
+    /// A defect to plant (feature `defects`).
+    pub plant: Plant,
+    /// Text to keep or print.
+    pub text: Text,
+}
+
+/// A seed that went as it must.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Depends on everything that happened: equal for two runs of a seed.
+    pub hash: u64,
+    /// What happened, how often.
+    pub coverage: Coverage,
+    /// Events of the simulation.
+    pub events: u64,
+    /// Messages that the programs sent.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Virtual time, ns.
+    pub virtual_ns: u64,
+}
+
+/// A seed that did not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The seed.
+    pub seed: u64,
+    /// What went wrong.
+    pub complaint: String,
+    /// The last lines of the trace.
+    pub tail: Vec<String>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.tail {
+            writeln!(f, "  {line}")?;
+        }
+        writeln!(f, "seed {}: {}", self.seed, self.complaint)?;
+        write!(
+            f,
+            "replay: cargo run --release -p tasuki-sim --bin soak -- --seed {}\n\
+             all of it: TASUKI_SIM_TRACE=1 in front of the same",
+            self.seed
+        )
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Runs one seed. If it fails, it is run again to show how.
+pub fn run(seed: u64, options: Options) -> Result<Outcome, Failure> {
+    let (complaint, _) = match attempt(seed, options) {
+        Ok(outcome) => return Ok(outcome),
+        Err(failed) => failed,
+    };
+    let again = Options { text: Text::Tail(TAIL), ..options };
+    let tail = match attempt(seed, again) {
+        Err((same, tail)) if same == complaint => tail,
+        Err((other, tail)) => [tail, vec![format!("THE SECOND RUN FAILED DIFFERENTLY: {other}")]].concat(),
+        Ok(_) => vec!["THE SECOND RUN DID NOT FAIL: the simulation is not deterministic".to_owned()],
+    };
+    Err(Failure { seed, complaint, tail })
+}
+
+/// Runs one seed once, without its trace: for those who only want to know whether it fails.
+pub fn fails(seed: u64, options: Options) -> Option<String> {
+    attempt(seed, options).err().map(|(complaint, _)| complaint)
+}
+
+fn attempt(seed: u64, options: Options) -> Result<Outcome, (String, Vec<String>)> {
+    let mut scenario = Scenario::new(seed, options.plant, options.carriage, Trace::new(options.text));
+    // A panic in a layer is a failure like any other. The state it leaves behind is only looked at.
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        scenario.play()?;
+        while scenario.world.coverage_frames() < FRAMES_LEAST {
+            scenario.steps_left = 30;
+            scenario.world.core.cover("run extended");
+            scenario.play()?;
+        }
+        scenario.finish()
+    }));
+    let world = scenario.world;
+    match result {
+        Ok(Ok(())) => Ok(Outcome {
+            hash: world.core.trace.hash(),
+            events: world.kernel.happened(),
+            messages: world.core.sent.len() as u64,
+            bytes: world.core.sent.iter().map(|sent| sent.len).sum(),
+            virtual_ns: world.kernel.now().0,
+            coverage: world.core.coverage,
+        }),
+        Ok(Err(complaint)) => Err((complaint, world.core.trace.into_lines())),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Err((format!("panic: {}", text.unwrap_or_default()), world.core.trace.into_lines()))
+        }
+    }
+}
+
+impl super::world::World {
+    /// Frames of the message layers that have arrived.
+    fn coverage_frames(&self) -> u64 {
+        self.core.links.values().map(|link| link.arrived_frames).sum()
+    }
+}

@@ -1,0 +1,153 @@
+//! One run: hosts, rails, programs, mishaps. The seed decides everything.
+
+use super::core::{Check, Core};
+use super::defect::Plant;
+use super::profile::Profile;
+use super::rails_faults::Mishap;
+use super::trace::Trace;
+use super::world::{Carriage, Event, World};
+use crate::rng::Rng;
+
+pub(crate) struct Scenario {
+    pub world: World,
+    pub profile: Profile,
+    pub steps_left: u64,
+    /// No mishap begins any more.
+    pub calm: bool,
+    /// Bytes that the programs may still send before they send short messages only.
+    pub bytes_left: u64,
+    next_place: usize,
+    /// When the next mishap begins.
+    mishap_due: u64,
+}
+
+impl Scenario {
+    pub fn new(seed: u64, plant: Plant, carriage: Carriage, trace: Trace) -> Scenario {
+        let mut rng = Rng::new(seed);
+        let profile = Profile::draw(&mut rng);
+        let mut core = Core::new(profile.config, profile.window, plant, trace);
+        core.lazy_percent = profile.lazy_percent;
+        core.dice = rng.fork();
+        core.note(|| format!("{profile:?}"));
+        let mut world = World::new(core, profile.proto.clone(), carriage, rng);
+        world.direct_ns = if carriage == Carriage::Perfect { 200_000 } else { 1_000 };
+        world.seen.off = carriage == Carriage::Perfect;
+        let steps_left = profile.steps;
+        let bytes_left = if profile.longest > 1_000_000 { 8_000_000 } else { 2_000_000 };
+        let (calm, next_place, mishap_due) = (false, 0, 0);
+        let mut scenario = Scenario { world, profile, steps_left, calm, bytes_left, next_place, mishap_due };
+        for _ in 0..scenario.profile.nodes {
+            scenario.newcomer(None);
+        }
+        scenario.world.schedule_after(1, Event::Step);
+        scenario
+    }
+
+    /// A new endpoint: at a place of its own, or in place of one that died.
+    pub fn newcomer(&mut self, instead_of: Option<usize>) {
+        let living = self.world.core.living();
+        let habit = self.profile.habit(&mut self.world.rng);
+        let node = match instead_of {
+            Some(dead) => {
+                let (place, endpoint) = (self.world.hosts[dead].place, self.world.hosts[dead].local.endpoint);
+                self.world.core.cover("came back anew");
+                let endpoint = if self.world.rng.chance(50) { endpoint } else { endpoint + 100 };
+                self.world.add_host(place, endpoint, habit)
+            }
+            None => {
+                let place = self.next_place;
+                self.next_place += 1;
+                for other in 0..place {
+                    self.profile.connect(&mut self.world.network, place, other, &mut self.world.rng);
+                }
+                self.world.add_host(place, place as u32 % 2, habit)
+            }
+        };
+        for other in living {
+            for (node, there) in [(node, other), (other, node)] {
+                let wait = self.world.rng.magnitude(1_000_000);
+                self.world.schedule_after(wait, Event::Meet { node, there });
+            }
+        }
+    }
+
+    /// Everything up to the end of the programs.
+    pub fn play(&mut self) -> Check {
+        self.next_mishap();
+        while self.steps_left > 0 {
+            match self.world.advance()? {
+                Some(Event::Step) => {
+                    self.steps_left -= 1;
+                    self.step()?;
+                    let pause = self.world.rng.magnitude(self.profile.pause_ns);
+                    self.world.schedule_after(pause, Event::Step);
+                }
+                Some(_) => {}
+                None => return Err("nothing happens any more, not even a step".into()),
+            }
+            if !self.calm && self.world.now().0 >= self.mishap_due {
+                self.begin_mishap();
+                self.next_mishap();
+            }
+        }
+        Ok(())
+    }
+
+    fn next_mishap(&mut self) {
+        let wait = self.world.rng.magnitude(self.profile.mishap_ns);
+        self.mishap_due = self.world.now().after(wait).0;
+    }
+
+    /// Draws a mishap and plans its beginning and its end.
+    fn begin_mishap(&mut self) {
+        let kinds = self.profile.kinds;
+        let living = self.world.core.living();
+        let node = self.world.rng.pick(&living);
+        let other = self.world.rng.pick(&living);
+        let longest = if self.world.rng.chance(10) { 5_000_000_000 } else { 50_000_000 };
+        let lasting = self.world.rng.magnitude(longest);
+        let (a, b) = (self.world.hosts[node].place, self.world.hosts[other].place);
+        let rails = self.world.network.numbers(a, b);
+        match self.world.rng.below(5) {
+            0 if kinds.stops => {
+                self.world.plan(0, Mishap::Stop { node, ns: lasting / 2 });
+            }
+            1 if kinds.cuts && !rails.is_empty() => {
+                let rail = self.world.rng.pick(&rails);
+                self.cut(a, b, rail, lasting);
+            }
+            2 if kinds.blackouts && self.world.rng.chance(30) => {
+                self.world.core.cover("all rails of a pair cut");
+                rails.into_iter().for_each(|rail| self.cut(a, b, rail, lasting));
+            }
+            3 if kinds.holes && !rails.is_empty() => {
+                let rail = self.world.rng.pick(&rails);
+                let mtu = self.world.rng.between(100, 1600) as usize;
+                self.world.plan(0, Mishap::Hole { from: a, to: b, rail, mtu });
+                self.world.plan(lasting, Mishap::Hole { from: a, to: b, rail, mtu: 9000 });
+            }
+            4 if kinds.mtu_changes && !rails.is_empty() => {
+                let rail = self.world.rng.pick(&rails);
+                let mtu = self.world.rng.pick(&[1280, 1400, 1500, 9000]);
+                self.world.plan(0, Mishap::Mtu { place: a, other: b, rail, mtu });
+            }
+            _ => {}
+        }
+    }
+
+    fn cut(&mut self, a: usize, b: usize, rail: u8, lasting: u64) {
+        let both = self.world.rng.chance(70);
+        let ways = if both { vec![(a, b), (b, a)] } else { vec![(a, b)] };
+        for (from, to) in ways {
+            self.world.plan(0, Mishap::Cable { from, to, rail, up: false });
+            self.world.plan(lasting, Mishap::Cable { from, to, rail, up: true });
+            if self.profile.kinds.carrier && self.world.rng.chance(50) {
+                // Netlink tells about it about a second later (MEASURED); sooner and later are worth trying too.
+                let notice = self.world.rng.magnitude(1_000_000_000);
+                let carrier = |up| Mishap::Carrier { place: from, other: to, rail, up };
+                self.world.plan(notice.min(lasting), carrier(false));
+                self.world.plan(lasting.saturating_add(notice), carrier(true));
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Everything that takes part in a run, and the clock that moves it.
+
+use std::collections::BTreeMap;
+
+use tasuki_msg::{Frame, PeerOptions};
+use tasuki_proto::Config;
+use tasuki_wire::MAX_PACKET_LEN;
+
+use super::core::{Check, Core, demand};
+use super::host::{Habit, Host, local};
+use super::joint::{Directory, Joint};
+use super::network::Network;
+use super::rails_faults::Mishap;
+use crate::kernel::{Kernel, Time};
+use crate::rng::Rng;
+
+/// What can happen.
+pub(crate) enum Event {
+    /// The program of some node does something.
+    Step,
+    /// A packet comes to a place.
+    Arrive { to: usize, packet: Vec<u8> },
+    /// A frame comes straight to its receiver: to oneself, or over a carrier without faults.
+    Direct { from: usize, to: usize, frame: Frame, payload: Vec<u8> },
+    /// A node looks at its socket and its deadlines.
+    Poll(usize),
+    /// Something befalls the rails or a process.
+    Mishap(Mishap),
+    /// `node` is told that `dead` is gone.
+    Tell { node: usize, dead: usize },
+    /// `node` is told the address of `there`.
+    Meet { node: usize, there: usize },
+}
+
+/// What carries frames between different nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carriage {
+    /// The packet layer over rails.
+    #[default]
+    Packets,
+    /// Nothing that could go wrong: every frame arrives once, in any order. Shows what is the message layer's fault.
+    Perfect,
+}
+
+pub(crate) struct World {
+    pub core: Core,
+    pub hosts: Vec<Host>,
+    pub network: Network,
+    pub directory: Directory,
+    /// Who lives where.
+    pub tenants: BTreeMap<usize, usize>,
+    pub kernel: Kernel<Event>,
+    /// Draws what the scenario and the programs do.
+    pub rng: Rng,
+    pub proto_config: Config,
+    pub carriage: Carriage,
+    /// Frames that go straight to their receiver are on their way for at most so long, ns.
+    pub direct_ns: u64,
+    /// Direct frames under way.
+    pub direct_out: usize,
+    /// Events after which a run counts as one that never ends.
+    pub events_most: u64,
+    pub packet: Vec<u8>,
+    pub seen: super::inspect::Seen,
+}
+
+impl World {
+    pub fn new(core: Core, proto_config: Config, carriage: Carriage, rng: Rng) -> World {
+        World {
+            core,
+            hosts: Vec::new(),
+            network: Network::default(),
+            directory: Directory::new(),
+            tenants: BTreeMap::new(),
+            kernel: Kernel::new(),
+            rng,
+            proto_config,
+            carriage,
+            direct_ns: 1,
+            direct_out: 0,
+            events_most: 4_000_000,
+            packet: vec![0; MAX_PACKET_LEN],
+            seen: super::inspect::Seen::default(),
+        }
+    }
+
+    /// A new endpoint at a place; its predecessor there, if any, is dead.
+    pub fn add_host(&mut self, place: usize, endpoint: u32, habit: Habit) -> usize {
+        let node = self.core.add_node();
+        let incarnation = self.rng.next_u64();
+        let secret = [self.rng.next_u64(), self.rng.next_u64()];
+        let local = local(place, endpoint, incarnation, secret);
+        let mut host = Host::new(place, local, &self.proto_config, self.rng.next_u64(), habit);
+        self.core.plant.plant_proto(&mut host.proto);
+        self.hosts.push(host);
+        self.tenants.insert(place, node);
+        self.directory.insert((endpoint, incarnation), (node, place));
+        self.core.note(|| format!("node {node} begins at place {place} as endpoint {endpoint}"));
+        // Oneself is an acquaintance from the beginning.
+        self.core.acquaint(node, node, PeerOptions::default());
+        node
+    }
+
+    pub fn now(&self) -> Time {
+        self.kernel.now()
+    }
+
+    pub fn schedule_after(&mut self, ns: u64, event: Event) {
+        self.kernel.schedule(self.now().after(ns), event);
+    }
+
+    /// Lets the next event happen, if there is one that the world itself knows how to handle; a `Step` goes to the
+    /// caller.
+    pub fn advance(&mut self) -> Check<Option<Event>> {
+        let Some(event) = self.kernel.pop() else { return Ok(None) };
+        self.core.now = self.kernel.now();
+        demand(self.kernel.happened() < self.events_most, || {
+            format!("{} events and no end: {}", self.kernel.happened(), self.dump())
+        })?;
+        match event {
+            Event::Arrive { to, packet } => self.packet_arrives(to, packet)?,
+            Event::Direct { from, to, frame, payload } => self.direct_arrives(from, to, &frame, &payload)?,
+            Event::Poll(node) => self.poll_if_due(node)?,
+            Event::Mishap(mishap) => self.mishap(mishap)?,
+            Event::Tell { node, dead } => self.tell(node, dead)?,
+            Event::Meet { node, there } => self.meet(node, there)?,
+            Event::Step => return Ok(Some(Event::Step)),
+        }
+        Ok(Some(Event::Poll(usize::MAX)))
+    }
+
+    fn packet_arrives(&mut self, place: usize, packet: Vec<u8>) -> Check {
+        let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
+        let sum =
+            packet.get(24..32).map_or(0, |bytes| bytes.iter().fold(0, |sum, &b| sum << 8 | u64::from(b)));
+        self.core.trace.mark(&[1, self.now().0, place as u64, packet.len() as u64, sum]);
+        if !self.core.nodes[node].alive {
+            self.core.cover("packet for a dead process");
+            return Ok(());
+        }
+        let fits = self.hosts[node].receive(packet);
+        if !fits {
+            self.core.cover("socket overflow");
+        }
+        let wait = self.hosts[node].habit.poll_ns;
+        let wait = if wait == 0 { 0 } else { self.rng.below(wait) };
+        self.poll_by(node, self.now().after(wait));
+        Ok(())
+    }
+
+    fn direct_arrives(&mut self, from: usize, to: usize, frame: &Frame, payload: &[u8]) -> Check {
+        self.direct_out -= 1;
+        if !self.core.nodes[to].alive {
+            return Ok(());
+        }
+        let stopped = self.hosts[to].stopped_until;
+        if stopped > self.now() {
+            self.direct_out += 1;
+            let event = Event::Direct { from, to, frame: *frame, payload: payload.to_vec() };
+            self.kernel.schedule(stopped, event);
+            return Ok(());
+        }
+        self.core.trace.mark(&[2, self.now().0, from as u64, to as u64, payload.len() as u64]);
+        self.core.arrive(from, to, frame, payload)?;
+        self.core.settle(to)?;
+        self.service(to)
+    }
+
+    /// The node polls at `at` at the latest, or as soon as it is no longer stopped.
+    pub fn poll_by(&mut self, node: usize, at: Time) {
+        let host = &mut self.hosts[node];
+        let at = at.max(host.stopped_until);
+        if host.poll_at.is_none_or(|planned| at < planned) {
+            host.poll_at = Some(at);
+            self.kernel.schedule(at, Event::Poll(node));
+        }
+    }
+
+    fn poll_if_due(&mut self, node: usize) -> Check {
+        let now = self.now();
+        if !self.core.nodes[node].alive || self.hosts[node].poll_at != Some(now) {
+            return Ok(());
+        }
+        self.hosts[node].poll_at = None;
+        if self.hosts[node].stopped_until > now {
+            let until = self.hosts[node].stopped_until;
+            self.poll_by(node, until);
+            return Ok(());
+        }
+        self.poll(node)
+    }
+
+    /// The layer below of one node, and what it asks of the layer above.
+    pub fn joint(&mut self, node: usize) -> (&mut tasuki_proto::Proto, Joint<'_>) {
+        let host = &mut self.hosts[node];
+        let joint = Joint {
+            core: &mut self.core,
+            node,
+            place: host.place,
+            conns: &mut host.conns,
+            network: &self.network,
+            directory: &self.directory,
+            leaving: host.leaving,
+            giving_up: false,
+            complaint: None,
+            delivered: 0,
+        };
+        (&mut host.proto, joint)
+    }
+
+    /// What a watchdog would print.
+    pub fn dump(&self) -> String {
+        let mut text = self.core.dump();
+        for (at, host) in self.hosts.iter().enumerate().filter(|(at, _)| self.core.nodes[*at].alive) {
+            text += &format!(
+                "\nnode {at}: polls at {:?}, stopped until {}, {} packets in its socket, deadline {:?}",
+                host.poll_at,
+                host.stopped_until,
+                host.socket.len(),
+                (self.carriage == Carriage::Packets).then(|| host.proto.deadline()),
+            );
+            for (conn, there) in &host.conns.of_conn {
+                text += &format!("\n  to node {there}: {}", host.proto.describe(*conn));
+            }
+        }
+        text
+    }
+}

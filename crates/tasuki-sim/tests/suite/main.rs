@@ -1,0 +1,3 @@
+//! Thousands of seeds of the fault simulation, planted defects, and what the transport must carry at least.
+
+mod perfect;
