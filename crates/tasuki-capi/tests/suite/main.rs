@@ -1,1 +1,6 @@
-//! C programs against the header and the library.
+//! C programs against `tasuki.h` and the library, as their authors would build them.
+
+mod build;
+mod pages;
+mod programs;
+mod run;

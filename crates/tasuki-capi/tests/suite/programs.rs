@@ -1,0 +1,113 @@
+//! The programs in `tests/c` and `examples`, in one process and in two.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+use crate::build::{Language, build, library_folder};
+use crate::run::{Ended, Running};
+
+/// Two processes of `tests/c/pair.c`, each given the other's address.
+fn pair(language: Language, way: &str, ending: &str) -> [Ended; 2] {
+    let program = build("tests/c/pair.c", language);
+    let mut both = ["sends", "receives"].map(|role| Running::start(&program, &[way, role, ending]));
+    let addresses = [both[0].line(), both[1].line()];
+    both[0].tell(&addresses[1]);
+    both[1].tell(&addresses[0]);
+    both.map(Running::end)
+}
+
+fn pair_is_good(language: Language, way: &str) {
+    for ended in pair(language, way, "closed") {
+        ended.must_be_good();
+    }
+}
+
+/// The one that stays hears of the other's death.
+fn pair_is_parted(way: &str) {
+    let [stays, dies] = pair(Language::C, way, "killed");
+    stays.must_be_good();
+    // `timeout` ends itself with the signal that ended the program, or says 128 + 9.
+    assert!(dies.status.signal() == Some(9) || dies.status.code() == Some(137), "{dies}");
+}
+
+#[test]
+fn two_programs_share_memory() {
+    pair_is_good(Language::C, "shm");
+}
+
+#[test]
+fn two_programs_exchange_packets() {
+    pair_is_good(Language::C, "udp");
+}
+
+#[test]
+fn two_cpp_programs_share_memory() {
+    pair_is_good(Language::Cpp, "shm");
+}
+
+#[test]
+fn two_programs_with_the_library_inside_exchange_packets() {
+    pair_is_good(Language::Static, "udp");
+}
+
+#[test]
+fn a_peer_that_dies_is_missed_in_shared_memory() {
+    pair_is_parted("shm");
+}
+
+#[test]
+fn a_peer_that_dies_is_missed_by_packets() {
+    pair_is_parted("udp");
+}
+
+#[test]
+fn what_goes_wrong_is_told() {
+    for (language, way) in [(Language::C, "shm"), (Language::Cpp, "udp")] {
+        let program = build("tests/c/errors.c", language);
+        Running::start(&program, &[way]).end().must_be_good();
+    }
+}
+
+#[test]
+fn threads_share_an_endpoint() {
+    let program = build("tests/c/threads.c", Language::C);
+    Running::start(&program, &[]).end().must_be_good();
+}
+
+#[test]
+fn the_example_works() {
+    let program = build("examples/pingpong.c", Language::C);
+    let folder = tempfile::tempdir().expect("a folder for the address");
+    let file = folder.path().join("address");
+    let mut answers = Running::start(&program, &[]);
+    std::fs::write(&file, answers.line()).expect("the address is written");
+    let measures = Running::start(&program, &[file.to_str().expect("text")]).end();
+    let answers = answers.end();
+    assert!(measures.status.success() && answers.status.success(), "{measures}{answers}");
+    // A line of titles, and sizes from 1 to 2^20 in steps of 4.
+    assert_eq!(measures.output.lines().count(), 1 + 11, "{measures}");
+}
+
+#[test]
+fn nothing_but_the_interface_is_exported() {
+    let output = Command::new("nm")
+        .args(["-D", "--defined-only", "--format=posix"])
+        .arg(library_folder().join("libtasuki.so"))
+        .output();
+    let output = String::from_utf8(output.expect("nm runs").stdout).expect("text");
+    let mut exported: Vec<&str> = output.lines().filter_map(|line| line.split(' ').next()).collect();
+    exported.sort_unstable();
+    assert_eq!(exported, declared());
+}
+
+/// The functions that `tasuki.h` declares: what stands before the first parenthesis of a line that begins with a type.
+pub fn declared() -> Vec<&'static str> {
+    let header = include_str!("../../include/tasuki.h");
+    let mut names: Vec<&str> = header
+        .lines()
+        .filter(|line| ["int ", "void ", "const char *"].iter().any(|start| line.starts_with(start)))
+        .filter_map(|line| line.split('(').next()?.split([' ', '*']).next_back())
+        .collect();
+    names.sort_unstable();
+    names
+}

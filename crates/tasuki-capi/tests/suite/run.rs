@@ -1,0 +1,90 @@
+//! Running programs, under a watchdog.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+
+use crate::build::Program;
+
+/// A program that runs.
+pub struct Running {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    errors: Option<JoinHandle<String>>,
+}
+
+/// What a program that has ended left.
+pub struct Ended {
+    pub status: ExitStatus,
+    pub output: String,
+    pub errors: String,
+}
+
+/// A program that hangs is ended after so many seconds: many times what the slowest takes, on a busy machine too.
+const LIMIT_SECONDS: &str = "120";
+
+impl Running {
+    pub fn start(program: &Program, arguments: &[&str]) -> Running {
+        // `timeout` ends what hangs, also if this test is ended first; the state of the endpoint is printed on SIGUSR2.
+        let mut child = Command::new("timeout")
+            .args(["--signal=USR2", "--kill-after=2", LIMIT_SECONDS])
+            .arg(&program.path)
+            .args(arguments)
+            .env_remove("TASUKI_SHM")
+            .env("TASUKI_DUMP", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let errors = child.stderr.take().expect("piped");
+        Running { child, input, output, errors: Some(std::thread::spawn(move || read(errors))) }
+    }
+
+    /// The next line that the program writes; empty if it has ended.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("the output is text");
+        line
+    }
+
+    pub fn tell(&mut self, text: &str) {
+        let mut input = self.input.take().expect("told once");
+        // A program that has ended already tells why by itself.
+        let _ = input.write_all(text.as_bytes());
+    }
+
+    pub fn end(mut self) -> Ended {
+        drop(self.input.take());
+        let mut output = String::new();
+        self.output.read_to_string(&mut output).expect("the output is text");
+        let status = self.child.wait().expect("the program ends");
+        let errors = self.errors.take().map(|thread| thread.join().expect("reads")).unwrap_or_default();
+        Ended { status, output, errors }
+    }
+}
+
+impl Ended {
+    /// The program says that all was as it should be.
+    #[track_caller]
+    pub fn must_be_good(&self) {
+        assert!(self.status.success() && self.output.ends_with("good\n"), "{self}");
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\noutput:\n{}\nerrors:\n{}", self.status, self.output, self.errors)
+    }
+}
+
+fn read(mut errors: ChildStderr) -> String {
+    let mut text = String::new();
+    // Half a text is better than none.
+    let _ = errors.read_to_string(&mut text);
+    text
+}
