@@ -4,12 +4,16 @@ use tasuki_wire::Ack;
 
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
+use crate::path::floor_len;
 use crate::sent::{Fate, Sent};
 use crate::upper::{Outgoing, Upper};
 use crate::window::Acked;
 
 /// Reordering that is tolerated at most, packets.
 const MAX_THRESHOLD: u64 = 64;
+
+/// So many long packets lost in a row mean that the path passes only short ones (any more).
+const HOLE: u32 = 8;
 
 impl Conn {
     /// An acknowledgement, for whatever path.
@@ -70,6 +74,9 @@ impl Conn {
         }
         sent.fate = Fate::Acked;
         let sent = *sent;
+        if sent.bytes as usize > floor_len(path.id.lane) {
+            path.long_lost = 0;
+        }
         self.content_confirmed = self.content_confirmed.max(sent.acknowledges);
         for entry in 0..u64::from(sent.entries) {
             let Some(entry) = path.sent.entry(sent.at + entry) else { continue };
@@ -144,6 +151,12 @@ impl Conn {
         path.in_flight -= u64::from(sent.bytes);
         path.flights -= 1;
         path.stats.lost_packets += 1;
+        if sent.bytes as usize > floor_len(path.id.lane) {
+            path.long_lost += 1;
+            if path.long_lost >= HOLE {
+                path.doubt_length();
+            }
+        }
         self.welcome_due |= sent.says.welcome && !self.peer_knows && !cx.plant.is(Defect::WelcomeOnce);
         self.rails_due |= sent.says.rails;
         for entry in 0..u64::from(sent.entries) {

@@ -66,6 +66,8 @@ pub(crate) struct Path {
     pub streak_since: Time,
     pub last_ack: Time,
     pub ping_due: bool,
+    /// Packets longer than every rail must pass that were lost since the last one that was not.
+    pub long_lost: u32,
     /// Reordering on the path has shown that a packet may be overtaken by so many.
     pub threshold: u64,
     pub rtt: Rtt,
@@ -108,6 +110,7 @@ impl Path {
             streak_since: Time(0),
             last_ack: Time(0),
             ping_due: false,
+            long_lost: 0,
             threshold: config.packet_threshold,
             rtt: Rtt::default(),
             window: Window::new(config, rate_mbps),
@@ -144,6 +147,13 @@ impl Path {
         } else {
             eta + self.rtt.smoothed.saturating_mul(len) / self.window.size.max(1)
         }
+    }
+
+    /// Long packets do not seem to arrive: short ones from now on, until a probe proves the opposite.
+    pub fn doubt_length(&mut self) {
+        self.long_lost = 0;
+        self.proven_len = floor_len(self.id.lane).min(self.full_len);
+        self.probe.due |= self.is_up();
     }
 
     /// Shortest wait before the path is asked for a sign of life, doubled for every time that it has not answered.

@@ -54,13 +54,14 @@ pub(crate) use context;
 impl Proto {
     /// An endpoint without connections. `seed` makes the nonces; two endpoints should not have the same.
     pub fn new(local: Local, config: Config, seed: u64) -> Proto {
+        let mut random = Random(seed);
         Proto {
             local,
             config,
-            table: Table::default(),
+            table: Table::new(random.next() as u32),
             drops: Drops::new(),
             events: VecDeque::new(),
-            random: Random(seed),
+            random,
             ready: VecDeque::new(),
             now: Time(0),
             next_deadline: Time::NEVER,

@@ -27,6 +27,11 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Names begin anywhere, so that those of an endpoint's predecessor mean nothing.
+    pub fn new(serial: u32) -> Table {
+        Table { serial, ..Table::default() }
+    }
+
     /// The id that the next connection gets; `None` if there are `most`.
     pub fn reserve(&mut self, most: usize) -> Option<ConnId> {
         if self.free.is_empty() {

@@ -2,6 +2,11 @@
 
 mod app;
 mod basics;
+mod closing;
+mod handshake;
+mod hostile;
 mod net;
+mod rails;
+mod random;
 mod rng;
 mod throughput;

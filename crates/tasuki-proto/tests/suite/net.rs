@@ -90,11 +90,19 @@ pub fn rail(number: u8, host: usize, mtu: u16, rate_mbps: u32) -> Rail {
     Rail { rail: number, lanes, mtu, rate_mbps, address, port: 4000, mac: [0; 6] }
 }
 
+/// Another one for each incarnation.
+pub fn secret(host: usize, incarnation: u64) -> Secret {
+    let mut secret = [host as u8 + 1; 16];
+    secret[3] = incarnation as u8;
+    secret[11] = incarnation as u8;
+    Secret(secret)
+}
+
 fn local(host: usize, incarnation: u64) -> Local {
     Local {
         endpoint: 10 + host as u32,
         incarnation,
-        secret: Secret([host as u8 + 1; 16]),
+        secret: secret(host, incarnation),
         identity: Ipv6Addr::LOCALHOST,
         port: 4000,
     }

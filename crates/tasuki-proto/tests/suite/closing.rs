@@ -1,0 +1,100 @@
+//! How connections end: no lost last packet hangs anyone, and nobody lingers without need.
+
+use tasuki_proto::{Config, Event};
+
+use crate::net::{Link, Net};
+
+/// Both sides say their last word and close when they have heard the other's; `lost` packets of each are lost then.
+fn part(lost: [u64; 2], rails: usize) -> Net {
+    let mut net = Net::new(31, &vec![Link::new(1000, 20, 256); rails], true);
+    net.send(0, 100);
+    net.send(1, 100);
+    net.settle(100);
+    net.run_us(30_000);
+    net.eat = lost;
+    net.send_control(0);
+    net.send_control(1);
+    let mut closed = [false; 2];
+    let start = net.now;
+    while net.now < start + 3_000_000_000 {
+        for host in 0..2 {
+            if !closed[host] && net.hosts[host].app.control_count == 1 {
+                closed[host] = true;
+                let id = net.conn(host);
+                net.hosts[host].proto.close(id);
+                net.flush(host);
+            }
+        }
+        if !net.step() {
+            break;
+        }
+    }
+    for host in 0..2 {
+        let closed = Event::Closed(net.conn(host));
+        assert!(net.hosts[host].events.contains(&closed), "{lost:?} {}", net.describe());
+        assert_eq!(net.hosts[host].proto.deadline(), None.or(net.hosts[host].proto.deadline()));
+        assert_eq!(net.hosts[host].app.unreleased(), 0, "{lost:?} {}", net.describe());
+    }
+    net
+}
+
+#[test]
+fn without_loss_nobody_lingers() {
+    let mut net = Net::new(32, &[Link::new(1000, 20, 256)], true);
+    net.send(0, 100);
+    net.settle(100);
+    for host in 0..2 {
+        let id = net.conn(host);
+        net.hosts[host].proto.close(id);
+        net.flush(host);
+    }
+    let start = net.now;
+    let closed =
+        |host: usize| move |net: &Net| net.hosts[host].events.contains(&Event::Closed(net.conn(host)));
+    net.run_until(10, "closed", |net| closed(0)(net) && closed(1)(net));
+    assert!(net.now - start < 2_000_000);
+}
+
+#[test]
+fn any_of_the_last_packets_may_be_lost() {
+    for first in 0..6 {
+        for second in 0..6 {
+            for rails in [1, 2] {
+                let net = part([first, second], rails);
+                // The peer's word and all of ours were heard.
+                assert_eq!(net.hosts[0].app.control_count + net.hosts[1].app.control_count, 2);
+            }
+        }
+    }
+}
+
+#[test]
+fn lingering_is_bounded() {
+    let mut net = Net::new(33, &[Link::new(1000, 20, 256)], true);
+    net.send(0, 100);
+    net.settle(100);
+    net.both(0, |link| link.dead = true);
+    net.send(0, 5000);
+    let id = net.conn(0);
+    net.hosts[0].proto.close(id);
+    net.flush(0);
+    net.run_us(Config::default().linger.as_micros() as u64 + 10_000);
+    assert!(net.hosts[0].events.contains(&Event::Closed(id)));
+    assert_eq!(net.hosts[0].app.unreleased(), 0);
+    assert_eq!(net.hosts[0].proto.find(11, 200), None);
+}
+
+#[test]
+fn abort_releases_everything_once() {
+    let mut net = Net::new(34, &[Link::new(100, 500, 256), Link::new(100, 500, 256)], true);
+    net.send(0, 1 << 20);
+    net.run_us(5_000);
+    let id = net.conn(0);
+    let host = &mut net.hosts[0];
+    assert!(host.app.unreleased() > 0);
+    host.proto.abort(id, &mut host.app);
+    assert_eq!(host.app.unreleased(), 0);
+    net.check();
+    net.run_us(100_000);
+    net.check();
+}
