@@ -168,7 +168,7 @@ mod tests {
     fn nothing_overlaps_and_everything_is_aligned() {
         for (peers, ring_bytes) in [(1, 4096), (63, 4096), (64, 65_536), (65, 8192), (4096, 4096)] {
             let geometry = Geometry::new(peers, ring_bytes).unwrap();
-            assert!(AT_SECRET + SECRET_BYTES <= HEADER_BYTES);
+            const { assert!(AT_SECRET + SECRET_BYTES <= HEADER_BYTES) };
             assert!(geometry.bell(geometry.bells()) <= geometry.slot(0));
             assert!(geometry.slot(peers) <= geometry.ring(0));
             assert_eq!(geometry.slot(0) % LINE, 0);

@@ -9,11 +9,14 @@ mod layout;
 mod map;
 mod outbox;
 mod segment;
+mod senders;
 pub mod stats_page;
 mod token;
+mod types;
 
 pub use cma::Cma;
 pub use error::{OpenError, RingError};
 pub use outbox::Outbox;
-pub use segment::{Departure, Record, Segment, SegmentOptions, SegmentStats, Slot, Verdict};
+pub use segment::Segment;
 pub use token::Token;
+pub use types::{Departure, Record, SegmentOptions, SegmentStats, Slot, Verdict};

@@ -339,7 +339,7 @@ fn a_page_is_read_consistently_while_it_is_written_and_swept_when_its_writer_is_
     let directory = tempfile::tempdir().expect("a directory");
     let mut other = Other::start("page", &[&directory.path().display().to_string()]);
     let path = PathBuf::from(other.hear());
-    assert_eq!(stats_page::list_in(directory.path()), [path.clone()]);
+    assert_eq!(stats_page::list_in(directory.path()), std::slice::from_ref(&path));
     assert_eq!(std::fs::metadata(&path).expect("the page").mode() & 0o777, 0o600);
     let reader = Reader::open(&path).expect("the page");
     let mut last = 0;

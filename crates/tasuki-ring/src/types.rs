@@ -1,0 +1,101 @@
+//! What a segment is made with, and what it gives.
+
+use crate::Token;
+use crate::map::Map;
+
+/// How to make a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentOptions {
+    /// Its name.
+    pub token: Token,
+    /// Size of each sender's ring in bytes (default 64 KiB); rounded up to a power of two. The largest record is a little under half of it.
+    /// Memory is used by senders that really open one.
+    pub ring_bytes: usize,
+    /// How many senders can have a ring at once (default 512).
+    pub max_peers: usize,
+}
+
+impl SegmentOptions {
+    /// Defaults for `token`.
+    pub fn new(token: Token) -> SegmentOptions {
+        SegmentOptions { token, ring_bytes: 64 << 10, max_peers: 512 }
+    }
+}
+
+/// One sender as its receiver sees it. A slot that is given to a new sender is a new `Slot` with the same index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+impl Slot {
+    /// Dense, below `max_peers`.
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
+/// What the visitor of a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The record is done with; go on.
+    Consumed,
+    /// The record is done with; end this visit.
+    Last,
+    /// The record is NOT taken, it comes again at the next visit; end this visit.
+    Stop,
+}
+
+/// Why a slot was given up by [`Segment::reap`] or during receiving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// The sender closed its outbox, and all that it sent has been received.
+    Closed,
+    /// The sender's process is gone, and all that it sent has been received.
+    Died,
+    /// The ring's contents are corrupt: nothing more is read from it.
+    Corrupt,
+}
+
+/// Counters of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SegmentStats {
+    /// Records received.
+    pub records: u64,
+    /// Bytes received.
+    pub bytes: u64,
+    /// Senders that have come.
+    pub arrived: u64,
+    /// Senders that have gone.
+    pub departed: u64,
+    /// Slots shut because of corrupt contents.
+    pub corrupt: u64,
+}
+
+/// A record still in shared memory.
+pub struct Record<'a> {
+    pub(crate) map: &'a Map,
+    pub(crate) offset: usize,
+    pub(crate) len: usize,
+}
+
+impl Record<'_> {
+    /// Length in bytes.
+    #[expect(clippy::len_without_is_empty, reason = "a length, not a container")]
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Copies `into.len()` bytes from `offset` on; false (and nothing copied) if the record is shorter. A faulty sender may change the
+    /// bytes meanwhile: copy once, then check.
+    #[inline]
+    pub fn copy_to(&self, offset: usize, into: &mut [u8]) -> bool {
+        let fits = offset <= self.len && into.len() <= self.len - offset;
+        if fits {
+            self.map.copy_out(self.offset + offset, into);
+        }
+        fits
+    }
+}
