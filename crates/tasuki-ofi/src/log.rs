@@ -1,5 +1,6 @@
 //! Messages for people, on stderr, only if the variable TASUKI_LOG is set: an MPI's output belongs to its program.
 
+use std::io::Write as _;
 use std::sync::OnceLock;
 
 /// Whether anybody wants to read.
@@ -9,13 +10,20 @@ pub fn wanted() -> bool {
         .get_or_init(|| std::env::var_os("TASUKI_LOG").is_some_and(|value| !value.is_empty() && value != "0"))
 }
 
+/// Writes a line at once, lest lines of several processes mix.
+pub fn say(text: &str) {
+    let line = format!("tasuki-fi[{}]: {text}\n", std::process::id());
+    // If stderr is closed there is nobody to tell.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
 /// Prints a line if TASUKI_LOG is set.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! note {
     ($($argument:tt)*) => {
         if $crate::log::wanted() {
-            eprintln!("tasuki-fi[{}]: {}", std::process::id(), format_args!($($argument)*));
+            $crate::log::say(&format!($($argument)*));
         }
     };
 }

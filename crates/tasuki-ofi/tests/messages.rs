@@ -17,15 +17,8 @@ impl Stage {
         let test = std::env::current_exe().expect("a path");
         let library = test.with_file_name("libtasuki_fi.so");
         std::fs::copy(&library, folder.path().join("libtasuki-fi.so")).expect("the provider is built");
-        let sources: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "c"].iter().collect();
-        let compiled = Command::new("cc")
-            .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-o"])
-            .arg(folder.path().join("messages"))
-            .args([sources.join("messages.c"), sources.join("pair.c")])
-            .arg("-lfabric")
-            .status()
-            .expect("cc runs: see scripts/setup");
-        assert!(compiled.success(), "libfabric's headers are needed: scripts/setup installs them");
+        compile(folder.path(), "messages", &["messages.c", "pair.c"], "-lfabric");
+        compile(folder.path(), "local", &["local.c"], "-ldl");
         let rails = r#"{"version": 1, "host": "here", "identity": "127.0.0.1", "peers": {}}"#;
         std::fs::write(folder.path().join("rails.json"), rails).expect("a file is written");
         Stage { folder }
@@ -35,11 +28,16 @@ impl Stage {
         self.folder.path()
     }
 
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("FI_PROVIDER_PATH", self.path()).env("FI_PROVIDER", "tasuki");
+        command
+    }
+
     fn run(&self, arguments: [&str; 2], shm: bool) {
-        let output = Command::new(self.path().join("messages"))
+        let output = self
+            .command(self.path().join("messages").to_str().expect("text"))
             .args(arguments)
-            .env("FI_PROVIDER_PATH", self.path())
-            .env("FI_PROVIDER", "tasuki")
             .env("TASUKI_SHM", if shm { "1" } else { "0" })
             // No description of rails that this machine may have concerns the test.
             .env("TASUKI_RAILS", self.path().join("rails.json"))
@@ -48,6 +46,18 @@ impl Stage {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}, shm {shm}: {:?}\n{said}", output.status);
     }
+}
+
+fn compile(folder: &Path, program: &str, files: &[&str], library: &str) {
+    let sources: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "c"].iter().collect();
+    let compiled = Command::new("cc")
+        .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-o"])
+        .arg(folder.join(program))
+        .args(files.iter().map(|file| sources.join(file)))
+        .arg(library)
+        .status()
+        .expect("cc runs: see scripts/setup");
+    assert!(compiled.success(), "libfabric's headers are needed: scripts/setup installs them");
 }
 
 #[test]
@@ -68,11 +78,16 @@ fn over_udp() {
 #[test]
 fn is_listed() {
     let stage = Stage::new();
-    let output = Command::new("fi_info")
-        .args(["-p", "tasuki"])
-        .env("FI_PROVIDER_PATH", stage.path())
-        .output()
-        .expect("fi_info runs: see scripts/setup");
+    let output =
+        stage.command("fi_info").args(["-p", "tasuki"]).output().expect("fi_info runs: see scripts/setup");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("FI_EP_RDM"), "{said}");
+}
+
+#[test]
+fn finds_a_libfabric_that_is_out_of_sight() {
+    let stage = Stage::new();
+    let program = stage.path().join("local");
+    let output = stage.command(program.to_str().expect("text")).output().expect("the program runs");
+    assert!(output.status.success(), "{:?}: {}", output.status, String::from_utf8_lossy(&output.stderr));
 }

@@ -22,8 +22,8 @@ use tasuki_engine::{Completion, Endpoint, Options};
 use crate::abi::*;
 use crate::guard::{self, Errno, Ret, lock};
 use crate::limits::*;
-use crate::note;
 use crate::object::domain::DomainShared;
+use crate::{log, note};
 
 /// What queues and counters see of an endpoint.
 pub struct EpShared {
@@ -115,7 +115,7 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
 fn engine() -> Ret<Endpoint> {
     // Without a message a program would say no more than "no such device".
     let say = |error: &dyn Display| {
-        eprintln!("tasuki: cannot open an endpoint: {error}");
+        log::say(&format!("cannot open an endpoint: {error}"));
         Errno(FI_ENODEV)
     };
     let options = Options::from_env().map_err(|error| say(&error))?;
