@@ -42,14 +42,17 @@ pub fn in_host(lab: &Lab, request: ExecRequest, grace: Option<Duration>) -> Resu
     let handle = signals.handle();
     let (input, output, error) = (io::stdin(), io::stdout(), io::stderr());
     let session = Arc::new(lab.exec(request, [input.as_fd(), output.as_fd(), error.as_fd()])?);
-    let forwarding = Arc::clone(&session);
-    thread::spawn(move || forward(signals, &forwarding, grace));
+    let target = Arc::clone(&session);
+    let forwarding = thread::spawn(move || forward(signals, &target, grace));
     let exit = session.wait();
     handle.close();
+    let _ = forwarding.join();
     Ok(exit?)
 }
 
-fn forward(mut signals: Signals, session: &Arc<Session>, grace: Option<Duration>) {
+/// Forwards until the handle is closed. The signals are given back, so that they outlive the closing: closing writes
+/// into a pipe whose other end is theirs, and a thread that begins late would have dropped it (SIGPIPE).
+fn forward(mut signals: Signals, session: &Arc<Session>, grace: Option<Duration>) -> Signals {
     for signal in signals.forever() {
         // The command may have ended a moment ago.
         let _ = session.signal(signal);
@@ -61,6 +64,7 @@ fn forward(mut signals: Signals, session: &Arc<Session>, grace: Option<Duration>
             });
         }
     }
+    signals
 }
 
 /// The exit code that a shell would report.
