@@ -12,6 +12,9 @@ use crate::upper::Upper;
 /// A packet of more bytes than this is part of a stream.
 const FULL: u16 = 1000;
 
+/// Gaps beyond the limit that are accepted with the position that is waited for.
+const GAPS_IN_PASSING: usize = 4096;
+
 impl Conn {
     /// Takes a packet that is ours and from this peer.
     pub fn receive(
@@ -62,23 +65,23 @@ impl Conn {
         if self.is_open() && self.seen.gaps() + frames <= cx.config.max_gaps {
             return Ok(());
         }
-        let mut gaps = self.seen.gaps();
+        let (mut gaps, mut end, mut fills) = (self.seen.gaps(), u64::MAX, false);
         for frame in packet.frames() {
             if let Frame::Hello(greeting) | Frame::Welcome(greeting) = &frame
                 && !cx.plant.is(Defect::AnyIncarnation)
             {
                 greeting.check(cx.local.incarnation, &cx.local.secret)?;
             }
-            if let Some((position, len)) = frame.positions()
-                && self.seen.would_grow(position, position + len)
-            {
-                gaps += 1;
-                if gaps > cx.config.max_gaps {
-                    return Err(DropReason::Position);
-                }
+            if let Some((position, len)) = frame.positions() {
+                let grows = position != end && self.seen.would_grow(position, position + len);
+                gaps += usize::from(grows);
+                end = position + len;
+                fills |= (position..end).contains(&self.seen.base());
             }
         }
-        Ok(())
+        // What the receiver waits for is never refused for what comes with it, or nothing would ever go on.
+        let most = cx.config.max_gaps + if fills { GAPS_IN_PASSING } else { 0 };
+        if gaps > most && gaps > self.seen.gaps() { Err(DropReason::Position) } else { Ok(()) }
     }
 
     fn take_frame(

@@ -30,6 +30,11 @@ impl Conn {
         if !self.is_open() {
             return self.send_hello(packet, cx, upper);
         }
+        if self.welcome_due
+            && let Some(transmit) = self.send_data(packet, cx, upper)
+        {
+            return Some(transmit);
+        }
         for at in 0..self.paths.len() {
             let path = &self.paths[at];
             let duty = path.probe.due || path.ping_due || !path.replies.is_empty();
@@ -65,12 +70,10 @@ impl Conn {
             return None;
         }
         let (nonce, len) = self.next_probe(at, cx);
-        let (mut builder, mut draft) = self.begin(at, len, packet)?;
+        // Nothing else rides on it: it may well be lost. Not counted as under way: probes have their own timer.
+        let (mut builder, draft) = self.begin(at, len, packet)?;
         builder.push(&Frame::Probe { nonce }).ok()?;
-        self.push_acks(&mut builder, &mut draft, cx);
         builder.pad_to(len).ok()?;
-        // Not counted as under way: probes have their own timer, and a rail that is not up has no window.
-        draft.acknowledges = 0;
         self.commit(builder, draft, cx)
     }
 
@@ -126,7 +129,8 @@ impl Conn {
         if !news && !self.has_data(cx, upper) {
             return None;
         }
-        let at = self.choose_path(cx)?;
+        // News is short and urgent: it does not wait for a place in a window.
+        let at = self.choose_path(cx).or_else(|| self.best_lively().filter(|_| news))?;
         let (mut builder, mut draft) = self.begin(at, self.paths[at].proven_len, packet)?;
         self.push_news(&mut builder, &mut draft, cx);
         if parting {

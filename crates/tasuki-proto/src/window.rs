@@ -33,6 +33,8 @@ struct Round {
     end: u64,
     since: Time,
     min_rtt: u64,
+    /// Of the end of the round: the first packets of a burst find an empty queue.
+    last_rtt: u64,
     delivered: u64,
     packets: u64,
     lost: u64,
@@ -80,6 +82,7 @@ impl Window {
         round.packets += acked.packets;
         if let Some(rtt) = acked.rtt {
             round.min_rtt = round.min_rtt.min(rtt);
+            round.last_rtt = rtt;
         }
         let few = round.packets + round.lost < ROUND_PACKETS && !self.starting;
         if acked.largest < round.end || round.min_rtt == u64::MAX {
@@ -96,7 +99,8 @@ impl Window {
     fn end_round(&mut self, now: Time, config: &Config, min_rtt: u64) {
         let elapsed = now.since_ns(self.round.since);
         self.measure(elapsed);
-        let over = self.round.min_rtt.saturating_sub(min_rtt);
+        let rtt = if self.starting { self.round.last_rtt } else { self.round.min_rtt };
+        let over = rtt.saturating_sub(min_rtt);
         let queue = bytes_in(self.rate, over);
         let in_time = bytes_in(self.rate, ns(config.queue_time));
         let low = config.queue_low.max(in_time / 2);

@@ -121,13 +121,14 @@ fn another_incarnation() {
     let host = &mut net.hosts[0];
     let id = host.conn.expect("connected");
     host.proto.abort(id, &mut host.app);
-    let old = tasuki_proto::Remote { endpoint: 11, incarnation: 200, secret: tasuki_wire::Secret([2; 16]) };
+    let old = tasuki_proto::Remote { endpoint: 11, incarnation: 200, secret: crate::net::secret(1, 201) };
     let rails = net.rails[0].clone();
     let id = net.hosts[0].proto.connect(Time(net.now), old, &rails);
     net.hosts[0].conn = Some(id);
     net.send(0, 10);
     net.run_us(100_000);
-    assert!(net.hosts[1].proto.drops().get(DropReason::Incarnation) > 0);
+    let drops = net.hosts[1].proto.drops();
+    assert!(drops.get(DropReason::Incarnation) > 0, "{drops:?} {}", net.describe());
     assert_eq!(net.hosts[1].packets, 0);
 }
 
@@ -139,6 +140,8 @@ fn a_newcomer_in_the_same_place() {
     net.send(1, 100_000);
     net.run_us(300);
     net.restart(1, 201, &Config::default());
+    // What the old one had sent is still on its way.
+    net.run_us(5_000);
     net.hosts[0].app = crate::app::App::new(&net.rails[0]);
     net.connect(1);
     net.send(1, 1000);

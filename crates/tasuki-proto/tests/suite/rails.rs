@@ -189,8 +189,9 @@ fn carrier() {
     net.flush(0);
     assert_eq!(state(&net, 0, 1), RailState::Off);
     assert!(net.hosts[0].events.contains(&Event::RailDown(id, 1, DownReason::Local)));
-    net.run_us(1_000);
-    assert_eq!(state(&net, 1, 1), RailState::Off);
+    // The queue of the other rail, and the way.
+    net.run_us(3_000);
+    assert_eq!(state(&net, 1, 1), RailState::Off, "{}", net.describe());
     let down = Event::RailDown(net.conn(1), 1, DownReason::Remote);
     assert!(net.hosts[1].events.contains(&down));
     stream(&mut net, 0, 5_000);
