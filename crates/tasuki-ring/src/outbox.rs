@@ -118,6 +118,8 @@ impl Outbox {
 
     /// Pushes a record of `len` bytes that `write` fills in place (it finds arbitrary bytes there). False, without calling `write`, if
     /// the ring has no room now, if `len` exceeds [`Outbox::max_record`], or if the ring is shut ([`Outbox::is_shut`]).
+    ///
+    /// Cut a long stream into records of at most an eighth of the ring: then both sides copy at the same time.
     #[inline]
     pub fn push(&mut self, len: usize, write: impl FnOnce(&mut [u8])) -> bool {
         if len > self.geometry.max_record() || !self.map.is_here() {

@@ -46,7 +46,10 @@ struct Other {
 
 impl Other {
     fn start(task: &str, args: &[&str]) -> Other {
-        let mut command = Command::new(std::env::current_exe().expect("own path"));
+        Other::start_by(Command::new(std::env::current_exe().expect("own path")), task, args)
+    }
+
+    fn start_by(mut command: Command, task: &str, args: &[&str]) -> Other {
         command.args(["--exact", "helper", "--nocapture", "--test-threads=1"]);
         command.env("TASUKI_TASK", [&[task], args].concat().join(" "));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("own executable");
@@ -107,6 +110,11 @@ fn helper() {
                 let bytes = record(seed, number);
                 while !outbox.push(bytes.len(), |into| into.copy_from_slice(&bytes)) {
                     std::thread::yield_now();
+                }
+                // Now and then a pause, long enough for the ring to fall asleep at the other side, or not quite.
+                let pause = Random(seed ^ number).next();
+                if pause.is_multiple_of(32) {
+                    (0..(pause >> 8) % 100_000).for_each(|_| std::hint::spin_loop());
                 }
             }
         }
@@ -275,6 +283,34 @@ fn memory_of_another_process_is_read_where_that_is_allowed() {
     other.kill();
     assert!(cma.read(address, &mut bytes[..8]).is_err());
     assert!(Cma::probe(&outbox).is_none());
+}
+
+#[test]
+fn a_peer_in_a_pid_namespace_of_its_own_lives_and_is_read() {
+    let unshare = ["--pid", "--fork", "--kill-child", "--"];
+    let allowed = Command::new("unshare").args(unshare).arg("true").stderr(Stdio::null()).status();
+    if !allowed.is_ok_and(|status| status.success()) {
+        return eprintln!("skipped: a PID namespace needs CAP_SYS_ADMIN and util-linux");
+    }
+    let mut command = Command::new("unshare");
+    command.args(unshare).arg(std::env::current_exe().expect("own path"));
+    let name = Token::random().expect("random");
+    let mut other = Other::start_by(command, "own", &[&name.to_string()]);
+    let address: u64 = other.hear().parse().expect("an address");
+    let outbox = Outbox::open(&name, &name).expect("the segment");
+    // Its own idea of its process id (1 or 2) is another process here.
+    assert!(outbox.alive());
+    let mut bytes = [0; 8];
+    match Cma::probe(&outbox) {
+        Some(cma) => {
+            cma.read(address, &mut bytes).expect("its memory");
+            assert_eq!(bytes, [0, 1, 2, 3, 4, 5, 6, 7]);
+        }
+        None => eprintln!("process_vm_readv is forbidden here"),
+    }
+    other.tell();
+    other.finish();
+    assert!(!outbox.alive());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Half round trip and stream rate of the UDP lane over loopback between two spinning threads on cores of their own.
 //!
-//! `cargo run --release -p tasuki-link --example pingpong`
+//! `cargo run --release -p tasuki-link --example udp_pingpong`
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,6 @@
 //! Half round trip and stream rate of the rings between two processes, each pinned to a core of its own.
 //!
-//! `cargo run --release -p tasuki-ring --example pingpong`
+//! `cargo run --release -p tasuki-ring --example ring_pingpong`
 
 use std::process::{Command, exit};
 use std::time::Instant;
