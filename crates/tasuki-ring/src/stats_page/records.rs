@@ -110,7 +110,7 @@ pub struct RailRecord {
     pub bytes_sent: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// Packets whose contents were sent again.
+    /// Bytes of content that were sent again.
     pub resent: u64,
     /// Packets held to be lost.
     pub lost: u64,
