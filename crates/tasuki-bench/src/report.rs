@@ -1,6 +1,10 @@
 //! What a run of a plan gives.
 
-use crate::{Machine, Record, plot, stats::PairedRatio, table};
+use crate::{
+    Machine, Record, plot,
+    stats::PairedRatio,
+    table::{self, Against},
+};
 use serde::{Deserialize, Serialize};
 
 /// A run that gave no figures. Others go on without it.
@@ -58,7 +62,13 @@ impl Report {
 
     /// The same with a column that compares every stack with `baseline`.
     pub fn table_against(&self, baseline: &str) -> String {
-        table::render(self, Some(baseline))
+        let title = format!("against {baseline}");
+        table::render(self, Some(&Against { title, baseline: &|_| Some(baseline.to_owned()) }))
+    }
+
+    /// The same with a column `title` that compares every record with the stack that `baseline` names for it.
+    pub fn table_against_each(&self, title: &str, baseline: &dyn Fn(&Record) -> Option<String>) -> String {
+        table::render(self, Some(&Against { title: title.into(), baseline }))
     }
 
     /// All records as a JSON array.

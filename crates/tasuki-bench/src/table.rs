@@ -4,14 +4,20 @@ use crate::{Record, Report, stats::PairedRatio};
 use comfy_table::{Cell, CellAlignment, Table, TableComponent, presets};
 use std::fmt::Write;
 
-pub(crate) fn render(report: &Report, baseline: Option<&str>) -> String {
+/// What every record is compared with: how the column says it, and the name of the stack.
+pub(crate) struct Against<'a> {
+    pub title: String,
+    pub baseline: &'a dyn Fn(&Record) -> Option<String>,
+}
+
+pub(crate) fn render(report: &Report, against: Option<&Against<'_>>) -> String {
     let machine = &report.machine;
     let mut text = format!("{} x {}, {}, as {}\n", machine.cores, machine.cpu, machine.kernel, machine.user);
     for (network, offloads) in networks(&report.records) {
         let _ = writeln!(text, "network {network}: offloads {offloads}");
     }
     if !report.records.is_empty() {
-        text += &body(report, baseline);
+        text += &body(report, against);
         text += "of ceiling: 100 % is the raw limit of the same network in the same run (see `ceiling` in the JSON)\n";
     }
     for failure in &report.failures {
@@ -38,7 +44,7 @@ fn networks(records: &[Record]) -> Vec<(&str, &str)> {
     seen
 }
 
-fn body(report: &Report, baseline: Option<&str>) -> String {
+fn body(report: &Report, against: Option<&Against<'_>>) -> String {
     let mut table = Table::new();
     table
         .load_preset(presets::UTF8_HORIZONTAL_ONLY)
@@ -47,12 +53,12 @@ fn body(report: &Report, baseline: Option<&str>) -> String {
     let mut header =
         vec!["test", "bytes", "ranks", "network", "stack", "lane", "median", "p10", "p90", "unit"];
     header.extend(["of ceiling", "CPU s/GB"]);
-    let against = baseline.map(|name| format!("against {name}"));
-    header.extend(against.as_deref());
+    header.extend(against.map(|against| against.title.as_str()));
     table.set_header(header);
     for record in sorted(&report.records) {
-        let comparison = baseline.and_then(|name| report.comparison(record, name));
-        table.add_row(row(record, baseline.is_some(), comparison.map(|c| c.gain)));
+        let baseline = against.and_then(|against| (against.baseline)(record));
+        let comparison = baseline.and_then(|name| report.comparison(record, &name));
+        table.add_row(row(record, against.is_some(), comparison.map(|c| c.gain)));
     }
     format!("{table}\n")
 }

@@ -14,6 +14,7 @@ use std::{process::ExitCode, time::Instant};
 use tasuki_bench::{Record, Report};
 use tasuki_cluster::generate::{Options, Shape};
 use tasuki_lab::LabOptions;
+use tasuki_launch::Provider;
 
 /// Four hosts, cabled directly and through one switch, each lab with its title.
 const NETWORKS: [(&str, &str); 2] = [("full:4", "cables"), ("star:4", "one switch")];
@@ -85,25 +86,26 @@ fn summary(report: &Report) -> Table {
         report.records.iter().position(same)
     };
     here.sort_by_key(|record| place(record));
+    let same_point = |a: &Record, b: &Record| (&a.test, a.bytes, a.ranks) == (&b.test, b.bytes, b.ranks);
     for record in here {
-        let find = |network: &str, lane: &str| {
-            let same = |other: &&Record| {
-                let key = |r: &Record| (r.test.clone(), r.bytes, r.ranks);
-                key(other) == key(record) && other.network == network && other.lane == lane
-            };
-            report.records.iter().find(same)
+        let elsewhere = |other: &&Record| {
+            other.network == switch && other.stack == record.stack && same_point(other, record)
         };
-        let Some(other) = find(switch, &record.lane) else { continue };
+        let Some(other) = report.records.iter().find(elsewhere) else { continue };
         let against_tcp = |figure: &Record| {
-            let tcp = find(&figure.network, "tcp").filter(|tcp| tcp.lane != figure.lane);
+            let is_tcp =
+                |tcp: &&Record| tcp.lane == "tcp" && tcp.network == figure.network && same_point(tcp, figure);
+            let tcp = report.records.iter().find(is_tcp).filter(|_| figure.lane == Provider::NAME);
             tcp.map(|tcp| format!("{:.2} x", figure.unit.gain(figure.median, tcp.median)))
         };
         let against_tcp = against_tcp(record).zip(against_tcp(other));
+        // Without an MPI the stack says more than its lane: tcp, tcp spinning, udp ...
+        let over = if record.test.starts_with("raw-") { &record.stack } else { &record.lane };
         rows.add_row([
             record.test.clone(),
             record.bytes.to_string(),
             record.ranks.to_string(),
-            record.lane.clone(),
+            over.clone(),
             Short(record.median).to_string(),
             Short(other.median).to_string(),
             record.unit.to_string(),

@@ -1,4 +1,4 @@
-//! `tasuki bench mpi`: every MPI over its own TCP, in turn, with the raw ceilings of the same network.
+//! `tasuki bench mpi`: every MPI over its own TCP and over Tasuki, in turn, with the raw ceilings of the same network.
 
 use super::{
     LabNetwork,
@@ -18,7 +18,8 @@ use std::{
     },
     time::Duration,
 };
-use tasuki_bench::{Plan, Report, Stack, TestPlan, TestSet};
+use tasuki_bench::{Plan, Record, Report, Stack, TestPlan, TestSet};
+use tasuki_launch::Provider;
 
 /// What to measure on which labs.
 pub struct Measurement<'a> {
@@ -108,8 +109,18 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
     if let Some(folder) = &arguments.output {
         write(&report, folder)?;
     }
-    print!("{}", if arguments.json { report.json() } else { report.table() });
+    print!("{}", if arguments.json { report.json() } else { table(&report) });
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// With a column that compares each MPI over Tasuki with itself over TCP, if both were measured.
+fn table(report: &Report) -> String {
+    let over_tcp =
+        |record: &Record| record.stack.strip_suffix(Provider::NAME).map(|name| name.trim_end().to_owned());
+    match report.records.iter().any(|record| over_tcp(record).is_some()) {
+        true => report.table_against_each("against its own TCP", &over_tcp),
+        false => report.table(),
+    }
 }
 
 /// Writes table, JSON and one plot per test.
@@ -121,7 +132,7 @@ fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
     };
     fs::create_dir_all(folder)
         .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
-    file("mpi.txt", &report.table())?;
+    file("mpi.txt", &table(&report))?;
     file("mpi.json", &report.json())?;
     for test in report.tests() {
         if let Some(svg) = report.svg(test)? {
