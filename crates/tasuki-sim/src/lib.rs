@@ -8,10 +8,13 @@
 mod channel;
 mod faults;
 mod kernel;
+mod reached;
 mod rng;
+pub mod soak;
 pub mod transport;
 
 pub use channel::{Arrival, Channel, ETHERNET_OVERHEAD, Fate, Line};
 pub use faults::{Burst, Faults};
 pub use kernel::{Kernel, Time};
+pub use reached::REACHED;
 pub use rng::{Rng, mix};

@@ -214,7 +214,8 @@ impl World {
         let headers = super::network::headers(transmit.path.lane);
         let own = self.network.end_mut(from, to, transmit.path.rail).map(|end| *end);
         demand(own.is_some_and(|end| packet.len() + headers <= usize::from(end.mtu)), || {
-            format!("a packet of {} bytes on {:?} with {own:?}", packet.len(), transmit.path)
+            let what = super::inspect::text(packet);
+            format!("a packet of {} bytes on {:?} with {own:?}: {what}", packet.len(), transmit.path)
         })?;
         self.core.trace.mark(&[5, self.now().0, from as u64, to as u64, packet.len() as u64]);
         self.seen.packet(node, transmit.conn, packet, &mut self.core.coverage);

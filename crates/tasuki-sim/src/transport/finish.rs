@@ -5,6 +5,7 @@ use super::calls::RecvSpec;
 use super::core::{Check, Link, demand};
 use super::scenario::Scenario;
 use super::world::World;
+use tasuki_msg::{Gone, PeerId};
 
 /// Virtual time in which everything comes to rest on a network that works, besides what the lines need for the bytes.
 const REST_NS: u64 = 60_000_000_000;
@@ -25,10 +26,11 @@ impl World {
         };
         let heard = |(&(from, to), link): (&(usize, usize), &Link)| {
             let (here, there) = (&self.core.nodes[from], &self.core.nodes[to]);
-            let both = here.alive
-                && there.alive
-                && here.peer_for(to).is_some_and(|peer| here.lives(peer))
-                && there.peer_for(from).is_none_or(|peer| there.lives(peer));
+            let listens = |peer: Option<PeerId>| peer.is_none_or(|peer| there.lives(peer));
+            let failed = |peer| here.gone.get(&peer) == Some(&Gone::Failed);
+            // Whoever has given the other up says no more; whoever has parted still has its last words under way.
+            let speaks = here.peer_for(to).is_some_and(|peer| !failed(peer));
+            let both = here.alive && there.alive && speaks && listens(there.peer_for(from));
             !both || !link.under_way()
         };
         self.direct_out == 0 && self.core.living().into_iter().all(quiet) && self.core.links.iter().all(heard)

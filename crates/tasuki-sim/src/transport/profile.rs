@@ -70,7 +70,7 @@ impl Profile {
         let longest = rng.pick(&[8, 200, 1500, 6000, 40_000, 200_000, 3_000_000]);
         let mut proto = tasuki_proto::Config::default();
         if rng.chance(25) {
-            proto.max_gaps = rng.pick(&[8, 64, 512]);
+            proto.max_gaps = rng.pick(&[1000, 3000]);
         }
         if rng.chance(20) {
             proto.chunk = rng.pick(&[100, 1500, 1 << 20]);

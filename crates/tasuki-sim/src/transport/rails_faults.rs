@@ -70,8 +70,9 @@ impl World {
         }
         let rails = self.network.rails(place, other);
         let now = tasuki_proto::Time(self.now().0);
-        let living = self.hosts[node].conns.of_node.clone();
-        for (there, conn) in living {
+        // Closed ones too: they still have to answer.
+        let conns = self.hosts[node].conns.of_conn.clone();
+        for (conn, there) in conns {
             if self.hosts[there].place == other {
                 self.hosts[node].proto.set_rails(now, conn, &rails);
             }
