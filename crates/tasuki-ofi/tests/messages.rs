@@ -66,6 +66,7 @@ fn over_shared_memory() {
     stage.run(["map", "all"], true);
     stage.run(["table", "all"], true);
     stage.run(["map", "selective"], true);
+    stage.run(["map", "gone"], true);
 }
 
 #[test]
@@ -73,6 +74,7 @@ fn over_udp() {
     let stage = Stage::new();
     stage.run(["table", "all"], false);
     stage.run(["map", "selective"], false);
+    stage.run(["map", "gone"], false);
 }
 
 #[test]

@@ -16,6 +16,11 @@ impl EpShared {
         let (send, context, quiet, last) = kind(&completion);
         let silent = self.silent.take(send, context, last);
         let way = if send { &wiring.tx } else { &wiring.rx };
+        if let Completion::Error { failure, peer: Some(peer), .. } = completion
+            && failure != Failure::Cancelled
+        {
+            self.lost.add(peer, errno(failure));
+        }
         let entry = self.entry(completion, &wiring.space);
         if let Some(counter) = &way.counter {
             counter.count(entry.fault.is_none());
@@ -23,7 +28,7 @@ impl EpShared {
         match entry.fault {
             None if quiet || silent => return,
             // An injected message has no context, and MPIs follow the context of whatever fails. Whoever waits for an answer
-            // hears of the failure by the receive; others by the next send.
+            // hears of the failure by the receive; others by the next send, which is refused.
             Some(fault) if send && (quiet || silent) && context == 0 => {
                 note!("an injected message is lost: error {}", fault.err);
                 return;

@@ -3,6 +3,7 @@
 mod bind;
 mod calls;
 mod complete;
+mod lost;
 mod msg;
 mod options;
 mod peers;
@@ -39,6 +40,7 @@ pub struct EpShared {
     peers: peers::Peers,
     claims: probe::Claims,
     silent: silent::Silent,
+    lost: lost::Lost,
     min_multi_recv: AtomicUsize,
     /// Held while completions go from the engine to the queues, so that they keep their order.
     draining: Mutex<Vec<Completion>>,
@@ -94,6 +96,7 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         peers: peers::Peers::default(),
         claims: probe::Claims::default(),
         silent: silent::Silent::default(),
+        lost: lost::Lost::default(),
         min_multi_recv: AtomicUsize::new(MIN_MULTI_RECV),
         draining: Mutex::new(Vec::with_capacity(BATCH)),
     });

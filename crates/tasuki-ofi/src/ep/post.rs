@@ -84,6 +84,9 @@ impl EpShared {
     pub unsafe fn send(&self, pieces: Ret<Pieces>, tx: &Tx) -> Ret<usize> {
         let (pieces, wiring) = (pieces?, self.wiring()?);
         let peer = self.peers.peer(tx.to, &self.engine, &wiring.space)?;
+        if tx.context.is_none() {
+            self.lost.check(peer)?;
+        }
         let inject = tx.context.is_none() || tx.flags & FI_INJECT != 0;
         if inject && pieces.buffers().iter().map(|buffer| buffer.len).sum::<usize>() > INJECT_SIZE {
             return Err(Errno(FI_EMSGSIZE));

@@ -1,4 +1,4 @@
-/* All calls for messages, between two processes. Arguments: map | table, and all | selective. */
+/* All calls for messages, between two processes. Arguments: map | table, and all | selective | gone. */
 #include "pair.h"
 
 static uint8_t out[1 << 20], in[1 << 20];
@@ -340,6 +340,39 @@ static void counted(void)
 	meet();
 }
 
+/* The other dies without a word. */
+static void gone(void)
+{
+	fi_addr_t source;
+
+	OK(fi_tinject(ep, "x", 1, other, 1));
+	OK(fi_trecv(ep, in, 1, NULL, other, 1, 0, &contexts[0]));
+	CHECK(done_from(&contexts[0], &source).len == 1);
+	meet();
+	if (me == 1)
+		_exit(0);
+	OK(fi_trecv(ep, in, 1, NULL, other, 2, 0, &contexts[1]));
+	fill(out, sizeof out, 0);
+	OK(fi_tsend(ep, out, sizeof out, NULL, other, 2, &contexts[2]));
+	/* Both operations fail, in any order. */
+	void *left = &contexts[1];
+	for (int i = 0; i < 2; i++) {
+		struct fi_cq_tagged_entry entry;
+		struct fi_cq_err_entry error = { 0 };
+		ssize_t n;
+
+		while ((n = fi_cq_sread(cq, &entry, 1, NULL, 1000)) == -FI_EAGAIN)
+			;
+		CHECK(n == -FI_EAVAIL && fi_cq_readerr(cq, &error, 0) == 1);
+		CHECK(error.err == FI_ECONNRESET);
+		CHECK(i ? error.op_context == left : error.op_context == left || error.op_context == &contexts[2]);
+		if (error.op_context == left)
+			left = &contexts[2];
+	}
+	CHECK(fi_tinject(ep, "x", 1, other, 1) == -FI_ECONNRESET);
+	OK(fi_close(&ep->fid));
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc == 3);
@@ -347,6 +380,10 @@ int main(int argc, char **argv)
 
 	pair_fork();
 	pair_open(strcmp(argv[1], "map") ? FI_AV_TABLE : FI_AV_MAP, selective);
+	if (!strcmp(argv[2], "gone")) {
+		gone();
+		return 0;
+	}
 	if (selective) {
 		counted();
 	} else {
