@@ -3,19 +3,20 @@
 use crate::conn::{Conn, Context};
 use crate::path::Path;
 use crate::rtt::ns;
+use crate::stats::RailState;
 
 impl Conn {
     /// The path for the next packet with data; `None` if waiting for a place on the best one is better than any
     /// other. Rails that are silent just now are used only if all are, and the last resort only if no other lives.
     pub fn choose_path(&mut self, cx: &Context<'_>) -> Option<usize> {
-        let normal = self.has_better_than_last();
-        let lively = normal || self.paths.iter().any(Path::is_lively);
+        let normal = !self.needs_last_resort(cx);
+        let usable = |at: usize, path: &Path| path.is_up() && !(normal && self.is_last_resort(at));
+        let lively = self.paths.iter().enumerate().any(|(at, path)| usable(at, path) && path.is_lively());
         let current = self.current;
         let mut best: Option<(usize, u64)> = None;
         let mut stay = None;
         for (at, path) in self.paths.iter().enumerate() {
-            let fit = if normal { path.is_lively() && !self.is_last_resort(at) } else { path.is_up() };
-            if !fit || (lively && !path.is_lively()) {
+            if !usable(at, path) || (lively && !path.is_lively()) {
                 continue;
             }
             let eta = path.delivery_ns();
@@ -43,10 +44,31 @@ impl Conn {
         Some(at)
     }
 
+    /// No other rail is up, or all that are have been silent for long: a busy host is silent for a while, too.
+    fn needs_last_resort(&self, cx: &Context<'_>) -> bool {
+        let patience = ns(cx.config.last_resort_after);
+        self.paths.iter().enumerate().all(|(at, path)| {
+            let silent = path.streak >= cx.config.dead_after && cx.now.since_ns(path.streak_since) > patience;
+            self.is_last_resort(at) || !path.is_up() || silent
+        })
+    }
+
     /// The living path that delivers earliest.
     pub fn best_lively(&self) -> Option<usize> {
         let lively = self.paths.iter().enumerate().filter(|(_, path)| path.is_lively());
-        lively.min_by_key(|(_, path)| path.delivery_ns()).map(|(at, _)| at)
+        lively.min_by_key(|(at, path)| (self.is_last_resort(*at), path.delivery_ns())).map(|(at, _)| at)
+    }
+
+    /// A path for what cannot wait: the best living one; if none is up, all that are not off in turn.
+    pub fn guess_path(&mut self) -> Option<usize> {
+        if let Some(at) = self.best_lively() {
+            return Some(at);
+        }
+        let count = self.paths.len();
+        self.guesses = self.guesses.wrapping_add(1);
+        let turn = (0..count).map(|step| (self.guesses + step) % count);
+        let fit = |at: &usize| self.paths[*at].state != RailState::Off;
+        turn.into_iter().find(fit)
     }
 
     /// Where an acknowledgement for packets of path `at` goes: back on the same rail, unless that is known not to work.

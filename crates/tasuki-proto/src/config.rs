@@ -22,6 +22,8 @@ pub struct Config {
     pub packet_threshold: u64,
     /// Probe time-outs in a row after which a rail is dead if another one is alive.
     pub dead_after: u32,
+    /// Silence of all other rails after which the routed fall-back (rail 31) carries data.
+    pub last_resort_after: Duration,
     /// First and shortest interval between probes of a rail; doubles up to `probe_max`.
     pub probe_min: Duration,
     /// Longest interval between probes of a rail that is down.
@@ -58,10 +60,11 @@ impl Default for Config {
             ack_every: 2,
             ack_every_small: 8,
             initial_pto: Duration::from_millis(20),
-            min_pto: Duration::from_millis(1),
+            min_pto: Duration::from_millis(2),
             max_pto: Duration::from_millis(300),
             packet_threshold: 3,
             dead_after: 3,
+            last_resort_after: Duration::from_millis(50),
             probe_min: Duration::from_millis(10),
             probe_max: Duration::from_millis(500),
             initial_window: 64 << 10,

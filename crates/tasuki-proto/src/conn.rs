@@ -50,6 +50,8 @@ pub(crate) struct Conn {
     pub hello_at: Option<Time>,
     pub hello_due: bool,
     pub hellos: u32,
+    /// Paths tried while none was up.
+    pub guesses: usize,
     /// The next frame is too long to stand beside a hello.
     pub data_waits_for_welcome: bool,
     pub outbox: Outbox,
@@ -99,6 +101,7 @@ impl Conn {
             hello_at: None,
             hello_due: false,
             hellos: 0,
+            guesses: 0,
             data_waits_for_welcome: false,
             outbox: Outbox::default(),
             seen: IntervalSet::default(),
@@ -201,11 +204,6 @@ impl Conn {
         }
         first = first.min(self.hello_at.unwrap_or(Time::NEVER));
         (first < Time::NEVER).then_some(first)
-    }
-
-    /// A path other than the last resort is fit for data.
-    pub fn has_better_than_last(&self) -> bool {
-        self.paths.iter().any(|path| path.is_lively() && path.id.rail != crate::path::LAST_RESORT)
     }
 
     /// Any rail of its own, for an address when none is known.

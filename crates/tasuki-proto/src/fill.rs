@@ -113,9 +113,10 @@ impl Conn {
 }
 
 fn start_frame(what: &Outgoing, position: u64) -> Option<Frame<'static>> {
-    let Outgoing::Start { seq, tag, data, remote_key, charged, ack, len, early, .. } = *what else {
+    let Outgoing::Start { seq, tag, service, data, remote_key, charged, ack, len, early, .. } = *what else {
         return None;
     };
-    let start = Start { position, seq, tag, data, remote_key, charged, ack, len, early, payload: &[] };
+    let start =
+        Start { position, seq, tag, service, data, remote_key, charged, ack, len, early, payload: &[] };
     Some(Frame::Start(start))
 }

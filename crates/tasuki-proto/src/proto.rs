@@ -132,6 +132,9 @@ impl Proto {
                 continue;
             }
             let transmit = conn.transmit(packet, &mut context!(self, now), upper);
+            if let Some(at) = conn.deadline() {
+                self.next_deadline = self.next_deadline.min(at);
+            }
             let Some(transmit) = transmit else {
                 conn.queued = false;
                 self.ready.pop_front();
@@ -140,9 +143,6 @@ impl Proto {
                 }
                 continue;
             };
-            if let Some(at) = conn.deadline() {
-                self.next_deadline = self.next_deadline.min(at);
-            }
             if self.ready.len() > 1 {
                 self.ready.rotate_left(1);
             }

@@ -200,6 +200,9 @@ impl Conn {
     /// The path may carry data.
     pub fn raise(&mut self, at: usize, cx: &mut Context<'_>) {
         let path = &mut self.paths[at];
+        if path.state == RailState::Off {
+            return;
+        }
         path.state = RailState::Up;
         path.streak = 0;
         if cx.plant.is(Defect::NoProbe) {

@@ -5,7 +5,9 @@ use tasuki_wire::{Data, DropReason, Frame, Greeting, Packet};
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
 use crate::event::Event;
+use crate::path::Path;
 use crate::received::Arrival;
+use crate::stats::RailState;
 use crate::time::Time;
 use crate::upper::Upper;
 
@@ -46,6 +48,11 @@ impl Conn {
             asks.eliciting = true;
         }
         self.content += u64::from(asks.content);
+        // Without any rail that is up, the one that was heard last is the best guess, as with a greeting.
+        let unsure = matches!(self.paths[at].state, RailState::Unproven | RailState::Down);
+        if unsure && self.is_open() && !self.paths.iter().any(Path::is_up) {
+            self.raise(at, cx);
+        }
         let path = &mut self.paths[at];
         path.stats.received_packets += 1;
         path.stats.received_bytes += u64::from(packet.length());
@@ -176,7 +183,8 @@ impl Conn {
         let last = self.paths[at].owed.via.unwrap_or(at);
         let count = self.paths.len();
         let turn = (1..=count).map(|step| (last + step) % count);
-        let via = turn.into_iter().find(|other| self.paths[*other].is_lively());
+        let via =
+            turn.into_iter().find(|other| self.paths[*other].is_lively() && !self.is_last_resort(*other));
         let owed = &mut self.paths[at].owed;
         owed.everywhere = mask & !(1 << at.min(31));
         owed.via = via;
@@ -217,7 +225,7 @@ impl Conn {
             if other != at && self.paths[other].flights > 0 {
                 self.abandon_path(other, cx);
             }
-            if cx.plant.is(Defect::NoProbe) && self.paths[other].state == crate::RailState::Unproven {
+            if cx.plant.is(Defect::NoProbe) && self.paths[other].state == RailState::Unproven {
                 self.raise(other, cx);
             }
         }

@@ -77,12 +77,27 @@ impl Conn {
         if path.streak == cx.config.dead_after {
             path.window.silence(cx.config);
         }
-        for _ in 0..RESCUE {
-            let Some(number) = self.paths[at].sent.oldest_in_flight() else { break };
-            self.lose_packet(at, number, cx);
+        if self.others_answer(at, cx) {
+            // The peer is awake, so it is this rail: all that is under way goes over others, at once.
+            let (streak, ping) = (self.paths[at].streak, self.paths[at].ping_due);
+            self.abandon_path(at, cx);
+            (self.paths[at].streak, self.paths[at].ping_due) = (streak, ping);
+        } else {
+            for _ in 0..RESCUE {
+                let Some(number) = self.paths[at].sent.oldest_in_flight() else { break };
+                self.lose_packet(at, number, cx);
+            }
+            self.paths[at].sent.settle();
         }
-        self.paths[at].sent.settle();
         self.judge_path(at, cx);
+    }
+
+    /// Another rail was acknowledged after the silence of this one should have ended.
+    fn others_answer(&self, at: usize, cx: &Context<'_>) -> bool {
+        let path = &self.paths[at];
+        let expected = path.streak_since.after_ns(path.rtt.pto_ns(cx.config, self.peer_delay_ns) / 2);
+        let mut others = self.paths.iter().enumerate().filter(|(other, _)| *other != at);
+        others.any(|(_, other)| other.is_lively() && other.last_ack > expected)
     }
 
     /// No answer to a hello: another rail may do better. The last resort is the last in turn.

@@ -130,7 +130,11 @@ impl Conn {
             return None;
         }
         // News is short and urgent: it does not wait for a place in a window.
-        let at = self.choose_path(cx).or_else(|| self.best_lively().filter(|_| news))?;
+        let at = match self.choose_path(cx) {
+            Some(at) => at,
+            None if news => self.guess_path()?,
+            None => return None,
+        };
         let (mut builder, mut draft) = self.begin(at, self.paths[at].proven_len, packet)?;
         self.push_news(&mut builder, &mut draft, cx);
         if parting {
@@ -218,6 +222,12 @@ impl Conn {
             }
         }
         let at = self.hello_path;
+        if self.paths[at].state == RailState::Off {
+            // All rails are off, or this one has gone: look again later.
+            self.hello_due = false;
+            self.hello_at = Some(cx.now.after_ns(self.hello_wait_ns(cx)));
+            return None;
+        }
         let most = floor_len(self.paths[at].id.lane);
         let (mut builder, mut draft) = self.begin(at, most, packet)?;
         builder.push(&Frame::Hello(self.greeting(cx.local, cx.config))).ok()?;

@@ -48,8 +48,10 @@ pub enum Outgoing {
     Start {
         /// Place in the sequence of messages.
         seq: u64,
-        /// For the tagged queue.
+        /// For the tagged or the service queue.
         tag: Option<u64>,
+        /// For the service queue, and has a tag.
+        service: bool,
         /// Remote completion data.
         data: Option<u64>,
         /// Key to the sender's memory.

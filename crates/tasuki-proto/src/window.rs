@@ -13,6 +13,8 @@ use crate::time::Time;
 const DEFAULT_RATE: u64 = 125_000_000;
 /// A round has at least so many packets, or a single loss would be a high rate of loss.
 const ROUND_PACKETS: u64 = 32;
+/// After so many rounds the measured rate is trusted.
+const SURE: u32 = 8;
 
 pub(crate) struct Window {
     /// Bytes.
@@ -21,8 +23,12 @@ pub(crate) struct Window {
     pub rate: u64,
     /// Until the first queue is seen the window doubles.
     starting: bool,
-    /// A rate was measured while the window was full.
-    measured: bool,
+    /// Rounds in which a rate was measured while the window was full.
+    measured: u32,
+    /// Bytes per second by configuration; 0 if unknown.
+    nominal: u64,
+    /// Delay alone does not bring the window below this: a host that was busy delays, too. Loss lowers it.
+    floor: u64,
     lossy_rounds: u32,
     round: Round,
 }
@@ -50,10 +56,12 @@ impl Window {
         let first =
             if known == 0 { config.initial_window } else { (known / 2000).clamp(36 << 10, 256 << 10) };
         Window {
-            size: first.clamp(config.min_window, config.max_window),
+            size: first.max(floor_of(known)).clamp(config.min_window, config.max_window),
             rate: if known == 0 { DEFAULT_RATE } else { known },
             starting: true,
-            measured: false,
+            measured: 0,
+            nominal: known,
+            floor: floor_of(known),
             lossy_rounds: 0,
             round: Round { min_rtt: u64::MAX, ..Round::default() },
         }
@@ -71,7 +79,7 @@ impl Window {
 
     /// Silence: what was known of the path may be so no more.
     pub fn silence(&mut self, config: &Config) {
-        self.size = (self.size / 2).max(config.min_window);
+        self.size = (self.size / 2).max(self.floor).max(config.min_window);
         self.starting = true;
     }
 
@@ -84,11 +92,17 @@ impl Window {
             round.min_rtt = round.min_rtt.min(rtt);
             round.last_rtt = rtt;
         }
-        let few = round.packets + round.lost < ROUND_PACKETS && !self.starting;
-        if acked.largest < round.end || round.min_rtt == u64::MAX {
+        if round.since == Time::default() {
+            // The first acknowledgement says nothing of a queue: a round begins with it.
+            *round = Round { end: acked.next, since: now, min_rtt: u64::MAX, ..Round::default() };
             return;
         }
-        if few && round.limited {
+        let flood = round.lost >= 8 && round.lost * 4 > round.packets;
+        let few = round.packets + round.lost < ROUND_PACKETS && !self.starting;
+        if !flood && (acked.largest < round.end || round.min_rtt == u64::MAX) {
+            return;
+        }
+        if few && round.limited && !flood {
             round.end = acked.next;
             return;
         }
@@ -100,27 +114,35 @@ impl Window {
         let elapsed = now.since_ns(self.round.since);
         self.measure(elapsed);
         let rtt = if self.starting { self.round.last_rtt } else { self.round.min_rtt };
-        let over = rtt.saturating_sub(min_rtt);
+        let over = if rtt == u64::MAX { 0 } else { rtt.saturating_sub(min_rtt) };
         let queue = bytes_in(self.rate, over);
         let in_time = bytes_in(self.rate, ns(config.queue_time));
         let low = config.queue_low.max(in_time / 2);
         let high = config.queue_high.max(in_time);
         let seen = self.round.lost + self.round.packets;
         let lossy = self.round.lost >= 3 && self.round.lost * 50 > seen;
+        let flood = self.round.lost >= 8 && self.round.lost * 5 > seen;
         self.lossy_rounds = if lossy { self.lossy_rounds + 1 } else { 0 };
-        if lossy && (queue > low || self.lossy_rounds >= 3) {
+        if lossy && (flood || queue > low || self.lossy_rounds >= 3) {
             self.starting = false;
             self.lossy_rounds = 0;
-            self.size -= self.size / 4;
+            // By a quarter, by half if so much was lost.
+            let share = (self.round.lost * 8 / seen).clamp(2, 4);
+            self.size -= self.size * share / 8;
+            self.floor = self.floor.min(self.size);
         } else if queue > high {
             self.starting = false;
-            self.size -= (queue - high).min(self.size / 4);
+            let less = self.size - (queue - high).min(self.size / 4);
+            self.size = less.max(self.floor.min(self.size));
         } else if queue > low {
             self.starting = false;
         } else if self.round.limited {
             self.size += if self.starting { self.size } else { (self.size / 8).max(1500) };
         }
-        self.size = self.size.clamp(config.min_window, config.max_window);
+        if self.round.lost == 0 {
+            self.floor = (self.floor + self.floor / 64).min(floor_of(self.nominal));
+        }
+        self.size = self.size.max(self.floor).clamp(config.min_window, config.max_window);
     }
 
     fn measure(&mut self, elapsed_ns: u64) {
@@ -129,13 +151,21 @@ impl Window {
         }
         let sample = u128::from(self.round.delivered) * 1_000_000_000 / u128::from(elapsed_ns);
         let sample = u64::try_from(sample).unwrap_or(u64::MAX).max(1);
+        // Up at once; down fast only while nothing is known: a host that was busy for a moment is no slow path.
+        let weight = if sample > self.rate || self.measured < SURE { 3 } else { 15 };
         if self.round.limited {
-            self.rate = if self.measured { (3 * self.rate + sample) / 4 } else { (self.rate + sample) / 2 };
-            self.measured = true;
-        } else if self.measured && sample > self.rate {
+            let weight = if self.measured == 0 { 1 } else { weight };
+            self.rate = (weight * self.rate + sample) / (weight + 1);
+            self.measured = self.measured.saturating_add(1);
+        } else if self.measured > 0 && sample > self.rate {
             self.rate = (3 * self.rate + sample) / 4;
         }
     }
+}
+
+/// One and a half milliseconds of the rate, within what small switches hold and fast hosts need, bytes.
+fn floor_of(nominal: u64) -> u64 {
+    if nominal == 0 { 64 << 10 } else { bytes_in(nominal, 1_500_000).clamp(44 << 10, 512 << 10) }
 }
 
 /// What an acknowledgement has added.

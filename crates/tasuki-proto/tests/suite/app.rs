@@ -145,6 +145,7 @@ impl Upper for App {
         Some(Outgoing::Start {
             seq,
             tag,
+            service: false,
             data,
             remote_key: None,
             charged: true,

@@ -56,7 +56,7 @@ fn without_loss_nobody_lingers() {
 }
 
 #[test]
-fn any_of_the_last_packets_may_be_lost() {
+pub fn any_of_the_last_packets_may_be_lost() {
     for first in 0..6 {
         for second in 0..6 {
             for rails in [1, 2] {

@@ -108,7 +108,7 @@ fn no_room_for_another_peer() {
 
 /// The process at the other end was replaced: its successor does not answer, and old packets are nothing to it.
 #[test]
-fn another_incarnation() {
+pub fn another_incarnation() {
     let mut net = net(1);
     net.send(0, 10);
     net.settle(100);

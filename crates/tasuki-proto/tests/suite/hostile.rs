@@ -118,3 +118,18 @@ fn well_formed_nonsense() {
     net.send(1, 10_000);
     net.run_until(10_000, "still alive", |net| net.hosts[0].app.messages == 1);
 }
+
+/// With room for few gaps, packets are refused, and must not be acknowledged.
+#[test]
+pub fn what_is_refused_comes_again() {
+    let config = tasuki_proto::Config { max_gaps: 2, ..Default::default() };
+    let mut link = Link::new(1000, 20, 256);
+    link.loss = 100;
+    let mut net = Net::with_mtu(44, &[link.clone(), link], true, 1500, &config);
+    for _ in 0..40 {
+        net.send(0, 20_000);
+        net.send_control(0);
+    }
+    net.settle(60_000);
+    assert!(net.hosts[1].proto.drops().get(DropReason::Position) > 0);
+}

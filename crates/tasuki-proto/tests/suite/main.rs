@@ -3,6 +3,7 @@
 mod app;
 mod basics;
 mod closing;
+mod defects;
 mod handshake;
 mod hostile;
 mod net;

@@ -52,6 +52,11 @@ impl Link {
     }
 }
 
+thread_local! {
+    /// What is wrong with all endpoints made in this thread.
+    pub static PLANT: std::cell::Cell<Option<tasuki_proto::Defect>> = const { std::cell::Cell::new(None) };
+}
+
 pub struct Host {
     pub proto: Proto,
     pub app: App,
@@ -111,8 +116,10 @@ fn local(host: usize, incarnation: u64) -> Local {
 impl Host {
     fn new(host: usize, incarnation: u64, config: &Config, rails: &[Rail]) -> Host {
         let local = local(host, incarnation);
+        let mut proto = Proto::new(local, config.clone(), incarnation);
+        proto.plant(PLANT.get());
         Host {
-            proto: Proto::new(local, config.clone(), incarnation),
+            proto,
             app: App::new(rails),
             conn: None,
             events: Vec::new(),

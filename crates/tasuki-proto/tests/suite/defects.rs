@@ -1,0 +1,34 @@
+//! Each planted defect is noticed by a case of this suite.
+
+use tasuki_proto::Defect;
+
+use crate::net::PLANT;
+use crate::{closing, handshake, hostile, rails, random};
+
+fn fails(defect: Defect, case: &(dyn Fn() + std::panic::RefUnwindSafe)) -> bool {
+    PLANT.set(Some(defect));
+    let result = std::panic::catch_unwind(case);
+    PLANT.set(None);
+    result.is_err()
+}
+
+#[test]
+fn planted_defects_are_caught() {
+    let schedules = || (0..60).for_each(|seed| drop(random::run(seed)));
+    let mut missed = Vec::new();
+    for defect in Defect::ALL {
+        let case: &(dyn Fn() + std::panic::RefUnwindSafe) = match defect {
+            Defect::AckDropped => &hostile::what_is_refused_comes_again,
+            Defect::AnyIncarnation => &handshake::another_incarnation,
+            Defect::NoProbe => &rails::an_mtu_hole,
+            Defect::NeverBack => &rails::a_dead_rail_is_left_and_taken_again,
+            Defect::NoLinger => &closing::any_of_the_last_packets_may_be_lost,
+            Defect::AckSameRail => &rails::one_way_dead_rail_still_carries_the_other_way,
+            _ => &schedules,
+        };
+        if !fails(defect, case) {
+            missed.push(defect);
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
