@@ -45,7 +45,7 @@ impl RefusalKind {
             libc::ECONNREFUSED => RefusalKind::PortUnreachable,
             libc::EHOSTUNREACH | libc::EHOSTDOWN => RefusalKind::HostUnreachable,
             libc::ENETUNREACH => RefusalKind::NetUnreachable,
-            libc::ENETDOWN => RefusalKind::NetDown,
+            libc::ENETDOWN | libc::ENODEV | libc::ENXIO => RefusalKind::NetDown,
             libc::EMSGSIZE => RefusalKind::TooBig { mtu },
             other => RefusalKind::Other(other),
         }
