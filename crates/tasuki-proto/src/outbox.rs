@@ -107,6 +107,19 @@ impl Outbox {
         }
     }
 
+    /// The lowest position that is not acknowledged goes first, with at most `most` positions: it is what the receiver
+    /// can do least without.
+    pub fn lowest_first(&mut self, most: u32) {
+        let base = self.acked.base();
+        let unsent = self.next_pos - self.unsent;
+        let Some(chunk) = self.chunks.front() else { return };
+        let Some((pos, end)) = self.acked.first_missing(base, unsent.min(chunk.pos + chunk.len)) else {
+            return;
+        };
+        let len = u32::try_from(end - pos).unwrap_or(most).min(most);
+        self.lost.push_front(Entry { chunk: self.first, pos, len });
+    }
+
     /// An entry has arrived; the payload of its chunk if that is now complete.
     pub fn acknowledge(&mut self, entry: Entry) -> Option<Payload> {
         let fresh = self.acked.insert(entry.pos, entry.pos + u64::from(entry.len));

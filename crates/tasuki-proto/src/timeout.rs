@@ -8,6 +8,8 @@ use crate::stats::RailState;
 
 /// Packets that are sent again at a time-out.
 const RESCUE: usize = 2;
+/// Positions that are sent first after one: about a packet.
+const LOWEST: u32 = 1200;
 
 impl Conn {
     /// Does what is due at `cx.now`; whether anything was.
@@ -88,6 +90,9 @@ impl Conn {
                 self.lose_packet(at, number, cx);
             }
             self.paths[at].sent.settle();
+        }
+        if !self.outbox.is_empty() {
+            self.outbox.lowest_first(LOWEST);
         }
         self.judge_path(at, cx);
     }

@@ -102,6 +102,13 @@ impl Window {
         if !flood && (acked.largest < round.end || round.min_rtt == u64::MAX) {
             return;
         }
+        if round.delivered * 2 < self.size && round.limited && !flood {
+            // The path was idle before: only now the round begins.
+            let lost = round.lost;
+            *round = Round { end: acked.next, since: now, min_rtt: u64::MAX, lost, ..Round::default() };
+            round.limited = true;
+            return;
+        }
         if few && round.limited && !flood {
             round.end = acked.next;
             return;
