@@ -3,6 +3,7 @@
 use tasuki_wire::{Ack, Frame, Header, MAX_ACK_RUNS, MAX_PACKET_NUMBER, PacketBuilder, Run, Runs};
 
 use crate::conn::{Conn, Context};
+use crate::defect::Defect;
 use crate::event::Transmit;
 use crate::sent::{Fate, Says, Sent};
 use crate::stats::RailState;
@@ -57,7 +58,8 @@ impl Conn {
                 continue;
             }
             // An acknowledgement that waits in a long queue would make another rail look slow.
-            let quick = self.paths[draft.path].in_flight <= cx.config.queue_low;
+            let quick =
+                self.paths[draft.path].in_flight <= cx.config.queue_low && !cx.plant.is(Defect::AckSameRail);
             if also || at == draft.path || quick || self.answer_path(at) == draft.path {
                 all &= self.push_ack(at, builder, cx);
                 let owed = &mut self.paths[at].owed;
