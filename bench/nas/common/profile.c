@@ -91,7 +91,7 @@ static bool recall(MPI_Request request, struct pending *found)
 
 int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
 {
-    if (!active) return PMPI_Send(buffer, count, type, to, tag, comm);
+    if (!active || to == MPI_PROC_NULL) return PMPI_Send(buffer, count, type, to, tag, comm);
     double begin = nas_now();
     int result = PMPI_Send(buffer, count, type, to, tag, comm);
     sent("send", to, size_of(type, count), tag, begin, nas_now());
@@ -101,7 +101,7 @@ int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, 
 
 int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    if (!active) return PMPI_Isend(buffer, count, type, to, tag, comm, request);
+    if (!active || to == MPI_PROC_NULL) return PMPI_Isend(buffer, count, type, to, tag, comm, request);
     double begin = nas_now();
     int result = PMPI_Isend(buffer, count, type, to, tag, comm, request);
     sent("send", to, size_of(type, count), tag, begin, nas_now());
@@ -111,7 +111,7 @@ int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag,
 
 int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    if (!active) return PMPI_Irecv(buffer, count, type, from, tag, comm, request);
+    if (!active || from == MPI_PROC_NULL) return PMPI_Irecv(buffer, count, type, from, tag, comm, request);
     double begin = nas_now();
     int result = PMPI_Irecv(buffer, count, type, from, tag, comm, request);
     remember(*request, buffer, size_of(type, count), from, tag);

@@ -9,6 +9,7 @@
 pub mod ethernet;
 pub mod hpcc;
 pub mod machine;
+pub mod nas;
 mod output;
 pub mod plot;
 pub mod process;

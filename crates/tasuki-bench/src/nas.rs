@@ -1,0 +1,192 @@
+//! The NAS Parallel Benchmarks of `bench/nas`: which kernels, classes and numbers of ranks there are, how their programs
+//! are built ([`build`]) and started ([`Options`]), and what they print ([`Outcome`]). `docs/nas.md` describes them.
+
+mod build;
+mod outcome;
+
+pub use build::{BuildError, build};
+pub use outcome::{Breakdown, Outcome, ParseError, parse};
+
+use std::{ffi::OsString, fmt, path::PathBuf, str::FromStr};
+use thiserror::Error;
+
+/// One of the benchmarks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kernel {
+    /// Integer sort: large all-to-all messages.
+    Is,
+    /// Embarrassingly parallel: three sums at the end.
+    Ep,
+    /// Conjugate gradients: messages of medium size and many small sums.
+    Cg,
+    /// Multigrid: messages of all sizes between neighbours.
+    Mg,
+    /// Three-dimensional Fourier transforms: large all-to-all messages.
+    Ft,
+    /// Symmetric successive over-relaxation: very many small messages between neighbours.
+    Lu,
+}
+
+impl Kernel {
+    /// All kernels.
+    pub const ALL: [Self; 6] = [Self::Is, Self::Ep, Self::Cg, Self::Mg, Self::Ft, Self::Lu];
+
+    /// Its customary name, in capitals.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Is => "IS",
+            Self::Ep => "EP",
+            Self::Cg => "CG",
+            Self::Mg => "MG",
+            Self::Ft => "FT",
+            Self::Lu => "LU",
+        }
+    }
+
+    /// The name of its program: in small letters.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Is => "is",
+            Self::Ep => "ep",
+            Self::Cg => "cg",
+            Self::Mg => "mg",
+            Self::Ft => "ft",
+            Self::Lu => "lu",
+        }
+    }
+
+    /// Most ranks that it runs on.
+    pub const MOST_RANKS: u32 = 64;
+
+    /// Powers of two up to [`Kernel::MOST_RANKS`], the same for all kernels and classes.
+    pub fn allows(self, ranks: u32) -> bool {
+        ranks.is_power_of_two() && ranks <= Self::MOST_RANKS
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no kernel's, or no class's.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("there is no {kind} '{name}': {choices}")]
+pub struct UnknownName {
+    kind: &'static str,
+    name: String,
+    choices: &'static str,
+}
+
+impl FromStr for Kernel {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let found = Self::ALL.into_iter().find(|kernel| kernel.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| UnknownName {
+            kind: "NAS kernel",
+            name: name.into(),
+            choices: "is, ep, cg, mg, ft or lu",
+        })
+    }
+}
+
+/// How large the problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// Sample: well below a second.
+    S,
+    /// Workstation: about a second.
+    W,
+    /// Seconds on one core.
+    A,
+    /// Minutes on one core; up to 2 GB in all.
+    B,
+}
+
+impl Class {
+    /// All classes, the smallest first.
+    pub const ALL: [Self; 4] = [Self::S, Self::W, Self::A, Self::B];
+
+    /// Its letter.
+    pub fn letter(self) -> char {
+        match self {
+            Self::S => 'S',
+            Self::W => 'W',
+            Self::A => 'A',
+            Self::B => 'B',
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.letter())
+    }
+}
+
+impl FromStr for Class {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let found = Self::ALL.into_iter().find(|class| name.eq_ignore_ascii_case(&class.to_string()));
+        found.ok_or_else(|| UnknownName { kind: "class", name: name.into(), choices: "S, W, A or B" })
+    }
+}
+
+/// A message to damage on its way to the program, to see that verification notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Which message, counted from 1 by the rank that receives it; results of collective operations count too.
+    pub message: u32,
+    /// The rank that receives it; the last one if `None`.
+    pub rank: Option<u32>,
+    /// The bit of its payload; if `None` the highest exponent bit of a number in its middle.
+    pub bit: Option<u64>,
+}
+
+/// What a program is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Size of the problem.
+    pub class: Class,
+    /// Print computation, communication and waiting of each rank. Costs a barrier before each collective operation.
+    pub profile: bool,
+    /// Compare digests of all messages' payload, beside the kernel's own verification. Costs a pass over it at both ends.
+    pub digest: bool,
+    /// Write the communication trace to this file, on the host of rank 0.
+    pub trace: Option<PathBuf>,
+    /// Damage a message.
+    pub damage: Option<Damage>,
+}
+
+impl Options {
+    /// An ordinary run.
+    pub fn new(class: Class) -> Self {
+        Self { class, profile: false, digest: false, trace: None, damage: None }
+    }
+
+    /// The program's arguments.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec!["--class".into(), self.class.to_string().into()];
+        if self.profile {
+            words.push("--profile".into());
+        }
+        if self.digest {
+            words.push("--digest".into());
+        }
+        if let Some(path) = &self.trace {
+            words.extend(["--trace".into(), path.clone().into_os_string()]);
+        }
+        if let Some(Damage { message, rank, bit }) = self.damage {
+            let rank = rank.map_or(-1, i64::from);
+            let mut word = format!("{message}:{rank}");
+            if let Some(bit) = bit {
+                word += &format!(":{bit}");
+            }
+            words.extend(["--damage".into(), word.into()]);
+        }
+        words
+    }
+}

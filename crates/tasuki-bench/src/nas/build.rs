@@ -1,0 +1,149 @@
+//! Builds the programs from the sources that this crate carries, with the compiler wrapper of any MPI.
+
+use super::Kernel;
+use crate::process::run_limited;
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+use thiserror::Error;
+
+macro_rules! sources {
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../../../bench/nas/", $name)))),*] };
+}
+
+/// All files, for all kernels; the script knows which belong to one.
+const SOURCES: &[(&str, &str)] = sources![
+    "build.sh",
+    "common/damage.c",
+    "common/digest.c",
+    "common/main.c",
+    "common/nas.h",
+    "common/profile.c",
+    "common/profile.h",
+    "common/trace.c",
+    "cg-matrix.c",
+    "cg.c",
+    "cg.h",
+    "ep.c",
+    "ft-transform.c",
+    "ft.c",
+    "ft.h",
+    "is.c",
+    "lu-halo.c",
+    "lu-problem.c",
+    "lu-rhs.c",
+    "lu-sweep.c",
+    "lu.c",
+    "lu.h",
+    "mg-charges.c",
+    "mg-halo.c",
+    "mg-stencil.c",
+    "mg.c",
+    "mg.h",
+];
+
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Why a program could not be built.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// A source file could not be written, or the result not be moved to its place.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+    /// The shell that runs the build script could not be started.
+    #[error("sh: {0}")]
+    NoShell(io::Error),
+    /// There is no such compiler wrapper.
+    #[error("{0}: not found (the MPI's compiler wrapper; Debian has Open MPI's in libopenmpi-dev)")]
+    NoCompiler(PathBuf),
+    /// The compiler refused the program.
+    #[error("{compiler} cannot build {kernel}: {reason}\n{stderr}")]
+    Refused {
+        /// The compiler wrapper.
+        compiler: PathBuf,
+        /// The program.
+        kernel: Kernel,
+        /// Exit code or time limit.
+        reason: String,
+        /// What it said.
+        stderr: String,
+    },
+}
+
+/// Builds a kernel's program with an `mpicc` into `target`, for the processor of this machine, unless it is there already,
+/// built from this source by that compiler. Two builds at once into the same file do not disturb each other.
+pub fn build(kernel: Kernel, mpicc: &Path, target: &Path) -> Result<(), BuildError> {
+    let stamp = stamp(mpicc);
+    let stamp_file = PathBuf::from(format!("{}.built", target.display()));
+    if target.is_file() && std::fs::read_to_string(&stamp_file).is_ok_and(|built| built == stamp) {
+        return Ok(());
+    }
+    let parent = target.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(parent).map_err(at(parent))?;
+    let folder = tempfile::Builder::new().prefix(".nas-").tempdir_in(parent).map_err(at(parent))?;
+    let common = folder.path().join("common");
+    std::fs::create_dir(&common).map_err(at(&common))?;
+    for (name, text) in SOURCES {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).map_err(at(&path))?;
+    }
+    compile(kernel, mpicc, folder.path())?;
+    // Renamed, not written in place: a program that is running must not change.
+    std::fs::rename(folder.path().join(kernel.program()), target).map_err(at(target))?;
+    std::fs::write(&stamp_file, stamp).map_err(at(&stamp_file))
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> BuildError {
+    let path = path.to_owned();
+    move |source| BuildError::File { path, source }
+}
+
+/// A path that stays right in another folder; a bare name is looked up in PATH anyway.
+fn from_elsewhere(mpicc: &Path) -> PathBuf {
+    if mpicc.components().count() < 2 {
+        return mpicc.into();
+    }
+    std::path::absolute(mpicc).unwrap_or_else(|_| mpicc.into())
+}
+
+/// Exit code of a shell that does not find a command.
+const NOT_FOUND: i32 = 127;
+
+fn compile(kernel: Kernel, mpicc: &Path, folder: &Path) -> Result<(), BuildError> {
+    let mut command = Command::new("sh");
+    command
+        .arg("build.sh")
+        .arg(from_elsewhere(mpicc))
+        .args([".", kernel.program()])
+        .current_dir(folder)
+        .env_remove("CFLAGS");
+    let output = run_limited(&mut command, LIMIT).map_err(BuildError::NoShell)?;
+    if output.is_success() {
+        return Ok(());
+    }
+    if output.code == Some(NOT_FOUND) {
+        return Err(BuildError::NoCompiler(mpicc.into()));
+    }
+    let (reason, stderr) = (output.reason(), output.stderr);
+    Err(BuildError::Refused { compiler: mpicc.into(), kernel, reason, stderr })
+}
+
+/// Changes whenever a program would be another one: compiler (path, size, time), processor, source.
+fn stamp(mpicc: &Path) -> String {
+    let facts = std::fs::metadata(mpicc).ok();
+    let facts = facts.map(|facts| (facts.len(), facts.modified().ok()));
+    let processor = crate::Machine::here().cpu;
+    let mut text = format!("{} {facts:?} {processor}\n", mpicc.display());
+    for (name, source) in SOURCES {
+        text += &format!("{name}\n{source}");
+    }
+    text
+}

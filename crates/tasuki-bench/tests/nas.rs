@@ -1,0 +1,242 @@
+//! The NAS kernels built with real MPIs and run on this machine over shared memory: their own verification against the
+//! published values is the oracle. Without an MPI they are skipped.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Mutex, OnceLock},
+    time::Duration,
+};
+use tasuki_bench::{
+    nas::{BuildError, Class, Damage, Kernel, Options, Outcome, build, parse},
+    process::{Output, run_limited},
+};
+
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// An MPI to build with and to start with.
+#[derive(Clone, Copy, PartialEq)]
+enum Mpi {
+    /// Debian's, or whichever is in PATH.
+    System,
+    /// MPICH, from `scripts/peers`.
+    Mpich,
+}
+
+impl Mpi {
+    fn command(self, name: &str) -> PathBuf {
+        let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+        match self {
+            Self::System => name.into(),
+            Self::Mpich => peers.join("mpich-5.0/bin").join(name),
+        }
+    }
+
+    fn folder(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Mpich => "mpich",
+        }
+    }
+
+    /// Starts a program on this machine; on Open MPI more ranks than cores yield to each other.
+    fn run(self, ranks: u32) -> Command {
+        let ranks = ranks.to_string();
+        if self == Self::Mpich {
+            let mut command = Command::new(self.command("mpiexec"));
+            command.args(["-n", &ranks]);
+            return command;
+        }
+        let mut command = Command::new("mpirun");
+        command
+            .args(["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"])
+            .args(["--mca", "pml", "ob1", "--mca", "btl", "vader,self", "-np", &ranks])
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command
+    }
+}
+
+/// All programs for one MPI, built once for all tests; `None` if there is no such MPI.
+fn built(mpi: Mpi) -> Option<&'static Path> {
+    static BUILT: [OnceLock<Option<PathBuf>>; 2] = [OnceLock::new(), OnceLock::new()];
+    BUILT[mpi as usize].get_or_init(|| build_all(mpi)).as_deref()
+}
+
+fn build_all(mpi: Mpi) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nas").join(mpi.folder());
+    for kernel in Kernel::ALL {
+        match build(kernel, &mpi.command("mpicc"), &folder.join(kernel.program())) {
+            Ok(()) => {}
+            Err(BuildError::NoCompiler(path)) => {
+                eprintln!("skipped: no {}", path.display());
+                return None;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    Some(folder)
+}
+
+fn run(mpi: Mpi, kernel: Kernel, ranks: u32, options: &Options) -> Option<Output> {
+    /// One at a time: ranks of several runs that share cores wait for each other's time slices.
+    static TURN: Mutex<()> = Mutex::new(());
+    let program = built(mpi)?.join(kernel.program());
+    let _turn = TURN.lock();
+    let mut command = mpi.run(ranks);
+    match run_limited(command.arg(program).args(options.arguments()), LIMIT) {
+        Ok(output) => Some(output),
+        Err(error) => panic!("{kernel}: {error}"),
+    }
+}
+
+/// Runs and expects success. `None` if there is no MPI.
+fn verified(mpi: Mpi, kernel: Kernel, ranks: u32, options: &Options) -> Option<Outcome> {
+    let class = options.class;
+    let output = run(mpi, kernel, ranks, options)?;
+    let about =
+        format!("{kernel} {class} on {ranks}: {}\n{}{}", output.reason(), output.stdout, output.stderr);
+    assert!(output.is_success(), "{about}");
+    let outcome = parse(&output.stdout).unwrap_or_else(|error| panic!("{error}: {about}"));
+    assert_eq!((outcome.kernel, outcome.class, outcome.ranks), (kernel, class, ranks), "{about}");
+    assert!(outcome.verified, "{about}");
+    Some(outcome)
+}
+
+/// Every class of this list on every number of ranks of that one.
+fn all_verify(mpi: Mpi, classes: &[Class], ranks: &[u32]) {
+    for kernel in Kernel::ALL {
+        for &class in classes {
+            for &ranks in ranks {
+                let outcome = verified(mpi, kernel, ranks, &Options::new(class));
+                if let Some(outcome) = outcome {
+                    println!("{kernel} {class} {ranks} {:?}: {} Mop/s", mpi.folder(), outcome.mops);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sample_class_verifies_on_one_two_and_four_ranks() {
+    all_verify(Mpi::System, &[Class::S], &[1, 2, 4]);
+}
+
+#[test]
+fn sample_class_verifies_with_mpich() {
+    all_verify(Mpi::Mpich, &[Class::S], &[2]);
+}
+
+#[test]
+fn one_damaged_message_makes_every_kernel_fail() {
+    for kernel in Kernel::ALL {
+        let damage = Some(Damage { message: 2, rank: None, bit: None });
+        let options = Options { damage, ..Options::new(Class::S) };
+        let Some(output) = run(Mpi::System, kernel, 4, &options) else { return };
+        let outcome =
+            parse(&output.stdout).unwrap_or_else(|error| panic!("{kernel}: {error}: {}", output.stderr));
+        assert!(!outcome.verified && !output.is_success(), "{kernel}: {}", output.stdout);
+    }
+}
+
+/// The lowest bit of one number changes the result by less than its tolerance: only the digest sees it.
+#[test]
+fn digests_see_a_bit_that_verification_cannot() {
+    let damage = Some(Damage { message: 20, rank: Some(1), bit: Some(0) });
+    let hidden = Options { damage, ..Options::new(Class::S) };
+    let seen = Options { digest: true, ..hidden.clone() };
+    if verified(Mpi::System, Kernel::Cg, 4, &hidden).is_none() {
+        return;
+    }
+    let Some(output) = run(Mpi::System, Kernel::Cg, 4, &seen) else { return };
+    assert_eq!(parse(&output.stdout).map(|outcome| outcome.verified), Ok(false), "{}", output.stdout);
+    let untouched = Options { digest: true, ..Options::new(Class::S) };
+    for kernel in Kernel::ALL {
+        verified(Mpi::System, kernel, 4, &untouched);
+    }
+}
+
+/// Sums over the trace's lines: (rank, payload bytes of all sends).
+fn sent_bytes(trace: &str, ranks: usize) -> Vec<u64> {
+    let mut sums = vec![0; ranks];
+    for line in trace.lines().filter(|line| !line.starts_with('#')).skip(1) {
+        let columns: Vec<&str> = line.split(',').collect();
+        let [begin, end, what, rank, peer, bytes, _tag] = columns[..] else { panic!("{line}") };
+        let times: Vec<f64> = [begin, end].iter().filter_map(|time| time.parse().ok()).collect();
+        assert!(times.len() == 2 && times[0] <= times[1], "{line}");
+        let (Ok(rank), Ok(peer), Ok(bytes)) =
+            (rank.parse::<usize>(), peer.parse::<i32>(), bytes.parse::<u64>())
+        else {
+            panic!("{line}")
+        };
+        assert!(peer >= -1 && peer < ranks as i32, "{line}");
+        if what != "recv" {
+            sums[rank] += bytes;
+        }
+    }
+    sums
+}
+
+#[test]
+fn profile_and_trace_tell_the_same_bytes_and_the_times_add_up() {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+    for kernel in Kernel::ALL {
+        let path = folder.path().join(kernel.program());
+        let options = Options { profile: true, trace: Some(path.clone()), ..Options::new(Class::S) };
+        let Some(outcome) = verified(Mpi::System, kernel, 4, &options) else { return };
+        assert_eq!(outcome.breakdown.len(), 4);
+        for rank in &outcome.breakdown {
+            let sum = rank.computation_s + rank.communication_s + rank.waiting_s;
+            assert!((sum - outcome.seconds).abs() < 1e-5, "{kernel}: {rank:?} is not {}", outcome.seconds);
+        }
+        let trace = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{kernel}: {error}"));
+        let told: Vec<u64> = outcome.breakdown.iter().map(|rank| rank.bytes).collect();
+        assert_eq!(sent_bytes(&trace, 4), told, "{kernel}");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_or_number_of_ranks_is_refused() {
+    let Some(folder) = built(Mpi::System) else { return };
+    let words: [(u32, &[&str]); 4] =
+        [(1, &[]), (1, &["--class", "Z"]), (3, &["--class", "S"]), (1, &["--class", "S", "--damage", "0"])];
+    for (ranks, words) in words {
+        let mut command = Mpi::System.run(ranks);
+        let output = run_limited(command.arg(folder.join("is")).args(words), LIMIT);
+        let output = output.unwrap_or_else(|error| panic!("{error}"));
+        assert!(output.code.is_some_and(|code| code != 0), "{words:?}");
+        assert!(output.stderr.contains("usage: IS"), "{words:?}: {}", output.stderr);
+    }
+}
+
+#[test]
+fn a_compiler_that_is_missing_or_refuses_is_told() {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+    let target = folder.path().join("ep");
+    let missing = build(Kernel::Ep, Path::new("no-such-mpicc"), &target);
+    assert!(matches!(missing, Err(BuildError::NoCompiler(_))), "{missing:?}");
+    let refused = build(Kernel::Ep, Path::new("false"), &target);
+    assert!(matches!(refused, Err(BuildError::Refused { .. })), "{refused:?}");
+}
+
+#[test]
+#[ignore = "minutes"]
+fn classes_up_to_a_verify_on_one_two_and_four_ranks() {
+    for mpi in [Mpi::System, Mpi::Mpich] {
+        all_verify(mpi, &[Class::W, Class::A], &[1, 2, 4]);
+    }
+}
+
+#[test]
+#[ignore = "minutes: far more ranks than cores"]
+fn small_classes_verify_on_up_to_64_ranks() {
+    all_verify(Mpi::System, &[Class::S, Class::W], &[8, 16, 32, 64]);
+}
+
+#[test]
+#[ignore = "minutes, and 2 GB of memory"]
+fn class_b_verifies() {
+    for kernel in [Kernel::Is, Kernel::Cg, Kernel::Mg] {
+        verified(Mpi::System, kernel, 2, &Options::new(Class::B));
+    }
+}
