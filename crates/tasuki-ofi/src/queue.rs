@@ -78,6 +78,7 @@ impl Queue {
         match entries.front() {
             None => return Err(Errno(FI_EAGAIN)),
             Some(first) if first.fault.is_some() => return Err(Errno(FI_EAVAIL)),
+            Some(_) if buf.is_null() && count > 0 => return Err(Errno(FI_EINVAL)),
             Some(_) => {}
         }
         let mut read = 0;

@@ -101,6 +101,9 @@ unsafe extern "C" fn insert(
         if flags & !(FI_MORE | FI_SYNC_ERR) != 0 {
             return Err(Errno(FI_EBADFLAGS));
         }
+        if addresses.is_null() && count > 0 {
+            return Err(Errno(FI_EINVAL));
+        }
         let mut inserted = 0;
         for index in 0..count {
             // SAFETY: the caller gives `count` addresses of the size that `fi_getname` tells.
@@ -129,6 +132,9 @@ unsafe extern "C" fn remove(av: *mut FidAv, names: *mut FiAddr, count: usize, _f
     guard::int(|| {
         // SAFETY: an address vector's table.
         let space = unsafe { shared(av) }?;
+        if names.is_null() && count > 0 {
+            return Err(Errno(FI_EINVAL));
+        }
         for index in 0..count {
             // SAFETY: the caller gives `count` of them.
             space.remove(unsafe { names.add(index).read() }).ok_or(Errno(FI_EINVAL))?;

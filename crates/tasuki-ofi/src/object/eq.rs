@@ -63,6 +63,7 @@ unsafe extern "C" fn write(eq: *mut FidEq, event: u32, buf: *const u8, len: usiz
         let eq = unsafe { guard::object::<Eq, _>(eq) }?;
         let bytes = match len {
             0 => Vec::new(),
+            _ if buf.is_null() => return Err(Errno(FI_EINVAL)),
             // SAFETY: as many bytes as the caller says.
             _ => unsafe { std::slice::from_raw_parts(buf, len) }.to_vec(),
         };
@@ -88,6 +89,9 @@ unsafe extern "C" fn sread(
     guard::size(|| {
         // SAFETY: an event queue's table.
         let eq = unsafe { guard::object::<Eq, _>(eq) }?;
+        if event.is_null() || (buf.is_null() && len > 0) {
+            return Err(Errno(FI_EINVAL));
+        }
         let deadline = deadline(timeout_ms);
         let mut waiting = lock(&eq.events.waiting);
         while waiting.is_empty() {
@@ -125,7 +129,9 @@ unsafe fn take(
     // SAFETY: the bytes fit; the rest by the contract.
     unsafe {
         event.write(*number);
-        std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf, bytes.len());
+        if !bytes.is_empty() {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf, bytes.len());
+        }
     }
     let size = bytes.len();
     if flags & FI_PEEK == 0 {

@@ -112,11 +112,16 @@ unsafe extern "C" fn eq_open(
 /// `fi_trywait`: whether a program may go to sleep.
 unsafe extern "C" fn trywait(_: *mut FidFabric, fids: *mut *mut Fid, count: i32) -> i32 {
     guard::int(|| {
+        if fids.is_null() {
+            return Err(Errno(FI_EINVAL));
+        }
         for index in 0..count.max(0) as usize {
             // SAFETY: the caller gives `count` objects.
             let fid = unsafe { fids.add(index).read() };
-            // SAFETY: an object of this provider, of the class that it says.
-            if unsafe { (*fid).fclass } == FI_CLASS_CQ && !unsafe { cq::is_idle(fid) }? {
+            // SAFETY: null or an object of this provider.
+            let class = unsafe { fid.as_ref() }.ok_or(Errno(FI_EINVAL))?.fclass;
+            // SAFETY: of the class that it says.
+            if class == FI_CLASS_CQ && !unsafe { cq::is_idle(fid) }? {
                 return Err(Errno(FI_EAGAIN));
             }
         }

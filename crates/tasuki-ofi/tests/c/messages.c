@@ -307,11 +307,32 @@ static void delivered(void)
 static void forgotten(void)
 {
 	struct fi_cq_tagged_entry entry;
+	uint8_t address[64];
+	size_t len = sizeof address;
+	fi_addr_t source, again;
 
 	CHECK(fi_cq_sread(cq, &entry, 1, NULL, 20) == -FI_EAGAIN);
+	if (me == 0) {
+		OK(fi_tinject(ep, "1", 1, other, 50));
+		meet();
+		OK(fi_tinject(ep, "2", 1, other, 50));
+		OK(fi_trecv(ep, in, 1, NULL, other, 51, 0, &contexts[0]));
+		done(&contexts[0]);
+		return;
+	}
+	OK(fi_av_lookup(av, other, address, &len));
 	OK(fi_av_remove(av, &other, 1, 0));
 	CHECK(fi_av_remove(av, &other, 1, 0) != 0);
 	CHECK(fi_tinject(ep, "x", 1, other, 1) == -FI_EINVAL);
+	/* A stranger is heard all the same, and known once its address is. */
+	OK(fi_trecv(ep, in, 1, NULL, ANY, 50, 0, &contexts[0]));
+	CHECK(done_from(&contexts[0], &source).len == 1 && source == FI_ADDR_NOTAVAIL);
+	CHECK(fi_av_insert(av, address, 1, &again, 0, NULL) == 1);
+	CHECK(again != other && again != own);
+	meet();
+	OK(fi_trecv(ep, in, 1, NULL, ANY, 50, 0, &contexts[0]));
+	CHECK(done_from(&contexts[0], &source).len == 1 && source == again);
+	OK(fi_tinject(ep, "3", 1, again, 51));
 }
 
 /* Selective completion: only what asks for it is reported, all is counted. */
