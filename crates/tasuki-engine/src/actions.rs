@@ -82,6 +82,9 @@ impl Core {
             self.copied = self.copied.saturating_sub(buffer.len() as u64);
             self.recycle(buffer);
         }
+        if let Some(part) = send.part {
+            return self.service_sent(part, result);
+        }
         match result {
             _ if send.reported => {}
             Ok(()) if send.quiet => {}
@@ -99,7 +102,11 @@ impl Core {
     }
 
     fn recv_done(&mut self, done: &RecvDone) {
-        let Some(recv) = self.recvs.get(done.user as usize) else { return };
+        let Some(recv) = self.recvs.get_mut(done.user as usize) else { return };
+        if let Some(part) = recv.part.take() {
+            self.recvs.remove(done.user as usize);
+            return self.service_received(part, done);
+        }
         let completion = Completion::Recv {
             context: recv.context,
             source: Peer(done.source.index() as u32),
@@ -122,7 +129,11 @@ impl Core {
     }
 
     fn recv_failed(&mut self, user: u64, failure: MsgFailure, last: bool) {
-        let Some(recv) = self.recvs.get(user as usize) else { return };
+        let Some(recv) = self.recvs.get_mut(user as usize) else { return };
+        if let Some(part) = recv.part.take() {
+            self.recvs.remove(user as usize);
+            return self.service_lost(part, failure);
+        }
         let peer = match failure {
             MsgFailure::PeerGone(peer, _) => Some(Peer(peer.index() as u32)),
             MsgFailure::Cancelled => None,
@@ -144,7 +155,7 @@ impl Core {
     }
 }
 
-fn translate(failure: MsgFailure) -> Failure {
+pub(crate) fn translate(failure: MsgFailure) -> Failure {
     match failure {
         MsgFailure::Cancelled => Failure::Cancelled,
         MsgFailure::PeerGone(_, Gone::Failed) => Failure::PeerFailed,

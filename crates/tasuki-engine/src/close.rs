@@ -22,6 +22,7 @@ pub(crate) fn linger(inner: &Inner, limit: Duration) {
             let mut state = inner.lock();
             let busy = state.progress();
             state.core.completions.clear();
+            state.core.remote.clear();
             if state.has_parted() || (state.is_drained() && moved.elapsed() > QUIET) {
                 return;
             }

@@ -10,6 +10,8 @@ use crate::api::{Completion, Peer};
 use crate::memory::Memory;
 use crate::peer::PeerState;
 use crate::rails::RailTable;
+use crate::remote::RemoteDone;
+use crate::service::{Part, Service};
 
 /// A send under way.
 pub(crate) struct SendOp {
@@ -22,6 +24,16 @@ pub(crate) struct SendOp {
     pub quiet: bool,
     /// The program has been told that it is over: its bytes are a copy.
     pub reported: bool,
+    /// It is not the program's, but part of a one-sided transfer.
+    pub part: Option<Part>,
+}
+
+impl SendOp {
+    /// Part of a one-sided transfer.
+    pub fn of_service(peer: Peer, memory: Memory, part: Part) -> SendOp {
+        let (id, context, part) = (None, 0, Some(part));
+        SendOp { id, memory, context, peer, tagged: true, quiet: true, reported: false, part }
+    }
 }
 
 /// A receive under way.
@@ -32,6 +44,16 @@ pub(crate) struct RecvOp {
     pub tagged: bool,
     pub quiet: bool,
     pub multi: bool,
+    /// It is not the program's, but part of a one-sided transfer.
+    pub part: Option<Part>,
+}
+
+impl RecvOp {
+    /// Part of a one-sided transfer.
+    pub fn of_service(memory: Memory, part: Part) -> RecvOp {
+        let (id, context, part) = (None, 0, Some(part));
+        RecvOp { id, memory, context, tagged: true, quiet: true, multi: false, part }
+    }
 }
 
 /// The part of an endpoint that carriers call.
@@ -56,6 +78,9 @@ pub(crate) struct Core {
     pub parted: Vec<Peer>,
     pub rails: RailTable,
     pub completions: VecDeque<Completion>,
+    pub service: Service,
+    /// One-sided transfers that are over.
+    pub remote: VecDeque<RemoteDone>,
     /// Own ends of rails, for peers that come by themselves.
     pub port: u16,
     pub udp_room: UdpRoom,
@@ -96,6 +121,8 @@ impl Core {
             parted: Vec::new(),
             rails,
             completions: VecDeque::new(),
+            service: Service::default(),
+            remote: VecDeque::new(),
             port: address.port,
             udp_room,
         }

@@ -10,6 +10,7 @@ use crate::helper::Helper;
 use crate::open::{self, OpenError};
 use crate::options::Options;
 use crate::patience::Patience;
+use crate::remote::{RegisterError, RemoteArgs, RemoteDone, UnregisterError};
 use crate::sleep::Sleeper;
 use crate::state::State;
 
@@ -156,6 +157,58 @@ impl Endpoint {
         self.enter().discard_claimed(claim)
     }
 
+    /// Lets peers put into this memory and get from it, with the key that it gives. Whoever knows the key and the endpoint's
+    /// address can.
+    ///
+    /// # Safety
+    /// The memory can be read and written, by any thread at any time, until [`Endpoint::unregister`] succeeds or the endpoint
+    /// is closed. What the program itself reads there meanwhile may be half written.
+    pub unsafe fn register(&self, memory: Buffer) -> Result<u64, RegisterError> {
+        // Peers may come without having been added, and the program may never call again.
+        self.start_helper();
+        loop {
+            let key = getrandom::u64()?;
+            let mut state = self.enter();
+            if state.closing {
+                return Err(PostError::Closed.into());
+            }
+            if state.core.service.register(key, memory) {
+                return Ok(key);
+            }
+        }
+    }
+
+    /// Ends what [`Endpoint::register`] began. After success nobody touches the memory any more.
+    pub fn unregister(&self, key: u64) -> Result<(), UnregisterError> {
+        self.enter().core.service.unregister(key)
+    }
+
+    /// Writes into memory that a peer has registered; complete when it is there. The peer's program need not call anything.
+    ///
+    /// # Safety
+    /// The buffer can be read, and does not change, until the completion.
+    pub unsafe fn put(&self, put: &RemoteArgs) -> Result<(), PostError> {
+        // SAFETY: as the caller promises.
+        unsafe { self.enter().transfer(put, false) }
+    }
+
+    /// Reads from memory that a peer has registered. The peer's program need not call anything.
+    ///
+    /// # Safety
+    /// The buffer can be written, and nobody else uses it, until the completion.
+    pub unsafe fn get(&self, get: &RemoteArgs) -> Result<(), PostError> {
+        // SAFETY: as the caller promises.
+        unsafe { self.enter().transfer(get, true) }
+    }
+
+    /// Up to `max` one-sided transfers that are over. They are told here alone.
+    pub fn poll_remote(&self, max: usize, mut each: impl FnMut(RemoteDone)) -> usize {
+        let mut state = self.enter();
+        let count = max.min(state.core.remote.len());
+        state.core.remote.drain(..count).for_each(&mut each);
+        count
+    }
+
     /// Takes back the operation with this context: true, and a completion with [`crate::Failure::Cancelled`] follows; false if it
     /// is too late, or there is none.
     pub fn cancel(&self, context: u64) -> bool {
@@ -201,7 +254,8 @@ impl Endpoint {
             let (done, deadline) = {
                 let mut state = self.enter();
                 let busy = state.progress();
-                (busy || !state.core.completions.is_empty(), state.next_deadline())
+                let done = !state.core.completions.is_empty() || !state.core.remote.is_empty();
+                (busy || done, state.next_deadline())
             };
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             if done || left.is_some_and(|left| left.is_zero()) {

@@ -15,7 +15,8 @@ pub(crate) fn outgoing(transmit: &Transmit) -> Outgoing {
         Frame::Start(start) => {
             return Outgoing::Start {
                 seq: start.seq.0,
-                tag: (start.queue == Queue::Tagged).then_some(start.tag),
+                tag: (start.queue != Queue::Msg).then_some(start.tag),
+                service: start.queue == Queue::Service,
                 data: start.data,
                 remote_key: start.remote_key,
                 charged: start.charged,
@@ -47,7 +48,11 @@ pub(crate) fn incoming<'a>(frame: &WireFrame<'a>) -> Option<(Frame, &'a [u8])> {
         WireFrame::Start(start) => (
             Frame::Start(Start {
                 seq: MsgSeq(start.seq),
-                queue: if start.tag.is_some() { Queue::Tagged } else { Queue::Msg },
+                queue: match (start.service, start.tag) {
+                    (true, _) => Queue::Service,
+                    (false, Some(_)) => Queue::Tagged,
+                    (false, None) => Queue::Msg,
+                },
                 tag: start.tag.unwrap_or(0),
                 data: start.data,
                 len: start.len,

@@ -6,6 +6,7 @@ use crate::api::{Buffer, Claim, Completion, Found, Peer, PostError, Probe, RecvA
 use crate::core::{Core, RecvOp, SendOp};
 use crate::memory::Memory;
 use crate::peer::Way;
+use crate::remote::RemoteArgs;
 use crate::state::State;
 
 /// Sends up to this size that cannot complete at once are copied and reported as complete, bytes: waiting for a round trip costs
@@ -67,6 +68,7 @@ impl State {
             tagged: args.tag.is_some(),
             quiet: args.quiet,
             multi: args.multi.is_some(),
+            part: None,
         };
         let key = self.core.recvs.insert(op);
         match self.core.msg.post_recv(RecvRequest { user: key as u64, ..request }) {
@@ -94,7 +96,15 @@ impl State {
     ) -> Result<(), PostError> {
         let memory = Memory::of(buffers);
         let capacity = memory.len();
-        let key = self.core.recvs.insert(RecvOp { id: None, memory, context, tagged, quiet, multi: false });
+        let key = self.core.recvs.insert(RecvOp {
+            id: None,
+            memory,
+            context,
+            tagged,
+            quiet,
+            multi: false,
+            part: None,
+        });
         match self.core.msg.recv_claimed(claim.id, capacity, key as u64) {
             Ok(id) => self.core.recvs[key].id = Some(id),
             Err(error) => {
@@ -136,14 +146,34 @@ impl State {
 
     /// Takes back the operation with this context if it can still be taken back.
     pub fn cancel(&mut self, context: u64) -> bool {
-        let recvs = self.core.recvs.iter().filter(|(_, recv)| recv.context == context);
+        let recvs = self.core.recvs.iter().filter(|(_, recv)| recv.context == context && recv.part.is_none());
         let recvs: Vec<_> = recvs.filter_map(|(_, recv)| recv.id).collect();
-        let sends = self.core.sends.iter().filter(|(_, send)| send.context == context && !send.reported);
+        let sends = self
+            .core
+            .sends
+            .iter()
+            .filter(|(_, send)| send.context == context && !send.reported && send.part.is_none());
         let sends: Vec<_> = sends.filter_map(|(_, send)| send.id).collect();
         let cancelled = recvs.into_iter().any(|id| self.core.msg.cancel_recv(id))
             || sends.into_iter().any(|id| self.core.msg.cancel_send(id));
         self.follow_up();
         cancelled
+    }
+
+    /// Begins a put or a get.
+    ///
+    /// # Safety
+    /// As [`crate::Endpoint::put`] and [`crate::Endpoint::get`].
+    pub unsafe fn transfer(&mut self, args: &RemoteArgs, get: bool) -> Result<(), PostError> {
+        if self.closing {
+            return Err(PostError::Closed);
+        }
+        let now = self.now();
+        self.choose_way(args.peer, now);
+        // SAFETY: as the caller promises.
+        unsafe { self.core.begin_transfer(args, get) }?;
+        self.settle(now);
+        Ok(())
     }
 
     /// Does at once what a post has made possible.
@@ -168,6 +198,7 @@ impl Core {
             tagged: args.tag.is_some(),
             quiet: args.quiet,
             reported: false,
+            part: None,
         };
         let key = self.sends.insert(op);
         Ok(SendRequest {

@@ -20,6 +20,7 @@ const DATA: u8 = 2;
 const KEY: u8 = 4;
 const CHARGED: u8 = 8;
 const ACK: u8 = 16;
+const SERVICE: u8 = 32;
 
 /// Who writes into this ring.
 pub(crate) fn introduce(me: &Address, to: &Address, into: &mut [u8]) {
@@ -88,6 +89,7 @@ fn start_flags(start: &Start) -> u8 {
         | bit(start.remote_key.is_some(), KEY)
         | bit(start.charged, CHARGED)
         | bit(start.ack, ACK)
+        | bit(start.queue == Queue::Service, SERVICE)
 }
 
 /// Reads a record: the frame and its payload. `None` if it is no frame.
@@ -105,7 +107,11 @@ pub(crate) fn read(record: &[u8]) -> Option<(Frame, &[u8])> {
     let frame = match head[0] {
         0 => Frame::Start(Start {
             seq,
-            queue: if flags & TAGGED != 0 { Queue::Tagged } else { Queue::Msg },
+            queue: match (flags & SERVICE != 0, flags & TAGGED != 0) {
+                (true, _) => Queue::Service,
+                (false, true) => Queue::Tagged,
+                (false, false) => Queue::Msg,
+            },
             tag: field(1),
             data: optional(DATA, field(2)),
             len: field(3),
@@ -159,6 +165,7 @@ mod tests {
                 ack: true,
                 ..start
             }),
+            Frame::Start(Start { queue: Queue::Service, ..start }),
             Frame::Data(Data { seq: MsgSeq(5), offset: 6, len: 4, early: 7 }),
             Frame::Grant { seq: MsgSeq(1), upto: 2 },
             Frame::Done { seq: MsgSeq(3) },

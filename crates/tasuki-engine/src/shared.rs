@@ -12,8 +12,8 @@ use crate::peer::{Shared, Way};
 use crate::record::{self, HEAD, INTRODUCTION};
 use crate::state::{BATCH, State};
 
-/// Most payload in one record, bytes: the receiver can begin to copy while the sender goes on.
-const PIECE: usize = 16 << 10;
+/// Most payload in one record, bytes: so that several fit into a ring, and the receiver can copy one while the sender fills the next.
+pub(crate) const PIECE: usize = 8 << 10;
 
 impl State {
     /// Takes in what others on this host have written. True if there was something.

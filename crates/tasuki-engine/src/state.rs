@@ -71,7 +71,7 @@ impl State {
         // cause in the one before; the bound lets others have their turn.
         for _ in 0..8 {
             self.bury_broken();
-            let acted = self.core.run_actions();
+            let acted = self.core.run_actions() | (!self.closing && self.core.serve());
             self.part();
             let sent = self.send_active(now);
             busy |= acted | sent;

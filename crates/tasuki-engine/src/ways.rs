@@ -8,6 +8,7 @@ use crate::address::Address;
 use crate::api::Peer;
 use crate::peer::{Shared, Way};
 use crate::record;
+use crate::shared::PIECE;
 use crate::state::State;
 
 /// Name of the segment of the endpoint with this address.
@@ -56,7 +57,7 @@ impl State {
         let Some(id) = self.core.id(peer) else { return };
         let cma = Cma::probe(&outbox);
         let options = PeerOptions {
-            inline_max: outbox.max_record().saturating_sub(record::HEAD) as u64,
+            inline_max: outbox.max_record().saturating_sub(record::HEAD).min(PIECE) as u64,
             pull: cma.is_some(),
         };
         self.set_way(peer, Way::Shared(Box::new(Shared { outbox, cma, introduced: false, waiting: None })));

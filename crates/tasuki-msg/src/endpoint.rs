@@ -54,6 +54,7 @@ pub struct Endpoint<C = Window> {
     pub(crate) early: Slab<Early>,
     pub(crate) tagged: Matcher,
     pub(crate) msg: Matcher,
+    pub(crate) service: Matcher,
     pub(crate) match_steps: u64,
     pub(crate) pool: Pool,
     pub(crate) starved: VecDeque<PeerId>,
@@ -86,6 +87,7 @@ impl<C: Controller> Endpoint<C> {
             early: Slab::new(),
             tagged: Matcher::new(),
             msg: Matcher::new(),
+            service: Matcher::new(),
             match_steps: 0,
             starved: VecDeque::new(),
             ring: VecDeque::new(),
@@ -186,8 +188,10 @@ impl<C: Controller> Endpoint<C> {
     /// What the endpoint holds.
     pub fn status(&self) -> EndpointStatus {
         EndpointStatus {
-            posted: self.tagged.posted.len() + self.msg.posted.len(),
-            unexpected: self.tagged.unexpected.len() + self.msg.unexpected.len(),
+            posted: self.tagged.posted.len() + self.msg.posted.len() + self.service.posted.len(),
+            unexpected: self.tagged.unexpected.len()
+                + self.msg.unexpected.len()
+                + self.service.unexpected.len(),
             sends: self.sends.len(),
             receives: self.recvs.len(),
             messages: self.incoming.len(),
@@ -197,6 +201,15 @@ impl<C: Controller> Endpoint<C> {
             pool_held_max: self.pool.held_max,
             granted_in_flight: self.in_flight,
             match_steps: self.match_steps,
+        }
+    }
+
+    /// Messages on a queue that nobody has asked for. Cheap enough to be asked all the time.
+    pub fn unexpected(&self, queue: Queue) -> usize {
+        match queue {
+            Queue::Msg => self.msg.unexpected.len(),
+            Queue::Tagged => self.tagged.unexpected.len(),
+            Queue::Service => self.service.unexpected.len(),
         }
     }
 
@@ -215,6 +228,7 @@ impl<C: Controller> Endpoint<C> {
         match queue {
             Queue::Msg => &mut self.msg,
             Queue::Tagged => &mut self.tagged,
+            Queue::Service => &mut self.service,
         }
     }
 

@@ -7,13 +7,15 @@
 
 use crate::ids::{Epoch, MsgSeq};
 
-/// Which of the two receive queues of an endpoint a message is for.
+/// Which receive queue of an endpoint a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
     /// Untagged messages: `fi_send`, `fi_recv`.
     Msg,
     /// Tagged messages: `fi_tsend`, `fi_trecv`.
     Tagged,
+    /// What engines say to each other (one-sided transfers); with tags, and hidden from programs.
+    Service,
 }
 
 /// The envelope of a message, and the first `inline` bytes of it, which travel in the same frame.

@@ -93,8 +93,12 @@ impl<C: Controller> Endpoint<C> {
     }
 
     pub(crate) fn find_unexpected(&mut self, matching: &Matching) -> Option<Key> {
-        let Endpoint { tagged, msg, incoming, match_steps, plant, .. } = self;
-        let matcher = if matching.queue == Queue::Msg { msg } else { tagged };
+        let Endpoint { tagged, msg, service, incoming, match_steps, plant, .. } = self;
+        let matcher = match matching.queue {
+            Queue::Msg => msg,
+            Queue::Tagged => tagged,
+            Queue::Service => service,
+        };
         let envelope = |key| {
             incoming.get(key).map_or((crate::PeerId(u32::MAX), 0), |message| (message.peer, message.tag))
         };

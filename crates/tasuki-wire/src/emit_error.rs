@@ -25,7 +25,7 @@ pub enum EmitError {
     Rails,
     /// The greeting gives the addressee the name 0.
     Greeting,
-    /// The sizes of the start contradict each other or its payload.
+    /// The sizes of the start contradict each other or its payload, or it is for the service queue and has no tag.
     Start,
     /// The data frame has no payload, or ends beyond the largest message.
     Data,
@@ -57,7 +57,7 @@ impl fmt::Display for EmitError {
             }
             EmitError::Greeting => f.write_str("a greeting must give its addressee a name other than 0"),
             EmitError::Start => {
-                f.write_str("a message needs inline <= early <= length and inline bytes of payload")
+                f.write_str("a message needs inline <= early <= length and inline bytes of payload, one for the service queue a tag")
             }
             EmitError::Data => f.write_str("data needs at least one byte and must end within the message"),
             EmitError::Position => f.write_str("the frame goes beyond the last position"),

@@ -10,7 +10,8 @@ const DATA: u8 = 1 << 1;
 const KEY: u8 = 1 << 2;
 const CHARGED: u8 = 1 << 3;
 const ACK: u8 = 1 << 4;
-const KNOWN: u8 = TAGGED | DATA | KEY | CHARGED | ACK;
+const SERVICE: u8 = 1 << 5;
+const KNOWN: u8 = TAGGED | DATA | KEY | CHARGED | ACK | SERVICE;
 
 /// A message begins. On the wire an eager frame if the payload is all of it, a request otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +20,10 @@ pub struct Start<'a> {
     pub position: u64,
     /// Place in the sequence of messages from the sender to the addressee.
     pub seq: u64,
-    /// The tag if it is for the tagged queue, `None` for the untagged one.
+    /// The tag if it is for the tagged or the service queue, `None` for the untagged one.
     pub tag: Option<u64>,
+    /// It is for the service queue, and has a tag.
+    pub service: bool,
     /// Remote completion data.
     pub data: Option<u64>,
     /// Where the addressee can reach the sender's memory; opaque.
@@ -44,7 +47,7 @@ impl<'a> Start<'a> {
 
     pub(crate) fn read(reader: &mut Reader<'a>, eager: bool) -> Result<Start<'a>, DropReason> {
         let flags = reader.u8()?;
-        if flags & !KNOWN != 0 {
+        if flags & !KNOWN != 0 || !has_tag_for_service(flags & TAGGED != 0, flags & SERVICE != 0) {
             return Err(DropReason::Start);
         }
         let position = read_position(reader)?;
@@ -57,13 +60,15 @@ impl<'a> Start<'a> {
             return Err(DropReason::Start);
         }
         let payload = reader.bytes_u64(inline)?;
-        let (charged, ack) = (flags & CHARGED != 0, flags & ACK != 0);
-        Ok(Start { position, seq, tag, data, remote_key, charged, ack, len, early, payload })
+        let (charged, ack, service) = (flags & CHARGED != 0, flags & ACK != 0, flags & SERVICE != 0);
+        Ok(Start { position, seq, tag, service, data, remote_key, charged, ack, len, early, payload })
     }
 
     /// All but the payload, of which there will be `inline` bytes.
     pub(crate) fn write_head(&self, writer: &mut Writer<'_>, inline: u64) -> Result<(), EmitError> {
-        if !sizes_agree(self.len, self.early, inline) {
+        if !sizes_agree(self.len, self.early, inline)
+            || !has_tag_for_service(self.tag.is_some(), self.service)
+        {
             return Err(EmitError::Start);
         }
         let eager = is_eager(self.len, self.early, inline);
@@ -73,7 +78,8 @@ impl<'a> Start<'a> {
             | bit(self.data.is_some(), DATA)
             | bit(self.remote_key.is_some(), KEY)
             | bit(self.charged, CHARGED)
-            | bit(self.ack, ACK));
+            | bit(self.ack, ACK)
+            | bit(self.service, SERVICE));
         write_position(writer, self.position, 1)?;
         writer.var(self.seq);
         for field in [self.tag, self.data, self.remote_key].into_iter().flatten() {
@@ -86,6 +92,12 @@ impl<'a> Start<'a> {
         }
         Ok(())
     }
+}
+
+//= docs/wire.md#start
+//# Bit 5 must not be set without bit 0.
+fn has_tag_for_service(tag: bool, service: bool) -> bool {
+    tag || !service
 }
 
 //= docs/wire.md#start

@@ -5,3 +5,4 @@
 mod exchange;
 mod node;
 mod operations;
+mod remote;

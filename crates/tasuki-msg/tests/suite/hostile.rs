@@ -34,7 +34,7 @@ fn lie(rng: &mut Rng) -> Frame {
             let sorted = rng.chance(80);
             Frame::Start(Start {
                 seq,
-                queue: rng.pick(&[Queue::Msg, Queue::Tagged]),
+                queue: rng.pick(&[Queue::Msg, Queue::Tagged, Queue::Service]),
                 tag: number(rng),
                 data: rng.chance(50).then(|| rng.next()),
                 len: if sorted { a.max(b).max(c) } else { a },
@@ -73,7 +73,7 @@ impl Victim {
     fn act(&mut self) {
         let (rng, ep) = (&mut self.rng, &mut self.ep);
         let matching = Matching {
-            queue: rng.pick(&[Queue::Msg, Queue::Tagged]),
+            queue: rng.pick(&[Queue::Msg, Queue::Tagged, Queue::Service]),
             source: rng.pick(&[Source::Any, Source::Peer(self.peer)]),
             tag: rng.below(8),
             ignore: rng.pick(&[0, 7, u64::MAX]),

@@ -123,7 +123,11 @@ impl Scenario {
     }
 
     fn queue(&mut self) -> Queue {
-        if self.world.rng.chance(75) { Queue::Tagged } else { Queue::Msg }
+        match self.world.rng.below(100) {
+            0..70 => Queue::Tagged,
+            70..92 => Queue::Msg,
+            _ => Queue::Service,
+        }
     }
 
     fn tag(&mut self) -> u64 {

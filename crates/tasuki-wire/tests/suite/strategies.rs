@@ -135,13 +135,25 @@ pub fn hello() -> impl Strategy<Value = Owned> {
 fn start() -> impl Strategy<Value = Owned> {
     let fields = (option::of(number()), option::of(any::<u64>()), option::of(any::<u64>()));
     let sizes = (vec(any::<u8>(), 0..400), number(), number(), 0..3u8);
-    (position(), number(), fields, any::<(bool, bool)>(), sizes).prop_map(
-        |(position, seq, (tag, data, remote_key), (charged, ack), (payload, more, rest, shape))| {
+    (position(), number(), fields, any::<(bool, bool, bool)>(), sizes).prop_map(
+        |(position, seq, (tag, data, remote_key), (charged, ack, service), (payload, more, rest, shape))| {
             let inline = payload.len() as u64;
             let early = if shape == 0 { inline } else { inline.saturating_add(more) };
             let len = if shape < 2 { early } else { early.saturating_add(rest) };
-            let start =
-                Start { position, seq, tag, data, remote_key, charged, ack, len, early, payload: &[] };
+            let service = service && tag.is_some();
+            let start = Start {
+                position,
+                seq,
+                tag,
+                service,
+                data,
+                remote_key,
+                charged,
+                ack,
+                len,
+                early,
+                payload: &[],
+            };
             Owned { payload, ..Owned::plain(Frame::Start(start)) }
         },
     )

@@ -1,0 +1,437 @@
+//! One-sided transfers: what the two engines say to each other, on the service queue, which programs do not see.
+//!
+//! The side that asks posts a receive for the answer and sends a *request*. The side that serves claims requests as they
+//! come (in `State::settle`, so by the helper thread too) and answers each:
+//!
+//! * a put of up to [`SMALL`] bytes brings them in the request; they are copied, and an empty answer says what came of it;
+//! * a longer put sends them in a message of their own, for which the serving side posts a receive straight into the memory, or into
+//!   nothing if it refuses; the answer follows when they are there;
+//! * the answer to a get is what it asked for.
+//!
+//! The verdict travels as the answer's completion data. So every step is a message like any other, ordered, bounded and
+//! delivered once, and ends with an error when the peer goes.
+
+use std::collections::HashMap;
+
+use slab::Slab;
+use tasuki_msg::{
+    ClaimId, Failure as MsgFailure, Found, Matching, Queue, RecvDone, RecvRequest, SendRequest, Source,
+};
+
+use crate::api::{Buffer, Peer, PostError};
+use crate::core::{Core, RecvOp, SendOp};
+use crate::memory::Memory;
+use crate::peer::Way;
+use crate::remote::{RemoteArgs, RemoteDone, RemoteFailure, UnregisterError};
+
+/// Puts of up to this size travel in their request, bytes: one copy costs less than another message.
+const SMALL: usize = 4096;
+
+/// Bytes of a request without payload: operation, key, offset, length, number; u64 each.
+const HEAD: usize = 40;
+
+const PUT_SMALL: u64 = 1;
+const PUT: u64 = 2;
+const GET: u64 = 3;
+
+const DONE: u64 = 0;
+const REFUSED: u64 = 1;
+
+/// Tags: requests have tag 0; the others say what they are in the upper bits, and belong to a request by its number.
+const ANSWER: u64 = 1 << 62;
+const PAYLOAD: u64 = 2 << 62;
+const NUMBERS: u64 = ANSWER - 1;
+
+/// What a send or a receive on the service queue is for.
+pub(crate) enum Part {
+    /// A request that arrives.
+    Request { source: Peer, bytes: Vec<u8> },
+    /// Bytes of a put that arrive; `key` is `None` if they were refused.
+    Placing { source: Peer, number: u64, key: Option<u64>, len: u64 },
+    /// The answer to our transfer arrives.
+    Answer { transfer: usize },
+    /// The bytes of our put leave.
+    Payload { transfer: usize },
+    /// The bytes that a get asked for leave.
+    Serving { key: u64 },
+    /// Something leaves that nobody waits for.
+    Note,
+}
+
+/// Memory that peers may reach.
+struct Region {
+    memory: Buffer,
+    /// Transfers under way.
+    busy: usize,
+    /// It takes no new ones.
+    closed: bool,
+}
+
+/// A transfer that this side asked for.
+struct Transfer {
+    done: RemoteDone,
+    quiet: bool,
+    /// Messages that have to end first.
+    left: u8,
+}
+
+/// All one-sided transfers of an endpoint.
+#[derive(Default)]
+pub(crate) struct Service {
+    regions: HashMap<u64, Region>,
+    transfers: Slab<Transfer>,
+    numbers: u64,
+}
+
+/// A request as it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Request {
+    what: u64,
+    key: u64,
+    offset: u64,
+    len: u64,
+    number: u64,
+}
+
+impl Request {
+    fn write(&self, into: &mut Vec<u8>) {
+        for field in [self.what, self.key, self.offset, self.len, self.number] {
+            into.extend_from_slice(&field.to_le_bytes());
+        }
+    }
+
+    /// The request and the payload in it; `None` if it is none.
+    fn read(bytes: &[u8]) -> Option<(Request, &[u8])> {
+        let (head, payload) = bytes.split_at_checked(HEAD)?;
+        let mut fields = head.chunks_exact(8).map(|chunk| {
+            let mut field = [0; 8];
+            field.copy_from_slice(chunk);
+            u64::from_le_bytes(field)
+        });
+        let mut next = || fields.next();
+        let (what, key, offset) = (next()?, next()?, next()?);
+        let request = Request { what, key, offset, len: next()?, number: next()? };
+        let inline = if what == PUT_SMALL { request.len } else { 0 };
+        let valid = matches!(what, PUT_SMALL | PUT | GET)
+            && payload.len() as u64 == inline
+            && request.number <= NUMBERS;
+        valid.then_some((request, payload))
+    }
+}
+
+impl Service {
+    pub fn register(&mut self, key: u64, memory: Buffer) -> bool {
+        let free = !self.regions.contains_key(&key);
+        if free {
+            self.regions.insert(key, Region { memory, busy: 0, closed: false });
+        }
+        free
+    }
+
+    pub fn unregister(&mut self, key: u64) -> Result<(), UnregisterError> {
+        let region = self.regions.get_mut(&key).ok_or(UnregisterError::Unknown)?;
+        region.closed = true;
+        match region.busy {
+            0 => {
+                self.regions.remove(&key);
+                Ok(())
+            }
+            busy => Err(UnregisterError::Busy(busy)),
+        }
+    }
+
+    /// The bytes that a request names, if they are all inside of registered memory.
+    fn find(&self, request: &Request) -> Option<Buffer> {
+        let region = self.regions.get(&request.key).filter(|region| !region.closed)?;
+        let end = request.offset.checked_add(request.len)?;
+        if end > region.memory.len as u64 {
+            return None;
+        }
+        // Both fit: they are at most the length of the memory.
+        let (offset, len) = (request.offset as usize, request.len as usize);
+        Some(Buffer { ptr: region.memory.ptr.wrapping_add(offset), len })
+    }
+
+    /// The same, and a transfer in it is under way.
+    fn occupy(&mut self, request: &Request) -> Option<Buffer> {
+        let found = self.find(request)?;
+        self.regions.get_mut(&request.key)?.busy += 1;
+        Some(found)
+    }
+
+    fn leave(&mut self, key: u64) {
+        if let Some(region) = self.regions.get_mut(&key) {
+            region.busy = region.busy.saturating_sub(1);
+        }
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.numbers = (self.numbers + 1) & NUMBERS;
+        self.numbers
+    }
+}
+
+const NOTHING: Buffer = Buffer { ptr: std::ptr::null_mut(), len: 0 };
+
+/// The side that asks.
+impl Core {
+    /// Begins a put or a get.
+    ///
+    /// # Safety
+    /// The buffer of a put can be read and does not change, that of a get can be written and is used by nobody else, until the
+    /// completion.
+    pub unsafe fn begin_transfer(&mut self, args: &RemoteArgs, get: bool) -> Result<(), PostError> {
+        self.id(args.peer).ok_or(PostError::UnknownPeer(args.peer))?;
+        let len = args.buffer.len as u64;
+        let number = self.service.next_number();
+        let small = !get && args.buffer.len <= SMALL;
+        let what = if get {
+            GET
+        } else if small {
+            PUT_SMALL
+        } else {
+            PUT
+        };
+        let mut bytes = Vec::with_capacity(HEAD + if small { args.buffer.len } else { 0 });
+        Request { what, key: args.key, offset: args.offset, len, number }.write(&mut bytes);
+        if small && len > 0 {
+            // SAFETY: the caller says that the buffer can be read.
+            bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(args.buffer.ptr, args.buffer.len) });
+        }
+        let done = RemoteDone { context: args.context, peer: args.peer, get, len, result: Ok(()) };
+        let left = if get || small { 1 } else { 2 };
+        let transfer = self.service.transfers.insert(Transfer { done, quiet: args.quiet, left });
+        let into = if get { args.buffer } else { NOTHING };
+        self.service_recv(args.peer, ANSWER | number, Memory::One(into), Part::Answer { transfer });
+        self.service_send(args.peer, 0, None, Memory::Own(bytes), Part::Note);
+        if left == 2 {
+            let payload = Memory::One(args.buffer);
+            self.service_send(args.peer, PAYLOAD | number, None, payload, Part::Payload { transfer });
+        }
+        Ok(())
+    }
+
+    fn end_step(&mut self, transfer: usize, result: Result<(), RemoteFailure>) {
+        let Some(record) = self.service.transfers.get_mut(transfer) else { return };
+        record.left = record.left.saturating_sub(1);
+        if record.done.result.is_ok() {
+            record.done.result = result;
+        }
+        if record.left > 0 {
+            return;
+        }
+        let Transfer { done, quiet, .. } = self.service.transfers.remove(transfer);
+        if !quiet || done.result.is_err() {
+            self.remote.push_back(done);
+        }
+    }
+
+    fn answered(&mut self, transfer: usize, done: &RecvDone) {
+        let Some(record) = self.service.transfers.get(transfer) else { return };
+        let (peer, get, len) = (record.done.peer, record.done.get, record.done.len);
+        let result = match done.data {
+            Some(DONE) if done.total == if get { len } else { 0 } => Ok(()),
+            Some(REFUSED) => Err(RemoteFailure::Refused),
+            _ => {
+                self.broken.push((peer, "an answer to a one-sided transfer makes no sense".to_owned()));
+                Err(RemoteFailure::Peer(crate::api::Failure::PeerFailed))
+            }
+        };
+        self.end_step(transfer, result);
+    }
+}
+
+/// The side that serves.
+impl Core {
+    /// Takes requests that have come. True if there was one.
+    pub fn serve(&mut self) -> bool {
+        if self.msg.unexpected(Queue::Service) == 0 {
+            return false;
+        }
+        let requests = Matching { queue: Queue::Service, source: Source::Any, tag: 0, ignore: 0 };
+        let mut any = false;
+        while let Some((claim, found)) = self.msg.claim(&requests) {
+            any = true;
+            self.take_request(claim, &found);
+        }
+        any
+    }
+
+    fn take_request(&mut self, claim: ClaimId, found: &Found) {
+        let source = Peer(found.source.index() as u32);
+        if found.len > (HEAD + SMALL) as u64 {
+            // The claim was given just now.
+            let _ = self.msg.discard_claimed(claim);
+            return self.no_request(source);
+        }
+        let mut bytes = vec![0; found.len as usize];
+        let memory = Memory::One(Buffer { ptr: bytes.as_mut_ptr(), len: bytes.len() });
+        let key = self.recvs.insert(RecvOp::of_service(memory, Part::Request { source, bytes }));
+        match self.msg.recv_claimed(claim, found.len, key as u64) {
+            Ok(id) => self.recvs[key].id = Some(id),
+            Err(_) => drop(self.recvs.remove(key)),
+        }
+    }
+
+    fn no_request(&mut self, source: Peer) {
+        self.broken.push((source, "a request for a one-sided transfer makes no sense".to_owned()));
+    }
+
+    fn requested(&mut self, source: Peer, bytes: &[u8]) {
+        let Some((request, payload)) = Request::read(bytes) else { return self.no_request(source) };
+        let (number, key, len) = (request.number, request.key, request.len);
+        match request.what {
+            PUT_SMALL => {
+                let place = self.service.find(&request);
+                if let Some(place) = place {
+                    // SAFETY: `find` stays inside of memory that the program has registered: it may be written until it is
+                    // unregistered, which takes the same lock.
+                    unsafe { Memory::One(place).write(0, payload) };
+                }
+                self.answer(source, number, place.is_some(), NOTHING, Part::Note);
+            }
+            PUT => {
+                let place = self.service.occupy(&request);
+                let part = Part::Placing { source, number, key: place.map(|_| key), len };
+                self.service_recv(source, PAYLOAD | number, Memory::One(place.unwrap_or(NOTHING)), part);
+            }
+            _ => match self.service.occupy(&request) {
+                Some(place) => self.answer(source, number, true, place, Part::Serving { key }),
+                None => self.answer(source, number, false, NOTHING, Part::Note),
+            },
+        }
+    }
+
+    fn answer(&mut self, to: Peer, number: u64, good: bool, bytes: Buffer, part: Part) {
+        let verdict = if good { DONE } else { REFUSED };
+        self.service_send(to, ANSWER | number, Some(verdict), Memory::One(bytes), part);
+    }
+}
+
+/// Both sides.
+impl Core {
+    fn service_send(&mut self, peer: Peer, tag: u64, data: Option<u64>, memory: Memory, part: Part) {
+        let Some(state) = self.state(peer) else { return };
+        let (id, shared) = (state.id, matches!(state.way, Way::Shared(_)));
+        let remote_key = memory.contiguous().filter(|_| shared).map(|ptr| ptr as u64);
+        let len = memory.len();
+        if let Memory::Own(_) = memory {
+            self.copied += len;
+        }
+        let key = self.sends.insert(SendOp::of_service(peer, memory, part));
+        let user = key as u64;
+        let queue = Queue::Service;
+        let request = SendRequest { peer: id, queue, tag, data, len, delivery: false, remote_key, user };
+        match self.msg.post_send(request) {
+            Ok(id) => {
+                if let Some(send) = self.sends.get_mut(key) {
+                    send.id = Some(id);
+                }
+            }
+            // The peer is known: `id` comes from its record.
+            Err(_) => drop(self.sends.try_remove(key)),
+        }
+    }
+
+    fn service_recv(&mut self, peer: Peer, tag: u64, memory: Memory, part: Part) {
+        let Some(source) = self.id(peer) else { return };
+        let capacity = memory.len();
+        let key = self.recvs.insert(RecvOp::of_service(memory, part));
+        let matching = Matching { queue: Queue::Service, source: Source::Peer(source), tag, ignore: 0 };
+        match self.msg.post_recv(RecvRequest { matching, capacity, multi: None, user: key as u64 }) {
+            Ok(id) => {
+                if let Some(recv) = self.recvs.get_mut(key) {
+                    recv.id = Some(id);
+                }
+            }
+            // As above.
+            Err(_) => drop(self.recvs.try_remove(key)),
+        }
+    }
+
+    /// A send on the service queue is over.
+    pub fn service_sent(&mut self, part: Part, result: Result<(), MsgFailure>) {
+        match part {
+            Part::Payload { transfer } => {
+                self.end_step(transfer, result.map_err(|failure| crate::actions::translate(failure).into()));
+            }
+            Part::Serving { key } => self.service.leave(key),
+            _ => {}
+        }
+    }
+
+    /// A receive on the service queue is over.
+    pub fn service_received(&mut self, part: Part, done: &RecvDone) {
+        match part {
+            Part::Request { source, bytes } => self.requested(source, &bytes),
+            Part::Answer { transfer } => self.answered(transfer, done),
+            Part::Placing { source, number, key, len } => {
+                if let Some(key) = key {
+                    self.service.leave(key);
+                }
+                if done.total != len {
+                    return self.no_request(source);
+                }
+                self.answer(source, number, key.is_some(), NOTHING, Part::Note);
+            }
+            _ => {}
+        }
+    }
+
+    /// A receive on the service queue has failed.
+    pub fn service_lost(&mut self, part: Part, failure: MsgFailure) {
+        match part {
+            Part::Answer { transfer } => {
+                self.end_step(transfer, Err(crate::actions::translate(failure).into()));
+            }
+            Part::Placing { key: Some(key), .. } => self.service.leave(key),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_come_back_and_nonsense_does_not() {
+        let request = Request { what: PUT_SMALL, key: u64::MAX, offset: 3, len: 2, number: NUMBERS };
+        let mut bytes = Vec::new();
+        request.write(&mut bytes);
+        bytes.extend_from_slice(b"ab");
+        assert_eq!(Request::read(&bytes), Some((request, &b"ab"[..])));
+        for len in 0..bytes.len() {
+            assert_eq!(Request::read(&bytes[..len]), None, "{len} bytes");
+        }
+        for (what, number) in [(0, 1), (4, 1), (PUT_SMALL, NUMBERS + 1), (PUT, 1), (GET, 1)] {
+            let mut bytes = Vec::new();
+            Request { what, number, ..request }.write(&mut bytes);
+            bytes.extend_from_slice(b"ab");
+            assert_eq!(Request::read(&bytes), None, "operation {what}, number {number}");
+        }
+    }
+
+    #[test]
+    fn only_registered_memory_is_found() {
+        let mut memory = [0u8; 100];
+        let start = memory.as_mut_ptr();
+        let mut service = Service::default();
+        assert!(service.register(7, Buffer { ptr: start, len: 100 }));
+        assert!(!service.register(7, Buffer { ptr: start, len: 1 }), "a key names one memory");
+        let request = |key, offset, len| Request { what: GET, key, offset, len, number: 1 };
+        for (offset, len) in [(0, 100), (100, 0), (99, 1), (50, 50)] {
+            let found = service.find(&request(7, offset, len)).expect("inside");
+            assert_eq!((found.ptr, found.len as u64), (start.wrapping_add(offset as usize), len));
+        }
+        for (key, offset, len) in [(8, 0, 1), (7, 0, 101), (7, 101, 0), (7, u64::MAX, 2), (7, 1, u64::MAX)] {
+            assert!(service.find(&request(key, offset, len)).is_none(), "{key} {offset} {len}");
+        }
+        assert!(service.occupy(&request(7, 0, 1)).is_some());
+        assert_eq!(service.unregister(7), Err(UnregisterError::Busy(1)));
+        assert!(service.occupy(&request(7, 0, 1)).is_none(), "nothing new begins");
+        service.leave(7);
+        assert_eq!(service.unregister(7), Ok(()));
+        assert_eq!(service.unregister(7), Err(UnregisterError::Unknown));
+    }
+}
