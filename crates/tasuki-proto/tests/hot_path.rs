@@ -1,10 +1,9 @@
 //! What a packet costs: allocations in steady state (none), packets per message of a ping-pong (one), and the time, which
-//! is printed and bounded only against disasters. Alone in its process: the allocator counts everything.
+//! is only printed. Alone in its process: the allocator counts everything.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::Ipv6Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use tasuki_proto::{Config, ConnId, Local, Outgoing, Payload, Proto, Remote, Time, Upper};
 use tasuki_wire::{Frame, Greeting, Lane, Lanes, Rail, Secret};
@@ -28,6 +27,12 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
+
+/// Time that this thread has spent on a processor, ns: others may be busy there, too.
+fn cpu_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
+}
 
 struct App {
     rails: Vec<Rail>,
@@ -140,12 +145,13 @@ fn exchange(ends: &mut [End; 2], now: Time, buffer: &mut [u8]) -> u64 {
 fn ping_pong(rails: u8) {
     let mut ends = pair(rails);
     let mut buffer = vec![0; 1500];
-    let (mut now, mut packets, mut allocations, mut start) = (Time(1000), 0, 0, Instant::now());
+    let (mut now, mut packets, mut allocations, mut start) = (Time(1000), 0, 0, cpu_ns());
     const WARM: u64 = 20_000;
     const ROUNDS: u64 = 200_000;
     for round in 0..WARM + ROUNDS {
         if round == WARM {
-            (packets, allocations, start) = (0, ALLOCATIONS.load(Ordering::Relaxed), Instant::now());
+            (packets, start) = (0, cpu_ns());
+            allocations = ALLOCATIONS.load(Ordering::Relaxed);
         }
         let end = &mut ends[(round % 2) as usize];
         end.app.want = 1;
@@ -158,23 +164,24 @@ fn ping_pong(rails: u8) {
             }
         }
     }
-    let ns = start.elapsed().as_nanos() as u64 / packets;
+    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - allocations;
+    let ns = (cpu_ns() - start) / packets.max(1);
     eprintln!("ping-pong over {rails} rails: {ns} ns per packet sent and received");
     assert_eq!(ends[0].app.got + ends[1].app.got, WARM + ROUNDS);
     // Every message acknowledges the one before: no packet but the messages, and a probe now and then.
     assert!(packets < ROUNDS + ROUNDS / 1000, "{packets}");
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - allocations, 0);
-    assert!(ns < 20_000, "{ns} ns");
+    assert_eq!(allocations, 0);
 }
 
 fn bulk() {
     let mut ends = pair(1);
     let mut buffer = vec![0; 1500];
-    let (mut now, mut allocations, mut start, mut packets) = (Time(1000), 0, Instant::now(), 0);
+    let (mut now, mut allocations, mut start, mut packets) = (Time(1000), 0, cpu_ns(), 0);
     ends[0].app.want = 1;
     for round in 0..3_000 {
         if round == 1_000 {
-            (packets, allocations, start) = (0, ALLOCATIONS.load(Ordering::Relaxed), Instant::now());
+            (packets, start) = (0, cpu_ns());
+            allocations = ALLOCATIONS.load(Ordering::Relaxed);
         }
         ends[0].app.data = 64 << 10;
         let id = ends[0].id;
@@ -187,9 +194,10 @@ fn bulk() {
             }
         }
     }
-    let ns = start.elapsed().as_nanos() as u64 / packets;
+    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - allocations;
+    let ns = (cpu_ns() - start) / packets.max(1);
     eprintln!("bulk: {ns} ns per packet sent and received, payload written once");
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - allocations, 0);
+    assert_eq!(allocations, 0);
     assert_eq!(ends[1].app.got, 1 + 3_000 * (64 << 10));
 }
 
