@@ -10,37 +10,49 @@ pub(crate) const SCRIBBLE: u8 = 0xEE;
 /// Written behind every receive buffer; must never change.
 pub(crate) const GUARD: [u8; 16] = [0xA5; 16];
 
-fn word(name: usize, index: u64) -> [u8; 8] {
-    mix((name as u64) << 40 ^ index ^ 0x7461_7375_6b69).to_le_bytes()
+fn word(name: usize, index: u64) -> u64 {
+    mix((name as u64) << 40 ^ index ^ 0x7461_7375_6b69)
+}
+
+fn byte(name: usize, at: u64) -> u8 {
+    word(name, at / 8).to_le_bytes()[(at % 8) as usize]
+}
+
+/// Bytes before the first whole word of a piece that begins at `offset`.
+fn ragged(offset: u64, len: usize) -> usize {
+    ((offset.next_multiple_of(8) - offset) as usize).min(len)
 }
 
 /// Fills `into` with the bytes of message `name` from `offset` on.
 pub(crate) fn fill(name: usize, offset: u64, into: &mut [u8]) {
-    let (mut at, mut rest) = (offset, into);
-    while !rest.is_empty() {
-        let within = (at % 8) as usize;
-        let take = (8 - within).min(rest.len());
-        let (now, later) = rest.split_at_mut(take);
-        now.copy_from_slice(&word(name, at / 8)[within..within + take]);
-        (at, rest) = (at + take as u64, later);
+    let (head, rest) = into.split_at_mut(ragged(offset, into.len()));
+    head.iter_mut().zip(offset..).for_each(|(into, at)| *into = byte(name, at));
+    let begin = offset + head.len() as u64;
+    let mut words = rest.chunks_exact_mut(8);
+    let mut index = begin / 8;
+    for into in &mut words {
+        into.copy_from_slice(&word(name, index).to_le_bytes());
+        index += 1;
     }
+    words.into_remainder().iter_mut().zip(index * 8..).for_each(|(into, at)| *into = byte(name, at));
 }
 
 /// The place in the message of the first byte of `bytes` that is not right.
 pub(crate) fn first_wrong(name: usize, offset: u64, bytes: &[u8]) -> Option<u64> {
-    let (mut at, mut rest) = (offset, bytes);
-    while !rest.is_empty() {
-        let within = (at % 8) as usize;
-        let take = (8 - within).min(rest.len());
-        let (now, later) = rest.split_at(take);
-        let right = &word(name, at / 8)[within..within + take];
-        if now != right {
-            let wrong = now.iter().zip(right).position(|(got, right)| got != right);
-            return Some(at + wrong.unwrap_or(0) as u64);
-        }
-        (at, rest) = (at + take as u64, later);
-    }
-    None
+    let (head, rest) = bytes.split_at(ragged(offset, bytes.len()));
+    let begin = offset + head.len() as u64;
+    let words = rest.chunks_exact(8);
+    let tail = (begin + (rest.len() - rest.len() % 8) as u64, words.remainder());
+    let right = |(got, index): (&[u8], u64)| {
+        <[u8; 8]>::try_from(got).is_ok_and(|got| u64::from_le_bytes(got) == word(name, index))
+    };
+    let wrong_word = words.zip(begin / 8..).find(|(got, index)| !right((got, *index)));
+    let slow = |from: u64, bytes: &[u8]| {
+        bytes.iter().zip(from..).find(|(got, at)| **got != byte(name, *at)).map(|(_, at)| at)
+    };
+    slow(offset, head)
+        .or_else(|| wrong_word.and_then(|(got, index)| slow(index * 8, got)))
+        .or_else(|| slow(tail.0, tail.1))
 }
 
 /// Bytes of a message that have arrived: each may do so once.

@@ -61,6 +61,8 @@ pub(crate) struct Profile {
     pub window: Window,
     pub proto: tasuki_proto::Config,
     pub lazy_percent: u64,
+    /// Packets are read for the report, which takes time.
+    pub inspect: bool,
     /// Percent of receives that are posted before anything is sent.
     pub receive_percent: u64,
 }
@@ -70,7 +72,7 @@ impl Profile {
         let longest = rng.pick(&[8, 200, 1500, 6000, 40_000, 200_000, 3_000_000]);
         let mut proto = tasuki_proto::Config::default();
         if rng.chance(25) {
-            proto.max_gaps = rng.pick(&[1000, 3000]);
+            proto.max_gaps = rng.pick(&[1, 8, 64, 512]);
         }
         if rng.chance(20) {
             proto.chunk = rng.pick(&[100, 1500, 1 << 20]);
@@ -99,6 +101,7 @@ impl Profile {
             },
             proto,
             lazy_percent: rng.pick(&[0, 0, 40]),
+            inspect: rng.chance(25),
             receive_percent: rng.pick(&[20, 50, 80]),
         }
     }

@@ -31,9 +31,9 @@ impl Scenario {
         core.note(|| format!("{profile:?}"));
         let mut world = World::new(core, profile.proto.clone(), carriage, rng);
         world.direct_ns = if carriage == Carriage::Perfect { 200_000 } else { 1_000 };
-        world.seen.off = carriage == Carriage::Perfect;
+        world.seen.off = carriage == Carriage::Perfect || !profile.inspect;
         let steps_left = profile.steps;
-        let bytes_left = if profile.longest > 1_000_000 { 8_000_000 } else { 2_000_000 };
+        let bytes_left = if profile.longest > 1_000_000 { 5_000_000 } else { 600_000 };
         let (calm, next_place, mishap_due) = (false, 0, 0);
         let mut scenario = Scenario { world, profile, steps_left, calm, bytes_left, next_place, mishap_due };
         for _ in 0..scenario.profile.nodes {

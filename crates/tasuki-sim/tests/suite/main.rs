@@ -1,3 +1,4 @@
 //! Thousands of seeds of the fault simulation, planted defects, and what the transport must carry at least.
 
+mod defects;
 mod perfect;
