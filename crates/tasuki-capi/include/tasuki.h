@@ -11,7 +11,7 @@
  *
  * THREADS. Any number of threads may use one endpoint at once. Only tasuki_close needs it for itself.
  *
- * FORK. A child may not use an endpoint of its parent; it may close it, which then frees memory only, and open its own.
+ * FORK. A child may not use an endpoint of its parent; tasuki_close of it does nothing there. It may open its own.
  *
  * MEMORY. Memory of a send must not change, memory of a receive must not be used, from the call to the completion (with
  * TASUKI_INJECT: to the return). Pieces in an iovec array are read before the call returns, and so is every structure
@@ -53,7 +53,9 @@ enum {
     TASUKI_EFAILED = -11,    /* the peer has died, or broke the protocol */
     TASUKI_EGONE = -12,      /* the peer has closed its endpoint */
     TASUKI_ETRUNCATED = -13, /* the message was longer than the memory for it; the rest is lost */
-    TASUKI_EINTERNAL = -15   /* a defect of the library */
+    TASUKI_EREFUSED = -14,   /* the peer has no memory under this key, or the transfer would leave it */
+    TASUKI_EINTERNAL = -15,  /* a defect of the library */
+    TASUKI_EBUSY = -16       /* transfers are under way in this memory: poll and try again */
 };
 
 /* What a code means. Never NULL; valid for ever. */
@@ -207,8 +209,9 @@ int tasuki_sendmsg(tasuki_endpoint *endpoint, const tasuki_message *message);
 int tasuki_recvmsg(tasuki_endpoint *endpoint, const tasuki_message *message);
 
 /*
- * Takes back the first receive with this context, or else the first send that has not started. 0: a completion with
- * TASUKI_ECANCELLED follows. TASUKI_ENOTFOUND: it is too late, or there is none; if there was one its own completion comes.
+ * Takes back a receive with this context that has no message yet, or else a send that has not started; puts and gets cannot be
+ * taken back. 0: a completion with TASUKI_ECANCELLED follows. TASUKI_ENOTFOUND: it is too late, or there is none; if there was one its
+ * own completion comes.
  */
 int tasuki_cancel(tasuki_endpoint *endpoint, uint64_t context);
 
@@ -247,25 +250,55 @@ int tasuki_recv_claimed(tasuki_endpoint *endpoint, uint64_t claim, void *bytes, 
 /* Drops a claimed message. */
 int tasuki_discard_claimed(tasuki_endpoint *endpoint, uint64_t claim);
 
+/* ---- Put and get ----------------------------------------------------------------------------------------------- */
+
+/*
+ * Lets peers write to and read from len bytes at memory, and stores in *key what they need for that, besides the address of the
+ * endpoint. Keys are random: who was not told it cannot guess it. The memory must stay valid until tasuki_unregister succeeds or
+ * tasuki_close returns. It may change at any time without a call of this program, which must read it accordingly (C11
+ * atomics, or a message that says that it is ready).
+ */
+int tasuki_register(tasuki_endpoint *endpoint, void *memory, size_t len, uint64_t *key);
+
+/*
+ * Ends what tasuki_register began. After TASUKI_OK nobody touches the memory any more. TASUKI_EBUSY: transfers of peers are under way;
+ * no new ones begin; poll and call again. TASUKI_ENOTFOUND: there is no such key.
+ */
+int tasuki_unregister(tasuki_endpoint *endpoint, uint64_t key);
+
+/*
+ * Writes len bytes into memory that a peer has registered, offset bytes from its beginning. Its completion, of kind
+ * TASUKI_PUT, says that they are there. The peer's program need not call anything. Puts and gets that are under way at once happen in
+ * any order. flags: TASUKI_QUIET. What is wrong with key, offset or len is told by the completion: TASUKI_EREFUSED.
+ */
+int tasuki_put(tasuki_endpoint *endpoint, tasuki_peer peer, uint64_t key, uint64_t offset, const void *bytes, size_t len,
+               uint32_t flags, uint64_t context);
+
+/* Reads len bytes from memory that a peer has registered. Its completion, of kind TASUKI_GET, says that they are here. */
+int tasuki_get(tasuki_endpoint *endpoint, tasuki_peer peer, uint64_t key, uint64_t offset, void *bytes, size_t len,
+               uint32_t flags, uint64_t context);
+
 /* ---- Completions ----------------------------------------------------------------------------------------------- */
 
 /* What kind of operation is over. */
 enum {
     TASUKI_SEND = 1,
-    TASUKI_RECV = 2
+    TASUKI_RECV = 2,
+    TASUKI_PUT = 3,
+    TASUKI_GET = 4
 };
 
 /* An operation is over, or a receive with TASUKI_MULTI has taken a message. */
 typedef struct tasuki_completion {
     uint64_t context; /* as posted */
-    int32_t kind;     /* TASUKI_SEND, TASUKI_RECV */
+    int32_t kind;     /* TASUKI_SEND, TASUKI_RECV, TASUKI_PUT, TASUKI_GET */
     int32_t status;   /* TASUKI_OK, or why it failed */
     tasuki_peer peer; /* with whom; TASUKI_ANY_SOURCE if a receive failed before that was known */
     uint32_t flags;   /* TASUKI_TAGGED, TASUKI_DATA, TASUKI_MULTI, TASUKI_LAST */
     uint64_t tag;     /* receives: of the message; 0 if untagged */
     uint64_t data;    /* receives, if TASUKI_DATA */
     void *bytes;      /* receives: where the message begins; NULL if it is empty */
-    uint64_t len;     /* receives: bytes received */
+    uint64_t len;     /* receives: bytes received; puts and gets: as posted */
     uint64_t total;   /* receives: bytes sent; more than len with TASUKI_ETRUNCATED */
 } tasuki_completion;
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 
-use tasuki_engine::{Failure, PostError};
+use tasuki_engine::{Failure, PostError, RegisterError, RemoteFailure, UnregisterError};
 
 /// The codes of `tasuki.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +22,13 @@ pub enum Code {
     Failed = -11,
     Gone = -12,
     Truncated = -13,
+    Refused = -14,
     Internal = -15,
+    Busy = -16,
 }
 
 /// All codes with their names in C and their meaning.
-pub const CODES: [(Code, &CStr, &CStr); 14] = [
+pub const CODES: [(Code, &CStr, &CStr); 16] = [
     (
         Code::Invalid,
         c"TASUKI_EINVAL",
@@ -44,6 +46,12 @@ pub const CODES: [(Code, &CStr, &CStr); 14] = [
     (Code::Failed, c"TASUKI_EFAILED", c"the peer has died, or broke the protocol"),
     (Code::Gone, c"TASUKI_EGONE", c"the peer has closed its endpoint"),
     (Code::Truncated, c"TASUKI_ETRUNCATED", c"the message was longer than the memory for it"),
+    (
+        Code::Refused,
+        c"TASUKI_EREFUSED",
+        c"the peer has no memory under this key, or the transfer would leave it",
+    ),
+    (Code::Busy, c"TASUKI_EBUSY", c"transfers are under way in this memory: poll and try again"),
     (Code::Internal, c"TASUKI_EINTERNAL", c"a defect of the library"),
 ];
 
@@ -73,6 +81,34 @@ impl From<PostError> for Error {
             PostError::Closed => Code::Closed,
         };
         Error::new(code, error)
+    }
+}
+
+impl From<RegisterError> for Error {
+    fn from(error: RegisterError) -> Error {
+        match error {
+            RegisterError::Post(error) => error.into(),
+            error => Error::new(Code::Internal, error),
+        }
+    }
+}
+
+impl From<UnregisterError> for Error {
+    fn from(error: UnregisterError) -> Error {
+        let code = match error {
+            UnregisterError::Unknown => Code::NotFound,
+            UnregisterError::Busy(_) => Code::Busy,
+        };
+        Error::new(code, error)
+    }
+}
+
+/// The status of a put or a get.
+pub fn remote_status(result: Result<(), RemoteFailure>) -> i32 {
+    match result {
+        Ok(()) => 0,
+        Err(RemoteFailure::Refused) => Code::Refused as i32,
+        Err(RemoteFailure::Peer(failure)) => status(failure),
     }
 }
 

@@ -3,13 +3,13 @@
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
-use tasuki_engine::{Completion, Peer};
+use tasuki_engine::{Completion, Peer, RemoteDone};
 
-use crate::code::{Code, Error, status};
+use crate::code::{Code, Error, remote_status, status};
 use crate::endpoint::{Handle, handle};
 use crate::guard;
 use crate::pointer;
-use crate::types::{ANY_SOURCE, DATA, LAST, MULTI, RECV, RawCompletion, SEND, TAGGED};
+use crate::types::{ANY_SOURCE, DATA, GET, LAST, MULTI, PUT, RECV, RawCompletion, SEND, TAGGED};
 
 /// So long a wait polls before it sleeps: a wake-up costs tens of microseconds, an answer from a peer that polls less.
 const SPIN: Duration = Duration::from_micros(50);
@@ -71,11 +71,15 @@ unsafe fn take(handle: &Handle, into: *mut RawCompletion, max: usize) -> Result<
     }
     let max = max.min(c_int::MAX as usize);
     let mut count = 0;
-    handle.endpoint.poll_many(max, |completion| {
+    let mut tell = |completion: RawCompletion| {
         // SAFETY: at most `max` are told, so this is inside of the caller's memory.
-        unsafe { into.add(count).write(to_c(&completion)) };
+        unsafe { into.add(count).write(completion) };
         count += 1;
-    });
+    };
+    let told = handle.endpoint.poll_many(max, |completion| tell(to_c(&completion)));
+    if told < max {
+        handle.endpoint.poll_remote(max - told, |done| tell(remote_to_c(&done)));
+    }
     Ok(count as c_int)
 }
 
@@ -83,22 +87,37 @@ fn flag(set: bool, flag: u32) -> u32 {
     if set { flag } else { 0 }
 }
 
+const EMPTY: RawCompletion = RawCompletion {
+    context: 0,
+    kind: SEND,
+    status: 0,
+    peer: ANY_SOURCE,
+    flags: 0,
+    tag: 0,
+    data: 0,
+    bytes: std::ptr::null_mut(),
+    len: 0,
+    total: 0,
+};
+
+fn remote_to_c(done: &RemoteDone) -> RawCompletion {
+    let Peer(peer) = done.peer;
+    RawCompletion {
+        context: done.context,
+        kind: if done.get { GET } else { PUT },
+        status: remote_status(done.result),
+        peer,
+        flags: LAST,
+        len: done.len,
+        total: done.len,
+        ..EMPTY
+    }
+}
+
 fn to_c(completion: &Completion) -> RawCompletion {
-    let empty = RawCompletion {
-        context: 0,
-        kind: SEND,
-        status: 0,
-        peer: ANY_SOURCE,
-        flags: 0,
-        tag: 0,
-        data: 0,
-        bytes: std::ptr::null_mut(),
-        len: 0,
-        total: 0,
-    };
     match *completion {
         Completion::Send { context, peer: Peer(peer), tagged, .. } => {
-            RawCompletion { context, peer, flags: flag(tagged, TAGGED) | LAST, ..empty }
+            RawCompletion { context, peer, flags: flag(tagged, TAGGED) | LAST, ..EMPTY }
         }
         Completion::Recv {
             context,
@@ -130,7 +149,7 @@ fn to_c(completion: &Completion) -> RawCompletion {
             status: status(failure),
             peer: peer.map_or(ANY_SOURCE, |Peer(peer)| peer),
             flags: flag(tagged, TAGGED) | flag(last, LAST),
-            ..empty
+            ..EMPTY
         },
     }
 }

@@ -12,4 +12,5 @@ mod options;
 mod pointer;
 mod post;
 mod probe;
+mod remote;
 mod types;

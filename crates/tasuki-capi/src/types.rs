@@ -18,6 +18,8 @@ pub const LAST: u32 = 64;
 
 pub const SEND: i32 = 1;
 pub const RECV: i32 = 2;
+pub const PUT: i32 = 3;
+pub const GET: i32 = 4;
 
 /// `tasuki_options`.
 #[repr(C)]

@@ -64,6 +64,8 @@ fn numbers() -> Vec<(String, i64)> {
     }
     add("TASUKI_SEND", SEND.into());
     add("TASUKI_RECV", RECV.into());
+    add("TASUKI_PUT", PUT.into());
+    add("TASUKI_GET", GET.into());
     for (code, name, _) in CODES {
         add(&name.to_string_lossy(), code as i64);
     }

@@ -9,6 +9,7 @@ static void nothing_given(void)
     tasuki_message message;
     tasuki_peer peer;
     tasuki_endpoint *none = NULL;
+    uint64_t key;
     memset(&message, 0, sizeof message);
     CODE(tasuki_open(NULL, NULL), TASUKI_EINVAL);
     CODE(tasuki_options_init(NULL, sizeof(tasuki_options)), TASUKI_EINVAL);
@@ -32,6 +33,10 @@ static void nothing_given(void)
     CODE(tasuki_tclaim(none, 0, 0, 0, &found), TASUKI_EINVAL);
     CODE(tasuki_recv_claimed(none, 1, bytes, 1, 0, 0), TASUKI_EINVAL);
     CODE(tasuki_discard_claimed(none, 1), TASUKI_EINVAL);
+    CODE(tasuki_register(none, bytes, 8, &key), TASUKI_EINVAL);
+    CODE(tasuki_unregister(none, 0), TASUKI_EINVAL);
+    CODE(tasuki_put(none, 0, 0, 0, bytes, 1, 0, 0), TASUKI_EINVAL);
+    CODE(tasuki_get(none, 0, 0, 0, bytes, 1, 0, 0), TASUKI_EINVAL);
     CODE(tasuki_poll(none, &done, 1), TASUKI_EINVAL);
     CODE(tasuki_wait(none, &done, 1, 0), TASUKI_EINVAL);
     EXPECT(strcmp(tasuki_last_error(), "endpoint is NULL") == 0);
@@ -148,6 +153,25 @@ static void posts(tasuki_endpoint *endpoint)
     CODE(tasuki_wait(endpoint, &done, 1, 3), 0);
 }
 
+static void registered_memory(tasuki_endpoint *endpoint)
+{
+    unsigned char memory[8], bytes[8];
+    uint64_t key, other;
+    CODE(tasuki_register(endpoint, NULL, 8, &key), TASUKI_EINVAL);
+    CODE(tasuki_register(endpoint, memory, 8, NULL), TASUKI_EINVAL);
+    GOOD(tasuki_register(endpoint, memory, 8, &key));
+    GOOD(tasuki_register(endpoint, memory, 8, &other));
+    EXPECT(key != other);
+    CODE(tasuki_put(endpoint, 7, key, 0, bytes, 1, 0, 0), TASUKI_EPEER);
+    CODE(tasuki_get(endpoint, 7, key, 0, bytes, 1, 0, 0), TASUKI_EPEER);
+    CODE(tasuki_put(endpoint, 0, key, 0, NULL, 1, 0, 0), TASUKI_EINVAL);
+    CODE(tasuki_get(endpoint, 0, key, 0, NULL, 1, 0, 0), TASUKI_EINVAL);
+    CODE(tasuki_put(endpoint, 0, key, 0, bytes, 1, TASUKI_INJECT, 0), TASUKI_EINVAL);
+    GOOD(tasuki_unregister(endpoint, other));
+    CODE(tasuki_unregister(endpoint, other), TASUKI_ENOTFOUND);
+    GOOD(tasuki_unregister(endpoint, key));
+}
+
 /* Small, large, and before and after the receive is posted. */
 static void to_oneself(tasuki_endpoint *endpoint)
 {
@@ -193,7 +217,7 @@ static void texts(tasuki_endpoint *endpoint)
     EXPECT(tasuki_describe(endpoint, all, sizeof all) > 0 && strncmp(all, little, 3) == 0);
     EXPECT(strcmp(tasuki_version(), TASUKI_VERSION) == 0);
     EXPECT(strcmp(tasuki_strerror(TASUKI_OK), "success") == 0);
-    for (int code = -1; code >= -13; code--) {
+    for (int code = -1; code >= -16; code--) {
         EXPECT(strcmp(tasuki_strerror(code), "unknown error code") != 0);
     }
     EXPECT(strcmp(tasuki_strerror(-999), "unknown error code") == 0);
@@ -208,6 +232,7 @@ int main(int argc, char **argv)
     tasuki_endpoint *endpoint = open_by(argv[1]);
     addresses(endpoint);
     posts(endpoint);
+    registered_memory(endpoint);
     to_oneself(endpoint);
     texts(endpoint);
     tasuki_close(endpoint);

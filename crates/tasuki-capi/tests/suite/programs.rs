@@ -69,6 +69,19 @@ fn what_goes_wrong_is_told() {
 }
 
 #[test]
+fn programs_put_and_get() {
+    for (language, way) in [(Language::C, "shm"), (Language::Cpp, "udp")] {
+        let program = build("tests/c/remote.c", language);
+        let mut serves = Running::start(&program, &[way, "serves"]);
+        let mut asks = Running::start(&program, &[way, "asks"]);
+        asks.line();
+        asks.tell(&serves.line());
+        asks.end().must_be_good();
+        serves.end().must_be_good();
+    }
+}
+
+#[test]
 fn threads_share_an_endpoint() {
     let program = build("tests/c/threads.c", Language::C);
     Running::start(&program, &[]).end().must_be_good();
