@@ -13,7 +13,7 @@ reads without disturbing it.
   tasuki stats --watch                # what each rail carries per second, until Ctrl-C
   tasuki stats --lab four --json      # everything, for scripts
 
-RTT is smoothed; `resent` counts packets whose contents went again, `lost` those given up for lost; `credit` is what
+RTT is smoothed; `resent` are bytes that went again, `lost` packets given up for lost; `credit` is what
 may go to a peer unasked. TASUKI_STATS=0 keeps a program from writing a page."
 )]
 pub struct StatsArgs {

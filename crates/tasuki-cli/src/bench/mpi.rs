@@ -132,7 +132,7 @@ fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
     };
     fs::create_dir_all(folder)
         .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
-    file("mpi.txt", &table(&report))?;
+    file("mpi.txt", &table(report))?;
     file("mpi.json", &report.json())?;
     for test in report.tests() {
         if let Some(svg) = report.svg(test)? {

@@ -15,7 +15,7 @@ pub struct RailRate {
     pub received: f64,
     /// Packets (messages, for a peer) sent per second.
     pub packets: f64,
-    /// Packets resent per second.
+    /// Bytes sent again per second.
     pub resent: f64,
 }
 

@@ -144,7 +144,7 @@ fn rail_row(peer: &PeerSnapshot, rail: &RailRecord, rates: Option<&Rates>) -> [S
         rail.packets_sent.to_string(),
         of(rail.bytes_sent, rate.as_ref().map(|rate| rate.sent)),
         of(rail.bytes_received, rate.as_ref().map(|rate| rate.received)),
-        rail.resent.to_string(),
+        bytes(rail.resent),
         rail.lost.to_string(),
         format!("{:.0}", rail.srtt_ns as f64 / 1e3),
         format!("{:.1}", rail.rate as f64 / 1e6),
