@@ -158,6 +158,8 @@ impl Window {
         }
         let sample = u128::from(self.round.delivered) * 1_000_000_000 / u128::from(elapsed_ns);
         let sample = u64::try_from(sample).unwrap_or(u64::MAX).max(1);
+        // Acknowledgements that come in a heap after a pause make rates that no cable has.
+        let sample = if self.nominal > 0 { sample.min(self.nominal) } else { sample };
         // Up at once; down fast only while nothing is known: a host that was busy for a moment is no slow path.
         let weight = if sample > self.rate || self.measured < SURE { 3 } else { 15 };
         if self.round.limited {

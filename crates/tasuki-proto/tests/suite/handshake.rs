@@ -86,7 +86,6 @@ fn refused() {
     let host = &mut net.hosts[0];
     host.proto.abort(conn, &mut host.app);
     assert_eq!(host.app.unreleased(), 0);
-    assert_eq!(host.proto.deadline(), None.or(host.proto.deadline()));
     // It may change its mind.
     net.hosts[1].app.rails = Some(net.rails[1].clone());
     net.connect(0);

@@ -83,6 +83,8 @@ pub struct Net {
     what: HashMap<u64, What>,
     serial: u64,
     buffer: Vec<u8>,
+    /// The host does something else until then.
+    pub busy_until: [u64; 2],
     /// Drop the next packets of a host: count.
     pub eat: [u64; 2],
     /// All that crosses, if wanted: (time, from, bytes).
@@ -159,6 +161,7 @@ impl Net {
             what: HashMap::new(),
             serial: 0,
             buffer: vec![0; 65536],
+            busy_until: [0; 2],
             eat: [0; 2],
             tap: None,
         };
@@ -291,7 +294,20 @@ impl Net {
     pub fn step(&mut self) -> bool {
         let Some(Reverse((at, serial))) = self.queue.pop() else { return false };
         self.now = self.now.max(at);
-        match self.what.remove(&serial) {
+        let what = self.what.remove(&serial);
+        if let Some(What::Arrive(host, _) | What::Timer(host)) = &what
+            && self.busy_until[*host] > self.now
+        {
+            let until = self.busy_until[*host];
+            if let Some(What::Timer(host)) = &what
+                && self.hosts[*host].timer == at
+            {
+                self.hosts[*host].timer = until;
+            }
+            self.schedule(until, what.expect("just seen"));
+            return true;
+        }
+        match what {
             Some(What::Arrive(host, bytes)) => {
                 let there = &mut self.hosts[host];
                 // Drops are counted there.
@@ -303,13 +319,12 @@ impl Net {
                 }
                 self.flush(host);
             }
-            Some(What::Timer(host)) => {
-                if at == self.hosts[host].timer {
-                    self.hosts[host].timer = u64::MAX;
-                    self.hosts[host].proto.handle_timeout(Time(self.now));
-                    self.flush(host);
-                }
+            Some(What::Timer(host)) if at == self.hosts[host].timer => {
+                self.hosts[host].timer = u64::MAX;
+                self.hosts[host].proto.handle_timeout(Time(self.now));
+                self.flush(host);
             }
+            Some(What::Timer(_)) => {}
             None => {}
         }
         true
