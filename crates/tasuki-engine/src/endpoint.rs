@@ -39,6 +39,8 @@ pub struct Endpoint {
     address: Address,
     linger: Duration,
     helper: Mutex<Option<Helper>>,
+    /// The helper has been started, or it was tried.
+    helping: AtomicBool,
     /// A child after fork shares sockets and memory with its parent and must leave them alone.
     owner: u32,
 }
@@ -61,8 +63,8 @@ impl Endpoint {
         if options.dump {
             crate::dump::listen();
         }
-        let helper = Mutex::new(None);
-        Ok(Endpoint { inner, address, linger: options.linger, helper, owner: std::process::id() })
+        let (helper, helping) = (Mutex::new(None), AtomicBool::new(false));
+        Ok(Endpoint { inner, address, linger: options.linger, helper, helping, owner: std::process::id() })
     }
 
     fn enter(&self) -> MutexGuard<'_, State> {
@@ -83,10 +85,14 @@ impl Endpoint {
 
     /// Without a thread (a limit of the host) the endpoint works as long as the program calls it.
     fn start_helper(&self) {
+        if self.helping.load(Ordering::Relaxed) {
+            return;
+        }
         let mut helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner);
         if helper.is_none() {
             *helper = Helper::start(&self.inner).ok();
         }
+        self.helping.store(true, Ordering::Relaxed);
     }
 
     /// The address of a peer.
@@ -118,6 +124,8 @@ impl Endpoint {
     /// # Safety
     /// The buffers can be written, and nobody else uses them, until the receive has completed for the last time.
     pub unsafe fn recv(&self, recv: &RecvArgs<'_>) -> Result<(), PostError> {
+        // Peers may come without having been added.
+        self.start_helper();
         // SAFETY: as the caller promises.
         unsafe { self.enter().recv(recv) }
     }

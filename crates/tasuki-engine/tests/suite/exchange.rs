@@ -39,14 +39,17 @@ fn seed() -> u64 {
     }
 }
 
+/// By context of the receive: the sender, the tag, the bytes.
+type Expected = BTreeMap<u64, (usize, u64, Vec<u8>)>;
+
 /// The n-th receive that names a sender and a tag gets the n-th message with that tag from it, bit for bit, whatever is posted
 /// first and whatever else is under way.
 fn exchange(lane: Lane, seed: u64) {
     println!("{lane:?}: replay with TASUKI_SEED={seed} cargo test -p tasuki-engine --test suite exchange");
     let mut random = Random(seed);
     let mut all = nodes(4, lane);
-    // By receiver and context: the sender, the tag, the bytes.
-    let mut expected: Vec<BTreeMap<u64, (usize, u64, Vec<u8>)>> = vec![BTreeMap::new(); all.len()];
+    // By receiver.
+    let mut expected: Vec<Expected> = vec![BTreeMap::new(); all.len()];
     for round in 0..40 {
         for _ in 0..25 {
             let (from, to, tag) = (random.below(4) as usize, random.below(4) as usize, random.below(3));

@@ -1,8 +1,8 @@
 //! One kind of operation after the other.
 
-use tasuki_engine::{Completion, Failure, Probe};
+use tasuki_engine::{Buffer, Completion, Endpoint, Failure, Probe, RecvArgs};
 
-use crate::node::{LANES, Node, nodes, run};
+use crate::node::{LANES, Node, nodes, options, run};
 
 fn recv_of(node: &Node, wanted: u64) -> Option<(u64, u64, u64, bool)> {
     node.done.iter().find_map(|completion| match completion {
@@ -138,6 +138,34 @@ fn one_buffer_takes_message_after_message() {
             .filter_map(|done| if let Completion::Recv { last, .. } = done { Some(*last) } else { None })
             .collect();
         assert_eq!(last, [false, false, false, false, false, false, false, false, false, true]);
+    }
+}
+
+/// A program that computes must not keep others waiting, even one that has never named a peer.
+#[test]
+fn a_silent_program_receives() {
+    for lane in LANES {
+        let mut all = nodes(1, lane);
+        let silent = Endpoint::open(&options(lane)).unwrap();
+        let there = all[0].endpoint.add_peer(&silent.address());
+        all[0].peers.push(there);
+        let bytes = pattern(1 << 20, 5);
+        let mut room = vec![0u8; bytes.len()];
+        let buffers = [Buffer { ptr: room.as_mut_ptr(), len: room.len() }];
+        let recv = RecvArgs {
+            source: None,
+            tag: None,
+            ignore: 0,
+            buffers: &buffers,
+            multi: None,
+            quiet: false,
+            context: 1,
+        };
+        // SAFETY: the room lives as long as the endpoint, and is looked at when the message has been delivered.
+        unsafe { silent.recv(&recv) }.unwrap();
+        all[0].send_with(1, None, &bytes, |args| args.delivery = true);
+        run(&mut all, |all| !all[0].done.is_empty());
+        assert!(room == bytes, "{lane:?}");
     }
 }
 
