@@ -1,13 +1,16 @@
 /*
- * Put and get between two programs: "remote shm|udp serves" and "remote shm|udp asks". The one whose memory it is calls nothing
- * while the other works.
+ * Put and get between two programs: "remote shm|udp serves ENDING" and "remote shm|udp asks ENDING". The one whose memory it is
+ * calls nothing while the other works.
  */
 #include "common.h"
+#include <signal.h>
 #include <unistd.h>
 
 enum { ROOM = 4 << 20, FLAG = ROOM - 1 };
 
 static tasuki_endpoint *endpoint;
+/* The one that serves dies at the end. */
+static int dies;
 
 static void serve(void)
 {
@@ -24,6 +27,9 @@ static void serve(void)
     }
     EXPECT(is_filled(memory_ + 1000, 3, 3000000));
     EXPECT(memory_[999] == 0xee && memory_[1000 + 3000000] == 0xee);
+    if (dies) {
+        raise(SIGKILL);
+    }
     int code;
     while ((code = tasuki_unregister(endpoint, key)) == TASUKI_EBUSY) {
         tasuki_poll(endpoint, NULL, 0);
@@ -76,13 +82,25 @@ static void ask(void)
     GOOD(tasuki_put(endpoint, peer, key, 0, out, 1, TASUKI_QUIET, 4));
     GOOD(tasuki_put(endpoint, peer, key, FLAG, &one, 1, 0, 5));
     GOOD(end_of(TASUKI_PUT, 5, 1));
+    if (dies) {
+        int status;
+        do {
+            GOOD(tasuki_put(endpoint, peer, key, 0, out, 1, 0, 6));
+        } while ((status = end_of(TASUKI_PUT, 6, 1)) == TASUKI_OK);
+        CODE(status, TASUKI_EFAILED);
+        GOOD(tasuki_put(endpoint, peer, key, 0, out, 100000, 0, 7));
+        CODE(end_of(TASUKI_PUT, 7, 100000), TASUKI_EFAILED);
+        GOOD(tasuki_get(endpoint, peer, key, 0, in, 1, 0, 8));
+        CODE(end_of(TASUKI_GET, 8, 1), TASUKI_EFAILED);
+    }
     free(out);
     free(in);
 }
 
 int main(int argc, char **argv)
 {
-    EXPECT(argc == 3);
+    EXPECT(argc == 4);
+    dies = strcmp(argv[3], "killed") == 0;
     endpoint = open_by(argv[1]);
     if (strcmp(argv[2], "serves") == 0) {
         serve();

@@ -1,6 +1,5 @@
 //! The programs in `tests/c` and `examples`, in one process and in two.
 
-use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
 use crate::build::{Language, build, library_folder};
@@ -26,8 +25,7 @@ fn pair_is_good(language: Language, way: &str) {
 fn pair_is_parted(way: &str) {
     let [stays, dies] = pair(Language::C, way, "killed");
     stays.must_be_good();
-    // `timeout` ends itself with the signal that ended the program, or says 128 + 9.
-    assert!(dies.status.signal() == Some(9) || dies.status.code() == Some(137), "{dies}");
+    dies.must_be_killed();
 }
 
 #[test]
@@ -68,16 +66,39 @@ fn what_goes_wrong_is_told() {
     }
 }
 
+/// Two processes of `tests/c/remote.c`.
+fn put_and_get(language: Language, way: &str, ending: &str) -> [Ended; 2] {
+    let program = build("tests/c/remote.c", language);
+    let mut serves = Running::start(&program, &[way, "serves", ending]);
+    let mut asks = Running::start(&program, &[way, "asks", ending]);
+    asks.line();
+    asks.tell(&serves.line());
+    [asks.end(), serves.end()]
+}
+
 #[test]
 fn programs_put_and_get() {
     for (language, way) in [(Language::C, "shm"), (Language::Cpp, "udp")] {
-        let program = build("tests/c/remote.c", language);
-        let mut serves = Running::start(&program, &[way, "serves"]);
-        let mut asks = Running::start(&program, &[way, "asks"]);
-        asks.line();
-        asks.tell(&serves.line());
-        asks.end().must_be_good();
-        serves.end().must_be_good();
+        for ended in put_and_get(language, way, "closed") {
+            ended.must_be_good();
+        }
+    }
+}
+
+#[test]
+fn memory_that_dies_is_missed() {
+    for way in ["shm", "udp"] {
+        let [asks, serves] = put_and_get(Language::C, way, "killed");
+        asks.must_be_good();
+        serves.must_be_killed();
+    }
+}
+
+#[test]
+fn a_child_closes_its_copy_and_opens_its_own() {
+    for way in ["shm", "udp"] {
+        let program = build("tests/c/fork.c", Language::C);
+        Running::start(&program, &[way]).end().must_be_good();
     }
 }
 

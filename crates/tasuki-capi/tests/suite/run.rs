@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 
@@ -73,6 +74,14 @@ impl Ended {
     #[track_caller]
     pub fn must_be_good(&self) {
         assert!(self.status.success() && self.output.ends_with("good\n"), "{self}");
+    }
+}
+
+impl Ended {
+    /// The program was killed. `timeout` then kills itself, or says 128 + 9.
+    #[track_caller]
+    pub fn must_be_killed(&self) {
+        assert!(self.status.signal() == Some(9) || self.status.code() == Some(137), "{self}");
     }
 }
 
