@@ -1,5 +1,6 @@
 //! `lab-init`: process 1 of a lab. One thread, one loop; it forks for whatever must happen elsewhere.
 
+mod cores;
 mod descendants;
 mod fabric;
 mod faults;

@@ -167,7 +167,8 @@ impl Server {
             }
         };
         let client = client.as_fd().try_clone_to_owned().map_err(super::while_doing("dup"))?.into();
-        let start = SessionStart { host: self.hosts[number].pid, message, stdio, client, job };
+        let place = (number, self.hosts.len());
+        let start = SessionStart { host: self.hosts[number].pid, place, message, stdio, client, job };
         // SAFETY: lab-init has one thread, so the child may run any code; it never returns from run().
         match unsafe { fork() } {
             Ok(ForkResult::Child) => session::run(start),

@@ -4,7 +4,7 @@
 //! (`PR_SET_CHILD_SUBREAPER`), so it finds and ends every descendant, daemons included.
 
 use super::{
-    Outcome,
+    Outcome, cores,
     descendants::{descendants, end_descendants},
     host::exit_now,
     share::{attach_tree, open_tree},
@@ -41,6 +41,8 @@ use std::{
 pub struct SessionStart {
     /// Process 1 of the host.
     pub host: Pid,
+    /// Which of the lab's hosts it is, and how many there are.
+    pub place: (usize, usize),
     /// The command.
     pub message: ExecMessage,
     /// Its standard input, output and error.
@@ -108,6 +110,8 @@ fn enter(start: &SessionStart) -> Outcome<()> {
         | CloneFlags::CLONE_NEWPID
         | CloneFlags::CLONE_NEWNET;
     setns(&host, all).map_err(while_doing("enter the host"))?;
+    let (number, hosts) = start.place;
+    cores::keep_to(number, hosts)?;
     for (path, tree) in trees {
         attach_tree(path, tree).map_err(while_doing(format!("show {} in the host", path.display())))?;
     }
