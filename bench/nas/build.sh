@@ -9,6 +9,8 @@ mpicc=${1-mpicc}
 directory=${2-.}
 if [ $# -gt 2 ]; then shift 2; else set -- is ep cg mg ft lu; fi
 source=$(dirname "$0")
+wide=-mprefer-vector-width=512
+"$mpicc" $wide -E -x c /dev/null >/dev/null 2>&1 || wide=
 for kernel; do
     # EP's logarithms run in vector registers only if the compiler may use the vector versions of libm, which
     # are good to 4 units in the last place instead of 1.
@@ -16,7 +18,13 @@ for kernel; do
     ep) precision=-ffast-math ;;
     *) precision=-fno-math-errno ;;
     esac
+    # Compilers think little of the widest registers of x86, as they once slowed the clock. Here EP gains 38 %, MG 10 % from
+    # them; CG, whose rows are short, loses 40 %.
+    case $kernel in
+    ep | mg) width=$wide ;;
+    *) width= ;;
+    esac
     # shellcheck disable=SC2086 # CFLAGS are several words
-    "$mpicc" -std=gnu11 -O3 -fopenmp-simd $precision -Wall -Wextra ${CFLAGS--march=native} \
+    "$mpicc" -std=gnu11 -O3 -fopenmp-simd $precision $width -Wall -Wextra ${CFLAGS--march=native} \
         -o "$directory/$kernel" "$source/$kernel"*.c "$source"/common/*.c -lm
 done

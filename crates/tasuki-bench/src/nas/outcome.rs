@@ -17,6 +17,8 @@ pub struct Outcome {
     pub iterations: u32,
     /// Wall-clock seconds of the slowest rank in the timed section.
     pub seconds: f64,
+    /// Processor seconds of all ranks in the timed section, user and system: waiting that spins is in it.
+    pub cpu_s: f64,
     /// Ranks.
     pub ranks: u32,
     /// Operations per second of all ranks together, in millions, as the reports count them.
@@ -65,8 +67,9 @@ pub enum ParseError {
 /// Reads what a program has printed; other lines are some MPI's remarks.
 pub fn parse(output: &str) -> Result<Outcome, ParseError> {
     let seconds: f64 = number(output, "Time in seconds")?;
+    let cpu_s: f64 = number(output, "CPU seconds")?;
     let mops: f64 = number(output, "Mop/s total")?;
-    for (name, value) in [("Time in seconds", seconds), ("Mop/s total", mops)] {
+    for (name, value) in [("Time in seconds", seconds), ("CPU seconds", cpu_s), ("Mop/s total", mops)] {
         if !value.is_finite() || value < 0.0 {
             return Err(malformed(name, &value.to_string()));
         }
@@ -77,6 +80,7 @@ pub fn parse(output: &str) -> Result<Outcome, ParseError> {
         size: value(output, "Size")?.into(),
         iterations: number(output, "Iterations")?,
         seconds,
+        cpu_s,
         ranks: number(output, "Total processes")?,
         mops,
         operation: value(output, "Operation type")?.into(),
@@ -163,6 +167,7 @@ a remark = of the MPI
  Size            =                     1400
  Iterations      =                       15
  Time in seconds =                 0.056500
+ CPU seconds     =                 0.101000
  Total processes =                        2
  Mop/s total     =                  1179.53
  Mop/s/process   =                   589.77
@@ -182,7 +187,7 @@ another remark
         let outcome = parse(OUTPUT).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((outcome.kernel, outcome.class), (Kernel::Cg, Class::S));
         assert_eq!((outcome.size.as_str(), outcome.iterations, outcome.ranks), ("1400", 15, 2));
-        assert_eq!((outcome.seconds, outcome.mops), (0.0565, 1179.53));
+        assert_eq!((outcome.seconds, outcome.cpu_s, outcome.mops), (0.0565, 0.101, 1179.53));
         assert!(outcome.verified);
         assert_eq!((outcome.operation.as_str(), outcome.version.as_str()), ("floating point", "tasuki 1"));
         let [first, second] = outcome.breakdown[..] else { panic!("{:?}", outcome.breakdown) };
