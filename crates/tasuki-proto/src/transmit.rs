@@ -107,7 +107,8 @@ impl Conn {
                 path.owed.pending |= path.received.any();
             }
         }
-        let (mut builder, mut draft) = self.begin(at, self.paths[at].proven_len, packet)?;
+        // Short: perhaps the path is silent because long packets do not pass it any more.
+        let (mut builder, mut draft) = self.begin(at, floor_len(self.paths[at].id.lane), packet)?;
         builder.push(&Frame::Ping).ok()?;
         draft.says.ping = true;
         self.push_acks(&mut builder, &mut draft, cx);

@@ -29,11 +29,11 @@ fn share_busy(links: &[Link], known: bool, mtu: u16, stream: (u64, u64), seed: u
             if net.busy_until[0] <= net.now {
                 net.pump(0);
             }
-            for host in 0..2 {
+            for (host, next) in next.iter_mut().enumerate() {
                 // Away for up to `pause_us` in about every second 10 ms.
-                if pause_us > 0 && net.now >= next[host] {
+                if pause_us > 0 && net.now >= *next {
                     net.busy_until[host] = net.now + net.rng.below(pause_us * 1000);
-                    next[host] = net.busy_until[host] + net.rng.below(20_000_000);
+                    *next = net.busy_until[host] + net.rng.below(20_000_000);
                 }
             }
             assert!(net.step());
