@@ -17,7 +17,7 @@ use crate::state::State;
 /// What the program's threads and the helper share.
 pub(crate) struct Inner {
     pub state: Mutex<State>,
-    /// Grows whenever the program enters.
+    /// Grows whenever the program makes progress. (Posting takes nothing in, so it does not count.)
     pub entries: AtomicU64,
     patience: Patience,
     pub stop: AtomicBool,
@@ -54,7 +54,7 @@ impl Endpoint {
         }
         let address = state.core.address;
         let inner = Arc::new(Inner {
-            sleeper: Sleeper::new(&state),
+            sleeper: Sleeper::new(&state).map_err(OpenError::Wait)?,
             state: Mutex::new(state),
             entries: AtomicU64::new(0),
             patience: Patience::new(),
@@ -68,7 +68,6 @@ impl Endpoint {
     }
 
     fn enter(&self) -> MutexGuard<'_, State> {
-        self.inner.entries.fetch_add(1, Ordering::Relaxed);
         self.inner.lock()
     }
 
@@ -260,6 +259,7 @@ impl Endpoint {
         let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             let (done, deadline) = {
+                self.inner.entries.fetch_add(1, Ordering::Relaxed);
                 let mut state = self.enter();
                 let busy = state.progress();
                 let done = !state.core.completions.is_empty() || !state.core.remote.is_empty();

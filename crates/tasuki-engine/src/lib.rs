@@ -22,6 +22,7 @@ mod patience;
 mod peer;
 mod post;
 mod rails;
+mod ready;
 mod record;
 mod remote;
 mod service;

@@ -12,6 +12,7 @@ use crate::address::Address;
 use crate::core::{Core, UdpRoom};
 use crate::options::{Options, VariableError};
 use crate::rails::{RailTable, RailsError, mapped};
+use crate::ready::Ready;
 use crate::state::{Link, State};
 use crate::ways::token_of;
 
@@ -38,9 +39,9 @@ pub enum OpenError {
         /// The identity address.
         identity: IpAddr,
     },
-    /// The helper thread cannot be started.
-    #[error("no thread can be started: {0}; see `ulimit -u`")]
-    Thread(std::io::Error),
+    /// The sockets cannot be waited for.
+    #[error("the sockets cannot be waited for: {0}; are descriptors left (ulimit -n)?")]
+    Wait(std::io::Error),
 }
 
 /// Tries for a port that is free on all addresses.
@@ -53,6 +54,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
     let rails = RailTable::load(options.rails.as_deref())?;
     let identity = options.identity.or(rails.identity).unwrap_or_else(find_identity);
     let links = bind_all(identity, &rails)?;
+    let ready = Ready::new(&links).map_err(|error| OpenError::Wait(error.into()))?;
     let port = links[0].udp.local().port();
     let mut random = [0u8; 36];
     getrandom::fill(&mut random)?;
@@ -84,6 +86,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         core: Core::new(address, config, Window::default(), rails, room),
         proto: Proto::new(local, tasuki_proto::Config::default(), number(24)),
         links,
+        ready,
         segment,
         token,
         slots: Vec::new(),

@@ -19,7 +19,8 @@ impl State {
     pub fn receive_packets(&mut self, now: Time) -> bool {
         let (links, proto, core) = (&mut self.links, &mut self.proto, &mut self.core);
         let mut any = false;
-        for link in links.iter_mut() {
+        for index in self.ready.look() {
+            let link = &mut links[index];
             let received = link.udp.receive(BATCH, |_, datagram| {
                 if datagram.len() != KNOCK {
                     // What is dropped is counted there by reason, and never answered.

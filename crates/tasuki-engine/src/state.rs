@@ -8,6 +8,7 @@ use tasuki_ring::{Segment, Slot, Token};
 
 use crate::api::Peer;
 use crate::core::Core;
+use crate::ready::Ready;
 use tasuki_ring::stats_page::Writer;
 
 /// One UDP socket.
@@ -23,6 +24,7 @@ pub(crate) struct State {
     pub proto: Proto,
     /// The first is the routed way.
     pub links: Vec<Link>,
+    pub ready: Ready,
     pub segment: Option<Segment>,
     pub token: Token,
     /// Who writes into which ring of the segment.
