@@ -18,7 +18,9 @@ use std::{
 };
 use tasuki_cluster::Cluster;
 use tasuki_lab::Job as LabJob;
-use tasuki_launch::{Detected, Facts, LaunchCommand, STOP_GRACE, Transport, environment};
+use tasuki_launch::{
+    Detected, Facts, Flavour, LaunchCommand, Mpi, STOP_GRACE, Scope, Setting, Transport, environment,
+};
 
 /// Runs an MPI program on a cluster.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
@@ -104,6 +106,15 @@ fn exports(words: &[String]) -> Result<Vec<(OsString, OsString)>, Failure> {
     words.iter().map(export).collect()
 }
 
+/// Words for the mpirun of an Open MPI, which passes on nothing but OMPI_* by itself; none if there is nothing else.
+/// (`mca_base_env_list` would do it from the environment, but then 4.1 refuses every `-x`.)
+fn passed_by_hand(mpi: &Mpi, settings: &[Setting]) -> Option<String> {
+    let is_open = matches!(mpi.flavour, Flavour::OpenMpi4 | Flavour::OpenMpi5);
+    let variables = settings.iter().filter(|setting| is_open && setting.scope == Scope::Variable);
+    let words: Vec<_> = variables.map(|setting| format!("-x {}", setting.name)).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
 /// Prints what plain mpirun or srun needs.
 pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
     let mpi = Finder::here()?.one(&arguments.mpi)?;
@@ -126,8 +137,11 @@ pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     println!("# {} at {}, over {}", mpi.id(), mpi.prefix().display(), transport.name());
-    for setting in settings {
+    for setting in &settings {
         println!("# {}\nexport {}='{}'", setting.why, setting.variable(), setting.value);
+    }
+    if let Some(words) = passed_by_hand(&mpi, &settings) {
+        println!("# Open MPI passes these on to other hosts only if it is told: mpirun {words} ...");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -69,7 +69,7 @@ impl RunArgs {
 #[command(after_help = "Example:
   eval \"$(tasuki env --mpi openmpi-5.0 --cluster cluster.toml)\"; mpirun -n 4 ./a.out
 
-Open MPI passes nothing but OMPI_* on to other hosts by itself: name the FI_* variables with mpirun -x.")]
+Open MPI passes nothing but OMPI_* on to other hosts by itself: the last line says which variables to name with mpirun -x.")]
 pub struct EnvArgs {
     /// The MPI: openmpi-4.1, openmpi-5.0, mpich-4.3, intel, or a prefix
     #[arg(long)]
