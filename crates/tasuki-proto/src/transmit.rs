@@ -131,10 +131,12 @@ impl Conn {
             return None;
         }
         // News is short and urgent: it does not wait for a place in a window.
+        // Nor does it trust a path that is silent, perhaps the only one that is up: the peer may be waiting for it,
+        // and until it comes answer nothing on the others.
         let at = match self.choose_path(cx) {
-            Some(at) => at,
-            None if news => self.guess_path()?,
-            None => return None,
+            Some(at) if !news || self.paths[at].is_lively() => at,
+            _ if news => self.guess_path()?,
+            _ => return None,
         };
         let (mut builder, mut draft) = self.begin(at, self.paths[at].proven_len, packet)?;
         self.push_news(&mut builder, &mut draft, cx);

@@ -60,7 +60,7 @@ impl Core {
             same(format!("payloads of node {at} with carriers"), lent, 0)?;
             let status = node.ep.status();
             let left = (status.sends, status.receives, status.posted, status.messages, status.early_buffers);
-            demand(left == (0, 0, 0, 0, 0), || format!("node {at} keeps {status:?}"))?;
+            demand(left == (0, 0, 0, 0, 0), || format!("node {at} keeps {left:?}: {}", self.dump()))?;
             same("grants under way", status.granted_in_flight, 0)?;
         }
         self.audit_credit()?;

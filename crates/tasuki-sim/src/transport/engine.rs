@@ -51,9 +51,12 @@ impl World {
         Ok(())
     }
 
-    /// Whoever turns to a dead process hears of its death in time: its socket refuses, its host tells.
+    /// Whoever turns to a dead process hears of its death in time: its socket refuses, its host tells. So does whoever
+    /// turns to one that has given it up.
     fn evidence(&mut self, node: usize, there: usize) {
-        if !self.core.nodes[there].alive {
+        let other = &self.core.nodes[there];
+        let unwanted = other.peer_for(node).is_some_and(|back| !other.lives(back));
+        if !other.alive || unwanted {
             let wait = self.rng.magnitude(20_000_000);
             self.schedule_after(wait, Event::Tell { node, dead: there });
         }

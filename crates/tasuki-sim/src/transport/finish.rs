@@ -22,7 +22,8 @@ impl World {
                 let listens = other.alive && other.peer_for(node).is_none_or(|back| other.lives(back));
                 !listens || host.proto.is_drained(*conn)
             });
-            host.socket.is_empty() && !hungry && drained
+            let runs = host.stopped_until <= self.now();
+            runs && host.socket.is_empty() && !hungry && drained
         };
         let heard = |(&(from, to), link): (&(usize, usize), &Link)| {
             let (here, there) = (&self.core.nodes[from], &self.core.nodes[to]);
@@ -75,7 +76,6 @@ impl World {
 impl Scenario {
     /// From the end of the programs to the end of everything.
     pub fn finish(&mut self) -> Check {
-        self.calm = true;
         self.world.heal()?;
         // All news of deaths and all introductions have arrived after this time.
         self.world.let_pass(50_000_000)?;

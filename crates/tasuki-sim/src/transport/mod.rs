@@ -24,6 +24,7 @@ mod rails_faults;
 mod run;
 mod sample;
 mod scenario;
+mod throughput;
 mod trace;
 mod world;
 
@@ -32,5 +33,6 @@ pub use coverage::Coverage;
 pub use defect::Defect;
 pub use defect::Plant;
 pub use run::{Failure, Options, Outcome, fails, run};
+pub use throughput::{Measured, PAYLOAD_SHARE, Stream};
 pub use trace::Text;
 pub use world::Carriage;

@@ -20,8 +20,22 @@ pub(crate) enum Mishap {
     Stop { node: usize, ns: u64 },
 }
 
+impl Mishap {
+    /// Not the end of another one.
+    fn is_bad(self) -> bool {
+        match self {
+            Mishap::Cable { up, .. } | Mishap::Carrier { up, .. } => !up,
+            Mishap::Hole { mtu, .. } => mtu < 9000,
+            Mishap::Mtu { .. } | Mishap::Stop { .. } => true,
+        }
+    }
+}
+
 impl World {
     pub(super) fn mishap(&mut self, mishap: Mishap) -> Check {
+        if self.calm && mishap.is_bad() {
+            return Ok(());
+        }
         self.core.note(|| format!("{mishap:?}"));
         match mishap {
             Mishap::Cable { from, to, rail, up } => {
@@ -84,6 +98,7 @@ impl World {
     /// losing, and rails other than the first may keep their holes.
     pub fn heal(&mut self) -> Check {
         self.core.note(|| "all is healed".into());
+        self.calm = true;
         let mut changed = Vec::new();
         for (&(place, other, _), end) in self.network.ends_mut() {
             if !end.up {

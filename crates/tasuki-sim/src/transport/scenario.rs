@@ -12,8 +12,6 @@ pub(crate) struct Scenario {
     pub world: World,
     pub profile: Profile,
     pub steps_left: u64,
-    /// No mishap begins any more.
-    pub calm: bool,
     /// Bytes that the programs may still send before they send short messages only.
     pub bytes_left: u64,
     next_place: usize,
@@ -34,8 +32,8 @@ impl Scenario {
         world.seen.off = carriage == Carriage::Perfect || !profile.inspect;
         let steps_left = profile.steps;
         let bytes_left = if profile.longest > 1_000_000 { 5_000_000 } else { 600_000 };
-        let (calm, next_place, mishap_due) = (false, 0, 0);
-        let mut scenario = Scenario { world, profile, steps_left, calm, bytes_left, next_place, mishap_due };
+        let (next_place, mishap_due) = (0, 0);
+        let mut scenario = Scenario { world, profile, steps_left, bytes_left, next_place, mishap_due };
         for _ in 0..scenario.profile.nodes {
             scenario.newcomer(None);
         }
@@ -85,7 +83,7 @@ impl Scenario {
                 Some(_) => {}
                 None => return Err("nothing happens any more, not even a step".into()),
             }
-            if !self.calm && self.world.now().0 >= self.mishap_due {
+            if self.world.now().0 >= self.mishap_due {
                 self.begin_mishap();
                 self.next_mishap();
             }

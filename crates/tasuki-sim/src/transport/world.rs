@@ -60,6 +60,8 @@ pub(crate) struct World {
     pub direct_out: usize,
     /// Events after which a run counts as one that never ends.
     pub events_most: u64,
+    /// Nothing bad begins any more.
+    pub calm: bool,
     pub packet: Vec<u8>,
     pub seen: super::inspect::Seen,
 }
@@ -79,6 +81,7 @@ impl World {
             direct_ns: 1,
             direct_out: 0,
             events_most: 4_000_000,
+            calm: false,
             packet: vec![0; MAX_PACKET_LEN],
             seen: super::inspect::Seen::default(),
         }
