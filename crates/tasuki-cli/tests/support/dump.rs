@@ -23,13 +23,15 @@ impl Rank {
     pub fn all(variable: &str, value: &str) -> Vec<Self> {
         let entries = fs::read_dir("/proc").expect("/proc").flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let mut all: Vec<Self> = pids.filter_map(|pid| Self::of(pid, &format!("{variable}={value}"))).collect();
+        let mut all: Vec<Self> =
+            pids.filter_map(|pid| Self::of(pid, &format!("{variable}={value}"))).collect();
         all.sort_by_key(|rank| rank.rank);
         all
     }
 
     fn of(pid: i32, mark: &str) -> Option<Self> {
-        let environment = String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/environ")).ok()?).into_owned();
+        let environment =
+            String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/environ")).ok()?).into_owned();
         let mut words = environment.split('\0');
         let rank = words.clone().find_map(|word| NUMBER.iter().find_map(|name| word.strip_prefix(name)))?;
         words.any(|word| word == mark).then_some(Self { pid, rank: rank.parse().ok()? })
@@ -46,7 +48,8 @@ impl Rank {
         let read = |path: &str| fs::read_to_string(format!("/proc/{}/{path}", self.pid)).unwrap_or_default();
         let status = read("status");
         let fields = ["Name:", "State:", "VmHWM:", "VmRSS:", "Threads:"];
-        let facts: Vec<_> = status.lines().filter(|line| fields.iter().any(|f| line.starts_with(f))).collect();
+        let facts: Vec<_> =
+            status.lines().filter(|line| fields.iter().any(|f| line.starts_with(f))).collect();
         let _ = writeln!(into, "--- rank {}, process {}: {}", self.rank, self.pid, facts.join(", "));
         let threads = fs::read_dir(format!("/proc/{}/task", self.pid)).into_iter().flatten().flatten();
         for thread in threads {

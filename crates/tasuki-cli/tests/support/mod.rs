@@ -3,9 +3,8 @@
 
 pub mod dump;
 pub mod mpi;
-pub mod run;
-
 pub mod mpis;
+pub mod run;
 
 use std::{
     collections::BTreeSet,

@@ -10,7 +10,15 @@ use std::{
 pub struct Mpi {
     /// For `--mpi`.
     pub name: &'static str,
-    mpicc: PathBuf,
+    /// Its compiler wrapper.
+    pub mpicc: PathBuf,
+}
+
+impl Mpi {
+    /// Whether it belongs to Open MPI's family.
+    pub fn is_open_mpi(&self) -> bool {
+        self.name.starts_with("openmpi")
+    }
 }
 
 /// The folder of MPIs besides Debian's.

@@ -4,7 +4,7 @@
 use super::{
     Background, MARK, TestLab,
     dump::{Rank, describe},
-    mpi::{Mpi, peers},
+    mpis::{Mpi, peers},
     tasuki, unique,
 };
 use std::{
@@ -42,7 +42,11 @@ impl MpiRun {
     /// Any command that starts ranks in a lab.
     pub fn of(mut command: Command, lab: &TestLab, label: String) -> Self {
         let mark = unique("run");
-        command.env("TASUKI_PEERS", peers()).env(MARK, &lab.name).env(RUN_MARK, &mark).env("TASUKI_DUMP", "1");
+        command
+            .env("TASUKI_PEERS", peers())
+            .env(MARK, &lab.name)
+            .env(RUN_MARK, &mark)
+            .env("TASUKI_DUMP", "1");
         Self { label, mark, limit: Duration::from_secs(120), command }
     }
 

@@ -1,0 +1,290 @@
+//! Wires that lose, double and damage frames, cables that are cut, ranks that are killed: programs come to their end, with every
+//! byte as it was sent, or are told that a peer is gone. Random choices are printed and can be repeated (TASUKI_SEED).
+
+mod support;
+
+use std::{path::Path, thread, time::Duration};
+use support::{
+    Random, TestLab,
+    mpi::{Programs, families, transports},
+    run::{Finished, MpiRun, Running},
+    seed, skip_without_root,
+};
+
+fn pause(random: &mut Random, least_ms: u64, most_ms: u64) {
+    thread::sleep(Duration::from_millis(least_ms + random.below(most_ms - least_ms)));
+}
+
+/// Programs whose last message is on its way when MPI_Finalize begins, over wires that lose every fifth frame.
+fn lossy_ends(test: &str, rounds: u64) {
+    if skip_without_root(test) {
+        return;
+    }
+    let seed = seed(test);
+    let lab = TestLab::up("ends", &["--shape", "full:2", "--seed", &(seed as u32).to_string()]);
+    let programs = Programs::new();
+    lab.fault("loss", &["all", "20%"]);
+    for mpi in families(test) {
+        let built = programs.build("finish", &mpi);
+        for transport in transports() {
+            for round in 0..rounds {
+                let run = MpiRun::new(&lab, &mpi, &transport, 2, &built).args([round.to_string()]);
+                let printed = run.ok();
+                assert_eq!(printed.matches("finished").count(), 2, "{}: {printed}", mpi.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn lossy_wires_at_the_end() {
+    lossy_ends("lossy_wires_at_the_end", 4);
+}
+
+#[test]
+#[ignore = "takes minutes: a hundred ends on every MPI"]
+fn lossy_wires_at_a_hundred_ends() {
+    lossy_ends("lossy_wires_at_a_hundred_ends", 100);
+}
+
+/// Nothing passes from about the last message on; when wires are whole again, everything ends well.
+fn dead_ends(test: &str, rounds: u64) {
+    if skip_without_root(test) {
+        return;
+    }
+    let mut random = Random(seed(test));
+    let lab = TestLab::up("cutends", &["--shape", "full:2"]);
+    let programs = Programs::new();
+    for mpi in families(test) {
+        let built = programs.build("finish", &mpi);
+        for transport in transports() {
+            for round in 0..rounds {
+                let run = MpiRun::new(&lab, &mpi, &transport, 2, &built).args([round.to_string()]);
+                let mut running = run.start();
+                while running.is_running() && !running.printed().contains("finalizing") {
+                    thread::sleep(Duration::from_micros(200));
+                }
+                thread::sleep(Duration::from_micros(random.below(4_000)));
+                // Both directions, or one: then data arrive and acknowledgements do not.
+                let ends: [&[&str]; 3] = [&[], &["--from", "n1"], &["--from", "n2"]];
+                let mut arguments = vec!["all", "--keep-carrier"];
+                arguments.extend(ends[random.below(3) as usize]);
+                lab.fault("cut", &arguments);
+                pause(&mut random, 100, 1_500);
+                lab.fault("heal", &["all"]);
+                let printed = running.ok();
+                assert_eq!(printed.matches("finished").count(), 2, "{}: {printed}", mpi.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn dead_wires_at_the_end() {
+    dead_ends("dead_wires_at_the_end", 4);
+}
+
+#[test]
+#[ignore = "takes minutes: forty ends on every MPI"]
+fn dead_wires_at_forty_ends() {
+    dead_ends("dead_wires_at_forty_ends", 40);
+}
+
+/// Starts hpcc in `folder`. Debian's is linked with Open MPI 4.1.
+fn hpcc(lab: &TestLab, transport: &str, folder: &Path, input: &tasuki_bench::hpcc::Input) -> Option<Running> {
+    tasuki_bench::hpcc::prepare(folder, input).expect("an input file");
+    let mpi = families("hpcc").into_iter().find(|mpi| mpi.name == "openmpi-4.1")?;
+    let run = MpiRun::new(lab, &mpi, transport, input.ranks(), Path::new("hpcc"));
+    Some(run.folder(folder).limit(900).start())
+}
+
+/// hpcc while `disturb` plays with the wires, until the run ends.
+fn hpcc_survives(test: &str, lab: &[&str], memory: u64, mut disturb: impl FnMut(&TestLab, &mut Running)) {
+    if skip_without_root(test) {
+        return;
+    }
+    for transport in transports() {
+        let lab = TestLab::up("hpcc", lab);
+        let folder = tempfile::tempdir().expect("a folder");
+        let input = tasuki_bench::hpcc::Input::new(4, memory).expect("a problem");
+        let Some(mut running) = hpcc(&lab, &transport, folder.path(), &input) else { return };
+        disturb(&lab, &mut running);
+        running.ok();
+        let outcome = tasuki_bench::hpcc::collect(folder.path(), &input).expect("results");
+        let failed: Vec<_> = outcome.failed().collect();
+        assert!(outcome.verified() && outcome.checks.len() > 5, "over {transport}: {failed:?}");
+        eprintln!("{test}, {transport}: {} checks passed", outcome.checks.len());
+    }
+}
+
+#[test]
+fn hpcc_on_four_hosts() {
+    hpcc_survives("hpcc_on_four_hosts", &["--shape", "full:4"], 2 << 20, |_, _| ());
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn hpcc_over_wires_that_lose_and_double() {
+    let test = "hpcc_over_wires_that_lose_and_double";
+    let seed = (seed(test) as u32).to_string();
+    hpcc_survives(test, &["--shape", "full:4", "--seed", &seed], 4 << 20, |lab, _| {
+        lab.fault("loss", &["all", "1%"]);
+        lab.fault("duplicate", &["all", "1%"]);
+    });
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn hpcc_over_wires_that_damage() {
+    let test = "hpcc_over_wires_that_damage";
+    let seed = (seed(test) as u32).to_string();
+    hpcc_survives(test, &["--shape", "full:4", "--seed", &seed], 4 << 20, |lab, _| {
+        lab.fault("corrupt", &["all", "1%"]);
+    });
+}
+
+/// Three of four cables are cut and healed at random, and every so often all of them for five seconds.
+#[test]
+#[ignore = "takes minutes"]
+fn hpcc_while_cables_are_cut_and_healed() {
+    let test = "hpcc_while_cables_are_cut_and_healed";
+    let mut random = Random(seed(test));
+    hpcc_survives(test, &["--shape", "pair:4"], 8 << 20, |lab, running| {
+        let (mut cuts, mut blackouts) = (0, 0);
+        while running.is_running() {
+            pause(&mut random, 200, 1_500);
+            let spared = random.below(4);
+            for cable in (0..4).filter(|cable| *cable != spared) {
+                let name = format!("n1:eth{}", cable + 1);
+                let silent = random.below(2) == 0;
+                let words = [name.as_str(), "--keep-carrier"];
+                lab.fault("cut", if silent { &words } else { &words[..1] });
+            }
+            pause(&mut random, 300, 2_000);
+            lab.fault("heal", &["all"]);
+            cuts += 1;
+            if cuts % 4 == 0 {
+                lab.fault("cut", &["all"]);
+                thread::sleep(Duration::from_secs(5));
+                lab.fault("heal", &["all"]);
+                blackouts += 1;
+            }
+        }
+        eprintln!("{test}: cut and healed {cuts} times, all cables {blackouts} times");
+        assert!(blackouts > 0, "the run was over too soon");
+    });
+}
+
+/// Words that keep a launcher from ending the other ranks when one is killed: mpirun(1) of Open MPI 4.1
+/// (`--enable-recovery`), prterun's `--runtime-options`, `mpiexec.hydra -help`.
+fn without_cleanup(mpi: &str) -> &'static str {
+    match mpi {
+        "openmpi-4.1" => "--enable-recovery --mca orte_abort_on_non_zero_exit 0",
+        "openmpi-5.0" => "--runtime-options recoverable,continuous",
+        _ => "-disable-auto-cleanup",
+    }
+}
+
+/// Runs the victim program with the launcher's clean-up disabled: its command line, as `--dry-run` prints it, with the words
+/// above behind the launcher.
+fn killed(lab: &TestLab, mpi: &support::mpis::Mpi, transport: &str, program: &Path, how: &str) -> Finished {
+    let common = ["--lab", &lab.name, "--mpi", mpi.name, "--transport", transport, "-n", "3"];
+    let mut dry = support::tasuki();
+    dry.arg("run").args(common).arg("--dry-run").arg(program).arg(how);
+    let line = support::ok(dry.env("TASUKI_PEERS", support::mpis::peers()).env("TASUKI_DUMP", "1"));
+    let is_launcher =
+        |word: &&str| word.starts_with('/') && (word.contains("/mpirun") || word.contains("/mpiexec"));
+    let launcher = line.split(' ').find(is_launcher).expect("a launcher");
+    let line = line.replacen(launcher, &format!("{launcher} {}", without_cleanup(mpi.name)), 1);
+    let mut command = support::tasuki();
+    command.args([
+        "lab",
+        "exec",
+        "--lab",
+        &lab.name,
+        "--job",
+        "n1",
+        "--",
+        "sh",
+        "-c",
+        &format!("env {line}"),
+    ]);
+    MpiRun::of(command, lab, format!("{} over {transport}, a rank killed, {how}", mpi.name))
+        .limit(60)
+        .finish()
+}
+
+/// Every survivor ends within 10 s of the death: with an error from its call, or because the MPI ends the process for it. Over
+/// TCP they do not: Open MPI 4.1 and both MPICH wait for ever.
+fn killed_rank(test: &str, how: &str) {
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("killed", &["--shape", "full:3"]);
+    let programs = Programs::new();
+    for mpi in families(test) {
+        let built = programs.build("victim", &mpi);
+        for transport in transports() {
+            // Makes the program visible in all hosts, too.
+            let whole = MpiRun::new(&lab, &mpi, &transport, 3, &built).args(["nobody"]).ok();
+            assert!(whole.contains("victim ok"), "{whole}");
+            let finished = killed(&lab, &mpi, &transport, &built, how);
+            eprintln!("{}: {:?}\n{}", finished.label, finished.status, finished.stdout);
+            assert!(finished.status.is_some(), "{}", finished.report());
+            for line in finished.stdout.lines().filter(|line| line.contains("error after")) {
+                let seconds = line.split_whitespace().nth(4).and_then(|word| word.parse::<f64>().ok());
+                assert!(seconds.is_some_and(|seconds| seconds < 10.0), "{}", finished.report());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_killed_rank_is_noticed_by_who_waits_for_it() {
+    killed_rank("a_killed_rank_is_noticed_by_who_waits_for_it", "receive");
+}
+
+#[test]
+fn a_killed_rank_is_noticed_by_who_sends_to_it() {
+    killed_rank("a_killed_rank_is_noticed_by_who_sends_to_it", "send");
+}
+
+/// Three ranks flood one with messages that it takes only later. Over Tasuki its memory grows by the receiver's pool (64 MiB),
+/// what describes the messages, and what the MPI itself needs, however much was sent.
+fn flood(test: &str, messages: u64, bytes: u64) {
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("flood", &["--shape", "full:4"]);
+    let programs = Programs::new();
+    for mpi in families(test) {
+        let built = programs.build("flood", &mpi);
+        for transport in transports() {
+            let run = MpiRun::new(&lab, &mpi, &transport, 4, &built).limit(600);
+            let printed = run.args([messages.to_string(), bytes.to_string()]).ok();
+            let grown =
+                printed.lines().find_map(|line| line.strip_prefix("peak grew by ")).expect("a figure");
+            let grown: u64 = grown.split(' ').next().and_then(|word| word.parse().ok()).expect("a number");
+            let sent = 3 * messages * bytes / 1024;
+            eprintln!("{test}: {} over {transport}: {sent} KiB sent, peak grew by {grown} KiB", mpi.name);
+            if transport == "tasuki" {
+                let bound = (64 << 10) + 3 * messages * ENVELOPE_BYTES / 1024 + (16 << 10);
+                assert!(grown <= bound, "{}: {grown} KiB are more than {bound}", mpi.name);
+            }
+        }
+    }
+}
+
+/// Most that a message costs the receiver besides its payload.
+const ENVELOPE_BYTES: u64 = 512;
+
+#[test]
+fn a_flood_of_unexpected_messages() {
+    flood("a_flood_of_unexpected_messages", 10_000, 4_000);
+}
+
+#[test]
+#[ignore = "takes minutes: 1.2 GB"]
+fn a_flood_of_more_than_a_gigabyte() {
+    flood("a_flood_of_more_than_a_gigabyte", 100_000, 4_000);
+}
