@@ -11,12 +11,13 @@ ROOT := $(if $(filter 0,$(shell id -u)),,sudo -E env "PATH=$$PATH")
 ARCH := $(shell uname -m | tr a-z A-Z)
 AS_ROOT := $(if $(ROOT),CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="sudo -E env PATH=$$PATH")
 
-.PHONY: help run test test-full bench lint setup build peers clean
+.PHONY: help run test test-full soak bench lint setup build peers clean
 
 help:
 	@echo "make run        four cabled hosts on this machine: latency, bandwidth, a real program, over TCP and Tasuki"
 	@echo "make test       all quick tests"
 	@echo "make test-full  the long ones too"
+	@echo "make soak       the fault simulation of the transport on all cores, N=100000 seeds (FIRST=0)"
 	@echo "make bench      measure every MPI installed over TCP and over Tasuki, with raw ceilings (results/)"
 	@echo "make lint       rustfmt and clippy, warnings are errors"
 	@echo "make setup      install missing Debian packages, check the Rust toolchain"
@@ -41,6 +42,9 @@ test: build peers
 
 test-full: build peers
 	$(AS_ROOT) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace -- --include-ignored
+
+soak: setup
+	$(CARGO) run --release --locked -p tasuki-sim --bin soak -- --seeds $(or $(N),100000) --first $(or $(FIRST),0) --reach
 
 bench: build peers
 	$(ROOT) env TASUKI_PEERS="$(PEERS)" $(TASUKI) bench mpi --transport tcp,tasuki --shape full:4 --shape star:4 --output results

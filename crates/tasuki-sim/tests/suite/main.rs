@@ -2,3 +2,5 @@
 
 mod defects;
 mod perfect;
+mod seeds;
+mod throughput;
