@@ -108,11 +108,11 @@ fn bind_all(identity: IpAddr, rails: &RailTable) -> Result<Vec<Link>, OpenError>
     'port: for _ in 0..PORT_TRIES {
         let first = UdpLink::bind(&UdpOptions::new(identity))?;
         let port = first.local().port();
-        let mut links = vec![Link { udp: first, nic: None }];
+        let mut links = vec![Link { udp: first, nic: None, busy: false }];
         for (nic, address) in &nics {
             let options = UdpOptions { port, device: Some(nic.clone()), ..UdpOptions::new(*address) };
             match UdpLink::bind(&options) {
-                Ok(udp) => links.push(Link { udp, nic: Some(nic.clone()) }),
+                Ok(udp) => links.push(Link { udp, nic: Some(nic.clone()), busy: false }),
                 Err(error) if error.is_in_use() => continue 'port,
                 // A NIC that is not there now is a dead rail, not a reason not to start.
                 Err(LinkError::Device { .. } | LinkError::Bind { .. }) => {}

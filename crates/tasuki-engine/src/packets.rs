@@ -21,13 +21,17 @@ impl State {
         let mut any = false;
         for index in self.ready.look() {
             let link = &mut links[index];
-            let received = link.udp.receive(BATCH, |_, datagram| {
+            // A lone packet costs one call and not a second one to learn that it is alone.
+            let budget = if link.busy { BATCH } else { 1 };
+            let received = link.udp.receive(budget, |_, datagram| {
                 if datagram.len() != KNOCK {
                     // What is dropped is counted there by reason, and never answered.
                     let _ = proto.handle_packet(now, datagram, core);
                 }
             });
-            any |= matches!(received, Ok(1..));
+            let count = received.unwrap_or(0);
+            link.busy = count >= budget;
+            any |= count > 0;
         }
         self.hear_events();
         self.hear_refusals();

@@ -16,6 +16,8 @@ pub(crate) struct Link {
     pub udp: UdpLink,
     /// The NIC it belongs to; `None` for the routed way.
     pub nic: Option<String>,
+    /// More than expected came last time.
+    pub busy: bool,
 }
 
 /// The endpoint itself.
