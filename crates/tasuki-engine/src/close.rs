@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tasuki_proto::Time;
 
 use crate::endpoint::Inner;
-use crate::peer::Way;
+use crate::peer::{PeerState, Way};
 use crate::state::State;
 
 /// When nothing moves for so long and all that was sent has been acknowledged, what is left depends on peers' programs that
@@ -22,9 +22,12 @@ pub(crate) fn linger(inner: &Inner, limit: Duration) {
             let mut state = inner.lock();
             let busy = state.progress();
             state.core.completions.clear();
-            state.core.remote.clear();
-            if state.has_parted() || (state.is_drained() && moved.elapsed() > QUIET) {
+            if state.is_over() {
                 return;
+            }
+            if !state.confirming && state.is_drained() && moved.elapsed() > QUIET {
+                // Whatever waits for a peer's program, the peer must know that what it sent has come.
+                state.confirm();
             }
             (busy, state.next_deadline())
         };
@@ -54,21 +57,30 @@ impl State {
         }
     }
 
-    /// Everybody has been said goodbye to, and knows it.
-    fn has_parted(&self) -> bool {
-        self.is_drained() && self.core.peers.iter().all(|state| state.gone || !state.is_known())
+    /// Nobody is connected any more, and no ring has to be waited for. (A connection ends by itself when the goodbye is said and both
+    /// sides know that everything has arrived, or when there is evidence that the peer is gone.)
+    fn is_over(&self) -> bool {
+        let parted = |state: &PeerState| state.gone || self.confirming || !state.is_known();
+        self.core.peers.iter().all(|state| state.conn.is_none() && !is_waiting(state) && parted(state))
+    }
+
+    /// Every connection makes sure that its peer has the acknowledgements of all that it sent: a peer that had lost the last of them
+    /// would find nobody to ask, and take what has arrived for lost.
+    fn confirm(&mut self) {
+        self.confirming = true;
+        for state in &self.core.peers {
+            if let Some(conn) = state.conn {
+                self.proto.close(conn);
+            }
+        }
     }
 
     /// All that was handed to carriers has arrived.
     fn is_drained(&self) -> bool {
-        self.core.peers.iter().all(|state| {
-            let packets = state.conn.is_none_or(|conn| self.proto.is_drained(conn));
-            let shared = match &state.way {
-                Way::Shared(shared) => shared.waiting.is_none(),
-                _ => true,
-            };
-            packets && shared
-        })
+        self.core
+            .peers
+            .iter()
+            .all(|state| state.conn.is_none_or(|conn| self.proto.is_drained(conn)) && !is_waiting(state))
     }
 
     /// How long nothing will happen if nothing arrives.
@@ -77,4 +89,9 @@ impl State {
         let deadline = self.proto.deadline().unwrap_or(Time(u64::MAX)).0.min(self.next_watch.0);
         Duration::from_nanos(deadline.saturating_sub(now.0))
     }
+}
+
+/// A frame has found no room in the peer's ring yet.
+fn is_waiting(state: &PeerState) -> bool {
+    matches!(&state.way, Way::Shared(shared) if shared.waiting.is_some())
 }

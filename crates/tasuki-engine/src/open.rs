@@ -96,6 +96,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         next_watch: Time(0),
         watched: 0,
         closing: false,
+        confirming: false,
         page: None,
         helped: 0,
         polled: 0,

@@ -40,6 +40,8 @@ pub(crate) struct State {
     /// How often it has looked.
     pub watched: u64,
     pub closing: bool,
+    /// And all connections are told to end, whatever their peers' programs still want.
+    pub confirming: bool,
     pub page: Option<Writer>,
     pub helped: u64,
     pub polled: u64,
