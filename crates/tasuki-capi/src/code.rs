@@ -79,6 +79,7 @@ impl From<PostError> for Error {
             PostError::UnknownClaim => Code::Claim,
             PostError::ClaimLost => Code::Lost,
             PostError::Closed => Code::Closed,
+            PostError::NullBuffer(_) => Code::Invalid,
         };
         Error::new(code, error)
     }

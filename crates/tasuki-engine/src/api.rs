@@ -177,6 +177,9 @@ pub enum PostError {
     /// The claimed message is lost with its sender.
     #[error("the claimed message is lost with its sender")]
     ClaimLost,
+    /// A buffer is null and not empty.
+    #[error("a buffer has {0} bytes at address 0")]
+    NullBuffer(usize),
     /// The endpoint is closing.
     #[error("the endpoint is closed")]
     Closed,

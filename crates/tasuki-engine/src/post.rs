@@ -25,6 +25,7 @@ impl State {
         if self.closing {
             return Err(PostError::Closed);
         }
+        refuse_null(args.buffers)?;
         let now = self.now();
         self.choose_way(args.peer, now);
         let request = self.core.send_request(args)?;
@@ -54,6 +55,7 @@ impl State {
         if self.closing {
             return Err(PostError::Closed);
         }
+        refuse_null(args.buffers)?;
         let memory = Memory::of(args.buffers);
         let request = RecvRequest {
             matching: self.core.matching(args.source, args.tag, args.ignore)?,
@@ -94,6 +96,7 @@ impl State {
         quiet: bool,
         context: u64,
     ) -> Result<(), PostError> {
+        refuse_null(buffers)?;
         let memory = Memory::of(buffers);
         let capacity = memory.len();
         let key = self.core.recvs.insert(RecvOp {
@@ -248,6 +251,14 @@ impl Core {
         };
         let queue = if tag.is_some() { Queue::Tagged } else { Queue::Msg };
         Ok(Matching { queue, source, tag: tag.unwrap_or(0), ignore })
+    }
+}
+
+/// Programs and MPIs have been seen to pass such; an error tells them more than a fault in our copying.
+fn refuse_null(buffers: &[Buffer]) -> Result<(), PostError> {
+    match buffers.iter().find(|piece| piece.ptr.is_null() && piece.len > 0) {
+        Some(piece) => Err(PostError::NullBuffer(piece.len)),
+        None => Ok(()),
     }
 }
 

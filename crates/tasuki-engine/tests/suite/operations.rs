@@ -189,3 +189,20 @@ fn sends_to_one_who_has_left_fail() {
         }
     }
 }
+
+#[test]
+fn a_null_buffer_is_an_error() {
+    let node = nodes(1, Lane::Shared).remove(0);
+    let buffers = [Buffer { ptr: std::ptr::null_mut(), len: 8 }];
+    let recv = RecvArgs {
+        source: None,
+        tag: None,
+        ignore: 0,
+        buffers: &buffers,
+        multi: None,
+        quiet: false,
+        context: 1,
+    };
+    // SAFETY: it is refused before anything is written.
+    assert_eq!(unsafe { node.endpoint.recv(&recv) }, Err(PostError::NullBuffer(8)));
+}

@@ -173,7 +173,7 @@ impl EpShared {
 
 fn errno(error: PostError) -> Errno {
     Errno(match error {
-        PostError::UnknownPeer(_) | PostError::UnknownClaim => FI_EINVAL,
+        PostError::UnknownPeer(_) | PostError::UnknownClaim | PostError::NullBuffer(_) => FI_EINVAL,
         PostError::ClaimLost => FI_ECONNRESET,
         PostError::Closed => FI_EOPBADSTATE,
     })
