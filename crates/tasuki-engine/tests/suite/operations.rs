@@ -1,8 +1,8 @@
 //! One kind of operation after the other.
 
-use tasuki_engine::{Buffer, Completion, Endpoint, Failure, Probe, RecvArgs};
+use tasuki_engine::{Buffer, Completion, Endpoint, Failure, PostError, Probe, RecvArgs};
 
-use crate::node::{LANES, Node, nodes, options, run};
+use crate::node::{LANES, Lane, Node, nodes, options, run};
 
 fn recv_of(node: &Node, wanted: u64) -> Option<(u64, u64, u64, bool)> {
     node.done.iter().find_map(|completion| match completion {
