@@ -120,6 +120,7 @@ impl State {
                         && let Some(state) = self.core.state_mut(peer)
                     {
                         state.targets = [None; 32];
+                        state.unanswered = None;
                     }
                 }
             }

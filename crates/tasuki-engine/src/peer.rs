@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tasuki_msg::{PeerId, Transmit};
-use tasuki_proto::ConnId;
+use tasuki_proto::{ConnId, Time};
 use tasuki_ring::{Cma, Outbox};
 
 use crate::address::Address;
@@ -51,6 +51,8 @@ pub(crate) struct PeerState {
     pub targets: [Option<Target>; 32],
     /// The message layer has declared it gone.
     pub gone: bool,
+    /// When this side opened a connection that the peer has not answered yet.
+    pub unanswered: Option<Time>,
     /// Why it was declared failed.
     pub reason: Option<String>,
 }
@@ -64,6 +66,7 @@ impl PeerState {
             conn: None,
             targets: [None; 32],
             gone: false,
+            unanswered: None,
             reason: None,
         }
     }

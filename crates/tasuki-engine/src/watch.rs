@@ -13,6 +13,14 @@ const INTERVAL: u64 = 200_000_000;
 /// Peers are looked after in every so-manieth interval.
 const PEERS_EVERY: u64 = 4;
 
+/// A first contact that takes longer than this is worth a word, ns.
+const SILENT: u64 = 10_000_000_000;
+
+/// A word to whoever runs the program.
+pub(crate) fn tell(text: &str) {
+    eprintln!("tasuki: {text}");
+}
+
 impl State {
     /// Does what is to be done from time to time.
     pub fn watch(&mut self, now: Time) {
@@ -22,6 +30,26 @@ impl State {
         if self.watched.is_multiple_of(PEERS_EVERY) {
             self.watch_shared();
             self.watch_packets();
+            self.watch_first_contact(now);
+        }
+    }
+
+    /// A peer that has never answered is not dead for all we know, but whoever waits should know what for.
+    fn watch_first_contact(&mut self, now: Time) {
+        for state in &mut self.core.peers {
+            let Some(since) = state.unanswered else { continue };
+            if state.gone || now.0.saturating_sub(since.0) < SILENT {
+                continue;
+            }
+            state.unanswered = None;
+            tell(&format!(
+                "no answer from {} for {} s. Its host may be down or busy, a firewall may drop UDP (port {}), or routes may \
+                 lead elsewhere: see `tasuki doctor`, `ip route get {}`. Still trying.",
+                state.address,
+                SILENT / 1_000_000_000,
+                state.address.port,
+                state.address.host(),
+            ));
         }
     }
 

@@ -10,6 +10,7 @@ use crate::peer::{Shared, Way};
 use crate::record;
 use crate::shared::PIECE;
 use crate::state::State;
+use crate::watch::tell;
 
 /// Name of the segment of the endpoint with this address.
 pub(crate) fn token_of(address: &Address) -> Token {
@@ -67,6 +68,7 @@ impl State {
     fn connect(&mut self, peer: Peer, now: Time) {
         let Some(state) = self.core.state(peer) else { return };
         let (id, address, conn) = (state.id, state.address, state.conn);
+        let unanswered = conn.is_none().then_some(now);
         let conn = conn.unwrap_or_else(|| {
             let remote = Remote {
                 endpoint: address.endpoint,
@@ -80,6 +82,7 @@ impl State {
         if let Some(state) = self.core.state_mut(peer) {
             state.conn = Some(conn);
             state.way = Way::Packets(conn);
+            state.unanswered = unanswered;
         }
         let inline_max = self.proto.start_room(conn) as u64;
         self.set_options(id, PeerOptions { inline_max, pull: false });
@@ -98,9 +101,13 @@ impl State {
 
     /// There is evidence that a peer is dead, or it broke the protocol: everything with it ends with an error, at once.
     pub fn fail_peer(&mut self, peer: Peer, reason: String) {
+        let closing = self.closing;
         let Some(state) = self.core.state_mut(peer) else { return };
         if state.reason.is_some() {
             return;
+        }
+        if !state.gone && !closing {
+            tell(&format!("{} has failed: {reason}", state.address));
         }
         state.reason = Some(reason);
         let id = state.id;
