@@ -3,6 +3,9 @@
 //! Messages that have arrived whole, in their turn, may still be received: their sender may have left long ago
 //! (`MPI_Send`, then `MPI_Finalize`). Everything else that concerns the peer ends at once with an error. Receives from
 //! any source stay posted.
+//!
+//! A peer that says goodbye has received all that it ever will, and the last acknowledgement of it may be lost: sends to
+//! it that have gone out in full end well then, unless the program wants to know of the delivery.
 
 use crate::action::Event;
 use crate::control::Controller;
@@ -10,7 +13,7 @@ use crate::defect::Defect;
 use crate::endpoint::Endpoint;
 use crate::error::{Failure, Gone, UnknownPeer};
 use crate::ids::{Key, PeerId};
-use crate::ops::State;
+use crate::ops::{SendOp, State};
 use crate::peer::{Arriving, Life, Outgoing, Quiet};
 
 impl<C: Controller> Endpoint<C> {
@@ -43,7 +46,9 @@ impl<C: Controller> Endpoint<C> {
         self.emit(Event::PeerGone { peer: id, gone });
         let failure = Failure::PeerGone(id, gone);
         for key in self.sends.keys_where(|op| op.peer == id) {
-            self.end_send(key, Err(failure));
+            let has_left = |op: &SendOp| op.seq.is_some() && op.sent == op.len && !op.delivery;
+            let is_fine = gone == Gone::Closed && self.sends.get(key).is_some_and(has_left);
+            self.end_send(key, if is_fine { Ok(()) } else { Err(failure) });
         }
         self.bury_messages(id, gone);
         if !self.plant.is(Defect::DeathForgetsReceives) {
