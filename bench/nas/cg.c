@@ -207,4 +207,4 @@ static void run_cg(const struct nas_run *run, struct nas_result *result)
     result->verified = nas_agrees("zeta", zeta, s.problem->zeta, 1e-10) && solved;
 }
 
-const struct nas_kernel nas_kernel = {"CG", "floating point", 64, run_cg};
+const struct nas_kernel nas_kernel = {"CG", "floating point", "SWAB", 64, run_cg};

@@ -268,4 +268,4 @@ static void run_ft(const struct nas_run *run, struct nas_result *result)
     result->verified = right;
 }
 
-const struct nas_kernel nas_kernel = {"FT", "floating point", 64, run_ft};
+const struct nas_kernel nas_kernel = {"FT", "floating point", "SWAB", 64, run_ft};

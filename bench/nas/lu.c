@@ -124,4 +124,4 @@ static void run_lu(const struct nas_run *run, struct nas_result *result)
     result->verified = verify(&s, problem);
 }
 
-const struct nas_kernel nas_kernel = {"LU", "floating point", 64, run_lu};
+const struct nas_kernel nas_kernel = {"LU", "floating point", "SWAB", 64, run_lu};

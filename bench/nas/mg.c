@@ -182,4 +182,4 @@ static void run_mg(const struct nas_run *run, struct nas_result *result)
     result->verified = nas_agrees("L2 norm", last, s.problem->norm, 1e-8);
 }
 
-const struct nas_kernel nas_kernel = {"MG", "floating point", 64, run_mg};
+const struct nas_kernel nas_kernel = {"MG", "floating point", "SWAB", 64, run_mg};

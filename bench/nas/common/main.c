@@ -83,9 +83,9 @@ static void usage(void)
 {
     if (world_rank == 0)
         fprintf(stderr,
-                "usage: %s --class S|W|A|B [--profile] [--digest] [--trace FILE] [--damage N[:RANK[:BIT]]]\n"
-                "  on a power of two of ranks, at most %d\n",
-                nas_kernel.name, nas_kernel.most_ranks);
+                "usage: %s --class X [--profile] [--digest] [--trace FILE] [--damage N[:RANK[:BIT]]]\n"
+                "  X is one letter of %s; on a power of two of ranks, at most %d\n",
+                nas_kernel.name, nas_kernel.classes, nas_kernel.most_ranks);
     MPI_Finalize();
     exit(NAS_USAGE);
 }
@@ -109,7 +109,7 @@ static void parse(int count, char **words, struct nas_run *run, struct profile_o
             options->table = true;
         } else if (!strcmp(words[i], "--digest")) {
             options->digest = true;
-        } else if (!strcmp(words[i], "--class") && strlen(value) == 1 && strchr("SWAB", value[0])) {
+        } else if (!strcmp(words[i], "--class") && strlen(value) == 1 && strchr(nas_kernel.classes, value[0])) {
             run->class = words[++i][0];
         } else if (!strcmp(words[i], "--trace") && value[0]) {
             options->trace = words[++i];

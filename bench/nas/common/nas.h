@@ -13,7 +13,7 @@ enum { NAS_USAGE = 2, NAS_UNSUCCESSFUL = 3, NAS_MEMORY = 4 };
 
 /* What the command line said, and where this process is. */
 struct nas_run {
-    char class;          /* 'S', 'W', 'A' or 'B' */
+    char class;          /* one of the kernel's */
     int rank, ranks;     /* in MPI_COMM_WORLD; the kernels use no other communicator for messages */
 };
 
@@ -30,6 +30,7 @@ struct nas_result {
 struct nas_kernel {
     const char *name;                       /* "CG" */
     const char *operation;                  /* "floating point" */
+    const char *classes;                    /* their letters, the smallest first */
     int most_ranks;                         /* powers of two up to this */
     void (*run)(const struct nas_run *run, struct nas_result *result);
 };
