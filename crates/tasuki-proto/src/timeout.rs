@@ -79,7 +79,8 @@ impl Conn {
         if path.streak == cx.config.dead_after {
             path.window.silence(cx.config);
         }
-        if self.others_answer(at, cx) {
+        // A path that is not up got what it carries for want of a better one, and is asked for no sign of life.
+        if !self.paths[at].is_up() || self.others_answer(at, cx) {
             // The peer is awake, so it is this rail: all that is under way goes over others, at once.
             let (streak, ping) = (self.paths[at].streak, self.paths[at].ping_due);
             self.abandon_path(at, cx);

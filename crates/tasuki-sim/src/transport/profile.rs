@@ -97,7 +97,8 @@ impl Profile {
                 eager_max: rng.pick(&[0, 200, 4000, 16 << 10]),
                 unscheduled: rng.pick(&[0, 1000, 64 << 10]),
                 window: rng.pick(&[0, 8000, 1 << 20, 4 << 20]),
-                quantum: rng.pick(&[600, 32_000, 256 << 10]),
+                // Small ones only for small messages: one per round trip is slow.
+                quantum: rng.pick(&[600, 32_000, 256 << 10]).max(longest / 30),
             },
             proto,
             lazy_percent: rng.pick(&[0, 0, 40]),
