@@ -1,0 +1,100 @@
+//! Other people's test suites over Tasuki: mpi4py's own, out of its source distribution (`scripts/mpi4py-suite`).
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use support::{
+    TestLab,
+    mpi::{families, transports},
+    mpis::{Mpi, peers},
+    run::MpiRun,
+    skip_without_root,
+};
+
+/// Tests that an MPI cannot pass, and why. What begins with `cm:` is a defect of Open MPI's message layer `cm`, which every
+/// libfabric provider meets and TCP (`ob1`) does not; all others fail over TCP as well.
+const EXCLUDED: &[(&str, &str, &str)] = &[
+    (
+        "mpich",
+        "testDistgraphcomm",
+        "MPICH receives another message than it probed for if one of its own rank's came in between \
+         (programs/probe.c, `any`): over TCP the test hangs in one of three runs",
+    ),
+    ("mpich-5.0", "testGetFortranInfo", "the MPICH wheel is built without Fortran"),
+    (
+        "openmpi-4.1",
+        "Bottom",
+        "cm: for MPI_BOTTOM and a type that begins at an address the provider is given a null pointer \
+         (ompi_mtl_datatype_pack passes the base over the lower bound by); Open MPI 5 is fine",
+    ),
+    (
+        "openmpi",
+        "test_spawn",
+        "Open MPI's runtimes cannot connect spawned processes on several hosts (see the test spawned_processes)",
+    ),
+    ("openmpi", "test_dynproc", "PRRTE's daemons die of connect/accept between hosts (see connect_and_accept)"),
+];
+
+fn suite() -> Option<PathBuf> {
+    let folder = peers().join("mpi4py-suite");
+    if folder.join(".suite").exists() {
+        return Some(folder);
+    }
+    assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "mpi4py's suite is missing: scripts/mpi4py-suite");
+    eprintln!("SKIPPED mpi4py's suite: not installed (scripts/mpi4py-suite)");
+    None
+}
+
+/// Runs the suite, or the modules that match `only`, and gives the number of tests that each rank ran.
+fn run(lab: &TestLab, mpi: &Mpi, transport: &str, ranks: u32, only: Option<&str>) {
+    let Some(suite) = suite() else { return };
+    // Hosts have a /tmp of their own each: files for parallel input and output need a folder that they share.
+    let shared = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let tests = suite.join("test/main.py");
+    let mut words = vec![
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/suite.py").display().to_string(),
+        shared.path().display().to_string(),
+        tests.display().to_string(),
+    ];
+    for (_, pattern, _) in EXCLUDED.iter().filter(|(name, ..)| mpi.name.starts_with(name)) {
+        let option = if pattern.starts_with("test_") { "-e" } else { "-x" };
+        words.extend([option.to_owned(), (*pattern).to_owned()]);
+    }
+    words.extend(only.into_iter().flat_map(|module| ["-i".to_owned(), module.to_owned()]));
+    let run = MpiRun::new(lab, mpi, transport, ranks, &suite.join("bin/python")).args(words);
+    let finished = run.limit(2_400).finish();
+    let said: Vec<_> = finished.stderr.lines().filter(|line| line.starts_with("Ran ")).collect();
+    eprintln!("mpi4py: {} over {transport}, {ranks} ranks: {}", mpi.name, said.join("; "));
+    assert!(finished.status.is_some_and(|status| status.success()), "{}", finished.report());
+    assert_eq!(said.len(), ranks as usize, "{}", finished.report());
+}
+
+fn everywhere(test: &str, hosts: u32, only: Option<&str>) {
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("mpi4py", &["--shape", &format!("full:{hosts}")]);
+    for mpi in families(test) {
+        for transport in transports() {
+            run(&lab, &mpi, &transport, hosts, only);
+        }
+    }
+}
+
+/// A selection: point to point, with and without probing.
+#[test]
+fn mpi4py_point_to_point() {
+    everywhere("mpi4py_point_to_point", 2, Some("test_p2p"));
+}
+
+#[test]
+#[ignore = "takes half an hour"]
+fn mpi4py_on_two_hosts() {
+    everywhere("mpi4py_on_two_hosts", 2, None);
+}
+
+#[test]
+#[ignore = "takes an hour"]
+fn mpi4py_on_four_hosts() {
+    everywhere("mpi4py_on_four_hosts", 4, None);
+}
