@@ -109,7 +109,9 @@ impl Core {
                 demand(sent.started, || format!("message {name} is over before it began"))?;
                 // After a goodbye nobody will miss what the carrier still holds.
                 let parted = from.gone.get(&sent.peer) == Some(&Gone::Closed) && !sent.delivery;
-                demand(sent.unreleased == 0 || parted, || format!("message {name} is over, its carrier is not"))?;
+                demand(sent.unreleased == 0 || parted, || {
+                    format!("message {name} is over, its carrier is not")
+                })?;
                 let dropped = parted || ((sent.copied || sent.refused) && !sent.delivery);
                 demand(sent.satisfied() || dropped, || {
                     format!(

@@ -56,8 +56,6 @@ pub(crate) struct Core {
     pub coverage: Coverage,
     pub trace: Trace,
     pub now: Time,
-    /// Bytes in `early` buffers of any node, at most ever.
-    pub pool_most: u64,
     /// Percent of frames after which an engine does not look at the actions at once.
     pub lazy_percent: u64,
     /// Draws what engines do.
@@ -76,7 +74,6 @@ impl Core {
             coverage: Coverage::default(),
             trace,
             now: Time::ZERO,
-            pool_most: 0,
             lazy_percent: 0,
             dice: Rng::new(0),
         }

@@ -192,14 +192,11 @@ impl Core {
             }
             Sink::Early { buffer, size, offset } => {
                 let index = buffer.index();
-                if !here.early.contains_key(&index) {
-                    let bytes = vec![0x77; size as usize];
-                    here.early.insert(index, EarlyBuf { id: buffer, peer, bytes });
+                let entry = here.early.entry(index).or_insert_with(|| {
                     here.pool += size;
                     *here.pool_of.entry(peer).or_default() += size;
-                    self.pool_most = self.pool_most.max(here.pool);
-                }
-                let entry = here.early.get_mut(&index).ok_or("no early buffer")?;
+                    EarlyBuf { id: buffer, peer, bytes: vec![0x77; size as usize] }
+                });
                 same("early buffer", (entry.id, entry.bytes.len() as u64, entry.peer), (buffer, size, peer))?;
                 let offset = offset as usize;
                 demand(offset + len <= entry.bytes.len(), || format!("{placement:?} overruns"))?;

@@ -3,17 +3,27 @@
 use tasuki_sim::transport::{Defect, Options, Plant, fails};
 
 /// Seeds after which a defect counts as missed.
-const SEEDS: u64 = 3000;
+const SEEDS: u64 = 2000;
+
+/// Defects that cannot show here. The message layer's own tests catch them.
+const ELSEWHERE: [tasuki_msg::Defect; 2] = [
+    // Nothing is pulled here: hosts share no memory.
+    tasuki_msg::Defect::PullFailureIgnored,
+    // A stopped process is only told from a slow one if it stays stopped for good.
+    tasuki_msg::Defect::SilentPeerHoldsWindow,
+];
 
 fn all() -> Vec<Defect> {
-    let msg = tasuki_msg::Defect::ALL.into_iter().map(Defect::Msg);
-    tasuki_proto::Defect::ALL.into_iter().map(Defect::Proto).chain(msg).collect()
+    let msg = tasuki_msg::Defect::ALL.into_iter().filter(|defect| !ELSEWHERE.contains(defect));
+    tasuki_proto::Defect::ALL.into_iter().map(Defect::Proto).chain(msg.map(Defect::Msg)).collect()
 }
 
 #[test]
 fn every_planted_defect_is_caught() {
     let mut missed = Vec::new();
-    for defect in all() {
+    let all = all();
+    assert!(all.len() >= 20);
+    for defect in all {
         let options = Options { plant: Plant { defect: Some(defect) }, ..Options::default() };
         let first = (0..SEEDS).find_map(|seed| Some((seed, fails(seed, options)?)));
         match first {
