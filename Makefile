@@ -38,10 +38,10 @@ run: build
 	@$(ROOT) $(TASUKI) demo
 
 test: build peers
-	$(AS_ROOT) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace
+	$(AS_ROOT) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace --no-fail-fast
 
 test-full: build peers
-	$(AS_ROOT) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace -- --include-ignored
+	$(AS_ROOT) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace --no-fail-fast -- --include-ignored
 
 soak: setup
 	$(CARGO) run --release --locked -p tasuki-sim --bin soak -- --seeds $(or $(N),100000) --first $(or $(FIRST),0) --reach
