@@ -1,5 +1,6 @@
 //! `tasuki bench ...`
 
+use super::rate::rate;
 use crate::transport::Wanted;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ pub struct LabSource {
     #[arg(long, conflicts_with_all = ["shape", "cluster"])]
     pub lab: Option<String>,
     /// One rate for every cable of the labs that are built
-    #[arg(long, conflicts_with = "unshaped")]
+    #[arg(long, conflicts_with = "unshaped", value_parser = rate)]
     pub rate: Option<Rate>,
     /// MTU of generated NICs, in bytes
     #[arg(long, default_value_t = 1500)]
@@ -115,7 +116,7 @@ pub struct DemoArgs {
     #[arg(long)]
     pub mpi: Option<String>,
     /// Rate of the cables
-    #[arg(long, default_value = "100M")]
+    #[arg(long, default_value = "100M", value_parser = rate)]
     pub rate: Rate,
     /// How often everything is repeated
     #[arg(long, default_value_t = 2)]

@@ -1,6 +1,7 @@
 //! `tasuki cluster ...`
 
 use super::Source;
+use super::rate::rate;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tasuki_cluster::{Rate, generate::Shape};
@@ -52,7 +53,7 @@ pub struct ClusterNew {
     /// Shape, as full:4
     pub shape: Shape,
     /// Rate of every NIC and switch
-    #[arg(long, default_value = "1G")]
+    #[arg(long, default_value = "1G", value_parser = rate)]
     pub rate: Rate,
     /// MTU of every NIC in bytes
     #[arg(long, default_value_t = 1500)]

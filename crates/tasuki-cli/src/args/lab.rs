@@ -1,5 +1,6 @@
 //! `tasuki lab ...`
 
+use super::rate::rate;
 use clap::{Args, Subcommand};
 use std::{ffi::OsString, path::PathBuf};
 use tasuki_cluster::{Rate, generate::Shape};
@@ -84,6 +85,7 @@ pub enum LabCommand {
         #[command(flatten)]
         which: FaultArgs,
         /// New rate, as 100M, 1G, 2.5G
+        #[arg(value_parser = rate)]
         rate: Rate,
     },
 }
@@ -102,7 +104,7 @@ pub struct LabUp {
     #[arg(long)]
     pub name: Option<String>,
     /// One rate for every cable, as 100M or 1G, instead of those in the cluster file
-    #[arg(long, conflicts_with = "unshaped")]
+    #[arg(long, conflicts_with = "unshaped", value_parser = rate)]
     pub rate: Option<Rate>,
     /// MTU of generated NICs, in bytes
     #[arg(long, requires = "shape")]

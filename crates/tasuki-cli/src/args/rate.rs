@@ -1,0 +1,24 @@
+//! Rates on the command line.
+
+use tasuki_cluster::Rate;
+
+/// Reads a rate with its unit. A file may say plain bit/s; whoever types `--rate 1000` means something else, and would wait long for
+/// the first message.
+pub fn rate(text: &str) -> Result<Rate, String> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("{text} bit/s is hardly meant: write a unit, as {text}M or 1G"));
+    }
+    text.parse().map_err(|error: <Rate as std::str::FromStr>::Err| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_needs_its_unit() {
+        assert_eq!(rate("100M"), Ok("100M".parse().unwrap()));
+        assert!(rate("1000").unwrap_err().contains("1000M"));
+        assert!(rate("").is_err());
+    }
+}
