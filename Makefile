@@ -33,6 +33,7 @@ build: setup
 
 peers: setup
 	@scripts/peers "$(PEERS)"
+	@scripts/mpi4py-suite "$(PEERS)"
 
 run: build
 	@$(ROOT) $(TASUKI) demo

@@ -67,7 +67,8 @@ fn windows(test: &str, rates: [u32; 4], demands: &[(u64, f64)]) {
             for &(bytes, demand) in demands {
                 let share = best_share(&lab, &mpi, &transport, bytes, sum, demand);
                 if share < demand {
-                    short.push(format!("{} over {transport}, {bytes} bytes: {share:.3} < {demand}", mpi.name));
+                    short
+                        .push(format!("{} over {transport}, {bytes} bytes: {share:.3} < {demand}", mpi.name));
                 }
             }
         }
@@ -91,7 +92,8 @@ fn unequal_cables_carry_the_sum() {
 fn carried(lab: &TestLab) -> Vec<u64> {
     let status = lab.status();
     let cables = status["cables"].as_array().expect("cables");
-    let bytes = |cable: &serde_json::Value, side: usize| cable["directions"][side]["bytes"].as_u64().unwrap_or(0);
+    let bytes =
+        |cable: &serde_json::Value, side: usize| cable["directions"][side]["bytes"].as_u64().unwrap_or(0);
     cables.iter().map(|cable| bytes(cable, 0) + bytes(cable, 1)).collect()
 }
 

@@ -61,7 +61,7 @@ fn forged_damaged_and_replayed_datagrams() {
     let programs = Programs::new();
     for mpi in families(test) {
         let program = programs.build("collect", &mpi);
-        let mut job = MpiRun::new(&lab, &mpi, "tasuki", 2, &program).args(["1500"]).limit(300).start();
+        let mut job = MpiRun::new(&lab, &mpi, "tasuki", 2, &program).args(["400"]).limit(300).start();
         let mut targets = BTreeSet::new();
         eventually("sockets of both ranks", || {
             let ranks = job.ranks();
@@ -71,14 +71,17 @@ fn forged_damaged_and_replayed_datagrams() {
         // What goes from n1 to n2, on the cable between them.
         let port = |host: &str| {
             let address = lab.sh(host, "ip -4 -o address show dev tasuki0");
-            let identity: Ipv4Addr = address.split(['/', ' ']).find_map(|word| word.parse().ok()).expect("identity");
+            let identity: Ipv4Addr =
+                address.split(['/', ' ']).find_map(|word| word.parse().ok()).expect("identity");
             targets.iter().find(|(address, _)| *address == identity).expect("its port").1
         };
         let to = port("n2").to_string();
         let captured = lab.run("n2", &["timeout", "20", "python3", SCRIPT, "capture", "eth1", &to, "25"]);
         let payloads = captured.lines().collect::<Vec<_>>().join(",");
         let list: Vec<_> = targets.iter().map(|(address, port)| format!("{address}:{port}")).collect();
-        let mut attack = background(&mut lab.exec("n3", &["python3", SCRIPT, "attack", &seed, &list.join(","), &payloads]));
+        let mut attack = background(
+            &mut lab.exec("n3", &["python3", SCRIPT, "attack", &seed, &list.join(","), &payloads]),
+        );
         let mut seen = BTreeMap::new();
         while job.is_running() {
             let now = drops(&lab);
@@ -107,9 +110,9 @@ fn another_user_and_shared_memory() {
     let lab = TestLab::up("shm", &["--shape", "full:2"]);
     let programs = Programs::new();
     // For every file of the job: read, write and truncate it; then a thousand files with names like it.
-    let script = "import glob, os, random, sys
+    let script = "import glob, os, random, time
 os.setuid(65534)
-names, opened = glob.glob('/dev/shm/*tasuki*'), 0
+names, opened, left = [n for n in glob.glob('/dev/shm/*tasuki*') if os.stat(n).st_uid == 0], 0, []
 for name in names:
     for flags in (os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_TRUNC):
         try:
@@ -124,12 +127,19 @@ for i in range(1000):
     try:
         with open(guess, 'xb') as file:
             file.write(random.randbytes(4096))
+        left.append(guess)
+    except OSError:
+        pass
+time.sleep(1)
+for guess in left:
+    try:
+        os.unlink(guess)
     except OSError:
         pass
 print(len(names), opened)";
     for mpi in families(test) {
         let program = programs.build("collect", &mpi);
-        let mut job = MpiRun::new(&lab, &mpi, "tasuki", 4, &program).args(["1000"]).limit(300).start();
+        let mut job = MpiRun::new(&lab, &mpi, "tasuki", 4, &program).args(["300"]).limit(300).start();
         eventually("shared memory", || {
             !job.is_running() || lab.sh("n1", "ls /dev/shm | grep -c tasuki || true").trim() != "0"
         });

@@ -32,7 +32,11 @@ const EXCLUDED: &[(&str, &str, &str)] = &[
         "test_spawn",
         "Open MPI's runtimes cannot connect spawned processes on several hosts (see the test spawned_processes)",
     ),
-    ("openmpi", "test_dynproc", "PRRTE's daemons die of connect/accept between hosts (see connect_and_accept)"),
+    (
+        "openmpi",
+        "test_dynproc",
+        "PRRTE's daemons die of connect/accept between hosts (see connect_and_accept)",
+    ),
 ];
 
 fn suite() -> Option<PathBuf> {
