@@ -5,7 +5,7 @@
 //! any source stay posted.
 //!
 //! A peer that says goodbye has received all that it ever will, and the last acknowledgement of it may be lost: sends to
-//! it that have gone out in full end well then, unless the program wants to know of the delivery.
+//! it that have gone out in full end well then, unless the program wants to know of a delivery that was not confirmed.
 
 use crate::action::Event;
 use crate::control::Controller;
@@ -46,7 +46,7 @@ impl<C: Controller> Endpoint<C> {
         self.emit(Event::PeerGone { peer: id, gone });
         let failure = Failure::PeerGone(id, gone);
         for key in self.sends.keys_where(|op| op.peer == id) {
-            let has_left = |op: &SendOp| op.seq.is_some() && op.sent == op.len && !op.delivery;
+            let has_left = |op: &SendOp| op.seq.is_some() && op.sent == op.len && (!op.delivery || op.done);
             let is_fine = gone == Gone::Closed && self.sends.get(key).is_some_and(has_left);
             self.end_send(key, if is_fine { Ok(()) } else { Err(failure) });
         }

@@ -112,14 +112,14 @@ impl World {
             Ok(()) => {
                 demand(sent.started, || format!("message {name} is over before it began"))?;
                 // After a goodbye nobody will miss what the carrier still holds.
-                let parted = from.gone.get(&sent.peer) == Some(&tasuki_msg::Gone::Closed) && !sent.delivery;
+                let parted = from.gone.get(&sent.peer) == Some(&tasuki_msg::Gone::Closed);
                 demand(sent.unreleased == 0 || parted, || format!("message {name} is over, its carrier is not"))?;
                 let arrived = match sent.fate {
                     Fate::Matched { take } => sent.arrived >= take,
                     Fate::Discarded => true,
                     Fate::Waiting => sent.arrived == sent.message.len && !sent.delivery,
                 };
-                demand(arrived || parted || ((sent.copied || sent.refused) && !sent.delivery), || {
+                demand(arrived || ((parted || sent.copied || sent.refused) && !sent.delivery), || {
                     format!("message {name} is over with {} bytes arrived, {:?}", sent.arrived, sent.fate)
                 })?;
             }
