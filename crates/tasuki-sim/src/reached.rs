@@ -26,7 +26,6 @@ pub const REACHED: &[&str] = &[
     "discarded",
     "dropped: checksum",
     "dropped: duplicate",
-    "dropped: incarnation",
     "dropped: length",
     "dropped: peer",
     "dropped: short",
