@@ -185,6 +185,20 @@ impl Endpoint {
         }
     }
 
+    /// As [`Endpoint::register`], with a key of the program's choice: false if it is taken. Whoever can guess the key can reach the
+    /// memory, if he knows the endpoint's address.
+    ///
+    /// # Safety
+    /// As [`Endpoint::register`].
+    pub unsafe fn register_as(&self, key: u64, memory: Buffer) -> Result<bool, PostError> {
+        self.start_helper();
+        let mut state = self.enter();
+        if state.closing {
+            return Err(PostError::Closed);
+        }
+        Ok(state.core.service.register(key, memory))
+    }
+
     /// Ends what [`Endpoint::register`] began. After success nobody touches the memory any more.
     pub fn unregister(&self, key: u64) -> Result<(), UnregisterError> {
         self.enter().core.service.unregister(key)

@@ -101,6 +101,7 @@ fn fill_tx(attr: &mut TxAttr, asked: &Asked) {
     attr.inject_size = INJECT_SIZE;
     attr.size = asked.tx_size;
     attr.iov_limit = IOV_LIMIT;
+    attr.rma_iov_limit = if asked.caps & FI_RMA != 0 { IOV_LIMIT } else { 0 };
     attr.tclass = asked.tclass;
 }
 

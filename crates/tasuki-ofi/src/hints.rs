@@ -75,6 +75,9 @@ pub unsafe fn check(version: u32, hints: Option<&Info>) -> Result<Asked, &'stati
         if hints.caps & (FI_MSG | FI_TAGGED) != 0 && hints.caps & (FI_SEND | FI_RECV) == 0 {
             asked.caps |= FI_SEND | FI_RECV;
         }
+        if hints.caps & FI_RMA != 0 && hints.caps & RMA_WAYS == 0 {
+            asked.caps |= RMA_WAYS;
+        }
     }
     demand(matches!(hints.addr_format, FI_FORMAT_UNSPEC | FI_PROV_SPECIFIC), "address format")?;
     // SAFETY: null or valid, by the contract; so are the names in them.
@@ -243,8 +246,8 @@ mod tests {
 
     #[test]
     fn what_is_not_offered_is_refused() {
-        // FI_RMA is bit 2, FI_ORDER_RAR bit 0, FI_EP_MSG 1, FI_SHARED_CONTEXT the largest number.
-        assert_eq!(answer(V, |hints| hints.info.caps = 4), Err("capabilities"));
+        // FI_ATOMIC is bit 4, FI_ORDER_RAR bit 0, FI_EP_MSG 1, FI_SHARED_CONTEXT the largest number.
+        assert_eq!(answer(V, |hints| hints.info.caps = 16), Err("capabilities"));
         assert_eq!(answer(V, |hints| hints.tx.msg_order = 1), Err("order of sends"));
         assert_eq!(answer(V, |hints| hints.ep.ep_type = 1), Err("endpoint type"));
         assert_eq!(answer(V, |hints| hints.ep.tx_ctx_cnt = usize::MAX), Err("contexts of an endpoint"));
@@ -254,6 +257,14 @@ mod tests {
             Err("name of the domain")
         );
         assert_eq!(answer(V, |hints| hints.tx.inject_size = 1 << 20), Err("inject size"));
+    }
+
+    #[test]
+    fn one_sided_access_in_full_or_by_its_parts() {
+        let caps = |caps| answer(V, |hints| hints.info.caps = caps).map(|asked| asked.caps & RMA_CAPS);
+        assert_eq!(caps(FI_MSG), Ok(0), "not asked for");
+        assert_eq!(caps(FI_RMA), Ok(RMA_CAPS));
+        assert_eq!(caps(FI_RMA | FI_READ), Ok(FI_RMA | FI_READ));
     }
 
     #[test]

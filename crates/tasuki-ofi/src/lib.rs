@@ -19,6 +19,7 @@ mod members;
 mod object;
 mod provider;
 mod queue;
+mod regions;
 mod space;
 
 pub use provider::fi_prov_ini;

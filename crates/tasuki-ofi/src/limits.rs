@@ -25,15 +25,27 @@ pub const MIN_MULTI_RECV: usize = 64;
 pub const PROTOCOL: u32 = FI_PROV_SPECIFIC | 0x7461;
 
 /// Capabilities that must be asked for.
-pub const PRIMARY_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV;
+pub const PRIMARY_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV | RMA_CAPS;
+/// Capabilities of one-sided access.
+pub const RMA_CAPS: u64 = FI_RMA | RMA_WAYS;
+/// What `FI_RMA` alone stands for.
+pub const RMA_WAYS: u64 = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 /// Capabilities that are there whether asked for or not.
 pub const SECONDARY_CAPS: u64 = FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
 /// All capabilities.
 pub const CAPS: u64 = PRIMARY_CAPS | SECONDARY_CAPS;
 /// Capabilities of a transmit context.
-pub const TX_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND;
+pub const TX_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND | FI_RMA | FI_READ | FI_WRITE;
 /// Capabilities of a receive context.
-pub const RX_CAPS: u64 = FI_MSG | FI_TAGGED | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE;
+pub const RX_CAPS: u64 = FI_MSG
+    | FI_TAGGED
+    | FI_RECV
+    | FI_DIRECTED_RECV
+    | FI_MULTI_RECV
+    | FI_SOURCE
+    | FI_RMA
+    | FI_REMOTE_READ
+    | FI_REMOTE_WRITE;
 /// Capabilities of a domain.
 pub const DOMAIN_CAPS: u64 = FI_LOCAL_COMM | FI_REMOTE_COMM;
 

@@ -32,6 +32,11 @@ impl Members {
         self.each(EpShared::progress);
     }
 
+    /// Whether `test` holds for one that is open.
+    pub fn any(&self, test: impl Fn(&EpShared) -> bool) -> bool {
+        self.read().iter().any(|member| member.upgrade().is_some_and(|ep| test(&ep)))
+    }
+
     /// Calls `visit` for every endpoint that is open.
     pub fn each(&self, mut visit: impl FnMut(&EpShared)) {
         for member in self.read().iter() {

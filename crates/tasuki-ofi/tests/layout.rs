@@ -236,7 +236,17 @@ fn tables() -> Vec<Layout> {
             OpsTagged,
             [size, recv, recvv, recvmsg, send, sendv, sendmsg, inject, senddata, injectdata,]
         ),
-        layout!("struct fi_ops_rma", OpsNone<9>, [size, calls = "read"]),
+        layout!(
+            "struct fi_ops_rma",
+            OpsRma,
+            [size, read, readv, readmsg, write, writev, writemsg, inject, writedata, injectdata]
+        ),
+        layout!("struct fi_rma_iov", RmaIov, [addr, len, key]),
+        layout!(
+            "struct fi_msg_rma",
+            MsgRma,
+            [msg_iov, desc, iov_count, addr, rma_iov, rma_iov_count, context, data]
+        ),
         layout!("struct fi_ops_atomic", OpsNone<13>, [size, calls = "write"]),
         layout!("struct fi_ops_collective", OpsNone<11>, [size, calls = "barrier"]),
         layout!(
@@ -257,7 +267,7 @@ fn tables() -> Vec<Layout> {
 #[rustfmt::skip]
 fn constants() -> Vec<(&'static str, u64)> {
     constants![
-        FI_MSG, FI_TAGGED, FI_READ, FI_WRITE, FI_RECV, FI_SEND, FI_TRANSMIT, FI_REMOTE_READ, FI_REMOTE_WRITE,
+        FI_MSG, FI_RMA, FI_TAGGED, FI_READ, FI_WRITE, FI_RECV, FI_SEND, FI_TRANSMIT, FI_REMOTE_READ, FI_REMOTE_WRITE,
         FI_MULTI_RECV, FI_REMOTE_CQ_DATA, FI_MORE, FI_PEEK, FI_FENCE, FI_PRIORITY, FI_COMPLETION, FI_INJECT,
         FI_INJECT_COMPLETE, FI_TRANSMIT_COMPLETE, FI_DELIVERY_COMPLETE, FI_AFFINITY, FI_MATCH_COMPLETE, FI_LOCAL_COMM,
         FI_REMOTE_COMM, FI_SOURCE, FI_DIRECTED_RECV, FI_CLAIM, FI_DISCARD, FI_SELECTIVE_COMPLETION, FI_SYNC_ERR,
@@ -270,7 +280,7 @@ fn constants() -> Vec<(&'static str, u64)> {
         FI_WAIT_NONE, FI_WAIT_UNSPEC, FI_WAIT_YIELD, FI_EINTR, FI_EAGAIN, FI_ENOMEM, FI_EBUSY, FI_EINVAL, FI_ENODEV,
         FI_ENOSYS, FI_ENOMSG, FI_ENODATA, FI_EMSGSIZE, FI_ENOPROTOOPT, FI_EOPNOTSUPP, FI_ECONNRESET, FI_ESHUTDOWN,
         FI_ETIMEDOUT, FI_ECANCELED, FI_EOTHER, FI_ETOOSMALL, FI_EOPBADSTATE, FI_EAVAIL, FI_EBADFLAGS, FI_ENOCQ,
-        FI_ETRUNC, FI_ENOAV,
+        FI_ETRUNC, FI_ENOKEY, FI_ENOAV, FI_EACCES,
     ]
 }
 

@@ -1,4 +1,4 @@
-//! Two C programs speak through libfabric, which loads this provider: every call for messages, over each carrier.
+//! Two C programs speak through libfabric, which loads this provider: every call for messages and one-sided access, over each carrier.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,6 +18,7 @@ impl Stage {
         let library = test.with_file_name("libtasuki_fi.so");
         std::fs::copy(&library, folder.path().join("libtasuki-fi.so")).expect("the provider is built");
         compile(folder.path(), "messages", &["messages.c", "pair.c"], "-lfabric");
+        compile(folder.path(), "remote", &["remote.c", "pair.c"], "-lfabric");
         compile(folder.path(), "local", &["local.c"], "-ldl");
         let rails = r#"{"version": 1, "host": "here", "identity": "127.0.0.1", "peers": {}}"#;
         std::fs::write(folder.path().join("rails.json"), rails).expect("a file is written");
@@ -35,8 +36,12 @@ impl Stage {
     }
 
     fn run(&self, arguments: [&str; 2], shm: bool) {
+        self.run_program("messages", arguments, shm);
+    }
+
+    fn run_program(&self, program: &str, arguments: [&str; 2], shm: bool) {
         let output = self
-            .command(self.path().join("messages").to_str().expect("text"))
+            .command(self.path().join(program).to_str().expect("text"))
             .args(arguments)
             .env("TASUKI_SHM", if shm { "1" } else { "0" })
             // No description of rails that this machine may have concerns the test.
@@ -44,7 +49,7 @@ impl Stage {
             .output()
             .expect("the program runs");
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}, shm {shm}: {:?}\n{said}", output.status);
+        assert!(output.status.success(), "{program} {arguments:?}, shm {shm}: {:?}\n{said}", output.status);
     }
 }
 
@@ -75,6 +80,16 @@ fn over_udp() {
     stage.run(["table", "all"], false);
     stage.run(["map", "selective"], false);
     stage.run(["map", "gone"], false);
+}
+
+#[test]
+fn one_sided_access() {
+    let stage = Stage::new();
+    for shm in [true, false] {
+        stage.run_program("remote", ["table", "all"], shm);
+        stage.run_program("remote", ["map", "selective"], shm);
+        stage.run_program("remote", ["map", "gone"], shm);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(missing_docs)] // They have the names, and the meaning, of the headers and of fi_getinfo(3), fi_endpoint(3), fi_cq(3).
 
 pub const FI_MSG: u64 = 1 << 1;
+pub const FI_RMA: u64 = 1 << 2;
 pub const FI_TAGGED: u64 = 1 << 3;
 pub const FI_READ: u64 = 1 << 8;
 pub const FI_WRITE: u64 = 1 << 9;
@@ -92,6 +93,7 @@ pub const FI_WAIT_YIELD: i32 = 5;
 pub const FI_EINTR: i32 = libc::EINTR;
 pub const FI_EAGAIN: i32 = libc::EAGAIN;
 pub const FI_ENOMEM: i32 = libc::ENOMEM;
+pub const FI_EACCES: i32 = libc::EACCES;
 pub const FI_EBUSY: i32 = libc::EBUSY;
 pub const FI_EINVAL: i32 = libc::EINVAL;
 pub const FI_ENODEV: i32 = libc::ENODEV;
@@ -112,4 +114,5 @@ pub const FI_EAVAIL: i32 = 259;
 pub const FI_EBADFLAGS: i32 = 260;
 pub const FI_ENOCQ: i32 = 263;
 pub const FI_ETRUNC: i32 = 265;
+pub const FI_ENOKEY: i32 = 266;
 pub const FI_ENOAV: i32 = 267;

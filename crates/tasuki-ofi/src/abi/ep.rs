@@ -1,7 +1,7 @@
 //! Endpoints: objects, tables of calls, messages.
 #![allow(missing_docs)] // Fields as in fi_endpoint(3), fi_msg(3), fi_tagged(3), fi_cm(3).
 
-use super::{FiAddr, Fid, IoVec, NoSys, Ptr};
+use super::{FiAddr, Fid, IoVec, NoSys, OpsRma, Ptr};
 
 /// `struct fid_ep`.
 #[repr(C)]
@@ -10,13 +10,13 @@ pub struct FidEp {
     pub ops: *const OpsEp,
     pub cm: *const OpsCm,
     pub msg: *const OpsMsg,
-    pub rma: *const OpsNone<9>,
+    pub rma: *const OpsRma,
     pub tagged: *const OpsTagged,
     pub atomic: *const OpsNone<13>,
     pub collective: *const OpsNone<11>,
 }
 
-/// A table of calls none of which is offered: `struct fi_ops_rma`, `fi_ops_atomic`, `fi_ops_collective`.
+/// A table of calls none of which is offered: `struct fi_ops_atomic`, `fi_ops_collective`.
 #[repr(C)]
 pub struct OpsNone<const N: usize> {
     pub size: usize,

@@ -9,6 +9,7 @@ mod ep;
 mod fid;
 mod info;
 mod queue;
+mod rma;
 mod space;
 
 pub use consts::*;
@@ -16,6 +17,7 @@ pub use ep::*;
 pub use fid::*;
 pub use info::*;
 pub use queue::*;
+pub use rma::*;
 pub use space::*;
 
 use std::ffi::c_void;

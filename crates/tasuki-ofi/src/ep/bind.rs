@@ -60,15 +60,23 @@ fn bind_queue(ep: &Ep, plan: &mut Plan, cq: &Cq, flags: u64) -> Ret {
 }
 
 fn bind_counter(ep: &Ep, plan: &mut Plan, cntr: &Cntr, flags: u64) -> Ret {
-    let bind = |way: &mut Way| way.counter = Some(cntr.shared.clone());
+    let bind = |way: &mut Way| {
+        cntr.shared.counts_messages();
+        way.counter = Some(cntr.shared.clone());
+    };
     if flags & FI_SEND != 0 {
         bind(&mut plan.tx);
     }
     if flags & FI_RECV != 0 {
         bind(&mut plan.rx);
     }
-    // MPICH binds a counter of remote accesses whether they are offered or not.
-    if flags & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE) != 0 {
+    if flags & FI_READ != 0 {
+        plan.reads = Some(cntr.shared.clone());
+    }
+    if flags & FI_WRITE != 0 {
+        plan.writes = Some(cntr.shared.clone());
+    }
+    if flags & (FI_REMOTE_READ | FI_REMOTE_WRITE) != 0 {
         plan.others.push(cntr.shared.clone());
     }
     cntr.shared.members.add(&ep.shared);

@@ -87,7 +87,8 @@ fn blank(direction: u64, tagged: bool) -> Entry {
     Entry { context: 0, flags, len: 0, buf: 0, data: 0, tag: 0, source: FI_ADDR_NOTAVAIL, fault: None }
 }
 
-fn errno(failure: Failure) -> i32 {
+/// The number for a failure.
+pub fn errno(failure: Failure) -> i32 {
     match failure {
         Failure::Cancelled => FI_ECANCELED,
         Failure::PeerFailed => FI_ECONNRESET,

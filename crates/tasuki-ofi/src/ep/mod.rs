@@ -9,6 +9,8 @@ mod options;
 mod peers;
 mod post;
 mod probe;
+mod remote;
+mod rma;
 mod silent;
 mod tagged;
 mod wiring;
@@ -41,6 +43,7 @@ pub struct EpShared {
     claims: probe::Claims,
     silent: silent::Silent,
     lost: lost::Lost,
+    remote: remote::Remote,
     min_multi_recv: AtomicUsize,
     /// Held while completions go from the engine to the queues, so that they keep their order.
     draining: Mutex<Vec<Completion>>,
@@ -69,7 +72,6 @@ static OPS: Ops = Ops {
     ops_set: nosys,
 };
 
-static RMA_OPS: OpsNone<9> = OpsNone { size: size_of::<OpsNone<9>>(), calls: [nosys; 9] };
 static ATOMIC_OPS: OpsNone<13> = OpsNone { size: size_of::<OpsNone<13>>(), calls: [nosys; 13] };
 static COLLECTIVE_OPS: OpsNone<11> = OpsNone { size: size_of::<OpsNone<11>>(), calls: [nosys; 11] };
 
@@ -97,15 +99,17 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         claims: probe::Claims::default(),
         silent: silent::Silent::default(),
         lost: lost::Lost::default(),
+        remote: remote::Remote::default(),
         min_multi_recv: AtomicUsize::new(MIN_MULTI_RECV),
         draining: Mutex::new(Vec::with_capacity(BATCH)),
     });
+    domain.regions.join(&shared);
     let handle = FidEp {
         fid: Fid { fclass: FI_CLASS_EP, context, ops: &OPS },
         ops: &options::EP_OPS,
         cm: &options::CM_OPS,
         msg: &msg::MSG_OPS,
-        rma: &RMA_OPS,
+        rma: &rma::RMA_OPS,
         tagged: &tagged::TAGGED_OPS,
         atomic: &ATOMIC_OPS,
         collective: &COLLECTIVE_OPS,
@@ -157,6 +161,7 @@ impl EpShared {
         while self.engine.poll_many(BATCH, |completion| draining.push(completion)) > 0 {
             draining.drain(..).for_each(|completion| self.complete(completion));
         }
+        self.drain_remote();
     }
 
     /// Sleeps until something may have happened.

@@ -100,7 +100,8 @@ impl EpShared {
             buffers: pieces.buffers(),
             inject,
             quiet: self.quiet(&wiring.tx, reports, true, context),
-            delivery: tx.flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE) != 0,
+            // Nobody is told when an injected message is delivered: the receiver need not say it.
+            delivery: tx.context.is_some() && tx.flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE) != 0,
             context,
         };
         // SAFETY: by the contract.

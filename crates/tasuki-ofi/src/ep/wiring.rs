@@ -25,6 +25,10 @@ pub struct Wiring {
     pub tx: Way,
     /// Receives.
     pub rx: Way,
+    /// Reads of remote memory.
+    pub reads: Option<Arc<Counter>>,
+    /// Writes to remote memory.
+    pub writes: Option<Arc<Counter>>,
     /// Addresses.
     pub space: Arc<Space>,
 }
@@ -38,7 +42,11 @@ pub struct Plan {
     pub rx: Way,
     /// Addresses.
     pub space: Option<Arc<Space>>,
-    /// Counters of operations that are not offered: bound, so that they cannot be closed, and never counted.
+    /// One-sided operations of this side that are over.
+    pub reads: Option<Arc<Counter>>,
+    /// The same.
+    pub writes: Option<Arc<Counter>>,
+    /// Counters of what others do here: bound, so that they cannot be closed, and never counted.
     pub others: Vec<Arc<Counter>>,
 }
 
@@ -49,7 +57,8 @@ impl Plan {
         if [&self.tx, &self.rx].iter().all(|way| way.queue.is_none() && way.counter.is_none()) {
             return Err(Errno(FI_ENOCQ));
         }
-        Ok(Wiring { tx: self.tx.clone(), rx: self.rx.clone(), space })
+        let (reads, writes) = (self.reads.clone(), self.writes.clone());
+        Ok(Wiring { tx: self.tx.clone(), rx: self.rx.clone(), reads, writes, space })
     }
 }
 

@@ -1,13 +1,14 @@
 //! Counters of completed operations.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::cq::deadline;
 use super::domain::DomainShared;
 use super::refs;
 use crate::abi::*;
+use crate::ep::EpShared;
 use crate::guard::{self, Errno, Ret};
 use crate::members::{Members, SLICE};
 
@@ -16,6 +17,8 @@ use crate::members::{Members, SLICE};
 pub struct Counter {
     done: AtomicU64,
     failed: AtomicU64,
+    /// It counts messages, not one-sided operations alone.
+    messages: AtomicBool,
     /// Endpoints that count here: looking makes them progress.
     pub members: Members,
 }
@@ -25,6 +28,19 @@ impl Counter {
     pub fn count(&self, success: bool) {
         let counter = if success { &self.done } else { &self.failed };
         counter.fetch_add(1, Ordering::Release);
+    }
+
+    /// Messages are counted here.
+    pub fn counts_messages(&self) {
+        self.messages.store(true, Ordering::Release);
+    }
+
+    /// Makes progress if that can change the counts. MPICH looks at the counter of its one-sided operations whenever it looks at
+    /// its queue, which has just made progress.
+    fn progress(&self) {
+        if self.messages.load(Ordering::Acquire) || self.members.any(EpShared::accesses) {
+            self.members.progress();
+        }
     }
 }
 
@@ -95,7 +111,7 @@ unsafe extern "C" fn read(cntr: *mut FidCntr) -> u64 {
     count(|| {
         // SAFETY: a counter's table.
         let counter = unsafe { shared(cntr) }?;
-        counter.members.progress();
+        counter.progress();
         Ok(counter.done.load(Ordering::Acquire))
     })
 }
@@ -104,7 +120,7 @@ unsafe extern "C" fn readerr(cntr: *mut FidCntr) -> u64 {
     count(|| {
         // SAFETY: a counter's table.
         let counter = unsafe { shared(cntr) }?;
-        counter.members.progress();
+        counter.progress();
         Ok(counter.failed.load(Ordering::Acquire))
     })
 }

@@ -7,11 +7,14 @@ use super::{av, cntr, cq, mr, refs};
 use crate::abi::*;
 use crate::ep;
 use crate::guard::{self, Errno, Ret};
+use crate::regions::Regions;
 
 /// What all objects of a domain know.
 pub struct DomainShared {
     /// Its fabric, which cannot be closed before.
     pub fabric: Arc<FabricShared>,
+    /// Memory that peers may reach through any of its endpoints.
+    pub regions: Regions,
 }
 
 /// A domain.
@@ -65,7 +68,7 @@ pub unsafe fn open(
         ops: &DOMAIN_OPS,
         mr: &mr::DOMAIN_MR_OPS,
     };
-    let shared = Arc::new(DomainShared { fabric: fabric.clone() });
+    let shared = Arc::new(DomainShared { fabric: fabric.clone(), regions: Regions::default() });
     // SAFETY: the caller's place for the result; Domain is repr(C) and begins with the handle.
     unsafe { guard::expose(domain, Domain { handle, shared }) }
 }

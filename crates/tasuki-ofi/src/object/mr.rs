@@ -1,8 +1,10 @@
-//! Registered memory. No memory needs registration here; programs that register theirs all the same get an object that
-//! holds nothing.
+//! Registered memory. No memory needs registration but what peers are to reach; programs that register theirs all the same get
+//! an object that holds nothing.
 
 use std::ptr;
 use std::sync::Arc;
+
+use tasuki_engine::Buffer;
 
 use super::domain::{Domain, DomainShared};
 use crate::abi::*;
@@ -13,6 +15,16 @@ use crate::limits::IOV_LIMIT;
 struct Mr {
     handle: FidMr,
     domain: Arc<DomainShared>,
+    /// Peers can reach it.
+    exposed: bool,
+}
+
+/// What is asked to be registered.
+struct Wanted {
+    iov: *const IoVec,
+    count: usize,
+    access: u64,
+    key: u64,
 }
 
 static OPS: Ops =
@@ -21,40 +33,52 @@ static OPS: Ops =
 /// Registration calls of a domain.
 pub static DOMAIN_MR_OPS: OpsMr = OpsMr { size: size_of::<OpsMr>(), reg, regv, regattr };
 
-unsafe fn register(domain: *mut Fid, count: usize, key: u64, mr: *mut *mut FidMr, context: Ptr) -> Ret {
-    if count > IOV_LIMIT {
-        return Err(Errno(FI_EINVAL));
-    }
+unsafe fn register(domain: *mut Fid, wanted: &Wanted, mr: *mut *mut FidMr, context: Ptr) -> Ret {
     // SAFETY: only domains have this table.
     let domain = unsafe { guard::object::<Domain, Fid>(domain) }?.shared.clone();
+    let exposed = wanted.access & (FI_REMOTE_READ | FI_REMOTE_WRITE) != 0;
+    if wanted.count > if exposed { 1 } else { IOV_LIMIT } || (exposed && wanted.iov.is_null()) {
+        return Err(Errno(FI_EINVAL));
+    }
+    if exposed && wanted.count == 1 {
+        // SAFETY: one entry, of the caller.
+        let piece = unsafe { wanted.iov.read() };
+        // Some ask for all memory that way: a peer's wrong address would end the process.
+        if piece.iov_base.is_null() {
+            return Err(Errno(FI_EINVAL));
+        }
+        domain.regions.insert(wanted.key, Buffer { ptr: piece.iov_base.cast(), len: piece.iov_len })?;
+    }
     let fid = Fid { fclass: FI_CLASS_MR, context, ops: &OPS };
-    let handle = FidMr { fid, mem_desc: ptr::null_mut(), key };
+    let handle = FidMr { fid, mem_desc: ptr::null_mut(), key: wanted.key };
     // SAFETY: the caller's place for the result; Mr is repr(C) and begins with the handle.
-    unsafe { guard::expose(mr, Mr { handle, domain }) }
+    unsafe { guard::expose(mr, Mr { handle, domain, exposed }) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
 unsafe extern "C" fn reg(
     domain: *mut Fid,
-    _buf: *const u8,
-    _len: usize,
-    _access: u64,
+    buf: *const u8,
+    len: usize,
+    access: u64,
     _offset: u64,
     key: u64,
     _flags: u64,
     mr: *mut *mut FidMr,
     context: Ptr,
 ) -> i32 {
+    let piece = IoVec { iov_base: buf.cast_mut().cast(), iov_len: len };
+    let wanted = Wanted { iov: &piece, count: 1, access, key };
     // SAFETY: as fi_mr(3) demands.
-    guard::int(|| unsafe { register(domain, 1, key, mr, context) })
+    guard::int(|| unsafe { register(domain, &wanted, mr, context) })
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
 unsafe extern "C" fn regv(
     domain: *mut Fid,
-    _iov: *const IoVec,
+    iov: *const IoVec,
     count: usize,
-    _access: u64,
+    access: u64,
     _offset: u64,
     key: u64,
     _flags: u64,
@@ -62,7 +86,7 @@ unsafe extern "C" fn regv(
     context: Ptr,
 ) -> i32 {
     // SAFETY: as fi_mr(3) demands.
-    guard::int(|| unsafe { register(domain, count, key, mr, context) })
+    guard::int(|| unsafe { register(domain, &Wanted { iov, count, access, key }, mr, context) })
 }
 
 unsafe extern "C" fn regattr(domain: *mut Fid, attr: *const MrAttr, _flags: u64, mr: *mut *mut FidMr) -> i32 {
@@ -73,16 +97,21 @@ unsafe extern "C" fn regattr(domain: *mut Fid, attr: *const MrAttr, _flags: u64,
         if attr.iface != 0 {
             return Err(Errno(FI_ENOSYS));
         }
+        let MrAttr { mr_iov: iov, iov_count: count, access, requested_key: key, .. } = *attr;
         // SAFETY: as fi_mr(3) demands.
-        unsafe { register(domain, attr.iov_count, attr.requested_key, mr, attr.context) }
+        unsafe { register(domain, &Wanted { iov, count, access, key }, mr, attr.context) }
     })
 }
 
 unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     guard::int(|| {
-        // SAFETY: only registrations have this table; the caller gives it up.
-        let mr = unsafe { guard::retake::<Mr, Fid>(fid) };
-        drop(mr.domain);
+        // SAFETY: only registrations have this table.
+        let mr = unsafe { guard::object::<Mr, Fid>(fid) }?;
+        if mr.exposed {
+            mr.domain.regions.remove(mr.handle.key)?;
+        }
+        // SAFETY: as above; the caller gives it up.
+        drop(unsafe { guard::retake::<Mr, Fid>(fid) });
         Ok(())
     })
 }

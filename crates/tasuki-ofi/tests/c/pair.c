@@ -6,11 +6,11 @@ int me;
 struct fid_ep *ep;
 struct fid_cq *cq;
 struct fid_av *av;
-struct fid_cntr *sent, *received;
+struct fid_cntr *sent, *received, *accessed;
+struct fid_domain *domain;
 fi_addr_t own, other;
 
 static struct fid_fabric *fabric;
-static struct fid_domain *domain;
 static struct fi_info *info;
 static int pipe_end;
 static pid_t child;
@@ -120,7 +120,7 @@ static void pair_info(void)
 	struct fi_info *hints = fi_allocinfo();
 
 	CHECK(hints != NULL);
-	hints->caps = FI_MSG | FI_TAGGED | FI_DIRECTED_RECV | FI_MULTI_RECV;
+	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_DIRECTED_RECV | FI_MULTI_RECV;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->tx_attr->msg_order = FI_ORDER_SAS;
 	hints->rx_attr->msg_order = FI_ORDER_SAS;
@@ -131,7 +131,7 @@ static void pair_info(void)
 	CHECK(info->next == NULL);
 	CHECK(info->domain_attr->threading == FI_THREAD_DOMAIN);
 	CHECK(!strcmp(info->fabric_attr->prov_name, "tasuki"));
-	hints->caps |= FI_RMA;
+	hints->caps |= FI_ATOMIC;
 	struct fi_info *none = NULL;
 	CHECK(fi_getinfo(fi_version(), NULL, NULL, 0, hints, &none) == -FI_ENODATA);
 	fi_freeinfo(hints);
@@ -178,6 +178,8 @@ void pair_open(enum fi_av_type type, bool selective)
 	OK(fi_endpoint(domain, info, &ep, NULL));
 	OK(fi_ep_bind(ep, &av->fid, 0));
 	OK(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV | (selective ? FI_SELECTIVE_COMPLETION : 0)));
+	OK(fi_cntr_open(domain, &cntr_attr, &accessed, NULL));
+	OK(fi_ep_bind(ep, &accessed->fid, FI_READ | FI_WRITE));
 	if (selective) {
 		OK(fi_cntr_open(domain, &cntr_attr, &sent, NULL));
 		OK(fi_cntr_open(domain, &cntr_attr, &received, NULL));
@@ -196,6 +198,7 @@ void pair_close(void)
 	OK(fi_close(&ep->fid));
 	OK(fi_close(&av->fid));
 	OK(fi_close(&cq->fid));
+	OK(fi_close(&accessed->fid));
 	if (sent) {
 		OK(fi_close(&sent->fid));
 		OK(fi_close(&received->fid));

@@ -15,6 +15,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
 #define LEN(array) (sizeof(array) / sizeof(*(array)))
@@ -24,7 +25,8 @@ extern int me; /* 0 or 1 */
 extern struct fid_ep *ep;
 extern struct fid_cq *cq;
 extern struct fid_av *av;
-extern struct fid_cntr *sent, *received;
+extern struct fid_domain *domain;
+extern struct fid_cntr *sent, *received, *accessed;
 extern fi_addr_t own, other; /* names in the address vector */
 
 #define CHECK(condition) check((condition), #condition, __FILE__, __LINE__)

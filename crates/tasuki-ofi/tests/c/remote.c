@@ -1,0 +1,244 @@
+/* One-sided access: remote AV all|selective|gone. Side 0 acts on memory of side 1. */
+#include "pair.h"
+
+enum { SIZE = 1 << 20, KEY = 7, MARGIN = 64 };
+
+static uint8_t window[SIZE + 2 * MARGIN], mine[SIZE];
+static struct fid_mr *mr;
+static int contexts[4];
+static const uint64_t BOTH = FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+/* Writes reach the place, and nothing but the place. */
+static void writes(void)
+{
+	static const size_t sizes[] = { 0, 1, 8, 4096, 4097, 65536, SIZE };
+
+	for (unsigned i = 0; i < LEN(sizes); i++) {
+		size_t len = sizes[i];
+
+		if (me == 1)
+			memset(window, 0xee, sizeof window);
+		meet();
+		if (me == 0) {
+			fill(mine, len, i);
+			OK(fi_write(ep, mine, len, NULL, other, MARGIN, KEY, &contexts[i % 4]));
+			struct fi_cq_tagged_entry entry = done(&contexts[i % 4]);
+			CHECK((entry.flags & (FI_RMA | FI_WRITE)) == (FI_RMA | FI_WRITE));
+		}
+		meet();
+		if (me == 1) {
+			same(window + MARGIN, len, i);
+			for (size_t j = 0; j < MARGIN; j++)
+				CHECK(window[j] == 0xee && window[MARGIN + len + j] == 0xee);
+		}
+	}
+}
+
+static void reads(void)
+{
+	static const size_t sizes[] = { 0, 1, 8, 4096, 4097, 65536, SIZE };
+
+	for (unsigned i = 0; i < LEN(sizes); i++) {
+		size_t len = sizes[i];
+
+		if (me == 1)
+			fill(window + MARGIN, len, 100 + i);
+		meet();
+		if (me == 0) {
+			memset(mine, 0, sizeof mine);
+			OK(fi_read(ep, mine, len, NULL, other, MARGIN, KEY, &contexts[i % 4]));
+			struct fi_cq_tagged_entry entry = done(&contexts[i % 4]);
+			CHECK((entry.flags & (FI_RMA | FI_READ)) == (FI_RMA | FI_READ));
+			same(mine, len, 100 + i);
+			CHECK(len == SIZE || mine[len] == 0);
+		}
+		meet();
+	}
+}
+
+/* Pieces here and there are cut differently: 10 + 5000 + 90 bytes here, 3000 + 2100 there. */
+static void in_pieces(void)
+{
+	struct iovec iov[] = { { mine, 10 }, { mine + 10, 5000 }, { mine + 5010, 90 } };
+	struct fi_rma_iov riov[] = { { MARGIN, 3000, KEY }, { 100000, 2100, KEY } };
+	struct fi_msg_rma msg = { .msg_iov = iov, .iov_count = 3, .addr = other, .rma_iov = riov, .rma_iov_count = 2,
+				  .context = &contexts[1] };
+
+	if (me == 0) {
+		fill(mine, 5100, 9);
+		OK(fi_writemsg(ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE));
+		done(&contexts[1]);
+		memset(mine, 0, 5100);
+		OK(fi_readmsg(ep, &msg, FI_COMPLETION));
+		done(&contexts[1]);
+		same(mine, 5100, 9);
+		OK(fi_writev(ep, iov, NULL, 3, other, 200000, KEY, &contexts[2]));
+		done(&contexts[2]);
+		memset(mine, 0, 5100);
+		OK(fi_readv(ep, iov, NULL, 3, other, 200000, KEY, &contexts[2]));
+		done(&contexts[2]);
+		same(mine, 5100, 9);
+		riov[1].len--;
+		CHECK(fi_writemsg(ep, &msg, FI_COMPLETION) == -FI_EINVAL);
+	}
+	meet();
+	if (me == 1) {
+		same(window + 200000, 5100, 9);
+		memmove(window + MARGIN + 3000, window + 100000, 2100);
+		same(window + MARGIN, 5100, 9);
+	}
+	meet();
+}
+
+/* Injected bytes may change at once; there is a count and no completion. */
+static void injects(void)
+{
+	if (me == 0) {
+		uint64_t before = fi_cntr_read(accessed);
+
+		for (unsigned i = 0; i < 100; i++) {
+			fill(mine, 4096, i);
+			OK(fi_inject_write(ep, mine, 4096, other, 4096 * i, KEY));
+		}
+		OK(fi_cntr_wait(accessed, before + 100, -1));
+		CHECK(fi_cntr_read(accessed) == before + 100 && fi_cntr_readerr(accessed) == 0);
+		CHECK(fi_inject_write(ep, mine, 4097, other, 0, KEY) == -FI_EMSGSIZE);
+		nothing();
+	}
+	meet();
+	for (unsigned i = 0; me == 1 && i < 100; i++)
+		same(window + 4096 * i, 4096, i);
+	meet();
+}
+
+/* The other side's program does not call libfabric meanwhile: it waits for a word through the pipe. */
+static void absent(void)
+{
+	meet();
+	if (me == 0) {
+		fill(mine, SIZE, 5);
+		OK(fi_write(ep, mine, SIZE, NULL, other, 0, KEY, &contexts[0]));
+		done(&contexts[0]);
+		memset(mine, 0, SIZE);
+		OK(fi_read(ep, mine, SIZE, NULL, other, 0, KEY, &contexts[0]));
+		done(&contexts[0]);
+		same(mine, SIZE, 5);
+		tell(1);
+	} else {
+		CHECK(hear() == 1);
+		same(window, SIZE, 5);
+	}
+	meet();
+}
+
+/* What is not registered is not reached, and what is refused is told and counted. */
+static void refused(void)
+{
+	struct fid_mr *again = NULL;
+
+	if (me == 0) {
+		uint64_t before = fi_cntr_readerr(accessed);
+		static const struct { uint64_t key, offset; size_t len; } wrong[] = {
+			{ KEY + 1, 0, 8 }, { KEY, sizeof window - 7, 8 }, { KEY, UINT64_MAX - 3, 8 }, { KEY + 1, 0, SIZE },
+			{ KEY, sizeof window + 1, 0 },
+		};
+		for (unsigned i = 0; i < LEN(wrong); i++) {
+			OK(fi_write(ep, mine, wrong[i].len, NULL, other, wrong[i].offset, wrong[i].key, &contexts[0]));
+			failed(&contexts[0], FI_EACCES);
+			OK(fi_read(ep, mine, wrong[i].len, NULL, other, wrong[i].offset, wrong[i].key, &contexts[1]));
+			failed(&contexts[1], FI_EACCES);
+		}
+		OK(fi_inject_write(ep, mine, 8, other, 0, KEY + 1));
+		failed(NULL, FI_EACCES);
+		CHECK(fi_cntr_readerr(accessed) == before + 2 * LEN(wrong) + 1);
+		CHECK(fi_writedata(ep, mine, 8, NULL, 1, other, 0, KEY, NULL) == -FI_ENOSYS);
+	} else {
+		CHECK(fi_mr_reg(domain, window, 8, BOTH, 0, KEY, 0, &again, NULL) == -FI_ENOKEY);
+		CHECK(fi_mr_reg(domain, NULL, SIZE, BOTH, 0, KEY + 1, 0, &again, NULL) == -FI_EINVAL);
+		/* Registered for this side alone: the key means nothing. */
+		OK(fi_mr_reg(domain, window, 8, FI_SEND | FI_RECV, 0, KEY, 0, &again, NULL));
+		OK(fi_close(&again->fid));
+	}
+	meet();
+	if (me == 1) {
+		OK(fi_close(&mr->fid));
+		OK(fi_mr_reg(domain, window, 16, BOTH, 0, KEY, 0, &mr, NULL));
+	}
+	meet();
+	if (me == 0) {
+		OK(fi_read(ep, mine, 17, NULL, other, 0, KEY, &contexts[0]));
+		failed(&contexts[0], FI_EACCES);
+		OK(fi_read(ep, mine, 16, NULL, other, 0, KEY, &contexts[0]));
+		done(&contexts[0]);
+	}
+	meet();
+}
+
+/* Selective completion: only what asks for it is reported, all is counted. */
+static void counted(void)
+{
+	struct iovec iov = { mine, 100 };
+	struct fi_rma_iov riov = { 0, 100, KEY };
+	struct fi_msg_rma msg = { .msg_iov = &iov, .iov_count = 1, .addr = other, .rma_iov = &riov, .rma_iov_count = 1,
+				  .context = &contexts[1] };
+
+	if (me == 0) {
+		OK(fi_write(ep, mine, 100, NULL, other, 0, KEY, &contexts[0]));
+		OK(fi_writemsg(ep, &msg, FI_DELIVERY_COMPLETE));
+		OK(fi_cntr_wait(accessed, 2, -1));
+		nothing();
+		OK(fi_readmsg(ep, &msg, FI_COMPLETION));
+		done(&contexts[1]);
+		OK(fi_cntr_wait(accessed, 3, -1));
+		CHECK(fi_cntr_read(sent) == 0);
+		CHECK(fi_cntr_wait(accessed, 4, 20) == -FI_ETIMEDOUT);
+	}
+	meet();
+}
+
+/* The other dies without a word: what is under way fails, and so does what follows. */
+static void gone(void)
+{
+	OK(fi_tinject(ep, "x", 1, other, 1));
+	OK(fi_trecv(ep, mine, 1, NULL, other, 1, 0, &contexts[0]));
+	done(&contexts[0]);
+	meet();
+	if (me == 1)
+		_exit(0);
+	OK(fi_read(ep, mine, SIZE, NULL, other, 0, KEY, &contexts[1]));
+	failed(&contexts[1], FI_ECONNRESET);
+	CHECK(fi_cntr_readerr(accessed) == 1);
+	OK(fi_write(ep, mine, SIZE, NULL, other, 0, KEY, &contexts[2]));
+	failed(&contexts[2], FI_ECONNRESET);
+	OK(fi_read(ep, mine, 8, NULL, other, 0, KEY, &contexts[3]));
+	failed(&contexts[3], FI_ECONNRESET);
+	CHECK(fi_inject_write(ep, mine, 8, other, 0, KEY) == -FI_ECONNRESET);
+	OK(fi_close(&ep->fid));
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 3);
+	bool selective = !strcmp(argv[2], "selective");
+
+	pair_fork();
+	pair_open(strcmp(argv[1], "map") ? FI_AV_TABLE : FI_AV_MAP, selective);
+	if (me == 1)
+		OK(fi_mr_reg(domain, window, sizeof window, BOTH, 0, KEY, 0, &mr, NULL));
+	meet();
+	if (!strcmp(argv[2], "gone")) {
+		gone();
+		return 0;
+	}
+	static void (*const tests[])(void) = { writes, reads, in_pieces, injects, absent, refused };
+	for (unsigned i = 0; !selective && i < LEN(tests); i++) {
+		meet();
+		tests[i]();
+	}
+	if (selective)
+		counted();
+	if (mr)
+		OK(fi_close(&mr->fid));
+	pair_close();
+	return 0;
+}
