@@ -108,11 +108,11 @@ impl Core {
             Ok(()) => {
                 demand(sent.started, || format!("message {name} is over before it began"))?;
                 // After a goodbye nobody will miss what the carrier still holds.
-                let parted = from.gone.get(&sent.peer) == Some(&Gone::Closed) && !sent.delivery;
+                let parted = from.gone.get(&sent.peer) == Some(&Gone::Closed);
                 demand(sent.unreleased == 0 || parted, || {
                     format!("message {name} is over, its carrier is not")
                 })?;
-                let dropped = parted || ((sent.copied || sent.refused) && !sent.delivery);
+                let dropped = (parted || sent.copied || sent.refused) && !sent.delivery;
                 demand(sent.satisfied() || dropped, || {
                     format!(
                         "message {name} is over with {} bytes arrived, {:?}",
