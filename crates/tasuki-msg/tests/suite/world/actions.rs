@@ -113,7 +113,9 @@ impl World {
                 demand(sent.started, || format!("message {name} is over before it began"))?;
                 // After a goodbye nobody will miss what the carrier still holds.
                 let parted = from.gone.get(&sent.peer) == Some(&tasuki_msg::Gone::Closed);
-                demand(sent.unreleased == 0 || parted, || format!("message {name} is over, its carrier is not"))?;
+                demand(sent.unreleased == 0 || parted, || {
+                    format!("message {name} is over, its carrier is not")
+                })?;
                 let arrived = match sent.fate {
                     Fate::Matched { take } => sent.arrived >= take,
                     Fate::Discarded => true,
