@@ -1,4 +1,4 @@
-//! The NAS Parallel Benchmarks of `bench/nas`: which kernels, classes and numbers of ranks there are, how their programs
+//! The NAS Parallel Benchmarks of `bench/nas`, and Himeno beside them: which kernels, classes and numbers of ranks there are, how their programs
 //! are built ([`build`]) and started ([`Options`]), and what they print ([`Outcome`]). `docs/nas.md` describes them.
 
 mod build;
@@ -25,11 +25,21 @@ pub enum Kernel {
     Ft,
     /// Symmetric successive over-relaxation: very many small messages between neighbours.
     Lu,
+    /// Himeno: Jacobi's method in three dimensions, single precision; faces between neighbours. Not of the NAS suite.
+    Himeno,
 }
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 6] = [Self::Is, Self::Ep, Self::Cg, Self::Mg, Self::Ft, Self::Lu];
+    pub const ALL: [Self; 7] = [Self::Is, Self::Ep, Self::Cg, Self::Mg, Self::Ft, Self::Lu, Self::Himeno];
+
+    /// Its classes, the smallest first.
+    pub fn classes(self) -> [Class; 4] {
+        match self {
+            Self::Himeno => [Class::Xs, Class::S, Class::M, Class::L],
+            _ => [Class::S, Class::W, Class::A, Class::B],
+        }
+    }
 
     /// Its customary name, in capitals.
     pub fn name(self) -> &'static str {
@@ -40,6 +50,7 @@ impl Kernel {
             Self::Mg => "MG",
             Self::Ft => "FT",
             Self::Lu => "LU",
+            Self::Himeno => "HIMENO",
         }
     }
 
@@ -52,6 +63,7 @@ impl Kernel {
             Self::Mg => "mg",
             Self::Ft => "ft",
             Self::Lu => "lu",
+            Self::Himeno => "himeno",
         }
     }
 
@@ -87,35 +99,43 @@ impl FromStr for Kernel {
         found.ok_or_else(|| UnknownName {
             kind: "NAS kernel",
             name: name.into(),
-            choices: "is, ep, cg, mg, ft or lu",
+            choices: "is, ep, cg, mg, ft, lu or himeno",
         })
     }
 }
 
-/// How large the problem is.
+/// How large the problem is; [`Kernel::classes`] says which of them a kernel has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
-    /// Sample: well below a second.
+    /// Himeno's smallest size, XS.
+    Xs,
+    /// Sample: well below a second. Himeno's size S is larger.
     S,
     /// Workstation: about a second.
     W,
     /// Seconds on one core.
     A,
-    /// Minutes on one core; up to 2 GB in all.
+    /// Half a minute or so on one core; up to 2 GB in all.
     B,
+    /// Himeno's size M.
+    M,
+    /// Himeno's size L: 2 GB in all.
+    L,
 }
 
 impl Class {
-    /// All classes, the smallest first.
-    pub const ALL: [Self; 4] = [Self::S, Self::W, Self::A, Self::B];
+    const ALL: [Self; 7] = [Self::Xs, Self::S, Self::W, Self::A, Self::B, Self::M, Self::L];
 
-    /// Its letter.
+    /// Its letter, as the programs take and print it: `X` for XS.
     pub fn letter(self) -> char {
         match self {
+            Self::Xs => 'X',
             Self::S => 'S',
             Self::W => 'W',
             Self::A => 'A',
             Self::B => 'B',
+            Self::M => 'M',
+            Self::L => 'L',
         }
     }
 }
@@ -130,8 +150,15 @@ impl FromStr for Class {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
+        if name.eq_ignore_ascii_case("XS") {
+            return Ok(Self::Xs);
+        }
         let found = Self::ALL.into_iter().find(|class| name.eq_ignore_ascii_case(&class.to_string()));
-        found.ok_or_else(|| UnknownName { kind: "class", name: name.into(), choices: "S, W, A or B" })
+        found.ok_or_else(|| UnknownName {
+            kind: "class",
+            name: name.into(),
+            choices: "S, W, A or B; for Himeno XS, S, M or L",
+        })
     }
 }
 
@@ -188,5 +215,40 @@ impl Options {
             words.extend(["--damage".into(), word.into()]);
         }
         words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_and_others_refused() {
+        for kernel in Kernel::ALL {
+            assert_eq!(kernel.name().parse(), Ok(kernel));
+            assert_eq!(kernel.program().parse(), Ok(kernel));
+            for class in kernel.classes() {
+                assert_eq!(class.to_string().parse(), Ok(class));
+            }
+        }
+        assert_eq!("xs".parse(), Ok(Class::Xs));
+        assert!("bt".parse::<Kernel>().is_err_and(|error| error.to_string().contains("'bt'")));
+        assert!("C".parse::<Class>().is_err());
+    }
+
+    #[test]
+    fn ranks_are_powers_of_two_up_to_64() {
+        let allowed: Vec<u32> = (0..200).filter(|&ranks| Kernel::Lu.allows(ranks)).collect();
+        assert_eq!(allowed, [1, 2, 4, 8, 16, 32, 64]);
+    }
+
+    #[test]
+    fn arguments_are_those_of_the_programs() {
+        let damage = Some(Damage { message: 3, rank: None, bit: Some(7) });
+        let trace = Some(PathBuf::from("a b"));
+        let options = Options { class: Class::Xs, profile: true, digest: true, trace, damage };
+        let words = ["--class", "X", "--profile", "--digest", "--trace", "a b", "--damage", "3:-1:7"];
+        assert_eq!(options.arguments(), words);
+        assert_eq!(Options::new(Class::A).arguments(), ["--class", "A"]);
     }
 }
