@@ -87,6 +87,7 @@ fn everywhere(test: &str, hosts: u32, only: Option<&str>) {
 
 /// A selection: point to point, with and without probing.
 #[test]
+#[ignore = "takes minutes"]
 fn mpi4py_point_to_point() {
     everywhere("mpi4py_point_to_point", 2, Some("test_p2p"));
 }
