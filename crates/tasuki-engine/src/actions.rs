@@ -1,6 +1,6 @@
 //! What the message layer asks for: copies, pulls, and news for the program.
 
-use tasuki_msg::{Action, Event, Failure as MsgFailure, Gone, PeerId, PullId, RecvDone};
+use tasuki_msg::{Action, Event, Failure as MsgFailure, Gone, PeerId, RecvDone};
 
 use crate::api::{Completion, Failure, Peer};
 use crate::core::Core;
@@ -27,16 +27,12 @@ impl Core {
                 Action::FreeEarly(buffer) => self.free_early(buffer),
                 Action::Pull { pull, peer, remote_key, offset, len, user, at, .. } => {
                     let copied = self.pull(peer, remote_key.wrapping_add(offset), user, at, len);
-                    self.pulled(pull, copied);
+                    self.msg.handle_pulled(pull, copied);
                 }
                 Action::Event(event) => self.event(event),
             }
         }
         any
-    }
-
-    fn pulled(&mut self, pull: PullId, copied: bool) {
-        self.msg.handle_pulled(pull, copied);
     }
 
     /// Copies out of a peer's memory; false if the kernel does not let us, or the peer is gone.
@@ -88,7 +84,7 @@ impl Core {
         match result {
             _ if send.reported => {}
             Ok(()) if send.quiet => {}
-            Ok(()) => self.completions.push_back(Completion::Send { context, peer, tagged, quiet: false }),
+            Ok(()) => self.completions.push_back(Completion::Send { context, peer, tagged }),
             Err(failure) => self.completions.push_back(Completion::Error {
                 context,
                 tagged,

@@ -101,8 +101,6 @@ pub enum Completion {
         peer: Peer,
         /// It was for the tagged queue.
         tagged: bool,
-        /// As posted; quiet operations that succeed are not reported, so it is false.
-        quiet: bool,
     },
     /// A message has been received.
     Recv {

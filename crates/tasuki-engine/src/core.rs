@@ -3,12 +3,13 @@
 use std::collections::{HashMap, VecDeque};
 
 use slab::Slab;
-use tasuki_msg::{Config, EarlyId, PeerId, PeerOptions, RecvId, SendId, Window};
+use tasuki_msg::{Config, EarlyId, PeerId, PeerOptions, RecvId, SendId, SendRequest, UnknownPeer, Window};
+use tasuki_proto::ConnId;
 
 use crate::address::Address;
 use crate::api::{Completion, Peer};
 use crate::memory::Memory;
-use crate::peer::PeerState;
+use crate::peer::{PeerState, Way};
 use crate::rails::RailTable;
 use crate::remote::RemoteDone;
 use crate::service::{Part, Service};
@@ -71,7 +72,7 @@ pub(crate) struct Core {
     pub peers: Vec<PeerState>,
     by_name: HashMap<(u64, u32), Peer>,
     /// Peers by the index of their connection.
-    pub by_conn: Vec<Option<Peer>>,
+    by_conn: Vec<Option<Peer>>,
     /// Peers that broke the protocol: to be declared failed when no carrier is at work.
     pub broken: Vec<(Peer, String)>,
     /// Peers that have said goodbye, or were said goodbye to.
@@ -81,14 +82,6 @@ pub(crate) struct Core {
     pub service: Service,
     /// One-sided transfers that are over.
     pub remote: VecDeque<RemoteDone>,
-    /// Own ends of rails, for peers that come by themselves.
-    pub port: u16,
-    pub udp_room: UdpRoom,
-}
-
-/// What a UDP packet of the routed way may hold.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct UdpRoom {
     /// MTU of the routed way, bytes.
     pub routed_mtu: u16,
 }
@@ -99,13 +92,7 @@ const SPARE_CAPACITY: usize = 16 << 10;
 const SPARE_COUNT: usize = 64;
 
 impl Core {
-    pub fn new(
-        address: Address,
-        config: Config,
-        window: Window,
-        rails: RailTable,
-        udp_room: UdpRoom,
-    ) -> Core {
+    pub fn new(address: Address, config: Config, window: Window, rails: RailTable, routed_mtu: u16) -> Core {
         Core {
             address,
             msg: tasuki_msg::Endpoint::new(config, window),
@@ -123,8 +110,7 @@ impl Core {
             completions: VecDeque::new(),
             service: Service::default(),
             remote: VecDeque::new(),
-            port: address.port,
-            udp_room,
+            routed_mtu,
         }
     }
 
@@ -200,11 +186,57 @@ impl Core {
         }
     }
 
+    /// Where the peer could read the bytes of a send itself: in the program's own memory, if it is on this host.
+    pub fn remote_key(&self, peer: Peer, memory: &Memory) -> Option<u64> {
+        let shared = self.state(peer).is_some_and(|state| matches!(state.way, Way::Shared(_)));
+        memory.contiguous().filter(|_| shared).map(|ptr| ptr as u64)
+    }
+
+    /// Hands a send to the message layer, under the key that is returned.
+    pub fn post_send(&mut self, op: SendOp, request: SendRequest) -> Result<usize, UnknownPeer> {
+        let key = self.sends.insert(op);
+        match self.msg.post_send(SendRequest { user: key as u64, ..request }) {
+            Ok(id) => {
+                self.sends[key].id = Some(id);
+                Ok(key)
+            }
+            Err(error) => {
+                self.sends.remove(key);
+                Err(error)
+            }
+        }
+    }
+
+    /// Hands a receive to the message layer by `post`, which is given the key under which it is known here.
+    pub fn post_recv<E>(
+        &mut self,
+        op: RecvOp,
+        post: impl FnOnce(&mut tasuki_msg::Endpoint<Window>, u64) -> Result<RecvId, E>,
+    ) -> Result<(), E> {
+        let key = self.recvs.insert(op);
+        match post(&mut self.msg, key as u64) {
+            Ok(id) => {
+                self.recvs[key].id = Some(id);
+                Ok(())
+            }
+            Err(error) => {
+                self.recvs.remove(key);
+                Err(error)
+            }
+        }
+    }
+
     /// Notes which peer a connection leads to.
-    pub fn bind_conn(&mut self, index: usize, peer: Option<Peer>) {
+    pub fn bind_conn(&mut self, conn: ConnId, peer: Option<Peer>) {
+        let index = conn.index();
         if self.by_conn.len() <= index {
             self.by_conn.resize(index + 1, None);
         }
         self.by_conn[index] = peer;
+    }
+
+    /// The peer that a connection leads to.
+    pub fn peer_of(&self, conn: ConnId) -> Option<Peer> {
+        self.by_conn.get(conn.index()).copied().flatten()
     }
 }

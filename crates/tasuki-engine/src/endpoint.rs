@@ -67,10 +67,6 @@ impl Endpoint {
         Ok(Endpoint { inner, address, linger: options.linger, helper, helping, owner: std::process::id() })
     }
 
-    fn enter(&self) -> MutexGuard<'_, State> {
-        self.inner.lock()
-    }
-
     /// What others must know to send to this endpoint.
     pub fn address(&self) -> Address {
         self.address
@@ -79,7 +75,7 @@ impl Endpoint {
     /// Makes a peer known, or finds it if it is. Nothing is sent before there is a message for it.
     pub fn add_peer(&self, address: &Address) -> Peer {
         self.start_helper();
-        self.enter().core.peer(address)
+        self.inner.lock().core.peer(address)
     }
 
     /// Without a thread (a limit of the host) the endpoint works as long as the program calls it.
@@ -96,12 +92,12 @@ impl Endpoint {
 
     /// The address of a peer.
     pub fn peer_address(&self, peer: Peer) -> Option<Address> {
-        self.enter().core.state(peer).map(|state| state.address)
+        self.inner.lock().core.state(peer).map(|state| state.address)
     }
 
     /// Why a peer was declared failed, in words.
     pub fn failure_reason(&self, peer: Peer) -> Option<String> {
-        self.enter().core.state(peer).and_then(|state| state.reason.clone())
+        self.inner.lock().core.state(peer).and_then(|state| state.reason.clone())
     }
 
     /// The program does not need the peer any more. It stays known, because it may still send.
@@ -115,7 +111,7 @@ impl Endpoint {
     /// The buffers can be read, and do not change, until the send completes; until `send` returns if it is `inject`.
     pub unsafe fn send(&self, send: &SendArgs<'_>) -> Result<(), PostError> {
         // SAFETY: as the caller promises.
-        unsafe { self.enter().send(send) }
+        unsafe { self.inner.lock().send(send) }
     }
 
     /// Posts a receive.
@@ -126,22 +122,22 @@ impl Endpoint {
         // Peers may come without having been added.
         self.start_helper();
         // SAFETY: as the caller promises.
-        unsafe { self.enter().recv(recv) }
+        unsafe { self.inner.lock().recv(recv) }
     }
 
     /// The first message that the probe accepts and that nobody has asked for.
     pub fn peek(&self, probe: &Probe) -> Option<Found> {
-        self.enter().peek(probe)
+        self.inner.lock().peek(probe)
     }
 
     /// The same, and reserves it.
     pub fn claim(&self, probe: &Probe) -> Option<(Claim, Found)> {
-        self.enter().claim(probe)
+        self.inner.lock().claim(probe)
     }
 
     /// The same as `peek`, and drops it.
     pub fn discard(&self, probe: &Probe) -> Option<Found> {
-        self.enter().discard(probe)
+        self.inner.lock().discard(probe)
     }
 
     /// Receives a claimed message.
@@ -156,12 +152,12 @@ impl Endpoint {
         context: u64,
     ) -> Result<(), PostError> {
         // SAFETY: as the caller promises.
-        unsafe { self.enter().recv_claimed(claim, claim.tagged, buffers, quiet, context) }
+        unsafe { self.inner.lock().recv_claimed(claim, buffers, quiet, context) }
     }
 
     /// Drops a claimed message.
     pub fn discard_claimed(&self, claim: Claim) -> Result<(), PostError> {
-        self.enter().discard_claimed(claim)
+        self.inner.lock().discard_claimed(claim)
     }
 
     /// Lets peers put into this memory and get from it, with the key that it gives. Whoever knows the key and the endpoint's
@@ -175,7 +171,7 @@ impl Endpoint {
         self.start_helper();
         loop {
             let key = getrandom::u64()?;
-            let mut state = self.enter();
+            let mut state = self.inner.lock();
             if state.closing {
                 return Err(PostError::Closed.into());
             }
@@ -192,7 +188,7 @@ impl Endpoint {
     /// As [`Endpoint::register`].
     pub unsafe fn register_as(&self, key: u64, memory: Buffer) -> Result<bool, PostError> {
         self.start_helper();
-        let mut state = self.enter();
+        let mut state = self.inner.lock();
         if state.closing {
             return Err(PostError::Closed);
         }
@@ -201,7 +197,7 @@ impl Endpoint {
 
     /// Ends what [`Endpoint::register`] began. After success nobody touches the memory any more.
     pub fn unregister(&self, key: u64) -> Result<(), UnregisterError> {
-        self.enter().core.service.unregister(key)
+        self.inner.lock().core.service.unregister(key)
     }
 
     /// Writes into memory that a peer has registered; complete when it is there. The peer's program need not call anything.
@@ -210,7 +206,7 @@ impl Endpoint {
     /// The buffer can be read, and does not change, until the completion.
     pub unsafe fn put(&self, put: &RemoteArgs) -> Result<(), PostError> {
         // SAFETY: as the caller promises.
-        unsafe { self.enter().transfer(put, false) }
+        unsafe { self.inner.lock().transfer(put, false) }
     }
 
     /// Reads from memory that a peer has registered. The peer's program need not call anything.
@@ -219,12 +215,12 @@ impl Endpoint {
     /// The buffer can be written, and nobody else uses it, until the completion.
     pub unsafe fn get(&self, get: &RemoteArgs) -> Result<(), PostError> {
         // SAFETY: as the caller promises.
-        unsafe { self.enter().transfer(get, true) }
+        unsafe { self.inner.lock().transfer(get, true) }
     }
 
     /// Up to `max` one-sided transfers that are over. They are told here alone.
     pub fn poll_remote(&self, max: usize, mut each: impl FnMut(RemoteDone)) -> usize {
-        let mut state = self.enter();
+        let mut state = self.inner.lock();
         let count = max.min(state.core.remote.len());
         state.core.remote.drain(..count).for_each(&mut each);
         count
@@ -233,7 +229,7 @@ impl Endpoint {
     /// Takes back the operation with this context: true, and a completion with [`crate::Failure::Cancelled`] follows; false if it
     /// is too late, or there is none.
     pub fn cancel(&self, context: u64) -> bool {
-        self.enter().cancel(context)
+        self.inner.lock().cancel(context)
     }
 
     /// Takes in what has arrived and sends what may be sent. Does not sleep; after rounds in which nothing has happened it
@@ -257,12 +253,12 @@ impl Endpoint {
 
     /// The next completion.
     pub fn poll(&self) -> Option<Completion> {
-        self.enter().core.completions.pop_front()
+        self.inner.lock().core.completions.pop_front()
     }
 
     /// Up to `max` completions at once.
     pub fn poll_many(&self, max: usize, mut each: impl FnMut(Completion)) -> usize {
-        let mut state = self.enter();
+        let mut state = self.inner.lock();
         let count = max.min(state.core.completions.len());
         state.core.completions.drain(..count).for_each(&mut each);
         count
@@ -274,7 +270,7 @@ impl Endpoint {
         loop {
             let (done, deadline) = {
                 self.inner.entries.fetch_add(1, Ordering::Relaxed);
-                let mut state = self.enter();
+                let mut state = self.inner.lock();
                 let busy = state.progress();
                 let done = !state.core.completions.is_empty() || !state.core.remote.is_empty();
                 (busy || done, state.next_deadline())

@@ -25,6 +25,7 @@ mod rails;
 mod ready;
 mod record;
 mod remote;
+mod request;
 mod service;
 mod shared;
 mod sleep;

@@ -9,7 +9,7 @@ use tasuki_proto::{Local, Proto, Time};
 use tasuki_ring::{Segment, SegmentOptions};
 
 use crate::address::Address;
-use crate::core::{Core, UdpRoom};
+use crate::core::Core;
 use crate::options::{Options, VariableError};
 use crate::rails::{RailTable, RailsError, mapped};
 use crate::ready::Ready;
@@ -52,7 +52,8 @@ const IDENTITY_INTERFACE: &str = "tasuki0";
 
 pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
     let rails = RailTable::load(options.rails.as_deref())?;
-    let identity = options.identity.or(rails.identity).unwrap_or_else(find_identity);
+    let addresses = addresses();
+    let identity = options.identity.or(rails.identity).unwrap_or_else(|| find_identity(&addresses));
     let links = bind_all(identity, &rails)?;
     let ready = Ready::new(&links).map_err(|error| OpenError::Wait(error.into()))?;
     let port = links[0].udp.local().port();
@@ -81,9 +82,8 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         peer_bytes: options.peer_bytes,
         expected_peers: options.expected_peers,
     };
-    let room = UdpRoom { routed_mtu: smallest_mtu() };
     Ok(State {
-        core: Core::new(address, config, Window::default(), rails, room),
+        core: Core::new(address, config, Window::default(), rails, smallest_mtu(&addresses)),
         proto: Proto::new(local, tasuki_proto::Config::default(), number(24)),
         links,
         ready,
@@ -127,8 +127,7 @@ fn bind_all(identity: IpAddr, rails: &RailTable) -> Result<Vec<Link>, OpenError>
 
 /// The address by which others know this host when nobody has set it up: of the identity interface, or the one that the
 /// default route starts from, or any, or loopback.
-fn find_identity() -> IpAddr {
-    let addresses = addresses();
+fn find_identity(addresses: &[(String, IpAddr)]) -> IpAddr {
     let named = addresses.iter().find(|(name, _)| name == IDENTITY_INTERFACE).map(|(_, address)| *address);
     named
         .or_else(route_source)
@@ -156,14 +155,12 @@ fn route_source() -> Option<IpAddr> {
 }
 
 /// MTU that every way out of this host has at least.
-fn smallest_mtu() -> u16 {
+fn smallest_mtu(addresses: &[(String, IpAddr)]) -> u16 {
     let mtu = |name: &str| {
         std::fs::read_to_string(format!("/sys/class/net/{name}/mtu")).ok()?.trim().parse::<u32>().ok()
     };
-    let mtus = addresses()
-        .into_iter()
-        .filter(|(_, address)| !address.is_loopback())
-        .filter_map(|(name, _)| mtu(&name));
+    let mtus =
+        addresses.iter().filter(|(_, address)| !address.is_loopback()).filter_map(|(name, _)| mtu(name));
     let smallest = mtus.filter(|mtu| *mtu >= 1280).min().unwrap_or(1500);
     u16::try_from(smallest).unwrap_or(u16::MAX)
 }

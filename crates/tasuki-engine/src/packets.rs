@@ -70,7 +70,7 @@ impl State {
 
     /// Where packets of a rail to the peer of `conn` go.
     fn target(&mut self, conn: ConnId, rail: u8) -> Option<Target> {
-        let peer = (*self.core.by_conn.get(conn.index())?)?;
+        let peer = self.core.peer_of(conn)?;
         let known = self.core.state(peer)?.targets.get(usize::from(rail)).copied().flatten();
         if known.is_some() {
             return known;
@@ -102,12 +102,12 @@ impl State {
         while let Some(event) = self.proto.poll_event() {
             match event {
                 Event::Refused(conn, reason) => {
-                    if let Some(peer) = self.core.by_conn.get(conn.index()).copied().flatten() {
+                    if let Some(peer) = self.core.peer_of(conn) {
                         self.fail_peer(peer, format!("it refuses the connection: {reason:?}"));
                     }
                 }
                 Event::Reset(conn) => {
-                    if let Some(peer) = self.core.by_conn.get(conn.index()).copied().flatten() {
+                    if let Some(peer) = self.core.peer_of(conn) {
                         self.fail_peer(peer, "it has forgotten the connection".to_owned());
                     }
                 }
@@ -116,7 +116,7 @@ impl State {
                 | Event::RailsChanged(conn)
                 | Event::RailUp(conn, _)
                 | Event::RailDown(conn, _, _) => {
-                    if let Some(Some(peer)) = self.core.by_conn.get(conn.index()).copied()
+                    if let Some(peer) = self.core.peer_of(conn)
                         && let Some(state) = self.core.state_mut(peer)
                     {
                         state.targets = [None; 32];
@@ -129,8 +129,8 @@ impl State {
 
     /// A closed connection is over.
     fn forget_conn(&mut self, conn: ConnId) {
-        let Some(peer) = self.core.by_conn.get(conn.index()).copied().flatten() else { return };
-        self.core.bind_conn(conn.index(), None);
+        let Some(peer) = self.core.peer_of(conn) else { return };
+        self.core.bind_conn(conn, None);
         if let Some(state) = self.core.state_mut(peer) {
             state.conn = None;
             if matches!(state.way, Way::Packets(_)) {

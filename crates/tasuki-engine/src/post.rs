@@ -28,19 +28,7 @@ impl State {
         refuse_null(args.buffers)?;
         let now = self.now();
         self.choose_way(args.peer, now);
-        let request = self.core.send_request(args)?;
-        let key = request.user as usize;
-        match self.core.msg.post_send(request) {
-            Ok(id) => {
-                if let Some(send) = self.core.sends.get_mut(key) {
-                    send.id = Some(id);
-                }
-            }
-            Err(_) => {
-                self.core.sends.try_remove(key);
-                return Err(PostError::UnknownPeer(args.peer));
-            }
-        }
+        let key = self.core.begin_send(args)?;
         self.settle(now);
         // SAFETY: the program's buffers can be read until this call returns, at least.
         unsafe { self.core.keep_copy(key, args) };
@@ -72,14 +60,8 @@ impl State {
             multi: args.multi.is_some(),
             part: None,
         };
-        let key = self.core.recvs.insert(op);
-        match self.core.msg.post_recv(RecvRequest { user: key as u64, ..request }) {
-            Ok(id) => self.core.recvs[key].id = Some(id),
-            Err(error) => {
-                self.core.recvs.remove(key);
-                return Err(PostError::UnknownPeer(Peer(error.0.index() as u32)));
-            }
-        }
+        let posted = self.core.post_recv(op, |msg, user| msg.post_recv(RecvRequest { user, ..request }));
+        posted.map_err(|error| PostError::UnknownPeer(Peer(error.0.index() as u32)))?;
         self.follow_up();
         Ok(())
     }
@@ -91,7 +73,6 @@ impl State {
     pub unsafe fn recv_claimed(
         &mut self,
         claim: Claim,
-        tagged: bool,
         buffers: &[Buffer],
         quiet: bool,
         context: u64,
@@ -99,22 +80,10 @@ impl State {
         refuse_null(buffers)?;
         let memory = Memory::of(buffers);
         let capacity = memory.len();
-        let key = self.core.recvs.insert(RecvOp {
-            id: None,
-            memory,
-            context,
-            tagged,
-            quiet,
-            multi: false,
-            part: None,
-        });
-        match self.core.msg.recv_claimed(claim.id, capacity, key as u64) {
-            Ok(id) => self.core.recvs[key].id = Some(id),
-            Err(error) => {
-                self.core.recvs.remove(key);
-                return Err(translate(error));
-            }
-        }
+        let tagged = claim.tagged;
+        let op = RecvOp { id: None, memory, context, tagged, quiet, multi: false, part: None };
+        let posted = self.core.post_recv(op, |msg, user| msg.recv_claimed(claim.id, capacity, user));
+        posted.map_err(translate)?;
         self.follow_up();
         Ok(())
     }
@@ -187,12 +156,13 @@ impl State {
 }
 
 impl Core {
-    fn send_request(&mut self, args: &SendArgs<'_>) -> Result<SendRequest, PostError> {
-        let state = self.state(args.peer).ok_or(PostError::UnknownPeer(args.peer))?;
-        let (peer, shared) = (state.id, matches!(state.way, Way::Shared(_)));
+    /// Begins a send; gives its key in `sends`.
+    fn begin_send(&mut self, args: &SendArgs<'_>) -> Result<usize, PostError> {
+        let unknown = PostError::UnknownPeer(args.peer);
+        let peer = self.id(args.peer).ok_or(unknown)?;
         let memory = Memory::of(args.buffers);
         let len = memory.len();
-        let remote_key = memory.contiguous().filter(|_| shared && !args.inject).map(|ptr| ptr as u64);
+        let remote_key = if args.inject { None } else { self.remote_key(args.peer, &memory) };
         let op = SendOp {
             id: None,
             memory,
@@ -203,8 +173,7 @@ impl Core {
             reported: false,
             part: None,
         };
-        let key = self.sends.insert(op);
-        Ok(SendRequest {
+        let request = SendRequest {
             peer,
             queue: if args.tag.is_some() { Queue::Tagged } else { Queue::Msg },
             tag: args.tag.unwrap_or(0),
@@ -212,8 +181,9 @@ impl Core {
             len,
             delivery: args.delivery,
             remote_key,
-            user: key as u64,
-        })
+            user: 0,
+        };
+        self.post_send(op, request).map_err(|_| unknown)
     }
 
     /// A send that is still under way goes on from a copy, if the program must have its bytes back now or is better off so.
@@ -240,7 +210,7 @@ impl Core {
         send.reported = true;
         if !args.quiet {
             let (context, peer, tagged) = (send.context, send.peer, send.tagged);
-            self.completions.push_back(Completion::Send { context, peer, tagged, quiet: false });
+            self.completions.push_back(Completion::Send { context, peer, tagged });
         }
     }
 

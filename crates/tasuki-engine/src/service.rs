@@ -21,18 +21,8 @@ use tasuki_msg::{
 use crate::api::{Buffer, Peer, PostError};
 use crate::core::{Core, RecvOp, SendOp};
 use crate::memory::Memory;
-use crate::peer::Way;
 use crate::remote::{RemoteArgs, RemoteDone, RemoteFailure, UnregisterError};
-
-/// Puts of up to this size travel in their request, bytes: one copy costs less than another message.
-const SMALL: usize = 4096;
-
-/// Bytes of a request without payload: operation, key, offset, length, number; u64 each.
-const HEAD: usize = 40;
-
-const PUT_SMALL: u64 = 1;
-const PUT: u64 = 2;
-const GET: u64 = 3;
+use crate::request::{GET, HEAD, NUMBERS, PUT, PUT_SMALL, Request, SMALL};
 
 const DONE: u64 = 0;
 const REFUSED: u64 = 1;
@@ -40,7 +30,7 @@ const REFUSED: u64 = 1;
 /// Tags: requests have tag 0; the others say what they are in the upper bits, and belong to a request by its number.
 const ANSWER: u64 = 1 << 62;
 const PAYLOAD: u64 = 2 << 62;
-const NUMBERS: u64 = ANSWER - 1;
+const _: () = assert!(NUMBERS < ANSWER);
 
 /// What a send or a receive on the service queue is for.
 pub(crate) enum Part {
@@ -81,42 +71,6 @@ pub(crate) struct Service {
     regions: HashMap<u64, Region>,
     transfers: Slab<Transfer>,
     numbers: u64,
-}
-
-/// A request as it is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Request {
-    what: u64,
-    key: u64,
-    offset: u64,
-    len: u64,
-    number: u64,
-}
-
-impl Request {
-    fn write(&self, into: &mut Vec<u8>) {
-        for field in [self.what, self.key, self.offset, self.len, self.number] {
-            into.extend_from_slice(&field.to_le_bytes());
-        }
-    }
-
-    /// The request and the payload in it; `None` if it is none.
-    fn read(bytes: &[u8]) -> Option<(Request, &[u8])> {
-        let (head, payload) = bytes.split_at_checked(HEAD)?;
-        let mut fields = head.chunks_exact(8).map(|chunk| {
-            let mut field = [0; 8];
-            field.copy_from_slice(chunk);
-            u64::from_le_bytes(field)
-        });
-        let mut next = || fields.next();
-        let (what, key, offset) = (next()?, next()?, next()?);
-        let request = Request { what, key, offset, len: next()?, number: next()? };
-        let inline = if what == PUT_SMALL { request.len } else { 0 };
-        let valid = matches!(what, PUT_SMALL | PUT | GET)
-            && payload.len() as u64 == inline
-            && request.number <= NUMBERS;
-        valid.then_some((request, payload))
-    }
 }
 
 impl Service {
@@ -266,11 +220,9 @@ impl Core {
         }
         let mut bytes = vec![0; found.len as usize];
         let memory = Memory::One(Buffer { ptr: bytes.as_mut_ptr(), len: bytes.len() });
-        let key = self.recvs.insert(RecvOp::of_service(memory, Part::Request { source, bytes }));
-        match self.msg.recv_claimed(claim, found.len, key as u64) {
-            Ok(id) => self.recvs[key].id = Some(id),
-            Err(_) => drop(self.recvs.remove(key)),
-        }
+        let op = RecvOp::of_service(memory, Part::Request { source, bytes });
+        // As above.
+        let _ = self.post_recv(op, |msg, user| msg.recv_claimed(claim, found.len, user));
     }
 
     fn no_request(&mut self, source: Peer) {
@@ -311,42 +263,25 @@ impl Core {
 /// Both sides.
 impl Core {
     fn service_send(&mut self, peer: Peer, tag: u64, data: Option<u64>, memory: Memory, part: Part) {
-        let Some(state) = self.state(peer) else { return };
-        let (id, shared) = (state.id, matches!(state.way, Way::Shared(_)));
-        let remote_key = memory.contiguous().filter(|_| shared).map(|ptr| ptr as u64);
+        let Some(id) = self.id(peer) else { return };
+        let remote_key = self.remote_key(peer, &memory);
         let len = memory.len();
         if let Memory::Own(_) = memory {
             self.copied += len;
         }
-        let key = self.sends.insert(SendOp::of_service(peer, memory, part));
-        let user = key as u64;
         let queue = Queue::Service;
-        let request = SendRequest { peer: id, queue, tag, data, len, delivery: false, remote_key, user };
-        match self.msg.post_send(request) {
-            Ok(id) => {
-                if let Some(send) = self.sends.get_mut(key) {
-                    send.id = Some(id);
-                }
-            }
-            // The peer is known: `id` comes from its record.
-            Err(_) => drop(self.sends.try_remove(key)),
-        }
+        let request = SendRequest { peer: id, queue, tag, data, len, delivery: false, remote_key, user: 0 };
+        // The peer is known: `id` comes from its record.
+        let _ = self.post_send(SendOp::of_service(peer, memory, part), request);
     }
 
     fn service_recv(&mut self, peer: Peer, tag: u64, memory: Memory, part: Part) {
         let Some(source) = self.id(peer) else { return };
         let capacity = memory.len();
-        let key = self.recvs.insert(RecvOp::of_service(memory, part));
         let matching = Matching { queue: Queue::Service, source: Source::Peer(source), tag, ignore: 0 };
-        match self.msg.post_recv(RecvRequest { matching, capacity, multi: None, user: key as u64 }) {
-            Ok(id) => {
-                if let Some(recv) = self.recvs.get_mut(key) {
-                    recv.id = Some(id);
-                }
-            }
-            // As above.
-            Err(_) => drop(self.recvs.try_remove(key)),
-        }
+        let request = |user| RecvRequest { matching, capacity, multi: None, user };
+        // As above.
+        let _ = self.post_recv(RecvOp::of_service(memory, part), |msg, user| msg.post_recv(request(user)));
     }
 
     /// A send on the service queue is over.
@@ -393,24 +328,6 @@ impl Core {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn requests_come_back_and_nonsense_does_not() {
-        let request = Request { what: PUT_SMALL, key: u64::MAX, offset: 3, len: 2, number: NUMBERS };
-        let mut bytes = Vec::new();
-        request.write(&mut bytes);
-        bytes.extend_from_slice(b"ab");
-        assert_eq!(Request::read(&bytes), Some((request, &b"ab"[..])));
-        for len in 0..bytes.len() {
-            assert_eq!(Request::read(&bytes[..len]), None, "{len} bytes");
-        }
-        for (what, number) in [(0, 1), (4, 1), (PUT_SMALL, NUMBERS + 1), (PUT, 1), (GET, 1)] {
-            let mut bytes = Vec::new();
-            Request { what, number, ..request }.write(&mut bytes);
-            bytes.extend_from_slice(b"ab");
-            assert_eq!(Request::read(&bytes), None, "operation {what}, number {number}");
-        }
-    }
 
     #[test]
     fn only_registered_memory_is_found() {

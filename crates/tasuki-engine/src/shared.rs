@@ -13,7 +13,7 @@ use crate::record::{self, HEAD, INTRODUCTION};
 use crate::state::{BATCH, State};
 
 /// Most payload in one record, bytes: so that several fit into a ring, and the receiver can copy one while the sender fills the next.
-pub(crate) const PIECE: usize = 8 << 10;
+const PIECE: usize = 8 << 10;
 
 impl State {
     /// Takes in what others on this host have written. True if there was something.
@@ -88,7 +88,7 @@ impl State {
         }
     }
 
-    /// Looks after those who write to this endpoint, and those it writes to. Called about twice a second.
+    /// Looks after those who write to this endpoint, and those it writes to. Called by [`State::watch`].
     pub fn watch_shared(&mut self) {
         let mut dead = Vec::new();
         if let Some(segment) = &mut self.segment {
@@ -162,8 +162,7 @@ impl Core {
             // The watch declares the peer failed; until then nothing is lost that could be saved.
             return false;
         }
-        let room = shared.outbox.max_record().saturating_sub(HEAD).min(PIECE) as u64;
-        let Some(room) = NonZeroU64::new(room) else { return false };
+        let Some(room) = NonZeroU64::new(shared.room()) else { return false };
         loop {
             let Some(transmit) = shared.waiting.take().or_else(|| self.msg.poll_transmit(id, room)) else {
                 return true;
@@ -187,6 +186,13 @@ impl Core {
                 self.read_payload(payload.user, payload.offset, body);
             }
         })
+    }
+}
+
+impl Shared {
+    /// Payload that one record may carry, bytes.
+    pub fn room(&self) -> u64 {
+        self.outbox.max_record().saturating_sub(HEAD).min(PIECE) as u64
     }
 }
 

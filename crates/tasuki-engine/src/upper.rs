@@ -63,7 +63,7 @@ impl Core {
             mtu,
             rate_mbps: rate_mbits,
             address,
-            port: self.port,
+            port: self.address.port,
             mac: [0; 6],
         };
         let mut rails: Vec<Rail> = self
@@ -72,12 +72,8 @@ impl Core {
             .iter()
             .map(|rail| own(rail.rail, rail.mtu, rail.rate_mbits, mapped(rail.local)))
             .collect();
-        rails.push(own(ROUTED, self.udp_room.routed_mtu, 0, self.address.identity));
+        rails.push(own(ROUTED, self.routed_mtu, 0, self.address.identity));
         rails
-    }
-
-    fn peer_of(&self, conn: ConnId) -> Option<Peer> {
-        self.by_conn.get(conn.index()).copied().flatten()
     }
 }
 
@@ -96,7 +92,7 @@ impl Upper for Core {
             return None;
         }
         state.conn = Some(conn);
-        self.bind_conn(conn.index(), Some(peer));
+        self.bind_conn(conn, Some(peer));
         Some(self.own_rails(address.identity))
     }
 

@@ -7,8 +7,6 @@ use tasuki_ring::{Cma, OpenError, Outbox, Token};
 use crate::address::Address;
 use crate::api::Peer;
 use crate::peer::{Shared, Way};
-use crate::record;
-use crate::shared::PIECE;
 use crate::state::State;
 use crate::watch::tell;
 
@@ -57,11 +55,9 @@ impl State {
     fn share_with(&mut self, peer: Peer, outbox: Outbox) {
         let Some(id) = self.core.id(peer) else { return };
         let cma = Cma::probe(&outbox);
-        let options = PeerOptions {
-            inline_max: outbox.max_record().saturating_sub(record::HEAD).min(PIECE) as u64,
-            pull: cma.is_some(),
-        };
-        self.set_way(peer, Way::Shared(Box::new(Shared { outbox, cma, introduced: false, waiting: None })));
+        let shared = Shared { outbox, cma, introduced: false, waiting: None };
+        let options = PeerOptions { inline_max: shared.room(), pull: shared.cma.is_some() };
+        self.set_way(peer, Way::Shared(Box::new(shared)));
         self.set_options(id, options);
     }
 
@@ -78,7 +74,7 @@ impl State {
             let rails = self.core.own_rails(address.identity);
             self.proto.connect(now, remote, &rails)
         });
-        self.core.bind_conn(conn.index(), Some(peer));
+        self.core.bind_conn(conn, Some(peer));
         if let Some(state) = self.core.state_mut(peer) {
             state.conn = Some(conn);
             state.way = Way::Packets(conn);
@@ -126,7 +122,7 @@ impl State {
     fn drop_conn(&mut self, peer: Peer) {
         let Some(conn) = self.core.state_mut(peer).and_then(|state| state.conn.take()) else { return };
         self.proto.abort(conn, &mut self.core);
-        self.core.bind_conn(conn.index(), None);
+        self.core.bind_conn(conn, None);
     }
 
     /// Takes leave of peers that have parted: what is under way to them still gets there.

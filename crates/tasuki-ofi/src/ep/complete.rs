@@ -76,7 +76,7 @@ impl EpShared {
 /// Send, context, quiet, last.
 fn kind(completion: &Completion) -> (bool, u64, bool, bool) {
     match *completion {
-        Completion::Send { context, quiet, .. } => (true, context, quiet, true),
+        Completion::Send { context, .. } => (true, context, false, true),
         Completion::Recv { context, quiet, last, .. } => (false, context, quiet, last),
         Completion::Error { context, quiet, send, last, .. } => (send, context, quiet, last),
     }
