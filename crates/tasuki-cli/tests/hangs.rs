@@ -123,19 +123,21 @@ fn runtime_failed(mpi: &Mpi, stderr: &str) -> bool {
     mpi.is_open_mpi() && RUNTIME_FAILED.iter().any(|sign| stderr.contains(sign))
 }
 
-/// Open MPI's runtime, 4.1 and 5.0 alike, loses its way (`PML add procs failed`, `Not found`) when spawned processes are on
-/// several hosts, over TCP as well: there all children of a spawn are on one host, a parent's or another.
+/// Open MPI 4.1's runtime loses its way (`PML add procs failed`, `Not found`) when spawned processes are on several hosts,
+/// over TCP as well: there all children of a spawn are on one host, a parent's or another. That of 5.0.11 fails in 38 of 40
+/// runs over TCP as soon as it has a daemon on a second host (damaged memory, time-outs): there all are on one host.
 #[test]
 fn spawned_processes() {
     on_all("spawned_processes", "full:2", |lab, mpi, transport, programs| {
         let built = programs.build("spawn", mpi);
-        let places: &[&[&str]] = match mpi.is_open_mpi() {
-            true => &[&["3", "world", "n1"], &["2", "self", "n2"]],
-            false => &[&["3", "world"], &["2", "self", "n2"]],
+        let (ranks, places): (u32, &[&[&str]]) = match mpi.name {
+            "openmpi-5.0" => (1, &[&["3", "world", "n1"]]),
+            name if name.starts_with("openmpi") => (2, &[&["3", "world", "n1"], &["2", "self", "n2"]]),
+            _ => (2, &[&["3", "world"], &["2", "self", "n2"]]),
         };
         for arguments in places {
             let passed = (0..REPEATED).any(|_| {
-                let run = MpiRun::new(lab, mpi, transport, 2, &built).args(*arguments);
+                let run = MpiRun::new(lab, mpi, transport, ranks, &built).args(*arguments);
                 // Every slot has a rank already.
                 let run = run.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
                 let run = run.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
@@ -152,12 +154,13 @@ fn spawned_processes() {
 
 /// A message that was probed for from any source, and is then received by name or as a matched message, is the one that was
 /// probed. (By MPI_Recv from any source it should be too, but MPICH, and Open MPI's `ob1` over TCP, take another if one
-/// came from the own rank meanwhile: argument `any` of the program shows it.)
+/// came from the own rank meanwhile: argument `any` of the program shows it.) Synchronous sends hang with Open MPI 4 over any
+/// provider but ours, which gives the answers that MPI_Mrecv forgets there.
 #[test]
 fn probed_messages() {
     on_all("probed_messages", "full:4", |lab, mpi, transport, programs| {
         let built = programs.build("probe", mpi);
-        for how in ["named", "matched"] {
+        for how in ["named", "matched", "synchronous"] {
             let printed = MpiRun::new(lab, mpi, transport, 4, &built).args(["200", how]).limit(120).ok();
             assert!(printed.contains("probe ok"), "{} over {transport}: {printed}", mpi.name);
         }

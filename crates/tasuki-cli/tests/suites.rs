@@ -11,8 +11,8 @@ use support::{
     skip_without_root,
 };
 
-/// Tests that an MPI cannot pass, and why. What begins with `cm:` is a defect of Open MPI's message layer `cm`, which every
-/// libfabric provider meets and TCP (`ob1`) does not; all others fail over TCP as well.
+/// Tests that an MPI cannot pass, and why. What begins with `cm:` is a defect of Open MPI's way to libfabric: it shows with
+/// libfabric's own providers too (tried with `tcp;ofi_rxm`), but not over Open MPI's own TCP (`ob1`). All others fail there as well.
 const EXCLUDED: &[(&str, &str, &str)] = &[
     (
         "mpich",
@@ -27,6 +27,17 @@ const EXCLUDED: &[(&str, &str, &str)] = &[
         "cm: for MPI_BOTTOM and a type that begins at an address the provider is given a null pointer \
          (ompi_mtl_datatype_pack passes the base over the lower bound by); Open MPI 5 is fine",
     ),
+    (
+        "openmpi-4.1",
+        "test_p2p_obj.TestP2PObj*.testCancel",
+        "cm: MPI_Cancel of a synchronous send crashes in ompi_mtl_ofi_cancel (open-mpi/ompi#11324); Open MPI 5 is fine",
+    ),
+    (
+        "openmpi-4.1",
+        "test_util_sync",
+        "no window can be made with MPI_THREAD_MULTIPLE on several hosts (osc pt2pt)",
+    ),
+    ("openmpi-5.0", "testRevoke", "cm: MPI_Comm_revoke does nothing; Open MPI's fault tolerance needs ob1"),
     (
         "openmpi",
         "test_spawn",
@@ -61,7 +72,8 @@ fn run(lab: &TestLab, mpi: &Mpi, transport: &str, ranks: u32, only: Option<&str>
         tests.display().to_string(),
     ];
     for (_, pattern, _) in EXCLUDED.iter().filter(|(name, ..)| mpi.name.starts_with(name)) {
-        let option = if pattern.starts_with("test_") { "-e" } else { "-x" };
+        let whole_module = pattern.starts_with("test_") && !pattern.contains('.');
+        let option = if whole_module { "-e" } else { "-x" };
         words.extend([option.to_owned(), (*pattern).to_owned()]);
     }
     words.extend(only.into_iter().flat_map(|module| ["-i".to_owned(), module.to_owned()]));

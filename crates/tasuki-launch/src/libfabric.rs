@@ -41,9 +41,20 @@ impl Mpi {
 /// Open MPI's component is built into the library (wheels) or a file below the library's folder (Debian).
 fn has_mtl_ofi(library: &Path) -> bool {
     const SYMBOL: &[u8] = b"mca_mtl_ofi_component";
-    let built_in =
-        fs::read(library).is_ok_and(|bytes| bytes.windows(SYMBOL.len()).any(|part| part == SYMBOL));
+    let built_in = fs::read(library).is_ok_and(|bytes| holds(&bytes, SYMBOL));
     built_in || component(library).is_some()
+}
+
+/// Whether Open MPI's MPI_Mrecv forgets the answer that a synchronous send waits for (open-mpi/ompi#11327). What is said of
+/// an answer that cannot be sent names the function that does it, where there is one.
+pub(crate) fn forgets_answers(library: &Path) -> bool {
+    const ANSWERS: &[u8] = b"ompi_mtl_ofi_gen_ssend_ack failed";
+    let file = component(library).unwrap_or_else(|| library.to_owned());
+    fs::read(file).is_ok_and(|bytes| !holds(&bytes, ANSWERS))
+}
+
+fn holds(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|part| part == text)
 }
 
 /// The file of Open MPI's libfabric component, if it has one of its own.
@@ -80,6 +91,17 @@ mod tests {
         assert!(error.contains("MPICH 4.1") && error.contains("--transport tcp"), "{error}");
         assert_eq!(mpi(Flavour::Mpich, Path::new("/l"), true).check_libfabric(), Ok(()));
         assert_eq!(mpi(Flavour::Intel, Path::new("/l"), false).check_libfabric(), Ok(()));
+    }
+
+    #[test]
+    fn open_mpi_that_forgets_answers_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("libmpi.so.40");
+        assert!(!forgets_answers(&library), "nothing is known of it");
+        fs::write(&library, "ELF\0mca_mtl_ofi_component\0").unwrap();
+        assert!(forgets_answers(&library));
+        fs::write(&library, "ELF\0%s:%d: ompi_mtl_ofi_gen_ssend_ack failed: %d\0").unwrap();
+        assert!(!forgets_answers(&library));
     }
 
     // As Debian 12 installs it, and as the wheel of Open MPI 5 is linked.

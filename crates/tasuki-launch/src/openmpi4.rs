@@ -4,17 +4,21 @@
 use crate::{
     Environment, Facts, Job, LaunchCommand, Mpi, Provider, Setting, Transport,
     job::Words,
+    libfabric::forgets_answers,
     setting::{self, Binding, Scope},
 };
 
 /// What is set, for whom, and why. Parameters given on the command line or in the environment go before those of
 /// a distribution's `openmpi-mca-params.conf`.
-pub fn settings(transport: &Transport, facts: &Facts) -> Vec<Setting> {
+pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting> {
     let set = |name, value: &str, why| Setting::new(Scope::OpenMpi, name, value, why);
     let mut all = Vec::new();
     match transport {
         Transport::Tcp => all.extend(tcp(facts, "vader")),
-        Transport::Tasuki(provider) => all.extend(libfabric(provider, facts, "vader")),
+        Transport::Tasuki(provider) => {
+            all.extend(libfabric(provider, facts, "vader"));
+            all.extend(answers(mpi));
+        }
     }
     if facts.oversubscribed {
         all.push(yielding());
@@ -80,6 +84,19 @@ pub fn libfabric(provider: &Provider, facts: &Facts, shared_memory: &str) -> Vec
     all
 }
 
+/// What makes the provider give the answers that this MPI forgets. The bits are those of its tags for providers with remote
+/// completion data (`ompi/mca/mtl/ofi/mtl_ofi_types.h` of 4.1).
+fn answers(mpi: &Mpi) -> Option<Setting> {
+    let set = Setting::new(
+        Scope::Variable,
+        "TASUKI_ANSWER_CLAIMED",
+        "0x100000000:0x200000000",
+        "a synchronous send that is received by MPI_Mrecv would wait for ever: this Open MPI forgets the answer \
+         (open-mpi/ompi#11327)",
+    );
+    forgets_answers(&mpi.library).then_some(set)
+}
+
 /// The waiting policy of ranks that outnumber their cores.
 pub fn yielding() -> Setting {
     Setting::new(
@@ -116,7 +133,7 @@ pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
     if job.as_root {
         words.push("--allow-run-as-root");
     }
-    let settings = settings(&job.transport, &job.facts);
+    let settings = settings(mpi, &job.transport, &job.facts);
     words.settings(&settings, &job.env);
     // `-x NAME` takes the value from mpirun's own environment: no quoting rules to mind.
     let env = job.exports_with(&settings);

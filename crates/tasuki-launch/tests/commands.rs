@@ -268,8 +268,11 @@ fn tasuki_is_loaded_by_the_libfabric_of_every_mpi_and_nothing_else_is() {
         let words = words(&job, mpi);
         assert_eq!(mca(&words, "--mca", "pml").as_deref(), Some("cm"));
         assert_eq!(mca(&words, "--mca", "mtl").as_deref(), Some("ofi"));
-        assert_eq!(after(&words, "-x"), ["FI_PROVIDER", "FI_PROVIDER_PATH"], "passed to other hosts");
+        let passed = after(&words, "-x");
+        assert_eq!(passed[..2], ["FI_PROVIDER", "FI_PROVIDER_PATH"], "passed to other hosts");
     }
+    assert_eq!(after(&words(&job, &four), "-x").last().map(String::as_str), Some("TASUKI_ANSWER_CLAIMED"));
+    assert_eq!(variable(&job, &five, "TASUKI_ANSWER_CLAIMED"), None, "5.0 answers itself");
     assert_eq!(variable(&job, &mpich(), "MPIR_CVAR_CH4_NETMOD").as_deref(), Some("ofi"));
     assert_eq!(variable(&job, &intel(), "I_MPI_OFI_PROVIDER").as_deref(), Some("tasuki"));
     assert_eq!(variable(&job, &intel(), "I_MPI_FABRICS").as_deref(), Some("ofi"));

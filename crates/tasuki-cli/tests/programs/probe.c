@@ -1,6 +1,7 @@
 /* probe [ROUNDS]: every rank sends to every rank, itself among them, and takes what has come by MPI_Probe and MPI_Recv, both
  * with MPI_ANY_SOURCE: a process of one thread must receive the message that it probed (MPI 4.1, 3.8.1). Argument
- * `matched`: by MPI_Mprobe and MPI_Mrecv, `named`: MPI_Recv from the source that the probe gave. */
+ * `matched`: by MPI_Mprobe and MPI_Mrecv, `synchronous`: the same, and the sends are synchronous; `named`: MPI_Recv from the
+ * source that the probe gave. */
 #include "proof.h"
 
 enum { MOST = 70000, TAG = 7 };
@@ -14,7 +15,7 @@ static void take(long round, const char *how, char *in) {
     MPI_Status probed, status;
     MPI_Message message;
     int count, source = MPI_ANY_SOURCE;
-    if (!strcmp(how, "matched")) {
+    if (!strcmp(how, "matched") || !strcmp(how, "synchronous")) {
         MPI_Mprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &message, &probed);
         MPI_Mrecv(in, MOST, MPI_BYTE, &message, &status);
     } else {
@@ -34,6 +35,7 @@ int main(int argc, char **argv) {
     proof_begin(&argc, &argv);
     long rounds = proof_argument(argc, argv, 1, 500);
     const char *how = argc > 2 ? argv[2] : "any";
+    const int synchronous = !strcmp(how, "synchronous");
     MPI_Request *requests = proof_memory((size_t)proof_ranks * sizeof *requests);
     char *out = proof_memory((size_t)proof_ranks * MOST), *in = proof_memory(MOST);
     for (long round = 0; round < rounds; round++) {
@@ -41,7 +43,8 @@ int main(int argc, char **argv) {
         for (int to = 0; to < proof_ranks; to++) {
             int bytes = bytes_of(proof_rank, to, round);
             proof_fill(out + (size_t)to * MOST, (size_t)bytes, proof_key(proof_rank, to, (uint64_t)round));
-            MPI_Isend(out + (size_t)to * MOST, bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD, &requests[to]);
+            (synchronous ? MPI_Issend : MPI_Isend)(out + (size_t)to * MOST, bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD,
+                                                   &requests[to]);
         }
         if (round % 2)
             MPI_Barrier(MPI_COMM_WORLD);

@@ -1,5 +1,6 @@
 //! Endpoints: the object and its life. One endpoint of libfabric is one endpoint of the engine.
 
+mod answers;
 mod bind;
 mod calls;
 mod complete;
@@ -41,6 +42,7 @@ pub struct EpShared {
     wiring: OnceLock<wiring::Wiring>,
     peers: peers::Peers,
     claims: probe::Claims,
+    answers: Option<answers::Answers>,
     silent: silent::Silent,
     lost: lost::Lost,
     remote: remote::Remote,
@@ -87,6 +89,7 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
     if ep_attr.is_some_and(|attr| !matches!(attr.ep_type, FI_EP_UNSPEC | FI_EP_RDM)) {
         return Err(Errno(FI_EINVAL));
     }
+    let answers = answers::Answers::from_env().map_err(|error| cannot_open(&error))?;
     let engine = engine()?;
     note!("endpoint {}", engine.address());
     let shared = Arc::new(EpShared {
@@ -97,6 +100,7 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         wiring: OnceLock::new(),
         peers: peers::Peers::default(),
         claims: probe::Claims::default(),
+        answers,
         silent: silent::Silent::default(),
         lost: lost::Lost::default(),
         remote: remote::Remote::default(),
@@ -120,13 +124,14 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
 }
 
 fn engine() -> Ret<Endpoint> {
-    // Without a message a program would say no more than "no such device".
-    let say = |error: &dyn Display| {
-        log::say(&format!("cannot open an endpoint: {error}"));
-        Errno(FI_ENODEV)
-    };
-    let options = Options::from_env().map_err(|error| say(&error))?;
-    Endpoint::open(&options).map_err(|error| say(&error))
+    let options = Options::from_env().map_err(|error| cannot_open(&error))?;
+    Endpoint::open(&options).map_err(|error| cannot_open(&error))
+}
+
+/// Without a message a program would say no more than "no such device".
+fn cannot_open(error: &dyn Display) -> Errno {
+    log::say(&format!("cannot open an endpoint: {error}"));
+    Errno(FI_ENODEV)
 }
 
 /// Waits until peers have acknowledged what was sent to them, bounded: the engine's own end.

@@ -55,7 +55,9 @@ impl EpShared {
         let quiet = self.quiet(way, reports, false, context);
         // SAFETY: by the contract.
         let posted = unsafe { self.engine.recv_claimed(claim, pieces.buffers(), quiet, context) };
-        self.posted(posted, reports || quiet, false, context)
+        let posted = self.posted(posted, reports || quiet, false, context)?;
+        self.answer(&found);
+        Ok(posted)
     }
 
     fn claim(&self, probe: &Probe, context: u64) -> Ret<Option<Found>> {

@@ -1,0 +1,92 @@
+//! Answers that an MPI owes and does not give.
+//!
+//! Open MPI 4 marks the message of a synchronous send in its tag and waits for an empty message whose tag is marked as the
+//! answer. Its receives send that; its MPI_Mrecv forgets to, so that the sender waits for ever, over any provider
+//! (open-mpi/ompi#11327, mended in 5.0). A receive of a claimed message is that MPI_Mrecv: if the launcher says so, the
+//! provider answers in its place.
+
+use tasuki_engine::{Found, SendArgs};
+
+use super::EpShared;
+use crate::note;
+
+/// The variable by which the launcher says so: the bit of the tag that asks, a colon, the bit that answers; hexadecimal.
+const VARIABLE: &str = "TASUKI_ANSWER_CLAIMED";
+
+/// How a tag asks, and how one answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answers {
+    asks: u64,
+    answers: u64,
+}
+
+impl Answers {
+    /// What the environment says.
+    pub fn from_env() -> Result<Option<Answers>, String> {
+        match std::env::var(VARIABLE) {
+            Ok(text) if !text.is_empty() => Self::read(&text).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn read(text: &str) -> Result<Answers, String> {
+        let bit = |word: &str| {
+            let number = u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()?;
+            number.is_power_of_two().then_some(number)
+        };
+        let both = text.split_once(':').and_then(|(asks, answers)| Some((bit(asks)?, bit(answers)?)));
+        match both {
+            Some((asks, answers)) if asks != answers => Ok(Answers { asks, answers }),
+            _ => Err(format!("{VARIABLE}={text}: must be two different bits, as 0x100000000:0x200000000")),
+        }
+    }
+
+    /// The tag of the answer to a message with this tag, if it asks for one.
+    fn to(self, tag: u64) -> Option<u64> {
+        (tag & (self.asks | self.answers) == self.asks).then_some(tag ^ (self.asks | self.answers))
+    }
+}
+
+impl EpShared {
+    /// A claimed message is being received.
+    pub fn answer(&self, found: &Found) {
+        let Some(tag) = self.answers.and_then(|answers| answers.to(found.tag)) else { return };
+        let answer = SendArgs {
+            peer: found.source,
+            tag: Some(tag),
+            data: None,
+            buffers: &[],
+            inject: true,
+            quiet: true,
+            delivery: false,
+            context: 0,
+        };
+        // SAFETY: it has no buffers.
+        if let Err(error) = unsafe { self.engine.send(&answer) } {
+            note!("a synchronous send stays unanswered: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The bits are those of Open MPI 4.1 with remote completion data (ompi/mca/mtl/ofi/mtl_ofi_types.h).
+    #[test]
+    fn tags_that_ask_are_answered_and_no_others() {
+        let answers = Answers::read("0x100000000:0x200000000").expect("two bits");
+        assert_eq!(answers.to(0x7000_0001_0000_0005), Some(0x7000_0002_0000_0005));
+        assert_eq!(answers.to(0x7000_0000_0000_0005), None, "an ordinary message");
+        assert_eq!(answers.to(0x7000_0002_0000_0005), None, "an answer");
+        assert_eq!(answers.to(0x7000_0003_0000_0005), None, "neither");
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        for text in ["1", "0x1", "0x1:0x1", "0x1:0x3", "0x1:0x0", "1:2", "0x1:0x2:0x4"] {
+            let error = Answers::read(text).expect_err(text);
+            assert!(error.contains(text), "{error}");
+        }
+    }
+}
