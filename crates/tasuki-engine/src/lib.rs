@@ -12,7 +12,6 @@ mod close;
 mod core;
 mod dump;
 mod endpoint;
-mod frames;
 mod helper;
 mod memory;
 mod open;

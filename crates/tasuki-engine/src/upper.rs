@@ -9,7 +9,6 @@ use tasuki_wire::{Greeting, Lane, Lanes, Rail};
 use crate::address::Address;
 use crate::api::Peer;
 use crate::core::Core;
-use crate::frames;
 use crate::rails::{ROUTED, mapped};
 
 impl Core {
@@ -99,7 +98,9 @@ impl Upper for Core {
     fn next(&mut self, conn: ConnId, room: usize) -> Option<Outgoing> {
         let id = self.id(self.peer_of(conn)?)?;
         let room = NonZeroU64::new(room as u64)?;
-        self.msg.poll_transmit(id, room).map(|transmit| frames::outgoing(&transmit))
+        let transmit = self.msg.poll_transmit(id, room)?;
+        let payload = transmit.payload.map(|at| Payload { key: at.user, offset: at.offset, len: at.len });
+        Some(tasuki_frames::outgoing(&transmit.frame, payload))
     }
 
     fn read(&mut self, _conn: ConnId, payload: &Payload, offset: u64, into: &mut [u8]) {
@@ -112,7 +113,7 @@ impl Upper for Core {
 
     fn deliver(&mut self, conn: ConnId, frame: &tasuki_wire::Frame<'_>) {
         let Some(peer) = self.peer_of(conn) else { return };
-        if let Some((frame, payload)) = frames::incoming(frame) {
+        if let Some((frame, payload)) = tasuki_frames::incoming(frame) {
             self.arrived(peer, &frame, payload);
         }
     }

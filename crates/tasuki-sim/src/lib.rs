@@ -8,6 +8,7 @@
 mod channel;
 mod faults;
 mod kernel;
+pub mod model;
 mod reached;
 mod rng;
 pub mod soak;

@@ -3,7 +3,6 @@
 mod cases;
 mod defects;
 mod hostile;
-mod model;
 mod node;
 mod random;
 mod rng;

@@ -7,7 +7,7 @@ use tasuki_msg::{
     ClaimId, EarlyId, Endpoint, Epoch, Failure, Gone, PeerId, PullId, RecvDone, RecvId, SendId, Window,
 };
 
-use crate::model::{Match, Message, Model};
+use tasuki_sim::model::{Match, Message, Model};
 
 /// Written behind every receive buffer; must never change.
 pub const GUARD: [u8; 16] = [0xA5; 16];

@@ -4,7 +4,7 @@ use tasuki_msg::{Action, EarlyId, Event, Failure, Gone, PeerId, RecvDone, RecvId
 
 use super::content::first_wrong;
 use super::core::{Check, Core, demand, same};
-use super::model::{Match, Message};
+use crate::model::{Match, Message};
 
 impl Core {
     /// Carries out all that the endpoint asks for.

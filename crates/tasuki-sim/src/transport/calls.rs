@@ -4,8 +4,8 @@ use tasuki_msg::{ClaimError, Failure, Matching, PeerId, Queue, RecvRequest, Send
 
 use super::content::{GUARD, fill};
 use super::core::{Check, Core, demand, same};
-use super::model::{Match, Message, Posted};
 use super::node::{Claim, Fate, RecvBuf, Sent};
+use crate::model::{Match, Message, Posted};
 
 /// A message to send.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,8 @@ use tasuki_msg::{Data, Frame, FrameError, PeerId, Placement, Sink, Start, Transm
 
 use super::content::{SCRIBBLE, first_wrong};
 use super::core::{Check, Core, demand, same};
-use super::model::Message;
 use super::node::{EarlyBuf, Fate, FrameOut};
+use crate::model::Message;
 
 impl Core {
     /// The next frame of `from` for its peer, noted as having left; the key names its payload.

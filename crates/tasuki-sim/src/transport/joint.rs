@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
+use tasuki_frames::{incoming, outgoing};
 use tasuki_msg::PeerOptions;
 use tasuki_proto::{ConnId, Outgoing, Payload, Upper};
 use tasuki_wire::{Frame, Greeting, Rail};
 
-use super::convert::{incoming, outgoing};
 use super::core::{Check, Core};
 use super::network::Network;
 
@@ -102,7 +102,8 @@ impl Upper for Joint<'_> {
         let peer = self.core.nodes[self.node].peer_for(there)?;
         let next = self.core.next_frame(self.node, peer, NonZeroU64::new(room as u64)?);
         let (transmit, key) = self.check(next)??;
-        outgoing(&transmit, key)
+        let len = transmit.frame.payload_len();
+        Some(outgoing(&transmit.frame, key.map(|key| Payload { key, offset: 0, len })))
     }
 
     fn read(&mut self, _: ConnId, payload: &Payload, offset: u64, into: &mut [u8]) {

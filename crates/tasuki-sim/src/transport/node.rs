@@ -8,7 +8,7 @@ use tasuki_msg::{
 };
 
 use super::content::Pieces;
-use super::model::{Match, Message, Model};
+use crate::model::{Match, Message, Model};
 
 /// What has become of a message at its receiver, in the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

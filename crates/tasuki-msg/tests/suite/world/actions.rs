@@ -185,7 +185,7 @@ impl World {
         demand(!buffer.over, || format!("receive {name} fails after its last event"))?;
         if let Failure::PeerGone(peer, _) = failure {
             let of = |peer: PeerId| {
-                move |entry: &(crate::model::Match, bool)| entry.1 && entry.0.message.source == peer
+                move |entry: &(tasuki_sim::model::Match, bool)| entry.1 && entry.0.message.source == peer
             };
             if let Some(at) = buffer.outstanding.iter().position(of(peer)) {
                 buffer.outstanding.swap_remove(at);

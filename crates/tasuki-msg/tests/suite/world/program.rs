@@ -4,8 +4,8 @@
 use tasuki_msg::{ClaimError, Failure, Gone, Matching, PeerId, Queue, RecvRequest, SendRequest, Source};
 
 use super::{Check, World, demand, same};
-use crate::model::{Match, Message, Posted};
 use crate::node::{Claim, Fate, GUARD, RecvBuf, Sent, content};
+use tasuki_sim::model::{Match, Message, Posted};
 
 #[derive(Clone, Copy, Debug)]
 pub struct SendSpec {

@@ -1,17 +1,14 @@
-//! Frames of the message layer in the form of the packet layer, and back.
+//! Frames of the message layer in the form of the packet layer, and back. Neither knows the other; the engine and the fault
+//! simulation join them by the same words.
 
-use tasuki_msg::{Data, Epoch, Frame, Mark, MsgSeq, Queue, Start, Transmit};
+use tasuki_msg::{Data, Epoch, Frame, Mark, MsgSeq, Queue, Start};
 use tasuki_proto::{Outgoing, Payload};
 use tasuki_wire::{Control, Frame as WireFrame, Mark as WireMark};
 
-/// A frame on its way out. `key` names its payload.
-pub(crate) fn outgoing(transmit: &Transmit) -> Outgoing {
-    let payload = transmit.payload.map_or(Payload { key: 0, offset: 0, len: 0 }, |at| Payload {
-        key: at.user,
-        offset: at.offset,
-        len: at.len,
-    });
-    let control = match transmit.frame {
+/// A frame on its way out. `payload` says how its carrier asks for the bytes; it is used if the frame has any.
+pub fn outgoing(frame: &Frame, payload: Option<Payload>) -> Outgoing {
+    let payload = payload.unwrap_or(Payload { key: 0, offset: 0, len: 0 });
+    let control = match *frame {
         Frame::Start(start) => {
             return Outgoing::Start {
                 seq: start.seq.0,
@@ -43,7 +40,7 @@ pub(crate) fn outgoing(transmit: &Transmit) -> Outgoing {
 }
 
 /// A frame that has arrived, with its payload; `None` for those that are not the message layer's.
-pub(crate) fn incoming<'a>(frame: &WireFrame<'a>) -> Option<(Frame, &'a [u8])> {
+pub fn incoming<'a>(frame: &WireFrame<'a>) -> Option<(Frame, &'a [u8])> {
     Some(match frame {
         WireFrame::Start(start) => (
             Frame::Start(Start {

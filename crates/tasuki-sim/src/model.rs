@@ -1,21 +1,28 @@
 //! What should happen: one receive side as libfabric and MPI define it, in the plainest way. Two lists per endpoint,
-//! searched from the front, and whole messages; nothing of how the message layer does it.
+//! searched from the front, and whole messages; nothing of how the message layer does it. The oracle of the fault
+//! simulation and of the message layer's own suite.
 
 use tasuki_msg::{Found, Matching, PeerId, Queue, Source};
 
 /// A message as the program sent it. `name` is unique in the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Message {
+pub struct Message {
+    /// Its name.
     pub name: usize,
     /// The sender, as the receiver calls it.
     pub source: PeerId,
+    /// For which queue it is.
     pub queue: Queue,
+    /// Its tag.
     pub tag: u64,
+    /// Remote completion data.
     pub data: Option<u64>,
+    /// Bytes.
     pub len: u64,
 }
 
 impl Message {
+    /// What a probe reports of it.
     pub fn found(&self) -> Found {
         Found { source: self.source, tag: self.tag, data: self.data, len: self.len }
     }
@@ -23,28 +30,40 @@ impl Message {
 
 /// A posted receive.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Posted {
+pub struct Posted {
+    /// Its name, unique in the whole run.
     pub name: usize,
+    /// What it takes.
     pub matching: Matching,
+    /// Size of its buffer, bytes.
     pub room: u64,
+    /// Bytes of it that are taken.
     pub used: u64,
+    /// It takes messages until less than this is left, bytes.
     pub multi: Option<u64>,
 }
 
 /// "This receive gets this message, here, and this much of it."
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Match {
+pub struct Match {
+    /// Name of the receive.
     pub recv: usize,
+    /// The message.
     pub message: Message,
+    /// Where in the buffer it begins, bytes.
     pub offset: u64,
+    /// Bytes of it that fit.
     pub take: u64,
     /// The receive takes no further message.
     pub closes: bool,
 }
 
-#[derive(Default)]
-pub(crate) struct Model {
+/// The receive side of one endpoint.
+#[derive(Debug, Default)]
+pub struct Model {
+    /// Receives that wait, in the order of their posts.
     pub posted: Vec<Posted>,
+    /// Messages that wait, in the order of their arrival.
     pub unexpected: Vec<Message>,
 }
 
@@ -101,11 +120,12 @@ impl Model {
         matches
     }
 
+    /// The first message that fits.
     pub fn peek(&self, matching: &Matching) -> Option<Message> {
         self.unexpected.iter().find(|message| accepts(matching, message)).copied()
     }
 
-    /// For a claim or a discard.
+    /// The same, taken out: for a claim or a discard.
     pub fn remove(&mut self, matching: &Matching) -> Option<Message> {
         let at = self.unexpected.iter().position(|message| accepts(matching, message))?;
         Some(self.unexpected.remove(at))
