@@ -10,6 +10,7 @@ pub mod ethernet;
 pub mod hpcc;
 pub mod machine;
 pub mod nas;
+mod once;
 mod output;
 pub mod plot;
 pub mod process;

@@ -1,5 +1,6 @@
 //! The MPI program, its source in this crate: built with the compiler wrapper of each MPI.
 
+use crate::once::{FileError, Recipe};
 use crate::process::{Output, run_limited};
 use std::{
     io,
@@ -61,27 +62,14 @@ pub enum BuildError {
 /// Builds the program with an `mpicc` into `target`, unless it is there already, built from this source by that
 /// compiler. Two builds at once into the same file do not disturb each other.
 pub fn build(mpicc: &Path, target: &Path) -> Result<(), BuildError> {
-    let stamp = stamp(mpicc);
-    let stamp_file = PathBuf::from(format!("{}.built", target.display()));
-    if target.is_file() && std::fs::read_to_string(&stamp_file).is_ok_and(|built| built == stamp) {
-        return Ok(());
+    let recipe = Recipe { sources: &SOURCES, circumstances: &format!("{FLAGS:?}"), product: NAME };
+    recipe.build(mpicc, target, |folder| compile(mpicc, folder))
+}
+
+impl From<FileError> for BuildError {
+    fn from(FileError { path, source }: FileError) -> Self {
+        BuildError::File { path, source }
     }
-    let parent = target.parent().unwrap_or(Path::new("."));
-    let file_error = |path: &Path| {
-        let path = path.to_owned();
-        move |source| BuildError::File { path, source }
-    };
-    std::fs::create_dir_all(parent).map_err(file_error(parent))?;
-    let folder = tempfile::Builder::new().prefix(".mpi-bench-").tempdir_in(parent);
-    let folder = folder.map_err(file_error(parent))?;
-    for (name, text) in SOURCES {
-        let path = folder.path().join(name);
-        std::fs::write(&path, text).map_err(file_error(&path))?;
-    }
-    compile(mpicc, folder.path())?;
-    // Renamed, not written in place: a program that is running must not change.
-    std::fs::rename(folder.path().join(NAME), target).map_err(file_error(target))?;
-    std::fs::write(&stamp_file, stamp).map_err(file_error(&stamp_file))
 }
 
 fn compile(mpicc: &Path, folder: &Path) -> Result<(), BuildError> {
@@ -95,15 +83,4 @@ fn compile(mpicc: &Path, folder: &Path) -> Result<(), BuildError> {
     }
     let Output { stderr, .. } = &output;
     Err(BuildError::Refused { compiler: mpicc.into(), reason: output.reason(), stderr: stderr.clone() })
-}
-
-/// Changes whenever the program would be another one: compiler (path, size, time), flags, source.
-fn stamp(mpicc: &Path) -> String {
-    let facts = std::fs::metadata(mpicc).ok();
-    let facts = facts.map(|facts| (facts.len(), facts.modified().ok()));
-    let mut text = format!("{} {facts:?} {FLAGS:?}\n", mpicc.display());
-    for (name, source) in SOURCES {
-        text += &format!("{name}\n{source}");
-    }
-    text
 }

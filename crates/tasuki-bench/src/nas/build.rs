@@ -1,6 +1,7 @@
 //! Builds the programs from the sources that this crate carries, with the compiler wrapper of any MPI.
 
 use super::Kernel;
+use crate::once::{FileError, Recipe};
 use crate::process::run_limited;
 use std::{
     io,
@@ -84,29 +85,15 @@ pub enum BuildError {
 /// Builds a kernel's program with an `mpicc` into `target`, for the processor of this machine, unless it is there already,
 /// built from this source by that compiler. Two builds at once into the same file do not disturb each other.
 pub fn build(kernel: Kernel, mpicc: &Path, target: &Path) -> Result<(), BuildError> {
-    let stamp = stamp(mpicc);
-    let stamp_file = PathBuf::from(format!("{}.built", target.display()));
-    if target.is_file() && std::fs::read_to_string(&stamp_file).is_ok_and(|built| built == stamp) {
-        return Ok(());
-    }
-    let parent = target.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(parent).map_err(at(parent))?;
-    let folder = tempfile::Builder::new().prefix(".nas-").tempdir_in(parent).map_err(at(parent))?;
-    let common = folder.path().join("common");
-    std::fs::create_dir(&common).map_err(at(&common))?;
-    for (name, text) in SOURCES {
-        let path = folder.path().join(name);
-        std::fs::write(&path, text).map_err(at(&path))?;
-    }
-    compile(kernel, mpicc, folder.path())?;
-    // Renamed, not written in place: a program that is running must not change.
-    std::fs::rename(folder.path().join(kernel.program()), target).map_err(at(target))?;
-    std::fs::write(&stamp_file, stamp).map_err(at(&stamp_file))
+    let processor = crate::Machine::here().cpu;
+    let recipe = Recipe { sources: SOURCES, circumstances: &processor, product: kernel.program() };
+    recipe.build(mpicc, target, |folder| compile(kernel, mpicc, folder))
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> BuildError {
-    let path = path.to_owned();
-    move |source| BuildError::File { path, source }
+impl From<FileError> for BuildError {
+    fn from(FileError { path, source }: FileError) -> Self {
+        BuildError::File { path, source }
+    }
 }
 
 /// A path that stays right in another folder; a bare name is looked up in PATH anyway.
@@ -137,16 +124,4 @@ fn compile(kernel: Kernel, mpicc: &Path, folder: &Path) -> Result<(), BuildError
     }
     let (reason, stderr) = (output.reason(), output.stderr);
     Err(BuildError::Refused { compiler: mpicc.into(), kernel, reason, stderr })
-}
-
-/// Changes whenever a program would be another one: compiler (path, size, time), processor, source.
-fn stamp(mpicc: &Path) -> String {
-    let facts = std::fs::metadata(mpicc).ok();
-    let facts = facts.map(|facts| (facts.len(), facts.modified().ok()));
-    let processor = crate::Machine::here().cpu;
-    let mut text = format!("{} {facts:?} {processor}\n", mpicc.display());
-    for (name, source) in SOURCES {
-        text += &format!("{name}\n{source}");
-    }
-    text
 }
