@@ -65,6 +65,8 @@ impl State {
                 let _ = link.udp.flush();
             }
         }
+        // A connection may end when it is asked for its next packet.
+        self.hear_events();
         sent > 0
     }
 

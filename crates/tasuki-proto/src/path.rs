@@ -38,13 +38,50 @@ pub(crate) struct AckOwed {
 /// Our questions whether the path works.
 #[derive(Default)]
 pub(crate) struct Probe {
-    pub nonce: u64,
-    pub sent_at: Time,
-    pub outstanding: bool,
+    /// The last ones without an answer, and when they were sent: an answer may well come after the next question.
+    asked: [Option<(u64, Time)>; REMEMBERED],
+    sent_at: Time,
+    /// It was asked before its time once, because the peer was heard.
+    hurried: bool,
     pub attempts: u32,
     /// When to ask (again).
     pub at: Option<Time>,
     pub due: bool,
+}
+
+/// Probes that can be answered late.
+const REMEMBERED: usize = 8;
+
+/// So long after a question the next one may go because the peer was heard, ns.
+const HURRY_AFTER: u64 = 5_000_000;
+
+impl Probe {
+    /// A probe leaves.
+    pub fn asks(&mut self, nonce: u64, now: Time) {
+        self.asked.rotate_right(1);
+        self.asked[0] = Some((nonce, now));
+        self.sent_at = now;
+    }
+
+    /// The peer is heard: whoever is heard can probably be reached, so ask now, but once only before the time comes or an
+    /// answer. If every question that arrives led to one, on a long way all answers would come too late to be known.
+    pub fn hurry(&mut self, now: Time) {
+        if !self.hurried && now.since_ns(self.sent_at) > HURRY_AFTER {
+            (self.due, self.hurried) = (true, true);
+        }
+    }
+
+    /// It is time.
+    pub fn comes_due(&mut self) {
+        (self.due, self.hurried) = (true, false);
+    }
+
+    /// A reply has come: when was its probe sent? All others are forgotten with it.
+    pub fn answered(&mut self, nonce: u64) -> Option<Time> {
+        let (_, sent_at) = self.asked.iter().flatten().find(|(asked, _)| *asked == nonce).copied()?;
+        (self.asked, self.hurried) = ([None; REMEMBERED], false);
+        Some(sent_at)
+    }
 }
 
 pub(crate) struct Path {

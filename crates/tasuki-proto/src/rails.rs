@@ -160,10 +160,9 @@ impl Conn {
             probe.at = None;
         }
         // The nonce says which of the sizes was answered: replies may be late.
-        probe.nonce = cx.random.next() << 1 | u64::from(small);
-        probe.sent_at = cx.now;
-        probe.outstanding = true;
-        (probe.nonce, if small { floor_len(path.id.lane) } else { path.full_len })
+        let nonce = cx.random.next() << 1 | u64::from(small);
+        probe.asks(nonce, cx.now);
+        (nonce, if small { floor_len(path.id.lane) } else { path.full_len })
     }
 
     /// The peer asks whether the path works.
@@ -172,10 +171,8 @@ impl Conn {
         if path.replies.len() < MAX_REPLIES {
             path.replies.push((nonce, length));
         }
-        // Whoever is heard can probably be reached: ask at once, if not only just asked.
-        let waits = matches!(path.state, RailState::Unproven | RailState::Down);
-        if waits && now.since_ns(path.probe.sent_at) > 5_000_000 {
-            path.probe.due = true;
+        if matches!(path.state, RailState::Unproven | RailState::Down) {
+            path.probe.hurry(now);
         }
     }
 
@@ -183,11 +180,11 @@ impl Conn {
     pub fn on_probe_reply(&mut self, nonce: u64, id: PathId, length: u16, cx: &mut Context<'_>) {
         let Some(at) = self.find_path(id) else { return };
         let path = &mut self.paths[at];
-        if !path.probe.outstanding || path.probe.nonce != nonce || path.state == RailState::Off {
+        if path.state == RailState::Off {
             return;
         }
-        path.probe.outstanding = false;
-        let rtt = cx.now.since_ns(path.probe.sent_at);
+        let Some(sent_at) = path.probe.answered(nonce) else { return };
+        let rtt = cx.now.since_ns(sent_at);
         path.rtt.sample(cx.now, rtt, 0);
         path.last_ack = cx.now;
         path.proven_len = path.proven_len.max(usize::from(length).min(path.full_len));

@@ -8,7 +8,6 @@ use crate::event::Event;
 use crate::path::Path;
 use crate::received::Arrival;
 use crate::stats::RailState;
-use crate::time::Time;
 use crate::upper::Upper;
 
 /// A packet of more bytes than this is part of a stream.
@@ -166,7 +165,7 @@ impl Conn {
             owed.at = Some(cx.now.after_ns(u64::from(cx.config.max_ack_delay_us) * 1000));
         }
         if asks.ping && !cx.plant.is(Defect::AckSameRail) {
-            self.answer_everywhere(at, cx.now);
+            self.answer_everywhere(at);
         }
         if cx.plant.is(Defect::NoPureAck) {
             (self.paths[at].owed.now, self.paths[at].owed.at) = (false, None);
@@ -175,10 +174,12 @@ impl Conn {
 
     /// A ping says that acknowledgements have been missed: the way back may be dead though this rail's way here is
     /// alive. So the answer goes over all rails, and from now on over another one.
-    fn answer_everywhere(&mut self, at: usize, _now: Time) {
+    fn answer_everywhere(&mut self, at: usize) {
         let mut mask = 0u32;
         for (other, path) in self.paths.iter().enumerate().take(32) {
-            mask |= u32::from(path.is_up()) << other;
+            // The rail of the ping as well: of those that seem alive it is perhaps the only one whose way back is.
+            let asks = other == at && path.state != RailState::Off;
+            mask |= u32::from(path.is_up() || asks) << other;
         }
         let last = self.paths[at].owed.via.unwrap_or(at);
         let count = self.paths.len();
@@ -186,7 +187,7 @@ impl Conn {
         let via =
             turn.into_iter().find(|other| self.paths[*other].is_lively() && !self.is_last_resort(*other));
         let owed = &mut self.paths[at].owed;
-        owed.everywhere = mask & !(1 << at.min(31));
+        owed.everywhere = mask;
         owed.via = via;
     }
 

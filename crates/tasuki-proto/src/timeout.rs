@@ -45,7 +45,9 @@ impl Conn {
         }
         if path.probe.at.is_some_and(|due| due <= now) {
             path.probe.at = None;
-            path.probe.due = path.state != RailState::Off;
+            if path.state != RailState::Off {
+                path.probe.comes_due();
+            }
             any = true;
         }
         if path.loss_at.is_some_and(|due| due <= now) {

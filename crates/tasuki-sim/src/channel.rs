@@ -130,7 +130,7 @@ impl Channel {
         if len > self.line.mtu {
             return Fate::TooLarge;
         }
-        if self.weather.rains(&self.faults, &mut self.rng) {
+        if self.weather.rains(now, &self.faults, &mut self.rng) {
             return Fate::LostInBurst;
         }
         if self.rng.ppm(self.faults.loss_ppm) {

@@ -1,5 +1,6 @@
 //! What can happen to packets on a line. Every rate is in parts per million, and 0 switches the fault off.
 
+use crate::kernel::Time;
 use crate::rng::Rng;
 
 /// Losses that come in bursts: the model of Gilbert (1960) and Elliott (1963), a line with a good and a bad state.
@@ -68,13 +69,22 @@ impl Faults {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Weather {
     bad: bool,
+    since: Time,
 }
 
+/// Longest burst. Gilbert's line counts packets: with one packet in 300 ms, as at the end of a conversation, thirty
+/// of them would last longer than anybody lingers. (What does last so long are cuts and blackouts, faults of their own.)
+const BURST_MOST_NS: u64 = 200_000_000;
+
 impl Weather {
-    /// Moves on by one packet: is it lost?
-    pub(crate) fn rains(&mut self, faults: &Faults, rng: &mut Rng) -> bool {
+    /// Moves on by one packet, sent at `now`: is it lost?
+    pub(crate) fn rains(&mut self, now: Time, faults: &Faults, rng: &mut Rng) -> bool {
         let Some(burst) = faults.burst else { return false };
+        self.bad &= now.since(self.since) <= BURST_MOST_NS;
         let turns = rng.ppm(if self.bad { burst.end_ppm } else { burst.begin_ppm });
+        if turns && !self.bad {
+            self.since = now;
+        }
         self.bad ^= turns;
         self.bad && rng.ppm(burst.loss_ppm)
     }
@@ -109,10 +119,22 @@ mod tests {
             ..Faults::NONE
         };
         let (mut weather, mut rng) = (Weather::default(), Rng::new(5));
-        let lost: Vec<bool> = (0..200_000).map(|_| weather.rains(&faults, &mut rng)).collect();
+        let lost: Vec<bool> = (0..200_000).map(|_| weather.rains(Time::ZERO, &faults, &mut rng)).collect();
         let losses = lost.iter().filter(|lost| **lost).count() as f64;
         let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
         assert!((losses / bursts - 10.0).abs() < 1.5, "{losses} in {bursts}");
         assert!((losses / 200_000.0 - 1.0 / 11.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn bursts_end_on_a_line_that_is_nearly_idle() {
+        let burst = Burst { begin_ppm: 1_000_000, end_ppm: 0, loss_ppm: 1_000_000 };
+        let faults = Faults { burst: Some(burst), ..Faults::NONE };
+        let (mut weather, mut rng) = (Weather::default(), Rng::new(5));
+        assert!(
+            weather.rains(Time(1), &faults, &mut rng) && weather.rains(Time(200_000_001), &faults, &mut rng)
+        );
+        let calm = Faults { burst: Some(Burst { begin_ppm: 0, ..burst }), ..faults };
+        assert!(!weather.rains(Time(200_000_002), &calm, &mut rng));
     }
 }

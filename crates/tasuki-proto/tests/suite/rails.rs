@@ -131,6 +131,24 @@ pub fn one_way_dead_rail_still_carries_the_other_way() {
     net.settle(1000);
 }
 
+/// Replies that come later than the next probe count. (Both sides ask again when they hear the other ask, so a wait that each
+/// program takes before it looks can bring every reply one question too late.)
+#[test]
+fn rails_of_programs_that_seldom_look_are_proven() {
+    for delay_us in [2_000, 9_000, 18_000, 40_000, 150_000] {
+        let net = &mut Net::new(13, &vec![Link::new(1000, delay_us, 256); 2], true);
+        net.send(0, 8);
+        net.send(1, 8);
+        net.settle(5_000);
+        net.run_us(5_000_000);
+        for host in 0..2 {
+            for number in 0..2 {
+                assert_eq!(state(net, host, number), RailState::Up, "{delay_us} us: {}", net.describe());
+            }
+        }
+    }
+}
+
 /// A rail whose cable passes less than its MTU says is used with small packets, or not at all; nothing is lost.
 #[test]
 pub fn an_mtu_hole() {

@@ -114,6 +114,8 @@ impl World {
             }
             let heard = self.proto_events(node)?;
             let sent = self.transmit(node)?;
+            // A connection may end when it is asked for its next packet.
+            let heard = self.proto_events(node)? || heard;
             if !heard && !sent {
                 break;
             }

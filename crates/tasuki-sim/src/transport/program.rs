@@ -100,7 +100,9 @@ impl Scenario {
         let (queue, tag, ignore, capacity) = (self.queue(), self.tag(), self.ignore(), self.len());
         let rng = &mut self.world.rng;
         let multi = (self.profile.kinds.multi && rng.chance(30)).then(|| rng.below(60));
-        let capacity = if rng.chance(80) { capacity + self.profile.longest } else { capacity };
+        let roomy = if self.buffers_left > 0 { self.profile.longest } else { SHORT };
+        let capacity = if rng.chance(80) { capacity + roomy } else { capacity };
+        self.buffers_left = self.buffers_left.saturating_sub(capacity);
         let source = if rng.chance(50) { self.world.core.nodes[node].peer_for(source) } else { None };
         RecvSpec { queue, source, tag, ignore, capacity, multi }
     }

@@ -8,12 +8,17 @@ use super::trace::Trace;
 use super::world::{Carriage, Event, World};
 use crate::rng::Rng;
 
+/// Receive buffers of a run in all, bytes: several runs go on at once on a machine with many cores.
+const BUFFERS: u64 = 40_000_000;
+
 pub(crate) struct Scenario {
     pub world: World,
     pub profile: Profile,
     pub steps_left: u64,
     /// Bytes that the programs may still send before they send short messages only.
     pub bytes_left: u64,
+    /// Bytes of receive buffers that the programs may still post before they post small ones only.
+    pub buffers_left: u64,
     next_place: usize,
     /// When the next mishap begins.
     mishap_due: u64,
@@ -32,8 +37,9 @@ impl Scenario {
         world.seen.off = carriage == Carriage::Perfect || !profile.inspect;
         let steps_left = profile.steps;
         let bytes_left = if profile.longest > 1_000_000 { 5_000_000 } else { 600_000 };
-        let (next_place, mishap_due) = (0, 0);
-        let mut scenario = Scenario { world, profile, steps_left, bytes_left, next_place, mishap_due };
+        let (next_place, mishap_due, buffers_left) = (0, 0, BUFFERS);
+        let mut scenario =
+            Scenario { world, profile, steps_left, bytes_left, buffers_left, next_place, mishap_due };
         for _ in 0..scenario.profile.nodes {
             scenario.newcomer(None);
         }
