@@ -14,12 +14,13 @@ const ELSEWHERE: [tasuki_msg::Defect; 2] = [
 ];
 
 /// The same of the packet layer, whose own tests catch them.
-const ELSEWHERE_PROTO: [tasuki_proto::Defect; 3] = [
+const ELSEWHERE_PROTO: [tasuki_proto::Defect; 4] = [
     // A packet for another incarnation has another secret, too, and is dropped for that.
     tasuki_proto::Defect::AnyIncarnation,
-    // Both cost speed alone, and no oracle here demands speed of a network with faults.
+    // These cost rails, that is speed alone, and no oracle here demands speed of a network with faults.
     tasuki_proto::Defect::NoProbe,
     tasuki_proto::Defect::NeverBack,
+    tasuki_proto::Defect::AckSameRail,
 ];
 
 fn all() -> Vec<Defect> {
