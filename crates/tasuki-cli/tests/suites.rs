@@ -37,6 +37,7 @@ const EXCLUDED: &[(&str, &str, &str)] = &[
         "test_util_sync",
         "no window can be made with MPI_THREAD_MULTIPLE on several hosts (osc pt2pt)",
     ),
+    ("openmpi-4.1", "TestWinAllocateWorld", "the same"),
     ("openmpi-5.0", "testRevoke", "cm: MPI_Comm_revoke does nothing; Open MPI's fault tolerance needs ob1"),
     (
         "openmpi",
