@@ -3,9 +3,11 @@
 
 mod build;
 mod outcome;
+mod report;
 
 pub use build::{BuildError, build};
 pub use outcome::{Breakdown, Outcome, ParseError, parse};
+pub use report::{Case, NasRecord, NasReport};
 
 use std::{ffi::OsString, fmt, path::PathBuf, str::FromStr};
 use thiserror::Error;

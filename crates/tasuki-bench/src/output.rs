@@ -61,10 +61,9 @@ impl Line {
 
     /// The samples in that unit.
     pub fn values(&self) -> Vec<f64> {
-        let convert = |seconds: &f64| match self.unit() {
-            Unit::Microseconds => seconds * 1e6,
-            Unit::MegabytesPerSecond => self.bytes as f64 / seconds / 1e6,
-        };
+        let bytes = self.bytes as f64;
+        let is_rate = self.unit() == Unit::MegabytesPerSecond;
+        let convert = |seconds: &f64| if is_rate { bytes / seconds / 1e6 } else { seconds * 1e6 };
         self.samples.iter().map(convert).collect()
     }
 }

@@ -138,7 +138,7 @@ fn draw(text: &mut String, test: &str, shape: &Shape<'_>, records: &[&Record]) -
     root.fill(&WHITE)?;
     let better = match shape.unit {
         Unit::Microseconds => "less is better",
-        Unit::MegabytesPerSecond => "more is better",
+        Unit::MegabytesPerSecond | Unit::MegaOperations => "more is better",
     };
     let centred = |size: i32| TextStyle::from(("sans-serif", size)).pos(Pos::new(HPos::Center, VPos::Center));
     let middle = size.0 as i32 / 2;

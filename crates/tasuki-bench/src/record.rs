@@ -13,6 +13,9 @@ pub enum Unit {
     /// 10^6 bytes per second: more is better.
     #[serde(rename = "MB/s")]
     MegabytesPerSecond,
+    /// 10^6 operations per second, as a benchmark counts them: more is better.
+    #[serde(rename = "Mop/s")]
+    MegaOperations,
 }
 
 impl Unit {
@@ -20,7 +23,7 @@ impl Unit {
     pub fn gain(self, value: f64, reference: f64) -> f64 {
         match self {
             Unit::Microseconds => reference / value,
-            Unit::MegabytesPerSecond => value / reference,
+            Unit::MegabytesPerSecond | Unit::MegaOperations => value / reference,
         }
     }
 }
@@ -30,6 +33,7 @@ impl fmt::Display for Unit {
         f.pad(match self {
             Unit::Microseconds => "us",
             Unit::MegabytesPerSecond => "MB/s",
+            Unit::MegaOperations => "Mop/s",
         })
     }
 }

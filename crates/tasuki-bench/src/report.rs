@@ -119,7 +119,9 @@ impl Report {
         }
         let gain = match record.unit {
             crate::Unit::Microseconds => PairedRatio::of(&base.repetitions, &record.repetitions),
-            crate::Unit::MegabytesPerSecond => PairedRatio::of(&record.repetitions, &base.repetitions),
+            crate::Unit::MegabytesPerSecond | crate::Unit::MegaOperations => {
+                PairedRatio::of(&record.repetitions, &base.repetitions)
+            }
         }?;
         Some(Comparison {
             test: record.test.clone(),

@@ -96,7 +96,7 @@ fn row(record: &Record, compare: bool, gain: Option<PairedRatio>) -> Vec<Cell> {
 }
 
 /// `1.85 x (1.7 to 2.0)`; a `?` says that the pairs do not decide who is better.
-fn describe(gain: &PairedRatio) -> String {
+pub(crate) fn describe(gain: &PairedRatio) -> String {
     let doubt = if gain.is_decided() { "" } else { " ?" };
     format!("{:.2} x ({:.2} to {:.2}){doubt}", gain.median, gain.interval.low, gain.interval.high)
 }

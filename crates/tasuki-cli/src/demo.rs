@@ -2,7 +2,7 @@
 
 use crate::{
     args::DemoArgs,
-    bench::{LabNetwork, Measurement, build_stacks, over},
+    bench::{LabNetwork, Measurement, Program, build_stacks, over},
     failure::Failure,
     mpi::Finder,
     shape,
@@ -25,7 +25,7 @@ const ALL_TESTS: [&str; 4] = ["barrier", "allreduce:8", "alltoall:16k,64k", "hea
 pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
     let choice = arguments.mpi.clone().unwrap_or_else(|| "openmpi-4.1".into());
-    let (stacks, problems) = build_stacks(&Finder::here()?, &[choice])?;
+    let (stacks, problems) = build_stacks(&Finder::here()?, &[choice], Program::Bench)?;
     let (stacks, others) = over(stacks, &[Wanted::Tcp, Wanted::Tasuki]);
     problems.iter().chain(&others).for_each(|problem| eprintln!("tasuki: left out: {problem}"));
 

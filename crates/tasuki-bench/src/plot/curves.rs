@@ -43,7 +43,7 @@ pub(super) fn panel(area: &Area<'_>, network: &str, shape: &Shape<'_>, records: 
     // Times and rates both rise with the size: the corner that stays free of what matters.
     let corner = match shape.unit {
         Unit::Microseconds => SeriesLabelPosition::UpperLeft,
-        Unit::MegabytesPerSecond => SeriesLabelPosition::LowerRight,
+        Unit::MegabytesPerSecond | Unit::MegaOperations => SeriesLabelPosition::LowerRight,
     };
     chart
         .configure_series_labels()

@@ -4,6 +4,7 @@ use super::rate::rate;
 use crate::transport::Wanted;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
+use tasuki_bench::nas::{Class, Kernel};
 use tasuki_cluster::{Rate, generate::Shape};
 use tasuki_lab::LabOptions;
 
@@ -12,6 +13,8 @@ use tasuki_lab::LabOptions;
 pub enum BenchCommand {
     /// Every MPI installed, over its own TCP and over Tasuki, in interleaved repetitions
     Mpi(BenchMpi),
+    /// NAS kernels and Himeno on labs: over TCP and over Tasuki, beside one host alone
+    Nas(BenchNas),
     /// TCP, UDP and bare frames between two hosts, without any MPI: the ceilings
     Raw(BenchRaw),
 }
@@ -102,6 +105,40 @@ pub struct BenchMpi {
     #[arg(long, default_value_t = 0.3)]
     pub seconds: f64,
     /// Write table, JSON and plots into this folder
+    #[arg(long)]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `tasuki bench nas`.
+#[derive(Debug, Args)]
+pub struct BenchNas {
+    #[command(flatten)]
+    pub source: LabSource,
+    /// Kernels: is, ep, cg, mg, ft, lu, himeno
+    #[arg(long, value_delimiter = ',', default_values = ["is", "cg"])]
+    pub kernel: Vec<Kernel>,
+    /// Sizes: S, W, A or B; for Himeno XS, S, M or L
+    #[arg(long, value_delimiter = ',', default_values = ["S"])]
+    pub class: Vec<Class>,
+    /// Numbers of ranks, powers of two up to 64; none: one on every host
+    #[arg(short = 'n', long, value_delimiter = ',')]
+    pub ranks: Vec<u32>,
+    /// Only this MPI (openmpi-4.1, mpich-5.0, intel, or a prefix); several are measured in turn
+    #[arg(long)]
+    pub mpi: Vec<String>,
+    /// What carries the messages; with several, each MPI runs over all of them in turn
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp", "tasuki"])]
+    pub transport: Vec<Wanted>,
+    /// How often everything is repeated; six or more give ratios with 95 % confidence
+    #[arg(long, default_value_t = 3)]
+    pub repetitions: usize,
+    /// Longest time for one run, in seconds
+    #[arg(long, default_value_t = 300)]
+    pub limit: u64,
+    /// Write table, JSON and bar charts into this folder
     #[arg(long)]
     pub output: Option<PathBuf>,
     /// Print JSON

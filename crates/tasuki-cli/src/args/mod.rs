@@ -7,7 +7,7 @@ mod rate;
 mod run;
 mod stats;
 
-pub use bench::{BenchCommand, BenchMpi, BenchRaw, DemoArgs, LabSource};
+pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, DemoArgs, LabSource};
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
 pub use run::{EnvArgs, RunArgs};

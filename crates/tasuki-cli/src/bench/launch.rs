@@ -7,7 +7,7 @@ use crate::{
     lab::find,
     mpi::{job, lab_facts, paths},
 };
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 use tasuki_bench::{Launch, LaunchError, Network, Output, Run, process::run_limited, raw::Outcome};
 use tasuki_cluster::HostId;
 use tasuki_lab::Job as LabJob;
@@ -27,12 +27,7 @@ impl<'a> LabLaunch<'a> {
         raw_seconds: f64,
     ) -> Result<Self, Failure> {
         for network in networks {
-            let lab = find(Some(&network.lab))?;
-            for stack in stacks {
-                let mut request = request_here("", stack.detected.argv.clone(), LabJob::Inherit)?;
-                request.share = paths(&stack.detected.mpi, &stack.detected, &stack.transport);
-                lab.share(&request)?;
-            }
+            share(network, stacks)?;
         }
         Ok(Self { networks, stacks, raw_seconds })
     }
@@ -46,13 +41,8 @@ impl<'a> LabLaunch<'a> {
         let network = self.network(&run.network.name)?;
         let stack = self.stacks.iter().find(|stack| stack.name == run.stack.name);
         let stack = stack.ok_or_else(|| Failure::new(format!("no stack {} in the plan", run.stack.name)))?;
-        let mut detected = stack.detected.clone();
-        detected.argv.extend(run.arguments.iter().map(Into::into));
-        let facts = lab_facts(network, run.ranks);
-        let job = job(&network.cluster, facts, run.ranks, &detected, &stack.transport, PathBuf::from("/"));
-        let command = job.command(&detected.mpi)?;
-        let mut process = network.command(HostId(0), command.argv);
-        Ok(run_limited(process.envs(command.env), run.limit)?)
+        let arguments: Vec<OsString> = run.arguments.iter().map(Into::into).collect();
+        start(network, stack, run.ranks, &arguments, run.limit)
     }
 
     fn measure_raw(&self, network: &Network) -> Result<Vec<Outcome>, Failure> {
@@ -62,6 +52,34 @@ impl<'a> LabLaunch<'a> {
         let tests = raw::tests(line, self.raw_seconds, true);
         Ok(vec![raw::measure(network, &raw::Pair { from, to }, tests)?])
     }
+}
+
+/// Makes what the stacks need visible in all hosts.
+pub fn share(network: &LabNetwork, stacks: &[BuiltStack]) -> Result<(), Failure> {
+    let lab = find(Some(&network.lab))?;
+    for stack in stacks {
+        let mut request = request_here("", stack.detected.argv.clone(), LabJob::Inherit)?;
+        request.share = paths(&stack.detected.mpi, &stack.detected, &stack.transport);
+        lab.share(&request)?;
+    }
+    Ok(())
+}
+
+/// Runs a stack's program on a network.
+pub fn start(
+    network: &LabNetwork,
+    stack: &BuiltStack,
+    ranks: u32,
+    arguments: &[OsString],
+    limit: Duration,
+) -> Result<Output, Failure> {
+    let mut detected = stack.detected.clone();
+    detected.argv.extend_from_slice(arguments);
+    let facts = lab_facts(network, ranks);
+    let job = job(&network.cluster, facts, ranks, &detected, &stack.transport, PathBuf::from("/"));
+    let command = job.command(&detected.mpi)?;
+    let mut process = network.command(HostId(0), command.argv);
+    Ok(run_limited(process.envs(command.env), limit)?)
 }
 
 impl Launch for LabLaunch<'_> {

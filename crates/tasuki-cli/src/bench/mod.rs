@@ -2,13 +2,14 @@
 
 mod launch;
 mod mpi;
+mod nas;
 mod network;
 mod raw;
 mod stacks;
 
 pub use mpi::Measurement;
 pub use network::LabNetwork;
-pub use stacks::{build as build_stacks, over};
+pub use stacks::{Program, build as build_stacks, over};
 
 use crate::{args::BenchCommand, failure::Failure};
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
     match command {
         BenchCommand::Mpi(arguments) => mpi::run(&arguments),
+        BenchCommand::Nas(arguments) => nas::run(&arguments),
         BenchCommand::Raw(arguments) => raw::run(&arguments),
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     LabNetwork,
     launch::LabLaunch,
-    stacks::{self, BuiltStack},
+    stacks::{self, BuiltStack, Program},
 };
 use crate::{args::BenchMpi, failure::Failure, mpi::Finder, terminal::progress_bar};
 use signal_hook::{consts, flag};
@@ -66,10 +66,7 @@ impl Measurement<'_> {
     pub fn run(&self) -> Result<Report, Failure> {
         let plan = self.plan()?;
         let mut launch = LabLaunch::new(self.networks, self.stacks, self.seconds.max(0.5))?;
-        let interrupted = Arc::new(AtomicBool::new(false));
-        // The second Ctrl-C ends the command at once; its labs end with it.
-        flag::register_conditional_shutdown(consts::SIGINT, 130, Arc::clone(&interrupted))?;
-        flag::register(consts::SIGINT, Arc::clone(&interrupted))?;
+        let interrupted = interruption()?;
         let bar = progress_bar(0).with_prefix("bench");
         let report = tasuki_bench::run(&plan, &mut launch, &mut |progress| {
             bar.set_length(progress.total as u64);
@@ -88,7 +85,7 @@ impl Measurement<'_> {
 
 /// Runs the command.
 pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
-    let (stacks, problems) = stacks::build(&Finder::here()?, &arguments.mpi)?;
+    let (stacks, problems) = stacks::build(&Finder::here()?, &arguments.mpi, Program::Bench)?;
     let (stacks, others) = stacks::over(stacks, &arguments.transport);
     if stacks.is_empty() {
         return Err(Failure::new(others.join("\n")));
@@ -113,10 +110,22 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Set by Ctrl-C. The second one ends the command at once; its labs end with it.
+pub fn interruption() -> Result<Arc<AtomicBool>, Failure> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    flag::register_conditional_shutdown(consts::SIGINT, 130, Arc::clone(&interrupted))?;
+    flag::register(consts::SIGINT, Arc::clone(&interrupted))?;
+    Ok(interrupted)
+}
+
+/// The same MPI over its own TCP, if this stack is one over Tasuki.
+pub fn over_tcp(stack: &str) -> Option<String> {
+    stack.strip_suffix(Provider::NAME).map(|name| name.trim_end().to_owned())
+}
+
 /// With a column that compares each MPI over Tasuki with itself over TCP, if both were measured.
 fn table(report: &Report) -> String {
-    let over_tcp =
-        |record: &Record| record.stack.strip_suffix(Provider::NAME).map(|name| name.trim_end().to_owned());
+    let over_tcp = |record: &Record| over_tcp(&record.stack);
     match report.records.iter().any(|record| over_tcp(record).is_some()) {
         true => report.table_against_each("against its own TCP", &over_tcp),
         false => report.table(),
@@ -125,19 +134,23 @@ fn table(report: &Report) -> String {
 
 /// Writes table, JSON and one plot per test.
 fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
-    let file = |name: &str, text: &str| {
-        let path = folder.join(name);
-        fs::write(&path, text)
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
-    };
-    fs::create_dir_all(folder)
-        .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
-    file("mpi.txt", &table(report))?;
-    file("mpi.json", &report.json())?;
+    let mut files = vec![("mpi.txt".to_owned(), table(report)), ("mpi.json".to_owned(), report.json())];
     for test in report.tests() {
         if let Some(svg) = report.svg(test)? {
-            file(&format!("{}.svg", test.replace(' ', "-")), &svg)?;
+            files.push((format!("{}.svg", test.replace(' ', "-")), svg));
         }
+    }
+    write_all(folder, &files)
+}
+
+/// Writes files, names and texts, into a folder, which is made if it is not there.
+pub fn write_all(folder: &Path, files: &[(String, String)]) -> Result<(), Failure> {
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::write(&path, text)
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
     }
     eprintln!("results are in {}", folder.display());
     Ok(())

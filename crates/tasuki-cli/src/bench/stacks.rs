@@ -9,8 +9,33 @@ use std::{
     ffi::OsString,
     path::{Path, PathBuf},
 };
-use tasuki_bench::program;
+use tasuki_bench::{nas, nas::Kernel, program};
 use tasuki_launch::{Detected, Flavour, Mpi, Transport};
+
+/// What is built for every MPI.
+#[derive(Clone, Copy, Debug)]
+pub enum Program {
+    /// `tasuki-mpi-bench`.
+    Bench,
+    /// One of `bench/nas`.
+    Nas(Kernel),
+}
+
+impl Program {
+    fn name(self) -> &'static str {
+        match self {
+            Program::Bench => program::NAME,
+            Program::Nas(kernel) => kernel.program(),
+        }
+    }
+
+    fn build(self, mpicc: &Path, target: &Path) -> Result<(), Failure> {
+        match self {
+            Program::Bench => Ok(program::build(mpicc, target)?),
+            Program::Nas(kernel) => Ok(nas::build(kernel, mpicc, target)?),
+        }
+    }
+}
 
 /// An MPI with its transport, and how the benchmark runs on it.
 #[derive(Clone)]
@@ -23,9 +48,13 @@ pub struct BuiltStack {
     pub detected: Detected,
 }
 
-/// Builds the benchmark for each MPI of `choices`, or for all that are installed. What cannot be built is
+/// Builds a program for each MPI of `choices`, or for all that are installed. What cannot be built is
 /// returned beside it, in words.
-pub fn build(finder: &Finder, choices: &[String]) -> Result<(Vec<BuiltStack>, Vec<String>), Failure> {
+pub fn build(
+    finder: &Finder,
+    choices: &[String],
+    program: Program,
+) -> Result<(Vec<BuiltStack>, Vec<String>), Failure> {
     let installed = finder.installed();
     let mpis = match choices {
         [] => installed.clone(),
@@ -38,7 +67,7 @@ pub fn build(finder: &Finder, choices: &[String]) -> Result<(Vec<BuiltStack>, Ve
     }
     let (mut stacks, mut problems) = (Vec::new(), Vec::new());
     for mpi in mpis {
-        match stack(finder, &mpi, &installed) {
+        match stack(finder, &mpi, &installed, program) {
             Ok(stack) => stacks.push(stack),
             Err(failure) => problems.push(format!("{}: {}", mpi.id(), failure.message)),
         }
@@ -67,7 +96,7 @@ pub fn over(stacks: Vec<BuiltStack>, transports: &[Wanted]) -> (Vec<BuiltStack>,
     (all, problems)
 }
 
-fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi]) -> Result<BuiltStack, Failure> {
+fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi], program: Program) -> Result<BuiltStack, Failure> {
     // Intel MPI's runtime has no compiler wrapper: programs built with an MPICH run on it.
     let builder = match compiler(mpi) {
         Some(_) => mpi,
@@ -79,8 +108,8 @@ fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi]) -> Result<BuiltStack, Fa
         })?,
     };
     let mpicc = compiler(builder).ok_or_else(|| Failure::new("it has no mpicc"))?;
-    let target = folder()?.join(builder.id()).join(program::NAME);
-    program::build(&mpicc, &target)?;
+    let target = folder()?.join(builder.id()).join(program.name());
+    program.build(&mpicc, &target)?;
     let argv = [OsString::from(target)];
     let prefix = mpi.launcher.to_string_lossy().into_owned();
     let choice = (builder.library != mpi.library).then_some(prefix.as_str());

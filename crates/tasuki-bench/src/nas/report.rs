@@ -1,0 +1,386 @@
+//! Figures of the kernels: from the runs to records, a table and bar charts.
+
+use super::{Class, Kernel, Outcome};
+use crate::{
+    FailedRun, Machine, Record, Unit, plot,
+    record::{Gathered, Point},
+    stats::{PairedRatio, median},
+    table::significant,
+};
+use comfy_table::{Cell, CellAlignment, Table, TableComponent, presets};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// What is run several times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The program.
+    pub kernel: Kernel,
+    /// The size of its problem.
+    pub class: Class,
+    /// Processes.
+    pub ranks: u32,
+    /// Hosts that they are on.
+    pub hosts: u32,
+    /// Name of the network.
+    pub network: String,
+    /// Name of the MPI, and of what carries its messages if that is not its own.
+    pub stack: String,
+    /// What carries the messages between hosts.
+    pub lane: String,
+    /// Offloads of the hosts' interfaces.
+    pub offloads: String,
+}
+
+/// The figures of one case. In JSON it has the keys of [`Record`], except that `kernel` is the program and `os` the
+/// system's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NasRecord {
+    /// `nas`.
+    pub test: String,
+    /// The program: IS, CG ...
+    pub kernel: String,
+    /// Its class.
+    pub class: String,
+    /// All runs agree with the published result.
+    pub verified: bool,
+    /// Processes.
+    pub ranks: u32,
+    /// Hosts that they were on.
+    pub hosts: u32,
+    /// Name of the network.
+    pub network: String,
+    /// Name of the stack.
+    pub stack: String,
+    /// Median of the repetitions, in `unit`.
+    pub median: f64,
+    /// Tenth percentile.
+    pub p10: f64,
+    /// Ninetieth percentile.
+    pub p90: f64,
+    /// Million operations per second of all ranks together.
+    pub unit: Unit,
+    /// Median time of the slowest rank, seconds.
+    pub seconds: f64,
+    /// Median of the processor time of all ranks, seconds.
+    pub cpu_s: f64,
+    /// What carried the messages.
+    pub lane: String,
+    /// Offloads of the hosts' interfaces.
+    pub offloads: String,
+    /// `root` or `user`.
+    pub user: String,
+    /// Kernel release of the system.
+    pub os: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Processors of the machine.
+    pub cores: usize,
+    /// Times as fast as one rank on one host, with the same stack; `None` if that was not measured.
+    pub speedup: Option<f64>,
+    /// All repetitions in `unit`.
+    pub samples: Vec<f64>,
+}
+
+/// Runs of many cases.
+#[derive(Clone, Debug)]
+pub struct NasReport {
+    machine: Machine,
+    cases: Vec<(Case, Vec<Outcome>)>,
+    failures: Vec<FailedRun>,
+    /// The plan was stopped before its end.
+    pub interrupted: bool,
+}
+
+impl NasReport {
+    /// Nothing has run yet.
+    pub fn new(machine: Machine) -> Self {
+        Self { machine, cases: Vec::new(), failures: Vec::new(), interrupted: false }
+    }
+
+    /// A run has ended.
+    pub fn add(&mut self, case: &Case, outcome: Outcome) {
+        match self.cases.iter_mut().find(|(known, _)| known == case) {
+            Some((_, outcomes)) => outcomes.push(outcome),
+            None => self.cases.push((case.clone(), vec![outcome])),
+        }
+    }
+
+    /// A run has failed.
+    pub fn fail(&mut self, failure: FailedRun) {
+        self.failures.push(failure);
+    }
+
+    /// Every run ended, and every result is right.
+    pub fn is_good(&self) -> bool {
+        self.failures.is_empty() && self.records().iter().all(|record| record.verified)
+    }
+
+    /// The figures, in the order in which cases were first run.
+    pub fn records(&self) -> Vec<NasRecord> {
+        self.cases.iter().filter_map(|(case, outcomes)| self.record(case, outcomes)).collect()
+    }
+
+    fn record(&self, case: &Case, outcomes: &[Outcome]) -> Option<NasRecord> {
+        let base = self.as_record(case, outcomes)?;
+        let of = |value: fn(&Outcome) -> f64| median(&outcomes.iter().map(value).collect::<Vec<_>>());
+        Some(NasRecord {
+            test: base.test,
+            kernel: case.kernel.to_string(),
+            class: case.class.to_string(),
+            verified: outcomes.iter().all(|outcome| outcome.verified),
+            ranks: base.ranks,
+            hosts: base.hosts,
+            network: base.network,
+            stack: base.stack,
+            median: base.median,
+            p10: base.p10,
+            p90: base.p90,
+            unit: base.unit,
+            seconds: of(|outcome| outcome.seconds)?,
+            cpu_s: of(|outcome| outcome.cpu_s)?,
+            lane: base.lane,
+            offloads: base.offloads,
+            user: base.user,
+            os: base.kernel,
+            cpu: base.cpu,
+            cores: base.cores,
+            speedup: self.alone(case).filter(|_| case.hosts > 1).map(|alone| base.median / alone),
+            samples: base.samples,
+        })
+    }
+
+    fn as_record(&self, case: &Case, outcomes: &[Outcome]) -> Option<Record> {
+        let mut gathered = Gathered::default();
+        outcomes.iter().for_each(|outcome| gathered.add(vec![outcome.mops], 0.0, 0.0));
+        let point = Point {
+            test: "nas".into(),
+            bytes: 0,
+            ranks: case.ranks,
+            hosts: case.hosts,
+            network: case.network.clone(),
+            stack: case.stack.clone(),
+            unit: Unit::MegaOperations,
+            lane: case.lane.clone(),
+            offloads: case.offloads.clone(),
+            verified: None,
+        };
+        gathered.record(point, &self.machine)
+    }
+
+    /// What one rank on one host did with the same stack, wherever that was.
+    fn alone(&self, case: &Case) -> Option<f64> {
+        let same = |other: &Case| {
+            (other.ranks, other.kernel, other.class, &other.stack)
+                == (1, case.kernel, case.class, &case.stack)
+        };
+        let (_, outcomes) = self.cases.iter().find(|(other, _)| same(other))?;
+        median(&outcomes.iter().map(|outcome| outcome.mops).collect::<Vec<_>>())
+    }
+
+    /// How a case compares with the same of another stack, from interleaved repetitions.
+    pub fn against(&self, case: &Case, stack: &str) -> Option<PairedRatio> {
+        let find = |stack: &str| {
+            let wanted = Case { stack: stack.into(), ..case.clone() };
+            let same = |other: &Case| Case { lane: wanted.lane.clone(), ..other.clone() } == wanted;
+            self.cases.iter().find(|(other, _)| same(other)).map(|(_, outcomes)| outcomes)
+        };
+        let (own, base) = (find(&case.stack)?, find(stack)?);
+        let mops = |outcomes: &[Outcome]| outcomes.iter().map(|outcome| outcome.mops).collect::<Vec<_>>();
+        (own.len() == base.len()).then(|| PairedRatio::of(&mops(own), &mops(base)))?
+    }
+
+    /// All records as a JSON array.
+    pub fn json(&self) -> String {
+        // A record is plain data with string keys; there is nothing in it that JSON cannot hold.
+        serde_json::to_string_pretty(&self.records()).unwrap_or_default()
+    }
+
+    /// A table for a terminal; `baseline` names the stack that a stack is compared with.
+    pub fn table(&self, baseline: impl Fn(&str) -> Option<String>) -> String {
+        let Machine { cores, cpu, kernel, user } = &self.machine;
+        let mut text = format!("{cores} x {cpu}, {kernel}, as {user}\n");
+        if !self.cases.is_empty() {
+            let _ = writeln!(text, "{}", self.body(&baseline));
+        }
+        for warning in self.warnings() {
+            let _ = writeln!(text, "warning: {warning}");
+        }
+        for FailedRun { network, stack, tests, repetition, reason, stderr_tail } in &self.failures {
+            let _ = writeln!(text, "FAILED {stack} on {network}, {tests}, repetition {repetition}: {reason}");
+            stderr_tail.lines().for_each(|line| text += &format!("    {line}\n"));
+        }
+        if self.interrupted {
+            text += "stopped before the end of the plan\n";
+        }
+        text
+    }
+
+    fn body(&self, baseline: &impl Fn(&str) -> Option<String>) -> Table {
+        let mut table = Table::new();
+        table
+            .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+            .remove_style(TableComponent::HorizontalLines)
+            .remove_style(TableComponent::MiddleIntersections);
+        table.set_header([
+            "kernel",
+            "class",
+            "ranks",
+            "hosts",
+            "network",
+            "stack",
+            "Mop/s",
+            "p10",
+            "p90",
+            "seconds",
+            "CPU s",
+            "verified",
+            "one host = 1",
+            "against its own TCP",
+        ]);
+        for (case, outcomes) in &self.cases {
+            let Some(record) = self.record(case, outcomes) else { continue };
+            let gain = baseline(&case.stack).and_then(|stack| self.against(case, &stack));
+            table.add_row(row(&record, gain));
+        }
+        table
+    }
+
+    /// Where several hosts are slower than one.
+    pub fn warnings(&self) -> Vec<String> {
+        let slower = |record: &NasRecord| record.speedup.is_some_and(|speedup| speedup < 1.0);
+        let words = |record: NasRecord| {
+            let NasRecord { kernel, class, stack, network, hosts, speedup, .. } = record;
+            let share = speedup.unwrap_or(0.0);
+            format!(
+                "{kernel} {class}: {hosts} hosts on {network} ({stack}) are {share:.2} x as fast as one host alone"
+            )
+        };
+        self.records().into_iter().filter(slower).map(words).collect()
+    }
+
+    /// Bar charts, one per kernel and class: name and SVG.
+    pub fn charts(&self) -> Result<Vec<(String, String)>, plot::PlotError> {
+        let mut names: Vec<(Kernel, Class)> = Vec::new();
+        for (case, _) in &self.cases {
+            if !names.contains(&(case.kernel, case.class)) {
+                names.push((case.kernel, case.class));
+            }
+        }
+        names.into_iter().map(|(kernel, class)| self.chart(kernel, class)).collect()
+    }
+
+    fn chart(&self, kernel: Kernel, class: Class) -> Result<(String, String), plot::PlotError> {
+        let name = format!("{kernel} {class}");
+        let cases = self.cases.iter().filter(|(case, _)| (case.kernel, case.class) == (kernel, class));
+        let records: Vec<_> = cases.filter_map(|(case, outcomes)| self.as_record(case, outcomes)).collect();
+        let svg = plot::panels(&name, &records.iter().collect::<Vec<_>>())?;
+        Ok((name, svg))
+    }
+}
+
+fn row(record: &NasRecord, gain: Option<PairedRatio>) -> Vec<Cell> {
+    let figure = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+    let gain = gain.map_or("-".into(), |gain| crate::table::describe(&gain));
+    vec![
+        Cell::new(&record.kernel),
+        Cell::new(&record.class),
+        figure(record.ranks.to_string()),
+        figure(record.hosts.to_string()),
+        Cell::new(&record.network),
+        Cell::new(&record.stack),
+        figure(significant(record.median)),
+        figure(significant(record.p10)),
+        figure(significant(record.p90)),
+        figure(significant(record.seconds)),
+        figure(significant(record.cpu_s)),
+        Cell::new(if record.verified { "yes" } else { "NO" }),
+        figure(record.speedup.map_or("-".into(), |speedup| format!("{speedup:.2} x"))),
+        Cell::new(gain),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(ranks: u32, stack: &str) -> Case {
+        Case {
+            kernel: Kernel::Is,
+            class: Class::S,
+            ranks,
+            hosts: ranks,
+            network: "mesh".into(),
+            stack: stack.into(),
+            lane: if stack.ends_with("tasuki") { "tasuki" } else { "tcp" }.into(),
+            offloads: "off".into(),
+        }
+    }
+
+    fn outcome(mops: f64, verified: bool) -> Outcome {
+        Outcome {
+            kernel: Kernel::Is,
+            class: Class::S,
+            size: "65536".into(),
+            iterations: 10,
+            seconds: 1.0 / mops,
+            cpu_s: 0.1,
+            ranks: 1,
+            mops,
+            operation: "keys ranked".into(),
+            verified,
+            version: "1".into(),
+            breakdown: Vec::new(),
+        }
+    }
+
+    fn report(runs: &[(Case, &[f64])]) -> NasReport {
+        let machine = Machine { kernel: "Linux 6.1".into(), cpu: "A".into(), cores: 2, user: "root".into() };
+        let mut report = NasReport::new(machine);
+        for (case, mops) in runs {
+            mops.iter().for_each(|mops| report.add(case, outcome(*mops, true)));
+        }
+        report
+    }
+
+    #[test]
+    fn cases_are_compared_with_one_host_and_with_tcp() {
+        let report = report(&[
+            (case(1, "a"), &[10.0, 12.0, 11.0]),
+            (case(4, "a"), &[5.5, 5.0, 6.0]),
+            (case(4, "a tasuki"), &[11.0, 10.0, 12.0]),
+        ]);
+        let records = report.records();
+        let speedups: Vec<_> = records.iter().map(|record| record.speedup).collect();
+        assert_eq!(speedups, [None, Some(0.5), None], "one host with Tasuki was not measured");
+        assert_eq!(report.warnings().len(), 1);
+        let gain = report.against(&case(4, "a tasuki"), "a").map(|gain| gain.median);
+        assert_eq!(gain, Some(2.0));
+        let text = report.table(|stack| stack.strip_suffix(" tasuki").map(str::to_owned));
+        for part in ["IS", "mesh", "2.00 x (2.00 to 2.00)", "0.50 x", "warning: IS S: 4 hosts on mesh (a)"] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn one_wrong_result_is_enough() {
+        let mut report = report(&[(case(2, "a"), &[1.0, 1.0])]);
+        assert!(report.is_good());
+        report.add(&case(2, "a"), outcome(1.0, false));
+        assert!(!report.is_good() && report.table(|_| None).contains("NO"));
+    }
+
+    #[test]
+    fn json_has_the_promised_keys_and_charts_name_their_stacks() {
+        let report = report(&[(case(1, "a"), &[10.0]), (case(4, "a"), &[5.5])]);
+        let json: serde_json::Value = serde_json::from_str(&report.json()).expect("JSON");
+        for key in "test kernel class verified ranks network stack median p10 p90 unit lane offloads user cpu samples"
+            .split_whitespace()
+        {
+            assert!(json[0].get(key).is_some(), "{key}");
+        }
+        assert_eq!((json[0]["kernel"].as_str(), json[0]["unit"].as_str()), (Some("IS"), Some("Mop/s")));
+        let charts = report.charts().expect("charts");
+        assert!(charts.len() == 1 && charts[0].0 == "IS S" && charts[0].1.contains("4 ranks"));
+    }
+}
