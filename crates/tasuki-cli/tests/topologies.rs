@@ -134,6 +134,26 @@ fn routes_print_tables_and_verdicts() {
     assert!(lossy.contains("proven: all delivered") && !lossy.contains("REFUTED"), "{lossy}");
 }
 
+/// RHiNET-2, 4.3.1: complement on the 4x4 torus meets no contention under structured channels, low port first: every flow
+/// has its cables for itself. All 16 flows cross both middles of the mesh, 8 over 4 cables each way: no routes give all
+/// of them more than half.
+#[test]
+fn routes_say_what_a_pattern_gets() {
+    let complement = |network: &str, engine: &str| {
+        let words =
+            ["topo", "route", network, "--channels", "16", "--engine", engine, "--pattern", "complement"];
+        json(&words)["engines"][0]["traffic"].clone()
+    };
+    let torus = complement("torus:4x4+4", "structured-low-port");
+    assert_eq!(torus["least_bits_per_second"], 1e9, "{torus}");
+    let mesh = complement("mesh:4x4+4", "structured");
+    let best = &mesh["together_best_bits_per_second"];
+    assert!(best["upper"].as_f64().is_some_and(|rate| rate <= 0.5e9 * 1.021), "{mesh}");
+    assert!(mesh["together_bits_per_second"].as_f64() <= best["upper"].as_f64(), "{mesh}");
+    let error = fails(&["topo", "route", "ring:6+2", "--pattern", "complement"]);
+    assert!(error.contains("6 switches with hosts"), "{error}");
+}
+
 #[test]
 fn errors_say_what_is_missing() {
     for (arguments, says) in [

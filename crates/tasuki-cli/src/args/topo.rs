@@ -40,7 +40,8 @@ pub enum TopoCommand {
          dfsssp             shortest paths balanced by load, laid into layers\n  \
          any-channels       works with any number of channels, one included; longer paths where it must\n\n\
          Examples:\n  tasuki topo route ring:5\n  tasuki topo route torus:4x4+4 --channels 2\n  \
-         tasuki topo route torus:4x4 --engine up-down --tables"))]
+         tasuki topo route torus:4x4 --engine up-down --tables\n  \
+         tasuki topo route torus:4x4+4 --channels 16 --pattern complement"))]
     Route(RouteArgs),
 }
 
@@ -70,12 +71,32 @@ pub struct RouteArgs {
     /// The network drops packets instead of waiting
     #[arg(long, conflicts_with = "channels")]
     pub lossy: bool,
+    /// Also say what this traffic gets over each engine's tables, and how much more any routes could give
+    #[arg(long, value_enum)]
+    pub pattern: Option<Traffics>,
     /// Print the tables too
     #[arg(long)]
     pub tables: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Who sends to whom, all at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Traffics {
+    /// Every host to every other
+    AllToAll,
+    /// Every host to the next one
+    Neighbour,
+    /// Between switches, one host of each sending and another receiving: number of the switch in binary, bits reversed
+    BitReversal,
+    /// The same, halves of the bits exchanged
+    MatrixTranspose,
+    /// The same, first and last bit exchanged
+    Butterfly,
+    /// The same, all bits inverted
+    Complement,
 }
 
 /// What parts cost, in any currency.

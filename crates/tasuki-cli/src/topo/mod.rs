@@ -7,6 +7,7 @@ mod plan;
 mod propose;
 mod range;
 mod route;
+mod traffic;
 
 pub use network::source_help;
 pub use plan::plan;

@@ -1,6 +1,10 @@
 //! `tasuki topo route`
 
-use super::{network::network, range::digits};
+use super::{
+    network::network,
+    range::digits,
+    traffic::{Got, Wanted},
+};
 use crate::{
     args::{ENGINES, RouteArgs},
     failure::Failure,
@@ -48,6 +52,9 @@ struct Checked {
     cables_mean: f64,
     /// With one virtual channel on the same paths: a smallest circle of cables in which packets can wait.
     circle_with_one_channel: Option<Vec<String>>,
+    /// What the pattern asked for gets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traffic: Option<Got>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tables: Vec<Entry>,
 }
@@ -73,10 +80,13 @@ pub fn run(arguments: &RouteArgs) -> Result<ExitCode, Failure> {
         false => Limits::lossless(arguments.channels),
     };
     let bar = progress_bar(ENGINES.len() as u64).with_prefix("route");
+    bar.set_message("bounds");
+    let wanted = arguments.pattern.map(|pattern| Wanted::new(&net, pattern)).transpose();
+    let wanted = wanted.inspect_err(|_| bar.finish_and_clear())?;
     let mut engines = Vec::new();
     for (name, engine) in ENGINES.into_iter().filter(|(_, e)| arguments.engine.is_none_or(|one| one == *e)) {
         bar.set_message(name);
-        match check(&net, engine, limits, arguments.tables) {
+        match check(&net, engine, limits, wanted.as_ref(), arguments.tables) {
             Ok(checked) => engines.push(Made { engine: name, failed: None, checked: Some(checked) }),
             Err(error) if arguments.engine.is_none() => {
                 engines.push(Made { engine: name, failed: Some(error.message), checked: None });
@@ -108,7 +118,13 @@ pub fn run(arguments: &RouteArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Tables by one engine and what the verifier says of them.
-fn check(net: &Network, engine: Engine, limits: Limits, with_tables: bool) -> Result<Checked, Failure> {
+fn check(
+    net: &Network,
+    engine: Engine,
+    limits: Limits,
+    wanted: Option<&Wanted>,
+    with_tables: bool,
+) -> Result<Checked, Failure> {
     let claims = if limits.lossless { Claims::lossless(limits.vcs) } else { Claims::lossy() };
     let claims = if engine.is_minimal() { claims.minimal() } else { claims };
     let tables = route(net, engine, limits)?;
@@ -124,6 +140,7 @@ fn check(net: &Network, engine: Engine, limits: Limits, with_tables: bool) -> Re
         cables_max: report.cables_max,
         cables_mean: report.cables as f64 / report.delivered.max(1) as f64,
         circle_with_one_channel: circle_with_one(net, &tables, &report),
+        traffic: wanted.map(|wanted| wanted.over(net, &tables)).transpose()?,
         tables: if with_tables { entries(net, &tables) } else { Vec::new() },
     })
 }
@@ -196,6 +213,7 @@ fn print(routes: &Routes) {
     }
     rows.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
     println!("{rows}");
+    print_traffic(routes);
     for made in &routes.engines {
         let Some(checked) = made.checked.as_ref().filter(|checked| !checked.tables.is_empty()) else {
             continue;
@@ -206,6 +224,21 @@ fn print(routes: &Routes) {
             rows.add_row([&entry.node, &entry.to, &entry.next, &port, &channel]);
         }
         println!("\nTables of {}\n{rows}", made.engine);
+    }
+}
+
+fn print_traffic(routes: &Routes) {
+    let got = |made: &Made| Some((made.engine, made.checked.as_ref()?.traffic.as_ref()?.show()));
+    let shown: Vec<(&str, String)> = routes.engines.iter().filter_map(got).collect();
+    if !shown.is_empty() {
+        let mut rows = table([
+            "engine",
+            "rate of a flow, Mbit/s, max-min fair; what the best routes could give all together",
+        ]);
+        for (engine, text) in &shown {
+            rows.add_row([*engine, text]);
+        }
+        println!("\n{rows}");
     }
 }
 
