@@ -65,17 +65,17 @@ fn finds_the_largest_graphs_of_small_degree_and_diameter() {
 }
 
 /// The best of all submissions to Graph Golf 2016 (research.nii.ac.jp/graphgolf/2016, as of 26 September 2016): smallest
-/// diameter, then smallest average. The diameter of (36, 3) may be missed by one, at an average below the record's: graphs of
-/// diameter 4 and 3.067 are rarer than those of diameter 5 and 3.060.
+/// diameter, then smallest average. Of eight seeds one must come up to the record for (36, 3), and within 4 % for (64, 8).
 #[test]
-fn comes_close_to_graph_golf() {
-    for (n, d, far, late, mean) in [(36, 3, 4, 1, 3.067), (64, 8, 3, 0, 1.927)] {
-        let (diameter, average, _) = oracle(&search(n, d, 1, 4 * EFFORT));
-        println!("{n} {d}: {diameter} {average:.4}, record {far} {mean}");
-        assert!((far..=far + late).contains(&diameter), "{n} {d}: {diameter}");
-        let record = diameter == far && average <= mean - 0.0005;
-        assert!(!record, "{n} {d}: {average} would be a new record: suspicious");
-        assert!(average < mean * 1.04, "{n} {d}: {average} against {mean}");
+fn matches_or_comes_close_to_graph_golf() {
+    for (n, d, far, mean, slack) in [(36, 3, 4, 3.067, 1.0002), (64, 8, 3, 1.927, 1.04)] {
+        let all: Vec<_> = (1..=8).map(|seed| oracle(&search(n, d, seed, 4 * EFFORT))).collect();
+        let best = all.iter().min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let &(diameter, average, _) = best.expect("eight graphs");
+        println!("{n} {d}: record {far} {mean}, found {all:?}");
+        assert_eq!(diameter, far, "{n} {d}: {all:?}");
+        assert!(average > mean - 0.0005, "{n} {d}: {average} would be a new record: suspicious");
+        assert!(average < mean * slack, "{n} {d}: {average} against {mean}");
     }
 }
 

@@ -55,7 +55,7 @@ fn falling(x: f64) -> f64 {
 
 /// What a distance beyond the diameter to aim for costs on top, per edge of excess. The diameter itself is no measure of
 /// progress (one pair decides it), and the sum alone is often least for a graph of a larger diameter.
-const BEYOND: f64 = 1.0;
+const BEYOND: f64 = 4.0;
 
 /// The sum of distances, long ones weighing more.
 fn energy(quality: Quality, pairs: f64) -> f64 {

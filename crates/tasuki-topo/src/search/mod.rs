@@ -81,14 +81,14 @@ pub fn order_degree(vertices: usize, degree: usize, seed: u64, effort: u64) -> R
     Ok(found(vertices, graph.edges(), quality))
 }
 
-/// The sizes of rotation to try, each twice: 1 (none) and the divisors that leave 2 orbits or more.
+/// The sizes of rotation to try, each four times: 1 (none) and the divisors that leave 2 orbits or more.
 fn turns(vertices: usize, degree: usize) -> Vec<usize> {
     let whole = |&g: &usize| vertices.is_multiple_of(g) && (vertices / g * degree).is_multiple_of(2);
     let sizes: Vec<usize> = (1..=vertices / 2).filter(whole).collect();
     if sizes.is_empty() {
-        return vec![1; 2];
+        return vec![1; 4];
     }
-    (0..2).flat_map(|_| sizes.iter().copied()).collect()
+    (0..4).flat_map(|_| sizes.iter().copied()).collect()
 }
 
 fn score(graph: &Rotations, degree: usize) -> Quality {
