@@ -16,6 +16,7 @@ mod run;
 mod shape;
 mod stats;
 mod terminal;
+mod topo;
 mod transport;
 
 use args::{Command, Tasuki};
@@ -66,6 +67,8 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
             Ok(ExitCode::from(tasuki_launch::probe_main(library.as_os_str()) as u8))
         }
         Command::Bench(command) => bench::run(command),
+        Command::Topo(command) => topo::run(command),
+        Command::Plan(arguments) => topo::plan(&arguments),
         Command::RawPeer { specification } => bench::raw_peer(&specification),
     }
 }

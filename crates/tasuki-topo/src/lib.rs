@@ -2,6 +2,7 @@
 //!
 //! - [`Network`]: switches, hosts and cables as a graph; built by [`shapes`], by hand with [`NetworkBuilder`],
 //!   or from a cluster file with [`Network::from_cluster`].
+//! - [`search`]: graphs with short paths for a given number of vertices and ports, beside what none can beat.
 //! - [`measure`]: diameter, average distance, bisection, single points of failure.
 //! - [`route()`]: routing engines that emit destination-indexed [`Tables`].
 //! - [`verify()`]: an independent check of any [`Tables`]; it shares no code with the engines.
@@ -19,6 +20,7 @@ pub mod measure;
 mod network;
 mod random;
 mod route;
+pub mod search;
 pub mod shapes;
 mod tables;
 mod verify;

@@ -6,12 +6,14 @@ mod lab;
 mod rate;
 mod run;
 mod stats;
+mod topo;
 
 pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, DemoArgs, LabSource};
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
 pub use run::{EnvArgs, RunArgs};
 pub use stats::{DoctorArgs, StatsArgs};
+pub use topo::{Best, ENGINES, MeasureArgs, OwnSwitch, PlanArgs, Prices, RouteArgs, TopoCommand, Traffics};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -46,6 +48,11 @@ pub enum Command {
     Bench(BenchCommand),
     /// Counters of running processes: per peer and rail, with rates
     Stats(StatsArgs),
+    /// Topologies: what a cabling gives, and routes with a proof that they work
+    #[command(subcommand)]
+    Topo(TopoCommand),
+    /// How to cable so many hosts with so many ports, and what each way gives
+    Plan(PlanArgs),
     /// Which MPI, provider, lane and rails would be used, why, and what improves it
     Doctor(DoctorArgs),
     /// The statistics pages of one host, as JSON

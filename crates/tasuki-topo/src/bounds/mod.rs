@@ -1,11 +1,15 @@
 //! What a traffic pattern gets: over given routes, and at best over any.
 
 mod concurrent;
+mod effective;
 mod fair;
+mod split;
 mod traffic;
 
 pub use concurrent::{Concurrent, MAX_PHASES, concurrent};
+pub use effective::{Effective, effective_bisection};
 pub use fair::{Fair, max_min_fair, together};
+pub use split::all_to_all_split;
 pub use traffic::{Flow, Pattern, PatternError, Traffic};
 
 use crate::network::Network;

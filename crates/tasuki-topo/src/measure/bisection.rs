@@ -75,8 +75,9 @@ fn flow_bound(net: &Network, count: Count) -> u64 {
     if bound.is_finite() { (bound * (1.0 - 1e-9)).ceil() as u64 } else { 0 }
 }
 
-/// Load of every channel when every host sends 1 to every other; `None` if some pair is unconnected.
-fn all_to_all_load(net: &Network) -> Option<Vec<f64>> {
+/// Load of every channel when every host sends 1 to every other over all shortest paths, split evenly at every node;
+/// `None` if some pair is unconnected.
+pub(crate) fn all_to_all_load(net: &Network) -> Option<Vec<f64>> {
     let mut total = vec![0.0; net.channels()];
     let (mut level, mut queue) = (Vec::new(), Vec::new());
     for group in twin_hosts(net) {

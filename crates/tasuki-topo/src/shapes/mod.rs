@@ -12,6 +12,7 @@ mod trees;
 pub use dense::{dragonfly, full, leaf_spine};
 pub use grids::{PairRing, hypercube, mesh, ring, torus};
 pub use known::{hoffman_singleton, petersen};
+pub(crate) use random::regular_edges;
 pub use random::{irregular, random_regular};
 pub use trees::{ClosHosts, fat_tree, fat_tree_part, myrinet_clos};
 

@@ -17,16 +17,21 @@ pub fn random_regular(n: u32, degree: u32, seed: u64, fit: &Fit) -> Result<Netwo
     if (degree < 2 && n > 2) || (degree == 0 && n == 2) {
         return Err(problem(name, "too few edges to connect all vertices; take a degree of at least 2"));
     }
-    let mut random = SplitMix64::new(seed);
-    let n = n as usize;
-    let mut edges = circulant(n, degree as usize, &mut random);
+    let edges = regular_edges(n as usize, degree as usize, &mut SplitMix64::new(seed));
+    from_edges(&name, n as usize, &edges, fit)
+}
+
+/// Edges of a random connected graph for `2 <= degree < n` (or 2 vertices). Where `n * degree` is odd, one vertex has
+/// an edge less.
+pub(crate) fn regular_edges(n: usize, degree: usize, random: &mut SplitMix64) -> Vec<(usize, usize)> {
+    let mut edges = circulant(n, degree, random);
     // A 2-regular connected graph is a ring, which exchanges would break up again and again.
     let mut rounds = if degree > 2 { 1 } else { 0 };
     while rounds > 0 || !connected(n, &edges) {
-        exchange(&mut edges, &mut random);
+        exchange(&mut edges, random);
         rounds -= i32::from(rounds > 0);
     }
-    from_edges(&name, n, &edges, fit)
+    edges
 }
 
 /// Vertex `v` joined to `v + 1 ..= v + degree / 2` (and to the opposite one for odd degrees), vertices shuffled.

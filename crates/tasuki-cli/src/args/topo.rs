@@ -1,0 +1,228 @@
+//! `tasuki topo ...` and `tasuki plan`
+
+use super::rate::rate;
+use clap::{Args, Subcommand, ValueEnum};
+use std::{path::PathBuf, str::FromStr};
+use tasuki_cluster::Rate;
+use tasuki_topo::{Engine, PathRule};
+
+/// What to do with a topology.
+#[derive(Debug, Subcommand)]
+pub enum TopoCommand {
+    /// What a cabling gives: diameter, distances, bisection, parts and cost, single points of failure
+    #[command(after_help = crate::topo::source_help(
+        "Definitions (docs/topologies.md has them in full):\n  \
+         distance             switches and relaying hosts that a packet passes: 1 through one switch, 0 over a direct\n                       \
+         cable. Mean over ordered pairs of different hosts; papers also count each host's pair with\n                       \
+         itself, so that figure is given too\n  \
+         diameter             cables between the two nodes that forward and are farthest apart\n  \
+         bisection            what the worst cut into two halves of the hosts leaves, one direction; a range holds the truth\n  \
+         effective bisection  what random halves exchange at once over single shortest paths, one direction; the range is\n                       \
+         over choices of paths\n  \
+         all to all           what every pair gets when all send to all over all shortest paths, split evenly\n\n\
+         Examples:\n  tasuki topo measure torus:4x4\n  tasuki topo measure torus:4x4+4         # switches with 4 hosts each\n  \
+         tasuki topo measure cluster.toml --price-cable 8 --price-switch 120"))]
+    Measure(MeasureArgs),
+    /// Routing tables by each engine, checked by a verifier that shares no code with them
+    #[command(after_help = crate::topo::source_help(
+        "Packets of a network that never drops (credits, pause frames) can wait for each other in a circle. Engines avoid\n\
+         that with virtual channels, or with longer paths. One that needs more channels than there are fails and says how\n\
+         many it takes. `one channel` says what the same paths would do with a single one: the circle is a smallest one.\n\
+         Plain Ethernet and relaying hosts drop packets instead: --lossy, one channel, no deadlock.\n\n\
+         Engines:\n  \
+         minimal            shortest paths, spread over hosts; layers of channels where one is not free of deadlock\n  \
+         minimal-low-port   shortest paths, always the lowest port\n  \
+         dimension-order    dimension by dimension; meshes, tori, rings, hypercubes only\n  \
+         up-down            up a tree, then down: one channel, longer paths\n  \
+         structured         shortest paths, one more channel at every hop; structured-low-port\n  \
+         descending-layers  shortest paths, one more channel at every turn from down to up; descending-layers-low-port\n  \
+         lash               shortest paths laid into layers\n  \
+         dfsssp             shortest paths balanced by load, laid into layers\n  \
+         any-channels       works with any number of channels, one included; longer paths where it must\n\n\
+         Examples:\n  tasuki topo route ring:5\n  tasuki topo route torus:4x4+4 --channels 2\n  \
+         tasuki topo route torus:4x4 --engine up-down --tables\n  \
+         tasuki topo route torus:4x4+4 --channels 16 --pattern complement"))]
+    Route(RouteArgs),
+}
+
+/// Options of `tasuki topo measure`.
+#[derive(Debug, Args)]
+pub struct MeasureArgs {
+    /// Cluster file, or a shape as torus:4x4 (see below)
+    pub network: String,
+    #[command(flatten)]
+    pub prices: Prices,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `tasuki topo route`.
+#[derive(Debug, Args)]
+pub struct RouteArgs {
+    /// Cluster file, or a shape as torus:4x4 (see below)
+    pub network: String,
+    /// Only this engine (see below) [default: all]
+    #[arg(long, short, value_parser = engine)]
+    pub engine: Option<Engine>,
+    /// Virtual channels that every cable has
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..))]
+    pub channels: u8,
+    /// The network drops packets instead of waiting
+    #[arg(long, conflicts_with = "channels")]
+    pub lossy: bool,
+    /// Also say what this traffic gets over each engine's tables, and how much more any routes could give
+    #[arg(long, value_enum)]
+    pub pattern: Option<Traffics>,
+    /// Print the tables too
+    #[arg(long)]
+    pub tables: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who sends to whom, all at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Traffics {
+    /// Every host to every other
+    AllToAll,
+    /// Every host to the next one
+    Neighbour,
+    /// Between switches, one host of each sending and another receiving: number of the switch in binary, bits reversed
+    BitReversal,
+    /// The same, halves of the bits exchanged
+    MatrixTranspose,
+    /// The same, first and last bit exchanged
+    Butterfly,
+    /// The same, all bits inverted
+    Complement,
+}
+
+/// What parts cost, in any currency.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Prices {
+    /// Price of a cable
+    #[arg(long, value_name = "PRICE", value_parser = price)]
+    pub price_cable: Option<f64>,
+    /// Price of a NIC's port
+    #[arg(long, value_name = "PRICE", value_parser = price)]
+    pub price_nic: Option<f64>,
+    /// Price of a switch
+    #[arg(long, value_name = "PRICE", value_parser = price)]
+    pub price_switch: Option<f64>,
+}
+
+/// What makes one proposal better than another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Best {
+    /// Most bandwidth between every pair when all send to all; then the fewest hops
+    #[default]
+    Bandwidth,
+    /// Fewest switches and relays on the way: barriers, small messages; then bandwidth
+    Hops,
+    /// Most bandwidth left after the worst single cable or switch fails; then bandwidth
+    Failure,
+    /// Least cost (or, without prices, fewest cables and switches); then bandwidth
+    Cost,
+}
+
+/// Options of `tasuki plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What is proposed, as far as hosts, ports and switches allow: every host cabled to every other, rings, tori, graphs found \
+by search for short paths (hosts relay for each other), switches (joined to a tree where one is too small; as many trees \
+as there are NICs and switches for), and one switch with cables beside it.
+
+Every proposal is checked by the rules of cluster files, so `tasuki lab up` stands it up, and `tasuki cluster rails` shows \
+what each pair of hosts gets.
+
+Examples:
+  tasuki plan --hosts 8 --nics 3
+  tasuki plan --hosts 8 --nics 2 --switch 8 --switch 16 --rate 2.5G --price-cable 5 --best cost
+  tasuki plan --hosts 16 --nics 4 --choose 2 -o cluster.toml && tasuki lab up cluster.toml")]
+pub struct PlanArgs {
+    /// Number of hosts
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=256))]
+    pub hosts: u32,
+    /// Ethernet ports of every host
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub nics: u32,
+    /// A switch with so many ports, and their rate if it is another: 8 or 16@10G; once per switch
+    #[arg(long = "switch", value_name = "PORTS[@RATE]")]
+    pub switches: Vec<OwnSwitch>,
+    /// Rate of every port
+    #[arg(long, default_value = "1G", value_parser = rate)]
+    pub rate: Rate,
+    /// MTU of every port, bytes
+    #[arg(long, default_value_t = tasuki_cluster::DEFAULT_MTU, value_parser = clap::value_parser!(u32).range(i64::from(tasuki_cluster::MTU_MIN)..=i64::from(tasuki_cluster::MTU_MAX)))]
+    pub mtu: u32,
+    #[command(flatten)]
+    pub prices: Prices,
+    /// What the best proposal has most of, or least
+    #[arg(long, value_enum, default_value_t)]
+    pub best: Best,
+    /// Seed of the search for graphs
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print the cabling list of this proposal [default: 1 with --output]
+    #[arg(long, value_name = "N")]
+    pub choose: Option<usize>,
+    /// Write the chosen proposal as a cluster file
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A switch that somebody owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnSwitch {
+    /// Ports.
+    pub ports: u32,
+    /// Rate of a port, if it is not that of the hosts' ports.
+    pub rate: Option<Rate>,
+}
+
+/// Most ports of a switch that `plan` takes.
+const PORTS_MAX: u32 = 4096;
+
+impl FromStr for OwnSwitch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (ports, speed) = text.split_once('@').map_or((text, None), |(ports, speed)| (ports, Some(speed)));
+        let ports = ports.parse().ok().filter(|ports| (2..=PORTS_MAX).contains(ports));
+        let wrong = || format!("write the number of ports, from 2 to {PORTS_MAX}, as 8 or 16@10G");
+        Ok(Self { ports: ports.ok_or_else(wrong)?, rate: speed.map(rate).transpose()? })
+    }
+}
+
+/// Reads a price.
+fn price(text: &str) -> Result<f64, String> {
+    let price = text.parse().ok().filter(|price: &f64| price.is_finite() && *price >= 0.0);
+    price.ok_or_else(|| "write a number, 0 or more, as 8 or 12.50".into())
+}
+
+/// Names of engines on the command line.
+pub const ENGINES: [(&str, Engine); 11] = [
+    ("minimal", Engine::Minimal(PathRule::SpreadPerHost)),
+    ("minimal-low-port", Engine::Minimal(PathRule::LowPortFirst)),
+    ("dimension-order", Engine::DimensionOrder),
+    ("up-down", Engine::UpDown),
+    ("structured", Engine::Structured(PathRule::SpreadPerHost)),
+    ("structured-low-port", Engine::Structured(PathRule::LowPortFirst)),
+    ("descending-layers", Engine::DescendingLayers(PathRule::SpreadPerHost)),
+    ("descending-layers-low-port", Engine::DescendingLayers(PathRule::LowPortFirst)),
+    ("lash", Engine::Lash),
+    ("dfsssp", Engine::Dfsssp),
+    ("any-channels", Engine::AnyChannels),
+];
+
+/// Reads the name of an engine.
+fn engine(text: &str) -> Result<Engine, String> {
+    let found = ENGINES.iter().find(|(name, _)| *name == text).map(|&(_, engine)| engine);
+    let names = || ENGINES.map(|(name, _)| name).join(", ");
+    found.ok_or_else(|| format!("there is no such engine; there are {}", names()))
+}

@@ -1,0 +1,24 @@
+//! `tasuki topo ...` and `tasuki plan`
+
+mod draft;
+mod measure;
+mod network;
+mod plan;
+mod propose;
+mod range;
+mod route;
+mod traffic;
+
+pub use network::source_help;
+pub use plan::plan;
+
+use crate::{args::TopoCommand, failure::Failure};
+use std::process::ExitCode;
+
+/// Runs a topology command.
+pub fn run(command: TopoCommand) -> Result<ExitCode, Failure> {
+    match command {
+        TopoCommand::Measure(arguments) => measure::run(&arguments),
+        TopoCommand::Route(arguments) => route::run(&arguments),
+    }
+}

@@ -1,0 +1,26 @@
+//! What no graph can beat: from any vertex at most `degree` others are one edge away, `degree * (degree - 1)` two
+//! edges, and so on (the Moore bound; for averages: Cerf, Cowan, Mullin, Stanton, Networks 1974).
+
+/// Vertices at distance 1, 2, ... of a vertex in the best case, for 2 or more vertices and a degree of 1 or more.
+fn shells(vertices: usize, degree: usize) -> Vec<usize> {
+    let (mut left, mut shell) = (vertices.saturating_sub(1), degree);
+    let mut shells = Vec::new();
+    while left > 0 && shell > 0 {
+        shells.push(shell.min(left));
+        left -= shell.min(left);
+        shell = shell.saturating_mul(degree - 1);
+    }
+    shells
+}
+
+/// No connected graph with these many vertices and edges at each has a smaller diameter, in edges.
+pub fn least_diameter(vertices: usize, degree: usize) -> u32 {
+    shells(vertices, degree).len() as u32
+}
+
+/// No connected graph with these many vertices and edges at each has a smaller average distance over pairs of different
+/// vertices, in edges; 0 for fewer than 2 vertices.
+pub fn least_average(vertices: usize, degree: usize) -> f64 {
+    let sum: usize = shells(vertices, degree).iter().zip(1..).map(|(&shell, far)| shell * far).sum();
+    sum as f64 / vertices.saturating_sub(1).max(1) as f64
+}
