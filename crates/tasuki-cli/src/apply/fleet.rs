@@ -129,9 +129,10 @@ impl Fleet {
             bar.set_message(host.name.clone());
             (host.name.clone(), answer)
         };
+        let ask = &ask;
         let answers = thread::scope(|scope| {
             let hosts = 0..self.cluster.hosts.len();
-            let asked: Vec<_> = hosts.map(|number| scope.spawn(move || ask_at(number, &ask))).collect();
+            let asked: Vec<_> = hosts.map(|number| scope.spawn(move || ask(number))).collect();
             let ended = || (String::new(), Err("the thread that asked ended".to_owned()));
             asked.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
         });
@@ -164,10 +165,6 @@ impl Fleet {
             }
         }
     }
-}
-
-fn ask_at<T>(number: usize, ask: &(impl Fn(usize) -> T + Sync)) -> T {
-    ask(number)
 }
 
 fn target(host: &Host) -> &str {

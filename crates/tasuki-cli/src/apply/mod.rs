@@ -28,7 +28,7 @@ pub fn apply(arguments: &ApplyArgs) -> Result<ExitCode, Failure> {
         _ => Mode::Change,
     };
     let reports = run(arguments, mode)?;
-    show::reports(&reports, mode, arguments.hosts.json)?;
+    show::reports(&reports, "changed", mode, arguments.hosts.json)?;
     Ok(code(&reports))
 }
 
@@ -36,7 +36,7 @@ pub fn apply(arguments: &ApplyArgs) -> Result<ExitCode, Failure> {
 pub fn diff(arguments: &ApplyArgs) -> Result<ExitCode, Failure> {
     let trouble = |failure: Failure| failure.with_code(DIFFERENT + 1);
     let reports = run(arguments, Mode::Show).map_err(trouble)?;
-    show::reports(&reports, Mode::Show, arguments.hosts.json)?;
+    show::reports(&reports, "changed", Mode::Show, arguments.hosts.json)?;
     let has_problems = reports.iter().any(|report| !report.problems.is_empty());
     let is_different = reports.iter().any(|report| !report.changes.is_empty());
     Ok(match (has_problems, is_different) {
@@ -57,7 +57,7 @@ pub fn undo(arguments: &StateArgs) -> Result<ExitCode, Failure> {
         Some(fleet) => fleet.change("undo", &[], mode),
         None => vec![here::undo(&arguments.hosts, mode)],
     };
-    show::reports(&reports, mode, arguments.hosts.json)?;
+    show::reports(&reports, "restored", mode, arguments.hosts.json)?;
     Ok(code(&reports))
 }
 

@@ -18,8 +18,8 @@ pub struct HostStatus {
     pub problem: Option<String>,
 }
 
-/// Prints what came of `apply`, `diff` or `undo`.
-pub fn reports(reports: &[Report], mode: Mode, json: bool) -> Result<(), Failure> {
+/// Prints what came of `apply`, `diff` or `undo`. `verb` is what happens to a thing: `changed`, `restored`.
+pub fn reports(reports: &[Report], verb: &str, mode: Mode, json: bool) -> Result<(), Failure> {
     if json {
         return print_json(&reports);
     }
@@ -36,10 +36,10 @@ pub fn reports(reports: &[Report], mode: Mode, json: bool) -> Result<(), Failure
         let things = if count == 1 { "thing" } else { "things" };
         match (report.done, count) {
             (true, 0) => println!("{}: nothing to do", report.host),
-            (true, _) => println!("{}: {count} {things} changed", report.host),
+            (true, _) => println!("{}: {count} {things} {verb}", report.host),
             (false, 0) if report.problems.is_empty() => println!("{}: nothing to do", report.host),
             (false, _) if report.problems.is_empty() => {
-                println!("{}: {count} {things} would be changed", report.host);
+                println!("{}: {count} {things} would be {verb}", report.host);
             }
             _ => {}
         }
