@@ -55,7 +55,7 @@ fn one_bad_host_stops_all() {
         same("after refusals", before, after);
     }
     refused(tasuki().args(["apply", "--lab", "no-such-lab"]), &["no-such-lab"]);
-    refused(tasuki().args(["apply"]), &["--lab"]);
+    refused(tasuki().args(["apply"]), &["cluster file", "--lab"]);
     refused(
         &mut lab.exec("n1", &[HERE[0], HERE[1], HERE[2], "--host", "n9"]),
         &["n9", "n1, n2, n3", "--host"],

@@ -20,23 +20,35 @@ const USED: &str = "
     cd /proc/sys/net/ipv4/conf; echo 2 > all/rp_filter; echo 1 > eth1/rp_filter; echo 1 > eth2/forwarding
     ethtool -K eth1 tso off > /dev/null; printf '127.0.0.1 localhost' > /etc/hosts";
 
-/// The number of changes that `apply` would make on a host.
-fn steps(lab: &TestLab, host: &str) -> usize {
-    let output = tasuki().args(["diff", "--json", "--lab", &lab.name]).output().expect("runs");
-    let reports: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let reports = reports.as_array().expect("reports");
-    let report = reports.iter().find(|report| report["host"] == host).expect("the host's");
-    report["changes"].as_array().expect("changes").len()
+const TASUKI: &str = "/run/tasuki/bin/tasuki";
+const FILE: &str = "/run/with-macs.toml";
+
+/// A bare lab whose host n1 was used by its owner and has the cluster file with the MAC addresses of all NICs.
+fn used(stem: &str) -> TestLab {
+    let lab = TestLab::up(stem, &["--shape", "ring:5", "--bare"]);
+    lab.sh("n1", USED);
+    let text = lab.run("n1", &["cat", "/run/tasuki/cluster.toml"]);
+    let cluster = tasuki_cluster::Cluster::parse(&text, None).expect("a cluster").with_lab_macs();
+    lab.sh("n1", &format!("cat > {FILE} << 'EOF'\n{}\nEOF", cluster.to_toml()));
+    lab
 }
 
-/// The command on one host; the cluster file is the lab's own.
-fn on_host(lab: &TestLab, host: &str, verb: &str, variable: &str, value: usize) -> std::process::Output {
+/// The number of changes that `apply` would make on n1.
+fn steps(lab: &TestLab) -> usize {
+    let words = [TASUKI, "diff", FILE, "--host", "n1", "--offloads", "off", "--json"];
+    let output = lab.exec("n1", &words).output().expect("runs");
+    let reports: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    reports[0]["changes"].as_array().expect("changes").len()
+}
+
+/// The command on n1, with a variable.
+fn on_host(lab: &TestLab, verb: &str, variable: &str, value: usize) -> std::process::Output {
     let words = match verb {
-        "apply" => "apply /run/tasuki/cluster.toml --offloads off",
-        other => other,
+        "apply" => format!("apply {FILE} --offloads off"),
+        other => other.to_owned(),
     };
-    let script = format!("{variable}={value} exec /run/tasuki/bin/tasuki {words} --host {host}");
-    lab.exec(host, &["sh", "-c", &script]).output().expect("runs")
+    let script = format!("{variable}={value} exec {TASUKI} {words} --host n1");
+    lab.exec("n1", &["sh", "-c", &script]).output().expect("runs")
 }
 
 fn killed(output: &std::process::Output) -> bool {
@@ -48,15 +60,14 @@ fn apply_killed_at_every_step_can_be_undone() {
     if skip_without_root("apply_killed_at_every_step_can_be_undone") {
         return;
     }
-    let lab = TestLab::up("killed", &["--shape", "ring:5", "--bare"]);
-    lab.sh("n1", USED);
+    let lab = used("killed");
     let before = whole(&lab, "n1");
-    let steps = steps(&lab, "n1");
+    let steps = steps(&lab);
     assert!(steps > 30, "{steps}");
     for step in 0..=steps {
-        let output = on_host(&lab, "n1", "apply", "TASUKI_APPLY_STOP_AFTER", step);
+        let output = on_host(&lab, "apply", "TASUKI_APPLY_STOP_AFTER", step);
         assert!(killed(&output), "step {step}: {}", support::text(&output));
-        ok(&mut lab.exec("n1", &["/run/tasuki/bin/tasuki", "undo"]));
+        ok(&mut lab.exec("n1", &[TASUKI, "undo"]));
         same(&format!("killed after step {step} of {steps}"), &before, &whole(&lab, "n1"));
     }
 }
@@ -66,17 +77,16 @@ fn apply_and_undo_killed_anywhere_can_be_undone() {
     if skip_without_root("apply_and_undo_killed_anywhere_can_be_undone") {
         return;
     }
-    let lab = TestLab::up("undo", &["--shape", "ring:5", "--bare"]);
-    lab.sh("n1", USED);
+    let lab = used("undo");
     let before = whole(&lab, "n1");
-    let steps = steps(&lab, "n1");
+    let steps = steps(&lab);
     for step in (0..=steps).step_by(4) {
         // Killed, applied over that, killed in undo, undone.
-        assert!(killed(&on_host(&lab, "n1", "apply", "TASUKI_APPLY_STOP_AFTER", steps - step)));
-        let output = on_host(&lab, "n1", "apply", "UNUSED", 0);
+        assert!(killed(&on_host(&lab, "apply", "TASUKI_APPLY_STOP_AFTER", steps - step)));
+        let output = on_host(&lab, "apply", "UNUSED", 0);
         assert!(output.status.success(), "{}", support::text(&output));
-        assert!(killed(&on_host(&lab, "n1", "undo", "TASUKI_UNDO_STOP_AFTER", step)), "step {step}");
-        ok(&mut lab.exec("n1", &["/run/tasuki/bin/tasuki", "undo"]));
+        assert!(killed(&on_host(&lab, "undo", "TASUKI_UNDO_STOP_AFTER", step)), "step {step}");
+        ok(&mut lab.exec("n1", &[TASUKI, "undo"]));
         same(&format!("undo killed after step {step}"), &before, &whole(&lab, "n1"));
     }
 }
@@ -92,6 +102,8 @@ fn what_the_owner_changed_since_is_respected() {
     let output = tasuki().args(["apply", "--lab", &lab.name]).output().expect("runs");
     assert!(output.status.success() && support::text(&output).contains("--stop-forwarding"), "{output:?}");
     assert_eq!(lab.run("n1", &["cat", "/proc/sys/net/ipv4/conf/eth1/forwarding"]).trim(), "1");
+    // The kernel drops an interface's routes with its last address.
+    lab.sh("n1", "ip addr add 192.0.2.5/24 dev eth1");
     let script = "echo '192.0.2.1 printer' >> /etc/hosts; ip route replace 10.77.0.2 dev eth1 proto static";
     lab.sh("n1", script);
     // Drift is seen.
@@ -102,4 +114,18 @@ fn what_the_owner_changed_since_is_respected() {
     let names = lab.run("n1", &["cat", "/etc/hosts"]);
     assert!(names.contains("printer") && !names.contains("n2"), "{names}");
     assert!(lab.run("n1", &["ip", "route"]).contains("10.77.0.2 dev eth1 proto static"));
+}
+
+#[test]
+fn a_route_by_a_nic_without_addresses_comes_back() {
+    if skip_without_root("a_route_by_a_nic_without_addresses_comes_back") {
+        return;
+    }
+    let lab = TestLab::up("route", &["--shape", "full:2", "--bare"]);
+    lab.sh("n1", "ip route add 10.77.0.2 dev eth1");
+    let before = whole(&lab, "n1");
+    ok(tasuki().args(["apply", "--lab", &lab.name]));
+    assert!(lab.run("n1", &["ip", "route"]).contains("10.77.0.2 via 10.78.2.1"));
+    ok(tasuki().args(["undo", "--lab", &lab.name]));
+    same("after undo", &before, &whole(&lab, "n1"));
 }

@@ -218,6 +218,15 @@ impl Setup {
             }
             steps(number + 1);
         }
+        // The kernel drops the routes of an interface with its last address, and its neighbours when it goes down:
+        // what was restored before that is restored again.
+        self.kernel.refresh()?;
+        for change in self.changes_back(&record, &mut Vec::new())? {
+            if !failed.contains(&change.key) && self.kernel.write(&change.key, &change.to).is_err() {
+                report.problems.push(format!("{} is not restored: it is {}", change.key, change.from));
+                failed.push(change.key);
+            }
+        }
         if failed.is_empty() {
             self.journal.remove()?;
             report.done = true;

@@ -78,7 +78,8 @@ fn try_apply(arguments: &ApplyArgs, cluster: &Cluster, name: &str, mode: Mode) -
             unit_folder,
             state: std::path::absolute(&folder)?,
             cluster: cluster.to_toml(),
-            words: super::words(arguments, None).into_iter().filter(|word| word != "--persist").collect(),
+            // The record remembers the unit's folder.
+            words: super::words(arguments, None),
         };
         wanted.files.extend(persistence.files(&wanted.plan));
     }

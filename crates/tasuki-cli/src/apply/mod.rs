@@ -82,10 +82,17 @@ fn run(arguments: &ApplyArgs, mode: Mode) -> Result<Vec<Report>, Failure> {
     }
     let fleet = Fleet::of(arguments.cluster.as_deref(), hosts)?;
     let fleet = fleet.ok_or_else(|| Failure::new("name a cluster file or a --lab"))?;
-    Ok(fleet.change("apply", &words(arguments, fleet.offloads()), mode))
+    let mut words = words(arguments, fleet.offloads());
+    if arguments.persist {
+        words.extend(["--persist".into(), "--unit-dir".into(), arguments.unit_dir.display().to_string()]);
+    }
+    if arguments.no_persist {
+        words.push("--no-persist".into());
+    }
+    Ok(fleet.change("apply", &words, mode))
 }
 
-/// The options that every host is told.
+/// The options that every host is told, besides those about its systemd unit.
 fn words(arguments: &ApplyArgs, lab_offloads: Option<bool>) -> Vec<String> {
     let offloads = match (arguments.offloads, lab_offloads) {
         (crate::args::OnOff::On, _) => Some("on"),
@@ -100,15 +107,7 @@ fn words(arguments: &ApplyArgs, lab_offloads: Option<bool>) -> Vec<String> {
     };
     option("--offloads", offloads.map(str::to_owned));
     option("--rate", arguments.rate.map(|rate| rate.to_string()));
-    if arguments.persist {
-        option("--unit-dir", Some(arguments.unit_dir.display().to_string()));
-    }
-    let flags = [
-        ("--no-names", arguments.no_names),
-        ("--stop-forwarding", arguments.stop_forwarding),
-        ("--persist", arguments.persist),
-        ("--no-persist", arguments.no_persist),
-    ];
+    let flags = [("--no-names", arguments.no_names), ("--stop-forwarding", arguments.stop_forwarding)];
     words.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()));
     words
 }

@@ -65,8 +65,7 @@ All hosts are checked before the first is changed: one that does not answer, lac
 permission stops all. What a host was like is written to its state folder first; `tasuki undo` restores it,
 also after a crash. Interfaces that the file does not name are never touched. See docs/apply.md.")]
 pub struct ApplyArgs {
-    /// Cluster file; - reads it from standard input
-    #[arg(required_unless_present = "lab")]
+    /// Cluster file; - reads it from standard input. With --lab: instead of the lab's own
     pub cluster: Option<PathBuf>,
     #[command(flatten)]
     pub hosts: HostsArgs,

@@ -7,7 +7,7 @@ use super::TestLab;
 const WHOLE: &str = r#"
 for what in "addr" "route show table all" "-6 route show table all" "rule" "neigh show nud permanent"; do
     echo "== ip $what"; ip $what
-done | sed -E 's/ qdisc [a-z_]+//; s/ tentative//; s/ (dadfailed|valid_lft .*)//; s/ linkdown//g; s/ dead//g'
+done | sed -E 's/ qdisc [a-z_]+//; s/ tentative//; s/ (dadfailed|valid_lft .*)//; s/ linkdown//g; s/ dead//g; /^local fe80::/d'
 echo "== sysctl"; cd /proc/sys/net/ipv4 && grep -rs "" . | grep -v tcp_fastopen_key | sort
 for device in /sys/class/net/*; do echo "== ethtool $device"; ethtool -k "${device##*/}"; done
 echo "== files"; od -c /etc/hosts; ls /run /run/tasuki; ls -l /var/lib/tasuki 2>/dev/null || true
