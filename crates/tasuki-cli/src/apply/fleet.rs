@@ -240,14 +240,9 @@ mod tests {
     #[test]
     fn words_pass_a_shell_unchanged() {
         for word in ["--host", "/a b", "it's", "$HOME", "", "a;b", "100M"] {
-            let output =
-                std::process::Command::new("sh").arg("-c").arg(format!("printf %s {}", quoted(word)));
-            let output = output_of(output);
-            assert_eq!(output, word);
+            let mut shell = std::process::Command::new("sh");
+            let output = shell.arg("-c").arg(format!("printf %s {}", quoted(word))).output().unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
         }
-    }
-
-    fn output_of(command: &mut std::process::Command) -> String {
-        String::from_utf8(command.output().unwrap().stdout).unwrap()
     }
 }
