@@ -1,7 +1,7 @@
 //! Plans worked out by hand.
 
 use tasuki_cluster::{
-    AddressPlan, Cluster, HostId, LAB_MANAGEMENT, PlanError,
+    AddressPlan, Cluster, HostId, HostPlan, LAB_MANAGEMENT, PlanError,
     generate::{Options, generate},
 };
 

@@ -10,7 +10,7 @@ use std::{
     net::Ipv4Addr,
 };
 use tasuki_cluster::{
-    AddressPlan, Cluster, HostId, HostPlan, NicId, PlanError, RoutePlan,
+    AddressPlan, Cluster, HostId, NicId, PlanError, RoutePlan,
     generate::{Options, generate},
 };
 

@@ -2,11 +2,7 @@
 
 use crate::{Change, HostError, Key, kernel::Kernel};
 use nix::ifaddrs::getifaddrs;
-use std::{
-    collections::BTreeMap,
-    fs,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
-};
+use std::{collections::BTreeMap, fs, net::IpAddr};
 
 /// Interfaces that carry the login, each with how that is known, and the address that the user comes from.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -52,8 +48,8 @@ fn parent(pid: i32) -> Option<i32> {
 fn carrier(address: IpAddr) -> Option<String> {
     let own = getifaddrs().ok()?;
     let ip = |storage: nix::sys::socket::SockaddrStorage| {
-        let four = storage.as_sockaddr_in().map(|four| IpAddr::V4(Ipv4Addr::from(four.ip())));
-        four.or_else(|| storage.as_sockaddr_in6().map(|six| IpAddr::V6(Ipv6Addr::from(six.ip()))))
+        let four = storage.as_sockaddr_in().map(|four| IpAddr::V4(four.ip()));
+        four.or_else(|| storage.as_sockaddr_in6().map(|six| IpAddr::V6(six.ip())))
     };
     own.into_iter().find(|own| own.address.and_then(ip) == Some(address)).map(|own| own.interface_name)
 }
