@@ -63,7 +63,12 @@ impl Output {
 /// Runs `command` in a process group of its own, without standard input. When `limit` has passed, the group is
 /// sent SIGTERM, five seconds later SIGKILL. Never waits much longer than that.
 pub fn run_limited(command: &mut Command, limit: Duration) -> io::Result<Output> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    run_fed(command, Stdio::null(), limit)
+}
+
+/// [`run_limited`] with this standard input.
+pub fn run_fed(command: &mut Command, input: Stdio, limit: Duration) -> io::Result<Output> {
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
     let stdout = Stream::follow(child.stdout.take(), Keep::Beginning);
     let stderr = Stream::follow(child.stderr.take(), Keep::End);

@@ -77,7 +77,8 @@ fn show(cluster: &Cluster, json: bool) -> Result<(), Failure> {
     }
     let mut hosts = table(["host", "identity", "relays", "NIC", "link address", "rate", "MTU", "cable to"]);
     for (host, plan) in cluster.hosts.iter().zip(&plan.hosts) {
-        let mut first = [host.name.clone(), plan.identity.to_string(), relays(plan).into()];
+        let relays = if plan.relays() { "yes" } else { "" };
+        let mut first = [host.name.clone(), plan.identity.to_string(), relays.into()];
         for nic in &host.nics {
             let link = plan.links.iter().find(|link| link.interface == nic.name);
             let [name, identity, relays] = std::mem::take(&mut first);
@@ -96,12 +97,6 @@ fn show(cluster: &Cluster, json: bool) -> Result<(), Failure> {
         println!("\n{switches}");
     }
     Ok(())
-}
-
-/// Whether a host's plan makes it forward packets.
-fn relays(plan: &HostPlan) -> &'static str {
-    let forwards = |path: &str, value: &str| path == "net/ipv4/ip_forward" && value == "1";
-    if plan.sysctls.iter().any(|setting| forwards(&setting.path, &setting.value)) { "yes" } else { "" }
 }
 
 /// Where the cable at this NIC leads.

@@ -68,6 +68,7 @@ fn up(arguments: &LabUp) -> Result<ExitCode, Failure> {
     options.offloads = arguments.offloads;
     options.unshaped = arguments.unshaped;
     options.seed = arguments.seed;
+    options.bare = arguments.bare;
 
     // Caught from before the start in case the lab is to end with us.
     let mut signals =
@@ -89,7 +90,13 @@ fn up(arguments: &LabUp) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let first = cluster.hosts.first().map_or("n1", |host| &host.name);
-    eprintln!("try: tasuki lab exec --lab {name} {first} -- ip route; end it: tasuki lab down {name}");
+    if options.bare {
+        eprintln!(
+            "its hosts have no addresses yet: tasuki apply --lab {name}; end it: tasuki lab down {name}"
+        );
+    } else {
+        eprintln!("try: tasuki lab exec --lab {name} {first} -- ip route; end it: tasuki lab down {name}");
+    }
     // The last thing to be done: killed before, the lab goes too.
     starting.commit()?;
     Ok(ExitCode::SUCCESS)
@@ -137,11 +144,12 @@ fn print_status(status: &LabStatus) {
     let options = &status.options;
     let source = status.source.as_ref().map_or("(generated)".into(), |path| path.display().to_string());
     println!(
-        "lab {}: {source}, process {}, offloads {}, {}",
+        "lab {}: {source}, process {}, offloads {}, {}{}",
         options.name,
         status.pid,
         if options.offloads { "on" } else { "off" },
-        if options.unshaped { "unshaped" } else { "shaped" }
+        if options.unshaped { "unshaped" } else { "shaped" },
+        if options.bare { ", built bare" } else { "" }
     );
     let mut hosts = table(["host", "identity", "management", "processes"]);
     for host in &status.hosts {

@@ -1,6 +1,7 @@
 //! The `tasuki` command.
 
 mod agent;
+mod apply;
 mod args;
 mod bench;
 mod cluster;
@@ -52,6 +53,10 @@ fn main() -> ExitCode {
 fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
     match tasuki.command {
         Command::Cluster(command) => cluster::run(command),
+        Command::Apply(arguments) => apply::apply(&arguments),
+        Command::Diff(arguments) => apply::diff(&arguments),
+        Command::Undo(arguments) => apply::undo(&arguments),
+        Command::Status(arguments) => apply::status(&arguments),
         Command::Lab(command) => lab::run(command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),

@@ -61,7 +61,7 @@ pub struct HostRail {
 #[derive(Debug, Error)]
 pub enum RailTableError {
     /// The file cannot be read.
-    #[error("cannot read {}: {source}; `tasuki lab up` writes it into every host of a lab", path.display())]
+    #[error("cannot read {}: {source}; `tasuki lab up` writes it into every host of a lab, `tasuki apply` on real machines", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,

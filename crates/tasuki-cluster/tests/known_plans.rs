@@ -1,7 +1,7 @@
 //! Plans worked out by hand.
 
 use tasuki_cluster::{
-    AddressPlan, Cluster, HostId, LAB_MANAGEMENT, PlanError,
+    AddressPlan, Cluster, HostId, HostPlan, LAB_MANAGEMENT, PlanError,
     generate::{Options, generate},
 };
 
@@ -36,8 +36,15 @@ fn ring_of_five() {
             "10.77.0.5 src 10.77.0.1 via 10.78.5.2 dev eth2 weight 1",
         ]
     );
-    assert!(plan.hosts.iter().all(|host| host.sysctls[0].path == "net/ipv4/ip_forward"));
-    assert!(plan.hosts.iter().all(|host| host.sysctls[0].value == "1"));
+    assert!(plan.hosts.iter().all(HostPlan::relays));
+    let forwarding = |host: &HostPlan, nic: &str| {
+        let path = format!("net/ipv4/conf/{nic}/forwarding");
+        host.sysctls.iter().any(|setting| setting.path == path && setting.value == "1")
+    };
+    assert!(plan.hosts.iter().all(|host| forwarding(host, "eth1") && forwarding(host, "eth2")));
+    // It stands for every interface of the machine, those that the file does not name included.
+    let whole = |host: &HostPlan| host.sysctls.iter().any(|setting| setting.path.ends_with("ip_forward"));
+    assert!(!plan.hosts.iter().any(whole));
 }
 
 #[test]
@@ -61,7 +68,7 @@ fn full_cross_connection_of_four() {
             "10.77.0.4 src 10.77.0.3 via 10.78.4.3 dev eth3 weight 1",
         ]
     );
-    assert!(plan.hosts.iter().all(|host| host.sysctls[0].value == "0"), "nobody relays");
+    assert!(!plan.hosts.iter().any(HostPlan::relays), "nobody relays");
 }
 
 #[test]
@@ -128,9 +135,9 @@ fn settings_of_a_relay_in_order() {
     let settings: Vec<_> =
         plan.hosts[0].sysctls.iter().map(|set| format!("{}={}", set.path, set.value)).collect();
     let conf = |interface: &str, name: &str, value: u8| format!("net/ipv4/conf/{interface}/{name}={value}");
-    assert_eq!(settings[0], "net/ipv4/ip_forward=1");
     for interface in ["eth1", "eth2"] {
         for (name, value) in [
+            ("forwarding", 1),
             ("rp_filter", 0),
             ("arp_ignore", 1),
             ("arp_announce", 2),

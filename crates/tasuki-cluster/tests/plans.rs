@@ -10,7 +10,7 @@ use std::{
     net::Ipv4Addr,
 };
 use tasuki_cluster::{
-    AddressPlan, Cluster, HostId, HostPlan, NicId, PlanError, RoutePlan,
+    AddressPlan, Cluster, HostId, NicId, PlanError, RoutePlan,
     generate::{Options, generate},
 };
 
@@ -118,16 +118,15 @@ fn check(cluster: &Cluster) {
             network.uses_every_nic(from, to);
         }
     }
-    let forwards = |host: &HostPlan| host.sysctls[0].value == "1";
     let forwarding: BTreeSet<_> = network
         .plan
         .hosts
         .iter()
         .enumerate()
-        .filter(|(_, host)| forwards(host))
+        .filter(|(_, host)| host.relays())
         .map(|(index, _)| index)
         .collect();
-    assert_eq!(forwarding, network.relays_used, "ip_forward is for those that relay");
+    assert_eq!(forwarding, network.relays_used, "forwarding is for those that relay");
 }
 
 proptest! {

@@ -1,13 +1,36 @@
-//! Applying a host's part of the address plan to the machine (or lab host) that we are on.
+//! Applying a host's part of the address plan to the machine (or lab host) that we are on, and taking it back.
+//!
+//! A host's state is a map from [`Key`] to [`Value`]. [`Wanted`] says what a host is to have, the kernel and the
+//! file system say what it has, a pure function gives the [`Change`]s between them, and [`Setup`] makes them, after it
+//! has written down how things were ([`Record`]).
 //!
 //! Everything acts on the network namespace of the calling thread, so the lab's hosts and real machines are
 //! configured by the same code.
 #![forbid(unsafe_code)]
 
 mod apply;
+mod desired;
+mod difference;
+mod error;
+mod files;
 mod identity;
+mod journal;
+mod kernel;
+mod login;
+mod names;
 mod offload;
-mod sysctl;
+mod persist;
+mod setup;
+mod state;
+mod status;
 
-pub use apply::{HostError, apply};
+pub use apply::apply;
+pub use desired::Wanted;
+pub use error::HostError;
+pub use journal::Record;
+pub use names::HOSTS_FILE;
 pub use offload::set_offloads;
+pub use persist::{Persistence, UNIT, UNIT_FOLDER};
+pub use setup::{Mode, Report, Setup};
+pub use state::{Change, Hop, Key, RouteValue, Value};
+pub use status::{LinkState, Status};

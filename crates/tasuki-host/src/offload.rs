@@ -5,7 +5,7 @@ use tasuki_sys::ethtool::Ethtool;
 
 /// Whether a kernel feature (by the name that `ethtool -k` lists) lets a virtual NIC carry what no cable
 /// could: frames to be segmented later, frames merged on arrival, checksums left for the hardware.
-fn is_segmentation_or_checksum(feature: &str) -> bool {
+pub(crate) fn is_segmentation_or_checksum(feature: &str) -> bool {
     let segmentation = feature.starts_with("tx-") && feature.ends_with("-segmentation");
     let merging = matches!(feature, "rx-gro" | "rx-gro-list" | "rx-udp-gro-forwarding");
     segmentation || merging || feature.starts_with("tx-checksum-")

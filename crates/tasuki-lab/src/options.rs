@@ -15,6 +15,9 @@ pub struct LabOptions {
     /// No rates and no wires in the middle: cables are bare veth pairs, which shows the limits of software.
     /// Faults need wires, so they cannot be planted in such a lab.
     pub unshaped: bool,
+    /// Hosts as they come from the shop: cables plugged in, NICs up, a way to log in, and nothing else: no
+    /// addresses, routes, settings, names or table of rails.
+    pub bare: bool,
     /// One rate for every cable, instead of those in the cluster file.
     pub rate: Option<Rate>,
     /// Seed of the faults' random numbers.
@@ -24,7 +27,7 @@ pub struct LabOptions {
 impl LabOptions {
     /// The defaults, under a name.
     pub fn named(name: impl Into<String>) -> Self {
-        Self { name: name.into(), offloads: false, unshaped: false, rate: None, seed: 1 }
+        Self { name: name.into(), offloads: false, unshaped: false, bare: false, rate: None, seed: 1 }
     }
 
     pub(crate) fn check(&self) -> Result<(), LabError> {

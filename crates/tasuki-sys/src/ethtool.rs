@@ -37,6 +37,8 @@ pub struct Feature {
     pub name: String,
     /// Whether it can be changed at all.
     pub changeable: bool,
+    /// Whether it was asked for. What is asked for may be off for want of another feature.
+    pub requested: bool,
     /// Whether it is in force.
     pub active: bool,
 }
@@ -114,7 +116,10 @@ impl Ethtool {
             let at = 8 + feature / 32 * GET_BLOCK_BYTES + field * 4;
             word(&buffer, at) >> (feature % 32) & 1 == 1
         };
-        let feature = |(index, name)| Feature { name, changeable: bit(index, 0), active: bit(index, 2) };
+        let feature = |(index, name)| {
+            let [changeable, requested, active] = [0, 1, 2].map(|field| bit(index, field));
+            Feature { name, changeable, requested, active }
+        };
         Ok(names.into_iter().enumerate().map(feature).collect())
     }
 

@@ -115,6 +115,9 @@ pub struct LabUp {
     /// Bare cables without rates or faults: shows the limits of the software
     #[arg(long)]
     pub unshaped: bool,
+    /// Hosts that nobody has set up: cables and NICs, but no addresses, routes or settings; for `tasuki apply --lab`
+    #[arg(long)]
+    pub bare: bool,
     /// Seed of the faults' random numbers
     #[arg(long, default_value_t = 1)]
     pub seed: u32,

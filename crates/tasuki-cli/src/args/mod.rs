@@ -1,5 +1,6 @@
 //! The command line.
 
+mod apply;
 mod bench;
 mod cluster;
 mod lab;
@@ -8,6 +9,7 @@ mod run;
 mod stats;
 mod topo;
 
+pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs};
 pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, DemoArgs, LabSource};
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
@@ -34,6 +36,14 @@ pub enum Command {
     /// Cluster files: generate, check, and show what follows from them
     #[command(subcommand)]
     Cluster(ClusterCommand),
+    /// Set hosts up: addresses, routes, settings, names, as the cluster file has them; `undo` restores everything
+    Apply(Box<ApplyArgs>),
+    /// What `apply` would change; exit code 1 if there is something
+    Diff(Box<ApplyArgs>),
+    /// Restore hosts as they were before `apply`
+    Undo(StateArgs),
+    /// Whether hosts are set up, and still as they were set up
+    Status(StateArgs),
     /// A cluster on this one machine: hosts as namespaces, cables and switches of a given rate
     #[command(subcommand)]
     Lab(LabCommand),

@@ -5,6 +5,7 @@ pub mod dump;
 pub mod mpi;
 pub mod mpis;
 pub mod run;
+pub mod state;
 
 use std::{
     collections::BTreeSet,

@@ -87,13 +87,20 @@ pub struct NeighbourPlan {
     pub mac: MacAddr,
 }
 
-/// A kernel setting, path relative to `/proc/sys`, e.g. `net/ipv4/ip_forward`.
+/// A kernel setting, path relative to `/proc/sys`, e.g. `net/ipv4/conf/eth1/forwarding`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SysctlPlan {
     /// Path relative to `/proc/sys`.
     pub path: String,
     /// Value to write.
     pub value: String,
+}
+
+impl HostPlan {
+    /// Whether routes of other hosts lead through this one, so that it passes their packets on.
+    pub fn relays(&self) -> bool {
+        self.sysctls.iter().any(|setting| setting.path.ends_with("/forwarding") && setting.value == "1")
+    }
 }
 
 impl AddressPlan {

@@ -21,12 +21,12 @@ const OF_LINKS: [(&str, &str); 6] = [
 /// Settings that take effect as the higher, or either, of `all` and the interface: `all` must not spoil them.
 const OF_ALL: [(&str, &str); 3] = [("rp_filter", "0"), ("send_redirects", "0"), ("accept_redirects", "0")];
 
-/// The settings in the order in which they are to be written: the kernel resets `accept_redirects` and other
-/// values of all interfaces when `ip_forward` changes, so that comes first.
+/// The settings in the order in which they are to be written. Whether packets are passed on is decided by the
+/// setting of the NIC by which they come in, so `ip_forward`, which stands for all interfaces of the machine, is
+/// left as it is: a relay passes on what comes from the cluster's cables and nothing else.
 pub(super) fn sysctls(links: &[LinkPlan], relays: bool) -> Vec<SysctlPlan> {
     let set = |path: String, value: &str| SysctlPlan { path, value: value.into() };
     let mut plan = vec![
-        set("net/ipv4/ip_forward".into(), if relays { "1" } else { "0" }),
         // Flows, not destinations, spread over the next hops: two ranks' connections between the same hosts
         // use two cables.
         set("net/ipv4/fib_multipath_hash_policy".into(), "1"),
@@ -39,6 +39,7 @@ pub(super) fn sysctls(links: &[LinkPlan], relays: bool) -> Vec<SysctlPlan> {
     };
     of_interface("all", &OF_ALL);
     for link in links {
+        of_interface(&link.interface, &[("forwarding", if relays { "1" } else { "0" })]);
         of_interface(&link.interface, &OF_LINKS);
     }
     plan

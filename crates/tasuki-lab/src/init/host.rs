@@ -29,8 +29,9 @@ impl LabHost {
     }
 }
 
-/// Starts a host and waits until its mounts and name are set.
-pub fn start(name: &str) -> Outcome<LabHost> {
+/// Starts a host and waits until its mounts and name are set. A bare one has neither a table of rails nor the
+/// other hosts' names.
+pub fn start(name: &str, bare: bool) -> Outcome<LabHost> {
     let (mut ready, report) = std::io::pipe().map_err(while_doing("pipe"))?;
     let flags = libc::CLONE_NEWNS
         | libc::CLONE_NEWUTS
@@ -42,7 +43,7 @@ pub fn start(name: &str) -> Outcome<LabHost> {
     // copy of memory is consistent and it may run any code. It never returns from here.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags as libc::c_ulong, 0, 0, 0, 0) };
     match pid {
-        0 => live(name, report),
+        0 => live(name, bare, report),
         -1 => Err(format!("start host {name}: {}", std::io::Error::last_os_error())),
         pid => {
             drop(report);
@@ -60,9 +61,9 @@ pub fn start(name: &str) -> Outcome<LabHost> {
 }
 
 /// The life of a host's process 1: set up, then adopt and bury.
-fn live(name: &str, mut report: impl Write + AsFd) -> ! {
+fn live(name: &str, bare: bool, mut report: impl Write + AsFd) -> ! {
     let _ = prctl::set_name(c"tasuki-host");
-    let result = mounts::set_up_host(name)
+    let result = mounts::set_up_host(name, bare)
         .and_then(|()| sethostname(name).map_err(while_doing("set the host name")))
         .and_then(|()| std::env::set_current_dir("/").map_err(while_doing("go to /")));
     let text = match &result {

@@ -85,7 +85,7 @@ fn place_program(program: &Path, image: &mut File, at: &Path) -> Outcome<()> {
 }
 
 /// The mounts of a host. Called in the host's own namespaces.
-pub fn set_up_host(name: &str) -> Outcome<()> {
+pub fn set_up_host(name: &str, bare: bool) -> Outcome<()> {
     make_private()?;
     mount_new("proc", "/proc", plain() | MsFlags::MS_NOEXEC, None)?;
     set_up_sys()?;
@@ -95,17 +95,38 @@ pub fn set_up_host(name: &str) -> Outcome<()> {
     for name in ["lock", "tasuki"] {
         fs::create_dir(Path::new("/run").join(name)).map_err(while_doing(format!("make /run/{name}")))?;
     }
-    bind(LAB_FOLDER, HOST_FOLDER)?;
+    let names = if bare { share_parts()? } else { share_all(name)? };
     umount2(LAB_FOLDER, MntFlags::MNT_DETACH).map_err(while_doing("uncover /mnt"))?;
-    bind(&format!("{HOST_FOLDER}/{}", rails_of(name)), RailTable::PATH)?;
     if Path::new("/etc/hosts").exists() {
-        bind(&format!("{HOST_FOLDER}/hosts"), "/etc/hosts")?;
+        bind(&names, "/etc/hosts")?;
     }
     if Path::new("/dev/mqueue").exists() {
         // Not in every kernel; nothing here needs it.
         let _ = mount_new("mqueue", "/dev/mqueue", plain(), None);
     }
     Ok(())
+}
+
+/// Shows the whole of the lab's folder in a host, and the host's own table of rails. Returns the file of names.
+fn share_all(name: &str) -> Outcome<String> {
+    bind(LAB_FOLDER, HOST_FOLDER)?;
+    bind(&format!("{HOST_FOLDER}/{}", rails_of(name)), RailTable::PATH)?;
+    Ok(format!("{HOST_FOLDER}/hosts"))
+}
+
+/// Gives a bare host a folder of its own, with what it cannot do without: the agent and the way to the lab.
+/// Returns its file of names, which knows nobody.
+fn share_parts() -> Outcome<String> {
+    let at = |part: &str| format!("{HOST_FOLDER}/{part}");
+    fs::create_dir(at("bin")).map_err(while_doing("make bin"))?;
+    bind(&format!("{LAB_FOLDER}/bin"), &at("bin"))?;
+    for part in ["cluster.toml", "lab.sock"] {
+        File::create(at(part)).map_err(while_doing(format!("make {part}")))?;
+        bind(&format!("{LAB_FOLDER}/{part}"), &at(part))?;
+    }
+    let names = "/run/hosts".to_owned();
+    fs::write(&names, "127.0.0.1        localhost\n").map_err(while_doing("write hosts"))?;
+    Ok(names)
 }
 
 /// `/sys` shows the interfaces of the namespace in which it is mounted, so every host needs its own; the

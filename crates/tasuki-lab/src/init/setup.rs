@@ -44,7 +44,7 @@ pub fn build(message: StartMessage, listener: OwnedFd, report: Report) -> Outcom
     let mut hosts = Vec::new();
     for host in &cluster.hosts {
         step(&host.name);
-        hosts.push(host::start(&host.name)?);
+        hosts.push(host::start(&host.name, message.options.bare)?);
     }
     let mut fabric = Fabric::new(&cluster, &message.options)?;
     fabric.add_management(&hosts, MANAGEMENT_INTERFACE)?;
@@ -55,6 +55,7 @@ pub fn build(message: StartMessage, listener: OwnedFd, report: Report) -> Outcom
     }
     for (number, host) in hosts.iter().enumerate() {
         step(&format!("addresses of {}", cluster.hosts[number].name));
+        let configure = if message.options.bare { leave_bare } else { configure };
         netns::within(host.network(), || configure(&cluster, &plan, number, &message.options))
             .map_err(while_doing("enter a host's network"))??;
     }
@@ -74,6 +75,21 @@ fn configure(cluster: &Cluster, plan: &AddressPlan, number: usize, options: &Lab
         }
     }
     Ok(())
+}
+
+/// A host as it is before anybody has set it up: its NICs are up, as an installed system has them.
+fn leave_bare(cluster: &Cluster, plan: &AddressPlan, number: usize, _: &LabOptions) -> Outcome<()> {
+    let host = &plan.hosts[number];
+    let up = || {
+        set_up_management(cluster.lab_management(HostId(number)))?;
+        let mut netlink = Netlink::open()?;
+        for link in &host.links {
+            let index = netlink.link(&link.interface)?.index;
+            netlink.set_up(index, true)?;
+        }
+        Ok::<_, Box<dyn std::error::Error>>(())
+    };
+    up().map_err(while_doing(&host.host))
 }
 
 /// What a real machine has before Tasuki comes: a loopback interface and a way to log in.

@@ -18,6 +18,8 @@ pub struct Link {
     pub name: String,
     /// MTU in bytes.
     pub mtu: u32,
+    /// Smallest and largest MTU that its driver takes, in bytes; a largest of 0 is no limit.
+    pub mtu_range: [u32; 2],
     /// MAC address, if it is an Ethernet interface.
     pub mac: Option<[u8; 6]>,
     /// Administratively up.
@@ -35,6 +37,7 @@ impl Link {
             index: message.header.index,
             name: String::new(),
             mtu: 0,
+            mtu_range: [0, 0],
             mac: None,
             up: flags.contains(LinkFlags::Up),
             carrier: flags.contains(LinkFlags::LowerUp),
@@ -44,6 +47,8 @@ impl Link {
             match attribute {
                 LinkAttribute::IfName(name) => link.name = name,
                 LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+                LinkAttribute::MinMtu(least) => link.mtu_range[0] = least,
+                LinkAttribute::MaxMtu(most) => link.mtu_range[1] = most,
                 LinkAttribute::Address(mac) => link.mac = mac.try_into().ok(),
                 LinkAttribute::OperState(state) => {
                     link.operational = matches!(state, State::Up | State::Unknown);
@@ -119,6 +124,13 @@ impl Netlink {
             Create::Exclusive.flags(),
         )
         .map(drop)
+    }
+
+    /// Removes a virtual interface, with its addresses and routes.
+    pub fn delete_link(&mut self, index: u32) -> Result<(), NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        self.request(|| format!("remove interface {index}"), Message::DelLink(message), 0).map(drop)
     }
 
     /// All interfaces of the namespace.

@@ -8,10 +8,14 @@ mod link;
 mod neighbour;
 mod qdisc;
 mod route;
+mod saved_route;
 
+pub use address::Address;
 pub use link::{Link, VethEnd};
+pub use neighbour::Neighbour;
 pub use qdisc::TokenBucket;
-pub use route::{Gateway, Route};
+pub use route::{Gateway, ROUTE_PROTOCOL, Route};
+pub use saved_route::SavedRoute;
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,

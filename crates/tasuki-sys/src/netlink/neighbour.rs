@@ -7,7 +7,60 @@ use netlink_packet_route::{
 };
 use std::net::Ipv4Addr;
 
+/// An entry of the ARP table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Interface behind which it is.
+    pub index: u32,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// Its MAC address, if it is known.
+    pub mac: Option<[u8; 6]>,
+    /// Set by hand: the kernel neither asks for it nor forgets it.
+    pub permanent: bool,
+}
+
+impl Neighbour {
+    fn from_message(message: NeighbourMessage) -> Option<Self> {
+        let permanent = message.header.state == NeighbourState::Permanent;
+        let (mut address, mut mac) = (None, None);
+        for attribute in message.attributes {
+            match attribute {
+                NeighbourAttribute::Destination(NeighbourAddress::Inet(ip)) => address = Some(ip),
+                NeighbourAttribute::LinkLayerAddress(bytes) => mac = bytes.try_into().ok(),
+                _ => {}
+            }
+        }
+        Some(Self { index: message.header.ifindex, address: address?, mac, permanent })
+    }
+}
+
 impl Netlink {
+    /// The ARP table.
+    pub fn neighbours(&mut self) -> Result<Vec<Neighbour>, NetlinkError> {
+        let mut message = NeighbourMessage::default();
+        message.header.family = AddressFamily::Inet;
+        let answers = self.dump(|| "list neighbours".into(), Message::GetNeighbour(message))?;
+        let neighbour = |answer| match answer {
+            Message::NewNeighbour(message) => Neighbour::from_message(message),
+            _ => None,
+        };
+        Ok(answers.into_iter().filter_map(neighbour).collect())
+    }
+
+    /// Forgets a neighbour; not an error if it is not known.
+    pub fn delete_neighbour(&mut self, index: u32, address: Ipv4Addr) -> Result<(), NetlinkError> {
+        let mut message = NeighbourMessage::default();
+        message.header.family = AddressFamily::Inet;
+        message.header.ifindex = index;
+        message.attributes.push(NeighbourAttribute::Destination(NeighbourAddress::Inet(address)));
+        let what = || format!("forget neighbour {address} on interface {index}");
+        match self.request(what, Message::DelNeighbour(message), 0) {
+            Err(error) if error.source.raw_os_error() != Some(libc::ENOENT) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Sets a permanent neighbour: the kernel asks nobody for its MAC address and never forgets it.
     pub fn set_neighbour(&mut self, index: u32, address: Ipv4Addr, mac: [u8; 6]) -> Result<(), NetlinkError> {
         let mut message = NeighbourMessage::default();

@@ -8,7 +8,7 @@ use netlink_packet_route::{
         RouteScope, RouteType,
     },
 };
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// The routing protocol number that marks the routes that Tasuki made (`rtnetlink(7)`: numbers above
 /// `RTPROT_STATIC` are for the user to assign; 116 is not among those that
@@ -88,5 +88,50 @@ impl Netlink {
     pub fn set_route(&mut self, route: &Route) -> Result<(), NetlinkError> {
         let what = || format!("set route to {}", route.destination);
         self.request(what, Message::NewRoute(route.message()), Create::Replace.flags()).map(drop)
+    }
+
+    /// Removes a route that [`Netlink::set_route`] made; not an error if there is none.
+    pub fn delete_route(&mut self, destination: Ipv4Addr) -> Result<(), NetlinkError> {
+        let mut message = RouteMessage::default();
+        let header = &mut message.header;
+        header.address_family = AddressFamily::Inet;
+        header.destination_prefix_length = 32;
+        header.table = netlink_packet_route::route::RouteHeader::RT_TABLE_MAIN;
+        header.protocol = RouteProtocol::Other(ROUTE_PROTOCOL);
+        header.scope = RouteScope::NoWhere;
+        header.kind = RouteType::Unspec;
+        message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(destination)));
+        let what = || format!("remove the route to {destination}");
+        match self.request(what, Message::DelRoute(message), 0) {
+            Err(error) if error.source.raw_os_error() != Some(libc::ESRCH) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The interface by which packets to an address leave; `None` if there is no way.
+    pub fn way_to(&mut self, address: IpAddr) -> Result<Option<u32>, NetlinkError> {
+        let mut message = RouteMessage::default();
+        let (family, bits, address) = match address {
+            IpAddr::V4(address) => (AddressFamily::Inet, 32, RouteAddress::Inet(address)),
+            IpAddr::V6(address) => (AddressFamily::Inet6, 128, RouteAddress::Inet6(address)),
+        };
+        message.header.address_family = family;
+        message.header.destination_prefix_length = bits;
+        message.attributes.push(RouteAttribute::Destination(address));
+        let answer = self.request(|| "look up a route".into(), Message::GetRoute(message), 0);
+        match answer {
+            Ok(answers) => Ok(answers.into_iter().find_map(|answer| match answer {
+                Message::NewRoute(route) => {
+                    route.attributes.into_iter().find_map(|attribute| match attribute {
+                        RouteAttribute::Oif(index) => Some(index),
+                        _ => None,
+                    })
+                }
+                _ => None,
+            })),
+            Err(error) if error.source.raw_os_error() == Some(libc::ENETUNREACH) => Ok(None),
+            Err(error) if error.source.raw_os_error() == Some(libc::EHOSTUNREACH) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -1,0 +1,248 @@
+//! All hosts of a cluster: every one runs `tasuki ... --host NAME --json` itself.
+
+use super::{load, show::HostStatus};
+use crate::{args::HostsArgs, bench::LabNetwork, failure::Failure, terminal::progress_bar};
+use nix::{
+    sys::memfd::{MFdFlags, memfd_create},
+    unistd::gethostname,
+};
+use serde::de::DeserializeOwned;
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{Seek, Write},
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+use tasuki_bench::process::run_fed;
+use tasuki_cluster::{Cluster, Host, HostId};
+use tasuki_host::{Mode, Report};
+
+/// How long a host may take. Hundreds of settings take a second; the rest is for slow disks and logins.
+const LIMIT: Duration = Duration::from_secs(120);
+/// What a shell, and so ssh, says of a command that it does not find.
+const NOT_FOUND: i32 = 127;
+/// What ssh says when it cannot reach a host (ssh(1), "EXIT STATUS").
+const NOT_REACHED: i32 = 255;
+
+/// The hosts of a cluster, and the way to them.
+pub struct Fleet {
+    cluster: Cluster,
+    way: Way,
+    /// Options about the hosts that every host is told too.
+    words: Vec<String>,
+}
+
+enum Way {
+    Lab(Box<LabNetwork>),
+    Ssh {
+        /// Program and options.
+        ssh: Vec<String>,
+        /// The `tasuki` command over there, `sudo` before it if asked for.
+        remote: Vec<String>,
+    },
+}
+
+impl Fleet {
+    /// The hosts of a lab or of a cluster file; `None`: only this machine is meant.
+    pub fn of(file: Option<&Path>, hosts: &HostsArgs) -> Result<Option<Self>, Failure> {
+        if hosts.here || hosts.host.is_some() {
+            return Ok(None);
+        }
+        let mut words: Vec<String> = hosts.force.then(|| "--force".into()).into_iter().collect();
+        if let Some(folder) = &hosts.state_dir {
+            words.extend(["--state-dir".into(), folder.display().to_string()]);
+        }
+        if let Some(name) = &hosts.lab {
+            let network = LabNetwork::running(Some(name))?;
+            let cluster = match file {
+                Some(file) => load(file)?.with_lab_macs(),
+                None => network.cluster.clone(),
+            };
+            if let Some(rate) = network.options.rate {
+                words.extend(["--rate".into(), rate.to_string()]);
+            }
+            return Ok(Some(Self { cluster, way: Way::Lab(Box::new(network)), words }));
+        }
+        let Some(file) = file else { return Ok(None) };
+        let split = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let ssh = split(&hosts.ssh);
+        if ssh.is_empty() {
+            return Err(Failure::new("--ssh needs a command"));
+        }
+        let sudo = if hosts.sudo { split("sudo -n") } else { Vec::new() };
+        let remote = sudo.into_iter().chain([hosts.remote.clone()]).collect();
+        Ok(Some(Self { cluster: load(file)?, way: Way::Ssh { ssh, remote }, words }))
+    }
+
+    /// Whether the lab has offloads on; `None`: real machines.
+    pub fn offloads(&self) -> Option<bool> {
+        match &self.way {
+            Way::Lab(network) => Some(network.options.offloads),
+            Way::Ssh { .. } => None,
+        }
+    }
+
+    /// Has every host change: first all are asked whether they could, and if one cannot, none is changed.
+    pub fn change(&self, verb: &str, words: &[String], mode: Mode) -> Vec<Report> {
+        let with = |extra: &str| words.iter().cloned().chain([extra.to_owned()]).collect::<Vec<_>>();
+        let first = if mode == Mode::Show { "--dry-run" } else { "--check" };
+        let checked = reports(self.ask(verb, &with(first), "checking"));
+        if mode != Mode::Change || checked.iter().any(|report| !report.problems.is_empty()) {
+            return checked;
+        }
+        let mut changed = reports(self.ask(verb, words, verb));
+        // Once something is done, the notes would speak of what it was like before.
+        for (report, checked) in changed.iter_mut().zip(checked) {
+            report.notes = checked.notes;
+        }
+        changed
+    }
+
+    /// How every host is.
+    pub fn status(&self) -> Vec<HostStatus> {
+        let answers = self.ask::<Vec<HostStatus>>("status", &[], "status");
+        let status = |(host, answer): (String, Result<Vec<HostStatus>, String>)| match answer {
+            Ok(mut all) if all.len() == 1 => all.remove(0),
+            Ok(_) => HostStatus { problem: Some(odd(&host)), host, status: None },
+            Err(problem) => HostStatus { host, status: None, problem: Some(problem) },
+        };
+        answers.into_iter().map(status).collect()
+    }
+
+    /// Runs `tasuki VERB` with these words on every host at once.
+    fn ask<T: DeserializeOwned + Send>(
+        &self,
+        verb: &str,
+        words: &[String],
+        title: &str,
+    ) -> Vec<(String, Result<T, String>)> {
+        let bar = progress_bar(self.cluster.hosts.len() as u64).with_prefix(title.to_owned());
+        let text = if verb == "apply" { self.cluster.to_toml() } else { String::new() };
+        let ask = |number: usize| {
+            let host = &self.cluster.hosts[number];
+            let command = self.command(number, verb, words);
+            let answer = answer(host, command, &text);
+            bar.inc(1);
+            bar.set_message(host.name.clone());
+            (host.name.clone(), answer)
+        };
+        let ask = &ask;
+        let answers = thread::scope(|scope| {
+            let hosts = 0..self.cluster.hosts.len();
+            let asked: Vec<_> = hosts.map(|number| scope.spawn(move || ask(number))).collect();
+            let ended = || (String::new(), Err("the thread that asked ended".to_owned()));
+            asked.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
+        });
+        bar.finish_and_clear();
+        answers
+    }
+
+    fn command(&self, number: usize, verb: &str, words: &[String]) -> Command {
+        let host = &self.cluster.hosts[number];
+        let file = (verb == "apply").then_some("-");
+        let fixed = [verb].into_iter().chain(file).chain(["--host", &host.name, "--json"]);
+        let words: Vec<String> =
+            fixed.map(str::to_owned).chain(words.iter().cloned()).chain(self.words.iter().cloned()).collect();
+        match &self.way {
+            Way::Lab(network) => {
+                let program = OsString::from("/run/tasuki/bin/tasuki");
+                let argv = [program].into_iter().chain(words.iter().map(OsString::from));
+                network.command(HostId(number), argv)
+            }
+            Way::Ssh { .. } if is_this_machine(host) => {
+                let mut command = Command::new("/proc/self/exe");
+                command.args(words);
+                command
+            }
+            Way::Ssh { ssh, remote } => {
+                let mut command = Command::new(&ssh[0]);
+                command.args(&ssh[1..]).args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
+                command.arg(target(host)).args(remote.iter().chain(&words).map(|word| quoted(word)));
+                command
+            }
+        }
+    }
+}
+
+fn target(host: &Host) -> &str {
+    host.management.as_deref().unwrap_or(&host.name)
+}
+
+fn is_this_machine(host: &Host) -> bool {
+    let name = gethostname().unwrap_or_default();
+    name.to_string_lossy().split('.').next() == Some(host.name.as_str())
+}
+
+/// A word for the shell at the other end of ssh.
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,@+".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+fn odd(host: &str) -> String {
+    format!("{host}: its tasuki answered oddly; is it of another version? Install the same on all hosts")
+}
+
+/// What one host answers, or why it does not.
+fn answer<T: DeserializeOwned>(host: &Host, mut command: Command, text: &str) -> Result<T, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let fail = |error: std::io::Error| format!("{}: cannot run {program}: {error}", host.name);
+    let input = input(text).map_err(fail)?;
+    let output = run_fed(&mut command, Stdio::from(input), LIMIT).map_err(fail)?;
+    // A host that has something to report does so whatever its exit code is.
+    if let Ok(answer) = serde_json::from_str(&output.stdout) {
+        return Ok(answer);
+    }
+    let (host, target) = (&host.name, target(host));
+    let said = output.stderr_tail(3);
+    Err(match output.code {
+        Some(0) => odd(host),
+        Some(NOT_FOUND) => format!(
+            "{host}: {said}. Install tasuki there, where a login without a terminal finds it, or say where it is with --remote"
+        ),
+        Some(NOT_REACHED) => format!(
+            "{host}: it does not answer: {said}. Try `ssh {target} true`; `management` in the cluster file says how it is reached"
+        ),
+        _ => format!("{host}: {}: {said}", output.reason()),
+    })
+}
+
+/// A file in memory, as standard input.
+fn input(text: &str) -> std::io::Result<File> {
+    let mut file = File::from(memfd_create(c"cluster", MFdFlags::MFD_CLOEXEC)?);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
+}
+
+fn reports(answers: Vec<(String, Result<Vec<Report>, String>)>) -> Vec<Report> {
+    let report = |(host, answer): (String, Result<Vec<Report>, String>)| {
+        let problem = match answer {
+            Ok(mut all) if all.len() == 1 => return all.remove(0),
+            Ok(_) => odd(&host),
+            Err(problem) => problem,
+        };
+        Report { host, problems: vec![problem], ..Report::default() }
+    };
+    answers.into_iter().map(report).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_pass_a_shell_unchanged() {
+        for word in ["--host", "/a b", "it's", "$HOME", "", "a;b", "100M"] {
+            let mut shell = std::process::Command::new("sh");
+            let output = shell.arg("-c").arg(format!("printf %s {}", quoted(word))).output().unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
+        }
+    }
+}

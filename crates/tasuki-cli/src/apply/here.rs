@@ -1,0 +1,153 @@
+//! This machine alone.
+
+use super::{show::HostStatus, state_folder};
+use crate::{
+    args::{ApplyArgs, HostsArgs, OnOff},
+    failure::Failure,
+};
+use nix::{
+    sys::signal::{Signal, raise},
+    unistd::gethostname,
+};
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::Arc,
+};
+use tasuki_cluster::{AddressPlan, Cluster, HostId};
+use tasuki_host::{Change, HostError, Key, Mode, Persistence, Report, Setup, UNIT_FOLDER, Wanted};
+
+/// Name of the variable that has `apply` killed, as by `kill -9`, after so many steps; for tests of `undo`.
+const APPLY_STOP: &str = "TASUKI_APPLY_STOP_AFTER";
+/// The same for `undo`.
+const UNDO_STOP: &str = "TASUKI_UNDO_STOP_AFTER";
+
+/// The host name without its domain.
+fn host_name() -> String {
+    let name = gethostname().unwrap_or_default();
+    let name = name.to_string_lossy();
+    name.split('.').next().unwrap_or_default().to_owned()
+}
+
+/// What goes wrong before there is a report becomes one.
+fn failed(host: &str, error: impl std::fmt::Display) -> Report {
+    Report { host: host.into(), problems: vec![error.to_string()], ..Report::default() }
+}
+
+/// Ends the process without further ado once so many steps are done, if the variable says so.
+fn stop_after(variable: &str) -> impl FnMut(usize) + use<> {
+    let limit: Option<usize> = std::env::var(variable).ok().and_then(|steps| steps.parse().ok());
+    move |done| {
+        if limit == Some(done) {
+            // Nobody handles SIGKILL, so this does not return.
+            let _ = raise(Signal::SIGKILL);
+        }
+    }
+}
+
+/// A connection that breaks must not leave half of the work done.
+fn ignore_hangup() -> Result<(), Failure> {
+    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::default())?;
+    Ok(())
+}
+
+/// Applies a cluster to this machine.
+pub fn apply(arguments: &ApplyArgs, cluster: &Cluster, mode: Mode) -> Report {
+    let name = arguments.hosts.host.clone().unwrap_or_else(host_name);
+    try_apply(arguments, cluster, &name, mode).unwrap_or_else(|failure| failed(&name, failure.message))
+}
+
+fn try_apply(arguments: &ApplyArgs, cluster: &Cluster, name: &str, mode: Mode) -> Result<Report, Failure> {
+    let host = find(cluster, name)?;
+    let plan = AddressPlan::new(cluster)?;
+    let folder = state_folder(&arguments.hosts);
+    let mut setup = Setup::open(name, &folder, mode, arguments.hosts.force)?;
+    let mut wanted = Wanted::new(cluster, &plan, host, arguments.rate);
+    wanted.offloads = match arguments.offloads {
+        OnOff::On => Some(true),
+        OnOff::Off => Some(false),
+        OnOff::Keep => None,
+    };
+    wanted.stop_forwarding = arguments.stop_forwarding;
+    if arguments.no_names {
+        wanted.names.clear();
+    }
+    if let Some(unit_folder) = unit_folder(arguments, &setup)? {
+        let persistence = Persistence {
+            program: std::env::current_exe()?,
+            unit_folder,
+            state: std::path::absolute(&folder)?,
+            cluster: cluster.to_toml(),
+            // The record remembers the unit's folder.
+            words: super::words(arguments, None),
+        };
+        wanted.files.extend(persistence.files(&wanted.plan));
+    }
+    ignore_hangup()?;
+    let report = setup.apply(&wanted, &mut stop_after(APPLY_STOP)).map_err(|error| unfinished(&error))?;
+    reload_units(&report.changes, report.done);
+    Ok(report)
+}
+
+/// A change that the kernel refused although all looked well.
+fn unfinished(error: &HostError) -> Failure {
+    Failure::new(format!("{error}\nWhat was changed until then is written down; `tasuki undo` takes it back"))
+}
+
+fn find(cluster: &Cluster, name: &str) -> Result<HostId, Failure> {
+    cluster.host(name).ok_or_else(|| {
+        let names: Vec<_> = cluster.hosts.iter().map(|host| host.name.as_str()).collect();
+        Failure::new(format!(
+            "the cluster has no host {name}; it has {}. Say with --host which of them this machine is",
+            names.join(", ")
+        ))
+    })
+}
+
+/// Where the systemd unit goes: as asked for, or where an earlier `--persist` put it.
+fn unit_folder(arguments: &ApplyArgs, setup: &Setup) -> Result<Option<PathBuf>, Failure> {
+    Ok(match (arguments.persist, arguments.no_persist) {
+        (true, _) => Some(std::path::absolute(&arguments.unit_dir)?),
+        (_, true) => None,
+        _ => setup.unit_folder()?,
+    })
+}
+
+/// Has a running systemd look at its units again if one of them was changed.
+fn reload_units(changes: &[Change], done: bool) {
+    let is_unit = |change: &Change| match &change.key {
+        Key::File { path } => path.starts_with(UNIT_FOLDER),
+        _ => false,
+    };
+    if done && Path::new("/run/systemd/system").exists() && changes.iter().any(is_unit) {
+        let mut systemctl = Command::new("systemctl");
+        systemctl.arg("daemon-reload").stdin(Stdio::null());
+        if !systemctl.status().is_ok_and(|status| status.success()) {
+            eprintln!("tasuki: `systemctl daemon-reload` failed; run it, so that systemd knows of the unit");
+        }
+    }
+}
+
+/// Restores this machine.
+pub fn undo(hosts: &HostsArgs, mode: Mode) -> Report {
+    let name = hosts.host.clone().unwrap_or_else(host_name);
+    let undo = || {
+        ignore_hangup()?;
+        let mut setup = Setup::open(&name, &state_folder(hosts), mode, hosts.force)?;
+        Ok(setup.undo(&mut stop_after(UNDO_STOP))?)
+    };
+    let report = undo().unwrap_or_else(|failure: Failure| failed(&name, failure.message));
+    reload_units(&report.changes, report.done);
+    report
+}
+
+/// How this machine is.
+pub fn status(hosts: &HostsArgs) -> HostStatus {
+    let name = hosts.host.clone().unwrap_or_else(host_name);
+    let status =
+        Setup::open(&name, &state_folder(hosts), Mode::Show, false).and_then(|mut setup| setup.status(&name));
+    match status {
+        Ok(status) => HostStatus { host: status.host.clone(), status: Some(status), problem: None },
+        Err(error) => HostStatus { host: name, status: None, problem: Some(error.to_string()) },
+    }
+}

@@ -1,0 +1,111 @@
+//! What people and programs are told.
+
+use crate::{
+    failure::Failure,
+    terminal::{print_json, table},
+};
+use serde::{Deserialize, Serialize};
+use tasuki_host::{Change, Mode, Report, Status};
+
+/// One host's answer to `status`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HostStatus {
+    /// Host name.
+    pub host: String,
+    /// How it is.
+    pub status: Option<Status>,
+    /// Why that is not known.
+    pub problem: Option<String>,
+}
+
+/// Prints what came of `apply`, `diff` or `undo`. `verb` is what happens to a thing: `changed`, `restored`.
+pub fn reports(reports: &[Report], verb: &str, mode: Mode, json: bool) -> Result<(), Failure> {
+    if json {
+        return print_json(&reports);
+    }
+    if mode == Mode::Show {
+        changes(reports);
+    }
+    for report in reports {
+        for note in &report.notes {
+            eprintln!("{}: {note}", report.host);
+        }
+    }
+    for report in reports {
+        let count = report.changes.len();
+        let things = if count == 1 { "thing" } else { "things" };
+        match (report.done, count) {
+            (true, 0) => println!("{}: nothing to do", report.host),
+            (true, _) => println!("{}: {count} {things} {verb}", report.host),
+            (false, 0) if report.problems.is_empty() => println!("{}: nothing to do", report.host),
+            (false, _) if report.problems.is_empty() => {
+                println!("{}: {count} {things} would be {verb}", report.host);
+            }
+            _ => {}
+        }
+    }
+    let problems: Vec<_> = reports.iter().flat_map(|report| &report.problems).collect();
+    problems.iter().for_each(|problem| eprintln!("tasuki: {problem}"));
+    let is_untouched = mode == Mode::Change && !reports.iter().any(|report| report.done);
+    if !problems.is_empty() && is_untouched && reports.len() > 1 {
+        eprintln!("tasuki: no host was changed");
+    }
+    Ok(())
+}
+
+/// One row per change.
+fn changes(reports: &[Report]) {
+    let mut rows = table(["host", "what", "is", "becomes"]);
+    let all = reports.iter().flat_map(|report| report.changes.iter().map(move |change| (report, change)));
+    for (report, Change { key, from, to }) in all {
+        rows.add_row([report.host.clone(), key.to_string(), from.to_string(), to.to_string()]);
+    }
+    if rows.row_count() > 0 {
+        println!("{rows}\n");
+    }
+}
+
+/// Prints how hosts are.
+pub fn status(answers: &[HostStatus], json: bool) -> Result<(), Failure> {
+    if json {
+        return print_json(&answers);
+    }
+    let mut rows = table(["host", "cluster", "set", "differ", "NIC", "address", "MTU", "state"]);
+    for answer in answers {
+        let Some(status) = &answer.status else { continue };
+        let cluster = status.cluster.clone().unwrap_or_else(|| "nothing applied".into());
+        let first =
+            [answer.host.clone(), cluster, status.changed.to_string(), status.drift.len().to_string()];
+        let mut first = Some(first);
+        for link in status.links.iter().filter(|link| link.interface != tasuki_cluster::IDENTITY_INTERFACE) {
+            let state = match (link.up, link.carrier) {
+                (true, true) => "up",
+                (true, false) => "NO CARRIER",
+                _ => "DOWN",
+            };
+            let mut row = first.take().unwrap_or_default().to_vec();
+            let (address, mtu) = (link.address.to_string(), link.mtu.to_string());
+            row.extend([link.interface.clone(), address, mtu, state.to_owned()]);
+            rows.add_row(row);
+        }
+        if let Some(first) = first {
+            rows.add_row(first);
+        }
+    }
+    println!("{rows}");
+    for answer in answers {
+        if let Some(problem) = &answer.problem {
+            eprintln!("tasuki: {problem}");
+        }
+        for Change { key, from, to } in answer.status.iter().flat_map(|status| &status.drift) {
+            println!("{}: {key} was set to {to} and is {from}", answer.host);
+        }
+        if answer.status.as_ref().is_some_and(|status| status.restarted) {
+            println!(
+                "{}: restarted since; `tasuki apply` sets it up again, with --persist at every start",
+                answer.host
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! `tasuki apply`, `diff`, `undo` and `status`.
+
+use super::rate::rate;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use tasuki_cluster::Rate;
+
+/// On, off, or left alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OnOff {
+    /// On
+    On,
+    /// Off
+    Off,
+    /// As they are
+    #[default]
+    Keep,
+}
+
+/// Which hosts, and how they are reached.
+#[derive(Debug, Args)]
+pub struct HostsArgs {
+    /// The hosts of this lab
+    #[arg(long, conflicts_with_all = ["here", "host", "ssh", "remote", "sudo"])]
+    pub lab: Option<String>,
+    /// This machine alone; its host name says which host of the cluster it is
+    #[arg(long, conflicts_with = "host")]
+    pub here: bool,
+    /// This machine alone, as this host of the cluster
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// How other hosts are reached, with options if need be: --ssh "ssh -F config"
+    #[arg(long, default_value = "ssh", value_name = "COMMAND")]
+    pub ssh: String,
+    /// The `tasuki` command on other hosts; it must be there, in the same version as here
+    #[arg(long, default_value = "tasuki", value_name = "PATH")]
+    pub remote: String,
+    /// Become root with `sudo -n` on other hosts
+    #[arg(long)]
+    pub sudo: bool,
+    /// Where a host keeps what it was like before [default: /var/lib/tasuki; /run/tasuki-state in a lab]
+    #[arg(long, value_name = "FOLDER")]
+    pub state_dir: Option<PathBuf>,
+    /// Change also the interface by which you are logged in
+    #[arg(long)]
+    pub force: bool,
+    /// Print JSON: one report per host
+    #[arg(long)]
+    pub json: bool,
+    /// Say whether it could be done, rights included, and do nothing
+    #[arg(long, hide = true)]
+    pub check: bool,
+}
+
+/// Options of `tasuki apply` and `tasuki diff`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tasuki diff cluster.toml                   # what would change, host by host
+  sudo tasuki apply cluster.toml             # all hosts of the file, over ssh as root (or --sudo)
+  sudo tasuki apply cluster.toml --here      # this machine alone
+  sudo tasuki apply cluster.toml --persist   # and again at every start of the machines
+  tasuki lab up --shape ring:5 --name ring --bare && tasuki apply --lab ring
+
+All hosts are checked before the first is changed: one that does not answer, lacks an interface or refuses
+permission stops all. What a host was like is written to its state folder first; `tasuki undo` restores it,
+also after a crash. Interfaces that the file does not name are never touched. See docs/apply.md.")]
+pub struct ApplyArgs {
+    /// Cluster file; - reads it from standard input. With --lab: instead of the lab's own
+    pub cluster: Option<PathBuf>,
+    #[command(flatten)]
+    pub hosts: HostsArgs,
+    /// Only say what would be changed
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Segmentation, merging and checksum offloads of cabled NICs; in a lab as the lab has them
+    #[arg(long, value_enum, default_value = "keep")]
+    pub offloads: OnOff,
+    /// Leave /etc/hosts alone; otherwise the hosts' names lead to their identity addresses
+    #[arg(long)]
+    pub no_names: bool,
+    /// Turn forwarding off where the plan does not need it, even if it was on before
+    #[arg(long)]
+    pub stop_forwarding: bool,
+    /// One rate for all rails in rails.json, as 100M or 1G
+    #[arg(long, value_parser = rate)]
+    pub rate: Option<Rate>,
+    /// Apply at every start of the machine, by a systemd unit
+    #[arg(long)]
+    pub persist: bool,
+    /// Remove the unit of an earlier --persist
+    #[arg(long, conflicts_with = "persist")]
+    pub no_persist: bool,
+    /// Where the unit goes
+    #[arg(long, value_name = "FOLDER", default_value = tasuki_host::UNIT_FOLDER)]
+    pub unit_dir: PathBuf,
+}
+
+/// Options of `tasuki undo` and `tasuki status`.
+#[derive(Debug, Args)]
+#[command(after_help = "Without a cluster file and --lab: this machine alone.
+
+Examples:
+  tasuki status cluster.toml           # all hosts of the file, over ssh
+  sudo tasuki undo                     # this machine
+  sudo tasuki undo cluster.toml        # all hosts of the file
+  tasuki undo --lab ring")]
+pub struct StateArgs {
+    /// Cluster file: all its hosts
+    pub cluster: Option<PathBuf>,
+    #[command(flatten)]
+    pub hosts: HostsArgs,
+    /// Only say what would be changed
+    #[arg(long)]
+    pub dry_run: bool,
+}

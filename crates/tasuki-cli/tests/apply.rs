@@ -1,0 +1,129 @@
+//! `tasuki apply` on bare labs: the state is that which `tasuki lab up` makes, hosts reach each other, a stock MPI runs,
+//! and doing it twice changes nothing.
+
+mod support;
+
+use std::path::Path;
+use support::{
+    TestLab,
+    mpis::{build, mpis, run_over},
+    ok, skip_without_root,
+    state::{hosts, same, set, whole_of_all},
+    tasuki, text,
+};
+
+const PING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/ping.py");
+
+fn on_lab(verb: &str, lab: &TestLab, words: &[&str]) -> String {
+    ok(tasuki().args([verb, "--lab", &lab.name]).args(words))
+}
+
+/// Every host reaches every other by its identity address.
+fn everybody_reaches_everybody(lab: &TestLab) {
+    let status = lab.status();
+    let identities: Vec<_> = status["hosts"].as_array().expect("hosts").iter().collect();
+    let identities: Vec<_> = identities.iter().map(|host| host["identity"].as_str().expect("text")).collect();
+    for host in hosts(lab) {
+        let mut command = vec!["python3", PING];
+        command.extend(&identities);
+        lab.run(&host, &command);
+    }
+}
+
+fn check_shape(shape: &str) {
+    let wanted = TestLab::up("set", &["--shape", shape]);
+    let lab = TestLab::up("bare", &["--shape", shape, "--bare"]);
+    let before = whole_of_all(&lab);
+    // The difference is shown, with the exit code of diff(1), and nothing is done.
+    let diff = tasuki().args(["diff", "--json", "--lab", &lab.name]).output().expect("runs");
+    assert_eq!(diff.status.code(), Some(1), "{}", text(&diff));
+    let reports: serde_json::Value = serde_json::from_slice(&diff.stdout).expect("JSON");
+    assert!(reports[0]["changes"].as_array().expect("changes").len() > 10, "{reports}");
+    assert_eq!(before, whole_of_all(&lab), "{shape}: diff changed something");
+
+    on_lab("apply", &lab, &[]);
+    for host in hosts(&lab) {
+        same(&format!("{shape}, {host}"), &set(&wanted, &host), &set(&lab, &host));
+    }
+    everybody_reaches_everybody(&lab);
+    // Names lead to identities.
+    assert!(lab.run("n1", &["getent", "hosts", "n2"]).contains("10.77.0.2"), "{shape}");
+
+    let again = on_lab("apply", &lab, &[]);
+    assert!(again.lines().all(|line| line.ends_with("nothing to do")), "{again}");
+    on_lab("diff", &lab, &[]);
+    on_lab("status", &lab, &[]);
+    // What `lab up` set up itself is what `apply` wants.
+    let ready = on_lab("apply", &wanted, &[]);
+    assert!(ready.lines().all(|line| line.ends_with("nothing to do")), "{ready}");
+
+    on_lab("undo", &lab, &[]);
+    for (host, (before, after)) in hosts(&lab).iter().zip(before.iter().zip(&whole_of_all(&lab))) {
+        same(&format!("{shape}, {host}, after undo"), before, after);
+    }
+}
+
+#[test]
+fn a_bare_lab_becomes_what_lab_up_makes_and_back() {
+    if skip_without_root("a_bare_lab_becomes_what_lab_up_makes_and_back") {
+        return;
+    }
+    for shape in ["full:2", "full:4", "ring:5", "mixed:6/3", "pair:3", "planes:3x2"] {
+        check_shape(shape);
+    }
+}
+
+#[test]
+fn eight_hosts_each_cabled_to_each() {
+    if skip_without_root("eight_hosts_each_cabled_to_each") {
+        return;
+    }
+    check_shape("full:8");
+}
+
+#[test]
+fn a_stock_mpi_runs_over_tcp_after_apply() {
+    let test = "a_stock_mpi_runs_over_tcp_after_apply";
+    if skip_without_root(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = mpis(test);
+    let Some(mpi) = all.first() else { return };
+    let hello = build(mpi, "hello.c", folder.path());
+    for (shape, ranks) in [("full:4", 4), ("ring:5", 5)] {
+        let lab = TestLab::up("applied", &["--shape", shape, "--bare"]);
+        on_lab("apply", &lab, &[]);
+        let printed = ok(&mut run_over("tcp", &lab, mpi.name, ranks, &hello));
+        assert!(printed.contains("ring ok"), "{shape}: {printed}");
+    }
+}
+
+/// Another cluster on the same hosts: what the first one set and the second does not want goes back.
+#[test]
+fn a_changed_file_takes_away_what_it_no_longer_has() {
+    if skip_without_root("a_changed_file_takes_away_what_it_no_longer_has") {
+        return;
+    }
+    let lab = TestLab::up("changed", &["--shape", "ring:3", "--bare"]);
+    let before = whole_of_all(&lab);
+    on_lab("apply", &lab, &[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("other.toml");
+    let text = ok(tasuki().args(["cluster", "new", "ring:3"]));
+    // Other addresses, other MTU.
+    let text = text.replace("[cluster]\n", "[cluster]\nidentity = \"10.90.0.0/24\"\n");
+    let text =
+        if text.contains("10.90") { text } else { format!("[cluster]\nidentity = \"10.90.0.0/24\"\n{text}") };
+    std::fs::write(&file, text).expect("writes");
+    let file: &Path = &file;
+    ok(tasuki().arg("apply").arg(file).args(["--lab", &lab.name]));
+    let addresses = lab.run("n1", &["ip", "-o", "-4", "addr"]);
+    assert!(addresses.contains("10.90.0.1/32") && !addresses.contains("10.77.0.1"), "{addresses}");
+    let routes = lab.run("n1", &["ip", "route"]);
+    assert!(routes.contains("10.90.0.3") && !routes.contains("10.77."), "{routes}");
+    on_lab("undo", &lab, &[]);
+    for (before, after) in before.iter().zip(&whole_of_all(&lab)) {
+        same("after undo", before, after);
+    }
+}

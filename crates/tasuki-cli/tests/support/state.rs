@@ -1,0 +1,57 @@
+//! All that setting a host up can touch, as text that can be compared.
+
+use super::TestLab;
+
+/// Everything that must be the same after `undo`. What changes by itself is left out: neighbours that the kernel
+/// found, queueing disciplines (made when an interface first goes up), and how far IPv6 has got.
+const WHOLE: &str = r#"
+for what in "addr" "route show table all" "-6 route show table all" "rule" "neigh show nud permanent"; do
+    echo "== ip $what"; ip $what
+done | sed -E 's/ qdisc [a-z_]+//; s/ tentative//; s/ (dadfailed|valid_lft .*)//; s/ linkdown//g; s/ dead//g; /^local fe80::/d'
+echo "== sysctl"; cd /proc/sys/net/ipv4 && grep -rs "" . | grep -v tcp_fastopen_key | sort
+for device in /sys/class/net/*; do echo "== ethtool $device"; ethtool -k "${device##*/}"; done
+echo "== files"; od -c /etc/hosts; ls /run /run/tasuki; ls -l /var/lib/tasuki 2>/dev/null || true
+"#;
+
+/// What `tasuki lab up` sets on a host, without numbers that differ from lab to lab.
+const SET: &str = r#"
+ip -o -4 addr | sed -E 's/^[0-9]+: //'
+ip link | sed -nE 's/^[0-9]+: ([a-z0-9]+)[@:].* mtu ([0-9]+) .*/\1 mtu \2/p'
+ip route show table main; ip rule; ip neigh show nud permanent | sort
+cd /proc/sys/net/ipv4 && grep -rs "" conf fib_* ip_forward | sort
+for device in /sys/class/net/eth*; do echo "== ethtool $device"; ethtool -k "${device##*/}"; done
+cat /run/tasuki/rails.json
+"#;
+
+/// Names of a lab's hosts.
+pub fn hosts(lab: &TestLab) -> Vec<String> {
+    let status = lab.status();
+    let hosts = status["hosts"].as_array().expect("hosts");
+    hosts.iter().map(|host| host["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+/// Everything of one host that must survive.
+pub fn whole(lab: &TestLab, host: &str) -> String {
+    lab.sh(host, WHOLE)
+}
+
+/// The same of all hosts.
+pub fn whole_of_all(lab: &TestLab) -> Vec<String> {
+    hosts(lab).iter().map(|host| whole(lab, host)).collect()
+}
+
+/// What is set on one host.
+pub fn set(lab: &TestLab, host: &str) -> String {
+    lab.sh(host, SET)
+}
+
+/// Demands that two dumps are the same, and shows the lines that are not.
+pub fn same(what: &str, before: &str, after: &str) {
+    if before == after {
+        return;
+    }
+    let only = |a: &str, b: &str| -> Vec<String> {
+        a.lines().filter(|line| !b.lines().any(|other| other == *line)).map(str::to_owned).collect()
+    };
+    panic!("{what}: gone: {:#?}, new: {:#?}", only(before, after), only(after, before));
+}

@@ -1,0 +1,103 @@
+//! What a host is to be like, in the order in which it is to be made.
+
+use crate::{Hop, HostError, Key, RouteValue, Value, kernel::Kernel, offload::is_segmentation_or_checksum};
+use std::{net::Ipv4Addr, path::PathBuf};
+use tasuki_cluster::{
+    AddressPlan, Cluster, HostId, HostPlan, IDENTITY_INTERFACE, LinkPlan, MacAddr, RailTable, Rate,
+};
+
+/// Everything that a host is to have.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Name of the cluster, for the record.
+    pub cluster: String,
+    /// The host's part of the address plan.
+    pub plan: HostPlan,
+    /// MAC addresses that the cluster file gives for cabled NICs.
+    pub macs: Vec<(String, MacAddr)>,
+    /// Identity address and name of every host of the cluster, for `/etc/hosts`; empty: no names.
+    pub names: Vec<(Ipv4Addr, String)>,
+    /// Segmentation, merging and checksum offloads of cabled NICs; `None`: as they are.
+    pub offloads: Option<bool>,
+    /// Turn forwarding off, where the plan does not need it, even if it was on before.
+    pub stop_forwarding: bool,
+    /// Files and symbolic links, in order.
+    pub files: Vec<(Key, Value)>,
+}
+
+impl Wanted {
+    /// What follows from a cluster for one of its hosts: the plan, the hosts' names, and the table of rails. With
+    /// `rate`, all rails have that rate. `plan` must be the cluster's own.
+    pub fn new(cluster: &Cluster, plan: &AddressPlan, host: HostId, rate: Option<Rate>) -> Self {
+        let own = &plan.hosts[host.0];
+        let nics = &cluster.host_of(host).nics;
+        let macs = nics.iter().filter_map(|nic| Some((nic.name.clone(), nic.mac?)));
+        let is_cabled = |name: &str| own.links.iter().any(|link| link.interface == name);
+        let rails = &RailTable::of_all(cluster, plan, rate)[host.0];
+        let rails = (Key::File { path: PathBuf::from(RailTable::PATH) }, Value::Text(rails.to_json()));
+        Self {
+            cluster: cluster.name.clone(),
+            plan: own.clone(),
+            macs: macs.filter(|(name, _)| is_cabled(name)).collect(),
+            names: plan.hosts.iter().map(|host| (host.identity, host.host.clone())).collect(),
+            offloads: None,
+            stop_forwarding: false,
+            files: vec![rails],
+        }
+    }
+}
+
+/// The kernel's part of a plan.
+pub fn of_plan(plan: &HostPlan) -> Vec<(Key, Value)> {
+    let identity = || IDENTITY_INTERFACE.to_owned();
+    let mut all = vec![
+        (Key::Interface { interface: identity() }, Value::Present),
+        (Key::Address { interface: identity(), address: plan.identity }, Value::Present),
+        (Key::Up { interface: identity() }, Value::On(true)),
+    ];
+    all.extend(plan.links.iter().flat_map(of_link));
+    let sysctl = |path: &str, value: &str| (Key::Sysctl { path: path.into() }, Value::Text(value.into()));
+    all.extend(plan.sysctls.iter().map(|setting| sysctl(&setting.path, &setting.value)));
+    all.extend(plan.neighbours.iter().map(|neighbour| {
+        let (interface, address) = (neighbour.interface.clone(), neighbour.address);
+        (Key::Neighbour { interface, address }, Value::Mac(neighbour.mac))
+    }));
+    all.extend(plan.routes.iter().map(|route| {
+        let hops = route.next_hops.iter().map(|hop| {
+            // The kernel knows no weight of an only way.
+            let weight = if route.next_hops.len() == 1 { 1 } else { hop.weight };
+            Hop { interface: hop.interface.clone(), via: hop.via, weight }
+        });
+        let value = RouteValue { source: route.source, hops: hops.collect() };
+        (Key::Route { destination: route.destination }, Value::Route(value))
+    }));
+    all
+}
+
+fn of_link(link: &LinkPlan) -> [(Key, Value); 3] {
+    let interface = || link.interface.clone();
+    [
+        (Key::Mtu { interface: interface() }, Value::Number(link.mtu)),
+        (Key::Address { interface: interface(), address: link.address }, Value::Present),
+        (Key::Up { interface: interface() }, Value::On(true)),
+    ]
+}
+
+/// Offloads that are to be switched: those asked for, and merging by hardware on relays, which the kernel switches
+/// off by itself once a NIC forwards, and never on again.
+pub fn of_offloads(kernel: &mut Kernel, wanted: &Wanted) -> Result<Vec<(Key, Value)>, HostError> {
+    let mut all = Vec::new();
+    for link in &wanted.plan.links {
+        let changeable = kernel.features_of(&link.interface)?.iter().filter(|feature| feature.changeable);
+        for feature in changeable {
+            let value = match wanted.offloads {
+                _ if feature.name == "rx-lro" && wanted.plan.relays() => false,
+                Some(on) if is_segmentation_or_checksum(&feature.name) => on,
+                _ => continue,
+            };
+            let (interface, feature) = (link.interface.clone(), feature.name.clone());
+            all.push((Key::Offload { interface, feature }, Value::On(value)));
+        }
+    }
+    Ok(all)
+}

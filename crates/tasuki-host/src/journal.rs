@@ -1,0 +1,211 @@
+//! The record of what was changed, and from what: written and on the disk before the first change is made.
+
+use crate::{Change, HostError, files};
+use nix::fcntl::{Flock, FlockArg};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File},
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+/// Version of the format.
+const VERSION: u32 = 1;
+const FILE: &str = "changes.json";
+
+/// What was changed on a host, oldest change first.
+///
+/// Every key comes once: `from` is its value before the first change, `to` the latest that was asked for. A
+/// change may not have been made yet: whoever wrote this may have died. Setting every key to `from`, newest
+/// first, restores the host all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    version: u32,
+    /// Name of the host in its cluster.
+    pub host: String,
+    /// Name of the cluster.
+    pub cluster: String,
+    boot: String,
+    namespace: String,
+    /// The changes.
+    pub changes: Vec<Change>,
+}
+
+/// The kernel whose state a record speaks of: this start of the machine, this network namespace.
+fn here() -> (String, String) {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let namespace = fs::read_link("/proc/thread-self/ns/net").unwrap_or_default();
+    (boot.trim().into(), namespace.display().to_string())
+}
+
+impl Record {
+    /// A record without changes, of the namespace of the calling thread.
+    pub fn new(host: &str, cluster: &str) -> Self {
+        let (boot, namespace) = here();
+        let (host, cluster) = (host.into(), cluster.into());
+        Self { version: VERSION, host, cluster, boot, namespace, changes: Vec::new() }
+    }
+
+    /// Adds changes that are about to be made.
+    pub fn add(&mut self, changes: &[Change]) {
+        for change in changes {
+            match self.changes.iter_mut().find(|known| known.key == change.key) {
+                Some(known) => known.to = change.to.clone(),
+                None => self.changes.push(change.clone()),
+            }
+        }
+    }
+
+    /// Forgets what is as it was before, once all changes are made.
+    pub fn settle(&mut self) {
+        self.changes.retain(|change| change.from != change.to);
+    }
+}
+
+/// The folder that holds the record. While this lives, no other process changes the host.
+#[derive(Debug)]
+pub struct Journal {
+    host: String,
+    folder: PathBuf,
+    _lock: Option<Flock<File>>,
+}
+
+impl Journal {
+    /// Opens a folder to write in, made if need be; fails if another process has it.
+    pub fn lock(host: &str, folder: &Path) -> Result<Self, HostError> {
+        let fail = |doing| {
+            let (host, path) = (host.to_owned(), folder.to_path_buf());
+            move |source| HostError::File { host, doing, path, source }
+        };
+        fs::create_dir_all(folder).map_err(fail("make the folder"))?;
+        let file = File::open(folder).map_err(fail("open"))?;
+        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
+            .map_err(|_| HostError::Busy { host: host.into(), path: folder.into() })?;
+        Ok(Self { host: host.into(), folder: folder.into(), _lock: Some(lock) })
+    }
+
+    /// Opens a folder to read in; it need not be there.
+    pub fn read_only(host: &str, folder: &Path) -> Self {
+        Self { host: host.into(), folder: folder.into(), _lock: None }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.join(FILE)
+    }
+
+    fn fail(&self, doing: &'static str) -> impl FnOnce(std::io::Error) -> HostError + use<> {
+        let (host, path) = (self.host.clone(), self.path());
+        move |source| HostError::File { host, doing, path, source }
+    }
+
+    /// The record, if there is one, and whether it is of an earlier start of the machine (or of another network
+    /// namespace): then it holds only what outlived that.
+    pub fn load(&self) -> Result<Option<(Record, bool)>, HostError> {
+        let text = match fs::read_to_string(self.path()) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.fail("read")(error)),
+        };
+        let bad = |why: String| HostError::Journal { host: self.host.clone(), path: self.path(), why };
+        let mut record: Record = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        if record.version != VERSION {
+            return Err(bad(format!("it is of version {}, not {VERSION}", record.version)));
+        }
+        let now = here();
+        let is_old = (&record.boot, &record.namespace) != (&now.0, &now.1);
+        if is_old {
+            (record.boot, record.namespace) = now;
+            record.changes.retain(|change| change.key.is_lasting());
+        }
+        Ok(Some((record, is_old)))
+    }
+
+    /// Writes the record; it is on the disk when this returns.
+    pub fn save(&self, record: &Record) -> Result<(), HostError> {
+        let text = serde_json::to_string_pretty(record).map_err(|error| HostError::Journal {
+            host: self.host.clone(),
+            path: self.path(),
+            why: error.to_string(),
+        })?;
+        files::replace(&self.path(), text.as_bytes()).map_err(self.fail("write"))
+    }
+
+    /// Removes the record: the host is as it was. The folder goes too, unless something else is in it.
+    pub fn remove(&self) -> Result<(), HostError> {
+        match fs::remove_file(self.path()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(self.fail("remove")(error)),
+            _ => {}
+        }
+        // Gone with its folder, or on the disk.
+        if fs::remove_dir(&self.folder).is_err() {
+            files::sync_folder_of(&self.path()).map_err(self.fail("remove"))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Key, Value};
+
+    fn change(path: &str, from: &str, to: &str) -> Change {
+        let key = Key::Sysctl { path: path.into() };
+        Change { key, from: Value::Text(from.into()), to: Value::Text(to.into()) }
+    }
+
+    fn file(path: &str) -> Change {
+        let key = Key::File { path: path.into() };
+        Change { key, from: Value::Absent, to: Value::Text("x".into()) }
+    }
+
+    #[test]
+    fn the_first_value_is_kept_whatever_comes_later() {
+        let mut record = Record::new("n1", "c");
+        record.add(&[change("a", "0", "1"), change("b", "0", "1")]);
+        record.add(&[change("a", "1", "2"), change("b", "1", "0")]);
+        assert_eq!(record.changes, [change("a", "0", "2"), change("b", "0", "0")]);
+        record.settle();
+        assert_eq!(record.changes, [change("a", "0", "2")]);
+    }
+
+    #[test]
+    fn a_record_is_read_back_and_a_locked_folder_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let journal = Journal::lock("n1", &state).unwrap();
+        assert!(matches!(Journal::lock("n1", &state), Err(HostError::Busy { .. })));
+        assert_eq!(journal.load().unwrap(), None);
+        let mut record = Record::new("n1", "c");
+        record.add(&[change("a", "0", "1"), file("/etc/x")]);
+        journal.save(&record).unwrap();
+        assert_eq!(journal.load().unwrap(), Some((record, false)));
+        journal.remove().unwrap();
+        assert!(!state.exists());
+    }
+
+    #[test]
+    fn after_a_restart_only_files_are_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::lock("n1", folder.path()).unwrap();
+        let mut record = Record::new("n1", "c");
+        record.boot = "another".into();
+        record.add(&[change("a", "0", "1"), file("/etc/x")]);
+        journal.save(&record).unwrap();
+        let (loaded, is_old) = journal.load().unwrap().unwrap();
+        assert!(is_old);
+        assert_eq!(loaded.changes, [file("/etc/x")]);
+    }
+
+    #[test]
+    fn a_record_that_is_none_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::lock("n1", folder.path()).unwrap();
+        for text in ["", "{", "{\"version\":1}", "[]"] {
+            fs::write(folder.path().join(FILE), text).unwrap();
+            let error = journal.load().unwrap_err().to_string();
+            assert!(error.contains("n1") && error.contains(FILE), "{error}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A systemd unit that sets the host up again when it starts.
+
+use crate::{Key, Value};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
+use tasuki_cluster::HostPlan;
+
+/// Where systemd looks for units of the machine's administrator (systemd.unit(5)).
+pub const UNIT_FOLDER: &str = "/etc/systemd/system";
+/// Name of the unit.
+pub const UNIT: &str = "tasuki.service";
+
+/// What applies a cluster at every start.
+#[derive(Clone, Debug)]
+pub struct Persistence {
+    /// The `tasuki` command.
+    pub program: PathBuf,
+    /// Folder of the unit, [`UNIT_FOLDER`] on a real machine.
+    pub unit_folder: PathBuf,
+    /// Folder of the record; the cluster file is kept there too.
+    pub state: PathBuf,
+    /// Text of the cluster file.
+    pub cluster: String,
+    /// Further words of the command line.
+    pub words: Vec<String>,
+}
+
+impl Persistence {
+    /// The files to be made.
+    pub fn files(&self, plan: &HostPlan) -> Vec<(Key, Value)> {
+        let cluster = self.state.join("cluster.toml");
+        let unit = self.unit_folder.join(UNIT);
+        let enabled = self.unit_folder.join("multi-user.target.wants").join(UNIT);
+        vec![
+            (Key::File { path: cluster.clone() }, Value::Text(self.cluster.clone())),
+            (Key::File { path: unit }, Value::Text(self.unit(plan, &cluster))),
+            (Key::Symlink { path: enabled }, Value::Text(format!("../{UNIT}"))),
+        ]
+    }
+
+    fn unit(&self, plan: &HostPlan, cluster: &Path) -> String {
+        let devices = plan.links.iter().map(|link| device_unit(&link.interface));
+        let devices: Vec<String> = devices.collect();
+        let mut command: Vec<String> = vec![quoted(&self.program.display().to_string()), "apply".into()];
+        command.push(quoted(&cluster.display().to_string()));
+        command.extend(["--host".into(), plan.host.clone()]);
+        command.extend(["--state-dir".into(), quoted(&self.state.display().to_string())]);
+        command.extend(self.words.iter().map(|word| quoted(word)));
+        let mut text = String::from(
+            "[Unit]\nDescription=Addresses, routes and settings of the cluster's cables (Tasuki)\n",
+        );
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "Wants={}", devices.join(" "));
+        let _ = writeln!(text, "After=systemd-sysctl.service network.target {}", devices.join(" "));
+        text.push_str("Before=network-online.target\n\n[Service]\nType=oneshot\nRemainAfterExit=yes\n");
+        let _ = writeln!(text, "ExecStart={}", command.join(" "));
+        text.push_str("\n[Install]\nWantedBy=multi-user.target\n");
+        text
+    }
+}
+
+/// The unit by which systemd knows an interface (systemd-escape(1) of /sys/subsystem/net/devices/NAME).
+fn device_unit(interface: &str) -> String {
+    let mut name = String::from("sys-subsystem-net-devices-");
+    for (at, byte) in interface.bytes().enumerate() {
+        let plain = byte.is_ascii_alphanumeric() || b":_".contains(&byte) || (byte == b'.' && at > 0);
+        // Writing to a String cannot fail.
+        let _ = if plain { write!(name, "{}", char::from(byte)) } else { write!(name, "\\x{byte:02x}") };
+    }
+    name + ".device"
+}
+
+/// A word of a command line (systemd.service(5), "COMMAND LINES").
+fn quoted(word: &str) -> String {
+    let special = |c: char| c.is_whitespace() || "\"'\\;".contains(c);
+    let word = word.replace('%', "%%").replace('$', "$$");
+    if !word.is_empty() && !word.contains(special) {
+        return word;
+    }
+    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // From `systemd-escape --path --suffix=device /sys/subsystem/net/devices/NAME`.
+    #[test]
+    fn names_of_devices() {
+        assert_eq!(device_unit("enp3s0f1"), "sys-subsystem-net-devices-enp3s0f1.device");
+        assert_eq!(device_unit("eth-a.5"), "sys-subsystem-net-devices-eth\\x2da.5.device");
+    }
+
+    #[test]
+    fn words_are_quoted_as_systemd_reads_them() {
+        assert_eq!(quoted("/usr/bin/tasuki"), "/usr/bin/tasuki");
+        assert_eq!(quoted("/a b/100%"), "\"/a b/100%%\"");
+        assert_eq!(quoted("$HOME\"x"), "\"$$HOME\\\"x\"");
+    }
+}

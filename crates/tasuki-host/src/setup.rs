@@ -1,0 +1,247 @@
+//! Setting a host up and taking it back: check first, write down, then change.
+
+mod check;
+
+use crate::{
+    Change, HostError, Key, Value, Wanted,
+    desired::{of_offloads, of_plan},
+    difference::{difference, keep_edits, reverse, spare_forwarding},
+    journal::{Journal, Record},
+    kernel::Kernel,
+    login::Login,
+    names::{HOSTS_FILE, with_names},
+    persist::UNIT,
+};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Say what would be changed. Needs no rights.
+    Show,
+    /// Say also whether it could be: rights, and the record's folder.
+    Check,
+    /// Do it.
+    Change,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// Host name.
+    pub host: String,
+    /// The changes that were made, or would be, in order.
+    pub changes: Vec<Change>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+    /// What is in the way. Unless there is none, nothing was changed by `apply`.
+    pub problems: Vec<String>,
+    /// Whether the changes were made.
+    pub done: bool,
+}
+
+/// Called with the number of steps done, before the first and after every one.
+pub type Steps<'a> = &'a mut dyn FnMut(usize);
+
+/// A host, with its record of changes.
+pub struct Setup {
+    host: String,
+    kernel: Kernel,
+    journal: Journal,
+    mode: Mode,
+    /// Touch the interface by which the user is logged in all the same.
+    force: bool,
+}
+
+impl Setup {
+    /// Opens the network namespace of the calling thread, and the folder of the record. `host` is for messages.
+    pub fn open(host: &str, folder: &Path, mode: Mode, force: bool) -> Result<Self, HostError> {
+        if mode != Mode::Show && !nix::unistd::Uid::effective().is_root() {
+            return Err(HostError::NotRoot { host: host.into() });
+        }
+        let journal = match mode {
+            Mode::Show => Journal::read_only(host, folder),
+            _ => Journal::lock(host, folder)?,
+        };
+        Ok(Self { host: host.into(), kernel: Kernel::open(host)?, journal, mode, force })
+    }
+
+    pub(crate) fn parts(&mut self) -> (&mut Kernel, &Journal) {
+        (&mut self.kernel, &self.journal)
+    }
+
+    /// Brings the host into the wanted state, or says what that would take. The record is on the disk before the
+    /// first change.
+    pub fn apply(&mut self, wanted: &Wanted, steps: Steps) -> Result<Report, HostError> {
+        let loaded = self.journal.load()?;
+        let fresh = || Record::new(&self.host, &wanted.cluster);
+        let mut record = loaded.map_or_else(fresh, |(record, _)| record);
+        (record.host, record.cluster) = (self.host.clone(), wanted.cluster.clone());
+        let mut report = Report { host: self.host.clone(), ..Report::default() };
+        report.problems = check::interfaces(&self.host, &self.kernel, wanted);
+        if report.problems.is_empty() {
+            self.plan(wanted, &record, &mut report)?;
+            self.check(&mut report)?;
+        }
+        if self.mode != Mode::Change || !report.problems.is_empty() {
+            self.tidy_up()?;
+            return Ok(report);
+        }
+        if report.changes.is_empty() {
+            self.tidy_up()?;
+            report.done = true;
+            return Ok(report);
+        }
+        record.add(&report.changes);
+        self.journal.save(&record)?;
+        self.make(&report.changes, steps)?;
+        record.settle();
+        self.journal.save(&record)?;
+        self.verify(wanted, &record, &mut report)?;
+        report.done = true;
+        Ok(report)
+    }
+
+    /// The folder of the systemd unit that an earlier `apply` installed, if one did.
+    pub fn unit_folder(&self) -> Result<Option<PathBuf>, HostError> {
+        let Some((record, _)) = self.journal.load()? else { return Ok(None) };
+        let folder = |change: &Change| match &change.key {
+            Key::File { path } if path.ends_with(UNIT) => path.parent().map(Path::to_path_buf),
+            _ => None,
+        };
+        Ok(record.changes.iter().find_map(folder))
+    }
+
+    /// A folder that was made for a record that is not written is not left behind.
+    fn tidy_up(&self) -> Result<(), HostError> {
+        match self.mode {
+            Mode::Show => Ok(()),
+            _ if self.journal.load()?.is_some() => Ok(()),
+            _ => self.journal.remove(),
+        }
+    }
+
+    fn plan(&mut self, wanted: &Wanted, record: &Record, report: &mut Report) -> Result<(), HostError> {
+        let mut desired = of_plan(&wanted.plan);
+        let settings = desired.iter().position(|(key, _)| matches!(key, Key::Sysctl { .. }));
+        let offloads = of_offloads(&mut self.kernel, wanted)?;
+        let before = settings.unwrap_or(desired.len());
+        desired.splice(before..before, offloads);
+        desired.extend(wanted.files.iter().cloned());
+        if !wanted.names.is_empty() {
+            let key = Key::File { path: HOSTS_FILE.into() };
+            let text = match self.kernel.read(&key)? {
+                Value::Text(text) => text,
+                _ => String::new(),
+            };
+            desired.push((key, Value::Text(with_names(&text, &wanted.names))));
+        }
+        let made = &record.changes;
+        let keys = desired.iter().map(|(key, _)| key).chain(made.iter().map(|change| &change.key));
+        let actual = self.kernel.read_all(keys)?;
+        if !wanted.stop_forwarding {
+            report.notes.extend(spare_forwarding(&mut desired, &actual, made));
+        }
+        report.changes = difference(&desired, &actual, made);
+        report.notes.extend(keep_edits(&mut report.changes, made));
+        report.notes.extend(check::notes(&self.kernel, wanted, &report.changes));
+        Ok(())
+    }
+
+    /// What is in the way of the changes.
+    fn check(&mut self, report: &mut Report) -> Result<(), HostError> {
+        report.problems.extend(check::settings(&self.host, &report.changes, self.mode));
+        if self.force {
+            return Ok(());
+        }
+        let login = Login::find(&mut self.kernel)?;
+        if let Some((change, interface, why)) = login.touched_by(&report.changes) {
+            let problem = HostError::Login {
+                host: self.host.clone(),
+                interface: interface.into(),
+                why: why.into(),
+                what: change.key.to_string(),
+            };
+            report.problems.push(problem.to_string());
+        }
+        Ok(())
+    }
+
+    fn make(&mut self, changes: &[Change], steps: Steps) -> Result<(), HostError> {
+        steps(0);
+        for (number, change) in changes.iter().enumerate() {
+            self.kernel.write(&change.key, &change.to)?;
+            steps(number + 1);
+        }
+        Ok(())
+    }
+
+    /// Looks again: a driver may take a setting without a word and not keep it.
+    fn verify(&mut self, wanted: &Wanted, record: &Record, report: &mut Report) -> Result<(), HostError> {
+        self.kernel.refresh()?;
+        let mut again = Report::default();
+        self.plan(wanted, record, &mut again)?;
+        let odd = again.changes.iter().map(|change| {
+            format!("{}: {} was set to {} but is {}", self.host, change.key, change.to, change.from)
+        });
+        report.problems.extend(odd);
+        Ok(())
+    }
+
+    /// Restores the host as it was before the first `apply`, or says what that would take. What cannot be
+    /// restored is reported and stays in the record.
+    pub fn undo(&mut self, steps: Steps) -> Result<Report, HostError> {
+        let mut report = Report { host: self.host.clone(), ..Report::default() };
+        let Some((mut record, restarted)) = self.journal.load()? else {
+            self.tidy_up()?;
+            report.notes.push("nothing was applied, so there is nothing to undo".into());
+            report.done = true;
+            return Ok(report);
+        };
+        if restarted {
+            report
+                .notes
+                .push("the host was restarted since: addresses, routes and settings went with that".into());
+        }
+        report.changes = self.changes_back(&record, &mut report.notes)?;
+        self.check(&mut report)?;
+        if self.mode != Mode::Change || !report.problems.is_empty() {
+            return Ok(report);
+        }
+        steps(0);
+        let mut failed = Vec::new();
+        for (number, change) in report.changes.iter().enumerate() {
+            if let Err(error) = self.kernel.write(&change.key, &change.to) {
+                report.problems.push(format!("{} is not restored: {error}", change.key));
+                failed.push(change.key.clone());
+            }
+            steps(number + 1);
+        }
+        // The kernel drops the routes of an interface with its last address, and its neighbours when it goes down:
+        // what was restored before that is restored again.
+        self.kernel.refresh()?;
+        for change in self.changes_back(&record, &mut Vec::new())? {
+            if !failed.contains(&change.key) && self.kernel.write(&change.key, &change.to).is_err() {
+                report.problems.push(format!("{} is not restored: it is {}", change.key, change.from));
+                failed.push(change.key);
+            }
+        }
+        if failed.is_empty() {
+            self.journal.remove()?;
+            report.done = true;
+        } else {
+            record.changes.retain(|change| failed.contains(&change.key));
+            self.journal.save(&record)?;
+        }
+        Ok(report)
+    }
+
+    fn changes_back(&mut self, record: &Record, notes: &mut Vec<String>) -> Result<Vec<Change>, HostError> {
+        let made = &record.changes;
+        let actual = self.kernel.read_all(made.iter().map(|change| &change.key))?;
+        let mut changes = reverse(made, &actual);
+        notes.extend(keep_edits(&mut changes, made));
+        Ok(changes)
+    }
+}

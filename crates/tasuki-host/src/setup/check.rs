@@ -1,0 +1,98 @@
+//! What can be known before anything is changed.
+
+use super::Mode;
+use crate::{
+    Change, HostError, Key, Value, Wanted,
+    kernel::{Kernel, sysctl_file},
+};
+use nix::unistd::{AccessFlags, access};
+use std::fs;
+use tasuki_cluster::{IDENTITY_INTERFACE, MacAddr};
+
+/// Cabled NICs against what is there: names, MTU, MAC addresses. All problems at once.
+pub fn interfaces(host: &str, kernel: &Kernel, wanted: &Wanted) -> Vec<String> {
+    let mut problems = Vec::new();
+    for planned in &wanted.plan.links {
+        let host = || host.to_owned();
+        let link = match kernel.link(&planned.interface) {
+            Ok(link) => link,
+            Err(error) => {
+                problems.push(error.to_string());
+                continue;
+            }
+        };
+        let [least, most] = link.mtu_range;
+        if planned.mtu < least || (most > 0 && planned.mtu > most) {
+            let (interface, mtu) = (planned.interface.clone(), planned.mtu);
+            problems.push(HostError::Mtu { host: host(), interface, mtu, least, most }.to_string());
+        }
+        let expected = wanted.macs.iter().find(|(name, _)| *name == planned.interface).map(|(_, mac)| *mac);
+        let actual = link.mac.map(MacAddr);
+        if let (Some(expected), Some(actual)) = (expected, actual)
+            && expected != actual
+        {
+            let interface = planned.interface.clone();
+            problems.push(HostError::Mac { host: host(), interface, actual, planned: expected }.to_string());
+        }
+    }
+    problems
+}
+
+/// Settings that the kernel does not have, or that cannot be written here.
+pub fn settings(host: &str, changes: &[Change], mode: Mode) -> Vec<String> {
+    let problem = |change: &Change| {
+        let Key::Sysctl { path } = &change.key else { return None };
+        if change.from == Value::Absent {
+            return Some(HostError::NoSetting { host: host.into(), path: path.clone() }.to_string());
+        }
+        let file = sysctl_file(path);
+        match access(&file, AccessFlags::W_OK) {
+            Err(errno) if mode != Mode::Show => {
+                let (host, value) = (host.to_owned(), change.to.to_string());
+                Some(HostError::Sysctl { host, path: file, value, source: errno.into() }.to_string())
+            }
+            _ => None,
+        }
+    };
+    changes.iter().filter_map(problem).collect()
+}
+
+/// What the user should know before he says yes.
+pub fn notes(kernel: &Kernel, wanted: &Wanted, changes: &[Change]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for link in &wanted.plan.links {
+        let others = kernel.addresses_of(&link.interface);
+        let others = others.into_iter().filter(|&(address, prefix)| (address, prefix) != (link.address, 32));
+        let others: Vec<_> = others.map(|(address, prefix)| format!("{address}/{prefix}")).collect();
+        if !others.is_empty() {
+            notes.push(format!("{} has {} besides; left alone", link.interface, others.join(", ")));
+        }
+    }
+    notes.extend(changes.iter().filter_map(|change| loosened(wanted, change)));
+    notes
+}
+
+/// A setting of all interfaces that held more strictly for interfaces of others than their own does.
+fn loosened(wanted: &Wanted, change: &Change) -> Option<String> {
+    let Key::Sysctl { path } = &change.key else { return None };
+    let name = path.strip_prefix("net/ipv4/conf/all/")?;
+    let entries = fs::read_dir(sysctl_file("net/ipv4/conf")).ok()?.flatten();
+    let interfaces = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_ours = |interface: &str| {
+        ["all", "default", "lo", IDENTITY_INTERFACE].contains(&interface)
+            || wanted.plan.links.iter().any(|link| link.interface == interface)
+    };
+    let differs = |interface: &String| {
+        let own = fs::read_to_string(sysctl_file(&format!("net/ipv4/conf/{interface}/{name}")));
+        own.is_ok_and(|own| Value::Text(own.trim_end().into()) != change.from)
+    };
+    let mut others: Vec<_> = interfaces.filter(|interface| !is_ours(interface)).filter(differs).collect();
+    others.sort_unstable();
+    (!others.is_empty()).then(|| {
+        let (path, from, to) = (path, &change.from, &change.to);
+        format!(
+            "{path} goes from {from} to {to}, so that these follow their own setting: {}",
+            others.join(", ")
+        )
+    })
+}

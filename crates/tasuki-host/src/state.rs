@@ -1,0 +1,197 @@
+//! A host's state as pairs of a key and a value, and what to change to get from one state to another.
+
+use serde::{Deserialize, Serialize};
+use std::{fmt, net::Ipv4Addr, path::PathBuf};
+use tasuki_cluster::MacAddr;
+
+/// One thing of a host that can be read and set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Key {
+    /// A virtual interface of ours is there.
+    Interface {
+        /// Its name.
+        interface: String,
+    },
+    /// MTU of an interface.
+    Mtu {
+        /// The interface.
+        interface: String,
+    },
+    /// An offload that was asked for, by the name that `ethtool -k` lists.
+    Offload {
+        /// The interface.
+        interface: String,
+        /// The feature.
+        feature: String,
+    },
+    /// An address of an interface.
+    Address {
+        /// The interface.
+        interface: String,
+        /// The address, with a prefix of 32 bits.
+        address: Ipv4Addr,
+    },
+    /// Whether an interface is administratively up.
+    Up {
+        /// The interface.
+        interface: String,
+    },
+    /// A kernel setting below `/proc/sys`.
+    Sysctl {
+        /// Its path below `/proc/sys`.
+        path: String,
+    },
+    /// A permanent neighbour.
+    Neighbour {
+        /// The interface.
+        interface: String,
+        /// Its address.
+        address: Ipv4Addr,
+    },
+    /// The route to a single address.
+    Route {
+        /// The address.
+        destination: Ipv4Addr,
+    },
+    /// A file's content.
+    File {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A symbolic link's target.
+    Symlink {
+        /// The link.
+        path: PathBuf,
+    },
+}
+
+/// The value of a [`Key`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Value {
+    /// Not there.
+    Absent,
+    /// There.
+    Present,
+    /// On or off.
+    On(bool),
+    /// A number.
+    Number(u32),
+    /// A setting, a file's content or a link's target.
+    Text(String),
+    /// A neighbour's MAC address.
+    Mac(MacAddr),
+    /// A route of the plan.
+    Route(RouteValue),
+    /// A route that the plan does not know, kept whole.
+    OtherRoute {
+        /// The kernel's message, hexadecimal. Interfaces are in it by their indices.
+        message: String,
+    },
+}
+
+/// A route as the plan has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RouteValue {
+    /// Source address that the kernel prefers.
+    pub source: Ipv4Addr,
+    /// One or more next hops.
+    pub hops: Vec<Hop>,
+}
+
+/// A next hop of a [`RouteValue`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hop {
+    /// Outgoing interface.
+    pub interface: String,
+    /// The next host's link address; none: the destination itself is on the link.
+    pub via: Option<Ipv4Addr>,
+    /// Relative weight, 1..=256.
+    pub weight: u16,
+}
+
+/// A change of one thing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// What is changed.
+    pub key: Key,
+    /// Its value before.
+    pub from: Value,
+    /// Its value afterwards.
+    pub to: Value,
+}
+
+impl Key {
+    /// The interface that it belongs to, if it belongs to one.
+    pub fn interface(&self) -> Option<&str> {
+        match self {
+            Key::Interface { interface }
+            | Key::Mtu { interface }
+            | Key::Offload { interface, .. }
+            | Key::Address { interface, .. }
+            | Key::Up { interface }
+            | Key::Neighbour { interface, .. } => Some(interface),
+            Key::Sysctl { path } => {
+                let interface = path.strip_prefix("net/ipv4/conf/")?.split('/').next()?;
+                (!matches!(interface, "all" | "default")).then_some(interface)
+            }
+            Key::Route { .. } | Key::File { .. } | Key::Symlink { .. } => None,
+        }
+    }
+
+    /// Whether it outlives a restart of the machine.
+    pub fn is_lasting(&self) -> bool {
+        matches!(self, Key::File { .. } | Key::Symlink { .. })
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Key::Interface { interface } => write!(f, "interface {interface}"),
+            Key::Mtu { interface } => write!(f, "MTU of {interface}"),
+            Key::Offload { interface, feature } => write!(f, "offload {feature} of {interface}"),
+            Key::Address { interface, address } => write!(f, "address {address}/32 of {interface}"),
+            Key::Up { interface } => write!(f, "{interface} up"),
+            Key::Sysctl { path } => write!(f, "{path}"),
+            Key::Neighbour { interface, address } => write!(f, "neighbour {address} on {interface}"),
+            Key::Route { destination } => write!(f, "route to {destination}"),
+            Key::File { path } => write!(f, "file {}", path.display()),
+            Key::Symlink { path } => write!(f, "link {}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Absent => write!(f, "-"),
+            Value::Present => write!(f, "there"),
+            Value::On(on) => write!(f, "{}", if *on { "on" } else { "off" }),
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Text(text) if text.contains('\n') => write!(f, "{} lines", text.lines().count()),
+            Value::Text(text) => write!(f, "{text}"),
+            Value::Mac(mac) => write!(f, "{mac}"),
+            Value::Route(route) => write!(f, "{route}"),
+            Value::OtherRoute { .. } => write!(f, "a route of somebody else's"),
+        }
+    }
+}
+
+impl fmt::Display for RouteValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let several = self.hops.len() > 1;
+        for (number, hop) in self.hops.iter().enumerate() {
+            let separator = if number > 0 { ", " } else { "" };
+            write!(f, "{separator}{}", hop.interface)?;
+            if let Some(via) = hop.via {
+                write!(f, " via {via}")?;
+            }
+            if several {
+                write!(f, " weight {}", hop.weight)?;
+            }
+        }
+        write!(f, " from {}", self.source)
+    }
+}

@@ -1,0 +1,64 @@
+//! Whether a host is as it was set up.
+
+use crate::{Change, HostError, Key, Setup, Value};
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+
+/// How a host is, against its record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Host name.
+    pub host: String,
+    /// Cluster that was applied; none: nothing was.
+    pub cluster: Option<String>,
+    /// The host was restarted since.
+    pub restarted: bool,
+    /// Things that were changed and that `undo` would restore.
+    pub changed: usize,
+    /// Things that are not as they were set: `from` is how they are, `to` how they were set.
+    pub drift: Vec<Change>,
+    /// The cabled NICs.
+    pub links: Vec<LinkState>,
+}
+
+/// A NIC with a link address of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkState {
+    /// Interface name.
+    pub interface: String,
+    /// Its link address.
+    pub address: Ipv4Addr,
+    /// Administratively up.
+    pub up: bool,
+    /// The other end answers.
+    pub carrier: bool,
+    /// MTU in bytes.
+    pub mtu: u32,
+}
+
+impl Setup {
+    /// Compares the host with its record.
+    pub fn status(&mut self, host: &str) -> Result<Status, HostError> {
+        let mut status = Status { host: host.into(), ..Status::default() };
+        let (kernel, journal) = self.parts();
+        let Some((record, restarted)) = journal.load()? else { return Ok(status) };
+        status.host.clone_from(&record.host);
+        status.cluster = Some(record.cluster.clone());
+        status.restarted = restarted;
+        status.changed = record.changes.len();
+        let actual = kernel.read_all(record.changes.iter().map(|change| &change.key))?;
+        for Change { key, to, .. } in &record.changes {
+            let from = actual.get(key).cloned().unwrap_or(Value::Absent);
+            if from != *to {
+                status.drift.push(Change { key: key.clone(), from, to: to.clone() });
+            }
+            let Key::Address { interface, address } = key else { continue };
+            if let Ok(link) = kernel.link(interface) {
+                let (up, carrier, mtu) = (link.up, link.carrier, link.mtu);
+                let (interface, address) = (interface.clone(), *address);
+                status.links.push(LinkState { interface, address, up, carrier, mtu });
+            }
+        }
+        Ok(status)
+    }
+}

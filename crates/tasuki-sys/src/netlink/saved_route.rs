@@ -1,0 +1,199 @@
+//! Routes as the kernel has them, kept whole so that they can be put back.
+
+use super::{Create, Gateway, Netlink, NetlinkError, ROUTE_PROTOCOL, Route};
+use netlink_packet_core::{Emitable, Parseable};
+use netlink_packet_route::{
+    AddressFamily, RouteNetlinkMessage as Message,
+    route::{
+        RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteNextHop, RouteNextHopFlags,
+        RouteType,
+    },
+};
+use std::net::Ipv4Addr;
+
+/// A route of the main table to one IPv4 address (/32), of the kind that [`Netlink::set_route`] would replace.
+///
+/// It holds all that the kernel told, attributes included that this library does not know, with interfaces by
+/// their indices: it can be put back as long as the interfaces live.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedRoute {
+    message: RouteMessage,
+    destination: Ipv4Addr,
+}
+
+/// Flags that say how a route fares; the kernel refuses them in a request.
+fn without_state(flags: RouteFlags) -> RouteFlags {
+    flags & RouteFlags::Onlink
+}
+
+impl SavedRoute {
+    /// A route that stands where ours would: main table, /32, no type of service, no metric.
+    fn from_message(mut message: RouteMessage) -> Option<Self> {
+        let header = &message.header;
+        let is_cached = header.flags.contains(RouteFlags::Cloned);
+        let in_place = header.table == RouteHeader::RT_TABLE_MAIN
+            && header.destination_prefix_length == 32
+            && header.tos == 0
+            && !is_cached;
+        let mut destination = None;
+        for attribute in &message.attributes {
+            match attribute {
+                RouteAttribute::Destination(RouteAddress::Inet(address)) => destination = Some(*address),
+                RouteAttribute::Priority(metric) if *metric != 0 => return None,
+                _ => {}
+            }
+        }
+        message.header.flags = without_state(message.header.flags);
+        message.attributes.retain(|attribute| !matches!(attribute, RouteAttribute::CacheInfo(_)));
+        // A route by a nexthop object names the object alone; the kernel lists what is in it as well.
+        if message.attributes.iter().any(|attribute| matches!(attribute, RouteAttribute::NhId(_))) {
+            let expanded = |attribute: &RouteAttribute| {
+                matches!(
+                    attribute,
+                    RouteAttribute::Oif(_) | RouteAttribute::Gateway(_) | RouteAttribute::MultiPath(_)
+                )
+            };
+            message.attributes.retain(|attribute| !expanded(attribute));
+        }
+        for attribute in &mut message.attributes {
+            if let RouteAttribute::MultiPath(hops) = attribute {
+                hops.iter_mut().for_each(|hop| hop.flags &= RouteNextHopFlags::Onlink);
+            }
+        }
+        in_place.then_some(Self { message, destination: destination? })
+    }
+
+    /// Where it leads.
+    pub fn destination(&self) -> Ipv4Addr {
+        self.destination
+    }
+
+    /// Whether Tasuki made it.
+    pub fn is_ours(&self) -> bool {
+        u8::from(self.message.header.protocol) == ROUTE_PROTOCOL
+    }
+
+    /// What [`Netlink::set_route`] would be told to make it; `None` if Tasuki did not make it, or it holds more
+    /// than that.
+    pub fn as_route(&self) -> Option<Route> {
+        let header = &self.message.header;
+        if !self.is_ours() || header.kind != RouteType::Unicast {
+            return None;
+        }
+        let (mut source, mut index, mut via, mut gateways) = (None, None, None, Vec::new());
+        for attribute in &self.message.attributes {
+            match attribute {
+                RouteAttribute::PrefSource(RouteAddress::Inet(address)) => source = Some(*address),
+                RouteAttribute::Oif(oif) => index = Some(*oif),
+                RouteAttribute::Gateway(RouteAddress::Inet(address)) => via = Some(*address),
+                RouteAttribute::MultiPath(hops) => gateways = hops.iter().map(gateway).collect(),
+                RouteAttribute::Destination(_) | RouteAttribute::Table(_) => {}
+                _ => return None,
+            }
+        }
+        gateways.extend(index.map(|index| Gateway { index, via, weight: 1 }));
+        Some(Route { destination: self.destination, source: source?, gateways })
+    }
+
+    /// As bytes, for a file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.message.buffer_len()];
+        self.message.emit(&mut bytes);
+        bytes
+    }
+
+    /// What [`Self::to_bytes`] made; `None` for anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        // The parser reads the fixed part without asking whether it is there.
+        const HEADER_BYTES: usize = 12;
+        if bytes.len() < HEADER_BYTES {
+            return None;
+        }
+        Self::from_message(RouteMessage::parse(bytes).ok()?)
+    }
+}
+
+fn gateway(hop: &RouteNextHop) -> Gateway {
+    let via = hop.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Gateway(RouteAddress::Inet(address)) => Some(*address),
+        _ => None,
+    });
+    Gateway { index: hop.interface_index, via, weight: u16::from(hop.hops) + 1 }
+}
+
+impl Netlink {
+    /// All routes of the main table to single addresses that [`Netlink::set_route`] could meet.
+    pub fn host_routes(&mut self) -> Result<Vec<SavedRoute>, NetlinkError> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = AddressFamily::Inet;
+        let answers = self.dump(|| "list routes".into(), Message::GetRoute(message))?;
+        let route = |answer| match answer {
+            Message::NewRoute(message) => SavedRoute::from_message(message),
+            _ => None,
+        };
+        Ok(answers.into_iter().filter_map(route).collect())
+    }
+
+    /// Puts a route back in place of the one to the same destination.
+    pub fn restore_route(&mut self, route: &SavedRoute) -> Result<(), NetlinkError> {
+        let what = || format!("put the route to {} back", route.destination);
+        self.request(what, Message::NewRoute(route.message.clone()), Create::Replace.flags()).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the kernel lists it (rtnetlink(7)): struct rtmsg, then attributes.
+    fn listed(protocol: u8, metric: Option<u32>) -> Vec<u8> {
+        // family, dst_len, src_len, tos, table main, protocol, scope link, type unicast, flags linkdown.
+        let mut bytes = vec![2, 32, 0, 0, 254, protocol, 253, 1, 16, 0, 0, 0];
+        let mut attribute = |kind: u16, value: [u8; 4]| {
+            bytes.extend(8_u16.to_ne_bytes());
+            bytes.extend(kind.to_ne_bytes());
+            bytes.extend(value);
+        };
+        attribute(1, [10, 78, 2, 1]);
+        attribute(7, [10, 78, 1, 1]);
+        attribute(4, 7_u32.to_ne_bytes());
+        if let Some(metric) = metric {
+            attribute(6, metric.to_ne_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_route_of_ours_is_known_again() {
+        let route = SavedRoute::from_bytes(&listed(116, None)).unwrap();
+        let gateway = Gateway { index: 7, via: None, weight: 1 };
+        let expected = Route {
+            destination: Ipv4Addr::new(10, 78, 2, 1),
+            source: Ipv4Addr::new(10, 78, 1, 1),
+            gateways: vec![gateway],
+        };
+        assert_eq!(route.as_route(), Some(expected));
+        assert_eq!(SavedRoute::from_bytes(&route.to_bytes()), Some(route));
+    }
+
+    #[test]
+    fn somebody_elses_is_kept_whole() {
+        // RTPROT_STATIC is 4.
+        let route = SavedRoute::from_bytes(&listed(4, None)).unwrap();
+        assert_eq!((route.as_route(), route.is_ours()), (None, false));
+        let mut expected = listed(4, None);
+        expected[8] = 0;
+        assert_eq!(route.to_bytes(), expected, "all but the state of the link");
+    }
+
+    #[test]
+    fn others_are_not_in_our_place() {
+        assert_eq!(SavedRoute::from_bytes(&listed(4, Some(100))), None, "a metric");
+        let mut wide = listed(4, None);
+        wide[1] = 24;
+        assert_eq!(SavedRoute::from_bytes(&wide), None, "a network");
+        for length in 0..listed(4, None).len() {
+            let _ = SavedRoute::from_bytes(&listed(4, None)[..length]);
+        }
+    }
+}
