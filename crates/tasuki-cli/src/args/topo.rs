@@ -134,8 +134,8 @@ What is proposed, as far as hosts, ports and switches allow: every host cabled t
 by search for short paths (hosts relay for each other), switches (joined to a tree where one is too small; as many trees \
 as there are NICs and switches for), and one switch with cables beside it.
 
-Every proposal is checked by the rules of cluster files, so `tasuki lab up` stands it up, and `tasuki cluster rails` shows \
-what each pair of hosts gets.
+Every proposal keeps to the rules of cluster files: `tasuki lab up` stands it up on this machine, and `tasuki cluster rails` \
+shows what each pair of hosts gets.
 
 Examples:
   tasuki plan --hosts 8 --nics 3
