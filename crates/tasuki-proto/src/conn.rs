@@ -45,6 +45,8 @@ pub(crate) struct Conn {
     pub paths: Vec<Path>,
     /// Where the last data went.
     pub current: usize,
+    /// More waits, or has waited since the outbox was last empty, than is good for the raw lane.
+    pub streaming: bool,
     /// Hello: which path, when to try again, how often tried.
     pub hello_path: usize,
     pub hello_at: Option<Time>,
@@ -97,6 +99,7 @@ impl Conn {
             their_change: 0,
             paths: Vec::new(),
             current: 0,
+            streaming: false,
             hello_path: 0,
             hello_at: None,
             hello_due: false,
