@@ -88,8 +88,8 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
     Ok(State {
         core: Core::new(address, config, Window::default(), rails, smallest_mtu(&addresses)),
         proto: Proto::new(local, tasuki_proto::Config::default(), number(24)),
-        udp_rest: 0,
-        udp_wait: 0,
+        udp_due: Time(0),
+        udp_pause: 0,
         links,
         ready,
         segment,

@@ -11,8 +11,11 @@ use crate::peer::{Destination, Target, Way};
 use crate::rails::ROUTED;
 use crate::state::{BATCH, Link, State};
 
-/// Rounds without a look at the UDP sockets while all packets come over raw lanes: some microseconds.
-const UDP_WAIT_MAX: u32 = 32;
+/// Time between two looks at the UDP sockets while all packets come over raw lanes, ns: a look is a system call.
+const UDP_PAUSE: u64 = 4_000;
+
+/// A packet of at most so many bytes goes at once, if it is the first; batches are for longer ones.
+const SHORT: usize = 512;
 
 /// A datagram of one byte asks nothing and says nothing: whether its addressee's socket is still there shows in the
 /// answer of its host, which refuses it if not.
@@ -22,10 +25,9 @@ impl State {
     /// Takes in the packets that wait. True if there were any.
     pub fn receive_packets(&mut self, now: Time) -> bool {
         let mut any = self.receive_raw(now);
-        if self.udp_rest > 0 {
-            self.udp_rest -= 1;
-        } else {
+        if now >= self.udp_due {
             any |= self.receive_udp(now);
+            self.udp_due = Time(now.0.saturating_add(self.udp_pause));
             self.hear_refusals();
         }
         self.hear_events();
@@ -43,7 +45,7 @@ impl State {
             });
         }
         if count > 0 {
-            self.udp_wait = UDP_WAIT_MAX;
+            self.udp_pause = UDP_PAUSE;
         }
         count > 0
     }
@@ -67,9 +69,8 @@ impl State {
             any |= count > 0;
         }
         if any {
-            self.udp_wait = 0;
+            self.udp_pause = 0;
         }
-        self.udp_rest = self.udp_wait;
         any
     }
 
@@ -82,7 +83,12 @@ impl State {
             };
             sent += 1;
             if let Some(target) = self.target(transmit.conn, transmit.path) {
-                self.links[target.link].queue(target.to, &self.packet[..transmit.len]);
+                let link = &mut self.links[target.link];
+                link.queue(target.to, &self.packet[..transmit.len]);
+                if sent == 1 && transmit.path.lane == Lane::Raw && transmit.len <= SHORT {
+                    // Most often it is the only one. Whether it is takes as long to learn as to send it.
+                    link.flush();
+                }
             }
         }
         self.links.iter_mut().for_each(Link::flush);

@@ -29,10 +29,10 @@ pub(crate) struct State {
     /// The first is the routed way.
     pub links: Vec<Link>,
     pub ready: Ready,
-    /// Rounds until the UDP sockets are looked at again.
-    pub udp_rest: u32,
-    /// Rounds that they are left alone between two looks.
-    pub udp_wait: u32,
+    /// When the UDP sockets are looked at again.
+    pub udp_due: Time,
+    /// Time that they are left alone between two looks, ns.
+    pub udp_pause: u64,
     pub segment: Option<Segment>,
     pub token: Token,
     /// Who writes into which ring of the segment.

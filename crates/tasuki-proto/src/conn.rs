@@ -183,6 +183,25 @@ impl Conn {
             && self.paths.iter().all(|path| path.flights == 0 && path.owed.everywhere == 0)
     }
 
+    /// There may be something to send, or an end to be noticed. An acknowledgement that may wait is none: most often a message takes it
+    /// along.
+    pub fn has_errand(&self) -> bool {
+        let duty = |path: &Path| {
+            let (owed, probe) = (&path.owed, &path.probe);
+            owed.now || owed.everywhere != 0 || probe.due || path.ping_due || !path.replies.is_empty()
+        };
+        !self.is_open()
+            || self.welcome_due
+            || self.rails_due
+            || self.expired
+            || self.closing.is_some()
+            || self.refuse.is_some()
+            || self.outbox.more
+            || self.outbox.unsent > 0
+            || !self.outbox.lost.is_empty()
+            || self.paths.iter().any(duty)
+    }
+
     /// This side's rails are others now.
     pub fn set_own_rails(&mut self, rails: &[Rail], cx: &mut Context<'_>) {
         self.own.clear();

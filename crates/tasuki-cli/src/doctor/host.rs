@@ -17,7 +17,7 @@ pub fn findings(facts: &HostFacts) -> Vec<Finding> {
     all.extend(within_the_host(facts));
     all.extend(sockets(facts));
     all.extend(match &facts.rails {
-        Some(table) => rails(facts, table),
+        Some(table) => [vec![raw(facts)], rails(facts, table)].concat(),
         None => no_rails(facts),
     });
     all
@@ -100,6 +100,20 @@ fn sockets(facts: &HostFacts) -> Vec<Finding> {
         .collect()
 }
 
+/// The lane for short messages between hosts.
+fn raw(facts: &HostFacts) -> Finding {
+    match &facts.raw_refused {
+        None => Finding::well(&facts.host, "between hosts: raw Ethernet frames are allowed; udp beside them"),
+        Some(why) => Finding::slower(
+            &facts.host,
+            format!(
+                "between hosts: udp alone, as raw Ethernet frames are refused ({why}): short messages take about twice as long"
+            ),
+            "run the ranks as root or with CAP_NET_RAW (docs/transport.md, \"Lanes\")",
+        ),
+    }
+}
+
 fn no_rails(facts: &HostFacts) -> Vec<Finding> {
     let problem = facts.rails_problem.clone().unwrap_or_default();
     let what =
@@ -126,15 +140,16 @@ fn rails(facts: &HostFacts, table: &RailTable) -> Vec<Finding> {
             ));
         }
         for rail in &peer.rails {
-            all.push(rail_finding(host, &peer.host, rail, facts.nics.get(&rail.nic)));
+            let lanes = if facts.raw_refused.is_none() { "raw and udp" } else { "udp" };
+            all.push(rail_finding(host, &peer.host, lanes, rail, facts.nics.get(&rail.nic)));
         }
     }
     all
 }
 
-fn rail_finding(host: &str, peer: &str, rail: &HostRail, nic: Option<&NicFacts>) -> Finding {
+fn rail_finding(host: &str, peer: &str, lanes: &str, rail: &HostRail, nic: Option<&NicFacts>) -> Finding {
     let HostRail { rail: number, nic: name, local, remote, mtu, rate_mbits } = rail;
-    let what = format!("to {peer}: udp, rail {number}: {name}, {local} to {remote}");
+    let what = format!("to {peer}: {lanes}, rail {number}: {name}, {local} to {remote}");
     let Some(nic) = nic else {
         return Finding::slower(
             host,
@@ -203,7 +218,8 @@ mod tests {
         let findings = findings(&healthy());
         assert!(findings.iter().all(|finding| finding.weight == Weight::Well), "{findings:?}");
         let said = findings.iter().map(|finding| finding.what.as_str()).collect::<Vec<_>>().join("\n");
-        for part in ["shm", "to n2: udp, rail 0: eth1", "MTU 9000, 1000 Mbit/s", "to n3: udp, routed"] {
+        for part in ["shm", "to n2: raw and udp, rail 0: eth1", "MTU 9000, 1000 Mbit/s", "to n3: udp, routed"]
+        {
             assert!(said.contains(part), "{part} is missing in\n{said}");
         }
     }
@@ -211,7 +227,8 @@ mod tests {
     #[test]
     fn each_fault_is_found_alone_and_has_a_remedy() {
         type Fault = (fn(&mut HostFacts), Weight, &'static str);
-        let faults: [Fault; 13] = [
+        let faults: [Fault; 14] = [
+            (|f| f.raw_refused = Some("Operation not permitted".into()), Weight::Slower, "CAP_NET_RAW"),
             (|f| f.kernel = "5.10.0-28".into(), Weight::Broken, "5.15"),
             (|f| f.shm = None, Weight::Slower, "mount -t tmpfs"),
             (|f| f.shm = Some((64 << 20, 1 << 20)), Weight::Slower, "remount"),
