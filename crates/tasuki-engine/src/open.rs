@@ -3,14 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::time::Instant;
 
-use tasuki_link::{LinkError, UdpLink, UdpOptions};
+use tasuki_link::{LinkError, RawLink, RawOptions, UdpLink, UdpOptions};
 use tasuki_msg::{Config, Window};
 use tasuki_proto::{Local, Proto, Time};
 use tasuki_ring::{Segment, SegmentOptions};
 
 use crate::address::Address;
 use crate::core::Core;
-use crate::options::{Options, VariableError};
+use crate::options::{Lanes, Options, VariableError};
 use crate::rails::{RailTable, RailsError, mapped};
 use crate::ready::Ready;
 use crate::state::{Link, State};
@@ -51,10 +51,10 @@ const PORT_TRIES: usize = 32;
 const IDENTITY_INTERFACE: &str = "tasuki0";
 
 pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
-    let rails = RailTable::load(options.rails.as_deref())?;
+    let mut rails = RailTable::load(options.rails.as_deref())?;
     let addresses = addresses();
     let identity = options.identity.or(rails.identity).unwrap_or_else(|| find_identity(&addresses));
-    let links = bind_all(identity, &rails)?;
+    let mut links = bind_all(identity, &rails)?;
     let ready = Ready::new(&links).map_err(|error| OpenError::Wait(error.into()))?;
     let port = links[0].udp.local().port();
     let mut random = [0u8; 36];
@@ -67,6 +67,9 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         incarnation: number(16),
         secret: std::array::from_fn(|i| random[i]),
     };
+    if options.lanes == Lanes::RawUdp {
+        open_raw(&mut links, &mut rails, address.endpoint, options.ring_bytes);
+    }
     let token = token_of(&address);
     // Without shared memory (a full or missing /dev/shm) messages within the host go in packets; `tasuki doctor` tells.
     let segment = if options.shm { Segment::create(&SegmentOptions::new(token)).ok() } else { None };
@@ -85,6 +88,8 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
     Ok(State {
         core: Core::new(address, config, Window::default(), rails, smallest_mtu(&addresses)),
         proto: Proto::new(local, tasuki_proto::Config::default(), number(24)),
+        udp_due: Time(0),
+        udp_pause: 0,
         links,
         ready,
         segment,
@@ -109,11 +114,11 @@ fn bind_all(identity: IpAddr, rails: &RailTable) -> Result<Vec<Link>, OpenError>
     'port: for _ in 0..PORT_TRIES {
         let first = UdpLink::bind(&UdpOptions::new(identity))?;
         let port = first.local().port();
-        let mut links = vec![Link { udp: first, nic: None, busy: false }];
+        let mut links = vec![Link { udp: first, raw: None, nic: None, busy: false }];
         for (nic, address) in &nics {
             let options = UdpOptions { port, device: Some(nic.clone()), ..UdpOptions::new(*address) };
             match UdpLink::bind(&options) {
-                Ok(udp) => links.push(Link { udp, nic: Some(nic.clone()), busy: false }),
+                Ok(udp) => links.push(Link { udp, raw: None, nic: Some(nic.clone()), busy: false }),
                 Err(error) if error.is_in_use() => continue 'port,
                 // A NIC that is not there now is a dead rail, not a reason not to start.
                 Err(LinkError::Device { .. } | LinkError::Bind { .. }) => {}
@@ -124,6 +129,29 @@ fn bind_all(identity: IpAddr, rails: &RailTable) -> Result<Vec<Link>, OpenError>
     }
     Err(OpenError::Ports { identity })
 }
+
+/// Opens the raw lane of every NIC that has one to offer. Without permission, or on a NIC that is no Ethernet or not there, its rails keep
+/// UDP: `tasuki stats` shows the lanes, `tasuki doctor` says why.
+fn open_raw(links: &mut [Link], rails: &mut RailTable, endpoint: u32, ring_bytes: u64) {
+    let nics = links.iter().filter(|link| link.nic.is_some()).count() as u64;
+    // Nobody knows how many processes a host will have; one per processor is the usual number.
+    let processes = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    let each = (ring_bytes / (nics.max(1) * processes)).min(RING_BYTES_MAX);
+    for link in links {
+        let Some(nic) = link.nic.clone() else { continue };
+        match RawLink::open(&RawOptions { nic, endpoint, ring_bytes: each }) {
+            Ok(raw) => {
+                rails.offer_raw(raw.nic(), raw.mac());
+                link.raw = Some(raw);
+            }
+            Err(error) if error.is_forbidden() => return,
+            Err(_) => {}
+        }
+    }
+}
+
+/// Most that one receive ring takes, bytes: streams go over UDP.
+const RING_BYTES_MAX: u64 = 2 << 20;
 
 /// The address by which others know this host when nobody has set it up: of the identity interface, or the one that the
 /// default route starts from, or any, or loopback.

@@ -4,6 +4,15 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// What carries packets between hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// UDP alone.
+    Udp,
+    /// Raw Ethernet frames where the permission is there and they pass; UDP for streams and everywhere else.
+    RawUdp,
+}
+
 /// How an endpoint is to be opened.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -13,6 +22,10 @@ pub struct Options {
     pub rails: Option<PathBuf>,
     /// Messages within the host go through shared memory where that is possible.
     pub shm: bool,
+    /// What carries packets between hosts.
+    pub lanes: Lanes,
+    /// Memory for the receive rings of the raw lanes of a whole host, bytes, reckoned as one process per processor.
+    pub ring_bytes: u64,
     /// Room for messages that nobody has asked for, bytes. The bound on the memory that they take.
     pub pool_bytes: u64,
     /// Most of it that one peer may hold, bytes.
@@ -33,6 +46,8 @@ impl Default for Options {
             identity: None,
             rails: None,
             shm: true,
+            lanes: Lanes::Udp,
+            ring_bytes: 64 << 20,
             pool_bytes: 32 << 20,
             peer_bytes: 4 << 20,
             expected_peers: 1,
@@ -57,7 +72,7 @@ pub struct VariableError {
 
 impl Options {
     /// The defaults, changed by `TASUKI_IDENTITY` (an address), `TASUKI_RAILS` (a file), `TASUKI_SHM`, `TASUKI_STATS`,
-    /// `TASUKI_DUMP` (0 or 1), `TASUKI_POOL` (MiB), `TASUKI_LINGER` (seconds).
+    /// `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds).
     pub fn from_env() -> Result<Options, VariableError> {
         Options::from_variables(|name| std::env::var(name).ok())
     }
@@ -85,11 +100,19 @@ impl Options {
         let number = |variable, wanted| read(&get, variable, wanted, |value| value.parse::<u32>().ok());
         let default = Options::default();
         let pool = number("TASUKI_POOL", "must be a number of MiB")?;
+        let rings = number("TASUKI_RINGS", "must be a number of MiB")?;
+        let lanes = read(&get, "TASUKI_LANES", "must be udp or raw,udp", |value| match value {
+            "udp" => Some(Lanes::Udp),
+            "raw,udp" => Some(Lanes::RawUdp),
+            _ => None,
+        })?;
         let linger = number("TASUKI_LINGER", "must be a number of seconds")?;
         Ok(Options {
             identity: read(&get, "TASUKI_IDENTITY", "must be an IP address", |value| value.parse().ok())?,
             rails: get("TASUKI_RAILS").filter(|path| !path.is_empty()).map(PathBuf::from),
             shm: switch("TASUKI_SHM")?.unwrap_or(default.shm),
+            lanes: lanes.unwrap_or(default.lanes),
+            ring_bytes: rings.map_or(default.ring_bytes, |mebibytes| u64::from(mebibytes) << 20),
             pool_bytes: pool.map_or(default.pool_bytes, |mebibytes| u64::from(mebibytes) << 20),
             linger: linger.map_or(default.linger, |seconds| Duration::from_secs(seconds.into())),
             stats: switch("TASUKI_STATS")?.unwrap_or(default.stats),
@@ -112,6 +135,12 @@ mod tests {
         assert!(!one("TASUKI_SHM", "0").unwrap().shm);
         assert!(one("TASUKI_SHM", "").unwrap().shm);
         assert_eq!(one("TASUKI_IDENTITY", "10.77.0.1").unwrap().identity, "10.77.0.1".parse().ok());
+        assert_eq!(one("TASUKI_LANES", "udp").unwrap().lanes, Lanes::Udp);
+        assert_eq!(one("TASUKI_LANES", "raw,udp").unwrap().lanes, Lanes::RawUdp);
+        assert_eq!(
+            one("TASUKI_LANES", "raw").unwrap_err().to_string(),
+            "TASUKI_LANES=raw: must be udp or raw,udp"
+        );
         assert_eq!(one("TASUKI_SHM", "yes").unwrap_err().to_string(), "TASUKI_SHM=yes: must be 0 or 1");
         assert_eq!(one("TASUKI_LINGER", "-1").unwrap_err().variable, "TASUKI_LINGER");
     }

@@ -4,19 +4,54 @@ use std::net::SocketAddr;
 
 use tasuki_link::RefusalKind;
 use tasuki_proto::{ConnId, Event, Time};
+use tasuki_wire::{Lane, Path};
 
 use crate::api::Peer;
-use crate::peer::{Target, Way};
+use crate::peer::{Destination, Target, Way};
 use crate::rails::ROUTED;
 use crate::state::{BATCH, Link, State};
+
+/// Time between two looks at the UDP sockets while all packets come over raw lanes, ns: a look is a system call.
+const UDP_PAUSE: u64 = 4_000;
+
+/// A packet of at most so many bytes goes at once, if it is the first; batches are for longer ones.
+const SHORT: usize = 512;
 
 /// A datagram of one byte asks nothing and says nothing: whether its addressee's socket is still there shows in the
 /// answer of its host, which refuses it if not.
 const KNOCK: usize = 1;
 
 impl State {
-    /// Takes in the packets that wait at the sockets. True if there were any.
+    /// Takes in the packets that wait. True if there were any.
     pub fn receive_packets(&mut self, now: Time) -> bool {
+        let mut any = self.receive_raw(now);
+        if now >= self.udp_due {
+            any |= self.receive_udp(now);
+            self.udp_due = Time(now.0.saturating_add(self.udp_pause));
+            self.hear_refusals();
+        }
+        self.hear_events();
+        any
+    }
+
+    /// A look at a ring costs no system call. As long as frames come there, and no datagrams, the UDP sockets are looked at now and then.
+    fn receive_raw(&mut self, now: Time) -> bool {
+        let (links, proto, core) = (&mut self.links, &mut self.proto, &mut self.core);
+        let mut count = 0;
+        for raw in links.iter_mut().filter_map(|link| link.raw.as_mut()) {
+            count += raw.receive(BATCH, |packet| {
+                // What is dropped is counted there by reason, and never answered.
+                let _ = proto.handle_packet(now, packet, core);
+            });
+        }
+        if count > 0 {
+            self.udp_pause = UDP_PAUSE;
+        }
+        count > 0
+    }
+
+    /// Takes in the datagrams that wait at the UDP sockets. True if there were any.
+    fn receive_udp(&mut self, now: Time) -> bool {
         let (links, proto, core) = (&mut self.links, &mut self.proto, &mut self.core);
         let mut any = false;
         for index in self.ready.look() {
@@ -33,8 +68,9 @@ impl State {
             link.busy = count >= budget;
             any |= count > 0;
         }
-        self.hear_events();
-        self.hear_refusals();
+        if any {
+            self.udp_pause = 0;
+        }
         any
     }
 
@@ -46,58 +82,68 @@ impl State {
                 break;
             };
             sent += 1;
-            let Some(target) = self.target(transmit.conn, transmit.path.rail) else { continue };
-            let packet = &self.packet[..transmit.len];
-            let udp = &mut self.links[target.link].udp;
-            let fill = |bytes: &mut [u8]| {
-                bytes[..packet.len()].copy_from_slice(packet);
-                packet.len()
-            };
-            if !udp.queue(target.to, packet.len(), fill) {
-                // A packet that finds no room even then is lost, as it would be in a switch: the packet layer sees to it.
-                let _ = udp.flush();
-                udp.queue(target.to, packet.len(), fill);
+            if let Some(target) = self.target(transmit.conn, transmit.path) {
+                let link = &mut self.links[target.link];
+                link.queue(target.to, &self.packet[..transmit.len]);
+                if sent == 1 && transmit.path.lane == Lane::Raw && transmit.len <= SHORT {
+                    // Most often it is the only one. Whether it is takes as long to learn as to send it.
+                    link.flush();
+                }
             }
         }
-        for link in &mut self.links {
-            if link.udp.queued() > 0 {
-                // Errors are counted there; lost packets are sent again, on another rail if this one stays silent.
-                let _ = link.udp.flush();
-            }
-        }
+        self.links.iter_mut().for_each(Link::flush);
         // A connection may end when it is asked for its next packet.
         self.hear_events();
         sent > 0
     }
 
-    /// Where packets of a rail to the peer of `conn` go.
-    fn target(&mut self, conn: ConnId, rail: u8) -> Option<Target> {
+    /// Where packets of a path to the peer of `conn` go.
+    fn target(&mut self, conn: ConnId, path: Path) -> Option<Target> {
         let peer = self.core.peer_of(conn)?;
-        let known = self.core.state(peer)?.targets.get(usize::from(rail)).copied().flatten();
-        if known.is_some() {
-            return known;
+        let mut known = self.core.state(peer)?.targets.iter();
+        if let Some((_, target)) = known.find(|(one, _)| *one == path) {
+            return Some(*target);
         }
-        let target = self.work_out_target(peer, conn, rail);
-        if let Some(state) = self.core.state_mut(peer) {
-            state.targets[usize::from(rail)] = target;
-        }
-        target
+        let target = match path.lane {
+            Lane::Raw => self.raw_target(peer, conn, path.rail),
+            Lane::Udp => self.udp_target(peer, conn, path.rail),
+            Lane::Xdp => None,
+        }?;
+        self.core.state_mut(peer)?.targets.push((path, target));
+        Some(target)
     }
 
-    fn work_out_target(&self, peer: Peer, conn: ConnId, rail: u8) -> Option<Target> {
+    /// Through the raw lane of the own NIC to the NIC that the peer has named.
+    fn raw_target(&self, peer: Peer, conn: ConnId, rail: u8) -> Option<Target> {
+        let told = self.proto.remote_rail(conn, rail).filter(|told| told.lanes.contains(Lane::Raw))?;
+        let link = self.link_of(peer, rail)?;
+        self.links[link].raw.as_ref()?;
+        Some(Target { link, to: Destination::Raw(told.mac) })
+    }
+
+    /// The own NIC of a rail.
+    fn link_of(&self, peer: Peer, rail: u8) -> Option<usize> {
+        let address = self.core.state(peer)?.address;
+        let own = self.core.rails.to(address.identity).iter().find(|own| own.rail == rail)?;
+        self.links.iter().position(|link| link.nic.as_deref() == Some(&own.nic))
+    }
+
+    fn udp_target(&self, peer: Peer, conn: ConnId, rail: u8) -> Option<Target> {
         let address = self.core.state(peer)?.address;
         let told = self.proto.remote_rail(conn, rail).filter(|told| told.port != 0);
         if rail == ROUTED {
             let port = told.map_or(address.port, |told| told.port);
-            return Some(Target { link: 0, to: SocketAddr::new(address.host(), port) });
+            return Some(Target { link: 0, to: Destination::Udp(SocketAddr::new(address.host(), port)) });
         }
-        let own = self.core.rails.to(address.identity).iter().find(|own| own.rail == rail)?;
-        let link = self.links.iter().position(|link| link.nic.as_deref() == Some(&own.nic))?;
+        let link = self.link_of(peer, rail)?;
         let to = match told {
             Some(told) => SocketAddr::new(told.address.to_canonical(), told.port),
-            None => SocketAddr::new(own.remote, address.port),
+            None => {
+                let own = self.core.rails.to(address.identity).iter().find(|own| own.rail == rail)?;
+                SocketAddr::new(own.remote, address.port)
+            }
         };
-        Some(Target { link, to })
+        Some(Target { link, to: Destination::Udp(to) })
     }
 
     fn hear_events(&mut self) {
@@ -121,7 +167,7 @@ impl State {
                     if let Some(peer) = self.core.peer_of(conn)
                         && let Some(state) = self.core.state_mut(peer)
                     {
-                        state.targets = [None; 32];
+                        state.targets.clear();
                         state.unanswered = None;
                     }
                 }
@@ -166,7 +212,7 @@ impl State {
             state.conn.is_some()
                 && state.reason.is_none()
                 && ((state.address.host() == to.ip() && state.address.port == to.port())
-                    || state.targets.iter().flatten().any(|target| target.to == to))
+                    || state.targets.iter().any(|(_, target)| target.to == Destination::Udp(to)))
         };
         let peers = self.core.peers.iter().enumerate();
         peers.filter(|(_, state)| matches(state)).map(|(index, _)| Peer(index as u32)).collect()
@@ -182,5 +228,42 @@ impl State {
             KNOCK
         });
         let _ = udp.flush();
+    }
+}
+
+impl Link {
+    /// Queues a packet. One that finds no room even after a flush is lost, as it would be in a switch: the packet layer sees to it.
+    fn queue(&mut self, to: Destination, packet: &[u8]) {
+        let fill = |bytes: &mut [u8]| {
+            bytes[..packet.len()].copy_from_slice(packet);
+            packet.len()
+        };
+        match (to, &mut self.raw) {
+            (Destination::Udp(to), _) => {
+                if !self.udp.queue(to, packet.len(), fill) {
+                    let _ = self.udp.flush();
+                    self.udp.queue(to, packet.len(), fill);
+                }
+            }
+            (Destination::Raw(to), Some(raw)) => {
+                if !raw.queue(to, packet.len(), fill) {
+                    raw.flush();
+                    raw.queue(to, packet.len(), fill);
+                }
+            }
+            (Destination::Raw(_), None) => {}
+        }
+    }
+
+    /// Hands over what is queued. Errors are counted there; lost packets are sent again, elsewhere if this way stays silent.
+    fn flush(&mut self) {
+        if self.udp.queued() > 0 {
+            let _ = self.udp.flush();
+        }
+        if let Some(raw) = &mut self.raw
+            && raw.queued() > 0
+        {
+            raw.flush();
+        }
     }
 }

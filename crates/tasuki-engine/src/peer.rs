@@ -2,9 +2,11 @@
 
 use std::net::SocketAddr;
 
+use tasuki_link::Mac;
 use tasuki_msg::{PeerId, Transmit};
 use tasuki_proto::{ConnId, Time};
 use tasuki_ring::{Cma, Outbox};
+use tasuki_wire::Path;
 
 use crate::address::Address;
 
@@ -33,11 +35,20 @@ pub(crate) struct Shared {
     pub waiting: Option<Transmit>,
 }
 
-/// Where packets of one rail go: through which of the own links, to which socket.
+/// Where packets of one path go: through which of the own links, and to whom there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub link: usize,
-    pub to: SocketAddr,
+    pub to: Destination,
+}
+
+/// Who is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// A socket.
+    Udp(SocketAddr),
+    /// A NIC.
+    Raw(Mac),
 }
 
 /// One peer.
@@ -47,8 +58,8 @@ pub(crate) struct PeerState {
     pub way: Way,
     /// The connection on which it comes, or which this side has opened.
     pub conn: Option<ConnId>,
-    /// By rail; worked out when first needed, and again when its greeting tells more.
-    pub targets: [Option<Target>; 32],
+    /// By path; worked out when first needed, and again when its greeting tells more.
+    pub targets: Vec<(Path, Target)>,
     /// The message layer has declared it gone.
     pub gone: bool,
     /// When this side opened a connection that the peer has not answered yet.
@@ -64,7 +75,7 @@ impl PeerState {
             address,
             way: Way::Unknown,
             conn: None,
-            targets: [None; 32],
+            targets: Vec::new(),
             gone: false,
             unanswered: None,
             reason: None,

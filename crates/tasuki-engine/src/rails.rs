@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use tasuki_link::Mac;
 
 /// Where they are written down.
 pub(crate) const PATH: &str = "/run/tasuki/rails.json";
@@ -29,6 +30,9 @@ pub(crate) struct Rail {
     /// Mbit/s, 0 if unknown.
     #[serde(default)]
     pub rate_mbits: u32,
+    /// Address of the own NIC, if it has a raw lane. Not from the file.
+    #[serde(skip)]
+    pub mac: Option<Mac>,
 }
 
 #[derive(Deserialize)]
@@ -112,6 +116,13 @@ impl RailTable {
     /// Rails to the host with this identity, in ascending order of their numbers.
     pub fn to(&self, identity: Ipv6Addr) -> &[Rail] {
         self.peers.get(&identity).map_or(&[], Vec::as_slice)
+    }
+
+    /// The NIC has a raw lane, at which it has this address.
+    pub fn offer_raw(&mut self, nic: &str, mac: Mac) {
+        for rail in self.peers.values_mut().flatten().filter(|rail| rail.nic == nic) {
+            rail.mac = Some(mac);
+        }
     }
 
     /// Own NICs in use, each once, with the link address.

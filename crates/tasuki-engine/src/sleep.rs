@@ -8,7 +8,8 @@ use crate::state::State;
 
 /// What wakes an endpoint.
 pub(crate) struct Sleeper {
-    sockets: OwnedFd,
+    /// All UDP sockets in one, and those of raw lanes.
+    sockets: Vec<OwnedFd>,
     longest: Duration,
 }
 
@@ -20,12 +21,14 @@ const PACKETS: Duration = Duration::from_millis(20);
 
 impl Sleeper {
     pub fn new(state: &State) -> std::io::Result<Sleeper> {
-        let sockets = state.ready.as_fd().try_clone_to_owned()?;
+        let raw = state.links.iter().filter_map(|link| link.raw.as_ref()).map(|raw| raw.as_fd());
+        let all = std::iter::once(state.ready.as_fd()).chain(raw);
+        let sockets = all.map(|socket| socket.try_clone_to_owned()).collect::<Result<_, _>>()?;
         Ok(Sleeper { sockets, longest: if state.segment.is_some() { SHARED } else { PACKETS } })
     }
 
     /// Sleeps until a packet is there, or for `time`, or a little while.
     pub fn sleep(&self, time: Duration) {
-        sleep_on(self.sockets.as_fd(), time.min(self.longest));
+        sleep_on(self.sockets.iter().map(AsFd::as_fd), time.min(self.longest));
     }
 }

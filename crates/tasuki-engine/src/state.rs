@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tasuki_link::UdpLink;
+use tasuki_link::{RawLink, UdpLink};
 use tasuki_proto::{Proto, Time};
 use tasuki_ring::{Segment, Slot, Token};
 
@@ -11,9 +11,11 @@ use crate::core::Core;
 use crate::ready::Ready;
 use tasuki_ring::stats_page::Writer;
 
-/// One UDP socket.
+/// The sockets of one NIC, or of the routed way.
 pub(crate) struct Link {
     pub udp: UdpLink,
+    /// The raw lane, if there is one.
+    pub raw: Option<RawLink>,
     /// The NIC it belongs to; `None` for the routed way.
     pub nic: Option<String>,
     /// More than expected came last time.
@@ -27,6 +29,10 @@ pub(crate) struct State {
     /// The first is the routed way.
     pub links: Vec<Link>,
     pub ready: Ready,
+    /// When the UDP sockets are looked at again.
+    pub udp_due: Time,
+    /// Time that they are left alone between two looks, ns.
+    pub udp_pause: u64,
     pub segment: Option<Segment>,
     pub token: Token,
     /// Who writes into which ring of the segment.

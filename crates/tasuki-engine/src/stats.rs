@@ -1,7 +1,7 @@
 //! The statistics page: what `tasuki stats` reads from outside.
 
 use tasuki_ring::stats_page::{
-    Carrier, EndpointRecord, Identity, Layout, PeerRecord, RailRecord, RailState, Writer,
+    Carrier, EndpointRecord, Identity, Lane, Layout, PeerRecord, RailRecord, RailState, Writer,
 };
 
 use crate::peer::{PeerState, Way};
@@ -11,7 +11,13 @@ use crate::state::State;
 impl State {
     /// Begins to keep a page. Without one (no room in /dev/shm) the endpoint works as well.
     pub fn open_page(&mut self) {
-        let lanes = if self.segment.is_some() { "shm+udp" } else { "udp" };
+        let raw = self.links.iter().any(|link| link.raw.is_some());
+        let lanes = match (self.segment.is_some(), raw) {
+            (true, true) => "shm+raw+udp",
+            (true, false) => "shm+udp",
+            (false, true) => "raw+udp",
+            (false, false) => "udp",
+        };
         let identity = Identity { address: self.core.address.to_string(), lanes: lanes.to_owned() };
         self.page = Writer::create(&Layout::default(), &identity).ok();
     }
@@ -33,10 +39,35 @@ impl State {
             }
         }
         page.endpoint(&total);
-        let drops: Vec<(&str, u64)> =
+        let mut drops: Vec<(&str, u64)> =
             self.proto.drops().iter().map(|(reason, count)| (reason.name(), count)).collect();
+        drops.extend(self.kernel_drops());
         page.drops(&drops);
         self.page = Some(page);
+    }
+
+    /// Packets that did not get from the kernel to the packet layer or the other way.
+    fn kernel_drops(&mut self) -> [(&'static str, u64); 4] {
+        let (mut socket, mut ring, mut unsent, mut misfit) = (0, 0, 0, 0);
+        for link in &mut self.links {
+            let udp = link.udp.stats();
+            socket += udp.kernel_drops;
+            unsent += udp.send_too_big + udp.send_unreachable + udp.send_other;
+            misfit += udp.unusable;
+            let Some(raw) = &mut link.raw else { continue };
+            // Without this look the count is old, no more.
+            let _ = raw.look_for_drops();
+            let raw = raw.stats();
+            ring += raw.kernel_drops;
+            unsent += raw.send_stuck + raw.send_refused;
+            misfit += raw.truncated;
+        }
+        [
+            ("here: UDP socket full", socket),
+            ("here: raw ring full", ring),
+            ("here: not sent", unsent),
+            ("here: too long", misfit),
+        ]
     }
 
     fn totals(&self) -> EndpointRecord {
@@ -61,6 +92,7 @@ impl State {
             carrier: match state.way {
                 Way::Own => Carrier::Own,
                 Way::Shared(_) => Carrier::Shm,
+                Way::Packets(conn) if self.has_raw(conn) => Carrier::Raw,
                 Way::Packets(_) => Carrier::Udp,
                 Way::Unknown | Way::Gone => Carrier::None,
             },
@@ -76,12 +108,21 @@ impl State {
         }
     }
 
+    /// A raw lane to the peer is up.
+    fn has_raw(&self, conn: tasuki_proto::ConnId) -> bool {
+        let raw = |rail: &tasuki_proto::RailStats| {
+            rail.path.lane == tasuki_wire::Lane::Raw && rail.state == tasuki_proto::RailState::Up
+        };
+        self.proto.rail_stats(conn).any(|rail| raw(&rail))
+    }
+
     fn rail_record(&self, state: &PeerState, rail: &tasuki_proto::RailStats) -> RailRecord {
         let number = rail.path.rail;
         let own = self.core.rails.to(state.address.identity).iter().find(|own| own.rail == number);
         let routed = if number == ROUTED { "routed" } else { "?" };
         RailRecord {
             rail: number,
+            lane: if rail.path.lane == tasuki_wire::Lane::Raw { Lane::Raw } else { Lane::Udp },
             nic: own.map_or(routed, |own| own.nic.as_str()).to_owned(),
             state: match rail.state {
                 tasuki_proto::RailState::Up => RailState::Up,

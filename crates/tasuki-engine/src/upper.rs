@@ -55,23 +55,20 @@ impl Core {
 
     /// Own ends of the rails to a host, for a greeting.
     pub fn own_rails(&self, identity: std::net::Ipv6Addr) -> Vec<Rail> {
-        let lanes = Lanes::default().with(Lane::Udp);
-        let own = |rail, mtu, rate_mbits, address| Rail {
-            rail,
-            lanes,
-            mtu,
-            rate_mbps: rate_mbits,
-            address,
-            port: self.address.port,
-            mac: [0; 6],
+        let udp = Lanes::default().with(Lane::Udp);
+        let port = self.address.port;
+        let own = |rail: &crate::rails::Rail| Rail {
+            rail: rail.rail,
+            lanes: if rail.mac.is_some() { udp.with(Lane::Raw) } else { udp },
+            mtu: rail.mtu,
+            rate_mbps: rail.rate_mbits,
+            address: mapped(rail.local),
+            port,
+            mac: rail.mac.unwrap_or_default(),
         };
-        let mut rails: Vec<Rail> = self
-            .rails
-            .to(identity)
-            .iter()
-            .map(|rail| own(rail.rail, rail.mtu, rail.rate_mbits, mapped(rail.local)))
-            .collect();
-        rails.push(own(ROUTED, self.routed_mtu, 0, self.address.identity));
+        let mut rails: Vec<Rail> = self.rails.to(identity).iter().map(own).collect();
+        let (mtu, address) = (self.routed_mtu, self.address.identity);
+        rails.push(Rail { rail: ROUTED, lanes: udp, mtu, rate_mbps: 0, address, port, mac: [0; 6] });
         rails
     }
 }

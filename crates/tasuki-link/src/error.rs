@@ -3,7 +3,9 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// Why a UDP lane could not be opened, or did not carry what it was given.
+use tasuki_sys::packet::PacketError;
+
+/// Why a lane could not be opened, or did not carry what it was given.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The socket could not be made at all.
@@ -56,6 +58,9 @@ pub enum LinkError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The raw lane of a NIC cannot be had.
+    #[error(transparent)]
+    Raw(#[from] PacketError),
     /// Receiving failed for a reason that will not go away by itself.
     #[error("receiving at {local} failed: {source}")]
     Receive {
@@ -67,6 +72,11 @@ pub enum LinkError {
 }
 
 impl LinkError {
+    /// Whether it is for want of permission (`CAP_NET_RAW`).
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, LinkError::Raw(error) if error.source.kind() == io::ErrorKind::PermissionDenied)
+    }
+
     /// Whether another socket has this port: try another one.
     pub fn is_in_use(&self) -> bool {
         matches!(self, LinkError::Bind { source, .. } if source.kind() == io::ErrorKind::AddrInUse)

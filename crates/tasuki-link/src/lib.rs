@@ -1,9 +1,13 @@
-//! Datapaths between hosts, one module per lane. This crate knows sockets and packets; what is in the packets it does not know.
+//! Datapaths between hosts, one module per lane. This crate knows sockets and packets; of what is in the packets it knows only where
+//! the addressee stands, because the kernel sorts frames by it.
 
 mod address;
 mod control;
 mod error;
+mod frames;
 mod queue;
+mod raw;
+mod raw_filter;
 mod receive;
 mod refusal;
 mod send;
@@ -12,6 +16,7 @@ mod stats;
 mod udp;
 
 pub use error::LinkError;
+pub use raw::{Mac, RawLink, RawOptions};
 pub use refusal::{Refusal, RefusalKind};
-pub use stats::UdpStats;
+pub use stats::{RawStats, UdpStats};
 pub use udp::{UdpLink, UdpOptions};

@@ -36,3 +36,28 @@ pub struct UdpStats {
     /// Refusals read from the error queue.
     pub refusals: u64,
 }
+
+/// What a raw lane has done since it was opened. All counters only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RawStats {
+    /// Frames handed to the kernel.
+    pub sent_frames: u64,
+    /// Bytes of their packets.
+    pub sent_bytes: u64,
+    /// System calls made for sending.
+    pub send_calls: u64,
+    /// Sends put off because the NIC's queue or the socket's buffer was full (ENOBUFS, EAGAIN), or the cable down.
+    pub send_again: u64,
+    /// Frames dropped because the queue stayed full.
+    pub send_stuck: u64,
+    /// Frames dropped because the kernel refused them (NIC down, longer than its MTU).
+    pub send_refused: u64,
+    /// Frames received.
+    pub received_frames: u64,
+    /// Bytes of their packets, with the padding that a NIC has added.
+    pub received_bytes: u64,
+    /// Frames that did not fit into the ring's slots: the NIC's MTU has grown since the lane was opened.
+    pub truncated: u64,
+    /// Frames that the kernel dropped because the ring was full, as of the last [`crate::RawLink::look_for_drops`].
+    pub kernel_drops: u64,
+}

@@ -42,7 +42,9 @@ impl Proto {
         if let Some(at) = conn.deadline() {
             self.next_deadline = self.next_deadline.min(at);
         }
-        Self::enqueue(&mut self.ready, conn);
+        if conn.has_errand() {
+            Self::enqueue(&mut self.ready, conn);
+        }
         result
     }
 

@@ -1,16 +1,24 @@
-//! Which rail: the one that delivers earliest.
+//! Which rail: the one that delivers earliest. Which of its lanes: one at a time, as they share the wire.
+
+use tasuki_wire::Lane;
 
 use crate::conn::{Conn, Context};
 use crate::path::Path;
 use crate::rtt::ns;
 use crate::stats::RailState;
 
+/// Time-outs in a row of one lane before the other lane of its rail takes over.
+const FORGIVEN: u32 = 2;
+
 impl Conn {
     /// The path for the next packet with data; `None` if waiting for a place on the best one is better than any
     /// other. Rails that are silent just now are used only if all are, and the last resort only if no other lives.
     pub fn choose_path(&mut self, cx: &Context<'_>) -> Option<usize> {
+        self.streaming = self.is_streaming(cx);
         let normal = !self.needs_last_resort(cx);
-        let usable = |at: usize, path: &Path| path.is_up() && !(normal && self.is_last_resort(at));
+        let usable = |at: usize, path: &Path| {
+            path.is_up() && !(normal && self.is_last_resort(at)) && !self.is_relieved(path)
+        };
         let lively = self.paths.iter().enumerate().any(|(at, path)| usable(at, path) && path.is_lively());
         let current = self.current;
         let mut best: Option<(usize, u64)> = None;
@@ -42,6 +50,28 @@ impl Conn {
         }
         self.current = at;
         Some(at)
+    }
+
+    /// What waits is much: batches of datagrams are cheaper then than frame by frame. Once begun a stream goes on in the same way until
+    /// it has run dry.
+    fn is_streaming(&self, cx: &Context<'_>) -> bool {
+        self.streaming || self.outbox.unsent > cx.config.stream_from
+    }
+
+    /// Another lane of the same rail lives and is better for what waits now: raw frames for what is short, UDP for streams. A time-out is not
+    /// yet a reason to change: most often the peer's host is busy, and would have to take twice as much at once afterwards.
+    fn is_relieved(&self, path: &Path) -> bool {
+        let better = match path.id.lane {
+            Lane::Udp if !self.streaming => Lane::Raw,
+            Lane::Raw if self.streaming => Lane::Udp,
+            _ => return false,
+        };
+        self.paths.iter().any(|other| {
+            other.id.rail == path.id.rail
+                && other.id.lane == better
+                && other.is_up()
+                && other.streak < FORGIVEN
+        })
     }
 
     /// No other rail is up, or all that are have been silent for long: a busy host is silent for a while, too.

@@ -43,6 +43,9 @@ pub struct Config {
     /// A packet stays on the rail of the one before it if another would deliver it earlier by less than this: keeps
     /// batches together.
     pub stripe_slack: Duration,
+    /// On a rail with a raw lane and a UDP lane: what has more bytes than this waiting goes over UDP, whose packets the kernel takes and
+    /// gives in batches; everything shorter goes raw.
+    pub stream_from: u64,
     /// Most bytes of data that are asked of the layer above at once.
     pub chunk: usize,
     /// Most gaps in the positions received, per connection (16 bytes each): more are refused.
@@ -74,6 +77,7 @@ impl Default for Config {
             queue_high: 28 << 10,
             queue_time: Duration::from_micros(200),
             stripe_slack: Duration::from_micros(20),
+            stream_from: 16 << 10,
             chunk: 32 << 10,
             max_gaps: 8192,
             max_connections: 65535,

@@ -45,6 +45,8 @@ pub(crate) struct Conn {
     pub paths: Vec<Path>,
     /// Where the last data went.
     pub current: usize,
+    /// More waits, or has waited since the outbox was last empty, than is good for the raw lane.
+    pub streaming: bool,
     /// Hello: which path, when to try again, how often tried.
     pub hello_path: usize,
     pub hello_at: Option<Time>,
@@ -97,6 +99,7 @@ impl Conn {
             their_change: 0,
             paths: Vec::new(),
             current: 0,
+            streaming: false,
             hello_path: 0,
             hello_at: None,
             hello_due: false,
@@ -178,6 +181,25 @@ impl Conn {
             && self.is_drained()
             && self.content_confirmed >= self.content
             && self.paths.iter().all(|path| path.flights == 0 && path.owed.everywhere == 0)
+    }
+
+    /// There may be something to send, or an end to be noticed. An acknowledgement that may wait is none: most often a message takes it
+    /// along.
+    pub fn has_errand(&self) -> bool {
+        let duty = |path: &Path| {
+            let (owed, probe) = (&path.owed, &path.probe);
+            owed.now || owed.everywhere != 0 || probe.due || path.ping_due || !path.replies.is_empty()
+        };
+        !self.is_open()
+            || self.welcome_due
+            || self.rails_due
+            || self.expired
+            || self.closing.is_some()
+            || self.refuse.is_some()
+            || self.outbox.more
+            || self.outbox.unsent > 0
+            || !self.outbox.lost.is_empty()
+            || self.paths.iter().any(duty)
     }
 
     /// This side's rails are others now.

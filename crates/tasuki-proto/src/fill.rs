@@ -15,7 +15,10 @@ const LEAST_PIECE: usize = 128;
 impl Conn {
     /// There is something to deliver, or the layer above has something.
     pub fn has_data(&mut self, cx: &Context<'_>, upper: &mut impl Upper) -> bool {
-        self.outbox.unsent > 0 || self.outbox.again().is_some() || self.stage(cx, upper)
+        let any = self.outbox.unsent > 0 || self.outbox.again().is_some() || self.stage(cx, upper);
+        // What comes after a stream that has run dry is not part of it.
+        self.streaming &= any;
+        any
     }
 
     /// Asks the layer above for one frame.

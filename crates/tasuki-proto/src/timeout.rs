@@ -1,8 +1,10 @@
 //! What happens when nothing happens.
 
+use tasuki_wire::Lane;
+
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
-use crate::path::LAST_RESORT;
+use crate::path::{LAST_RESORT, Path};
 use crate::rtt::ns;
 use crate::stats::RailState;
 
@@ -119,12 +121,13 @@ impl Conn {
         self.hello_at = None;
     }
 
-    /// The first path from `from` on, in turn, on which a hello can go; path 0 if there is none.
+    /// The first path from `from` on, in turn, on which a hello can go; path 0 if there is none. Not the raw lanes: where their frames
+    /// go is known from the peer's greeting.
     pub fn next_hello_path(&self, from: usize) -> usize {
         let count = self.paths.len().max(1);
         let turn = (0..count).map(|step| (from + step) % count);
-        let usable = |at: &usize| self.paths.get(*at).is_some_and(|path| path.state != RailState::Off);
-        turn.into_iter().find(usable).unwrap_or(0)
+        let usable = |path: &Path| path.state != RailState::Off && path.id.lane == Lane::Udp;
+        turn.into_iter().find(|at| self.paths.get(*at).is_some_and(usable)).unwrap_or(0)
     }
 
     /// The wait for an answer to the hello that is being sent, ns.

@@ -1,8 +1,8 @@
 //! The statistics page in one process.
 
 use tasuki_ring::stats_page::{
-    Carrier, EndpointRecord, Identity, Layout, PeerRecord, RailRecord, RailState, ReadError, Reader, Writer,
-    list,
+    Carrier, EndpointRecord, Identity, Lane, Layout, PeerRecord, RailRecord, RailState, ReadError, Reader,
+    Writer, list,
 };
 
 fn identity() -> Identity {
@@ -24,6 +24,7 @@ fn what_is_written_is_read() {
     };
     let rail = RailRecord {
         rail: 31,
+        lane: Lane::Raw,
         nic: "enp3s0f0np0".to_owned(),
         state: RailState::Up,
         srtt_ns: 9_000,

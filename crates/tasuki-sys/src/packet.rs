@@ -99,6 +99,28 @@ impl PacketSocket {
             .map_err(|source| self.error("set qdisc bypass", source))
     }
 
+    /// Has the kernel run this classic BPF program on every frame (from its Ethernet header on) and keep as many bytes as it
+    /// returns, none meaning that the frame is not for this socket; nobody can change it afterwards (`SO_LOCK_FILTER`). To be
+    /// called before anything is received.
+    pub fn lock_filter(&self, program: &[libc::sock_filter]) -> Result<(), PacketError> {
+        let fail = |source| self.error("attach the filter", source);
+        let len = program.len().try_into().map_err(|_| fail(io::ErrorKind::InvalidInput.into()))?;
+        let program = libc::sock_fprog { len, filter: program.as_ptr().cast_mut() };
+        // The kernel copies the program, which it only reads.
+        set_option_of(&self.socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program).map_err(fail)?;
+        set_option_of(&self.socket, libc::SOL_SOCKET, libc::SO_LOCK_FILTER, &1)
+            .map_err(|source| self.error("lock the filter", source))
+    }
+
+    /// Asks for a send buffer of so many bytes; the kernel grants less if `net.core.wmem_max` is less and this is not root.
+    pub fn set_send_buffer(&self, bytes: u32) {
+        let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
+        if set_option_of(&self.socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes).is_err() {
+            // A smaller one is slower, never wrong.
+            let _ = set_option_of(&self.socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes);
+        }
+    }
+
     /// Starts to receive frames of the ethertype into the socket's buffer.
     pub fn bind(&self) -> Result<(), PacketError> {
         // SAFETY: sockaddr_ll is plain old data; all zeroes is a valid value.
@@ -195,16 +217,14 @@ fn check(result: c_int) -> io::Result<c_int> {
 
 /// Sets an option of level `SOL_PACKET` whose value the kernel takes as plain bytes.
 fn set_option<T: Copy>(socket: &OwnedFd, option: c_int, value: &T) -> io::Result<()> {
+    set_option_of(socket, libc::SOL_PACKET, option, value)
+}
+
+fn set_option_of<T: Copy>(socket: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the descriptor is open, and the pointer and length describe a live value of plain data.
     let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_PACKET,
-            option,
-            std::ptr::from_ref(value).cast(),
-            length,
-        )
+        libc::setsockopt(socket.as_raw_fd(), level, option, std::ptr::from_ref(value).cast(), length)
     };
     check(result).map(drop)
 }

@@ -30,7 +30,8 @@ pub use greeting::Greeting;
 pub use header::{ENDPOINT_OFFSET, Header, MAGIC, VERSION};
 pub use ids::{Lane, Path, RefuseReason, Secret};
 pub use limits::{
-    Carriage, HEADER_LEN, MAX_ACK_RUNS, MAX_PACKET_LEN, MAX_PACKET_NUMBER, MAX_RAILS, MIN_MTU, TAG_LEN,
+    Carriage, ETHERTYPE, HEADER_LEN, MAX_ACK_RUNS, MAX_PACKET_LEN, MAX_PACKET_NUMBER, MAX_RAILS, MIN_MTU,
+    TAG_LEN,
 };
 pub use message::{Control, Data, Mark, Start};
 pub use packet::{Frames, Packet};

@@ -5,6 +5,11 @@
 //# A packet is a header of 32 bytes and one or more frames
 pub const HEADER_LEN: usize = 32;
 
+/// Type of Ethernet frames that carry a packet each.
+//= docs/wire.md#carriage
+//# frames have the type 0x88B5
+pub const ETHERTYPE: u16 = 0x88b5;
+
 /// Size of the optional tag, bytes.
 //= docs/wire.md#who-may-speak
 //# flag bit 0 reserves the last 16 bytes of the packet

@@ -37,6 +37,9 @@ pub struct HostFacts {
     pub ptrace_scope: Option<u32>,
     /// Why a process may not even read its own memory by process_vm_readv (a container's filter); `None`: it may.
     pub cma_refused: Option<String>,
+    /// Why this user may not open a packet socket, which the raw lane needs; `None`: he may.
+    #[serde(default)]
+    pub raw_refused: Option<String>,
 }
 
 /// One interface.
@@ -78,6 +81,7 @@ impl HostFacts {
             wmem_max: read("/proc/sys/net/core/wmem_max"),
             ptrace_scope: read("/proc/sys/kernel/yama/ptrace_scope"),
             cma_refused: cma_refused(),
+            raw_refused: raw_refused(),
         }
     }
 }
@@ -121,6 +125,13 @@ fn cma_refused() -> Option<String> {
         Ok(_) => Some("it gave other bytes".into()),
         Err(errno) => Some(errno.desc().into()),
     }
+}
+
+/// Opens a packet socket that hears nothing.
+fn raw_refused() -> Option<String> {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+    let opened = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None);
+    opened.err().map(|errno| errno.desc().into())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub fn findings(facts: &HostFacts) -> Vec<Finding> {
     all.extend(within_the_host(facts));
     all.extend(sockets(facts));
     all.extend(match &facts.rails {
-        Some(table) => rails(facts, table),
+        Some(table) => [vec![raw(facts)], rails(facts, table)].concat(),
         None => no_rails(facts),
     });
     all
@@ -98,6 +98,23 @@ fn sockets(facts: &HostFacts) -> Vec<Finding> {
             )
         })
         .collect()
+}
+
+/// The lane for short messages between hosts.
+fn raw(facts: &HostFacts) -> Finding {
+    match &facts.raw_refused {
+        None => Finding::well(
+            &facts.host,
+            "between hosts: raw Ethernet frames are allowed: with TASUKI_LANES=raw,udp short messages take half the time",
+        ),
+        Some(why) => Finding::slower(
+            &facts.host,
+            format!(
+                "between hosts: udp alone, as raw Ethernet frames are refused ({why}): short messages take twice as long as they could"
+            ),
+            "run the ranks as root or with CAP_NET_RAW, and with TASUKI_LANES=raw,udp (docs/transport.md, \"Lanes\")",
+        ),
+    }
 }
 
 fn no_rails(facts: &HostFacts) -> Vec<Finding> {
@@ -211,7 +228,8 @@ mod tests {
     #[test]
     fn each_fault_is_found_alone_and_has_a_remedy() {
         type Fault = (fn(&mut HostFacts), Weight, &'static str);
-        let faults: [Fault; 13] = [
+        let faults: [Fault; 14] = [
+            (|f| f.raw_refused = Some("Operation not permitted".into()), Weight::Slower, "CAP_NET_RAW"),
             (|f| f.kernel = "5.10.0-28".into(), Weight::Broken, "5.15"),
             (|f| f.shm = None, Weight::Slower, "mount -t tmpfs"),
             (|f| f.shm = Some((64 << 20, 1 << 20)), Weight::Slower, "remount"),

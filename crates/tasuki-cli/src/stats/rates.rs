@@ -2,13 +2,15 @@
 
 use serde::Serialize;
 use std::time::Duration;
-use tasuki_ring::stats_page::{PeerSnapshot, RailRecord, Snapshot};
+use tasuki_ring::stats_page::{Lane, PeerSnapshot, RailRecord, Snapshot};
 
-/// Rates of one rail of one peer; shared memory counts as a rail without a number.
+/// Rates of one lane of one rail of one peer; shared memory counts as a rail without a number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RailRate {
     /// Number of the rail; `None`: the peer's messages, by whatever way.
     pub rail: Option<u8>,
+    /// Lane of the rail.
+    pub lane: Option<Lane>,
     /// Bytes sent per second.
     pub sent: f64,
     /// Bytes received per second.
@@ -49,10 +51,10 @@ impl Rates {
         now.iter().map(one).collect()
     }
 
-    /// The rate of a peer's rail, or of its messages.
-    pub fn of(&self, peer: usize, rail: Option<u8>) -> Option<&RailRate> {
+    /// The rate of a lane of a peer's rail, or of its messages.
+    pub fn of(&self, peer: usize, rail: Option<(u8, Lane)>) -> Option<&RailRate> {
         let (_, rates) = self.peers.iter().find(|(index, _)| *index == peer)?;
-        rates.iter().find(|rate| rate.rail == rail)
+        rates.iter().find(|rate| rate.rail.zip(rate.lane) == rail)
     }
 }
 
@@ -71,15 +73,17 @@ fn peer(old: &PeerSnapshot, new: &PeerSnapshot, seconds: f64) -> Vec<RailRate> {
     let rate = |old: u64, new: u64| new.saturating_sub(old) as f64 / seconds;
     let messages = RailRate {
         rail: None,
+        lane: None,
         sent: rate(old.peer.bytes_sent, new.peer.bytes_sent),
         received: rate(old.peer.bytes_received, new.peer.bytes_received),
         packets: rate(old.peer.messages_sent, new.peer.messages_sent),
         resent: 0.0,
     };
     let rail = |new: &RailRecord| {
-        let old = old.rails.iter().find(|old| old.rail == new.rail)?;
+        let old = old.rails.iter().find(|old| (old.rail, old.lane) == (new.rail, new.lane))?;
         Some(RailRate {
             rail: Some(new.rail),
+            lane: Some(new.lane),
             sent: rate(old.bytes_sent, new.bytes_sent),
             received: rate(old.bytes_received, new.bytes_received),
             packets: rate(old.packets_sent, new.packets_sent),
@@ -112,8 +116,12 @@ mod tests {
             (page("n1", 7, 1000, &[(0, 500, 1), (1, 0, 0)]), page("n1", 7, 5000, &[(0, 1500, 2)]));
         let rates = Rates::between(&[old], &[new], Some(Duration::from_secs(2)));
         assert_eq!(rates[0].of(3, None).map(|rate| rate.sent), Some(2000.0));
-        assert_eq!(rates[0].of(3, Some(0)).map(|rate| (rate.sent, rate.resent)), Some((500.0, 0.5)));
-        assert_eq!(rates[0].of(3, Some(1)), None, "the rail is gone");
+        assert_eq!(
+            rates[0].of(3, Some((0, Lane::Udp))).map(|rate| (rate.sent, rate.resent)),
+            Some((500.0, 0.5))
+        );
+        assert_eq!(rates[0].of(3, Some((0, Lane::Raw))), None, "each lane by itself");
+        assert_eq!(rates[0].of(3, Some((1, Lane::Udp))), None, "the rail is gone");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::rates::Rates;
 use crate::terminal::table;
 use comfy_table::{CellAlignment, Table};
 use std::fmt::Write;
-use tasuki_ring::stats_page::{PeerSnapshot, RailRecord, RailState, Snapshot};
+use tasuki_ring::stats_page::{Lane, PeerSnapshot, RailRecord, RailState, Snapshot};
 
 /// Everything since the processes began.
 pub fn totals(processes: &[Snapshot]) -> String {
@@ -128,14 +128,22 @@ fn peer_row(page: &Snapshot, peer: &PeerSnapshot, rates: Option<&Rates>) -> [Str
 }
 
 fn rail_row(peer: &PeerSnapshot, rail: &RailRecord, rates: Option<&Rates>) -> [String; 14] {
-    let rate = rates.map(|rates| rates.of(peer.index, Some(rail.rail)).cloned().unwrap_or_default());
+    let rate =
+        rates.map(|rates| rates.of(peer.index, Some((rail.rail, rail.lane))).cloned().unwrap_or_default());
     let of = |total: u64, rate: Option<f64>| rate.map_or_else(|| bytes(total), |rate| bytes(rate as u64));
     let state = match rail.state {
         RailState::Probing => "probing",
         RailState::Up => "up",
         RailState::Down => "DOWN",
     };
-    let number = if rail.rail == 31 { "routed".into() } else { format!("rail {} {}", rail.rail, rail.nic) };
+    let lane = match rail.lane {
+        Lane::Raw => "raw",
+        Lane::Udp => "udp",
+    };
+    let number = match rail.rail {
+        31 => format!("routed {lane}"),
+        number => format!("rail {number} {} {lane}", rail.nic),
+    };
     [
         String::new(),
         String::new(),
@@ -211,8 +219,9 @@ mod tests {
     fn every_peer_rail_and_reason_is_named() {
         let peer =
             PeerRecord { name: "n2".into(), carrier: Carrier::Udp, dead: true, ..PeerRecord::default() };
-        let rail = |rail, state| RailRecord { rail, nic: "eth7".into(), state, ..RailRecord::default() };
-        let rails = vec![rail(0, RailState::Down), rail(31, RailState::Up)];
+        let rail =
+            |rail, lane, state| RailRecord { rail, lane, nic: "eth7".into(), state, ..RailRecord::default() };
+        let rails = vec![rail(0, Lane::Raw, RailState::Down), rail(31, Lane::Udp, RailState::Up)];
         let page = Snapshot {
             host: "n1".into(),
             rank: Some(5),
@@ -222,9 +231,17 @@ mod tests {
             ..Snapshot::default()
         };
         let text = totals(&[page]);
-        for part in
-            ["5@n1", "n2", "udp", "DEAD", "rail 0 eth7", "DOWN", "routed", "forged", "2 peers found no room"]
-        {
+        for part in [
+            "5@n1",
+            "n2",
+            "udp",
+            "DEAD",
+            "rail 0 eth7 raw",
+            "DOWN",
+            "routed udp",
+            "forged",
+            "2 peers found no room",
+        ] {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
         assert!(!text.contains("short"), "what never happened is left out:\n{text}");

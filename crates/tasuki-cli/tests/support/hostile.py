@@ -1,6 +1,8 @@
-"""Throws at UDP ports what does not belong there.
+"""Throws at UDP ports and NICs what does not belong there.
 
 hostile.py capture NIC PORT COUNT         prints payloads that cross a NIC to a port, in hexadecimal, one per line
+hostile.py capture-raw NIC COUNT          the same of frames of Tasuki's own type
+hostile.py attack-raw SEED NIC MAC PAYLOADS   as attack, in frames out of a NIC to a MAC address
 hostile.py attack SEED TARGETS PAYLOADS   until it is ended, sends to TARGETS (address:port,...) random bytes, and PAYLOADS
                                           (hexadecimal,...) as they are, cut short, damaged, lengthened, or with another
                                           token under a right checksum; prints the number of datagrams at its end
@@ -11,6 +13,8 @@ import socket
 import struct
 import sys
 import time
+
+ETHERTYPE = 0x88B5  # docs/wire.md
 
 TABLE = []
 for byte in range(256):
@@ -43,6 +47,13 @@ def capture(nic, port, count):
             seen += 1
 
 
+def capture_raw(nic, count):
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
+    raw.bind((nic, ETHERTYPE))
+    for _ in range(count):
+        print(raw.recv(65536)[14:].hex(), flush=True)
+
+
 def with_another_token(payload, rng):
     # docs/wire.md: the token is at 20, the checksum, of all but itself, at 28.
     packet = bytearray(payload)
@@ -58,9 +69,16 @@ def damaged(payload, rng):
     return bytes(packet)
 
 
-def attack(seed, targets, payloads):
+def frame_sender(nic, mac):
+    out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    out.bind((nic, 0))
+    head = bytes.fromhex(mac.replace(":", "")) + out.getsockname()[4] + struct.pack("!H", ETHERTYPE)
+    return lambda payload, _: out.send(head + payload)
+
+
+def attack(seed, targets, payloads, send=None):
     rng = random.Random(seed)
-    out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    send = send or socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto
     forms = [
         lambda: rng.randbytes(rng.randint(0, 1400)),
         lambda: b"\x54\x01" + rng.randbytes(rng.randint(0, 200)),
@@ -80,7 +98,7 @@ def attack(seed, targets, payloads):
     print("ready", flush=True)
     while running:
         try:
-            out.sendto(rng.choice(forms)(), rng.choice(targets))
+            send(rng.choice(forms)(), rng.choice(targets))
             sent += 1
         except OSError:
             pass
@@ -90,6 +108,11 @@ def attack(seed, targets, payloads):
 
 if sys.argv[1] == "capture":
     capture(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+elif sys.argv[1] == "capture-raw":
+    capture_raw(sys.argv[2], int(sys.argv[3]))
+elif sys.argv[1] == "attack-raw":
+    payloads = [bytes.fromhex(word) for word in sys.argv[5].split(",")]
+    attack(int(sys.argv[2]), [None], payloads, frame_sender(sys.argv[3], sys.argv[4]))
 else:
     addresses = [target.rsplit(":", 1) for target in sys.argv[3].split(",")]
     attack(

@@ -6,6 +6,7 @@ mod closing;
 mod defects;
 mod handshake;
 mod hostile;
+mod lanes;
 mod net;
 mod rails;
 mod random;

@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use tasuki_proto::{Config, ConnId, Event, Local, Proto, Remote, Time};
-use tasuki_wire::{Lane, Lanes, Rail, Secret};
+use tasuki_wire::{Lane, Lanes, Path, Rail, Secret};
 
 use crate::app::App;
 use crate::rng::Rng;
@@ -87,6 +87,10 @@ pub struct Net {
     pub busy_until: [u64; 2],
     /// Drop the next packets of a host: count.
     pub eat: [u64; 2],
+    /// Lanes that carry nothing from a host, on all rails.
+    pub mute: Vec<(usize, Lane)>,
+    /// Packets that each lane has carried from a host.
+    pub carried: HashMap<(usize, Lane), u64>,
     /// All that crosses, if wanted: (time, from, bytes).
     pub tap: Option<Vec<(u64, usize, Vec<u8>)>>,
 }
@@ -139,10 +143,23 @@ impl Net {
     }
 
     pub fn with_mtu(seed: u64, links: &[Link], known: bool, mtu: u16, config: &Config) -> Net {
+        Net::with_lanes(seed, links, known, mtu, config, Lanes::NONE.with(Lane::Udp))
+    }
+
+    /// All rails have these lanes.
+    pub fn with_lanes(
+        seed: u64,
+        links: &[Link],
+        known: bool,
+        mtu: u16,
+        config: &Config,
+        lanes: Lanes,
+    ) -> Net {
         let list = |host: usize| -> Vec<Rail> {
             let number = |at: usize| if at == 31 { 31 } else { at as u8 };
             let rate = |link: &Link| if known { (link.rate / 1_000_000) as u32 } else { 0 };
-            links.iter().enumerate().map(|(at, link)| rail(number(at), host, mtu, rate(link))).collect()
+            let rail = |(at, link)| Rail { lanes, ..rail(number(at), host, mtu, rate(link)) };
+            links.iter().enumerate().map(rail).collect()
         };
         let rails = [list(0), list(1)];
         let mut map = HashMap::new();
@@ -163,6 +180,8 @@ impl Net {
             buffer: vec![0; 65536],
             busy_until: [0; 2],
             eat: [0; 2],
+            mute: Vec::new(),
+            carried: HashMap::new(),
             tap: None,
         };
         for host in 0..2 {
@@ -229,7 +248,7 @@ impl Net {
             let Some(sent) = host.proto.poll_transmit(now, &mut self.buffer, &mut host.app) else { break };
             host.packets += 1;
             let bytes = self.buffer[..sent.len].to_vec();
-            self.carry(from, sent.path.rail, bytes);
+            self.carry(from, sent.path, bytes);
         }
         while let Some(event) = self.hosts[from].proto.poll_event() {
             self.hosts[from].events.push(event);
@@ -241,7 +260,11 @@ impl Net {
         }
     }
 
-    fn carry(&mut self, from: usize, rail: u8, mut bytes: Vec<u8>) {
+    fn carry(&mut self, from: usize, path: Path, mut bytes: Vec<u8>) {
+        if self.mute.contains(&(from, path.lane)) {
+            return;
+        }
+        *self.carried.entry((from, path.lane)).or_default() += 1;
         if let Some(tap) = &mut self.tap {
             tap.push((self.now, from, bytes.clone()));
         }
@@ -250,7 +273,7 @@ impl Net {
             return;
         }
         let rng = &mut self.rng;
-        let Some(link) = self.links.get_mut(&(from, rail)) else { return };
+        let Some(link) = self.links.get_mut(&(from, path.rail)) else { return };
         // IP, UDP, Ethernet with preamble and gap.
         let wire = bytes.len() as u64 + 28 + 38;
         let start = link.free_at.max(self.now);

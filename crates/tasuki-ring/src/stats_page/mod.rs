@@ -8,6 +8,6 @@ mod writer;
 
 pub use reader::{ReadError, Reader, list, list_in};
 pub use records::{
-    Carrier, EndpointRecord, Identity, PeerRecord, PeerSnapshot, RailRecord, RailState, Snapshot,
+    Carrier, EndpointRecord, Identity, Lane, PeerRecord, PeerSnapshot, RailRecord, RailState, Snapshot,
 };
 pub use writer::{Layout, Writer};

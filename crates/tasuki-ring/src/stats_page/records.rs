@@ -13,6 +13,8 @@ pub enum Carrier {
     Shm,
     /// UDP packets.
     Udp,
+    /// Raw Ethernet frames, and UDP packets beside them.
+    Raw,
     /// The endpoint itself.
     Own,
 }
@@ -28,6 +30,17 @@ pub enum RailState {
     Up,
     /// Held to be dead.
     Down,
+}
+
+/// A datapath on a rail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lane {
+    /// UDP.
+    #[default]
+    Udp,
+    /// Ethernet frames of their own type.
+    Raw,
 }
 
 /// What does not change while the endpoint lives.
@@ -93,11 +106,13 @@ pub struct PeerRecord {
     pub sends_pending: u64,
 }
 
-/// One rail to one peer.
+/// One lane of one rail to one peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RailRecord {
     /// Number of the rail.
     pub rail: u8,
+    /// Datapath on it.
+    pub lane: Lane,
     /// Name of the NIC (at most 16 bytes).
     pub nic: String,
     /// Whether it is used.

@@ -3,7 +3,7 @@
 //! Every record is a row of 64-bit words behind a sequence word, which is odd while the writer is at it (a seqlock). Text is padded
 //! with zero bytes.
 
-use super::{Carrier, EndpointRecord, Identity, PeerRecord, RailRecord, RailState};
+use super::{Carrier, EndpointRecord, Identity, Lane, PeerRecord, RailRecord, RailState};
 
 /// A record that fits into `WORDS` words.
 pub(crate) trait Words: Sized {
@@ -136,6 +136,7 @@ impl Words for PeerRecord {
             Carrier::Shm => 1,
             Carrier::Udp => 2,
             Carrier::Own => 3,
+            Carrier::Raw => 4,
         };
         let values = [
             carrier | u64::from(self.dead) << 8,
@@ -160,6 +161,7 @@ impl Words for PeerRecord {
                 1 => Carrier::Shm,
                 2 => Carrier::Udp,
                 3 => Carrier::Own,
+                4 => Carrier::Raw,
                 _ => Carrier::None,
             },
             dead: flags & 0x100 != 0,
@@ -186,7 +188,7 @@ impl Words for RailRecord {
             RailState::Down => 2,
         };
         let values = [
-            u64::from(self.rail) | state << 8,
+            u64::from(self.rail) | state << 8 | u64::from(self.lane == Lane::Raw) << 16,
             self.packets_sent,
             self.packets_received,
             self.bytes_sent,
@@ -207,6 +209,7 @@ impl Words for RailRecord {
         RailRecord {
             nic,
             rail: flags as u8,
+            lane: if flags & 1 << 16 != 0 { Lane::Raw } else { Lane::Udp },
             state: match flags >> 8 & 0xff {
                 1 => RailState::Up,
                 2 => RailState::Down,

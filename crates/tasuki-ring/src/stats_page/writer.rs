@@ -22,7 +22,7 @@ const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLUR
 pub struct Layout {
     /// Peers (default 256, at most 65536).
     pub peers: usize,
-    /// Rails per peer (default 8, at most 64). A peer takes 176 bytes and 112 more per rail.
+    /// Rails per peer, each lane counted (default 20, at most 64). A peer takes 176 bytes and 112 more per rail.
     pub rails: usize,
     /// Reasons for drops (default 48, at most 1024).
     pub drops: usize,
@@ -32,7 +32,7 @@ pub struct Layout {
 
 impl Default for Layout {
     fn default() -> Layout {
-        Layout { peers: 256, rails: 8, drops: 48, public: false }
+        Layout { peers: 256, rails: 20, drops: 48, public: false }
     }
 }
 

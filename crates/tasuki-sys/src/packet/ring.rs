@@ -61,6 +61,14 @@ pub struct RingSize {
 }
 
 impl RingSize {
+    /// As many frames of this MTU as fit into so many bytes, but at least some.
+    pub fn within(bytes: u64, mtu: u32) -> Self {
+        let slot = Self { slots: 1 }.layout(mtu).map_or(u64::MAX, |request| request.slot_bytes.into());
+        let slots = (bytes / slot).max(1);
+        // Rounding is up to a power of two, so the power below is what fits.
+        Self { slots: 1 << slots.ilog2().min(24) }
+    }
+
     /// The smallest layout that holds frames of this MTU: power-of-two slots in page-aligned blocks.
     fn layout(self, mtu: u32) -> Option<Request> {
         // Room for the Ethernet header with a VLAN tag, and for the alignment of what follows it.
@@ -158,6 +166,11 @@ impl PacketRing {
             return None;
         }
         Some(Frame::new(self, slot))
+    }
+
+    /// Bytes of memory that the ring takes in the kernel.
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes()
     }
 
     /// Waits until a frame is there or `limit` has passed; true if there may be one.

@@ -1,0 +1,105 @@
+//! Frames on their way to the kernel, one behind the other in one preallocated block.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Frames that can wait.
+const FRAMES_MAX: usize = 256;
+/// Frames in one sendmmsg.
+const CALL_FRAMES_MAX: usize = 64;
+
+/// The queue. Nothing is allocated after `new`.
+pub(crate) struct Frames {
+    block: Box<[u8]>,
+    used: usize,
+    /// Where frames begin and how long they are.
+    places: Vec<(usize, usize)>,
+    /// Frames before this one are done.
+    first: usize,
+    vectors: Vec<libc::iovec>,
+    headers: Vec<libc::mmsghdr>,
+}
+
+// SAFETY: the pointers in `headers` and `vectors` are written anew before, and used only within, each call of `send`.
+unsafe impl Send for Frames {}
+
+impl Frames {
+    /// Room for `FRAMES_MAX` frames of `frame_bytes`.
+    pub(crate) fn new(frame_bytes: usize) -> Frames {
+        // SAFETY: a header of zero bytes is a header without pointers.
+        let header: libc::mmsghdr = unsafe { std::mem::zeroed() };
+        Frames {
+            block: vec![0; FRAMES_MAX * frame_bytes].into_boxed_slice(),
+            used: 0,
+            places: Vec::with_capacity(FRAMES_MAX),
+            first: 0,
+            vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; CALL_FRAMES_MAX],
+            headers: vec![header; CALL_FRAMES_MAX],
+        }
+    }
+
+    /// Frames that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len() - self.first
+    }
+
+    /// Adds a frame of at most `max` bytes, written by `write`, which returns its length (0: no frame after all). False, without a
+    /// call of `write`, if there is no room.
+    pub(crate) fn push(&mut self, max: usize, write: impl FnOnce(&mut [u8]) -> usize) -> bool {
+        if self.places.len() == FRAMES_MAX {
+            return false;
+        }
+        let Some(room) = self.block.get_mut(self.used..self.used + max) else { return false };
+        let len = write(room).min(max);
+        if len > 0 {
+            self.places.push((self.used, len));
+            self.used += len;
+        }
+        true
+    }
+
+    /// Hands as many of them to the kernel as one call takes. Returns frames and bytes that went; an error is that of the first.
+    pub(crate) fn send(&mut self, fd: BorrowedFd<'_>) -> io::Result<(usize, usize)> {
+        let waiting = &self.places[self.first..];
+        let count = match waiting {
+            [] => return Ok((0, 0)),
+            [(start, len)] => {
+                let frame = &self.block[*start..*start + *len];
+                let flags = libc::MSG_DONTWAIT;
+                // SAFETY: the pointer and length are those of a live slice.
+                let sent = unsafe { libc::send(fd.as_raw_fd(), frame.as_ptr().cast(), frame.len(), flags) };
+                if sent < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                1
+            }
+            many => {
+                let count = many.len().min(CALL_FRAMES_MAX);
+                for (at, (start, len)) in many.iter().take(count).enumerate() {
+                    let frame = &mut self.block[*start..*start + *len];
+                    self.vectors[at] =
+                        libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame.len() };
+                    self.headers[at].msg_hdr.msg_iov = &mut self.vectors[at];
+                    self.headers[at].msg_hdr.msg_iovlen = 1;
+                }
+                let (headers, flags) = (self.headers.as_mut_ptr(), libc::MSG_DONTWAIT);
+                // SAFETY: the first `count` headers were just written; they point into `self`, which lives through the call.
+                let sent =
+                    unsafe { libc::sendmmsg(fd.as_raw_fd(), headers, count as libc::c_uint, flags as _) };
+                usize::try_from(sent).map_err(|_| io::Error::last_os_error())?
+            }
+        };
+        let bytes = self.places[self.first..self.first + count].iter().map(|(_, len)| len).sum();
+        self.pop(count);
+        Ok((count, bytes))
+    }
+
+    /// The first `count` frames are done with, one way or the other.
+    pub(crate) fn pop(&mut self, count: usize) {
+        self.first += count;
+        if self.first >= self.places.len() {
+            self.places.clear();
+            (self.first, self.used) = (0, 0);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The raw lane: Ethernet frames of our own type, through a packet socket that goes past the queueing discipline, and a receive ring
+//! that is looked at without a system call.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use tasuki_sys::packet::{PacketRing, PacketSocket, RingSize};
+use tasuki_wire::ETHERTYPE;
+
+use crate::frames::Frames;
+use crate::raw_filter::filter;
+use crate::{LinkError, RawStats};
+
+/// An Ethernet address.
+pub type Mac = [u8; 6];
+
+/// Bytes of an Ethernet header: both addresses and the type.
+pub(crate) const ETHERNET: usize = 14;
+/// Flushes in a row that found the queue full, after which its frames are dropped: with the queueing discipline bypassed a cable that
+/// is down looks the same as a queue that is full.
+const STUCK: u32 = 64;
+/// Send buffer to ask for, bytes.
+const SEND_BUFFER: u32 = 4 << 20;
+
+/// How to open a raw lane.
+#[derive(Clone, Debug)]
+pub struct RawOptions {
+    /// The NIC's name.
+    pub nic: String,
+    /// Id of the endpoint: packets for others are refused by the kernel.
+    pub endpoint: u32,
+    /// Most memory that the receive ring may take, bytes. It is locked in the kernel. A slot takes 2 KiB at MTU 1500 and 16 KiB at MTU
+    /// 9000; there are at least as many as fit 64 KiB.
+    pub ring_bytes: u64,
+}
+
+/// A packet socket of one NIC with its ring and a queue of its own. Sending and receiving allocate nothing.
+pub struct RawLink {
+    ring: PacketRing,
+    nic: String,
+    mac: Mac,
+    mtu: u32,
+    frames: Frames,
+    /// Flushes in a row that got nothing rid.
+    stuck: u32,
+    stats: RawStats,
+}
+
+impl RawLink {
+    /// Opens the lane in the network namespace of the calling thread. [`LinkError::is_forbidden`] without `CAP_NET_RAW`.
+    pub fn open(options: &RawOptions) -> Result<RawLink, LinkError> {
+        let socket = PacketSocket::open(&options.nic, ETHERTYPE)?;
+        let facts = socket.interface();
+        // The filter comes before the bind: nothing that it would refuse ever gets in.
+        socket.lock_filter(&filter(options.endpoint))?;
+        socket.set_qdisc_bypass(true)?;
+        socket.set_send_buffer(SEND_BUFFER);
+        let ring = socket.into_ring(RingSize::within(options.ring_bytes, facts.mtu))?;
+        Ok(RawLink {
+            ring,
+            nic: options.nic.clone(),
+            mac: facts.mac,
+            mtu: facts.mtu,
+            frames: Frames::new(ETHERNET + facts.mtu as usize),
+            stuck: 0,
+            stats: RawStats::default(),
+        })
+    }
+
+    /// Name of the NIC.
+    pub fn nic(&self) -> &str {
+        &self.nic
+    }
+
+    /// The NIC's own address: where peers send to.
+    pub fn mac(&self) -> Mac {
+        self.mac
+    }
+
+    /// Largest packet, bytes, as of the opening.
+    pub fn mtu(&self) -> u32 {
+        self.mtu
+    }
+
+    /// Memory of the receive ring, bytes.
+    pub fn ring_bytes(&self) -> usize {
+        self.ring.memory_bytes()
+    }
+
+    /// For `poll`: readable when frames wait.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.ring.socket().as_fd()
+    }
+
+    /// Queues one packet of at most `max` bytes to the NIC with the address `to`, written by `write`, which returns its length (0: no
+    /// packet after all). Returns false, without calling `write`, if the queue is full: [`RawLink::flush`] first. A packet longer than the
+    /// MTU is dropped by the kernel and counted.
+    pub fn queue(&mut self, to: Mac, max: usize, write: impl FnOnce(&mut [u8]) -> usize) -> bool {
+        let from = self.mac;
+        self.frames.push(ETHERNET + max, |frame| {
+            let len = write(&mut frame[ETHERNET..]).min(max);
+            if len == 0 {
+                return 0;
+            }
+            frame[..6].copy_from_slice(&to);
+            frame[6..12].copy_from_slice(&from);
+            frame[12..ETHERNET].copy_from_slice(&ETHERTYPE.to_be_bytes());
+            ETHERNET + len
+        })
+    }
+
+    /// Packets queued and not yet handed to the kernel.
+    pub fn queued(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Hands queued packets to the kernel; returns how many it took. If there is no room they stay queued for the next call; after many
+    /// calls without any they are dropped and counted, and so is a packet that the kernel refuses.
+    pub fn flush(&mut self) -> usize {
+        let (mut handed, mut errors) = (0, 0);
+        while self.frames.len() > 0 {
+            self.stats.send_calls += 1;
+            match self.frames.send(self.ring.socket().as_fd()) {
+                Ok((count, bytes)) => {
+                    handed += count;
+                    (self.stuck, errors) = (0, 0);
+                    self.stats.sent_frames += count as u64;
+                    self.stats.sent_bytes += (bytes - count * ETHERNET) as u64;
+                }
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => {
+                        self.put_off();
+                        return handed;
+                    }
+                    // The kernel reports once, at whatever call comes next, that the NIC was down for a while.
+                    Some(libc::ENETDOWN) if errors == 0 => errors += 1,
+                    _ => {
+                        self.stats.send_refused += 1;
+                        self.frames.pop(1);
+                        errors = 0;
+                    }
+                },
+            }
+        }
+        handed
+    }
+
+    fn put_off(&mut self) {
+        self.stats.send_again += 1;
+        self.stuck += 1;
+        if self.stuck >= STUCK {
+            self.stuck = 0;
+            self.stats.send_stuck += self.frames.len() as u64;
+            self.frames.pop(self.frames.len());
+        }
+    }
+
+    /// Hands up to `budget` frames that wait to `each`, without their Ethernet header but with the padding that a NIC may have added;
+    /// returns how many. No system call.
+    pub fn receive(&mut self, budget: usize, mut each: impl FnMut(&[u8])) -> usize {
+        let mut count = 0;
+        while count < budget {
+            let Some(frame) = self.ring.next_frame() else { break };
+            count += 1;
+            match frame.get(ETHERNET..) {
+                Some(packet) if frame.length() == frame.len() => {
+                    self.stats.received_frames += 1;
+                    self.stats.received_bytes += packet.len() as u64;
+                    each(packet);
+                }
+                _ => self.stats.truncated += 1,
+            }
+        }
+        count
+    }
+
+    /// Asks the kernel for what it dropped for want of room in the ring (one system call); the sum is in the counters.
+    pub fn look_for_drops(&mut self) -> io::Result<()> {
+        let seen = self.ring.socket().statistics().map_err(|error| error.source)?;
+        self.stats.kernel_drops += u64::from(seen.drops);
+        Ok(())
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> RawStats {
+        self.stats
+    }
+}
