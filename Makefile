@@ -1,5 +1,5 @@
 # make run     build, stand a cluster of four up on this machine, run a stock MPI on it, tear it down
-# make test    all quick tests (under 8 minutes); needs root for the lab
+# make test    all quick tests (ten minutes on two cores); needs root for the lab
 # make help    the rest
 
 CARGO ?= $(shell command -v cargo 2>/dev/null || echo $(HOME)/.cargo/bin/cargo)
