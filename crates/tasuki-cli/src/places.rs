@@ -2,10 +2,17 @@
 //! without either.
 
 use crate::{bench::LabNetwork, failure::Failure};
-use std::{ffi::OsString, process::Command, thread, time::Duration};
+use nix::unistd::gethostname;
+use std::{
+    ffi::{OsStr, OsString},
+    process::Command,
+    thread,
+    time::Duration,
+};
 use tasuki_bench::process::run_limited;
-use tasuki_cluster::{Cluster, HostId};
+use tasuki_cluster::{Cluster, Host, HostId};
 use tasuki_lab::{Lab, LabError};
+use tasuki_launch::quote;
 
 /// How long a host may take to answer.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -51,42 +58,79 @@ impl Places {
 
     /// Runs `tasuki WORDS` on every host at the same time.
     pub fn ask(&self, words: &[&str]) -> Vec<Answer> {
-        let commands: Vec<(Option<String>, Command)> = match self {
+        let hosts: &[Host] = match self {
             Places::Here => {
-                let mut command = Command::new("/proc/self/exe");
-                command.args(words);
-                vec![(None, command)]
+                let text = output(&mut this_program(words));
+                return vec![Answer { host: None, text }];
             }
-            Places::Lab(network) => {
-                let host = |number: usize| {
-                    let program = OsString::from("/run/tasuki/bin/tasuki");
-                    let argv = [program].into_iter().chain(words.iter().map(OsString::from));
-                    let name = network.cluster.hosts[number].name.clone();
-                    (Some(name), network.command(HostId(number), argv))
-                };
-                (0..network.cluster.hosts.len()).map(host).collect()
-            }
-            Places::Cluster(cluster) => cluster.hosts.iter().map(|host| over_ssh(host, words)).collect(),
+            Places::Lab(network) => &network.cluster.hosts,
+            Places::Cluster(cluster) => &cluster.hosts,
         };
-        thread::scope(|scope| {
-            let running: Vec<_> = commands
-                .into_iter()
-                .map(|(host, mut command)| (host, scope.spawn(move || output(&mut command))))
-                .collect();
-            let answer = |(host, thread): (_, thread::ScopedJoinHandle<'_, _>)| Answer {
-                host,
-                text: thread.join().unwrap_or_else(|_| Err("the thread that asked it ended".into())),
+        let ask = |number: usize| {
+            let mut command = match self {
+                Places::Lab(network) => in_lab(network, HostId(number), words),
+                _ => over_ssh(&["ssh"], &hosts[number], ["tasuki"].iter().chain(words)),
             };
-            running.into_iter().map(answer).collect()
-        })
+            output(&mut command)
+        };
+        let answers = hosts.iter().zip(at_once(hosts.len(), ask));
+        let ended = || Err("the thread that asked it ended".into());
+        answers
+            .map(|(host, text)| Answer { host: Some(host.name.clone()), text: text.unwrap_or_else(ended) })
+            .collect()
     }
 }
 
-fn over_ssh(host: &tasuki_cluster::Host, words: &[&str]) -> (Option<String>, Command) {
-    let mut command = Command::new("ssh");
-    command.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
-    command.arg(host.management.as_ref().unwrap_or(&host.name)).arg("tasuki").args(words);
-    (Some(host.name.clone()), command)
+/// This program again, on this machine.
+pub fn this_program(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(words);
+    command
+}
+
+/// This program in a host of a lab.
+pub fn in_lab(
+    network: &LabNetwork,
+    host: HostId,
+    words: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Command {
+    let program = OsString::from("/run/tasuki/bin/tasuki");
+    let words = words.into_iter().map(|word| word.as_ref().to_owned());
+    network.command(host, [program].into_iter().chain(words))
+}
+
+/// A command on a machine by `ssh` (program and options), which asks nobody for a password and does not wait long for a machine that
+/// is off. The words pass the shell over there unchanged.
+pub fn over_ssh(
+    ssh: &[impl AsRef<OsStr>],
+    host: &Host,
+    words: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Command {
+    let mut command = Command::new(&ssh[0]);
+    command.args(&ssh[1..]).args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
+    command.arg(ssh_target(host)).args(words.into_iter().map(|word| quote(word.as_ref())));
+    command
+}
+
+/// By which name a machine is reached.
+pub fn ssh_target(host: &Host) -> &str {
+    host.management.as_deref().unwrap_or(&host.name)
+}
+
+/// Asks all hosts at once, by their numbers; `None` where that came to grief.
+pub fn at_once<T: Send>(hosts: usize, ask: impl Fn(usize) -> T + Sync) -> Vec<Option<T>> {
+    let ask = &ask;
+    thread::scope(|scope| {
+        let asked: Vec<_> = (0..hosts).map(|number| scope.spawn(move || ask(number))).collect();
+        asked.into_iter().map(|thread| thread.join().ok()).collect()
+    })
+}
+
+/// The name of this machine without its domain.
+pub fn host_name() -> String {
+    let name = gethostname().unwrap_or_default();
+    let name = name.to_string_lossy();
+    name.split('.').next().unwrap_or_default().to_owned()
 }
 
 fn output(command: &mut Command) -> Result<String, String> {

@@ -86,7 +86,8 @@ impl LaunchCommand {
     }
 }
 
-fn quote(word: &OsStr) -> String {
+/// A word for a POSIX shell, which gives it back unchanged.
+pub fn quote(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

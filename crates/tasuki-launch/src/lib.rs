@@ -44,7 +44,7 @@ mod setting;
 pub use detect::{DetectError, Detected, Detector};
 pub use env::environment;
 pub use flavour::{Abi, Flavour, Version};
-pub use job::{Job, JobError, JobHost, LaunchCommand};
+pub use job::{Job, JobError, JobHost, LaunchCommand, quote};
 pub use libfabric::LacksLibfabric;
 pub use libfabric_probe::{Libfabric, libfabric_probe_main};
 pub use management::Management;

@@ -1,19 +1,20 @@
 //! All hosts of a cluster: every one runs `tasuki ... --host NAME --json` itself.
 
 use super::{load, show::HostStatus};
-use crate::{args::HostsArgs, bench::LabNetwork, failure::Failure, terminal::progress_bar};
-use nix::{
-    sys::memfd::{MFdFlags, memfd_create},
-    unistd::gethostname,
+use crate::{
+    args::HostsArgs,
+    bench::LabNetwork,
+    failure::Failure,
+    places::{at_once, host_name, in_lab, over_ssh, ssh_target, this_program},
+    terminal::progress_bar,
 };
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use serde::de::DeserializeOwned;
 use std::{
-    ffi::OsString,
     fs::File,
     io::{Seek, Write},
     path::Path,
     process::{Command, Stdio},
-    thread,
     time::Duration,
 };
 use tasuki_bench::process::run_fed;
@@ -129,13 +130,9 @@ impl Fleet {
             bar.set_message(host.name.clone());
             (host.name.clone(), answer)
         };
-        let ask = &ask;
-        let answers = thread::scope(|scope| {
-            let hosts = 0..self.cluster.hosts.len();
-            let asked: Vec<_> = hosts.map(|number| scope.spawn(move || ask(number))).collect();
-            let ended = || (String::new(), Err("the thread that asked ended".to_owned()));
-            asked.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
-        });
+        let ended = || (String::new(), Err("the thread that asked ended".to_owned()));
+        let answers = at_once(self.cluster.hosts.len(), ask).into_iter();
+        let answers = answers.map(|answer| answer.unwrap_or_else(ended)).collect();
         bar.finish_and_clear();
         answers
     }
@@ -147,42 +144,11 @@ impl Fleet {
         let words: Vec<String> =
             fixed.map(str::to_owned).chain(words.iter().cloned()).chain(self.words.iter().cloned()).collect();
         match &self.way {
-            Way::Lab(network) => {
-                let program = OsString::from("/run/tasuki/bin/tasuki");
-                let argv = [program].into_iter().chain(words.iter().map(OsString::from));
-                network.command(HostId(number), argv)
-            }
-            Way::Ssh { .. } if is_this_machine(host) => {
-                let mut command = Command::new("/proc/self/exe");
-                command.args(words);
-                command
-            }
-            Way::Ssh { ssh, remote } => {
-                let mut command = Command::new(&ssh[0]);
-                command.args(&ssh[1..]).args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
-                command.arg(target(host)).args(remote.iter().chain(&words).map(|word| quoted(word)));
-                command
-            }
+            Way::Lab(network) => in_lab(network, HostId(number), words),
+            Way::Ssh { .. } if host.name == host_name() => this_program(words),
+            Way::Ssh { ssh, remote } => over_ssh(ssh, host, remote.iter().chain(&words)),
         }
     }
-}
-
-fn target(host: &Host) -> &str {
-    host.management.as_deref().unwrap_or(&host.name)
-}
-
-fn is_this_machine(host: &Host) -> bool {
-    let name = gethostname().unwrap_or_default();
-    name.to_string_lossy().split('.').next() == Some(host.name.as_str())
-}
-
-/// A word for the shell at the other end of ssh.
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,@+".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        return word.into();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn odd(host: &str) -> String {
@@ -199,7 +165,7 @@ fn answer<T: DeserializeOwned>(host: &Host, mut command: Command, text: &str) ->
     if let Ok(answer) = serde_json::from_str(&output.stdout) {
         return Ok(answer);
     }
-    let (host, target) = (&host.name, target(host));
+    let (host, target) = (&host.name, ssh_target(host));
     let said = output.stderr_tail(3);
     Err(match output.code {
         Some(0) => odd(host),
@@ -235,13 +201,13 @@ fn reports(answers: Vec<(String, Result<Vec<Report>, String>)>) -> Vec<Report> {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use tasuki_launch::quote;
 
     #[test]
     fn words_pass_a_shell_unchanged() {
         for word in ["--host", "/a b", "it's", "$HOME", "", "a;b", "100M"] {
             let mut shell = std::process::Command::new("sh");
-            let output = shell.arg("-c").arg(format!("printf %s {}", quoted(word))).output().unwrap();
+            let output = shell.arg("-c").arg(format!("printf %s {}", quote(word.as_ref()))).output().unwrap();
             assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
         }
     }

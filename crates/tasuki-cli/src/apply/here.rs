@@ -4,11 +4,9 @@ use super::{show::HostStatus, state_folder};
 use crate::{
     args::{ApplyArgs, HostsArgs, OnOff},
     failure::Failure,
+    places::host_name,
 };
-use nix::{
-    sys::signal::{Signal, raise},
-    unistd::gethostname,
-};
+use nix::sys::signal::{Signal, raise};
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -21,13 +19,6 @@ use tasuki_host::{Change, HostError, Key, Mode, Persistence, Report, Setup, UNIT
 const APPLY_STOP: &str = "TASUKI_APPLY_STOP_AFTER";
 /// The same for `undo`.
 const UNDO_STOP: &str = "TASUKI_UNDO_STOP_AFTER";
-
-/// The host name without its domain.
-fn host_name() -> String {
-    let name = gethostname().unwrap_or_default();
-    let name = name.to_string_lossy();
-    name.split('.').next().unwrap_or_default().to_owned()
-}
 
 /// What goes wrong before there is a report becomes one.
 fn failed(host: &str, error: impl std::fmt::Display) -> Report {

@@ -22,11 +22,7 @@ const DIFFERENT: u8 = 1;
 
 /// Sets hosts up.
 pub fn apply(arguments: &ApplyArgs) -> Result<ExitCode, Failure> {
-    let mode = match (arguments.hosts.check, arguments.dry_run) {
-        (true, _) => Mode::Check,
-        (_, true) => Mode::Show,
-        _ => Mode::Change,
-    };
+    let mode = mode(&arguments.hosts, arguments.dry_run);
     let reports = run(arguments, mode)?;
     show::reports(&reports, "changed", mode, arguments.hosts.json)?;
     Ok(code(&reports))
@@ -48,11 +44,7 @@ pub fn diff(arguments: &ApplyArgs) -> Result<ExitCode, Failure> {
 
 /// Restores hosts.
 pub fn undo(arguments: &StateArgs) -> Result<ExitCode, Failure> {
-    let mode = match (arguments.hosts.check, arguments.dry_run) {
-        (true, _) => Mode::Check,
-        (_, true) => Mode::Show,
-        _ => Mode::Change,
-    };
+    let mode = mode(&arguments.hosts, arguments.dry_run);
     let reports = match Fleet::of(arguments.cluster.as_deref(), &arguments.hosts)? {
         Some(fleet) => fleet.change("undo", &[], mode),
         None => vec![here::undo(&arguments.hosts, mode)],
@@ -72,6 +64,14 @@ pub fn status(arguments: &StateArgs) -> Result<ExitCode, Failure> {
         answer.problem.is_none() && answer.status.as_ref().is_some_and(|status| status.drift.is_empty())
     };
     Ok(if answers.iter().all(is_well) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn mode(hosts: &HostsArgs, dry_run: bool) -> Mode {
+    match (hosts.check, dry_run) {
+        (true, _) => Mode::Check,
+        (_, true) => Mode::Show,
+        _ => Mode::Change,
+    }
 }
 
 fn run(arguments: &ApplyArgs, mode: Mode) -> Result<Vec<Report>, Failure> {

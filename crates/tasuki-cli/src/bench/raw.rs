@@ -4,6 +4,7 @@ use super::LabNetwork;
 use crate::{
     args::BenchRaw,
     failure::Failure,
+    places::in_lab,
     terminal::{print_json, progress_bar, table},
 };
 use std::{ffi::OsString, net::SocketAddr, process::ExitCode, thread, time::Duration};
@@ -80,9 +81,9 @@ fn core(number: usize) -> Option<usize> {
 
 fn run_peer(network: &LabNetwork, host: HostId, peer: &Peer) -> Result<String, Failure> {
     let specification = OsString::from(serde_json::to_string(peer)?);
-    let argv = ["/run/tasuki/bin/tasuki".into(), "raw-peer".into(), specification];
+    let words = ["raw-peer".into(), specification];
     let limit = Duration::from_secs(300);
-    let output: Output = run_limited(&mut network.command(host, argv), limit)?;
+    let output: Output = run_limited(&mut in_lab(network, host, words), limit)?;
     if output.is_success() {
         return Ok(output.stdout);
     }
