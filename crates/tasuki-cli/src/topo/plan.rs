@@ -96,28 +96,30 @@ fn rank(proposal: Proposal, arguments: &PlanArgs, bar: &ProgressBar) -> Result<R
     let all_to_all = best(&Traffic::all_to_all(&net), others);
     let neighbour = best(&Traffic::neighbour(&net), 1.0);
     bar.inc(1);
+    let measures = measure(&net, &arguments.prices, bar);
+    let split = measures.all_to_all_bits_per_second.unwrap_or(0.0);
     bar.set_message("failures");
-    let [after_cable, after_switch] = after_failures(&net).map(|rate| rate.map(|rate| rate * others));
+    let [after_cable, after_switch] = after_failures(&net, split).map(|rate| rate.map(|rate| rate * others));
     bar.inc(1);
     let cabling = cluster.cables.iter().map(|cable| cable.ends.map(|end| cluster.end_name(end))).collect();
     Ok(Ranked {
         number: 0,
         what,
         why,
-        all_to_all_bits_per_second: all_to_all_split(&net).unwrap_or(0.0) * others,
+        all_to_all_bits_per_second: split * others,
         all_to_all_best_bits_per_second: all_to_all,
         neighbour_bits_per_second: neighbour,
         after_cable_bits_per_second: after_cable,
         after_switch_bits_per_second: after_switch,
-        measures: measure(&net, &arguments.prices, bar),
+        measures,
         cabling,
         cluster,
     })
 }
 
-/// What every pair still gets when all send to all, after the worst loss of one cable and of one switch. A network
-/// without switches loses nothing by the second.
-fn after_failures(net: &Network) -> [Option<f64>; 2] {
+/// What every pair still gets when all send to all, after the worst loss of one cable and of one switch; `whole` is what it
+/// gets without any. A network without switches loses nothing by the second.
+fn after_failures(net: &Network, whole: f64) -> [Option<f64>; 2] {
     let switches = (0..net.nodes().len() as u32).map(NodeId).filter(|&node| net.host_of(node).is_none());
     let switches: Vec<NodeId> = switches.collect();
     let losses = net.links().len() + switches.len();
@@ -125,7 +127,6 @@ fn after_failures(net: &Network) -> [Option<f64>; 2] {
         return [None, None];
     }
     let rate = |net: Network| all_to_all_split(&net).unwrap_or(0.0);
-    let whole = all_to_all_split(net).unwrap_or(0.0);
     let cables = (0..net.links().len() as u32).map(|link| rate(net.without(&[LinkId(link)], &[])));
     let after_cable = cables.fold(whole, f64::min);
     let after_switch = switches.iter().map(|&node| rate(net.without(&[], &[node]))).fold(whole, f64::min);
