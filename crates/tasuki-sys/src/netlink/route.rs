@@ -54,14 +54,22 @@ impl Gateway {
     }
 }
 
+/// A message about a route of ours to one address.
+fn to_host(destination: Ipv4Addr) -> RouteMessage {
+    let mut message = RouteMessage::default();
+    let header = &mut message.header;
+    header.address_family = AddressFamily::Inet;
+    header.destination_prefix_length = 32;
+    header.table = netlink_packet_route::route::RouteHeader::RT_TABLE_MAIN;
+    header.protocol = RouteProtocol::Other(ROUTE_PROTOCOL);
+    message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(destination)));
+    message
+}
+
 impl Route {
     fn message(&self) -> RouteMessage {
-        let mut message = RouteMessage::default();
+        let mut message = to_host(self.destination);
         let header = &mut message.header;
-        header.address_family = AddressFamily::Inet;
-        header.destination_prefix_length = 32;
-        header.table = netlink_packet_route::route::RouteHeader::RT_TABLE_MAIN;
-        header.protocol = RouteProtocol::Other(ROUTE_PROTOCOL);
         header.kind = RouteType::Unicast;
         header.scope = if self.gateways.iter().any(|gateway| gateway.via.is_some()) {
             RouteScope::Universe
@@ -69,7 +77,6 @@ impl Route {
             RouteScope::Link
         };
         let attributes = &mut message.attributes;
-        attributes.push(RouteAttribute::Destination(RouteAddress::Inet(self.destination)));
         attributes.push(RouteAttribute::PrefSource(RouteAddress::Inet(self.source)));
         if let [only] = self.gateways.as_slice() {
             message.header.flags =
@@ -92,15 +99,10 @@ impl Netlink {
 
     /// Removes a route that [`Netlink::set_route`] made; not an error if there is none.
     pub fn delete_route(&mut self, destination: Ipv4Addr) -> Result<(), NetlinkError> {
-        let mut message = RouteMessage::default();
+        let mut message = to_host(destination);
         let header = &mut message.header;
-        header.address_family = AddressFamily::Inet;
-        header.destination_prefix_length = 32;
-        header.table = netlink_packet_route::route::RouteHeader::RT_TABLE_MAIN;
-        header.protocol = RouteProtocol::Other(ROUTE_PROTOCOL);
         header.scope = RouteScope::NoWhere;
         header.kind = RouteType::Unspec;
-        message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(destination)));
         let what = || format!("remove the route to {destination}");
         match self.request(what, Message::DelRoute(message), 0) {
             Err(error) if error.source.raw_os_error() != Some(libc::ESRCH) => Err(error),
