@@ -32,8 +32,8 @@ pub struct Case {
     pub offloads: String,
 }
 
-/// The figures of one case. In JSON it has the keys of [`Record`], except that `kernel` is the program and `os` the
-/// system's.
+/// The figures of one case. In JSON it has the keys of [`Record`] that apply, except that `kernel` is the program and `os`
+/// the system's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NasRecord {
     /// `nas`.
