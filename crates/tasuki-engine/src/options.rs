@@ -46,7 +46,7 @@ impl Default for Options {
             identity: None,
             rails: None,
             shm: true,
-            lanes: Lanes::Udp,
+            lanes: Lanes::RawUdp,
             ring_bytes: 64 << 20,
             pool_bytes: 32 << 20,
             peer_bytes: 4 << 20,
