@@ -113,6 +113,5 @@ impl Header {
 //# The checksum is the CRC32C (polynomial 0x1EDC6F41, reflected, initial value and final exclusive-or 0xFFFFFFFF) of
 //# all bytes of the packet except the four of the checksum itself.
 pub(crate) fn checksum(packet: &[u8]) -> u32 {
-    let head = crate::crc::append(0, &packet[..CHECKSUM_OFFSET]);
-    crate::crc::append(head, &packet[HEADER_LEN..])
+    crate::crc::of(&packet[..CHECKSUM_OFFSET], &packet[HEADER_LEN..])
 }
