@@ -42,7 +42,7 @@ pub(crate) struct State {
     pub settled: bool,
     /// Peers whose ring was full.
     pub stalled: Vec<Peer>,
-    /// Where a packet is written before it is queued.
+    /// Where a packet is written before it is queued, if it is not written in its queue.
     pub packet: Box<[u8]>,
     pub origin: Instant,
     pub next_watch: Time,
