@@ -89,6 +89,7 @@ impl Conn {
         path.received.reported(list.len());
         let owed = &mut path.owed;
         (owed.pending, owed.now, owed.at, owed.full, owed.small) = (false, false, None, 0, 0);
+        owed.told_at = cx.now;
         true
     }
 
