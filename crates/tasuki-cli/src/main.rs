@@ -4,6 +4,7 @@ mod agent;
 mod apply;
 mod args;
 mod bench;
+mod broker;
 mod cluster;
 mod demo;
 mod doctor;
@@ -11,6 +12,7 @@ mod execute;
 mod failure;
 mod lab;
 mod mpi;
+mod pages;
 mod places;
 mod pseudoterminal;
 mod run;
@@ -63,6 +65,8 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Env(arguments) => run::env(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Broker(arguments) => broker::run(&arguments),
+        Command::Pages { folder } => pages::write(&folder),
         Command::StatsPages => stats::pages(),
         Command::DoctorFacts => doctor::facts_here(),
         Command::LibfabricProbe { libraries } => {

@@ -160,7 +160,7 @@ impl PacketSocket {
     /// pass as without. `fanout_add` and `packet_do_bind` in net/packet/af_packet.c.) The interface must be up.
     pub fn seal_binding(&self) -> Result<(), PacketError> {
         /// `PACKET_FANOUT_CPU` with `PACKET_FANOUT_FLAG_UNIQUEID`: the kernel finds a number for the group (Linux 4.12).
-        const ALONE: u32 = libc::PACKET_FANOUT_CPU as u32 | 0x2000;
+        const ALONE: u32 = libc::PACKET_FANOUT_CPU | 0x2000;
         set_option(&self.socket, libc::PACKET_FANOUT, &(ALONE << 16))
             .map_err(|source| self.error("seal the binding (is the interface up?)", source))
     }
