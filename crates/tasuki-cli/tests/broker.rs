@@ -82,7 +82,8 @@ fn program(programs: &Programs, mpi: &Mpi) -> std::path::PathBuf {
 }
 
 fn doctor(lab: &TestLab, user: &[&str]) -> serde_json::Value {
-    let words = [user, &["env", &format!("TASUKI_BROKER={SOCKET}"), TASUKI, "doctor-facts"]].concat();
+    let socket = format!("TASUKI_BROKER={SOCKET}");
+    let words = [user, &["env", &socket, TASUKI, "doctor-facts"]].concat();
     serde_json::from_str(&lab.run("n1", &words)).expect("JSON")
 }
 
