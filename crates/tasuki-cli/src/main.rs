@@ -21,6 +21,7 @@ mod stats;
 mod terminal;
 mod topo;
 mod transport;
+mod version;
 
 use args::{Command, Tasuki};
 use clap::Parser;
