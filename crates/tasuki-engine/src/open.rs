@@ -11,6 +11,7 @@ use tasuki_ring::{Segment, SegmentOptions};
 use crate::address::Address;
 use crate::core::Core;
 use crate::options::{Lanes, Options, VariableError};
+use crate::patience::Patience;
 use crate::rails::{RailTable, RailsError, mapped};
 use crate::ready::Ready;
 use crate::state::{Link, State};
@@ -95,6 +96,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         segment,
         token,
         slots: Vec::new(),
+        settled: false,
         stalled: Vec::new(),
         packet: vec![0; tasuki_wire::MAX_PACKET_LEN].into_boxed_slice(),
         origin: Instant::now(),
@@ -105,6 +107,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         page: None,
         helped: 0,
         polled: 0,
+        patience: Patience::new(),
     })
 }
 

@@ -48,7 +48,7 @@ impl Default for Options {
             identity: None,
             rails: None,
             shm: true,
-            lanes: Lanes::Udp,
+            lanes: Lanes::RawUdp,
             broker: Some(PathBuf::from(tasuki_link::broker::SOCKET)),
             ring_bytes: 64 << 20,
             pool_bytes: 32 << 20,

@@ -11,7 +11,7 @@ use crate::peer::{Destination, Target, Way};
 use crate::rails::ROUTED;
 use crate::state::{BATCH, Link, State};
 
-/// Time between two looks at the UDP sockets while all packets come over raw lanes, ns: a look is a system call.
+/// Time between two looks at the UDP sockets while all that comes comes otherwise, ns: a look is a system call.
 const UDP_PAUSE: u64 = 4_000;
 
 /// A packet of at most so many bytes goes at once, if it is the first; batches are for longer ones.
@@ -34,7 +34,12 @@ impl State {
         any
     }
 
-    /// A look at a ring costs no system call. As long as frames come there, and no datagrams, the UDP sockets are looked at now and then.
+    /// A look at a ring costs no system call. As long as frames come there (or in shared memory), and no datagrams, the UDP sockets are
+    /// looked at now and then.
+    pub fn spare_udp(&mut self) {
+        self.udp_pause = UDP_PAUSE;
+    }
+
     fn receive_raw(&mut self, now: Time) -> bool {
         let (links, proto, core) = (&mut self.links, &mut self.proto, &mut self.core);
         let mut count = 0;
@@ -45,7 +50,7 @@ impl State {
             });
         }
         if count > 0 {
-            self.udp_pause = UDP_PAUSE;
+            self.spare_udp();
         }
         count > 0
     }

@@ -105,11 +105,11 @@ fn raw(facts: &HostFacts) -> Finding {
     match (&facts.raw_refused, &facts.broker_refused) {
         (None, _) => Finding::well(
             &facts.host,
-            "between hosts: raw Ethernet frames are allowed: with TASUKI_LANES=raw,udp short messages take half the time",
+            "between hosts: raw Ethernet frames are allowed: short messages take half the time",
         ),
         (Some(_), None) => Finding::well(
             &facts.host,
-            "between hosts: raw Ethernet frames are to be had from the broker: with TASUKI_LANES=raw,udp short messages take half the time",
+            "between hosts: raw Ethernet frames are to be had from the broker: short messages take half the time",
         ),
         (Some(why), Some(broker)) => Finding::slower(
             &facts.host,
