@@ -4,10 +4,17 @@
 mod support;
 
 use nix::{
-    sys::signal::{Signal, kill},
+    sys::{
+        signal::{Signal, kill},
+        socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen, socket},
+    },
     unistd::Pid,
 };
-use std::{path::Path, process::Command};
+use std::{
+    os::fd::AsRawFd,
+    path::Path,
+    process::{Command, Stdio},
+};
 use support::{
     Background, TestLab, background, eventually,
     lanes::{lane, until},
@@ -150,6 +157,30 @@ fn lanes_outlive_their_broker_and_without_one_there_is_udp() {
     let facts = doctor(&lab, &MEMBER);
     let remedy = facts["broker_refused"]["remedy"].as_str().unwrap_or_default();
     assert!(remedy.contains("systemctl enable --now tasuki-broker.socket"), "{facts}");
+}
+
+/// As systemd does it (sd_listen_fds(3)): the socket is there before the service, which gets it as descriptor 3.
+#[test]
+fn a_socket_that_systemd_has_made_is_served() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("broker.sock");
+    let socket =
+        socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None).expect("a socket");
+    bind(socket.as_raw_fd(), &UnixAddr::new(&path).expect("a path")).expect("bound");
+    listen(&socket, Backlog::new(16).expect("a number")).expect("listens");
+    let group = nix::unistd::getgid().to_string();
+    let program = env!("CARGO_BIN_EXE_tasuki");
+    let script = format!("LISTEN_PID=$$ LISTEN_FDS=1 exec {program} broker --group {group} --nic lo 3<&0");
+    let mut service = Command::new("sh");
+    service.args(["-c", &script]).stdin(Stdio::from(socket)).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut service = Background(service.spawn().expect("sh starts"));
+    // A word is given without any privilege; `lo` is what it was told.
+    let mut broker = tasuki_link::broker::Broker::at(&path);
+    broker.would_give("lo").expect("the service answers");
+    assert!(broker.would_give("eth99").unwrap_err().to_string().contains("--nic"));
+    kill(Pid::from_raw(service.0.id() as i32), Signal::SIGTERM).expect("signals");
+    assert!(service.0.wait().expect("ends").success(), "it ends well when it is told to");
+    assert!(path.exists(), "the socket's file is systemd's");
 }
 
 /// A broker that is there and says nothing: programs start without it.

@@ -43,7 +43,7 @@ fn set_up(guest: &Guest, host: &str) {
 /// What `tasuki run` of collect prints, and what `tasuki stats` told meanwhile.
 fn collect(first: &Guest, user: &str) -> (String, String) {
     let script = "cd; export TASUKI_LANES=raw,udp; \
-        (timeout 300 tasuki run --cluster cluster.toml --transport tasuki -n 2 /usr/local/bin/collect 2000 > out 2>&1; echo $? > code) & \
+        (timeout 800 tasuki run --cluster cluster.toml --transport tasuki -n 2 /usr/local/bin/collect 200 > out 2>&1; echo $? > code) & \
         while [ ! -f code ]; do tasuki stats > now 2>&1; grep -q 'rail 0' now && mv now stats; sleep 1; done; \
         cat out; test \"$(cat code)\" = 0";
     let printed = first.ok(user, script);
