@@ -11,6 +11,7 @@ mod faults;
 mod kernel;
 pub mod model;
 mod reached;
+pub mod rhinet2;
 mod rng;
 pub mod soak;
 pub mod transport;

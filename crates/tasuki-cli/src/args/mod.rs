@@ -6,6 +6,7 @@ mod cluster;
 mod lab;
 mod rate;
 mod run;
+mod simulate;
 mod stats;
 mod topo;
 
@@ -14,6 +15,7 @@ pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, DemoArgs, LabSource}
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
 pub use run::{EnvArgs, RunArgs};
+pub use simulate::{Barriers, Rhinet2Args, SimulateArgs, Simulated};
 pub use stats::{DoctorArgs, StatsArgs};
 pub use topo::{Best, ENGINES, MeasureArgs, OwnSwitch, PlanArgs, Prices, RouteArgs, TopoCommand, Traffics};
 

@@ -65,17 +65,18 @@ impl Fabric {
         if !self.plan.lines[out].limited {
             return None;
         }
-        let next = out * self.plan.vcs + usize::from(packet.out_vc);
+        let next = self.plan.lane(packet.out, packet.out_vc);
         let buffer = &self.buffers[next];
         let super::Room::Lossless { buffer: size, .. } = self.settings.room else { return None };
         let full = buffer.stopped || buffer.used + packet.bytes > size;
-        (full && buffer.back.is_empty()).then_some(next)
+        (full && self.back[next].is_empty()).then_some(next)
     }
 
     fn explain(&self, first: usize) -> Deadlock {
         let (mut at, mut circle, mut packets) = (first, Vec::new(), 0);
         while let Some(next) = self.waits_for(at) {
-            circle.push((self.name(at / self.plan.vcs), (at % self.plan.vcs) as u8));
+            let channel = at >> self.plan.lane_bits;
+            circle.push((self.name(channel), (at - (channel << self.plan.lane_bits)) as u8));
             let mut id = self.queues[at].head;
             while id != NONE {
                 packets += 1;

@@ -25,7 +25,9 @@ pub enum FabricError {
         to: String,
     },
     /// Tables that use a virtual channel beyond those they claim.
-    #[error("packets from {from} to {to} need virtual channel {vc}, the tables claim {vcs}; verify the tables")]
+    #[error(
+        "packets from {from} to {to} need virtual channel {vc}, the tables claim {vcs}; verify the tables"
+    )]
     ChannelExceeded {
         /// Source.
         from: String,
@@ -43,7 +45,9 @@ pub enum FabricError {
         vcs: u8,
     },
     /// A packet that no buffer could ever hold.
-    #[error("a packet of {bytes} bytes does not fit a buffer of {buffer}; use larger buffers or smaller packets")]
+    #[error(
+        "a packet of {bytes} bytes does not fit a buffer of {buffer}; use larger buffers or smaller packets"
+    )]
     PacketTooLarge {
         /// Its size.
         bytes: u32,

@@ -81,12 +81,16 @@ pub(super) struct Queue {
     pub busy: u64,
     /// The next queue that wants the same channel.
     pub beside: u32,
+    /// Of its head, while that waits: length, and the virtual channel that it goes to.
+    pub bytes: u32,
+    pub lane: u32,
     /// Whether its head is among those that want their next channel.
     pub waits: bool,
 }
 
 impl Queue {
-    pub const EMPTY: Queue = Queue { head: NONE, tail: NONE, busy: 0, beside: NONE, waits: false };
+    pub const EMPTY: Queue =
+        Queue { head: NONE, tail: NONE, busy: 0, beside: NONE, bytes: 0, lane: 0, waits: false };
 
     /// Adds a packet; true if it is the head.
     #[inline]

@@ -46,7 +46,10 @@ impl Line {
 pub(super) struct Plan {
     pub lines: Vec<Line>,
     pub hosts: usize,
+    /// Virtual channels in use.
     pub vcs: usize,
+    /// The virtual channels of a channel are numbered next to each other; their number as a power of two.
+    pub lane_bits: u32,
     rows: usize,
     /// `[host * rows + row]`: next channel.
     next: Vec<u32>,
@@ -68,6 +71,7 @@ impl Plan {
             lines: Vec::with_capacity(net.channels()),
             hosts,
             vcs: usize::from(tables.vcs().max(1)),
+            lane_bits: usize::from(tables.vcs().max(1)).next_power_of_two().trailing_zeros(),
             rows: tables.rows(),
             next: vec![NONE; hosts * tables.rows()],
             turns: Vec::new(),
@@ -168,6 +172,12 @@ impl Plan {
             }
         }
         Err(FabricError::NoWay { from: name(from), to: name(to) })
+    }
+
+    /// Number of a channel's virtual channel.
+    #[inline]
+    pub fn lane(&self, channel: u32, vc: u8) -> usize {
+        ((channel as usize) << self.lane_bits) + usize::from(vc)
     }
 
     /// First channel and virtual channel from a host to another; `NONE` if there is none.

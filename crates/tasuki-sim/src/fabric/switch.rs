@@ -19,7 +19,7 @@ impl Fabric {
             self.forward_or_drop(id);
             return;
         }
-        self.join(channel as usize * self.plan.vcs + usize::from(vc), id);
+        self.join(self.plan.lane(channel, vc), id);
     }
 
     /// A packet joins a queue.
@@ -34,12 +34,15 @@ impl Fabric {
     #[inline]
     pub(super) fn ask(&mut self, queue: usize) {
         let now = self.now();
-        let channel = self.packets.get(self.queues[queue].head).out as usize;
+        let packet = self.packets.get(self.queues[queue].head);
+        let (channel, lane) = (packet.out as usize, self.plan.lane(packet.out, packet.out_vc) as u32);
+        let asking = &mut self.queues[queue];
+        (asking.bytes, asking.lane) = (packet.bytes, lane);
         let track = self.tracks[channel];
         // Whoever asked before is served by the wake that is due now.
         let turn_of_others = track.first != NONE && track.wake <= now;
         let idle = track.busy <= now || self.settings.drops();
-        if idle && !turn_of_others && self.may_go(queue, now) {
+        if idle && !turn_of_others && self.may_go(channel, queue, now) {
             self.grant(queue, now);
             return;
         }
@@ -51,34 +54,32 @@ impl Fabric {
             _ => self.queues[track.last as usize].beside = queue as u32,
         }
         self.tracks[channel].last = queue as u32;
-        let retry = self.retry(queue, now);
+        let retry = self.retry(channel, queue, now);
         self.wake_at(channel, retry);
     }
 
     /// Whether the head of a queue could go if its channel were idle.
     #[inline]
-    fn may_go(&mut self, queue: usize, now: u64) -> bool {
-        if self.queues[queue].busy > now {
+    fn may_go(&mut self, channel: usize, queue: usize, now: u64) -> bool {
+        let asking = self.queues[queue];
+        if asking.busy > now {
             return false;
         }
-        let packet = self.packets.get(self.queues[queue].head);
-        let (bytes, out, vc) = (packet.bytes, packet.out as usize, packet.out_vc);
         if self.settings.crossbar == Crossbar::PerPort
             && let Some(port) = self.channel_of(queue)
             && self.ports[port] > now
         {
             return false;
         }
-        !self.plan.lines[out].limited || self.fits(out * self.plan.vcs + usize::from(vc), bytes, now)
+        !self.plan.lines[channel].limited || self.fits(asking.lane as usize, asking.bytes, now)
     }
 
     /// When it is worth asking again; `u64::MAX` if something else has to happen first.
-    fn retry(&self, queue: usize, now: u64) -> u64 {
-        let packet = self.packets.get(self.queues[queue].head);
-        let out = packet.out as usize;
+    #[inline]
+    fn retry(&self, channel: usize, queue: usize, now: u64) -> u64 {
         let mut at = self.queues[queue].busy;
         if !self.settings.drops() {
-            at = at.max(self.tracks[out].busy);
+            at = at.max(self.tracks[channel].busy);
         }
         if self.settings.crossbar == Crossbar::PerPort
             && let Some(port) = self.channel_of(queue)
@@ -86,8 +87,8 @@ impl Fabric {
             at = at.max(self.ports[port]);
         }
         if at <= now {
-            let lane = out * self.plan.vcs + usize::from(packet.out_vc);
-            return self.buffers[lane].back.front().map_or(u64::MAX, |&(at, _)| at.max(now));
+            let lane = self.queues[queue].lane as usize;
+            return self.back[lane].front().map_or(u64::MAX, |&(at, _)| at.max(now));
         }
         at
     }
@@ -122,7 +123,7 @@ impl Fabric {
         let mut retry = u64::MAX;
         while next != NONE {
             // While the channel is busy that is when everybody asks again.
-            retry = retry.min(self.retry(next as usize, now));
+            retry = retry.min(self.retry(channel, next as usize, now));
             if self.tracks[channel].busy > now && retry <= self.tracks[channel].busy {
                 break;
             }
@@ -141,7 +142,7 @@ impl Fabric {
         let lanes = self.queues.len() as u32;
         while at != NONE {
             let queue = at as usize;
-            if self.may_go(queue, now) {
+            if self.may_go(channel, queue, now) {
                 if self.settings.arbiter == Arbiter::Oldest {
                     return Some((before, queue));
                 }
@@ -188,7 +189,7 @@ impl Fabric {
         self.queues[queue].busy = end;
         self.queues[queue].waits = false;
         if line.limited {
-            self.fill(channel * self.plan.vcs + usize::from(vc), bytes);
+            self.fill(self.plan.lane(channel as u32, vc), bytes);
         }
         if line.host == to {
             self.kernel.schedule(Time(end + line.ahead), Event::Deliver(id));
@@ -214,12 +215,12 @@ impl Fabric {
     /// A packet leaves a buffer at `end`; who sends into it hears of that a cable later.
     #[inline]
     fn free(&mut self, lane: usize, bytes: u32, end: u64) {
-        let channel = lane / self.plan.vcs;
+        let channel = lane >> self.plan.lane_bits;
         if !self.plan.lines[channel].limited {
             return;
         }
         let at = end + self.settings.cable_ps;
-        self.buffers[lane].back.push_back((at, bytes));
+        self.back[lane].push_back((at, bytes));
         if self.tracks[channel].first != NONE {
             let at = at.max(self.tracks[channel].busy);
             self.wake_at(channel, at);
@@ -234,7 +235,7 @@ impl Fabric {
         self.counts.bytes += u64::from(packet.bytes);
         let line = self.plan.lines[packet.out as usize];
         if line.limited {
-            let lane = packet.out as usize * self.plan.vcs + usize::from(packet.out_vc);
+            let lane = self.plan.lane(packet.out, packet.out_vc);
             let now = self.now();
             self.free(lane, packet.bytes, now);
         }

@@ -35,13 +35,11 @@ pub(super) struct Track {
     pub turn: u32,
 }
 
-/// The room at the end of a virtual channel, as its sender sees it.
-#[derive(Clone, Default)]
+/// The buffer at the end of a virtual channel, as its sender sees it.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Buffer {
     pub used: u32,
     pub stopped: bool,
-    /// Bytes that become free, and when, in order.
-    pub back: VecDeque<(u64, u32)>,
 }
 
 /// Everything counted since the beginning.
@@ -85,10 +83,12 @@ pub struct Fabric {
     pub(super) settings: Settings,
     pub(super) kernel: Kernel<Event>,
     pub(super) packets: Packets,
-    /// `[channel * vcs + vc]`, then a source per channel.
+    /// By [`Plan::lane`], then a source per channel.
     pub(super) queues: Vec<Queue>,
-    /// `[channel * vcs + vc]`.
+    /// By [`Plan::lane`].
     pub(super) buffers: Vec<Buffer>,
+    /// Likewise: bytes that become free, and when, in order.
+    pub(super) back: Vec<VecDeque<(u64, u32)>>,
     pub(super) tracks: Vec<Track>,
     /// By channel, for crossbars with one way per port: until when that is taken.
     pub(super) ports: Vec<u64>,
@@ -114,7 +114,7 @@ impl Fabric {
         }
         let plan = Plan::new(net, tables, &settings)?;
         let channels = net.channels();
-        let lanes = channels * plan.vcs;
+        let lanes = channels << plan.lane_bits;
         let track = Track { busy: 0, first: NONE, last: NONE, wake: u64::MAX, turn: 0 };
         let label = |channel| net.channel_label(tasuki_topo::ChannelId(channel));
         Ok(Fabric {
@@ -124,6 +124,7 @@ impl Fabric {
             packets: Packets::default(),
             queues: vec![Queue::EMPTY; lanes + channels],
             buffers: vec![Buffer::default(); lanes],
+            back: vec![VecDeque::new(); lanes],
             tracks: vec![track; channels],
             ports: vec![0; channels],
             gone: Vec::new(),
@@ -200,15 +201,15 @@ impl Fabric {
 
     /// The same for a packet whose time counts from `born`, ps.
     pub fn send_born(&mut self, from: u32, to: u32, bytes: u32, tag: u64, born: u64) -> bool {
-        if from as usize >= self.plan.hosts || to as usize >= self.plan.hosts || bytes > self.settings.largest {
+        if from as usize >= self.plan.hosts || to as usize >= self.plan.hosts || bytes > self.settings.largest
+        {
             return false;
         }
         let (out, out_vc) = self.plan.start(from, to);
         if out == NONE {
             return false;
         }
-        let packet =
-            Packet { from, to, bytes, tag, born, left: 0, vc: 0, out_vc, out, tail: 0, next: NONE };
+        let packet = Packet { from, to, bytes, tag, born, left: 0, vc: 0, out_vc, out, tail: 0, next: NONE };
         let id = self.packets.add(packet);
         self.counts.injected += 1;
         let source = self.source(out);
@@ -281,7 +282,7 @@ impl Fabric {
     /// The channel that a queue is at the end of; none for a source.
     #[inline]
     pub(super) fn channel_of(&self, queue: usize) -> Option<usize> {
-        (queue < self.buffers.len()).then(|| queue / self.plan.vcs)
+        (queue < self.buffers.len()).then(|| queue >> self.plan.lane_bits)
     }
 
     pub(super) fn name(&self, channel: usize) -> String {
@@ -296,12 +297,13 @@ impl Fabric {
         if !buffer.stopped && buffer.used + bytes <= size {
             return true;
         }
-        while let Some(&(at, freed)) = buffer.back.front() {
+        let back = &mut self.back[lane];
+        while let Some(&(at, freed)) = back.front() {
             if at > now {
                 break;
             }
             buffer.used -= freed;
-            buffer.back.pop_front();
+            back.pop_front();
             if let FlowControl::GoAndStop { go } = flow {
                 buffer.stopped &= buffer.used > go;
             }
@@ -320,4 +322,3 @@ impl Fabric {
         }
     }
 }
-

@@ -59,7 +59,18 @@ impl Open {
     fn plan(&mut self, fabric: &mut Fabric, host: u32, idle: u64) {
         let source = &mut self.sources[host as usize];
         source.due = source.due.saturating_add(exponential(&mut source.rng, self.mean));
-        fabric.timer(source.due.max(idle), host, 0);
+        if source.due > idle || !self.offer(fabric, host) {
+            let due = self.sources[host as usize].due.max(idle);
+            fabric.timer(due, host, 0);
+        }
+    }
+
+    /// Hands over the packet that is due; false if it goes nowhere.
+    #[inline]
+    fn offer(&mut self, fabric: &mut Fabric, host: u32) -> bool {
+        let source = &mut self.sources[host as usize];
+        let to = source.targets.next(&mut source.rng);
+        to.is_some_and(|to| fabric.send_born(host, to, self.bytes, 0, source.due))
     }
 }
 
@@ -73,15 +84,9 @@ impl Load for Open {
     }
 
     fn timer(&mut self, fabric: &mut Fabric, host: u32, _what: u32) {
-        let source = &mut self.sources[host as usize];
-        let due = source.due;
-        let sent = match source.targets.next(&mut source.rng) {
-            Some(to) => fabric.send_born(host, to, self.bytes, 0, due),
-            None => return,
-        };
-        if !sent {
-            let now = fabric.now();
-            self.plan(fabric, host, now);
+        if !self.offer(fabric, host) {
+            let next = fabric.now() + 1;
+            self.plan(fabric, host, next);
         }
     }
 

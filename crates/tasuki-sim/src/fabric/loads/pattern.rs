@@ -27,14 +27,17 @@ impl Pattern {
     pub fn targets(self, net: &Network) -> Result<Vec<Targets>, FabricError> {
         let hosts = net.hosts().len() as u32;
         if hosts < 2 {
-            return Err(FabricError::Load(format!("the network has {hosts} hosts; traffic needs at least two")));
+            return Err(FabricError::Load(format!(
+                "the network has {hosts} hosts; traffic needs at least two"
+            )));
         }
         let all = 0..hosts;
         Ok(match self {
             Pattern::Uniform => all.map(|host| Targets::Random { host, hosts, hot: 0 }).collect(),
             Pattern::HotSpot(hot) => {
                 let hot = hot.min(100);
-                all.map(|host| Targets::Random { host, hosts, hot: if host == 0 { 0 } else { hot } }).collect()
+                all.map(|host| Targets::Random { host, hosts, hot: if host == 0 { 0 } else { hot } })
+                    .collect()
             }
             Pattern::AllToAll => all.map(|host| Targets::Turn { host, hosts, step: 0 }).collect(),
             Pattern::Neighbour => all.map(|host| Targets::One((host + 1) % hosts)).collect(),
