@@ -198,6 +198,12 @@ impl<E> Kernel<E> {
         self.pop()
     }
 
+    /// Lets time pass until `until`, or until the next event if that is sooner.
+    pub fn wait(&mut self, until: Time) {
+        let until = self.next_time().map_or(until, |next| next.min(until));
+        self.now = self.now.max(until);
+    }
+
     /// Turns the wheel to the next slot with events.
     fn turn(&mut self) {
         let far = self.far.peek().map(|entry| entry.at.0 >> self.slot_bits);
@@ -278,6 +284,18 @@ mod tests {
         kernel.pop();
         kernel.schedule(Time(10), 1);
         assert_eq!((kernel.next_time(), kernel.pop(), kernel.now()), (Some(Time(50)), Some(1), Time(50)));
+    }
+
+    #[test]
+    fn waiting_passes_no_event() {
+        let mut kernel = Kernel::new();
+        kernel.wait(Time(30));
+        assert_eq!(kernel.now(), Time(30));
+        kernel.schedule(Time(40), 0);
+        kernel.wait(Time(35));
+        assert_eq!(kernel.now(), Time(35));
+        kernel.wait(Time(50));
+        assert_eq!((kernel.now(), kernel.pop(), kernel.now()), (Time(40), Some(0), Time(40)));
     }
 
     #[test]

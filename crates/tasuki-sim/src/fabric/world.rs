@@ -252,6 +252,21 @@ impl Fabric {
         self.report(load);
     }
 
+    /// Lets the next event happen if it is due by `until`, ps; for who moves several clocks. False if there is none.
+    pub fn step(&mut self, load: &mut impl Load, until: u64) -> bool {
+        self.report(load);
+        let event = self.kernel.pop_by(Time(until));
+        if let Some(event) = event {
+            self.happen(event, load);
+        }
+        event.is_some()
+    }
+
+    /// Lets time pass until `until`, ps, or until the next event if that is sooner.
+    pub fn wait(&mut self, until: u64) {
+        self.kernel.wait(Time(until));
+    }
+
     /// Time of the next event, ps.
     pub fn next_time(&self) -> Option<u64> {
         self.kernel.next_time().map(|time| time.0)

@@ -120,9 +120,9 @@ mod tests {
                         }
                     }
                 }
-                for at in 0..n {
-                    for step in 0..plan.steps() {
-                        assert_eq!(due[at][step], plan.waits(at, step), "{shape:?} {n} {at} {step}");
+                for (at, due) in due.iter().enumerate() {
+                    for (step, due) in due.iter().enumerate() {
+                        assert_eq!(*due, plan.waits(at, step), "{shape:?} {n} {at} {step}");
                     }
                 }
             }
