@@ -129,6 +129,9 @@ pub struct Rhinet2Args {
     /// Say which choice of the model moves which cell, instead
     #[arg(long)]
     pub sensitivity: bool,
+    /// Say what went into the model, and why, instead; the table ends with it too
+    #[arg(long, conflicts_with = "sensitivity")]
+    pub constants: bool,
     /// Write the curves of figures 4, 6, 7 and 8 to a folder as SVG
     #[arg(long, value_name = "FOLDER")]
     pub plots: Option<PathBuf>,

@@ -76,7 +76,7 @@ Examples:
   tasuki topo rhinet2
   tasuki topo rhinet2 --graphs 50 --plots figures
   tasuki topo rhinet2 --sensitivity          # which choice of the model moves which cell
-  tasuki topo rhinet2 --json | jq -r '.cells[] | [.table, .cell, .published, .simulated] | @tsv'")]
+  tasuki topo rhinet2 --json | jq -r '.[] | [.table, .cell, .published, .simulated] | @tsv'")]
     Rhinet2(Rhinet2Args),
 }
 

@@ -11,13 +11,6 @@ use std::{fs, path::Path, process::ExitCode};
 use tasuki_bench::plot::{Panel, lines};
 use tasuki_sim::rhinet2::{Cell, Effort, Figure, Model, Moved, STAGES, figures, run as rerun, sensitivity};
 
-/// Everything printed.
-#[derive(Serialize)]
-struct Evaluation {
-    cells: Vec<Record>,
-    constants: Vec<Constant>,
-}
-
 /// A cell.
 #[derive(Serialize)]
 struct Record {
@@ -51,6 +44,15 @@ pub fn run(arguments: &Rhinet2Args) -> Result<ExitCode, Failure> {
     if arguments.sensitivity {
         return moved(effort, arguments.json);
     }
+    if arguments.constants {
+        let constants = constants();
+        if arguments.json {
+            print_json(&constants)?;
+        } else {
+            print_constants(&constants);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let model = Model::fitted();
     let bar = progress_bar(STAGES).with_prefix("rhinet2");
     let cells = rerun(&model, effort, |what| {
@@ -62,20 +64,26 @@ pub fn run(arguments: &Rhinet2Args) -> Result<ExitCode, Failure> {
     if let Some(folder) = &arguments.plots {
         write_plots(folder, &figures(&model)?)?;
     }
+    let cells: Vec<Record> = cells.into_iter().map(record).collect();
+    if arguments.json {
+        print_json(&cells)?;
+    } else {
+        print(&cells);
+        print_constants(&constants());
+        let judged = || cells.iter().filter_map(|cell| cell.agrees);
+        println!("\n{} of {} cells agree", judged().filter(|agrees| *agrees).count(), judged().count());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn constants() -> Vec<Constant> {
     let constant = |c: tasuki_sim::rhinet2::Constant| Constant {
         what: c.what,
         value: c.value,
         kind: c.kind,
         source: c.source,
     };
-    let constants = Model::constants().into_iter().map(constant).collect();
-    let evaluation = Evaluation { cells: cells.into_iter().map(record).collect(), constants };
-    if arguments.json {
-        print_json(&evaluation)?;
-    } else {
-        print(&evaluation);
-    }
-    Ok(ExitCode::SUCCESS)
+    Model::constants().into_iter().map(constant).collect()
 }
 
 fn record(cell: Cell) -> Record {
@@ -97,11 +105,11 @@ fn record(cell: Cell) -> Record {
     }
 }
 
-fn print(evaluation: &Evaluation) {
+fn print(cells: &[Record]) {
     let mut rows =
         table(["table", "cell", "unit", "published", "simulated", "difference", "range", "agrees"]);
     let mut notes: Vec<&str> = Vec::new();
-    for cell in &evaluation.cells {
+    for cell in cells {
         let off = match cell.difference_percent {
             Some(percent) => format!("{percent:+.1} %"),
             None => format!("{:+.1}", cell.difference),
@@ -138,13 +146,15 @@ fn print(evaluation: &Evaluation) {
     for (number, note) in notes.iter().enumerate() {
         println!("({}) {note}", number + 1);
     }
+    println!();
+}
+
+fn print_constants(constants: &[Constant]) {
     let mut rows = table(["went into the model", "value", "", "where from"]);
-    for constant in &evaluation.constants {
+    for constant in constants {
         rows.add_row([constant.what, &constant.value, constant.kind, constant.source]);
     }
-    println!("\n{rows}");
-    let judged = || evaluation.cells.iter().filter_map(|cell| cell.agrees);
-    println!("\n{} of {} cells agree", judged().filter(|agrees| *agrees).count(), judged().count());
+    println!("{rows}");
 }
 
 /// Two digits after the point.
