@@ -4,6 +4,7 @@ mod agent;
 mod apply;
 mod args;
 mod bench;
+mod broker;
 mod cluster;
 mod demo;
 mod doctor;
@@ -11,6 +12,7 @@ mod execute;
 mod failure;
 mod lab;
 mod mpi;
+mod pages;
 mod places;
 mod pseudoterminal;
 mod run;
@@ -19,6 +21,7 @@ mod stats;
 mod terminal;
 mod topo;
 mod transport;
+mod version;
 
 use args::{Command, Tasuki};
 use clap::Parser;
@@ -63,6 +66,8 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Env(arguments) => run::env(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Broker(arguments) => broker::run(&arguments),
+        Command::Pages { folder } => pages::write(&folder),
         Command::StatsPages => stats::pages(),
         Command::DoctorFacts => doctor::facts_here(),
         Command::LibfabricProbe { libraries } => {

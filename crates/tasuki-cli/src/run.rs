@@ -9,6 +9,7 @@ use crate::{
     mpi::{Finder, cluster_facts, job, lab_facts, paths},
     terminal::print_json,
     transport::choose,
+    version,
 };
 use std::{
     ffi::OsString,
@@ -31,6 +32,9 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
             let cluster = Cluster::load(file)?;
             let facts = cluster_facts(&cluster, arguments.ranks)?;
             let command = command(arguments, &cluster, facts, &detected, &transport)?;
+            if matches!(transport, Transport::Tasuki(_)) && !arguments.dry_run {
+                version::same_everywhere(&cluster)?;
+            }
             run_here(arguments, command)
         }
         None => {

@@ -9,75 +9,19 @@ use nix::{
 };
 use std::{collections::BTreeMap, path::Path};
 use support::{
-    TestLab, background, eventually,
+    TestLab, background,
+    lanes::{lane, told, until},
     mpi::{Programs, families},
     mpis::Mpi,
     run::{MpiRun, Running},
-    seed, skip_without_root, tasuki,
+    seed, skip_without_root,
 };
 
 /// Given to Python as it is: a host of a lab need not see this folder.
 const SCRIPT: &str = include_str!("support/hostile.py");
 
-/// One lane of a rail, as `tasuki stats` tells it.
-#[derive(Clone, Debug, Default)]
-struct LaneState {
-    up: bool,
-    sent: u64,
-    received: u64,
-}
-
-/// What `tasuki stats` tells of the processes on a host.
-#[derive(Debug, Default)]
-struct Told {
-    /// Lanes of rail 0 by name.
-    lanes: BTreeMap<String, LaneState>,
-    /// Drops by reason.
-    drops: BTreeMap<String, u64>,
-}
-
-fn told(lab: &TestLab, host: &str) -> Told {
-    let output = tasuki().args(["stats", "--lab", &lab.name, "--json"]).output().expect("runs");
-    let pages: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    let mut told = Told::default();
-    for page in pages.as_array().into_iter().flatten().filter(|page| page["host"] == host) {
-        for drop in page["drops"].as_array().into_iter().flatten() {
-            let count = drop[1].as_u64().unwrap_or(0);
-            if count > 0 {
-                told.drops.insert(drop[0].as_str().unwrap_or_default().to_owned(), count);
-            }
-        }
-        let rails = page["peers"].as_array().into_iter().flatten().flat_map(|peer| peer["rails"].as_array());
-        for rail in rails.flatten().filter(|rail| rail["rail"] == 0) {
-            let count = |name: &str| rail[name].as_u64().unwrap_or(0);
-            let lane = LaneState {
-                up: rail["state"] == "up",
-                sent: count("packets_sent"),
-                received: count("packets_received"),
-            };
-            told.lanes.insert(rail["lane"].as_str().unwrap_or_default().to_owned(), lane);
-        }
-    }
-    told
-}
-
 fn start(lab: &TestLab, mpi: &Mpi, program: &Path, lanes: &str) -> Running {
     MpiRun::new(lab, mpi, "tasuki", 2, program).args(["10000"]).env("TASUKI_LANES", lanes).limit(300).start()
-}
-
-/// Waits until the lane of rail 0 of the process on n1 is as wanted.
-fn until(what: &str, lab: &TestLab, job: &mut Running, wanted: impl Fn(&Told) -> bool) -> Told {
-    let mut last = Told::default();
-    eventually(what, || {
-        assert!(job.is_running(), "ended before: {what}: {last:?} {}", job.printed());
-        last = told(lab, "n1");
-        wanted(&last)
-    });
-    last
-}
-
-fn lane(told: &Told, name: &str) -> LaneState {
-    told.lanes.get(name).cloned().unwrap_or_default()
 }
 
 #[test]

@@ -26,17 +26,28 @@ pub enum AddressError {
     /// Too few or too many bytes.
     #[error("an endpoint's address has {len} bytes, not {0}", len = Address::LEN)]
     Length(usize),
-    /// The first bytes are not those of an address of this version.
+    /// The first byte is not that of an address.
+    #[error("not an address of an endpoint of Tasuki")]
+    Foreign,
+    /// The peer runs another version.
     #[error(
-        "not an address of an endpoint of this version of Tasuki: all hosts of a job must run the same version"
+        "the process on host {host} runs a Tasuki that speaks version {theirs} of the wire format, this one speaks version {}: install the same Tasuki on all hosts",
+        tasuki_wire::VERSION
     )]
-    Version,
+    Version {
+        /// The peer's host: its identity address, which every version has in the same place.
+        host: IpAddr,
+        /// The version of its wire format.
+        theirs: u8,
+    },
     /// A character that is no hexadecimal digit.
     #[error("an address as text is {digits} hexadecimal digits", digits = 2 * Address::LEN)]
     Digit,
 }
 
-const MAGIC: [u8; 2] = [0x54, 1];
+/// What addresses begin with. The version follows: addresses and packets are of the same, so that hosts which do not understand each other
+/// learn it before the first packet.
+const MAGIC: u8 = 0x54;
 
 impl Address {
     /// Size as bytes. Some MPIs keep addresses in buffers of 64.
@@ -55,7 +66,7 @@ impl Address {
             bytes[at..at + field.len()].copy_from_slice(field);
             at += field.len();
         };
-        put(&MAGIC);
+        put(&[MAGIC, tasuki_wire::VERSION]);
         put(&self.port.to_le_bytes());
         put(&self.endpoint.to_le_bytes());
         put(&self.incarnation.to_le_bytes());
@@ -67,13 +78,17 @@ impl Address {
     /// Reads what [`Address::to_bytes`] gave. Bytes behind it, as in a buffer of fixed size, must have been cut off.
     pub fn from_bytes(bytes: &[u8]) -> Result<Address, AddressError> {
         let bytes: &[u8; Address::LEN] = bytes.try_into().map_err(|_| AddressError::Length(bytes.len()))?;
-        if bytes[..2] != MAGIC {
-            return Err(AddressError::Version);
-        }
         fn field<const N: usize>(bytes: &[u8; Address::LEN], at: usize) -> [u8; N] {
             let mut field = [0; N];
             field.copy_from_slice(&bytes[at..at + N]);
             field
+        }
+        if bytes[0] != MAGIC {
+            return Err(AddressError::Foreign);
+        }
+        if bytes[1] != tasuki_wire::VERSION {
+            let host = Ipv6Addr::from(field::<16>(bytes, 16)).to_canonical();
+            return Err(AddressError::Version { host, theirs: bytes[1] });
         }
         Ok(Address {
             port: u16::from_le_bytes(field(bytes, 2)),
@@ -141,7 +156,13 @@ mod tests {
         assert_eq!(Address::from_bytes(&address.to_bytes()), Ok(address));
         assert_eq!(format!("{address:x}").parse(), Ok(address));
         assert_eq!(address.to_string(), "10.77.0.1:4711/01020304");
-        assert_eq!(Address::from_bytes(&[0; Address::LEN]), Err(AddressError::Version));
+        assert_eq!(Address::from_bytes(&[0; Address::LEN]), Err(AddressError::Foreign));
+        let mut newer = address.to_bytes();
+        newer[1] = 99;
+        let said = Address::from_bytes(&newer).unwrap_err().to_string();
+        for part in ["10.77.0.1", "version 99", "version 1:"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
         assert_eq!(Address::from_bytes(&[0; 64]), Err(AddressError::Length(64)));
         assert_eq!("x".repeat(96).parse::<Address>(), Err(AddressError::Digit));
     }

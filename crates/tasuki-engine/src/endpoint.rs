@@ -1,7 +1,7 @@
 //! The endpoint as others see it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::address::Address;
@@ -9,7 +9,6 @@ use crate::api::{Buffer, Claim, Completion, Found, Peer, PostError, Probe, RecvA
 use crate::helper::Helper;
 use crate::open::{self, OpenError};
 use crate::options::Options;
-use crate::patience::Patience;
 use crate::remote::{RegisterError, RemoteArgs, RemoteDone, UnregisterError};
 use crate::sleep::Sleeper;
 use crate::state::State;
@@ -17,9 +16,9 @@ use crate::state::State;
 /// What the program's threads and the helper share.
 pub(crate) struct Inner {
     pub state: Mutex<State>,
-    /// Grows whenever the program makes progress. (Posting takes nothing in, so it does not count.)
+    /// Grows whenever the program makes progress: a copy of what the state counts, written under its lock. (Posting takes nothing in, so it
+    /// does not count.)
     pub entries: AtomicU64,
-    patience: Patience,
     pub stop: AtomicBool,
     pub sleeper: Sleeper,
 }
@@ -57,7 +56,6 @@ impl Endpoint {
             sleeper: Sleeper::new(&state).map_err(OpenError::Wait)?,
             state: Mutex::new(state),
             entries: AtomicU64::new(0),
-            patience: Patience::new(),
             stop: AtomicBool::new(false),
         });
         if options.dump {
@@ -235,20 +233,33 @@ impl Endpoint {
     /// Takes in what has arrived and sends what may be sent. Does not sleep; after rounds in which nothing has happened it
     /// offers the processor to others.
     pub fn progress(&self) {
-        self.inner.entries.fetch_add(1, Ordering::Relaxed);
-        let busy = match self.inner.state.try_lock() {
-            Ok(mut state) => {
-                state.polled += 1;
-                state.progress()
+        self.turn(0, |_| {});
+    }
+
+    /// [`Endpoint::progress`] and [`Endpoint::poll_many`] under one lock. Returns how many completions it gave, at most `max`.
+    pub fn turn(&self, max: usize, each: impl FnMut(Completion)) -> usize {
+        // A panic elsewhere left the state whole enough to be worked with.
+        let mut state = match self.inner.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                // Another thread is at it, and may be waiting for a processor.
+                std::thread::yield_now();
+                return 0;
             }
-            // Another thread is at it.
-            Err(_) => false,
         };
-        if busy {
-            self.inner.patience.renew();
-        } else {
-            self.inner.patience.strain();
+        state.polled += 1;
+        self.inner.entries.store(state.polled, Ordering::Relaxed);
+        let busy = state.progress();
+        let count = state.take(max, each);
+        let tired = state.patience.is_over(busy || count > 0);
+        drop(state);
+        if tired {
+            let start = Instant::now();
+            std::thread::yield_now();
+            self.inner.lock().patience.offered(start.elapsed());
         }
+        count
     }
 
     /// The next completion.
@@ -257,11 +268,8 @@ impl Endpoint {
     }
 
     /// Up to `max` completions at once.
-    pub fn poll_many(&self, max: usize, mut each: impl FnMut(Completion)) -> usize {
-        let mut state = self.inner.lock();
-        let count = max.min(state.core.completions.len());
-        state.core.completions.drain(..count).for_each(&mut each);
-        count
+    pub fn poll_many(&self, max: usize, each: impl FnMut(Completion)) -> usize {
+        self.inner.lock().take(max, each)
     }
 
     /// Sleeps until there is a completion, something else may have happened, or the time is over; makes progress meanwhile.
@@ -269,8 +277,9 @@ impl Endpoint {
         let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             let (done, deadline) = {
-                self.inner.entries.fetch_add(1, Ordering::Relaxed);
                 let mut state = self.inner.lock();
+                state.polled += 1;
+                self.inner.entries.store(state.polled, Ordering::Relaxed);
                 let busy = state.progress();
                 let done = !state.core.completions.is_empty() || !state.core.remote.is_empty();
                 (busy || done, state.next_deadline())

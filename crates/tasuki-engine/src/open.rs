@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::time::Instant;
 
-use tasuki_link::{LinkError, RawLink, RawOptions, UdpLink, UdpOptions};
+use tasuki_link::{LinkError, RawLanes, RawOptions, UdpLink, UdpOptions};
 use tasuki_msg::{Config, Window};
 use tasuki_proto::{Local, Proto, Time};
 use tasuki_ring::{Segment, SegmentOptions};
@@ -11,6 +11,7 @@ use tasuki_ring::{Segment, SegmentOptions};
 use crate::address::Address;
 use crate::core::Core;
 use crate::options::{Lanes, Options, VariableError};
+use crate::patience::Patience;
 use crate::rails::{RailTable, RailsError, mapped};
 use crate::ready::Ready;
 use crate::state::{Link, State};
@@ -68,7 +69,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         secret: std::array::from_fn(|i| random[i]),
     };
     if options.lanes == Lanes::RawUdp {
-        open_raw(&mut links, &mut rails, address.endpoint, options.ring_bytes);
+        open_raw(&mut links, &mut rails, address.endpoint, options);
     }
     let token = token_of(&address);
     // Without shared memory (a full or missing /dev/shm) messages within the host go in packets; `tasuki doctor` tells.
@@ -95,6 +96,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         segment,
         token,
         slots: Vec::new(),
+        settled: false,
         stalled: Vec::new(),
         packet: vec![0; tasuki_wire::MAX_PACKET_LEN].into_boxed_slice(),
         origin: Instant::now(),
@@ -105,6 +107,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         page: None,
         helped: 0,
         polled: 0,
+        patience: Patience::new(),
     })
 }
 
@@ -130,22 +133,19 @@ fn bind_all(identity: IpAddr, rails: &RailTable) -> Result<Vec<Link>, OpenError>
     Err(OpenError::Ports { identity })
 }
 
-/// Opens the raw lane of every NIC that has one to offer. Without permission, or on a NIC that is no Ethernet or not there, its rails keep
-/// UDP: `tasuki stats` shows the lanes, `tasuki doctor` says why.
-fn open_raw(links: &mut [Link], rails: &mut RailTable, endpoint: u32, ring_bytes: u64) {
+/// Opens the raw lane of every NIC that has one to offer, by own permission or through the broker. Where there is none its rails keep UDP:
+/// `tasuki stats` shows the lanes, `tasuki doctor` says why.
+fn open_raw(links: &mut [Link], rails: &mut RailTable, endpoint: u32, options: &Options) {
     let nics = links.iter().filter(|link| link.nic.is_some()).count() as u64;
     // Nobody knows how many processes a host will have; one per processor is the usual number.
     let processes = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-    let each = (ring_bytes / (nics.max(1) * processes)).min(RING_BYTES_MAX);
+    let each = (options.ring_bytes / (nics.max(1) * processes)).min(RING_BYTES_MAX);
+    let mut lanes = RawLanes::new(options.broker.clone());
     for link in links {
         let Some(nic) = link.nic.clone() else { continue };
-        match RawLink::open(&RawOptions { nic, endpoint, ring_bytes: each }) {
-            Ok(raw) => {
-                rails.offer_raw(raw.nic(), raw.mac());
-                link.raw = Some(raw);
-            }
-            Err(error) if error.is_forbidden() => return,
-            Err(_) => {}
+        if let Some(raw) = lanes.open(&RawOptions { nic, endpoint, ring_bytes: each }) {
+            rails.offer_raw(raw.nic(), raw.mac());
+            link.raw = Some(raw);
         }
     }
 }

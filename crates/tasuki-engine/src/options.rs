@@ -24,6 +24,8 @@ pub struct Options {
     pub shm: bool,
     /// What carries packets between hosts.
     pub lanes: Lanes,
+    /// Where the broker listens that opens raw lanes for programs without CAP_NET_RAW; `None`: nobody is asked.
+    pub broker: Option<PathBuf>,
     /// Memory for the receive rings of the raw lanes of a whole host, bytes, reckoned as one process per processor.
     pub ring_bytes: u64,
     /// Room for messages that nobody has asked for, bytes. The bound on the memory that they take.
@@ -46,7 +48,8 @@ impl Default for Options {
             identity: None,
             rails: None,
             shm: true,
-            lanes: Lanes::Udp,
+            lanes: Lanes::RawUdp,
+            broker: Some(PathBuf::from(tasuki_link::broker::SOCKET)),
             ring_bytes: 64 << 20,
             pool_bytes: 32 << 20,
             peer_bytes: 4 << 20,
@@ -72,7 +75,8 @@ pub struct VariableError {
 
 impl Options {
     /// The defaults, changed by `TASUKI_IDENTITY` (an address), `TASUKI_RAILS` (a file), `TASUKI_SHM`, `TASUKI_STATS`,
-    /// `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds).
+    /// `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds),
+    /// `TASUKI_BROKER` (a socket; empty: none).
     pub fn from_env() -> Result<Options, VariableError> {
         Options::from_variables(|name| std::env::var(name).ok())
     }
@@ -112,6 +116,8 @@ impl Options {
             rails: get("TASUKI_RAILS").filter(|path| !path.is_empty()).map(PathBuf::from),
             shm: switch("TASUKI_SHM")?.unwrap_or(default.shm),
             lanes: lanes.unwrap_or(default.lanes),
+            broker: get(tasuki_link::broker::VARIABLE)
+                .map_or(default.broker, |path| Some(path).filter(|path| !path.is_empty()).map(PathBuf::from)),
             ring_bytes: rings.map_or(default.ring_bytes, |mebibytes| u64::from(mebibytes) << 20),
             pool_bytes: pool.map_or(default.pool_bytes, |mebibytes| u64::from(mebibytes) << 20),
             linger: linger.map_or(default.linger, |seconds| Duration::from_secs(seconds.into())),
@@ -142,6 +148,9 @@ mod tests {
             "TASUKI_LANES=raw: must be udp or raw,udp"
         );
         assert_eq!(one("TASUKI_SHM", "yes").unwrap_err().to_string(), "TASUKI_SHM=yes: must be 0 or 1");
+        assert_eq!(one("TASUKI_BROKER", "/a/b").unwrap().broker, Some("/a/b".into()));
+        assert_eq!(one("TASUKI_BROKER", "").unwrap().broker, None);
+        assert_eq!(one("TASUKI_SHM", "1").unwrap().broker, Some("/run/tasuki/broker.sock".into()));
         assert_eq!(one("TASUKI_LINGER", "-1").unwrap_err().variable, "TASUKI_LINGER");
     }
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use tasuki_link::RefusalKind;
-use tasuki_proto::{ConnId, Event, Time};
+use tasuki_proto::{ConnId, Event, Time, Transmit};
 use tasuki_wire::{Lane, Path};
 
 use crate::api::Peer;
@@ -11,11 +11,20 @@ use crate::peer::{Destination, Target, Way};
 use crate::rails::ROUTED;
 use crate::state::{BATCH, Link, State};
 
-/// Time between two looks at the UDP sockets while all packets come over raw lanes, ns: a look is a system call.
+/// Time between two looks at the UDP sockets while all that comes comes otherwise, ns: a look is a system call.
 const UDP_PAUSE: u64 = 4_000;
 
 /// A packet of at most so many bytes goes at once, if it is the first; batches are for longer ones.
 const SHORT: usize = 512;
+
+/// Where a packet is written.
+#[derive(Clone, Copy)]
+enum Place {
+    /// In the queue of this link's UDP socket.
+    Queue(usize),
+    /// Beside all queues.
+    Aside,
+}
 
 /// A datagram of one byte asks nothing and says nothing: whether its addressee's socket is still there shows in the
 /// answer of its host, which refuses it if not.
@@ -34,7 +43,12 @@ impl State {
         any
     }
 
-    /// A look at a ring costs no system call. As long as frames come there, and no datagrams, the UDP sockets are looked at now and then.
+    /// A look at a ring costs no system call. As long as frames come there (or in shared memory), and no datagrams, the UDP sockets are
+    /// looked at now and then.
+    pub fn spare_udp(&mut self) {
+        self.udp_pause = UDP_PAUSE;
+    }
+
     fn receive_raw(&mut self, now: Time) -> bool {
         let (links, proto, core) = (&mut self.links, &mut self.proto, &mut self.core);
         let mut count = 0;
@@ -45,7 +59,7 @@ impl State {
             });
         }
         if count > 0 {
-            self.udp_pause = UDP_PAUSE;
+            self.spare_udp();
         }
         count > 0
     }
@@ -77,24 +91,52 @@ impl State {
     /// Sends what the packet layer has. True if there was something.
     pub fn transmit(&mut self, now: Time) -> bool {
         let mut sent = 0;
+        let mut place = Place::Aside;
         while sent < BATCH {
-            let Some(transmit) = self.proto.poll_transmit(now, &mut self.packet, &mut self.core) else {
-                break;
-            };
+            let Some((transmit, written)) = self.write_packet(now, place) else { break };
             sent += 1;
-            if let Some(target) = self.target(transmit.conn, transmit.path) {
-                let link = &mut self.links[target.link];
-                link.queue(target.to, &self.packet[..transmit.len]);
-                if sent == 1 && transmit.path.lane == Lane::Raw && transmit.len <= SHORT {
-                    // Most often it is the only one. Whether it is takes as long to learn as to send it.
-                    link.flush();
-                }
+            let Some(target) = self.target(transmit.conn, transmit.path) else { continue };
+            self.queue_packet(target, written, transmit.len);
+            if sent == 1 && transmit.path.lane == Lane::Raw && transmit.len <= SHORT {
+                // Most often it is the only one. Whether it is takes as long to learn as to send it.
+                self.links[target.link].flush();
             }
+            // Most often a packet goes where the one before went.
+            place = match target.to {
+                Destination::Udp(_) => Place::Queue(target.link),
+                Destination::Raw(_) => Place::Aside,
+            };
         }
         self.links.iter_mut().for_each(Link::flush);
         // A connection may end when it is asked for its next packet.
         self.hear_events();
         sent > 0
+    }
+
+    /// Writes the next packet at `place`, or aside if there is no room; says where.
+    fn write_packet(&mut self, now: Time, place: Place) -> Option<(Transmit, Place)> {
+        if let Place::Queue(link) = place
+            && let Some(room) = self.links[link].udp.room(self.packet.len())
+        {
+            return self.proto.poll_transmit(now, room, &mut self.core).map(|transmit| (transmit, place));
+        }
+        let transmit = self.proto.poll_transmit(now, &mut self.packet, &mut self.core);
+        transmit.map(|transmit| (transmit, Place::Aside))
+    }
+
+    /// Queues a packet that has been written; it is copied only if that was not where it goes.
+    fn queue_packet(&mut self, target: Target, written: Place, len: usize) {
+        if let Place::Queue(link) = written {
+            if let Destination::Udp(to) = target.to
+                && link == target.link
+            {
+                return self.links[link].udp.queue_written(to, len);
+            }
+            if let Some(room) = self.links[link].udp.room(len) {
+                self.packet[..len].copy_from_slice(&room[..len]);
+            }
+        }
+        self.links[target.link].queue(target.to, &self.packet[..len]);
     }
 
     /// Where packets of a path to the peer of `conn` go.

@@ -150,8 +150,10 @@ impl State {
 
     /// Does at once what a post has made possible.
     fn follow_up(&mut self) {
-        let now = self.now();
-        self.settle(now);
+        if self.has_work() {
+            let now = self.now();
+            self.settle(now);
+        }
     }
 }
 

@@ -197,9 +197,14 @@ impl Core {
 
 /// The side that serves.
 impl Core {
+    /// Requests have come.
+    pub fn has_requests(&self) -> bool {
+        self.msg.unexpected(Queue::Service) > 0
+    }
+
     /// Takes requests that have come. True if there was one.
     pub fn serve(&mut self) -> bool {
-        if self.msg.unexpected(Queue::Service) == 0 {
+        if !self.has_requests() {
             return false;
         }
         let requests = Matching { queue: Queue::Service, source: Source::Any, tag: 0, ignore: 0 };

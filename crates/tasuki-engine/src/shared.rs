@@ -42,6 +42,9 @@ impl State {
             let now = self.now();
             self.choose_way(peer, now);
         }
+        if taken > 0 {
+            self.spare_udp();
+        }
         taken > 0
     }
 

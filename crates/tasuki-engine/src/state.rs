@@ -6,8 +6,9 @@ use tasuki_link::{RawLink, UdpLink};
 use tasuki_proto::{Proto, Time};
 use tasuki_ring::{Segment, Slot, Token};
 
-use crate::api::Peer;
+use crate::api::{Completion, Peer};
 use crate::core::Core;
+use crate::patience::Patience;
 use crate::ready::Ready;
 use tasuki_ring::stats_page::Writer;
 
@@ -37,9 +38,11 @@ pub(crate) struct State {
     pub token: Token,
     /// Who writes into which ring of the segment.
     pub slots: Vec<Option<(Slot, Peer)>>,
+    /// The last settlement left nothing that could be done at once.
+    pub settled: bool,
     /// Peers whose ring was full.
     pub stalled: Vec<Peer>,
-    /// Where a packet is written before it is queued.
+    /// Where a packet is written before it is queued, if it is not written in its queue.
     pub packet: Box<[u8]>,
     pub origin: Instant,
     pub next_watch: Time,
@@ -51,6 +54,7 @@ pub(crate) struct State {
     pub page: Option<Writer>,
     pub helped: u64,
     pub polled: u64,
+    pub patience: Patience,
 }
 
 /// Packets taken from one socket, or given to all, before something else gets its turn.
@@ -65,6 +69,7 @@ impl State {
     pub fn progress(&mut self) -> bool {
         let now = self.now();
         let mut busy = self.receive_shared();
+        let looked = now >= self.udp_due;
         busy |= self.receive_packets(now);
         if self.proto.deadline().is_some_and(|deadline| deadline <= now) {
             self.proto.handle_timeout(now);
@@ -73,25 +78,54 @@ impl State {
         if now >= self.next_watch {
             self.watch(now);
         }
+        // Between two looks at the UDP sockets a round that has found nothing has nothing to settle: whatever else changes things
+        // settles them itself. Whatever does not is late by no more than the time between two looks.
+        if !busy && !looked && self.settled && self.stalled.is_empty() {
+            return false;
+        }
         busy | self.settle(now)
+    }
+
+    /// Gives up to `max` completions, the oldest first; returns how many.
+    pub fn take(&mut self, max: usize, each: impl FnMut(Completion)) -> usize {
+        let count = max.min(self.core.completions.len());
+        self.core.completions.drain(..count).for_each(each);
+        count
     }
 
     /// Carries out what the message layer asks for and sends what it has, until nothing is left to be done now.
     pub fn settle(&mut self, now: Time) -> bool {
         let mut busy = false;
+        self.settled = false;
         // Sending makes releases, releases make completions, completions may let the next frame go. Each round has a
         // cause in the one before; the bound lets others have their turn.
         for _ in 0..8 {
+            if !self.has_work() {
+                self.settled = true;
+                break;
+            }
             self.bury_broken();
             let acted = self.core.run_actions() | (!self.closing && self.core.serve());
             self.part();
             let sent = self.send_active(now);
             busy |= acted | sent;
             if !acted && !sent {
+                self.settled = true;
                 break;
             }
         }
         busy
+    }
+
+    /// There may be something to settle. Most rounds find nothing, and learn it here.
+    pub fn has_work(&self) -> bool {
+        let core = &self.core;
+        core.msg.has_work()
+            || self.proto.has_work()
+            || !self.stalled.is_empty()
+            || !core.broken.is_empty()
+            || !core.parted.is_empty()
+            || core.has_requests()
     }
 
     /// Hands what the message layer has for its peers to their carriers.

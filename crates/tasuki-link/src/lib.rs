@@ -2,12 +2,14 @@
 //! the addressee stands, because the kernel sorts frames by it.
 
 mod address;
+pub mod broker;
 mod control;
 mod error;
 mod frames;
 mod queue;
 mod raw;
 mod raw_filter;
+mod raw_lanes;
 mod receive;
 mod refusal;
 mod send;
@@ -16,7 +18,8 @@ mod stats;
 mod udp;
 
 pub use error::LinkError;
-pub use raw::{Mac, RawLink, RawOptions};
+pub use raw::{Mac, RawLink, RawOptions, open_for_another};
+pub use raw_lanes::RawLanes;
 pub use refusal::{Refusal, RefusalKind};
 pub use stats::{RawStats, UdpStats};
 pub use udp::{UdpLink, UdpOptions};

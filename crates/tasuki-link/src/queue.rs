@@ -85,9 +85,20 @@ impl Queue {
             return false;
         }
         let len = write(&mut self.block[self.used..self.used + max]).min(max);
-        if len == 0 {
-            return true;
+        if len > 0 {
+            self.add(to, len);
         }
+        true
+    }
+
+    /// Where the next packet will lie, if that is at least `least` bytes long and a packet can be added.
+    pub(crate) fn room(&mut self, least: usize) -> Option<&mut [u8]> {
+        let fits = BLOCK - self.used >= least && self.batches.len() < BATCHES_MAX;
+        fits.then(|| &mut self.block[self.used..])
+    }
+
+    /// The first `len` bytes of [`Queue::room`] are a packet.
+    pub(crate) fn add(&mut self, to: SocketAddr, len: usize) {
         match self.batches[self.first..].last_mut() {
             Some(last) if self.join && last.takes(to, len) => {
                 last.len += len;
@@ -112,7 +123,6 @@ impl Queue {
         }
         self.used += len;
         self.packets += 1;
-        true
     }
 
     /// Batches not yet sent.
@@ -200,6 +210,17 @@ mod tests {
         }
         assert_eq!((popped, queue.packets()), (count, 0));
         assert!(push(&mut queue, 1, 9000));
+    }
+
+    #[test]
+    fn a_packet_written_in_place_is_one_like_any_other() {
+        let mut queue = Queue::new(true);
+        assert!(push(&mut queue, 1, 10));
+        queue.room(10).unwrap()[..10].fill(7);
+        queue.add(to(1), 10);
+        assert_eq!(shape(&queue), [(1, 10, 2)]);
+        assert_eq!(queue.bytes(&queue.waiting()[0])[10..], [7; 10]);
+        assert!(queue.room(BLOCK - 20).is_some() && queue.room(BLOCK - 19).is_none());
     }
 
     #[test]

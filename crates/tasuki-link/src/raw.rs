@@ -2,9 +2,9 @@
 //! that is looked at without a system call.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use tasuki_sys::packet::{PacketRing, PacketSocket, RingSize};
+use tasuki_sys::packet::{PacketRing, PacketSocket, RingLayout, RingSize};
 use tasuki_wire::ETHERTYPE;
 
 use crate::frames::Frames;
@@ -44,27 +44,62 @@ pub struct RawLink {
     /// Flushes in a row that got nothing rid.
     stuck: u32,
     stats: RawStats,
+    /// The connection to the broker that gave the socket, which counts the lane as used while it is open.
+    _lease: Option<OwnedFd>,
+}
+
+/// Opens a socket that is filtered and takes part in nothing yet.
+fn prepare(options: &RawOptions, bypass: bool) -> Result<PacketSocket, LinkError> {
+    let socket = PacketSocket::open(&options.nic, ETHERTYPE)?;
+    // The filter comes before the bind: nothing that it would refuse ever gets in.
+    socket.lock_filter(&filter(options.endpoint))?;
+    socket.set_qdisc_bypass(bypass)?;
+    socket.set_send_buffer(SEND_BUFFER);
+    Ok(socket)
+}
+
+/// Opens a lane's socket with its ring for another process to use, tied to the NIC, the ethertype and the endpoint whatever that process
+/// tries. While the result lives its ring cannot be made larger. With `bypass` frames go past the queueing discipline, unless the
+/// other process changes that.
+pub fn open_for_another(options: &RawOptions, bypass: bool) -> Result<PacketRing, LinkError> {
+    let socket = prepare(options, bypass)?;
+    let size = RingSize::within(options.ring_bytes, socket.interface().mtu);
+    let ring = socket.into_ring(size)?;
+    ring.socket().seal_binding()?;
+    Ok(ring)
 }
 
 impl RawLink {
     /// Opens the lane in the network namespace of the calling thread. [`LinkError::is_forbidden`] without `CAP_NET_RAW`.
     pub fn open(options: &RawOptions) -> Result<RawLink, LinkError> {
-        let socket = PacketSocket::open(&options.nic, ETHERTYPE)?;
-        let facts = socket.interface();
-        // The filter comes before the bind: nothing that it would refuse ever gets in.
-        socket.lock_filter(&filter(options.endpoint))?;
-        socket.set_qdisc_bypass(true)?;
-        socket.set_send_buffer(SEND_BUFFER);
-        let ring = socket.into_ring(RingSize::within(options.ring_bytes, facts.mtu))?;
-        Ok(RawLink {
+        let socket = prepare(options, true)?;
+        let size = RingSize::within(options.ring_bytes, socket.interface().mtu);
+        Ok(RawLink::over(socket.into_ring(size)?, &options.nic, None))
+    }
+
+    /// The lane that a broker has opened.
+    pub(crate) fn adopt(
+        socket: OwnedFd,
+        nic: &str,
+        layout: RingLayout,
+        lease: OwnedFd,
+    ) -> Result<RawLink, LinkError> {
+        let ring = PacketSocket::adopt(socket, nic, ETHERTYPE)?.map_ring(layout)?;
+        Ok(RawLink::over(ring, nic, Some(lease)))
+    }
+
+    fn over(ring: PacketRing, nic: &str, lease: Option<OwnedFd>) -> RawLink {
+        let facts = ring.socket().interface();
+        RawLink {
             ring,
-            nic: options.nic.clone(),
+            nic: nic.to_owned(),
             mac: facts.mac,
             mtu: facts.mtu,
             frames: Frames::new(ETHERNET + facts.mtu as usize),
             stuck: 0,
             stats: RawStats::default(),
-        })
+            _lease: lease,
+        }
     }
 
     /// Name of the NIC.

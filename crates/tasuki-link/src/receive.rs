@@ -11,10 +11,11 @@ use crate::control::{Control, each_message, space};
 
 /// Datagrams in one recvmmsg.
 pub(crate) const CALL_DATAGRAMS_MAX: usize = 16;
-/// Size of a buffer if the kernel coalesces: the largest datagram there is.
-const COALESCED_BYTES: usize = 64 << 10;
-/// Size of a buffer otherwise: more than any Ethernet's MTU.
-const PLAIN_BYTES: usize = 16 << 10;
+/// Size of a buffer if the kernel coalesces: the largest datagram there is, and some lines of the cache more, because buffers a power of two
+/// apart would push each other out of it.
+const COALESCED_BYTES: usize = (64 << 10) + 2112;
+/// Size of a buffer otherwise: more than any Ethernet's MTU, and likewise some lines.
+const PLAIN_BYTES: usize = (16 << 10) + 2112;
 /// Room for UDP_GRO's and SO_RXQ_OVFL's messages, of four bytes each.
 const CONTROL_BYTES: usize = 2 * space(size_of::<libc::c_int>());
 

@@ -110,6 +110,17 @@ impl UdpLink {
         self.queue.push(to, max, write)
     }
 
+    /// Where the next packet may be written before its address is known: at least `least` bytes, what is in them is arbitrary. `None` if
+    /// the queue has no such room. It is queued by [`UdpLink::queue_written`], or is nothing.
+    pub fn room(&mut self, least: usize) -> Option<&mut [u8]> {
+        self.queue.room(least)
+    }
+
+    /// Queues the packet that was written into the first `len` bytes, at least 1, of [`UdpLink::room`].
+    pub fn queue_written(&mut self, to: SocketAddr, len: usize) {
+        self.queue.add(to, len);
+    }
+
     /// Packets queued and not yet handed to the kernel.
     pub fn queued(&self) -> usize {
         self.queue.packets()

@@ -155,6 +155,11 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
+    /// `poll_action` or `poll_active` may have something. Cheap enough to be asked all the time.
+    pub fn has_work(&self) -> bool {
+        !self.actions.is_empty() || !self.ready.is_empty()
+    }
+
     /// What has happened with a peer; `None` if it is unknown or forgotten.
     pub fn counters(&self, peer: PeerId) -> Option<&PeerCounters> {
         self.peers.get(peer).map(|record| &record.counters)

@@ -1,4 +1,4 @@
-//! Messages for people, on stderr, only if the variable TASUKI_LOG is set: an MPI's output belongs to its program.
+//! Messages for people, on stderr, mostly only if the variable TASUKI_LOG is set: an MPI's output belongs to its program.
 
 use std::io::Write as _;
 use std::sync::OnceLock;

@@ -1,6 +1,6 @@
 //! Endpoints behind a queue or counter: who looks at it makes them progress.
 
-use std::sync::{Arc, RwLock, RwLockReadGuard, Weak};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use crate::ep::EpShared;
@@ -10,21 +10,30 @@ pub const SLICE: Duration = Duration::from_millis(10);
 /// As [`SLICE`], where several endpoints must be looked after, of which only one can be slept on.
 const SHARED_SLICE: Duration = Duration::from_millis(1);
 
-/// Weak: an endpoint holds its queues, not the other way round.
+/// Each is a reference for as long as the endpoint is open: a weak one would cost two locked instructions at every look.
 #[derive(Default)]
-pub struct Members(RwLock<Vec<Weak<EpShared>>>);
+pub struct Members(RwLock<Vec<Arc<EpShared>>>);
 
 impl Members {
-    fn read(&self) -> RwLockReadGuard<'_, Vec<Weak<EpShared>>> {
+    fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<EpShared>>> {
         self.0.read().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Adds an endpoint, once; forgets those that are gone.
+    fn write(&self) -> RwLockWriteGuard<'_, Vec<Arc<EpShared>>> {
+        self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Adds an endpoint, once.
     pub fn add(&self, ep: &Arc<EpShared>) {
-        let mut members = self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let new = Arc::downgrade(ep);
-        members.retain(|member| member.strong_count() > 0 && !member.ptr_eq(&new));
-        members.push(new);
+        let mut members = self.write();
+        if !members.iter().any(|member| Arc::ptr_eq(member, ep)) {
+            members.push(ep.clone());
+        }
+    }
+
+    /// An endpoint closes.
+    pub fn remove(&self, ep: &Arc<EpShared>) {
+        self.write().retain(|member| !Arc::ptr_eq(member, ep));
     }
 
     /// Takes in what has arrived, and reports what has completed.
@@ -34,23 +43,19 @@ impl Members {
 
     /// Whether `test` holds for one that is open.
     pub fn any(&self, test: impl Fn(&EpShared) -> bool) -> bool {
-        self.read().iter().any(|member| member.upgrade().is_some_and(|ep| test(&ep)))
+        self.read().iter().any(|ep| test(ep))
     }
 
     /// Calls `visit` for every endpoint that is open.
     pub fn each(&self, mut visit: impl FnMut(&EpShared)) {
-        for member in self.read().iter() {
-            if let Some(ep) = member.upgrade() {
-                visit(&ep);
-            }
-        }
+        self.read().iter().for_each(|ep| visit(ep));
     }
 
     /// Sleeps for at most `limit`, until something may have happened.
     pub fn wait(&self, limit: Duration) {
         let (first, several) = {
             let members = self.read();
-            (members.iter().find_map(Weak::upgrade), members.len() > 1)
+            (members.first().cloned(), members.len() > 1)
         };
         match first {
             Some(ep) => ep.wait(limit.min(if several { SHARED_SLICE } else { SLICE })),

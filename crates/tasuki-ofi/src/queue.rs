@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ptr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::abi::*;
 use crate::guard::{Errno, Ret, lock};
@@ -43,6 +43,8 @@ pub struct Entry {
 pub struct Queue {
     entry_size: usize,
     entries: Mutex<VecDeque<Entry>>,
+    /// How many there are: spares the lock when there are none, which is what most reads find.
+    count: AtomicUsize,
     signalled: AtomicBool,
     /// Endpoints that report here: reading makes them progress.
     pub members: Members,
@@ -54,6 +56,7 @@ impl Queue {
         Queue {
             entry_size,
             entries: Mutex::new(VecDeque::with_capacity(256)),
+            count: AtomicUsize::new(0),
             signalled: AtomicBool::new(false),
             members: Members::default(),
         }
@@ -61,7 +64,13 @@ impl Queue {
 
     /// Appends.
     pub fn push(&self, entry: Entry) {
-        lock(&self.entries).push_back(entry);
+        let mut entries = lock(&self.entries);
+        entries.push_back(entry);
+        self.count.store(entries.len(), Ordering::Release);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
     }
 
     /// Reads up to `count` successful completions; 0 only progresses.
@@ -69,12 +78,13 @@ impl Queue {
     /// # Safety
     /// `buf` has room for `count` entries of this queue's size; `sources` is null or has room for as many addresses.
     pub unsafe fn read(&self, buf: *mut u8, count: usize, sources: *mut FiAddr) -> Ret<usize> {
-        let mut entries = lock(&self.entries);
-        if entries.is_empty() || count == 0 {
-            drop(entries);
+        if self.is_empty() || count == 0 {
             self.members.progress();
-            entries = lock(&self.entries);
+            if self.is_empty() {
+                return Err(Errno(FI_EAGAIN));
+            }
         }
+        let mut entries = lock(&self.entries);
         match entries.front() {
             None => return Err(Errno(FI_EAGAIN)),
             Some(first) if first.fault.is_some() => return Err(Errno(FI_EAVAIL)),
@@ -96,6 +106,7 @@ impl Queue {
             }
             read += 1;
         }
+        self.count.store(entries.len(), Ordering::Release);
         Ok(read)
     }
 
@@ -104,8 +115,12 @@ impl Queue {
     /// # Safety
     /// `into` is a structure of the size that libfabric `api_version` has.
     pub unsafe fn read_error(&self, into: *mut CqErrEntry, api_version: u32) -> Ret<usize> {
-        let entry =
-            lock(&self.entries).pop_front_if(|entry| entry.fault.is_some()).ok_or(Errno(FI_EAGAIN))?;
+        let entry = {
+            let mut entries = lock(&self.entries);
+            let entry = entries.pop_front_if(|entry| entry.fault.is_some()).ok_or(Errno(FI_EAGAIN))?;
+            self.count.store(entries.len(), Ordering::Release);
+            entry
+        };
         let fault = entry.fault.unwrap_or(Fault { err: FI_EOTHER, olen: 0 });
         // SAFETY: fields are written one by one, so that none is touched that an older structure lacks.
         unsafe {
@@ -132,10 +147,10 @@ impl Queue {
 
     /// Whether nothing is to be read, after a look at what has come in.
     pub fn is_idle(&self) -> bool {
-        if lock(&self.entries).is_empty() {
+        if self.is_empty() {
             self.members.progress();
         }
-        lock(&self.entries).is_empty()
+        self.is_empty()
     }
 
     /// Ends a waiting read.

@@ -19,21 +19,26 @@ impl Conn {
         let usable = |at: usize, path: &Path| {
             path.is_up() && !(normal && self.is_last_resort(at)) && !self.is_relieved(path)
         };
-        let lively = self.paths.iter().enumerate().any(|(at, path)| usable(at, path) && path.is_lively());
         let current = self.current;
-        let mut best: Option<(usize, u64)> = None;
-        let mut stay = None;
+        // The best of those that answer, and of all; what it would take to stay, in either case.
+        let (mut best, mut best_silent) = (None::<(usize, u64)>, None::<(usize, u64)>);
+        let (mut stay, mut stay_silent) = (None, None);
         for (at, path) in self.paths.iter().enumerate() {
-            if !usable(at, path) || (lively && !path.is_lively()) {
+            if !usable(at, path) {
                 continue;
             }
             let eta = path.delivery_ns();
+            let (best, stay) =
+                if path.is_lively() { (&mut best, &mut stay) } else { (&mut best_silent, &mut stay_silent) };
             if at == current {
-                stay = Some(eta);
+                *stay = Some(eta);
             }
             if best.is_none_or(|(_, least)| eta < least) {
-                best = Some((at, eta));
+                *best = Some((at, eta));
             }
+        }
+        if best.is_none() {
+            (best, stay) = (best_silent, stay_silent);
         }
         let (mut at, least) = best?;
         if let Some(eta) = stay

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
 
-use tasuki_wire::{Greeting, Lane, Path as PathId, Rail, RailList, Rails, RefuseReason};
+use tasuki_wire::{Greeting, Lane, Path as PathId, Rail, RailList, Rails, RefuseReason, Run};
 
 use crate::config::Config;
 use crate::defect::Plant;
@@ -41,6 +41,8 @@ pub(crate) struct Conn {
     pub own_change: u64,
     pub rails_due: bool,
     pub theirs: Vec<Rail>,
+    /// Runs of an acknowledgement while it is written: kept, because a list of the most there can be takes long to clear.
+    pub told: Vec<Run>,
     pub their_change: u64,
     pub paths: Vec<Path>,
     /// Where the last data went.
@@ -96,6 +98,7 @@ impl Conn {
             own_change: 1,
             rails_due: false,
             theirs: Vec::new(),
+            told: Vec::new(),
             their_change: 0,
             paths: Vec::new(),
             current: 0,
@@ -215,16 +218,16 @@ impl Conn {
 
     /// The earliest time at which something must be done without being asked.
     pub fn deadline(&self) -> Option<Time> {
-        let mut first = self.closing.unwrap_or(Time::NEVER);
         if self.mute {
             return self.closing;
         }
+        let or_never = |at: Option<Time>| at.unwrap_or(Time::NEVER);
+        let mut first = or_never(self.closing).min(or_never(self.hello_at));
         for path in &self.paths {
-            for at in [path.loss_at, path.pto_at, path.owed.at, path.probe.at].into_iter().flatten() {
-                first = first.min(at);
-            }
+            // Asked for with every packet: four comparisons, no loop.
+            let timers = or_never(path.loss_at).min(or_never(path.pto_at));
+            first = first.min(timers).min(or_never(path.owed.at)).min(or_never(path.probe.at));
         }
-        first = first.min(self.hello_at.unwrap_or(Time::NEVER));
         (first < Time::NEVER).then_some(first)
     }
 

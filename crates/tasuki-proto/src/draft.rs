@@ -1,6 +1,6 @@
 //! A packet under construction: what is common to all kinds of packets.
 
-use tasuki_wire::{Ack, Frame, Header, MAX_ACK_RUNS, MAX_PACKET_NUMBER, PacketBuilder, Run, Runs};
+use tasuki_wire::{Ack, Frame, Header, MAX_PACKET_NUMBER, PacketBuilder, Runs};
 
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
@@ -74,22 +74,22 @@ impl Conn {
     }
 
     fn push_ack(&mut self, at: usize, builder: &mut PacketBuilder<'_>, cx: &Context<'_>) -> bool {
-        let path = &mut self.paths[at];
-        let mut list = [Run { first: 0, last: 0 }; MAX_ACK_RUNS];
+        let (path, list) = (&mut self.paths[at], &mut self.told);
         let Some(space) = builder.room().checked_sub(ACK_HEAD) else { return false };
-        let count = path.received.report(&mut list, 1 + space / ACK_RUN);
-        if count == 0 {
+        path.received.report(list, 1 + space / ACK_RUN);
+        if list.is_empty() {
             path.owed.pending = false;
             return true;
         }
         let delay_us = cx.now.since_ns(path.owed.largest_at) / 1000;
-        let ack = Frame::Ack(Ack { path: path.id, delay_us, runs: Runs::new(&list[..count]) });
+        let ack = Frame::Ack(Ack { path: path.id, delay_us, runs: Runs::new(list) });
         if builder.push(&ack).is_err() {
             return false;
         }
-        path.received.reported(count);
+        path.received.reported(list.len());
         let owed = &mut path.owed;
         (owed.pending, owed.now, owed.at, owed.full, owed.small) = (false, false, None, 0, 0);
+        owed.told_at = cx.now;
         true
     }
 

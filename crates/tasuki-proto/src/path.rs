@@ -26,6 +26,10 @@ pub(crate) struct AckOwed {
     pub at: Option<Time>,
     pub full: u32,
     pub small: u32,
+    /// When the last full packet came.
+    pub full_at: Time,
+    /// When packets of this path were last acknowledged.
+    pub told_at: Time,
     /// Arrival of the highest number.
     pub largest_at: Time,
     pub largest: u64,

@@ -113,6 +113,11 @@ impl Proto {
         }
     }
 
+    /// `poll_transmit` or `poll_event` may have something. Cheap enough to be asked all the time.
+    pub fn has_work(&self) -> bool {
+        !self.ready.is_empty() || !self.events.is_empty()
+    }
+
     /// The next packet to send, written into `packet`, which should have the size of the largest MTU. Call until `None`.
     pub fn poll_transmit(
         &mut self,

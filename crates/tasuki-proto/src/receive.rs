@@ -7,6 +7,7 @@ use crate::defect::Defect;
 use crate::event::Event;
 use crate::path::Path;
 use crate::received::Arrival;
+use crate::rtt::ns;
 use crate::stats::RailState;
 use crate::upper::Upper;
 
@@ -157,13 +158,25 @@ impl Conn {
             return;
         }
         owed.pending = true;
-        let count = if length >= FULL { &mut owed.full } else { &mut owed.small };
-        *count += 1;
         owed.now |= arrival == Arrival::OutOfOrder || asks.ping;
-        owed.now |= owed.full >= cx.config.ack_every || owed.small >= cx.config.ack_every_small;
-        if owed.at.is_none() {
-            owed.at = Some(cx.now.after_ns(u64::from(cx.config.max_ack_delay_us) * 1000));
+        let patience = cx.now.after_ns(u64::from(cx.config.max_ack_delay_us) * 1000);
+        let mut due = owed.at.unwrap_or(patience);
+        if length >= FULL {
+            owed.full += 1;
+            let spacing = ns(cx.config.ack_spacing);
+            if owed.full >= cx.config.ack_every {
+                due = due.min(owed.told_at.after_ns(spacing));
+            } else if cx.now.since_ns(owed.full_at) <= spacing {
+                // Perhaps the last of a message: its sender waits for no more than this.
+                due = due.min(cx.now.after_ns(spacing));
+            }
+            owed.full_at = cx.now;
+        } else {
+            owed.small += 1;
+            owed.now |= owed.small >= cx.config.ack_every_small;
         }
+        owed.now |= due <= cx.now;
+        owed.at = Some(due);
         if asks.ping && !cx.plant.is(Defect::AckSameRail) {
             self.answer_everywhere(at);
         }

@@ -77,19 +77,17 @@ impl Received {
         !self.runs.is_empty()
     }
 
-    /// Writes at most `most` runs that are worth telling into `list`, highest first; how many.
-    pub fn report(&self, list: &mut [Run; MAX_ACK_RUNS], most: usize) -> usize {
-        let mut count = 0;
+    /// Writes at most `most` runs that are worth telling into `list`, highest first.
+    pub fn report(&self, list: &mut Vec<Run>, most: usize) {
+        list.clear();
         for known in self.runs.iter().rev() {
-            if count >= most.min(MAX_ACK_RUNS) {
+            if list.len() >= most.min(MAX_ACK_RUNS) {
                 break;
             }
-            if count == 0 || known.reports < REPORTS {
-                list[count] = known.run;
-                count += 1;
+            if list.is_empty() || known.reports < REPORTS {
+                list.push(known.run);
             }
         }
-        count
     }
 
     /// The `count` runs that `report` gave were sent.
@@ -120,9 +118,9 @@ mod tests {
                 received.insert(number);
                 assert!(received.contains(number));
             }
-            let mut list = [Run { first: 0, last: 0 }; MAX_ACK_RUNS];
-            assert_eq!(received.report(&mut list, 64), 2);
-            assert_eq!(list[..2], [Run { first: 3, last: 4 }, Run { first: 0, last: 1 }]);
+            let mut list = Vec::new();
+            received.report(&mut list, 64);
+            assert_eq!(list, [Run { first: 3, last: 4 }, Run { first: 0, last: 1 }]);
             assert!(!received.contains(2) && !received.contains(5));
         }
     }

@@ -69,5 +69,6 @@ impl Rtt {
 
 /// Nanoseconds of a duration that a person has chosen.
 pub(crate) fn ns(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+    // Not `as_nanos`, which is of 128 bits.
+    duration.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(duration.subsec_nanos()))
 }

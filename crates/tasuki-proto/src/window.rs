@@ -156,8 +156,7 @@ impl Window {
         if self.round.since == Time::default() || elapsed_ns == 0 {
             return;
         }
-        let sample = u128::from(self.round.delivered) * 1_000_000_000 / u128::from(elapsed_ns);
-        let sample = u64::try_from(sample).unwrap_or(u64::MAX).max(1);
+        let sample = share(self.round.delivered, 1_000_000_000, elapsed_ns).max(1);
         // Acknowledgements that come in a heap after a pause make rates that no cable has.
         let sample = if self.nominal > 0 { sample.min(self.nominal) } else { sample };
         // Up at once; down fast only while nothing is known: a host that was busy for a moment is no slow path.
@@ -190,7 +189,15 @@ pub(crate) struct Acked {
 
 /// Bytes that pass in `time_ns`.
 pub(crate) fn bytes_in(rate: u64, time_ns: u64) -> u64 {
-    u64::try_from(u128::from(rate) * u128::from(time_ns) / 1_000_000_000).unwrap_or(u64::MAX)
+    share(rate, time_ns, 1_000_000_000)
+}
+
+/// a * b / c without overflow on the way. A division of 128 bits takes as long as a short packet: nearly always 64 do.
+fn share(a: u64, b: u64, c: u64) -> u64 {
+    match a.checked_mul(b) {
+        Some(product) => product / c,
+        None => u64::try_from(u128::from(a) * u128::from(b) / u128::from(c)).unwrap_or(u64::MAX),
+    }
 }
 
 /// Time that `bytes` take, ns.

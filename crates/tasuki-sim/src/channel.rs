@@ -36,6 +36,8 @@ pub enum Fate {
     Overflow,
     /// It was too large for the line.
     TooLarge,
+    /// It was a raw frame on a line that passes datagrams only.
+    Deaf,
     /// It was lost by chance.
     Lost,
     /// It was lost in a burst of losses.

@@ -6,7 +6,7 @@
 
 mod ring;
 
-pub use ring::{Frame, PacketKind, PacketRing, RingSize};
+pub use ring::{Frame, PacketKind, PacketRing, RingLayout, RingSize};
 
 use nix::{
     errno::Errno,
@@ -87,6 +87,27 @@ impl PacketSocket {
         Ok(Self { socket, name: interface.into(), interface: facts, ethertype })
     }
 
+    /// Takes over a socket that another process has opened, filtered, given a ring and bound (a broker). It must be what it is said to
+    /// be: a raw packet socket of this interface, in the calling thread's network namespace, bound to the ethertype.
+    pub fn adopt(socket: OwnedFd, interface: &str, ethertype: u16) -> Result<Self, PacketError> {
+        let fail = |request| move |source| PacketError { interface: interface.into(), request, source };
+        let other = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
+        let (index, bound) = bound_to(&socket).map_err(fail("ask what the socket is bound to"))?;
+        // Asked by a socket of our own: the one that was given answers for the namespace that it was made in.
+        let own =
+            nix::sys::socket::socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
+                .map_err(|errno| fail("ask for the interface")(errno.into()))?;
+        let here = describe(&own, interface).map_err(fail("read index, MAC address and MTU"))?;
+        let there = describe(&socket, interface).map_err(fail("read index, MAC address and MTU"))?;
+        if here != there || here.index != index {
+            return Err(fail("compare the interface")(other("it is one of another network namespace")));
+        }
+        if bound != ethertype {
+            return Err(fail("compare the ethertype")(other("it is bound to another")));
+        }
+        Ok(Self { socket, name: interface.into(), interface: here, ethertype })
+    }
+
     /// The interface that the socket was opened for.
     pub fn interface(&self) -> Interface {
         self.interface
@@ -134,9 +155,37 @@ impl PacketSocket {
         check(result).map(drop).map_err(|source| self.error("bind", source))
     }
 
+    /// Ties a bound socket to its interface and ethertype for good: nobody, whoever holds the descriptor, can bind it anew or have it
+    /// join a group of other sockets. (The only member of a fan-out group cannot be bound and cannot change groups, since Linux 3.1; packets
+    /// pass as without. `fanout_add` and `packet_do_bind` in net/packet/af_packet.c.) The interface must be up.
+    pub fn seal_binding(&self) -> Result<(), PacketError> {
+        /// `PACKET_FANOUT_CPU` with `PACKET_FANOUT_FLAG_UNIQUEID`: the kernel finds a number for the group (Linux 4.12).
+        const ALONE: u32 = libc::PACKET_FANOUT_CPU | 0x2000;
+        set_option(&self.socket, libc::PACKET_FANOUT, &(ALONE << 16))
+            .map_err(|source| self.error("seal the binding (is the interface up?)", source))
+    }
+
     /// Maps a receive ring, then starts to receive into it.
     pub fn into_ring(self, size: RingSize) -> Result<PacketRing, PacketError> {
-        PacketRing::map(self, size)
+        let layout = self.make_ring(size)?;
+        let ring = self.map_ring(layout)?;
+        ring.socket().bind()?;
+        Ok(ring)
+    }
+
+    /// Makes the receive ring, unmapped. Its memory belongs to the socket.
+    pub fn make_ring(&self, size: RingSize) -> Result<RingLayout, PacketError> {
+        ring::make(self, size)
+    }
+
+    /// Maps the ring that the socket has. While anybody has it mapped nobody can change or free it.
+    pub fn map_ring(self, layout: RingLayout) -> Result<PacketRing, PacketError> {
+        PacketRing::map(self, layout)
+    }
+
+    /// Frees the ring; an error (`EBUSY`) if somebody has it mapped.
+    pub fn free_ring(&self) -> Result<(), PacketError> {
+        ring::free(self)
     }
 
     /// Sends one whole frame, Ethernet header included. `WouldBlock`: the socket's buffer is full of frames that
@@ -209,6 +258,20 @@ fn describe(socket: &OwnedFd, name: &str) -> io::Result<Interface> {
         *to = from.cast_unsigned();
     }
     Ok(Interface { index: index.cast_unsigned(), mac, mtu: mtu.cast_unsigned() })
+}
+
+/// Interface index and ethertype that a raw packet socket is bound to.
+fn bound_to(socket: &OwnedFd) -> io::Result<(u32, u16)> {
+    // SAFETY: sockaddr_ll is plain old data; all zeroes is a valid value.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the descriptor is open; the kernel writes at most `length` bytes into the address.
+    check(unsafe { libc::getsockname(socket.as_raw_fd(), (&raw mut address).cast(), &raw mut length) })?;
+    let kind = nix::sys::socket::getsockopt(socket, nix::sys::socket::sockopt::SockType)?;
+    if i32::from(address.sll_family) != libc::AF_PACKET || kind != SockType::Raw {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no raw packet socket"));
+    }
+    Ok((address.sll_ifindex.cast_unsigned(), u16::from_be(address.sll_protocol)))
 }
 
 fn check(result: c_int) -> io::Result<c_int> {

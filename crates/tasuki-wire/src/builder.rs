@@ -39,7 +39,7 @@ impl<'a> PacketBuilder<'a> {
         if buffer.len() < HEADER_LEN {
             return Err(EmitError::Buffer);
         }
-        header.write(&mut Writer::measure(), 0)?;
+        header.check()?;
         Ok(PacketBuilder { buffer, header, len: HEADER_LEN })
     }
 
@@ -71,14 +71,18 @@ impl<'a> PacketBuilder<'a> {
     pub fn reserve(&mut self, frame: &Frame<'_>, len: usize) -> Result<&mut [u8], EmitError> {
         self.check_place(frame)?;
         let len = if matches!(frame, Frame::Start(_) | Frame::Data(_)) { len } else { 0 };
-        let (need, room) = (frame.encoded_len_with(len)?, self.room());
+        let room = self.room();
+        let place = &mut self.buffer[self.len..];
+        let mut writer = Writer::new(place);
+        // What does not fit is counted and not written, and what is written beyond `self.len` is nothing before that has grown.
+        frame.write_head(&mut writer, len)?;
+        let head = writer.len();
+        let need = head.saturating_add(len);
         if need > room {
             return Err(EmitError::Full { need, room });
         }
-        let place = &mut self.buffer[self.len..self.len + need];
-        frame.write_head(&mut Writer::new(place), len)?;
         self.len += need;
-        Ok(&mut place[need - len..])
+        Ok(&mut place[head..need])
     }
 
     /// Fills the packet up with padding to `len` bytes, header included; no effect if it is that long already.
@@ -95,8 +99,9 @@ impl<'a> PacketBuilder<'a> {
             return Err(EmitError::Empty);
         }
         let packet = &mut self.buffer[..self.len];
+        let head = packet.first_chunk_mut().ok_or(EmitError::Buffer)?;
         // `new` has bounded the buffer by MAX_PACKET_LEN, which is that of a u16.
-        self.header.write(&mut Writer::new(packet), self.len as u16)?;
+        self.header.write(head, self.len as u16)?;
         let sum = checksum(packet).to_le_bytes();
         packet[CHECKSUM_OFFSET..HEADER_LEN].copy_from_slice(&sum);
         Ok(self.len)

@@ -15,7 +15,7 @@ pub const fn var_len(value: u64) -> usize {
     if value < VAR_LONG as u64 { 1 } else { 1 + (64 - value.leading_zeros() as usize).div_ceil(8) }
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -156,10 +156,16 @@ impl<'a> Writer<'a> {
     pub(crate) fn var(&mut self, value: u64) {
         let following = var_len(value) - 1;
         if following == 0 {
-            self.u8(value.to_le_bytes()[0]);
-        } else {
-            self.u8(VAR_LONG - 1 + following as u8);
-            self.bytes(&value.to_le_bytes()[..following]);
+            return self.u8(value.to_le_bytes()[0]);
+        }
+        self.u8(VAR_LONG - 1 + following as u8);
+        match self.buffer.get_mut(self.len..).and_then(|rest| rest.first_chunk_mut()) {
+            // Eight bytes at once, as in reading: what comes next overwrites those that were too many.
+            Some(wide) => {
+                *wide = value.to_le_bytes();
+                self.len += following;
+            }
+            None => self.bytes(&value.to_le_bytes()[..following]),
         }
     }
 }

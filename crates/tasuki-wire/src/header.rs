@@ -47,13 +47,14 @@ pub(crate) struct RawHeader {
 impl RawHeader {
     /// Fails as `Short`, `Magic` or `Version`: of another version nothing else is known.
     pub(crate) fn read(datagram: &[u8]) -> Result<RawHeader, DropReason> {
-        let mut reader = Reader::new(datagram.get(..HEADER_LEN).ok_or(DropReason::Short)?);
-        if reader.u8()? != MAGIC {
+        let head: &[u8; HEADER_LEN] = datagram.first_chunk().ok_or(DropReason::Short)?;
+        if head[0] != MAGIC {
             return Err(DropReason::Magic);
         }
-        if reader.u8()? != VERSION {
+        if head[1] != VERSION {
             return Err(DropReason::Version);
         }
+        let mut reader = Reader::new(&head[2..]);
         Ok(RawHeader {
             flags: reader.u8()?,
             path: reader.u8()?,
@@ -81,11 +82,18 @@ impl Header {
         Ok(())
     }
 
-    /// Writes the header with the checksum 0.
-    pub(crate) fn write(&self, writer: &mut Writer<'_>, length: u16) -> Result<(), EmitError> {
+    /// Whether it can be sent.
+    pub(crate) fn check(&self) -> Result<(), EmitError> {
         if self.number > MAX_PACKET_NUMBER {
             return Err(EmitError::PacketNumber);
         }
+        self.path.to_byte().map(|_| ())
+    }
+
+    /// Writes the header with the checksum 0.
+    pub(crate) fn write(&self, into: &mut [u8; HEADER_LEN], length: u16) -> Result<(), EmitError> {
+        self.check()?;
+        let mut writer = Writer::new(into);
         writer.u8(MAGIC);
         writer.u8(VERSION);
         writer.u8(0);
@@ -105,6 +113,5 @@ impl Header {
 //# The checksum is the CRC32C (polynomial 0x1EDC6F41, reflected, initial value and final exclusive-or 0xFFFFFFFF) of
 //# all bytes of the packet except the four of the checksum itself.
 pub(crate) fn checksum(packet: &[u8]) -> u32 {
-    let head = crc32c::crc32c(&packet[..CHECKSUM_OFFSET]);
-    crc32c::crc32c_append(head, &packet[HEADER_LEN..])
+    crate::crc::of(&packet[..CHECKSUM_OFFSET], &packet[HEADER_LEN..])
 }

@@ -4,10 +4,11 @@
 //! allocates, and payload is borrowed. Input can be anything: what is not a packet is dropped with a
 //! [`DropReason`], which the caller counts. The crate knows no state: who the peer is, which packets have arrived
 //! and what frames mean is the business of those above.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod ack;
 mod builder;
+mod crc;
 mod cursor;
 mod drop_reason;
 mod emit_error;

@@ -2,6 +2,7 @@
 
 mod apply;
 mod bench;
+mod broker;
 mod cluster;
 mod lab;
 mod rate;
@@ -12,6 +13,7 @@ mod topo;
 
 pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs};
 pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, DemoArgs, LabSource};
+pub use broker::BrokerArgs;
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
 pub use run::{EnvArgs, RunArgs};
@@ -67,6 +69,14 @@ pub enum Command {
     Plan(PlanArgs),
     /// Which MPI, provider, lane and rails would be used, why, and what improves it
     Doctor(DoctorArgs),
+    /// A service that opens raw lanes for programs without privileges
+    Broker(Box<BrokerArgs>),
+    /// Manual pages and completions for packages
+    #[command(hide = true)]
+    Pages {
+        /// Where to write them
+        folder: PathBuf,
+    },
     /// The statistics pages of one host, as JSON
     #[command(hide = true)]
     StatsPages,

@@ -11,6 +11,7 @@ use std::{
     str::FromStr,
 };
 use tasuki_cluster::RailTable;
+use tasuki_link::broker::{self, Broker, BrokerError, Outcome};
 
 /// One host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +41,18 @@ pub struct HostFacts {
     /// Why this user may not open a packet socket, which the raw lane needs; `None`: he may.
     #[serde(default)]
     pub raw_refused: Option<String>,
+    /// Why the broker would not open one in his stead, if there is need of it; `None`: it would.
+    #[serde(default)]
+    pub broker_refused: Option<BrokerRefusal>,
+}
+
+/// Why the broker gives nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrokerRefusal {
+    /// What it or the system said.
+    pub why: String,
+    /// What helps.
+    pub remedy: String,
 }
 
 /// One interface.
@@ -68,6 +81,12 @@ impl HostFacts {
             let at = statvfs(path).ok()?;
             Some((at.blocks() * at.fragment_size(), at.blocks_available() * at.fragment_size()))
         };
+        let raw_refused = raw_refused();
+        let nic = rails.as_ref().and_then(|table| table.peers.values().flat_map(|peer| &peer.rails).next());
+        let broker_refused = match (&raw_refused, nic) {
+            (Some(_), Some(rail)) => broker_refused(&rail.nic),
+            _ => None,
+        };
         Self {
             host: nix::unistd::gethostname()
                 .map_or_else(|_| String::new(), |name| name.to_string_lossy().into()),
@@ -81,7 +100,8 @@ impl HostFacts {
             wmem_max: read("/proc/sys/net/core/wmem_max"),
             ptrace_scope: read("/proc/sys/kernel/yama/ptrace_scope"),
             cma_refused: cma_refused(),
-            raw_refused: raw_refused(),
+            raw_refused,
+            broker_refused,
         }
     }
 }
@@ -132,6 +152,28 @@ fn raw_refused() -> Option<String> {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
     let opened = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None);
     opened.err().map(|errno| errno.desc().into())
+}
+
+/// Asks the broker whether it would open one for this NIC.
+fn broker_refused(nic: &str) -> Option<BrokerRefusal> {
+    let path = std::env::var_os(broker::VARIABLE).map_or_else(|| broker::SOCKET.into(), PathBuf::from);
+    if path.as_os_str().is_empty() {
+        let why = format!("{} is empty: no broker is asked", broker::VARIABLE);
+        return Some(BrokerRefusal { why, remedy: format!("unset {}", broker::VARIABLE) });
+    }
+    let error = Broker::at(path).would_give(nic).err()?;
+    let join =
+        "usermod --append --groups tasuki USER, then log in anew (docs/security.md says what that allows)";
+    let remedy = match &error {
+        BrokerError::Forbidden { .. } => join,
+        BrokerError::Refused { outcome: Outcome::NotMember, .. } => join,
+        BrokerError::Refused { outcome: Outcome::Nic, .. } => "tasuki apply, or start the broker with --nic",
+        BrokerError::Absent { .. } => {
+            "systemctl enable --now tasuki-broker.socket, or by hand: sudo tasuki broker (docs/install.md)"
+        }
+        _ => "journalctl -u tasuki-broker",
+    };
+    Some(BrokerRefusal { why: error.to_string(), remedy: remedy.into() })
 }
 
 #[cfg(test)]

@@ -102,17 +102,22 @@ fn sockets(facts: &HostFacts) -> Vec<Finding> {
 
 /// The lane for short messages between hosts.
 fn raw(facts: &HostFacts) -> Finding {
-    match &facts.raw_refused {
-        None => Finding::well(
+    match (&facts.raw_refused, &facts.broker_refused) {
+        (None, _) => Finding::well(
             &facts.host,
-            "between hosts: raw Ethernet frames are allowed: with TASUKI_LANES=raw,udp short messages take half the time",
+            "between hosts: raw Ethernet frames are allowed: short messages take half the time",
         ),
-        Some(why) => Finding::slower(
+        (Some(_), None) => Finding::well(
+            &facts.host,
+            "between hosts: raw Ethernet frames are to be had from the broker: short messages take half the time",
+        ),
+        (Some(why), Some(broker)) => Finding::slower(
             &facts.host,
             format!(
-                "between hosts: udp alone, as raw Ethernet frames are refused ({why}): short messages take twice as long as they could"
+                "between hosts: udp alone, as raw Ethernet frames are refused ({why}) and {}: short messages take twice as long as they could",
+                broker.why
             ),
-            "run the ranks as root or with CAP_NET_RAW, and with TASUKI_LANES=raw,udp (docs/transport.md, \"Lanes\")",
+            &broker.remedy,
         ),
     }
 }
@@ -184,7 +189,7 @@ fn rail_finding(host: &str, peer: &str, rail: &HostRail, nic: Option<&NicFacts>)
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Weight;
+    use super::super::{facts::BrokerRefusal, finding::Weight};
     use super::*;
     use std::path::Path;
 
@@ -215,6 +220,21 @@ mod tests {
         }
     }
 
+    fn without_frames(facts: &mut HostFacts) {
+        facts.raw_refused = Some("Operation not permitted".into());
+        facts.broker_refused =
+            Some(BrokerRefusal { why: "the broker is not for this user".into(), remedy: "usermod".into() });
+    }
+
+    #[test]
+    fn a_broker_makes_up_for_missing_permission() {
+        let mut facts = healthy();
+        facts.raw_refused = Some("Operation not permitted".into());
+        let findings = findings(&facts);
+        assert!(findings.iter().all(|finding| finding.weight == Weight::Well), "{findings:?}");
+        assert!(findings.iter().any(|finding| finding.what.contains("from the broker")), "{findings:?}");
+    }
+
     #[test]
     fn a_healthy_host_needs_nothing() {
         let findings = findings(&healthy());
@@ -229,7 +249,7 @@ mod tests {
     fn each_fault_is_found_alone_and_has_a_remedy() {
         type Fault = (fn(&mut HostFacts), Weight, &'static str);
         let faults: [Fault; 14] = [
-            (|f| f.raw_refused = Some("Operation not permitted".into()), Weight::Slower, "CAP_NET_RAW"),
+            (|f| without_frames(f), Weight::Slower, "usermod"),
             (|f| f.kernel = "5.10.0-28".into(), Weight::Broken, "5.15"),
             (|f| f.shm = None, Weight::Slower, "mount -t tmpfs"),
             (|f| f.shm = Some((64 << 20, 1 << 20)), Weight::Slower, "remount"),

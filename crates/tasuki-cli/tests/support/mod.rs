@@ -2,6 +2,8 @@
 #![allow(dead_code)] // Every test program uses its own part.
 
 pub mod dump;
+pub mod guests;
+pub mod lanes;
 pub mod mpi;
 pub mod mpis;
 pub mod run;

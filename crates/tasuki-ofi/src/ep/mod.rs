@@ -138,7 +138,9 @@ fn cannot_open(error: &dyn Display) -> Errno {
 unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     guard::int(|| {
         // SAFETY: only endpoints have this table; the caller gives it up.
-        drop(unsafe { guard::retake::<Ep, Fid>(fid) });
+        let ep = unsafe { guard::retake::<Ep, Fid>(fid) };
+        lock(&ep.plan).leave(&ep.shared);
+        drop(ep);
         Ok(())
     })
 }
@@ -155,16 +157,20 @@ unsafe fn shared<'a, H>(ep: *mut H) -> Ret<&'a EpShared> {
 impl EpShared {
     /// Takes in what has arrived, and reports what has completed.
     pub fn progress(&self) {
-        self.engine.progress();
         // If another thread drains, then it reports what is there; waiting for it would gain nothing.
         let mut draining = match self.draining.try_lock() {
             Ok(draining) => draining,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return,
+            Err(TryLockError::WouldBlock) => {
+                self.engine.progress();
+                return;
+            }
         };
         // Handed on outside the engine, which may be asked about their senders.
-        while self.engine.poll_many(BATCH, |completion| draining.push(completion)) > 0 {
+        let mut count = self.engine.turn(BATCH, |completion| draining.push(completion));
+        while count > 0 {
             draining.drain(..).for_each(|completion| self.complete(completion));
+            count = if count < BATCH { 0 } else { self.engine.poll_many(BATCH, |one| draining.push(one)) };
         }
         self.drain_remote();
     }

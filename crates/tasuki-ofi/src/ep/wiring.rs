@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::EpShared;
 use crate::abi::*;
 use crate::guard::{Errno, Ret};
 use crate::object::cntr::Counter;
@@ -51,6 +52,17 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The endpoint that this is about closes: whatever it is bound to forgets it.
+    pub fn leave(&self, ep: &Arc<EpShared>) {
+        let ways = [&self.tx, &self.rx];
+        let queues = ways.iter().filter_map(|way| way.queue.as_ref()).map(|queue| &queue.members);
+        let counters =
+            ways.iter().filter_map(|way| way.counter.as_ref()).chain(&self.reads).chain(&self.writes);
+        let counters = counters.chain(&self.others).map(|counter| &counter.members);
+        let space = self.space.iter().map(|space| &space.members);
+        queues.chain(counters).chain(space).for_each(|members| members.remove(ep));
+    }
+
     /// Checks that everything is there that an endpoint needs.
     pub fn wiring(&self) -> Ret<Wiring> {
         let space = self.space.clone().ok_or(Errno(FI_ENOAV))?;

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::ptr;
 use std::sync::Arc;
 
-use tasuki_engine::Address;
+use tasuki_engine::{Address, AddressError};
 
 use super::domain::DomainShared;
 use super::refs;
@@ -109,7 +109,7 @@ unsafe extern "C" fn insert(
             // SAFETY: the caller gives `count` addresses of the size that `fi_getname` tells.
             let bytes =
                 unsafe { std::slice::from_raw_parts(addresses.add(index * Address::LEN), Address::LEN) };
-            let address = Address::from_bytes(bytes).inspect_err(|error| note!("fi_av_insert: {error}")).ok();
+            let address = Address::from_bytes(bytes).inspect_err(refused).ok();
             inserted += usize::from(address.is_some());
             let errno = if address.is_some() { 0 } else { FI_EINVAL };
             let name = address.map_or(FI_ADDR_NOTAVAIL, |address| space.insert(address));
@@ -170,6 +170,14 @@ pub unsafe fn give(address: &Address, buf: Ptr, len: *mut usize) -> Ret {
     }
     *len = bytes.len();
     if room < bytes.len() { Err(Errno(FI_ETOOSMALL)) } else { Ok(()) }
+}
+
+/// Of a peer's other version the user must hear: MPIs say only that MPI_Init has failed.
+fn refused(error: &AddressError) {
+    match error {
+        AddressError::Version { .. } => crate::log::say(&error.to_string()),
+        _ => note!("fi_av_insert: {error}"),
+    }
 }
 
 unsafe extern "C" fn straddr(_: *mut FidAv, address: *const u8, buf: *mut c_char, len: *mut usize) -> Text {

@@ -31,6 +31,9 @@ struct Args {
     /// Carry frames without packets and faults: shows what is the message layer's fault
     #[arg(long)]
     perfect: bool,
+    /// Give every rail a raw lane beside UDP; some let no raw frames pass
+    #[arg(long, conflicts_with = "perfect")]
+    lanes: bool,
     /// Failures after which to stop; 0: never
     #[arg(long, default_value_t = 10)]
     failures: usize,
@@ -46,7 +49,11 @@ fn main() -> ExitCode {
     let args = Args::parse();
     // A panic in a seed is caught and becomes its verdict.
     std::panic::set_hook(Box::new(|_| {}));
-    let carriage = if args.perfect { Carriage::Perfect } else { Carriage::Packets };
+    let carriage = match (args.perfect, args.lanes) {
+        (true, _) => Carriage::Perfect,
+        (_, true) => Carriage::Lanes,
+        _ => Carriage::Packets,
+    };
     let options = Options { carriage, ..Options::default() };
     match args.seed {
         Some(seed) => show(seed, options),

@@ -36,7 +36,7 @@ impl World {
             }
             self.welcome(node)?;
         }
-        let packets = self.carriage == Carriage::Packets;
+        let packets = self.carriage != Carriage::Perfect;
         if packets && self.hosts[node].proto.deadline().is_some_and(|deadline| deadline <= now) {
             self.hosts[node].proto.handle_timeout(now);
         }
@@ -124,7 +124,7 @@ impl World {
             }
         }
         self.core.settle(node)?;
-        if self.carriage == Carriage::Packets
+        if self.carriage != Carriage::Perfect
             && let Some(deadline) = self.hosts[node].proto.deadline()
         {
             let late = self.hosts[node].habit.poll_ns;
@@ -323,6 +323,7 @@ fn fate_name(fate: Fate) -> &'static str {
         Fate::ArrivesTwice => "packet arrives twice",
         Fate::Cut => "packet lost: cable cut",
         Fate::Overflow => "packet lost: queue full",
+        Fate::Deaf => "packet lost: raw frame",
         Fate::TooLarge => "packet lost: hole in the MTU",
         Fate::Lost => "packet lost: by chance",
         Fate::LostInBurst => "packet lost: in a burst",

@@ -4,7 +4,7 @@
 //! A packet goes to a place, and whoever lives there gets it: after a death that may be a newcomer, for whom packets
 //! to its predecessor are none of its business.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use tasuki_wire::{Carriage, Lane, Lanes, Path, Rail};
@@ -33,6 +33,8 @@ pub(crate) struct Network {
     /// By (place, place, rail).
     channels: BTreeMap<(usize, usize, u8), Channel>,
     ends: BTreeMap<(usize, usize, u8), End>,
+    /// Channels that lose raw frames.
+    deaf: BTreeSet<(usize, usize, u8)>,
     /// A fabric per rail instead of lines.
     pub switched: Option<Switched>,
 }
@@ -109,6 +111,15 @@ impl Network {
         self.channels.get_mut(&(from, to, rail))
     }
 
+    /// One direction of a rail loses raw frames, or does not.
+    pub fn set_deaf(&mut self, from: usize, to: usize, rail: u8, deaf: bool) {
+        if deaf {
+            self.deaf.insert((from, to, rail));
+        } else {
+            self.deaf.remove(&(from, to, rail));
+        }
+    }
+
     /// All channels, with the numbers of their rails.
     pub fn channels_mut(&mut self) -> impl Iterator<Item = (u8, &mut Channel)> {
         self.channels.iter_mut().map(|(&(_, _, rail), channel)| (rail, channel))
@@ -143,6 +154,9 @@ impl Network {
         }
         let channel = self.channels.get_mut(&(from, to, path.rail));
         let channel = channel.ok_or_else(|| format!("no rail {} from {from} to {to}", path.rail))?;
+        if path.lane == Lane::Raw && self.deaf.contains(&(from, to, path.rail)) {
+            return Ok(Fate::Deaf);
+        }
         Ok(channel.send(now, packet.to_vec(), headers(path.lane), arrive))
     }
 }

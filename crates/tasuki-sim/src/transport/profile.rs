@@ -57,6 +57,8 @@ pub(crate) struct Profile {
     /// Loss and the like, at most, parts per million.
     pub ppm: u32,
     pub equal_rails: bool,
+    /// Every rail has a raw lane beside UDP.
+    pub two_lanes: bool,
     pub config: Config,
     pub window: Window,
     pub proto: tasuki_proto::Config,
@@ -88,6 +90,7 @@ impl Profile {
             long_percent: rng.pick(&[2, 10, 40]),
             ppm: rng.pick(&[1_000, 10_000, 50_000, 150_000]),
             equal_rails: rng.chance(30),
+            two_lanes: false,
             config: Config {
                 pool_bytes: rng.pick(&[0, 3000, 40_000, 1 << 20, 16 << 20]),
                 peer_bytes: rng.pick(&[1200, 8000, 65_536, 1 << 20]),
@@ -134,11 +137,15 @@ impl Profile {
             let told = rng.pick(&[0, 1, 1, 1, 10]);
             let rate_mbps = (line.rate_bps / 1_000_000 * told).min(1 << 20) as u32;
             let lanes = Lanes::NONE.with(Lane::Udp);
-            let lanes = if number != 31 && rng.chance(15) { lanes.with(Lane::Raw) } else { lanes };
+            let raw = rng.chance(15) || self.two_lanes;
+            let lanes = if number != 31 && raw { lanes.with(Lane::Raw) } else { lanes };
             for (from, to) in [(a, b), (b, a)] {
                 let mut faults = self.faults(rng);
                 if self.kinds.one_way && number != 0 && rng.chance(25) {
                     faults.loss_ppm = 1_000_000;
+                }
+                if self.two_lanes && rng.chance(15) {
+                    network.set_deaf(from, to, number, true);
                 }
                 let end = End { mtu, rate_mbps, lanes, up: true };
                 network.add(from, to, number, end, Channel::new(line, faults, rng.fork()));

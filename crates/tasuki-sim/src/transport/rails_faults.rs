@@ -16,6 +16,8 @@ pub(crate) enum Mishap {
     Hole { from: usize, to: usize, rail: u8, mtu: usize },
     /// A host sets the MTU of its end of a rail.
     Mtu { place: usize, other: usize, rail: u8, mtu: u16 },
+    /// One direction of a rail stops or starts to lose raw frames, while datagrams pass: a bridge that takes the NIC.
+    Deaf { from: usize, to: usize, rail: u8, deaf: bool },
     /// A process is stopped.
     Stop { node: usize, ns: u64 },
 }
@@ -26,6 +28,7 @@ impl Mishap {
         match self {
             Mishap::Cable { up, .. } | Mishap::Carrier { up, .. } => !up,
             Mishap::Hole { mtu, .. } => mtu < 9000,
+            Mishap::Deaf { deaf, .. } => deaf,
             Mishap::Mtu { .. } | Mishap::Stop { .. } => true,
         }
     }
@@ -50,6 +53,11 @@ impl World {
                 if let Some(channel) = self.network.channel_mut(from, to, rail) {
                     channel.line_mut().mtu = mtu;
                 }
+                Ok(())
+            }
+            Mishap::Deaf { from, to, rail, deaf } => {
+                self.core.cover(if deaf { "rail deaf to raw frames" } else { "rail hears raw frames again" });
+                self.network.set_deaf(from, to, rail, deaf);
                 Ok(())
             }
             Mishap::Carrier { place, other, rail, up } => {

@@ -47,6 +47,8 @@ pub struct Outcome {
 pub struct Failure {
     /// The seed.
     pub seed: u64,
+    /// What carried frames.
+    pub carriage: Carriage,
     /// What went wrong.
     pub complaint: String,
     /// The last lines of the trace.
@@ -61,9 +63,14 @@ impl fmt::Display for Failure {
         writeln!(f, "seed {}: {}", self.seed, self.complaint)?;
         write!(
             f,
-            "replay: cargo run --release -p tasuki-sim --bin soak -- --seed {}\n\
+            "replay: cargo run --release -p tasuki-sim --bin soak -- --seed {}{}\n\
              all of it: TASUKI_SIM_TRACE=1 in front of the same",
-            self.seed
+            self.seed,
+            match self.carriage {
+                Carriage::Packets => "",
+                Carriage::Lanes => " --lanes",
+                Carriage::Perfect => " --perfect",
+            }
         )
     }
 }
@@ -82,7 +89,7 @@ pub fn run(seed: u64, options: Options) -> Result<Outcome, Failure> {
         Err((other, tail)) => [tail, vec![format!("THE SECOND RUN FAILED DIFFERENTLY: {other}")]].concat(),
         Ok(_) => vec!["THE SECOND RUN DID NOT FAIL: the simulation is not deterministic".to_owned()],
     };
-    Err(Failure { seed, complaint, tail })
+    Err(Failure { seed, carriage: options.carriage, complaint, tail })
 }
 
 /// Runs one seed once, without its trace: for those who only want to know whether it fails.

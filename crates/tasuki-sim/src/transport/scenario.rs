@@ -27,7 +27,7 @@ pub(crate) struct Scenario {
 impl Scenario {
     pub fn new(seed: u64, plant: Plant, carriage: Carriage, trace: Trace) -> Scenario {
         let mut rng = Rng::new(seed);
-        let profile = Profile::draw(&mut rng);
+        let profile = Profile { two_lanes: carriage == Carriage::Lanes, ..Profile::draw(&mut rng) };
         let mut core = Core::new(profile.config, profile.window, plant, trace);
         core.lazy_percent = profile.lazy_percent;
         core.dice = rng.fork();
@@ -112,7 +112,7 @@ impl Scenario {
         let lasting = self.world.rng.magnitude(longest);
         let (a, b) = (self.world.hosts[node].place, self.world.hosts[other].place);
         let rails = self.world.network.numbers(a, b);
-        match self.world.rng.below(5) {
+        match self.world.rng.below(if self.profile.two_lanes { 6 } else { 5 }) {
             0 if kinds.stops => {
                 self.world.plan(0, Mishap::Stop { node, ns: lasting / 2 });
             }
@@ -134,6 +134,15 @@ impl Scenario {
                 let rail = self.world.rng.pick(&rails);
                 let mtu = self.world.rng.pick(&[1280, 1400, 1500, 9000]);
                 self.world.plan(0, Mishap::Mtu { place: a, other: b, rail, mtu });
+            }
+            5 if !rails.is_empty() => {
+                let rail = self.world.rng.pick(&rails);
+                let both = self.world.rng.chance(50);
+                let ways = if both { vec![(a, b), (b, a)] } else { vec![(a, b)] };
+                for (from, to) in ways {
+                    self.world.plan(0, Mishap::Deaf { from, to, rail, deaf: true });
+                    self.world.plan(lasting, Mishap::Deaf { from, to, rail, deaf: false });
+                }
             }
             _ => {}
         }

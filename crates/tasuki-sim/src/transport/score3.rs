@@ -137,7 +137,9 @@ pub struct Carried {
 impl Exchange {
     /// Runs it. Fails with what an endpoint did wrong; every message is compared with what was sent.
     pub fn run(&self) -> Result<Carried, Failure> {
-        self.play().map_err(|complaint| Failure { seed: self.seed, complaint, tail: Vec::new() })
+        let failure =
+            |complaint| Failure { carriage: Carriage::Packets, seed: self.seed, complaint, tail: Vec::new() };
+        self.play().map_err(failure)
     }
 
     fn play(&self) -> Check<Carried> {

@@ -116,7 +116,12 @@ impl Stream {
 
     /// Runs the stream.
     pub fn measure(&self) -> Result<Measured, Failure> {
-        let failure = |complaint| Failure { seed: self.seed, complaint, tail: Vec::new() };
+        let failure = |complaint| Failure {
+            carriage: super::world::Carriage::Packets,
+            seed: self.seed,
+            complaint,
+            tail: Vec::new(),
+        };
         self.run().map_err(failure)
     }
 

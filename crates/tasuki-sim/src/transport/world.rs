@@ -38,6 +38,8 @@ pub enum Carriage {
     /// The packet layer over rails.
     #[default]
     Packets,
+    /// The same, with a raw lane beside UDP on every rail; some rails let no raw frames pass, from the beginning or for a while.
+    Lanes,
     /// Nothing that could go wrong: every frame arrives once, in any order. Shows what is the message layer's fault.
     Perfect,
 }
@@ -229,7 +231,7 @@ impl World {
                 host.poll_at,
                 host.stopped_until,
                 host.socket.len(),
-                (self.carriage == Carriage::Packets).then(|| host.proto.deadline()),
+                (self.carriage != Carriage::Perfect).then(|| host.proto.deadline()),
             );
             for (conn, there) in &host.conns.of_conn {
                 text += &format!("\n  to node {there}: {}", host.proto.describe(*conn));

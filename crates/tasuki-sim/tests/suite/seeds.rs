@@ -4,10 +4,13 @@ use std::sync::atomic::AtomicBool;
 
 use tasuki_sim::REACHED;
 use tasuki_sim::soak::{Soak, soak};
-use tasuki_sim::transport::{Options, Text, run};
+use tasuki_sim::transport::{Carriage, Options, Text, run};
 
 /// Seeds of an ordinary test run.
 const SEEDS: u64 = 2500;
+
+/// Seeds with a raw lane beside UDP on every rail.
+const LANES_SEEDS: u64 = 800;
 
 /// Seeds that found a fault once, one per line; what is behind `#` says which.
 const FOUND: &str = include_str!("../found-seeds.txt");
@@ -25,6 +28,19 @@ fn every_seed_passes_and_everything_is_reached() {
     let missing: Vec<&str> =
         REACHED.iter().copied().filter(|what| summary.coverage.count(what) == 0).collect();
     assert!(missing.is_empty(), "never reached in {SEEDS} seeds: {missing:?}");
+}
+
+#[test]
+fn every_seed_passes_with_two_lanes_on_each_rail() {
+    let jobs = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let options = Options { carriage: Carriage::Lanes, ..Options::default() };
+    let what = Soak { first: 0, seeds: LANES_SEEDS, jobs, options, failures_most: 3 };
+    let summary = soak(&what, &AtomicBool::new(false), |_, _| {});
+    let failures: Vec<String> = summary.failures.iter().map(|failure| failure.to_string()).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    for what in ["rail deaf to raw frames", "packet lost: raw frame"] {
+        assert!(summary.coverage.count(what) > 0, "never: {what}");
+    }
 }
 
 #[test]

@@ -52,6 +52,25 @@ pub(super) struct Header {
 /// Bytes before the frame in a slot: header and link-level address (`TPACKET2_HDRLEN`).
 const HEADER_BYTES: usize = size_of::<Header>().next_multiple_of(ALIGNMENT) + size_of::<libc::sockaddr_ll>();
 
+/// What a ring is made of, as the kernel was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingLayout {
+    /// Bytes of a slot: a power of two.
+    pub slot_bytes: u32,
+    /// Slots, one frame each: a power of two.
+    pub slots: u32,
+}
+
+impl RingLayout {
+    /// Bytes of the whole ring, if they can be counted and the numbers are such as a ring has.
+    pub fn bytes(self) -> Option<usize> {
+        let sound = self.slot_bytes.is_power_of_two() && self.slots.is_power_of_two();
+        let large_enough = self.slot_bytes as usize > HEADER_BYTES;
+        let bytes = self.slot_bytes.checked_mul(self.slots)?;
+        (sound && large_enough).then_some(bytes as usize)
+    }
+}
+
 /// How large a ring is to be. Its memory is locked in the kernel: `slots` times the slot size that fits the
 /// MTU (2 KiB at MTU 1500, 16 KiB at MTU 9000).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +133,7 @@ impl PacketKind {
 pub struct PacketRing {
     socket: PacketSocket,
     memory: NonNull<u8>,
-    request: Request,
+    layout: RingLayout,
     next: u32,
 }
 
@@ -123,25 +142,27 @@ pub struct PacketRing {
 unsafe impl Send for PacketRing {}
 
 impl PacketRing {
-    pub(super) fn map(socket: PacketSocket, size: RingSize) -> Result<Self, PacketError> {
-        let fail = |request, source| socket.error(request, source);
-        set_option(&socket.socket, libc::PACKET_VERSION, &TPACKET_V2)
-            .map_err(|source| fail("choose TPACKET_V2", source))?;
-        let mut header = [TPACKET_V2.cast_unsigned()];
-        get_option(&socket.socket, libc::PACKET_HDRLEN, &mut header)
-            .map_err(|source| fail("ask for the header's size", source))?;
-        if header[0] as usize != size_of::<Header>() {
-            return Err(fail("compare the header's size", io::Error::from_raw_os_error(libc::EPROTO)));
-        }
-        let request = size.layout(socket.interface.mtu);
-        let request =
-            request.ok_or_else(|| fail("lay out the ring", io::Error::from_raw_os_error(libc::EOVERFLOW)))?;
-        set_option(&socket.socket, libc::PACKET_RX_RING, &request)
-            .map_err(|source| fail("make the receive ring", source))?;
-        let memory = map_memory(&socket, request).map_err(|source| fail("map the receive ring", source))?;
-        let ring = Self { socket, memory, request, next: 0 };
-        ring.socket.bind()?;
-        Ok(ring)
+    pub(super) fn map(socket: PacketSocket, layout: RingLayout) -> Result<Self, PacketError> {
+        let unsound = || socket.error("lay out the ring", io::Error::from_raw_os_error(libc::EOVERFLOW));
+        let bytes = layout.bytes().ok_or_else(unsound)?;
+        // The kernel refuses any length but the ring's own.
+        let memory =
+            map_memory(&socket, bytes).map_err(|source| socket.error("map the receive ring", source))?;
+        Ok(Self { socket, memory, layout, next: 0 })
+    }
+
+    /// Unmaps the ring and gives the socket back.
+    pub fn into_socket(self) -> PacketSocket {
+        let ring = std::mem::ManuallyDrop::new(self);
+        // SAFETY: memory and length are those of the mapping made in `map`, and `ring` is used no more.
+        unsafe { libc::munmap(ring.memory.as_ptr().cast(), ring.bytes()) };
+        // SAFETY: `ring` is never dropped, so the socket has one owner, the caller.
+        unsafe { std::ptr::read(&raw const ring.socket) }
+    }
+
+    /// What it is made of.
+    pub fn layout(&self) -> RingLayout {
+        self.layout
     }
 
     /// The socket, to send and to read statistics.
@@ -151,12 +172,12 @@ impl PacketRing {
 
     /// Frames that fit into the ring.
     pub fn slots(&self) -> u32 {
-        self.request.slots
+        self.layout.slots
     }
 
     /// The next frame if there is one; dropping it gives its slot back to the kernel. Never blocks.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
-        let offset = self.next as usize * self.request.slot_bytes as usize;
+        let offset = self.next as usize * self.layout.slot_bytes as usize;
         // SAFETY: next < slots, so the slot lies inside of the mapping, which lives as long as self.
         let slot = unsafe { self.memory.add(offset) };
         // SAFETY: the status word is the first of the slot, 4-aligned, and is accessed atomically only.
@@ -179,7 +200,7 @@ impl PacketRing {
     }
 
     fn bytes(&self) -> usize {
-        self.request.slots as usize * self.request.slot_bytes as usize
+        self.layout.slots as usize * self.layout.slot_bytes as usize
     }
 }
 
@@ -190,8 +211,33 @@ impl Drop for PacketRing {
     }
 }
 
-fn map_memory(socket: &PacketSocket, request: Request) -> io::Result<NonNull<u8>> {
-    let bytes = request.slots as usize * request.slot_bytes as usize;
+/// Gives the socket a ring.
+pub(super) fn make(socket: &PacketSocket, size: RingSize) -> Result<RingLayout, PacketError> {
+    let fail = |request, source| socket.error(request, source);
+    set_option(&socket.socket, libc::PACKET_VERSION, &TPACKET_V2)
+        .map_err(|source| fail("choose TPACKET_V2", source))?;
+    let mut header = [TPACKET_V2.cast_unsigned()];
+    get_option(&socket.socket, libc::PACKET_HDRLEN, &mut header)
+        .map_err(|source| fail("ask for the header's size", source))?;
+    if header[0] as usize != size_of::<Header>() {
+        return Err(fail("compare the header's size", io::Error::from_raw_os_error(libc::EPROTO)));
+    }
+    let request = size.layout(socket.interface.mtu);
+    let request =
+        request.ok_or_else(|| fail("lay out the ring", io::Error::from_raw_os_error(libc::EOVERFLOW)))?;
+    set_option(&socket.socket, libc::PACKET_RX_RING, &request)
+        .map_err(|source| fail("make the receive ring", source))?;
+    Ok(RingLayout { slot_bytes: request.slot_bytes, slots: request.slots })
+}
+
+/// Takes the socket's ring away.
+pub(super) fn free(socket: &PacketSocket) -> Result<(), PacketError> {
+    let none = Request { block_bytes: 0, blocks: 0, slot_bytes: 0, slots: 0 };
+    set_option(&socket.socket, libc::PACKET_RX_RING, &none)
+        .map_err(|source| socket.error("free the receive ring", source))
+}
+
+fn map_memory(socket: &PacketSocket, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let descriptor = socket.socket.as_raw_fd();
     // SAFETY: a new shared mapping at an address of the kernel's choice, of the size that the ring was made
@@ -234,7 +280,7 @@ impl<'a> Frame<'a> {
             slot.add(size_of::<Header>().next_multiple_of(ALIGNMENT)).cast::<libc::sockaddr_ll>().read()
         };
         // Never beyond the slot, whatever the header says.
-        let slot_bytes = ring.request.slot_bytes as usize;
+        let slot_bytes = ring.layout.slot_bytes as usize;
         let offset = usize::from(header.mac_offset).min(slot_bytes);
         let captured = (header.captured as usize).min(slot_bytes - offset);
         let vlan = (header.status & STATUS_VLAN_VALID != 0).then_some(header.vlan_tci);
@@ -274,7 +320,7 @@ impl Drop for Frame<'_> {
         let status = unsafe { AtomicU32::from_ptr(self.slot.cast().as_ptr()) };
         // Release: our reads of the frame are done before the kernel may overwrite it.
         status.store(STATUS_KERNEL, Ordering::Release);
-        self.ring.next = (self.ring.next + 1) & (self.ring.request.slots - 1);
+        self.ring.next = (self.ring.next + 1) & (self.ring.layout.slots - 1);
     }
 }
 

@@ -1,0 +1,23 @@
+//! The broker: opens raw lanes for programs that may not do so themselves, and passes them over a Unix socket. What those programs can
+//! do with them, and what not, is in `docs/security.md`.
+//!
+//! One thread reads and writes, never waiting for anybody; a few others open and close packet sockets, which takes the kernel some
+//! milliseconds each (it waits for all processors to have looked). They take turns among users.
+
+mod budget;
+mod error;
+mod guard;
+mod listen;
+mod nics;
+mod peer;
+mod queue;
+mod server;
+mod table;
+mod work;
+
+pub use budget::Limits;
+pub use error::ServeError;
+pub use guard::{GuardError, guard};
+pub use listen::Listener;
+pub use nics::Nics;
+pub use server::{Options, serve};

@@ -1,0 +1,125 @@
+//! The socket that clients connect to: made here, or handed over by systemd.
+
+use crate::ServeError;
+use nix::{
+    sys::{
+        socket::{
+            AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, connect, getsockopt, listen, socket,
+            sockopt::{AcceptConn, SockType as SockTypeOf},
+        },
+        stat::{Mode, umask},
+    },
+    unistd::{Gid, chown},
+};
+use std::{
+    fs, io,
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+        unix::fs::{FileTypeExt, MetadataExt},
+    },
+    path::{Path, PathBuf},
+};
+
+/// Connections that may wait to be taken.
+const BACKLOG: i32 = 1024;
+/// First descriptor that systemd hands over (sd_listen_fds(3)).
+const HANDED: i32 = 3;
+
+/// A listening socket. What was made here is removed with it.
+#[derive(Debug)]
+pub struct Listener {
+    fd: OwnedFd,
+    /// Its file, with what tells it from one that took its place.
+    made: Option<(PathBuf, u64)>,
+}
+
+impl Listener {
+    /// The socket that systemd has handed to this process, if it has. To be called once, before threads and other descriptors.
+    pub fn from_systemd() -> Result<Option<Listener>, ServeError> {
+        let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
+        if number("LISTEN_PID") != Some(std::process::id()) {
+            return Ok(None);
+        }
+        match number("LISTEN_FDS") {
+            None | Some(0) => Ok(None),
+            Some(1) => {
+                // SAFETY: by the protocol the descriptor is open and this process's to keep; nobody else has taken it.
+                let fd = unsafe { OwnedFd::from_raw_fd(HANDED) };
+                Listener::over(fd).map(Some)
+            }
+            Some(_) => Err(ServeError::Handed("more than one socket")),
+        }
+    }
+
+    fn over(fd: OwnedFd) -> Result<Listener, ServeError> {
+        if getsockopt(&fd, SockTypeOf) != Ok(SockType::SeqPacket) || getsockopt(&fd, AcceptConn) != Ok(true) {
+            return Err(ServeError::Handed("no listening socket of sequential packets"));
+        }
+        let flags = nix::fcntl::OFlag::O_NONBLOCK;
+        let set = nix::fcntl::fcntl(&fd, nix::fcntl::FcntlArg::F_SETFL(flags));
+        set.map_err(|errno| ServeError::Wait(errno.into()))?;
+        Ok(Listener { fd, made: None })
+    }
+
+    /// Makes a socket to which root and members of the group can connect, nobody else. Takes the place of one at which nobody listens any more.
+    pub fn bind(path: &Path, group: u32) -> Result<Listener, ServeError> {
+        let fail = |what| move |source| ServeError::Socket { what, path: path.into(), source };
+        let address = UnixAddr::new(path).map_err(|errno| fail("name")(errno.into()))?;
+        remove_old(path, &address)?;
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(fail("make the folder of"))?;
+        }
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let open = || socket(AddressFamily::Unix, SockType::SeqPacket, flags, None);
+        let fd = open().map_err(|errno| fail("open")(errno.into()))?;
+        // From its first moment it is nobody's but root's.
+        let before = umask(Mode::from_bits_truncate(0o177));
+        let bound = bind(fd.as_raw_fd(), &address);
+        umask(before);
+        bound.map_err(|errno| fail("bind")(errno.into()))?;
+        chown(path, None, Some(Gid::from_raw(group))).map_err(|errno| fail("chown")(errno.into()))?;
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o660);
+        fs::set_permissions(path, mode).map_err(fail("chmod"))?;
+        let backlog = Backlog::new(BACKLOG).unwrap_or(Backlog::MAXCONN);
+        listen(&fd, backlog).map_err(|errno| fail("listen on")(errno.into()))?;
+        let inode = fs::metadata(path).map_err(fail("look at"))?.ino();
+        Ok(Listener { fd, made: Some((path.into(), inode)) })
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let Some((path, inode)) = &self.made else { return };
+        if fs::metadata(path).is_ok_and(|meta| meta.ino() == *inode) {
+            // If it stays, the next broker removes it.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Removes a socket at which nobody listens; anything else that lies there stays.
+fn remove_old(path: &Path, address: &UnixAddr) -> Result<(), ServeError> {
+    let fail = |what| move |source| ServeError::Socket { what, path: path.into(), source };
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(fail("look at")(error)),
+        Ok(meta) if !meta.file_type().is_socket() => {
+            return Err(fail("replace")(io::Error::other("it is no socket")));
+        }
+        Ok(_) => {}
+    }
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let asking = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None);
+    let asking = asking.map_err(|errno| fail("open")(errno.into()))?;
+    match connect(asking.as_raw_fd(), address) {
+        Err(nix::errno::Errno::ECONNREFUSED) => fs::remove_file(path).map_err(fail("remove")),
+        Err(nix::errno::Errno::ENOENT) => Ok(()),
+        _ => Err(ServeError::Taken(path.into())),
+    }
+}

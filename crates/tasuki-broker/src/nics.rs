@@ -1,0 +1,80 @@
+//! Which NICs raw lanes are given of.
+
+use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt, path::PathBuf};
+use tasuki_cluster::RailTable;
+
+/// Which NICs raw lanes are given of.
+#[derive(Clone, Debug)]
+pub enum Nics {
+    /// These.
+    Named(BTreeSet<String>),
+    /// Those of the rails in this file, which `tasuki apply` and the lab write; read anew when it has changed.
+    OfRails(PathBuf),
+}
+
+/// What tells one version of a file from the next.
+type Stamp = (u64, u64, i64, i64);
+
+/// The same, remembering what the file said.
+#[derive(Debug)]
+pub(crate) struct NicList {
+    nics: Nics,
+    known: Option<(Stamp, BTreeSet<String>)>,
+}
+
+impl NicList {
+    pub(crate) fn new(nics: Nics) -> NicList {
+        NicList { nics, known: None }
+    }
+
+    /// Whether lanes of this NIC are given, or else why not.
+    pub(crate) fn allows(&mut self, nic: &str) -> Result<(), String> {
+        let path = match &self.nics {
+            Nics::Named(names) if names.contains(nic) => return Ok(()),
+            Nics::Named(_) => {
+                return Err(format!("{nic} is none of the NICs that the broker was told (--nic)"));
+            }
+            Nics::OfRails(path) => path.clone(),
+        };
+        let meta = fs::metadata(&path);
+        let stamp = meta.map(|meta| (meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec())).ok();
+        if stamp.is_none() || self.known.as_ref().map(|(known, _)| *known) != stamp {
+            let table = RailTable::load(&path).map_err(|error| error.to_string())?;
+            let names = table.peers.into_values().flat_map(|peer| peer.rails).map(|rail| rail.nic).collect();
+            self.known = stamp.map(|stamp| (stamp, names));
+        }
+        match &self.known {
+            Some((_, names)) if names.contains(nic) => Ok(()),
+            _ => Err(format!("{nic} is not among the NICs of {}", path.display())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nics_are_those_of_the_rails_as_they_are_now() {
+        let folder = std::env::temp_dir().join(format!("tasuki-broker-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("rails.json");
+        let write = |nic: &str| {
+            let text = format!(
+                r#"{{"version":1,"host":"n1","identity":"10.77.0.1","peers":{{"10.77.0.2":{{"host":"n2","rails":[
+                {{"rail":0,"nic":"{nic}","local":"10.78.1.1","remote":"10.78.2.1","mtu":1500,"rate_mbits":1000}}]}}}}}}"#
+            );
+            // As `apply` does: a new file takes the place of the old one.
+            fs::write(folder.join("new"), text).unwrap();
+            fs::rename(folder.join("new"), &file).unwrap();
+        };
+        let mut list = NicList::new(Nics::OfRails(file.clone()));
+        assert!(list.allows("eth1").unwrap_err().contains("rails.json"));
+        write("eth1");
+        assert_eq!((list.allows("eth1"), list.allows("eth2").is_err()), (Ok(()), true));
+        write("eth22");
+        assert_eq!((list.allows("eth22"), list.allows("eth1").is_err()), (Ok(()), true));
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(list.allows("eth22").is_err());
+    }
+}

@@ -1,0 +1,161 @@
+//! Asking the broker.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tasuki_sys::packet::RingLayout;
+
+use super::protocol::{Answer, Malformed, Outcome, Request, TEXT_MAX, Wish};
+use super::seqpacket;
+use crate::{LinkError, RawLink, RawOptions};
+
+/// How long a program waits for the broker at most, for all its lanes together. An absent broker costs nothing; this is for one that
+/// is there and says nothing. The first of a host may have to be started.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Why the broker gave no lane.
+#[derive(Debug, thiserror::Error)]
+pub enum BrokerError {
+    /// Nobody listens there.
+    #[error("no broker at {}: {source}", path.display())]
+    Absent {
+        /// The socket.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The user may not even connect.
+    #[error("the broker at {} is not for this user: only members of the socket's group may connect", path.display())]
+    Forbidden {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// No answer came in time.
+    #[error("the broker at {} has not answered: {source}", path.display())]
+    Silent {
+        /// The socket.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It said no.
+    #[error("the broker refuses {nic}: {text}")]
+    Refused {
+        /// The NIC.
+        nic: String,
+        /// How it ended.
+        outcome: Outcome,
+        /// Why.
+        text: String,
+    },
+    /// It said something that cannot be.
+    #[error("the broker at {} cannot be understood: {source}", path.display())]
+    Odd {
+        /// The socket.
+        path: PathBuf,
+        /// What is wrong.
+        source: Malformed,
+    },
+    /// What it gave cannot be used.
+    #[error("what the broker gave for {nic} cannot be used: {source}")]
+    Useless {
+        /// The NIC.
+        nic: String,
+        /// Why.
+        source: LinkError,
+    },
+}
+
+impl BrokerError {
+    /// Whether it is the same for any other NIC.
+    pub fn is_for_all(&self) -> bool {
+        match self {
+            BrokerError::Refused { outcome, .. } => {
+                matches!(outcome, Outcome::NotMember | Outcome::Unreadable)
+            }
+            BrokerError::Useless { .. } => false,
+            _ => true,
+        }
+    }
+}
+
+/// Where the broker is, and how long it may still take.
+#[derive(Clone, Debug)]
+pub struct Broker {
+    path: PathBuf,
+    patience: Duration,
+}
+
+impl Broker {
+    /// The broker that listens at `path`.
+    pub fn at(path: impl Into<PathBuf>) -> Broker {
+        Broker { path: path.into(), patience: PATIENCE }
+    }
+
+    /// Where it listens.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A lane.
+    pub fn lane(&mut self, options: &RawOptions) -> Result<RawLink, BrokerError> {
+        let (answer, mut sockets, lease) = self.ask(&Request {
+            wish: Wish::Lane,
+            endpoint: options.endpoint,
+            ring_bytes: options.ring_bytes,
+            nic: options.nic.clone(),
+        })?;
+        let (Some(socket), true) = (sockets.pop(), sockets.is_empty()) else {
+            return Err(self.odd("an answer brings one socket"));
+        };
+        let layout = RingLayout { slot_bytes: answer.slot_bytes, slots: answer.slots };
+        RawLink::adopt(socket, &options.nic, layout, lease)
+            .map_err(|source| BrokerError::Useless { nic: options.nic.clone(), source })
+    }
+
+    /// Whether this user would get a lane of this NIC now.
+    pub fn would_give(&mut self, nic: &str) -> Result<(), BrokerError> {
+        let request = Request { wish: Wish::Word, endpoint: 0, ring_bytes: 0, nic: nic.to_owned() };
+        self.ask(&request).map(drop)
+    }
+
+    /// The answer, if it is not a refusal.
+    fn ask(&mut self, request: &Request) -> Result<(Answer, Vec<OwnedFd>, OwnedFd), BrokerError> {
+        let begin = Instant::now();
+        let result = self.ask_until(request, begin + self.patience);
+        self.patience = self.patience.saturating_sub(begin.elapsed());
+        result
+    }
+
+    fn ask_until(
+        &self,
+        request: &Request,
+        until: Instant,
+    ) -> Result<(Answer, Vec<OwnedFd>, OwnedFd), BrokerError> {
+        let path = || self.path.clone();
+        let connection = seqpacket::connect(&self.path, until).map_err(|source| match source.kind() {
+            io::ErrorKind::PermissionDenied => BrokerError::Forbidden { path: path() },
+            io::ErrorKind::WouldBlock => BrokerError::Silent { path: path(), source },
+            _ => BrokerError::Absent { path: path(), source },
+        })?;
+        let silent = |source| BrokerError::Silent { path: path(), source };
+        seqpacket::send(&connection, &request.to_bytes()).map_err(silent)?;
+        let mut room = [0; 16 + TEXT_MAX];
+        let (len, sockets) = seqpacket::receive(&connection, &mut room, until).map_err(silent)?;
+        if len == 0 {
+            return Err(silent(io::ErrorKind::UnexpectedEof.into()));
+        }
+        let answer =
+            Answer::from_bytes(&room[..len]).map_err(|source| BrokerError::Odd { path: path(), source })?;
+        match answer.outcome {
+            Outcome::Granted => Ok((answer, sockets, connection)),
+            outcome => Err(BrokerError::Refused { nic: request.nic.clone(), outcome, text: answer.text }),
+        }
+    }
+
+    fn odd(&self, what: &'static str) -> BrokerError {
+        BrokerError::Odd { path: self.path.clone(), source: Malformed::Content(what) }
+    }
+}
