@@ -1,6 +1,5 @@
 //! `tasuki topo rhinet2`
 
-use super::range::digits;
 use crate::{
     args::Rhinet2Args,
     failure::Failure,
@@ -135,7 +134,7 @@ fn print(cells: &[Record]) {
             cell.table.into(),
             cell.cell.clone(),
             cell.unit.into(),
-            digits(cell.published),
+            trimmed(format!("{:.3}", cell.published)),
             digits2(cell.simulated),
             off,
             range,
@@ -159,7 +158,11 @@ fn print_constants(constants: &[Constant]) {
 
 /// Two digits after the point.
 fn digits2(value: f64) -> String {
-    let text = format!("{value:.2}");
+    trimmed(format!("{value:.2}"))
+}
+
+/// A number with a point, without zeros that say nothing.
+fn trimmed(text: String) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
