@@ -11,7 +11,7 @@ ROOT := $(if $(filter 0,$(shell id -u)),,sudo -E env "PATH=$$PATH")
 ARCH := $(shell uname -m | tr a-z A-Z)
 AS_ROOT := $(if $(ROOT),CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="sudo -E env PATH=$$PATH")
 
-.PHONY: help run test test-full soak bench lint setup build peers install uninstall deb test-deb test-guests clean
+.PHONY: help run test test-full soak bench profile lint setup build peers install uninstall deb test-deb test-guests clean
 
 help:
 	@echo "make run        four cabled hosts on this machine: latency, bandwidth, a real program, over TCP and Tasuki"
@@ -19,6 +19,7 @@ help:
 	@echo "make test-full  the long ones too"
 	@echo "make soak       the fault simulation of the transport on all cores, N=100000 seeds (FIRST=0)"
 	@echo "make bench      measure every MPI installed over TCP and over Tasuki, with raw ceilings (results/)"
+	@echo "make profile    where the nanoseconds and instructions of a message go (docs/performance.md)"
 	@echo "make install    into PREFIX (/usr/local), below DESTDIR; make uninstall takes it away again"
 	@echo "make deb        a Debian package: target/tasuki_*.deb"
 	@echo "make test-deb   installs, runs and purges that package in a Debian 12 made for it"
@@ -55,6 +56,10 @@ soak: setup
 
 bench: build peers
 	$(ROOT) env TASUKI_PEERS="$(PEERS)" $(TASUKI) bench mpi --transport tcp,tasuki --shape full:4 --shape star:4 --output results
+
+profile: build
+	$(CARGO) build --profile provider --locked -p tasuki-engine --example message_cost
+	@$(ROOT) scripts/profile
 
 lint: setup
 	$(CARGO) fmt --all --check
