@@ -3,6 +3,9 @@
 
 mod bars;
 mod curves;
+mod lines;
+
+pub use lines::{Panel, lines};
 
 use crate::{Record, Unit};
 use plotters::{

@@ -1,15 +1,17 @@
 //! Simulation: an event kernel with virtual time, rails on which anything can go wrong, and the fault simulation of
-//! the transport, which runs the real message and packet layers over them. `docs/fault-simulation.md` says what it
-//! demands.
+//! the transport, which runs the real message and packet layers over them (`docs/fault-simulation.md` says what it
+//! demands); and packets in fabrics of switches ([`fabric`], `docs/simulator.md`).
 //!
 //! Everything follows from one seed: no wall clock, no thread, no map in random order takes part in a run.
 #![forbid(unsafe_code)]
 
 mod channel;
+pub mod fabric;
 mod faults;
 mod kernel;
 pub mod model;
 mod reached;
+pub mod rhinet2;
 mod rng;
 pub mod soak;
 pub mod transport;

@@ -7,6 +7,7 @@ mod cluster;
 mod lab;
 mod rate;
 mod run;
+mod simulate;
 mod stats;
 mod topo;
 
@@ -16,6 +17,7 @@ pub use broker::BrokerArgs;
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
 pub use run::{EnvArgs, RunArgs};
+pub use simulate::{Barriers, Rhinet2Args, SimulateArgs, Simulated};
 pub use stats::{DoctorArgs, StatsArgs};
 pub use topo::{Best, ENGINES, MeasureArgs, OwnSwitch, PlanArgs, Prices, RouteArgs, TopoCommand, Traffics};
 

@@ -6,7 +6,10 @@ mod network;
 mod plan;
 mod propose;
 mod range;
+mod rhinet2;
 mod route;
+mod simulate;
+mod speed;
 mod traffic;
 
 pub use network::source_help;
@@ -20,5 +23,7 @@ pub fn run(command: TopoCommand) -> Result<ExitCode, Failure> {
     match command {
         TopoCommand::Measure(arguments) => measure::run(&arguments),
         TopoCommand::Route(arguments) => route::run(&arguments),
+        TopoCommand::Simulate(arguments) => simulate::run(&arguments),
+        TopoCommand::Rhinet2(arguments) => rhinet2::run(&arguments),
     }
 }

@@ -20,6 +20,9 @@ impl World {
 
     /// Looks at the socket and the deadline, then sends what there is to send.
     pub fn poll(&mut self, node: usize) -> Check {
+        if self.watched {
+            self.polled.push(node);
+        }
         let now = self.proto_now();
         while let Some(packet) = self.hosts[node].take() {
             let (proto, mut joint) = self.joint(node);
@@ -217,7 +220,7 @@ impl World {
             format!("node {node} sends to place {to} on {:?}, which is with {known:?}", transmit.conn)
         })?;
         let headers = super::network::headers(transmit.path.lane);
-        let own = self.network.end_mut(from, to, transmit.path.rail).map(|end| *end);
+        let own = self.network.end(from, to, transmit.path.rail);
         demand(own.is_some_and(|end| packet.len() + headers <= usize::from(end.mtu)), || {
             let what = super::inspect::text(packet);
             format!("a packet of {} bytes on {:?} with {own:?}: {what}", packet.len(), transmit.path)

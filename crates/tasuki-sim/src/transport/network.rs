@@ -1,4 +1,5 @@
-//! Places where hosts stand, and the rails between each two of them.
+//! Places where hosts stand, and the rails between each two of them: lines of their own, or ways through fabrics of
+//! switches that all share.
 //!
 //! A packet goes to a place, and whoever lives there gets it: after a death that may be a newcomer, for whom packets
 //! to its predecessor are none of its business.
@@ -9,6 +10,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use tasuki_wire::{Carriage, Lane, Lanes, Path, Rail};
 
 use super::core::Check;
+use super::switched::Switched;
 use crate::channel::{Arrival, Channel, Fate};
 use crate::kernel::Time;
 
@@ -33,15 +35,22 @@ pub(crate) struct Network {
     ends: BTreeMap<(usize, usize, u8), End>,
     /// Channels that lose raw frames.
     deaf: BTreeSet<(usize, usize, u8)>,
+    /// A fabric per rail instead of lines.
+    pub switched: Option<Switched>,
 }
+
+/// Places and rails at most, as their numbers share the 24 bits of an address in 10.0.0.0/8: 9, 9 and 6.
+pub(crate) const PLACES: usize = 512;
+const RAILS: u8 = 64;
 
 fn address(place: usize, other: usize, rail: u8) -> Ipv6Addr {
-    Ipv4Addr::new(10, place as u8, other as u8, rail).to_ipv6_mapped()
+    let number = (place % PLACES) << 15 | (other % PLACES) << 6 | usize::from(rail % RAILS);
+    Ipv4Addr::from_bits(10 << 24 | number as u32).to_ipv6_mapped()
 }
 
-/// Identity address of the host at a place.
+/// Identity address of the host at a place; no rail has the last number.
 pub(crate) fn identity(place: usize) -> Ipv6Addr {
-    Ipv4Addr::new(10, place as u8, 255, 255).to_ipv6_mapped()
+    address(place, PLACES - 1, RAILS - 1)
 }
 
 /// Bytes in front of a packet on a lane. Addresses are IPv4.
@@ -67,7 +76,7 @@ impl Network {
 
     /// The rails as the host at `place` sees its ends of them.
     pub fn rails(&self, place: usize, other: usize) -> Vec<Rail> {
-        let between = (place, other, 0)..=(place, other, u8::MAX);
+        let mac = |rail| [2, rail, (place >> 8) as u8, place as u8, (other >> 8) as u8, other as u8];
         let own = |(&(_, _, rail), end): (&(usize, usize, u8), &End)| Rail {
             rail,
             lanes: if end.up { end.lanes } else { Lanes::NONE },
@@ -75,9 +84,23 @@ impl Network {
             rate_mbps: end.rate_mbps,
             address: address(place, other, rail),
             port: PORT,
-            mac: [2, 0, 0, place as u8, other as u8, rail],
+            mac: mac(rail),
         };
+        if let Some(switched) = &self.switched {
+            let ends: Vec<_> =
+                (0..switched.planes()).map(|rail| ((place, other, rail), switched.end)).collect();
+            return ends.iter().map(|(key, end)| own((key, end))).collect();
+        }
+        let between = (place, other, 0)..=(place, other, u8::MAX);
         self.ends.range(between).map(own).collect()
+    }
+
+    /// One end of a rail.
+    pub fn end(&self, place: usize, other: usize, rail: u8) -> Option<End> {
+        match &self.switched {
+            Some(switched) => (rail < switched.planes()).then_some(switched.end),
+            None => self.ends.get(&(place, other, rail)).copied(),
+        }
     }
 
     pub fn end_mut(&mut self, place: usize, other: usize, rail: u8) -> Option<&mut End> {
@@ -109,7 +132,8 @@ impl Network {
 
     /// The place that `from` reaches at this end of a rail.
     pub fn place_of(&self, from: usize, rail: &Rail) -> Check<usize> {
-        let place = rail.address.to_ipv4_mapped().map_or(usize::MAX, |v4| usize::from(v4.octets()[1]));
+        let number = rail.address.to_ipv4_mapped().map_or(0, Ipv4Addr::to_bits);
+        let place = number as usize >> 15 & (PLACES - 1);
         if rail.port == PORT && address(place, from, rail.rail) == rail.address {
             return Ok(place);
         }
@@ -125,6 +149,9 @@ impl Network {
         packet: &[u8],
         arrive: impl FnMut(Arrival),
     ) -> Check<Fate> {
+        if let Some(switched) = &mut self.switched {
+            return Ok(switched.send(now, (from, to), path.rail, packet, headers(path.lane)));
+        }
         let channel = self.channels.get_mut(&(from, to, path.rail));
         let channel = channel.ok_or_else(|| format!("no rail {} from {from} to {to}", path.rail))?;
         if path.lane == Lane::Raw && self.deaf.contains(&(from, to, path.rail)) {

@@ -66,6 +66,10 @@ pub(crate) struct World {
     pub calm: bool,
     pub packet: Vec<u8>,
     pub seen: super::inspect::Seen,
+    /// Note who polls.
+    pub watched: bool,
+    /// Who has polled since somebody last looked.
+    pub polled: Vec<usize>,
 }
 
 impl World {
@@ -86,6 +90,8 @@ impl World {
             calm: false,
             packet: vec![0; MAX_PACKET_LEN],
             seen: super::inspect::Seen::default(),
+            watched: false,
+            polled: Vec::new(),
         }
     }
 
@@ -117,6 +123,9 @@ impl World {
     /// Lets the next event happen, if there is one that the world itself knows how to handle; a `Step` goes to the
     /// caller.
     pub fn advance(&mut self) -> Check<Option<Event>> {
+        if let Some(switched) = &mut self.network.switched {
+            switched.advance(&mut self.kernel)?;
+        }
         let Some(event) = self.kernel.pop() else { return Ok(None) };
         self.core.now = self.kernel.now();
         demand(self.kernel.happened() < self.events_most, || {

@@ -1,6 +1,10 @@
-//! Thousands of seeds of the fault simulation, planted defects, and what the transport must carry at least.
+//! Thousands of seeds of the fault simulation, planted defects, what the transport must carry at least; packets in fabrics,
+//! and a published evaluation run again.
 
 mod defects;
+mod fabric;
 mod perfect;
+mod rhinet2;
+mod score3;
 mod seeds;
 mod throughput;

@@ -1,0 +1,111 @@
+//! Curves on plain axes: what is computed, not measured.
+
+use super::{COLOURS, Drawn, FINE_GRID, GRID, PlotError, axis_label};
+use plotters::prelude::*;
+use std::ops::Range;
+
+/// One panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// Above it.
+    pub title: String,
+    /// The axis along the bottom, with its unit.
+    pub x: String,
+    /// The axis up.
+    pub y: String,
+    /// Name and points of each curve.
+    pub curves: Vec<(String, Vec<(f64, f64)>)>,
+}
+
+const SIZE: (u32, u32) = (520, 360);
+const PER_ROW: usize = 2;
+
+/// Panels beside and below each other as SVG.
+pub fn lines(panels: &[Panel]) -> Result<String, PlotError> {
+    let name = || panels.first().map_or_else(String::new, |panel| panel.title.clone());
+    let fail = |reason: String| PlotError { test: name(), reason };
+    if panels.is_empty() {
+        return Err(fail("no panels".into()));
+    }
+    let mut text = String::new();
+    draw(&mut text, panels).map_err(|error| fail(error.to_string()))?;
+    Ok(text)
+}
+
+fn draw(text: &mut String, panels: &[Panel]) -> Drawn {
+    let (rows, columns) = (panels.len().div_ceil(PER_ROW), panels.len().min(PER_ROW));
+    let size = (SIZE.0 * columns as u32, SIZE.1 * rows as u32);
+    let root = SVGBackend::with_string(text, size).into_drawing_area();
+    root.fill(&WHITE)?;
+    for (area, panel) in root.split_evenly((rows, columns)).iter().zip(panels) {
+        let points = || panel.curves.iter().flat_map(|(_, points)| points.iter().copied());
+        let mut chart = ChartBuilder::on(area)
+            .caption(&panel.title, ("sans-serif", 15))
+            .margin(10)
+            .x_label_area_size(36)
+            .y_label_area_size(58)
+            .build_cartesian_2d(span(points().map(|point| point.0)), span(points().map(|point| point.1)))?;
+        chart
+            .configure_mesh()
+            .bold_line_style(GRID)
+            .light_line_style(FINE_GRID)
+            .x_max_light_lines(1)
+            .y_max_light_lines(1)
+            .x_desc(panel.x.as_str())
+            .y_desc(panel.y.as_str())
+            .x_label_formatter(&|value| axis_label(*value))
+            .y_label_formatter(&|value| axis_label(*value))
+            .draw()?;
+        for (number, (name, points)) in panel.curves.iter().enumerate() {
+            let colour = COLOURS[number % COLOURS.len()];
+            chart
+                .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
+                .label(name.as_str())
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
+            chart.draw_series(points.iter().map(|point| Circle::new(*point, 3, colour.filled())))?;
+        }
+        if panel.curves.len() > 1 {
+            chart
+                .configure_series_labels()
+                .position(SeriesLabelPosition::LowerRight)
+                .background_style(WHITE.mix(0.8))
+                .border_style(GRID)
+                .label_font(("sans-serif", 12))
+                .draw()?;
+        }
+    }
+    root.present()?;
+    Ok(())
+}
+
+/// From zero (or the least, if that is below) to a little above the most.
+fn span(values: impl Iterator<Item = f64>) -> Range<f64> {
+    let (mut low, mut high) = (0.0f64, 0.0f64);
+    for value in values.filter(|value| value.is_finite()) {
+        (low, high) = (low.min(value), high.max(value));
+    }
+    low..if high > low { high + (high - low) * 0.05 } else { low + 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panel_names_its_axes_and_curves() -> Result<(), PlotError> {
+        let curve = |name: &str| (name.to_owned(), vec![(1.0, 2.0), (2.0, 3.5), (3.0, f64::NAN)]);
+        let panel = Panel {
+            title: "Two curves".into(),
+            x: "switches".into(),
+            y: "us".into(),
+            curves: vec![curve("mesh"), curve("torus")],
+        };
+        let text = lines(&[panel.clone(), panel.clone(), panel])?;
+        assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"));
+        for part in ["Two curves", "switches", "us", "mesh", "torus"] {
+            assert!(text.contains(part), "{part}");
+        }
+        assert!(lines(&[]).is_err());
+        Ok(())
+    }
+}

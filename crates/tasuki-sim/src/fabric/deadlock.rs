@@ -1,0 +1,92 @@
+//! Deadlock: a circle of full buffers whose heads all wait for the next. Once there, it is there for ever, so it is
+//! enough to look now and then.
+
+use super::plan::NONE;
+use super::world::Fabric;
+use std::fmt;
+
+/// Buffers that wait for each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// When it was found, ps; it may have been there for a while.
+    pub at_ps: u64,
+    /// Channel and virtual channel of each buffer; the head of each waits for room in the next one, the last for the
+    /// first.
+    pub circle: Vec<(String, u8)>,
+    /// Packets that are stuck in these buffers.
+    pub packets: usize,
+}
+
+impl fmt::Display for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.circle.iter().map(|(name, vc)| format!("{name} vc {vc}")).collect();
+        write!(
+            f,
+            "deadlock after {:.1} us: {} packets hold and want {} in a circle; route with more virtual channels, \
+             or with an engine that needs none (up-down)",
+            self.at_ps as f64 / 1e6,
+            self.packets,
+            names.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for Deadlock {}
+
+impl Fabric {
+    /// A circle of buffers that wait for each other, if there is one now.
+    pub fn deadlock(&self) -> Option<Deadlock> {
+        let lanes = self.buffers.len();
+        // 0: not seen; otherwise the number of the walk that saw it.
+        let mut seen = vec![0u32; lanes];
+        for first in 0..lanes {
+            let (mut at, walk) = (first, first as u32 + 1);
+            while seen[at] == 0 {
+                let Some(next) = self.waits_for(at) else { break };
+                seen[at] = walk;
+                at = next;
+            }
+            if seen[at] == walk && self.waits_for(at).is_some() {
+                return Some(self.explain(at));
+            }
+        }
+        None
+    }
+
+    /// The buffer that the head of another waits for, if it is full for good as far as one can see: no packet of it
+    /// is leaving, and no room is being reported.
+    fn waits_for(&self, lane: usize) -> Option<usize> {
+        let queue = &self.queues[lane];
+        if !queue.waits || queue.head == NONE || queue.busy > self.now() {
+            return None;
+        }
+        let packet = self.packets.get(queue.head);
+        let out = packet.out as usize;
+        if !self.plan.lines[out].limited {
+            return None;
+        }
+        let next = self.plan.lane(packet.out, packet.out_vc);
+        let buffer = &self.buffers[next];
+        let super::Room::Lossless { buffer: size, .. } = self.settings.room else { return None };
+        let full = buffer.stopped || buffer.used + packet.bytes > size;
+        (full && self.back[next].is_empty()).then_some(next)
+    }
+
+    fn explain(&self, first: usize) -> Deadlock {
+        let (mut at, mut circle, mut packets) = (first, Vec::new(), 0);
+        while let Some(next) = self.waits_for(at) {
+            let channel = at >> self.plan.lane_bits;
+            circle.push((self.name(channel), (at - (channel << self.plan.lane_bits)) as u8));
+            let mut id = self.queues[at].head;
+            while id != NONE {
+                packets += 1;
+                id = self.packets.get(id).next;
+            }
+            at = next;
+            if at == first {
+                break;
+            }
+        }
+        Deadlock { at_ps: self.now(), circle, packets }
+    }
+}

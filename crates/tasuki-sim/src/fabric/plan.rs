@@ -1,0 +1,207 @@
+//! A network and its tables as flat arrays: what the simulation looks up at every hop.
+
+use tasuki_topo::{ChannelId, HostId, Network, NodeId, Port, Tables, TurnRule};
+
+use super::{FabricError, Room, Settings, Switching};
+
+/// No channel.
+pub(super) const NONE: u32 = u32::MAX;
+/// Turn rules besides "becomes this".
+const KEEP: u8 = 255;
+const RAISE: u8 = 254;
+/// Virtual channels at most; higher codes are rules.
+pub(super) const VCS_MAX: u8 = 254;
+
+/// One channel.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    /// Picoseconds per byte, times 2^20.
+    pub rate: u64,
+    /// From the departure of a packet's head to the moment when it can leave the node at the end; without what it
+    /// has to wait for.
+    pub ahead: u64,
+    /// Row of the node at the end, for what does not end there.
+    pub row: u32,
+    /// The host at the end.
+    pub host: u32,
+    /// Whether the node at the end waits for a packet's tail before it passes it on.
+    pub stores: bool,
+    /// Whether there is a limited buffer at the end.
+    pub limited: bool,
+    /// First rule of the turns from this channel; `NONE` if all keep.
+    turns: u32,
+    /// Port that it leaves by.
+    port: u16,
+}
+
+impl Line {
+    /// How long `bytes` take to pass.
+    #[inline]
+    pub fn takes(&self, bytes: u32) -> u64 {
+        (u64::from(bytes) * self.rate + (1 << 19)) >> 20
+    }
+}
+
+/// The whole network.
+pub(super) struct Plan {
+    pub lines: Vec<Line>,
+    pub hosts: usize,
+    /// Virtual channels in use.
+    pub vcs: usize,
+    /// The virtual channels of a channel are numbered next to each other; their number as a power of two.
+    pub lane_bits: u32,
+    rows: usize,
+    /// `[host * rows + row]`: next channel.
+    next: Vec<u32>,
+    turns: Vec<u8>,
+    /// `[from * hosts + to]`: first channel and its virtual channel.
+    starts: Vec<(u32, u8)>,
+}
+
+impl Plan {
+    pub fn new(net: &Network, tables: &Tables, settings: &Settings) -> Result<Plan, FabricError> {
+        if tables.vcs() > VCS_MAX {
+            return Err(FabricError::TooManyChannels { vcs: tables.vcs() });
+        }
+        let hosts = net.hosts().len();
+        if tables.hosts() != hosts {
+            return Err(FabricError::OtherTables { tables: tables.hosts(), hosts });
+        }
+        let mut plan = Plan {
+            lines: Vec::with_capacity(net.channels()),
+            hosts,
+            vcs: usize::from(tables.vcs().max(1)),
+            lane_bits: usize::from(tables.vcs().max(1)).next_power_of_two().trailing_zeros(),
+            rows: tables.rows(),
+            next: vec![NONE; hosts * tables.rows()],
+            turns: Vec::new(),
+            starts: Vec::with_capacity(hosts * hosts),
+        };
+        for channel in (0..net.channels() as u32).map(ChannelId) {
+            let line = plan.line(net, tables, settings, channel);
+            plan.lines.push(line);
+        }
+        plan.fill_next(net, tables);
+        plan.fill_starts(net, tables)?;
+        Ok(plan)
+    }
+
+    fn line(&mut self, net: &Network, tables: &Tables, settings: &Settings, channel: ChannelId) -> Line {
+        let end = net.to(channel);
+        let forwards = net.forwards(end);
+        let host = net.host_of(end).map_or(NONE, |host| host.0);
+        let relays = forwards && host != NONE;
+        let node_ps = if relays { settings.relay_ps } else { settings.switch_ps };
+        Line {
+            rate: (8_000_000_000_000u128 * (1 << 20) / u128::from(net.rate_bps(channel).max(1))) as u64,
+            ahead: settings.cable_ps + if forwards { node_ps } else { 0 },
+            row: tables.row(end).filter(|_| forwards).map_or(NONE, |row| row as u32),
+            host,
+            stores: relays || settings.switching == Switching::StoreAndForward,
+            limited: forwards && matches!(settings.room, Room::Lossless { .. }),
+            turns: self.turns_from(net, tables, channel, end),
+            port: net.out_port(channel).0,
+        }
+    }
+
+    /// Adds the rules for packets that arrive over a channel, if any changes the virtual channel.
+    fn turns_from(&mut self, net: &Network, tables: &Tables, channel: ChannelId, node: NodeId) -> u32 {
+        let Some(row) = tables.row(node) else { return NONE };
+        let rules = (0..net.ports(node) as u16).map(|out| tables.turn(row, net.in_port(channel), Port(out)));
+        let rules: Vec<u8> = rules
+            .map(|rule| match rule {
+                TurnRule::Keep => KEEP,
+                TurnRule::Raise => RAISE,
+                TurnRule::Set(vc) => vc,
+            })
+            .collect();
+        if rules.iter().all(|&rule| rule == KEEP) {
+            return NONE;
+        }
+        let first = self.turns.len() as u32;
+        self.turns.extend(rules);
+        first
+    }
+
+    fn fill_next(&mut self, net: &Network, tables: &Tables) {
+        for node in (0..net.nodes().len() as u32).map(NodeId) {
+            let Some(row) = tables.row(node) else { continue };
+            for to in 0..self.hosts {
+                let port = tables.port(row, HostId(to as u32));
+                let channel = port.and_then(|port| net.channel_at(node, port));
+                self.next[to * self.rows + row] = channel.map_or(NONE, |channel| channel.0);
+            }
+        }
+    }
+
+    fn fill_starts(&mut self, net: &Network, tables: &Tables) -> Result<(), FabricError> {
+        for (from, &node) in net.hosts().iter().enumerate() {
+            let own = tables.row(node);
+            let only = net.out(node).next();
+            for to in 0..self.hosts {
+                let channel = match own {
+                    Some(row) => self.next[to * self.rows + row],
+                    None => only.map_or(NONE, |channel| channel.0),
+                };
+                let channel = if from == to { NONE } else { channel };
+                let entry = own.or_else(|| only.and_then(|channel| tables.row(net.to(channel))));
+                self.starts.push((channel, tables.start(entry, HostId(to as u32))));
+                if channel != NONE {
+                    self.check(net, from, to)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows a packet to its destination.
+    fn check(&self, net: &Network, from: usize, to: usize) -> Result<(), FabricError> {
+        let name = |host: usize| net.label(net.hosts()[host]).to_owned();
+        let (mut channel, mut vc) = self.start(from as u32, to as u32);
+        for _ in 0..=net.nodes().len() {
+            if usize::from(vc) >= self.vcs {
+                let vcs = self.vcs;
+                return Err(FabricError::ChannelExceeded { from: name(from), to: name(to), vc, vcs });
+            }
+            if self.lines[channel as usize].host == to as u32 {
+                return Ok(());
+            }
+            (channel, vc) = self.onward(channel, vc, to as u32);
+            if channel == NONE {
+                break;
+            }
+        }
+        Err(FabricError::NoWay { from: name(from), to: name(to) })
+    }
+
+    /// Number of a channel's virtual channel.
+    #[inline]
+    pub fn lane(&self, channel: u32, vc: u8) -> usize {
+        ((channel as usize) << self.lane_bits) + usize::from(vc)
+    }
+
+    /// First channel and virtual channel from a host to another; `NONE` if there is none.
+    #[inline]
+    pub fn start(&self, from: u32, to: u32) -> (u32, u8) {
+        self.starts[from as usize * self.hosts + to as usize]
+    }
+
+    /// Channel and virtual channel after one that does not lead to the destination itself.
+    #[inline]
+    pub fn onward(&self, channel: u32, vc: u8, to: u32) -> (u32, u8) {
+        let line = &self.lines[channel as usize];
+        if line.row == NONE {
+            return (NONE, 0);
+        }
+        let out = self.next[to as usize * self.rows + line.row as usize];
+        if line.turns == NONE || out == NONE {
+            return (out, vc);
+        }
+        let port = self.lines[out as usize].port;
+        match self.turns[line.turns as usize + usize::from(port)] {
+            KEEP => (out, vc),
+            RAISE => (out, vc.saturating_add(1)),
+            set => (out, set),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What switches, cables and hosts of a fabric do.
+
+/// How a switch (or a relaying host) passes packets on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switching {
+    /// Virtual cut-through (Kermani, Kleinrock 1979): a packet goes on as soon as its head is there and the next
+    /// buffer has room for all of it.
+    CutThrough,
+    /// Only once all of it is there.
+    StoreAndForward,
+}
+
+/// How a buffer keeps its sender from overrunning it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowControl {
+    /// The sender knows how much room there is.
+    Credits,
+    /// The buffer says stop when a further packet of the largest size might not fit, and go when no more than so
+    /// many bytes are left in it.
+    GoAndStop {
+        /// Bytes.
+        go: u32,
+    },
+}
+
+/// What feeds the crossbar of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossbar {
+    /// Every virtual channel of every port has its own way into it.
+    PerChannel,
+    /// The virtual channels of a port share one: one packet of a port at a time.
+    PerPort,
+}
+
+/// Who goes first when several packets want the same cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arbiter {
+    /// Who asked first, among those with room ahead.
+    Oldest,
+    /// The ports in turn.
+    RoundRobin,
+}
+
+/// What happens where there is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Packets wait: a buffer of so many bytes per virtual channel at the end of every cable into a switch.
+    Lossless {
+        /// Bytes per virtual channel.
+        buffer: u32,
+        /// How senders know.
+        flow: FlowControl,
+    },
+    /// Packets are dropped: a queue of so many bytes in front of every cable out of a switch (drop-tail Ethernet).
+    DropTail {
+        /// Bytes per port.
+        queue: u32,
+    },
+}
+
+/// Everything that the cabling does not say. Times are picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How packets are passed on.
+    pub switching: Switching,
+    /// What happens where there is no room.
+    pub room: Room,
+    /// The way into the crossbar.
+    pub crossbar: Crossbar,
+    /// Who goes first.
+    pub arbiter: Arbiter,
+    /// From the head's arrival at a switch until it can leave: table look-up, crossbar.
+    pub switch_ps: u64,
+    /// Along every cable (5 ns per metre).
+    pub cable_ps: u64,
+    /// The same where a host relays; it always stores and forwards.
+    pub relay_ps: u64,
+    /// Largest packet, bytes; Go & Stop leaves room for it.
+    pub largest: u32,
+}
+
+impl Settings {
+    /// Whether packets are dropped where there is no room.
+    #[inline]
+    pub fn drops(&self) -> bool {
+        matches!(self.room, Room::DropTail { .. })
+    }
+
+    /// A lossless fabric of the kind of RHiNET-2, Myrinet and InfiniBand: 4 KiB per virtual channel, credits, 100 ns
+    /// per switch, 5 m cables.
+    pub fn lossless() -> Self {
+        Self {
+            switching: Switching::CutThrough,
+            room: Room::Lossless { buffer: 4096, flow: FlowControl::Credits },
+            crossbar: Crossbar::PerChannel,
+            arbiter: Arbiter::Oldest,
+            switch_ps: 100_000,
+            cable_ps: 25_000,
+            relay_ps: 5_000_000,
+            largest: 2048,
+        }
+    }
+
+    /// Ethernet of ordinary switches: store and forward, 128 KiB per port, 2 us per switch, 5 m cables.
+    pub fn ethernet() -> Self {
+        Self {
+            switching: Switching::StoreAndForward,
+            room: Room::DropTail { queue: 128 << 10 },
+            switch_ps: 2_000_000,
+            largest: 9038,
+            ..Self::lossless()
+        }
+    }
+}

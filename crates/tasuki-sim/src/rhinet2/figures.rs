@@ -1,0 +1,220 @@
+//! What the text says of the figures, and their curves.
+
+use super::bandwidth::{PATTERNS, flows, mean};
+use super::barrier::of_two;
+use super::cell::{Cell, Target};
+use super::irregular::Irregular;
+use super::model::{BARRIER_HOST_US, MOST_DATA, SLOPE_US, SMALL};
+use super::networks::{Named, Routing, fat_tree_32, line, mesh, of_32, torus};
+use super::{Model, Rhinet2Error};
+use tasuki_topo::{Network, PathRule};
+
+/// A figure of the paper, drawn from the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// "F4", "F6 complement".
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The axis along the bottom.
+    pub x: &'static str,
+    /// The axis up.
+    pub y: &'static str,
+    /// Its curves.
+    pub curves: Vec<Curve>,
+}
+
+/// A curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Of what.
+    pub name: String,
+    /// Its points.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Sizes of figures 6 and 8, bytes of data: the text names the largest only.
+const SIZES: [u32; 7] = [96, 256, 512, 768, 1024, 1408, MOST_DATA];
+
+/// By pattern and size.
+struct Bandwidths(Vec<Vec<f64>>);
+
+impl Bandwidths {
+    fn of(model: &Model, net: &Network, routing: Routing, sizes: &[u32]) -> Result<Bandwidths, Rhinet2Error> {
+        let tables = model.route(net, routing)?;
+        let row = |(_, pattern)| {
+            let flows = flows(net, pattern);
+            sizes.iter().map(|&size| mean(model, net, &tables, &flows, size)).collect()
+        };
+        PATTERNS.into_iter().map(row).collect::<Result<_, _>>().map(Bandwidths)
+    }
+
+    /// The most that these are over others, %.
+    fn over(&self, others: &Bandwidths) -> f64 {
+        let pairs = self.0.iter().flatten().zip(others.0.iter().flatten());
+        pairs.map(|(own, other)| (own / other - 1.0) * 100.0).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// Mean over patterns and sizes.
+    fn mean(&self) -> f64 {
+        let all: Vec<f64> = self.0.iter().flatten().copied().collect();
+        all.iter().sum::<f64>() / all.len().max(1) as f64
+    }
+}
+
+/// What the text says of figures 4 and 6 to 8.
+pub(super) fn stated(model: &Model, a: &Irregular) -> Result<Vec<Cell>, Rhinet2Error> {
+    let (one, seven) = (of_two(model, 1)?, of_two(model, 7)?);
+    let slope = (seven - one) / 6.0;
+    let host = one - slope - 2.0 * f64::from(SMALL) * 8e6 / super::model::LINK_BPS as f64;
+    let mut cells = vec![
+        Cell::new("F4", "barrier of two, per switch", "us", (SLOPE_US, slope), Target::Fitted),
+        Cell::new("F4", "barrier of two, hosts", "us", (BARRIER_HOST_US, host), Target::Fitted),
+    ];
+    cells.extend(figure6(model, a)?);
+    let alone = alone_by_switches(model)?;
+    let loss = alone.windows(2).map(|pair| pair[0].1 - pair[1].1).fold(0.0, f64::max);
+    // "about 10 MByte/s at most".
+    let cell = Cell::new("F7", "loss per switch, at most", "MB/s", (10.0, loss), Target::Within(2.0));
+    cells.push(cell.noted(
+        "the text says about; table 8 itself, 1792 / (8.46 + 0.7 s), loses 13.9 from 1 to 2 switches, 10.2 on average",
+    ));
+    cells.extend(figure8(model)?);
+    Ok(cells)
+}
+
+fn figure6(model: &Model, a: &Irregular) -> Result<Vec<Cell>, Rhinet2Error> {
+    let of = |named: &Named| Bandwidths::of(model, &named.net, named.routing, &SIZES);
+    let (mesh, torus) = (of(&mesh()?)?, of(&torus()?)?);
+    let (mut torus_over, mut mesh_over) = (Vec::new(), Vec::new());
+    for &lost in &a.chosen {
+        let graph = Bandwidths::of(model, &a.network(lost)?, Routing::Structured, &[MOST_DATA])?;
+        let largest =
+            |all: &Bandwidths| Bandwidths(all.0.iter().map(|row| row[row.len() - 1..].into()).collect());
+        torus_over.push(largest(&torus).over(&graph));
+        mesh_over.push(largest(&mesh).over(&graph));
+    }
+    let note = "over graphs that fit what is stated; 1,792 bytes";
+    Ok(vec![
+        Cell::new("F6", "torus over mesh, at most", "%", (47.0, torus.over(&mesh)), Target::Within(3.0)),
+        Cell::over("F6", "torus over A, at most", "%", 91.0, torus_over, 3.0).noted(note),
+        Cell::over("F6", "mesh over A, at most (4.6)", "%", 30.0, mesh_over, 3.0).noted(note),
+    ])
+}
+
+/// Figure 8. The text does not say which paths the hosts that receive have, nor how the switches are numbered, on which
+/// the patterns depend: so ranges over both path rules, and over numberings.
+fn figure8(model: &Model) -> Result<Vec<Cell>, Rhinet2Error> {
+    let of = |named: &Named| Bandwidths::of(model, &named.net, named.routing, &SIZES);
+    let [ring, mesh, torus, clos] = of_32()?;
+    let tree = fat_tree_32()?;
+    let (ring, mesh, torus_rates, clos, tree_rates) =
+        (of(&ring)?, of(&mesh)?, of(&torus)?, of(&clos)?, of(&tree)?);
+    let best = [&ring, &mesh, &torus_rates, &tree_rates].iter().all(|other| clos.mean() >= other.mean());
+    let worse = tree_rates.mean() < torus_rates.mean() && tree_rates.mean() < mesh.mean();
+    let holds = |name: &str, holds: bool| {
+        Cell::new("F8", name, "holds", (1.0, f64::from(u8::from(holds))), Target::Within(0.0))
+    };
+    let (over_tree, over_torus) = (renumbered(model, &clos, &tree)?, renumbered(model, &clos, &torus)?);
+    let note = "over path rules and numberings of the switches; transposing rotates the 3 bits of 8 switches";
+    Ok(vec![
+        Cell::over("F8", "Clos over fat tree of 14, at most", "%", 48.0, over_tree, 0.0).noted(note),
+        Cell::over("F8", "Clos over torus 4x2, at most", "%", 48.0, over_torus, 0.0).noted(note),
+        holds("Clos is best on average", best),
+        holds("fat tree of 14 below torus and mesh on average", worse),
+    ])
+}
+
+/// Numberings tried.
+const NUMBERINGS: u64 = 40;
+
+/// The most that a network's largest packets lose against others, by path rule and numbering of its switches.
+fn renumbered(model: &Model, best: &Bandwidths, named: &Named) -> Result<Vec<f64>, Rhinet2Error> {
+    let mut all = Vec::new();
+    for rule in [PathRule::SpreadPerHost, PathRule::LowPortFirst] {
+        let model = Model { spread: rule, low: rule, ..*model };
+        let tables = model.tables(named)?;
+        for numbering in 0..NUMBERINGS {
+            let mut most = f64::NEG_INFINITY;
+            for ((_, pattern), best) in PATTERNS.into_iter().zip(&best.0) {
+                let mut flows = flows(&named.net, pattern);
+                if numbering > 0 {
+                    renumber(&mut flows, numbering);
+                }
+                let rate = mean(&model, &named.net, &tables, &flows, MOST_DATA)?;
+                most = most.max((best[best.len() - 1] / rate - 1.0) * 100.0);
+            }
+            all.push(most);
+        }
+    }
+    Ok(all)
+}
+
+/// The same pattern with the switches numbered differently.
+fn renumber(flows: &mut [(u32, u32)], seed: u64) {
+    let mut places: Vec<usize> = (0..flows.len()).collect();
+    let mut rng = crate::Rng::new(seed);
+    for at in (1..places.len()).rev() {
+        places.swap(at, rng.index(at + 1));
+    }
+    let senders: Vec<u32> = flows.iter().map(|flow| flow.0).collect();
+    // Receivers by the number of their switch: each is somebody's target.
+    let mut receivers: Vec<u32> = flows.iter().map(|flow| flow.1).collect();
+    receivers.sort_unstable();
+    let target: Vec<usize> =
+        flows.iter().map(|flow| receivers.binary_search(&flow.1).unwrap_or_default()).collect();
+    for (number, &to) in target.iter().enumerate() {
+        flows[number] = (senders[places[number]], receivers[places[to]]);
+    }
+}
+
+/// Figure 7: bandwidth of one pair over 1 to 7 switches.
+fn alone_by_switches(model: &Model) -> Result<Vec<(f64, f64)>, Rhinet2Error> {
+    let point = |switches: u32| {
+        let net = line(switches)?;
+        let tables = model.route(&net, Routing::Minimal)?;
+        Ok((f64::from(switches), mean(model, &net, &tables, &[(0, 1)], MOST_DATA)?))
+    };
+    (1..=7).map(point).collect()
+}
+
+/// The curves.
+pub(super) fn curves(model: &Model) -> Result<Vec<Figure>, Rhinet2Error> {
+    let point = |switches: u32| Ok((f64::from(switches), of_two(model, switches)?));
+    let points = (1..=7).map(point).collect::<Result<Vec<_>, Rhinet2Error>>()?;
+    let two = |name: &str, title: &str, y, points| Figure {
+        name: name.into(),
+        title: title.into(),
+        x: "switches between the hosts",
+        y,
+        curves: vec![Curve { name: "model".into(), points }],
+    };
+    let mut figures = vec![
+        two("F4", "Barrier of two hosts", "us", points),
+        two("F7", "1,792 bytes between two hosts", "MB/s", alone_by_switches(model)?),
+    ];
+    let [ring, mesh8, torus8, clos] = of_32()?;
+    for (name, of, networks) in [
+        ("F6", "64 hosts", vec![mesh()?, torus()?]),
+        ("F8", "32 hosts", vec![ring, mesh8, torus8, clos, fat_tree_32()?]),
+    ] {
+        let mut all = Vec::new();
+        for named in &networks {
+            all.push((named.name, Bandwidths::of(model, &named.net, named.routing, &SIZES)?));
+        }
+        for (at, (pattern, _)) in PATTERNS.iter().enumerate() {
+            let curve = |(name, rates): &(&str, Bandwidths)| Curve {
+                name: (*name).into(),
+                points: SIZES.iter().map(|&size| f64::from(size)).zip(rates.0[at].iter().copied()).collect(),
+            };
+            figures.push(Figure {
+                name: format!("{name} {pattern}"),
+                title: format!("{of}, {pattern}"),
+                x: "data per packet, bytes",
+                y: "MB/s",
+                curves: all.iter().map(curve).collect(),
+            });
+        }
+    }
+    Ok(figures)
+}

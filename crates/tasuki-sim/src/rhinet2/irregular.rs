@@ -1,0 +1,151 @@
+//! A and B: networks that the paper shows in a figure only. What is known of them are statistics, so what can be said
+//! are ranges over the graphs that have these.
+//!
+//! The class searched is that of a mesh that has lost cables: 16 switches with at most 4 cables between switches each,
+//! "slightly irregular", fewer cables than the mesh (4.1.1, 4.2.1). Within it everything that fits is found, but
+//! simulated is only an even selection.
+
+use super::networks::fit;
+use tasuki_topo::{Network, NetworkError, shapes};
+
+/// What a graph must have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fits {
+    /// Average distance, self pairs included, as printed: rounded half up to a tenth.
+    pub distance: f64,
+    /// Bandwidth that complement traffic would have without waiting, over the torus's (table 9, "Ideal").
+    pub ideal: f64,
+    /// Cables that the mesh has and this has not: B has more cables than A (4.2.1).
+    pub lost: [u32; 2],
+}
+
+/// The torus's distance under complement traffic is 3 switches; table 9 gives it 166.36 MByte/s.
+const IDEAL_TORUS: f64 = 166.36;
+
+/// Graphs that fit.
+pub struct Irregular {
+    /// "A" or "B".
+    pub name: &'static str,
+    /// How many there are in the class.
+    pub found: usize,
+    /// Those that are simulated, by the cables of the mesh that are missing.
+    pub chosen: Vec<u32>,
+}
+
+impl Irregular {
+    /// Graphs that could be A; as many as wanted.
+    pub fn a(wanted: usize) -> Irregular {
+        Self::search("A", Fits { distance: 4.1, ideal: 137.74 / IDEAL_TORUS, lost: [2, 9] }, wanted)
+    }
+
+    /// Graphs that could be B.
+    pub fn b(wanted: usize) -> Irregular {
+        Self::search("B", Fits { distance: 3.6, ideal: 148.02 / IDEAL_TORUS, lost: [1, 8] }, wanted)
+    }
+
+    fn search(name: &'static str, fits: Fits, wanted: usize) -> Irregular {
+        let edges = mesh_edges();
+        let mut all = Vec::new();
+        extend(&edges, &fits, 0, 0, &mut all);
+        let found = all.len();
+        let wanted = wanted.min(found);
+        let chosen = (0..wanted).map(|at| all[at * found / wanted]).collect();
+        Irregular { name, found, chosen }
+    }
+
+    /// The network of one of the graphs.
+    pub fn network(&self, lost: u32) -> Result<Network, NetworkError> {
+        let kept = mesh_edges().into_iter().enumerate().filter(|(at, _)| lost >> at & 1 == 0);
+        let edges: Vec<(usize, usize)> = kept.map(|(_, edge)| edge).collect();
+        shapes::from_edges(self.name, 16, &edges, &fit(4))
+    }
+}
+
+fn mesh_edges() -> Vec<(usize, usize)> {
+    let across = (0..16).filter(|v| v % 4 < 3).map(|v| (v, v + 1));
+    across.chain((0..12).map(|v| (v, v + 4))).collect()
+}
+
+/// Tries to lose further cables, from number `from` on. Losing a cable shortens no way, so what is too long already
+/// need not be followed.
+fn extend(edges: &[(usize, usize)], fits: &Fits, lost: u32, from: usize, all: &mut Vec<u32>) {
+    let Some((average, ideal)) = measure(edges, lost) else { return };
+    if average >= fits.distance + 0.05 {
+        return;
+    }
+    let count = lost.count_ones();
+    let near = average >= fits.distance - 0.05 && (ideal - fits.ideal).abs() < 0.004;
+    if near && (fits.lost[0]..=fits.lost[1]).contains(&count) {
+        all.push(lost);
+    }
+    if count < fits.lost[1] {
+        for next in from..edges.len() {
+            extend(edges, fits, lost | 1 << next, next + 1, all);
+        }
+    }
+}
+
+/// Average distance with self pairs, and the bandwidth of complement traffic over that of 3 switches by table 8; none if
+/// not connected.
+fn measure(edges: &[(usize, usize)], lost: u32) -> Option<(f64, f64)> {
+    let mut near = [0u16; 16];
+    for (at, &(a, b)) in edges.iter().enumerate() {
+        if lost >> at & 1 == 0 {
+            near[a] |= 1 << b;
+            near[b] |= 1 << a;
+        }
+    }
+    let (mut sum, mut rates) = (0, 0.0);
+    for start in 0..16 {
+        let (mut reached, mut edge, mut hops) = (1u16 << start, 1u16 << start, 0);
+        let goal = 1u16 << (15 - start);
+        let mut way = 0;
+        while edge != 0 {
+            let mut next = 0;
+            let mut rest = edge;
+            while rest != 0 {
+                next |= near[rest.trailing_zeros() as usize];
+                rest &= rest - 1;
+            }
+            edge = next & !reached;
+            hops += 1;
+            reached |= edge;
+            sum += hops * edge.count_ones();
+            way = if edge & goal != 0 { hops } else { way };
+        }
+        if reached != u16::MAX {
+            return None;
+        }
+        rates += 1.0 / (8.46 + 0.7 * f64::from(way + 1));
+    }
+    Some((1.0 + f64::from(sum) / 256.0, rates / 16.0 * (8.46 + 0.7 * 3.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasuki_topo::measure::{SelfPairs, distances};
+
+    /// The mesh itself: average 3.5 (table 3), and table 9's ideal 148.02 over the torus's 166.36.
+    #[test]
+    fn measures_the_mesh() {
+        let Some((average, ideal)) = measure(&mesh_edges(), 0) else { panic!("connected") };
+        assert_eq!(average, 3.5);
+        assert!((ideal - 148.02 / 166.36).abs() < 0.002, "{ideal}");
+    }
+
+    /// What is chosen has the printed average by an independent measure.
+    #[test]
+    fn what_is_chosen_fits() -> Result<(), NetworkError> {
+        for (irregular, printed) in [(Irregular::a(20), 4.1), (Irregular::b(20), 3.6)] {
+            assert!(!irregular.chosen.is_empty());
+            for &lost in &irregular.chosen {
+                let net = irregular.network(lost)?;
+                let average =
+                    distances(&net).average(SelfPairs::Included).map(|d| (d * 10.0 + 0.5).floor() / 10.0);
+                assert_eq!(average, Some(printed), "{lost:x}");
+            }
+        }
+        Ok(())
+    }
+}

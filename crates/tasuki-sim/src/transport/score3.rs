@@ -1,0 +1,298 @@
+//! 512 endpoints with real message and packet layers on the networks of SCore III (Ishikawa, Sumimoto, Harada: "Building
+//! a large PC cluster", 2001): Myrinet with full bisection, and one or two planes of Ethernet with a third of it.
+
+use super::calls::{RecvSpec, SendSpec};
+use super::core::{Check, Core, demand};
+use super::defect::Plant;
+use super::host::Habit;
+use super::network::End;
+use super::run::Failure;
+use super::switched::Switched;
+use super::trace::{Text, Trace};
+use super::world::{Carriage, Event, World};
+use crate::channel::ETHERNET_OVERHEAD;
+use crate::fabric::{Fabric, FlowControl, Room, Settings};
+use crate::kernel::Time;
+use crate::rng::Rng;
+use tasuki_msg::{Config, Queue, Window};
+use tasuki_topo::shapes::{self, Fit};
+use tasuki_topo::{Engine, Limits, Network, PathRule, route};
+use tasuki_wire::{Lane, Lanes};
+
+/// Which of the machine's networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Score3 {
+    /// Switches with 16 ports of 2 Gbit/s in three levels, as many cables up as down: 512 hosts, full bisection. Buffers
+    /// stop their senders; nothing is dropped.
+    Myrinet,
+    /// So many planes of: 16 switches with 32 hosts at 100 Mbit/s each, joined by one switch over one 1 Gbit/s cable each.
+    /// Switches store and forward, and drop what 128 KiB per port do not hold.
+    Ethernet {
+        /// 1 or 2.
+        planes: u8,
+    },
+}
+
+/// Hosts of the machine.
+const HOSTS: usize = 512;
+
+impl Score3 {
+    /// One plane.
+    pub fn network(self) -> Result<Network, tasuki_topo::NetworkError> {
+        match self {
+            Score3::Myrinet => shapes::fat_tree(8, 8, 2, &Fit::switches(8).rates(MYRINET_BPS, MYRINET_BPS)),
+            Score3::Ethernet { .. } => {
+                shapes::leaf_spine(16, 1, 1, &Fit::switches(32).rates(1_000_000_000, 100_000_000))
+            }
+        }
+    }
+
+    fn mtu(self) -> u16 {
+        match self {
+            Score3::Myrinet => 4096,
+            Score3::Ethernet { .. } => 1500,
+        }
+    }
+
+    fn planes(self) -> u8 {
+        match self {
+            Score3::Myrinet => 1,
+            Score3::Ethernet { planes } => planes.clamp(1, 2),
+        }
+    }
+
+    /// What the machine's two halves can exchange, both directions together, bit/s: 1 Tbit/s, and 16 Gbit/s per plane (the
+    /// paper counts both for both).
+    pub fn bisection_bps(self) -> f64 {
+        match self {
+            Score3::Myrinet => (HOSTS / 2 * 2) as f64 * MYRINET_BPS as f64,
+            Score3::Ethernet { .. } => 16e9 * f64::from(self.planes()),
+        }
+    }
+
+    fn settings(self) -> Settings {
+        let largest = u32::from(self.mtu()) + ETHERNET_OVERHEAD as u32;
+        match self {
+            Score3::Myrinet => Settings {
+                room: Room::Lossless { buffer: 2 * largest, flow: FlowControl::Credits },
+                largest,
+                ..Settings::lossless()
+            },
+            Score3::Ethernet { .. } => Settings { largest, ..Settings::ethernet() },
+        }
+    }
+
+    fn fabrics(self) -> Check<Vec<Fabric>> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        let net = self.network().map_err(|error| text(&error))?;
+        // Of a tree's many equal ways each destination gets one. Spreading the hosts of a switch over them switch by switch
+        // would pile up one level higher, where all ways to the first hosts of all switches meet: balanced they must be.
+        let (engine, limits) = match self {
+            Score3::Myrinet => (Engine::Dfsssp, Limits::lossless(1)),
+            Score3::Ethernet { .. } => (Engine::Minimal(PathRule::LowPortFirst), Limits::lossy()),
+        };
+        let tables = route(&net, engine, limits).map_err(|error| text(&error))?;
+        let fabric = |_| Fabric::new(&net, &tables, self.settings()).map_err(|error| text(&error));
+        (0..self.planes()).map(fabric).collect()
+    }
+}
+
+const MYRINET_BPS: u64 = 2_000_000_000;
+
+/// What the endpoints do: a barrier of all, then every host of one half of the machine exchanges messages with its
+/// partner in the other half.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange {
+    /// The network.
+    pub network: Score3,
+    /// Endpoints, one per host; a power of two, 512 at most.
+    pub endpoints: usize,
+    /// Length of a message, bytes.
+    pub len: u64,
+    /// Messages that each endpoint sends.
+    pub messages: usize,
+    /// Decides what endpoints draw.
+    pub seed: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Carried {
+    /// Connections between endpoints.
+    pub connections: usize,
+    /// The barrier (dissemination, messages of 8 bytes), us.
+    pub barrier_us: f64,
+    /// Payload of the exchange over its time, all endpoints together, bit/s.
+    pub payload_bps: f64,
+    /// That over what the bisection carries (of the hosts that take part, if these cannot fill it).
+    pub share: f64,
+    /// Packets that switches dropped, all in all.
+    pub dropped: u64,
+    /// Bytes of payload sent again in the exchange.
+    pub resent_bytes: u64,
+    /// Events of the run.
+    pub events: u64,
+}
+
+impl Exchange {
+    /// Runs it. Fails with what an endpoint did wrong; every message is compared with what was sent.
+    pub fn run(&self) -> Result<Carried, Failure> {
+        let failure =
+            |complaint| Failure { carriage: Carriage::Packets, seed: self.seed, complaint, tail: Vec::new() };
+        self.play().map_err(failure)
+    }
+
+    fn play(&self) -> Check<Carried> {
+        let n = self.endpoints;
+        demand(n.is_power_of_two() && (2..=HOSTS).contains(&n), || {
+            format!("{n} endpoints; take a power of two from 2 to {HOSTS}")
+        })?;
+        let mut world = self.world()?;
+        self.meet(&mut world)?;
+        let barrier_us = self.barrier(&mut world)?;
+        let time = self.exchange(&mut world)?;
+        let payload_bps = (n * self.messages) as f64 * self.len as f64 * 8e9 / time.max(1) as f64;
+        let own = match self.network {
+            Score3::Myrinet => MYRINET_BPS as f64,
+            Score3::Ethernet { planes } => 1e8 * f64::from(planes),
+        };
+        let most = self.network.bisection_bps().min(own * n as f64);
+        let conns = |at: usize| world.hosts[at].conns.of_conn.keys();
+        let stats = (0..n).flat_map(|at| conns(at).map(move |conn| (at, *conn)));
+        let resent = stats.flat_map(|(at, conn)| world.hosts[at].proto.rail_stats(conn));
+        Ok(Carried {
+            connections: (0..n).map(|at| conns(at).count()).sum::<usize>() / 2,
+            barrier_us,
+            payload_bps,
+            share: payload_bps / most,
+            dropped: world.network.switched.as_ref().map_or(0, |switched| switched.dropped),
+            resent_bytes: resent.map(|rail| rail.resent_bytes).sum(),
+            events: world.kernel.happened(),
+        })
+    }
+
+    /// Where endpoint `at` stands: those of a smaller run are spread over the machine.
+    fn place(&self, at: usize) -> usize {
+        at * (HOSTS / self.endpoints)
+    }
+
+    fn world(&self) -> Check<World> {
+        let core = Core::new(Config::default(), Window::default(), Plant::default(), Trace::new(Text::None));
+        let proto = tasuki_proto::Config::default();
+        let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
+        world.seen.off = true;
+        world.watched = true;
+        world.events_most = 200_000_000;
+        let rate_mbps = if self.network == Score3::Myrinet { 2000 } else { 100 };
+        let end = End { mtu: self.network.mtu(), rate_mbps, lanes: Lanes::NONE.with(Lane::Udp), up: true };
+        world.network.switched = Some(Switched::new(self.network.fabrics()?, end));
+        for at in 0..self.endpoints {
+            world.add_host(self.place(at), 0, Habit { poll_ns: 0, socket_bytes: 4 << 20 });
+        }
+        Ok(world)
+    }
+
+    /// Partners in the barrier: 1, 2, 4, ... further on; the last of them is the one of the exchange.
+    fn distances(&self) -> impl Iterator<Item = usize> {
+        let n = self.endpoints;
+        (0..n.trailing_zeros()).map(|bit| 1usize << bit)
+    }
+
+    /// Everybody gets to know its partners; then all is quiet.
+    fn meet(&self, world: &mut World) -> Check {
+        for node in 0..self.endpoints {
+            for distance in self.distances() {
+                let there = (node + distance) % self.endpoints;
+                // Not all in one nanosecond: jobs do not start like that.
+                let wait = world.rng.below(50_000_000);
+                world.schedule_after(wait, Event::Meet { node, there });
+            }
+        }
+        while world.now() < Time(400_000_000) && world.advance()?.is_some() {}
+        world.polled.clear();
+        Ok(())
+    }
+
+    fn send(world: &mut World, from: usize, to: usize, tag: u64, len: u64) -> Check {
+        let (queue, data, remote_key) = (Queue::Tagged, None, None);
+        let delivery = false;
+        world.core.send(from, to, SendSpec { queue, tag, data, len, delivery, remote_key })?;
+        world.service(from)
+    }
+
+    /// A receive from one peer; its number.
+    fn recv(world: &mut World, node: usize, from: usize, tag: u64, len: u64) -> Check<usize> {
+        let source = Some(world.core.nodes[node].peer_for(from).ok_or("not acquainted")?);
+        let spec = RecvSpec { source, tag, ignore: 0, ..RecvSpec::any(Queue::Tagged, len) };
+        world.core.recv(node, spec)
+    }
+
+    /// A dissemination barrier; its time, us.
+    fn barrier(&self, world: &mut World) -> Check<f64> {
+        let (n, steps) = (self.endpoints, self.endpoints.trailing_zeros() as usize);
+        let mut waits = vec![Vec::new(); n];
+        for (node, waits) in waits.iter_mut().enumerate() {
+            for (step, distance) in self.distances().enumerate() {
+                waits.push(Self::recv(world, node, (node + n - distance) % n, step as u64, 8)?);
+            }
+        }
+        let begin = world.now();
+        let mut step_of = vec![0; n];
+        for node in 0..n {
+            Self::send(world, node, (node + 1) % n, 0, 8)?;
+        }
+        let mut done = 0;
+        while done < n {
+            self.go_on(world)?;
+            while let Some(node) = world.polled.pop() {
+                while step_of[node] < steps && world.core.nodes[node].recvs[waits[node][step_of[node]]].over {
+                    step_of[node] += 1;
+                    let step = step_of[node];
+                    match step < steps {
+                        true => Self::send(world, node, (node + (1 << step)) % n, step as u64, 8)?,
+                        false => done += 1,
+                    }
+                }
+            }
+        }
+        Ok(world.now().since(begin) as f64 / 1e3)
+    }
+
+    /// Every endpoint exchanges messages with the one half the machine away; the time, ns.
+    fn exchange(&self, world: &mut World) -> Check<u64> {
+        const TAG: u64 = 1000;
+        let n = self.endpoints;
+        let mut waits = vec![Vec::new(); n];
+        for (node, waits) in waits.iter_mut().enumerate() {
+            for _ in 0..self.messages {
+                waits.push(Self::recv(world, node, (node + n / 2) % n, TAG, self.len)?);
+            }
+        }
+        let begin = world.now();
+        for _ in 0..self.messages {
+            for node in 0..n {
+                Self::send(world, node, (node + n / 2) % n, TAG, self.len)?;
+            }
+        }
+        let (mut got, mut done) = (vec![0; n], 0);
+        while done < n {
+            self.go_on(world)?;
+            while let Some(node) = world.polled.pop() {
+                while got[node] < self.messages && world.core.nodes[node].recvs[waits[node][got[node]]].over {
+                    got[node] += 1;
+                    done += usize::from(got[node] == self.messages);
+                }
+            }
+        }
+        Ok(world.now().since(begin))
+    }
+
+    /// The next event, as long as there is one and it does not take for ever.
+    fn go_on(&self, world: &mut World) -> Check {
+        demand(world.now() < Time(120_000_000_000), || "it takes for ever".into())?;
+        let under_way = |world: &World| world.network.switched.as_ref().map_or(0, Switched::under_way);
+        demand(world.advance()?.is_some(), || {
+            format!("a stall at {}, {} packets under way", world.now(), under_way(world))
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! Rails through fabrics of switches: all hosts share them, so packets meet.
+
+use super::core::{Check, demand};
+use super::network::End;
+use super::world::Event;
+use crate::channel::{ETHERNET_OVERHEAD, Fate};
+use crate::fabric::{Fabric, Load, Packet};
+use crate::kernel::{Kernel, Time};
+
+/// A fabric per rail. Places are the fabric's hosts.
+pub(crate) struct Switched {
+    fabrics: Vec<Fabric>,
+    /// What every host has at every rail.
+    pub end: End,
+    /// Packets under way, by tag.
+    packets: Vec<Vec<u8>>,
+    free: Vec<usize>,
+    /// Packets that a full queue dropped.
+    pub dropped: u64,
+}
+
+/// What a fabric says while one of its events happens.
+#[derive(Default)]
+struct Inbox {
+    came: Vec<Packet>,
+    dropped: Vec<Packet>,
+}
+
+impl Load for Inbox {
+    fn begin(&mut self, _fabric: &mut Fabric) {}
+    fn timer(&mut self, _fabric: &mut Fabric, _host: u32, _what: u32) {}
+    fn arrived(&mut self, _fabric: &mut Fabric, packet: Packet) {
+        self.came.push(packet);
+    }
+    fn dropped(&mut self, _fabric: &mut Fabric, packet: Packet) {
+        self.dropped.push(packet);
+    }
+}
+
+impl Switched {
+    pub fn new(fabrics: Vec<Fabric>, end: End) -> Switched {
+        Switched { fabrics, end, packets: Vec::new(), free: Vec::new(), dropped: 0 }
+    }
+
+    /// Number of rails.
+    pub fn planes(&self) -> u8 {
+        self.fabrics.len() as u8
+    }
+
+    /// Packets that a fabric has taken and not given back.
+    pub fn under_way(&self) -> usize {
+        self.fabrics.iter().map(Fabric::under_way).sum()
+    }
+
+    /// A host hands a packet to its interface.
+    pub fn send(
+        &mut self,
+        now: Time,
+        (from, to): (usize, usize),
+        rail: u8,
+        packet: &[u8],
+        headers: usize,
+    ) -> Fate {
+        let Some(fabric) = self.fabrics.get_mut(usize::from(rail)) else { return Fate::Cut };
+        let tag = self.free.pop().unwrap_or_else(|| {
+            self.packets.push(Vec::new());
+            self.packets.len() - 1
+        });
+        self.packets[tag] = packet.to_vec();
+        fabric.wait(now.0.saturating_mul(1000));
+        let bytes = packet.len() as u64 + headers as u64 + ETHERNET_OVERHEAD;
+        if fabric.send(from as u32, to as u32, bytes as u32, tag as u64) {
+            return Fate::Arrives;
+        }
+        self.free.push(tag);
+        Fate::TooLarge
+    }
+
+    /// Lets everything in the fabrics happen that comes before the next event outside; what arrives becomes one.
+    pub fn advance(&mut self, kernel: &mut Kernel<Event>) -> Check {
+        let mut inbox = Inbox::default();
+        loop {
+            let first =
+                self.fabrics.iter().enumerate().filter_map(|(at, f)| Some((f.next_time()?, at))).min();
+            let Some((at, fabric)) = first else { return Ok(()) };
+            // An arrival counts from the next whole nanosecond on.
+            if kernel.next_time().is_some_and(|next| next.0 < at.div_ceil(1000)) {
+                return Ok(());
+            }
+            demand(self.fabrics[fabric].step(&mut inbox, at), || "a fabric forgot its event".into())?;
+            for packet in inbox.dropped.drain(..) {
+                self.dropped += 1;
+                self.free.push(packet.tag as usize);
+            }
+            for packet in inbox.came.drain(..) {
+                let tag = packet.tag as usize;
+                let bytes = std::mem::take(&mut self.packets[tag]);
+                self.free.push(tag);
+                let arrive = Event::Arrive { to: packet.to as usize, packet: bytes };
+                kernel.schedule(Time(at.div_ceil(1000)), arrive);
+            }
+        }
+    }
+}
