@@ -8,6 +8,8 @@
 
 mod cycle;
 mod distance;
+mod flat;
+mod groups;
 mod walk;
 
 use crate::network::{ChannelId, HostId, Network, NodeId, Port};

@@ -1,0 +1,107 @@
+//! Time to make and to prove tables as the number of hosts grows, on one core.
+//!
+//! `cargo run --release -p tasuki-topo --example scale -- [MOST_HOSTS [SECONDS]]`: networks of 64, 256, ... up to
+//! MOST_HOSTS hosts (65,536); an engine that took longer than SECONDS (60) is left out on larger networks of that shape.
+
+use std::error::Error;
+use std::time::Instant;
+use tasuki_topo::shapes::{self, Fit, PairRing};
+use tasuki_topo::{Claims, Engine, Limits, Network, PathRule, RouteError, prove, route};
+
+const SPREAD: PathRule = PathRule::SpreadPerHost;
+/// Virtual channels allowed, as in InfiniBand; an engine that asks for more is given what it asks for.
+const VCS: u8 = 16;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut words = std::env::args().skip(1);
+    let most: u32 = words.next().map_or(Ok(65_536), |word| word.parse())?;
+    let limit: f64 = words.next().map_or(Ok(60.0), |word| word.parse())?;
+    println!(
+        "{:<28} {:>7} {:>8}  {:<36} {:>9} {:>9} {:>8}",
+        "network", "hosts", "switches", "engine", "make s", "prove s", "channels"
+    );
+    let shapes: [Shape; 3] = [torus, fat_tree, random];
+    for shape in shapes {
+        let engines = [
+            Engine::Minimal(SPREAD),
+            Engine::DimensionOrder,
+            Engine::UpDown,
+            Engine::Structured(SPREAD),
+            Engine::DescendingLayers(SPREAD),
+            Engine::Lash,
+            Engine::Dfsssp,
+            Engine::AnyChannels,
+        ];
+        let mut slow = Vec::new();
+        for power in [6, 8, 10, 12, 14, 16].into_iter().filter(|power| 1 << power <= most) {
+            let net = shape(power)?;
+            for engine in engines {
+                if slow.contains(&engine) || (engine == Engine::DimensionOrder && net.grid().is_none()) {
+                    continue;
+                }
+                let seconds = measure(&net, engine)?;
+                if seconds > limit {
+                    slow.push(engine);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+type Shape = fn(u32) -> Result<Network, Box<dyn Error>>;
+
+/// 16 hosts a switch; 64 hosts: 2x2, 65,536: 64x64.
+fn torus(power: u32) -> Result<Network, Box<dyn Error>> {
+    let side = 1 << ((power - 4) / 2);
+    Ok(shapes::torus(&[side, side], PairRing::OneCable, &Fit::switches(16))?)
+}
+
+/// Non-blocking trees of two levels up to 1,024 hosts, of three beyond.
+fn fat_tree(power: u32) -> Result<Network, Box<dyn Error>> {
+    let (levels, width) = if power <= 10 { (1, 1 << (power / 2)) } else { (2, 1 << power.div_ceil(3)) };
+    let hosts = (1u32 << power) / u32::pow(width, levels);
+    Ok(shapes::fat_tree(width, width, levels, &Fit::switches(hosts))?)
+}
+
+/// 16 hosts and 8 cables to others at every switch.
+fn random(power: u32) -> Result<Network, Box<dyn Error>> {
+    let switches = 1u32 << (power - 4);
+    Ok(shapes::random_regular(switches, 8.min(switches - 1), 1, &Fit::switches(16))?)
+}
+
+/// Makes tables and proves them; prints a line and returns the seconds taken.
+fn measure(net: &Network, engine: Engine) -> Result<f64, Box<dyn Error>> {
+    let begin = Instant::now();
+    let tables = match route(net, engine, Limits::lossless(VCS)) {
+        Ok(tables) => tables,
+        Err(error) => {
+            println!(
+                "{:<28} {:>7} {:>8}  {:<36} {error}",
+                short(net),
+                net.hosts().len(),
+                net.switches(),
+                engine.name()
+            );
+            return Ok(f64::INFINITY);
+        }
+    };
+    let made = begin.elapsed().as_secs_f64();
+    let claims = Claims::lossless(VCS);
+    let report = prove(net, &tables, if engine.is_minimal() { claims.minimal() } else { claims })?;
+    let all = begin.elapsed().as_secs_f64();
+    println!(
+        "{:<28} {:>7} {:>8}  {:<36} {made:>9.3} {:>9.3} {:>8}",
+        short(net),
+        net.hosts().len(),
+        net.switches(),
+        engine.name(),
+        all - made,
+        report.vcs
+    );
+    Ok(all)
+}
+
+fn short(net: &Network) -> String {
+    net.name().chars().take(28).collect()
+}
