@@ -2,6 +2,8 @@
 //! one pair to the next, and the graph of cables is read afresh.
 #![allow(dead_code)]
 
+pub mod oracle;
+
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_topo::shapes::{self, Fit};
 use tasuki_topo::{
