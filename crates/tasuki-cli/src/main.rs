@@ -11,6 +11,7 @@ mod execute;
 mod failure;
 mod lab;
 mod mpi;
+mod picture;
 mod places;
 mod pseudoterminal;
 mod run;

@@ -8,6 +8,7 @@ mod rate;
 mod run;
 mod stats;
 mod topo;
+mod topo_tables;
 
 pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs};
 pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, DemoArgs, LabSource};
@@ -16,6 +17,7 @@ pub use lab::{FaultArgs, LabCommand, LabUp};
 pub use run::{EnvArgs, RunArgs};
 pub use stats::{DoctorArgs, StatsArgs};
 pub use topo::{Best, ENGINES, MeasureArgs, OwnSwitch, PlanArgs, Prices, RouteArgs, TopoCommand, Traffics};
+pub use topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -62,7 +64,7 @@ pub enum Command {
     #[command(subcommand)]
     Topo(TopoCommand),
     /// How to cable so many hosts with so many ports, and what each way gives
-    Plan(PlanArgs),
+    Plan(Box<PlanArgs>),
     /// Which MPI, provider, lane and rails would be used, why, and what improves it
     Doctor(DoctorArgs),
     /// The statistics pages of one host, as JSON

@@ -1,13 +1,20 @@
 //! `tasuki topo ...` and `tasuki plan`
 
+mod compare;
 mod draft;
+mod folder;
+mod grow;
 mod measure;
 mod network;
 mod plan;
 mod propose;
+mod racks;
 mod range;
 mod route;
+mod show;
+mod tables;
 mod traffic;
+mod verify;
 
 pub use network::source_help;
 pub use plan::plan;
@@ -20,5 +27,8 @@ pub fn run(command: TopoCommand) -> Result<ExitCode, Failure> {
     match command {
         TopoCommand::Measure(arguments) => measure::run(&arguments),
         TopoCommand::Route(arguments) => route::run(&arguments),
+        TopoCommand::Show(arguments) => show::run(&arguments),
+        TopoCommand::Verify(arguments) => verify::run(&arguments),
+        TopoCommand::Compare(arguments) => compare::run(&arguments),
     }
 }
