@@ -166,7 +166,7 @@ fn a_plan_fills_a_folder() {
         &name,
     ];
     let found = json(&words);
-    let cluster = Cluster::load(&all.join("cluster.toml")).expect("a cluster file");
+    let cluster = Cluster::load(all.join("cluster.toml")).expect("a cluster file");
     let metres: f64 = cluster.cables.iter().filter_map(|cable| cable.length_m).sum();
     assert!(cluster.cables.iter().all(|cable| cable.length_m.is_some_and(|metres| metres > 0.0)));
     assert_eq!(found[0]["measures"]["cost"], 2.0 * metres);

@@ -32,6 +32,9 @@ fn order(mut totals: Vec<(String, f64)>) -> Vec<String> {
     totals.into_iter().map(|(name, _)| name).collect()
 }
 
+/// What is asked of a network; none if it does not fit.
+type Asked = fn(&Network) -> Option<Traffic>;
+
 /// Every flow's rate, and the order of the topologies, for patterns of the RHiNET-2 paper and for neighbours.
 #[test]
 #[ignore = "needs SimGrid: make test-full"]
@@ -39,7 +42,7 @@ fn agrees_with_simgrid_on_rates_and_on_the_order_of_topologies() {
     let Some(simgrid) = SimGrid::find("agrees_with_simgrid_on_rates_and_on_the_order_of_topologies") else {
         return;
     };
-    let patterns: [(&str, fn(&Network) -> Option<Traffic>); 4] = [
+    let patterns: [(&str, Asked); 4] = [
         ("complement", |net| Traffic::between_switches(net, Pattern::Complement).ok()),
         ("bit reversal", |net| Traffic::between_switches(net, Pattern::BitReversal).ok()),
         ("neighbour", |net| Some(Traffic::neighbour(net))),

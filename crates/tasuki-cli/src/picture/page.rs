@@ -84,9 +84,9 @@ impl Section {
             let cells: Vec<String> = cells.iter().map(|c| format!("<{tag}>{}</{tag}>", escape(c))).collect();
             format!("<tr>{}</tr>\n", cells.concat())
         };
-        let _ = write!(text, "<div class=\"wide\"><table>\n");
+        let _ = writeln!(text, "<div class=\"wide\"><table>");
         if !self.columns.is_empty() {
-            let _ = write!(text, "<thead>{}</thead>\n", row("th", &self.columns).trim_end());
+            let _ = writeln!(text, "<thead>{}</thead>", row("th", &self.columns).trim_end());
         }
         self.rows.iter().for_each(|cells| text.push_str(&row("td", cells)));
         text.push_str("</table></div>\n</section>\n");
