@@ -11,7 +11,7 @@ ROOT := $(if $(filter 0,$(shell id -u)),,sudo -E env "PATH=$$PATH")
 ARCH := $(shell uname -m | tr a-z A-Z)
 AS_ROOT := $(if $(ROOT),CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="sudo -E env PATH=$$PATH")
 
-.PHONY: help run test test-full soak bench profile lint setup build peers install uninstall deb test-deb test-guests clean
+.PHONY: help run test test-full soak bench profile lint setup build peers oracles install uninstall deb test-deb test-guests clean
 
 help:
 	@echo "make run        four cabled hosts on this machine: latency, bandwidth, a real program, over TCP and Tasuki"
@@ -42,13 +42,18 @@ peers: setup
 	@scripts/peers "$(PEERS)"
 	@scripts/mpi4py-suite "$(PEERS)"
 
+# Programs that topologies are checked against; unpacked, not installed.
+oracles: setup
+	@scripts/oracles "$(PEERS)"
+
 run: build
 	@$(ROOT) $(TASUKI) demo
 
-test: build peers
+test: build peers oracles
 	$(AS_ROOT) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace --no-fail-fast
 
 test-full: build peers
+	@scripts/oracles --full "$(PEERS)"
 	$(AS_ROOT) TASUKI_PEERS="$(PEERS)" $(CARGO) test --release --locked --workspace --no-fail-fast -- --include-ignored
 
 soak: setup

@@ -13,6 +13,7 @@ mod failure;
 mod lab;
 mod mpi;
 mod pages;
+mod picture;
 mod places;
 mod pseudoterminal;
 mod run;

@@ -9,7 +9,7 @@ use crate::network::{ChannelId, HostId, Network, NodeId, Port};
 use thiserror::Error;
 
 /// Stands for "no port".
-const NONE: u16 = u16::MAX;
+const NONE: u16 = Tables::NO_PORT;
 
 /// Virtual channel of a packet on its first cable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +62,9 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// Stands for "no port" in [`Tables::column`].
+    pub(crate) const NO_PORT: u16 = u16::MAX;
+
     /// Empty tables with rows for the given nodes, one virtual channel and no entries.
     pub fn new(engine: impl Into<String>, net: &Network, nodes: &[NodeId]) -> Self {
         let mut row_of = vec![u32::MAX; net.nodes().len()];
@@ -116,6 +119,11 @@ impl Tables {
     pub fn port(&self, row: usize, to: HostId) -> Option<Port> {
         let entry = self.next.get(to.ix() * self.rows + row).filter(|_| row < self.rows);
         entry.filter(|&&port| port != NONE).map(|&port| Port(port))
+    }
+    /// Output ports for a destination by row.
+    pub(crate) fn column(&self, to: HostId) -> &[u16] {
+        let begin = to.ix() * self.rows;
+        self.next.get(begin..begin + self.rows).unwrap_or_default()
     }
     /// First virtual channel of a packet that enters by a row.
     pub fn start(&self, row: Option<usize>, to: HostId) -> u8 {

@@ -2,7 +2,7 @@
 
 use tasuki_topo::measure::{Count, SelfPairs, bisection, degree, diameter, distances};
 use tasuki_topo::shapes::{self, ClosHosts, Fit, PairRing};
-use tasuki_topo::{Network, NetworkBuilder, Port};
+use tasuki_topo::{Network, NetworkBuilder, NodeId, Port};
 
 /// Enough for every network here, and short without optimisation.
 const EFFORT: u64 = 50_000_000;
@@ -269,41 +269,28 @@ fn networks_of_hardly_anything() {
 /// group and plane upwards: 16 Gbit/s of the 51.2 Gbit/s that full bisection would be.
 #[test]
 fn score_iii_ethernet() {
-    let net = score_ethernet(16, 32);
+    let net = ok(shapes::score_iii_ethernet(16, 32));
     assert_eq!(net.hosts().len(), 512);
     let found = bisection(&net, Count::BitsPerSecond, EFFORT);
     assert!(found.lower <= 16_000_000_000 && found.upper == 16_000_000_000, "{found:?}");
     // With a quarter of the groups the proof is complete: 4 of 8 uplinks.
-    let part = score_ethernet(4, 32);
+    let part = ok(shapes::score_iii_ethernet(4, 32));
     assert_eq!(bisection(&part, Count::BitsPerSecond, EFFORT).exact(), Some(4_000_000_000));
     let full: u64 =
         (0..512).map(|h| net.out(net.hosts()[h]).map(|c| net.rate_bps(c)).sum::<u64>()).sum::<u64>() / 2;
     assert_eq!(full, 51_200_000_000);
 }
 
-fn score_ethernet(groups: usize, hosts_per_group: usize) -> Network {
-    let mut builder = NetworkBuilder::new("SCore III Ethernet");
-    let planes = [0, 1].map(|plane| {
-        let core = builder.switch(format!("core{plane}"), None);
-        let edges = (0..groups).map(|g| builder.switch(format!("edge{plane}-{g}"), None)).collect::<Vec<_>>();
-        edges.iter().for_each(|&edge| builder.cable(edge, core, 1_000_000_000));
-        edges
-    });
-    for group in 0..groups {
-        for h in 0..hosts_per_group {
-            let host = builder.host(format!("host{group}-{h}"));
-            planes.iter().for_each(|edges| builder.cable(host, edges[group], 100_000_000));
-        }
-    }
-    ok(builder.build())
-}
-
 /// SCore III: Myrinet with full bisection: 512 hosts at 2 Gbit/s, 256 times that in each direction; the paper counts
 /// both: 1 Tbit/s. Three tiers of 16-port crossbars, as in the Clos enclosures that it was built from.
 #[test]
 fn score_iii_myrinet() {
-    let net = ok(shapes::fat_tree(8, 8, 2, &Fit::switches(8).rates(2_000_000_000, 2_000_000_000)));
+    let net = ok(shapes::score_iii_myrinet());
     assert_eq!(net.hosts().len(), 512);
+    assert!(
+        net.nodes().iter().enumerate().all(|(n, _)| net.ports(NodeId(n as u32)) <= 16),
+        "16-port crossbars"
+    );
     let found = bisection(&net, Count::BitsPerSecond, EFFORT);
     assert!(found.lower <= 512_000_000_000 && found.upper == 512_000_000_000, "{found:?}");
 }

@@ -115,19 +115,11 @@ fn check_damaged(seeds: std::ops::Range<u64>) -> (u64, u64) {
 }
 
 #[test]
-fn finds_exactly_what_an_exhaustive_search_finds() {
-    let (checked, bad) = check_damaged(0..1500);
-    assert!(checked > 1000 && bad > checked / 3, "{checked} tables, {bad} of them bad");
-}
-
-/// Run with `cargo test --release -p tasuki-topo --test verifier -- --ignored --nocapture`.
-#[test]
-#[ignore = "long: 25,000 tables"]
 fn finds_exactly_what_an_exhaustive_search_finds_in_ten_thousand_tables() {
     let begin = std::time::Instant::now();
-    let (checked, bad) = check_damaged(100_000..125_000);
-    println!("{checked} tables, {bad} of them bad, in {:.0} s", begin.elapsed().as_secs_f64());
-    assert!(bad >= 10_000);
+    let (checked, bad) = check_damaged(0..25_000);
+    println!("{checked} tables, {bad} of them bad, in {:.1} s", begin.elapsed().as_secs_f64());
+    assert!(bad >= 10_000, "{checked} tables, {bad} of them bad");
 }
 
 #[test]

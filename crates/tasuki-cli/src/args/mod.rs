@@ -10,6 +10,7 @@ mod run;
 mod simulate;
 mod stats;
 mod topo;
+mod topo_tables;
 
 pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs};
 pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, DemoArgs, LabSource};
@@ -20,6 +21,7 @@ pub use run::{EnvArgs, RunArgs};
 pub use simulate::{Barriers, Rhinet2Args, SimulateArgs, Simulated};
 pub use stats::{DoctorArgs, StatsArgs};
 pub use topo::{Best, ENGINES, MeasureArgs, OwnSwitch, PlanArgs, Prices, RouteArgs, TopoCommand, Traffics};
+pub use topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -66,7 +68,7 @@ pub enum Command {
     #[command(subcommand)]
     Topo(TopoCommand),
     /// How to cable so many hosts with so many ports, and what each way gives
-    Plan(PlanArgs),
+    Plan(Box<PlanArgs>),
     /// Which MPI, provider, lane and rails would be used, why, and what improves it
     Doctor(DoctorArgs),
     /// A service that opens raw lanes for programs without privileges

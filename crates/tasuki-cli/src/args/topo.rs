@@ -78,6 +78,15 @@ Examples:
   tasuki topo rhinet2 --sensitivity          # which choice of the model moves which cell
   tasuki topo rhinet2 --json | jq -r '.[] | [.table, .cell, .published, .simulated] | @tsv'")]
     Rhinet2(Rhinet2Args),
+    /// A network part by part, and its picture
+    #[command(after_help = crate::topo::source_help(super::topo_tables::SHOW_HELP))]
+    Show(super::ShowArgs),
+    /// Check routing tables from a file, wherever they come from
+    #[command(after_help = crate::topo::source_help(super::topo_tables::VERIFY_HELP))]
+    Verify(super::VerifyArgs),
+    /// Measure several networks, side by side
+    #[command(after_help = crate::topo::source_help(super::topo_tables::COMPARE_HELP))]
+    Compare(super::CompareArgs),
 }
 
 /// Options of `tasuki topo measure`.
@@ -112,6 +121,9 @@ pub struct RouteArgs {
     /// Print the tables too
     #[arg(long)]
     pub tables: bool,
+    /// Write the engine's tables here, for `topo verify` and other programs
+    #[arg(long, short, value_name = "FILE", requires = "engine")]
+    pub output: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -146,6 +158,9 @@ pub struct Prices {
     /// Price of a switch
     #[arg(long, value_name = "PRICE", value_parser = price)]
     pub price_switch: Option<f64>,
+    /// Price of a metre of cable, on top of the cable's own; counts where lengths are known
+    #[arg(long, value_name = "PRICE", value_parser = price)]
+    pub price_metre: Option<f64>,
 }
 
 /// What makes one proposal better than another.
@@ -160,10 +175,12 @@ pub enum Best {
     Failure,
     /// Least cost (or, without prices, fewest cables and switches); then bandwidth
     Cost,
+    /// Fewest cables moved, where a cluster grows (--grow); then bandwidth
+    Moved,
 }
 
 /// Options of `tasuki plan`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 What is proposed, as far as hosts, ports and switches allow: every host cabled to every other, rings, tori, graphs found \
 by search for short paths (hosts relay for each other), switches (joined to a tree where one is too small; as many trees \
@@ -175,7 +192,10 @@ shows what each pair of hosts gets.
 Examples:
   tasuki plan --hosts 8 --nics 3
   tasuki plan --hosts 8 --nics 2 --switch 8 --switch 16 --rate 2.5G --price-cable 5 --best cost
-  tasuki plan --hosts 16 --nics 4 --choose 2 -o cluster.toml && tasuki lab up cluster.toml")]
+  tasuki plan --hosts 16 --nics 4 --choose 2 -o cluster.toml && tasuki lab up cluster.toml
+  tasuki plan --hosts 32 --nics 4 --rack-hosts 16 --folder plan     # cluster file, cabling list, labels, picture, page
+  tasuki plan --hosts 9 --nics 3 --grow cluster.toml --best moved   # one host more, as few cables moved as possible
+  tasuki plan --hosts 8 --nics 4 --rate 10G --pcie 3x4              # a four-port card in a slot of four lanes")]
 pub struct PlanArgs {
     /// Number of hosts
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=256))]
@@ -197,10 +217,23 @@ pub struct PlanArgs {
     /// What the best proposal has most of, or least
     #[arg(long, value_enum, default_value_t)]
     pub best: Best,
+    /// Cluster file of what is there already: every proposal says which of its cables stay and which are moved; --hosts and
+    /// --nics are what there will be, --switch what is added
+    #[arg(long, value_name = "FILE")]
+    pub grow: Option<PathBuf>,
+    /// PCI Express slot of every host's card or cards, generation and lanes: holds back what a host sends and relays
+    #[arg(long, value_name = "GENxLANES")]
+    pub pcie: Option<PcieSlot>,
+    /// Hosts of a rack: gives racks and cable lengths (hosts 4.45 cm apart, racks 60 cm; cables run over the top)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub rack_hosts: Option<u32>,
     /// Seed of the search for graphs
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Print the cabling list of this proposal [default: 1 with --output]
+    /// Write everything about the chosen proposal here: cluster file, tables, cabling list by rack, labels, picture, page
+    #[arg(long, value_name = "DIRECTORY")]
+    pub folder: Option<PathBuf>,
+    /// Print the cabling list of this proposal [default: 1 with --output or --folder]
     #[arg(long, value_name = "N")]
     pub choose: Option<usize>,
     /// Write the chosen proposal as a cluster file
@@ -218,6 +251,41 @@ pub struct OwnSwitch {
     pub ports: u32,
     /// Rate of a port, if it is not that of the hosts' ports.
     pub rate: Option<Rate>,
+}
+
+/// A PCI Express slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PcieSlot {
+    /// Generation, 1 to 5.
+    pub generation: u8,
+    /// Lanes, 1 to 16.
+    pub lanes: u8,
+}
+
+impl PcieSlot {
+    /// Payload in each direction, bit/s: transfers per second and lane, less the line code (8b/10b, then 128b/130b), less 24
+    /// bytes of framing, header and checks for every 256 bytes of payload.
+    pub fn bits_per_second(self) -> f64 {
+        let lane = match self.generation {
+            1 => 2.5e9 * 0.8,
+            2 => 5.0e9 * 0.8,
+            generation => 8.0e9 * f64::from(1u32 << (generation - 3)) * 128.0 / 130.0,
+        };
+        lane * f64::from(self.lanes) * 256.0 / 280.0
+    }
+}
+
+impl FromStr for PcieSlot {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('x').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        let known = |&(generation, lanes): &(u8, u8)| {
+            (1..=5).contains(&generation) && [1, 2, 4, 8, 16].contains(&lanes)
+        };
+        let slot = numbers.filter(known).map(|(generation, lanes)| Self { generation, lanes });
+        slot.ok_or_else(|| "write generation (1 to 5) and lanes (1, 2, 4, 8, 16), as 3x4".into())
+    }
 }
 
 /// Most ports of a switch that `plan` takes.

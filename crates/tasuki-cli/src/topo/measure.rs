@@ -162,11 +162,18 @@ pub fn run(arguments: &MeasureArgs) -> Result<ExitCode, Failure> {
 }
 
 fn print(measures: &Measures) {
-    let mut rows = table(["", measures.network.as_str()]);
+    let mut shown = table(["", measures.network.as_str()]);
+    for row in rows(measures) {
+        shown.add_row(row);
+    }
+    println!("{shown}");
+}
+
+/// What was measured, in words.
+pub fn rows(measures: &Measures) -> Vec<[String; 2]> {
+    let mut rows = Vec::new();
     let known = |value: Option<String>| value.unwrap_or_else(|| "not connected".into());
-    let mut row = |what: &str, value: String| {
-        rows.add_row([what, value.as_str()]);
-    };
+    let mut row = |what: &str, value: String| rows.push([what.to_owned(), value]);
     row("hosts, switches", format!("{}, {}", measures.hosts, measures.switches));
     row("cables", measures.cables.to_string());
     row("NICs, switch ports", format!("{}, {}", measures.nics, measures.switch_ports));
@@ -188,7 +195,7 @@ fn print(measures: &Measures) {
     if let Some(cost) = measures.cost {
         row("cost", format!("{cost:.2}"));
     }
-    println!("{rows}");
+    rows
 }
 
 /// The parts with the pairs that their loss separates; the first few.

@@ -1,16 +1,23 @@
 //! `tasuki topo ...` and `tasuki plan`
 
+mod compare;
 mod draft;
+mod folder;
+mod grow;
 mod measure;
 mod network;
 mod plan;
 mod propose;
+mod racks;
 mod range;
 mod rhinet2;
 mod route;
+mod show;
 mod simulate;
 mod speed;
+mod tables;
 mod traffic;
+mod verify;
 
 pub use network::source_help;
 pub use plan::plan;
@@ -25,5 +32,8 @@ pub fn run(command: TopoCommand) -> Result<ExitCode, Failure> {
         TopoCommand::Route(arguments) => route::run(&arguments),
         TopoCommand::Simulate(arguments) => simulate::run(&arguments),
         TopoCommand::Rhinet2(arguments) => rhinet2::run(&arguments),
+        TopoCommand::Show(arguments) => show::run(&arguments),
+        TopoCommand::Verify(arguments) => verify::run(&arguments),
+        TopoCommand::Compare(arguments) => compare::run(&arguments),
     }
 }

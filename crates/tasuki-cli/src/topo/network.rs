@@ -26,7 +26,9 @@ pub fn source_help(text: &str) -> String {
          ...+H              any of these, full, ring, mesh or torus of switches with H hosts each: torus:4x4+4\n  \
          fat-tree:P/Q/R+H   P cables up, Q down, R levels above the leaves, H hosts per leaf\n  \
          clos:N+H           N lower switches with H hosts each, N upper ones; clos-both:N+H: hosts at both\n  \
-         leaf-spine:L/S+H   L switches with H hosts each, S switches above\n";
+         leaf-spine:L/S+H   L switches with H hosts each, S switches above\n  \
+         score-iii-myrinet  SCore III: 512 hosts at 2 Gbit/s, three tiers of 16-port crossbars\n  \
+         score-iii-ethernet SCore III: the same hosts on two planes of 100 Mbit/s, 1 Gbit/s above each 32\n";
     format!("{text}\n\nShapes (cables at 1 Gbit/s):\n{}{graphs}", shapes_help())
 }
 
@@ -76,12 +78,14 @@ fn graph(name: &str) -> Result<Option<Network>, Failure> {
         ("clos", &[n]) => shapes::myrinet_clos(n, ClosHosts::Lower, &fit)?,
         ("clos-both", &[n]) => shapes::myrinet_clos(n, ClosHosts::Both, &fit)?,
         ("leaf-spine", &[leaves, spines]) => shapes::leaf_spine(leaves, spines, 1, &fit)?,
+        ("score-iii-myrinet", []) => shapes::score_iii_myrinet()?,
+        ("score-iii-ethernet", []) => shapes::score_iii_ethernet(16, 32)?,
         _ => return Err(wrong()),
     }))
 }
 
 /// Kinds of graphs, with an example of each.
-const EXAMPLES: [(&str, &str); 14] = [
+const EXAMPLES: [(&str, &str); 16] = [
     ("petersen", "petersen"),
     ("hoffman-singleton", "hoffman-singleton"),
     ("full", "full:4"),
@@ -96,4 +100,6 @@ const EXAMPLES: [(&str, &str); 14] = [
     ("clos", "clos:4+4 (4 lower switches with 4 hosts each, 4 upper ones)"),
     ("clos-both", "clos-both:4+4 (4 lower and 4 upper switches with 4 hosts each)"),
     ("leaf-spine", "leaf-spine:4/2+8 (4 switches with 8 hosts each, 2 above them)"),
+    ("score-iii-myrinet", "score-iii-myrinet"),
+    ("score-iii-ethernet", "score-iii-ethernet"),
 ];

@@ -1,6 +1,7 @@
 //! The cablings that hosts, ports and switches allow.
 
 use super::draft::{Draft, Plane};
+use super::grow::Moves;
 use crate::{
     args::{OwnSwitch, PlanArgs},
     failure::Failure,
@@ -18,6 +19,8 @@ pub struct Proposal {
     /// What speaks for it, or against it.
     pub why: &'static str,
     pub cluster: Cluster,
+    /// What becomes of the cables that there are, where a cluster grows.
+    pub moves: Option<Moves>,
 }
 
 /// All proposals.
@@ -30,7 +33,7 @@ pub fn proposals(arguments: &PlanArgs) -> Result<Vec<Proposal>, Failure> {
             direct.cables.iter().for_each(|&(a, b)| draft.connect(a, b));
         }
         planes.iter().for_each(|plane| draft.plane(plane));
-        found.push(Proposal { what: direct.what, why: direct.why, cluster: draft.finish() });
+        found.push(Proposal { what: direct.what, why: direct.why, cluster: draft.finish(), moves: None });
     };
     for direct in directs(hosts, nics, arguments.seed)? {
         add(direct, &[]);

@@ -3,11 +3,13 @@
 use super::{
     network::network,
     range::digits,
+    tables::TablesFile,
     traffic::{Got, Wanted},
 };
 use crate::{
     args::{ENGINES, RouteArgs},
     failure::Failure,
+    picture::write,
     terminal::{print_json, progress_bar, table},
 };
 use serde::Serialize;
@@ -86,7 +88,7 @@ pub fn run(arguments: &RouteArgs) -> Result<ExitCode, Failure> {
     let mut engines = Vec::new();
     for (name, engine) in ENGINES.into_iter().filter(|(_, e)| arguments.engine.is_none_or(|one| one == *e)) {
         bar.set_message(name);
-        match check(&net, engine, limits, wanted.as_ref(), arguments.tables) {
+        match check(&net, engine, limits, wanted.as_ref(), arguments) {
             Ok(checked) => engines.push(Made { engine: name, failed: None, checked: Some(checked) }),
             Err(error) if arguments.engine.is_none() => {
                 engines.push(Made { engine: name, failed: Some(error.message), checked: None });
@@ -123,11 +125,14 @@ fn check(
     engine: Engine,
     limits: Limits,
     wanted: Option<&Wanted>,
-    with_tables: bool,
+    arguments: &RouteArgs,
 ) -> Result<Checked, Failure> {
     let claims = if limits.lossless { Claims::lossless(limits.vcs) } else { Claims::lossy() };
     let claims = if engine.is_minimal() { claims.minimal() } else { claims };
     let tables = route(net, engine, limits)?;
+    if let Some(path) = &arguments.output {
+        write(path, &TablesFile::new(net, &tables).to_json()?)?;
+    }
     let report = verify(net, &tables, 1);
     let refuted = prove(net, &tables, claims).err().map(|refutation| refutation.to_string());
     Ok(Checked {
@@ -141,7 +146,7 @@ fn check(
         cables_mean: report.cables as f64 / report.delivered.max(1) as f64,
         circle_with_one_channel: circle_with_one(net, &tables, &report),
         traffic: wanted.map(|wanted| wanted.over(net, &tables)).transpose()?,
-        tables: if with_tables { entries(net, &tables) } else { Vec::new() },
+        tables: if arguments.tables { entries(net, &tables) } else { Vec::new() },
     })
 }
 

@@ -7,6 +7,7 @@ mod dense;
 mod grids;
 mod known;
 mod random;
+mod score;
 mod trees;
 
 pub use dense::{dragonfly, full, leaf_spine};
@@ -14,6 +15,7 @@ pub use grids::{PairRing, hypercube, mesh, ring, torus};
 pub use known::{hoffman_singleton, petersen};
 pub(crate) use random::regular_edges;
 pub use random::{irregular, random_regular};
+pub use score::{score_iii_ethernet, score_iii_myrinet};
 pub use trees::{ClosHosts, fat_tree, fat_tree_part, myrinet_clos};
 
 use crate::builder::NetworkBuilder;

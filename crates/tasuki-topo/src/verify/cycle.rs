@@ -6,14 +6,17 @@ use crate::network::ChannelId;
 /// A smallest circle, or `None` if there is none. Among circles of that length, the one that begins with the
 /// smallest state; it is turned so that it does.
 pub(super) fn smallest(graph: &Graph) -> Option<Vec<(ChannelId, u8)>> {
-    let left = peel(graph);
-    let states: Vec<u32> = (0..graph.edges.len() as u32).filter(|&s| left[s as usize]).collect();
+    let forward = Lists::new(graph.states, graph.edges.iter().copied());
+    let left = peel(graph, &forward);
+    let states: Vec<u32> = (0..graph.states as u32).filter(|&s| left[s as usize]).collect();
+    if states.is_empty() {
+        return None;
+    }
     let mut best: Option<Vec<u32>> = None;
-    let mut search =
-        Search { reached: vec![0; graph.edges.len()], from: vec![0; graph.edges.len()], stamp: 0 };
+    let mut search = Search { reached: vec![0; graph.states], from: vec![0; graph.states], stamp: 0 };
     for &start in &states {
         let limit = best.as_ref().map_or(usize::MAX, |b| b.len() - 1);
-        if let Some(circle) = search.shortest_through(graph, &left, start, limit) {
+        if let Some(circle) = search.shortest_through(&forward, &left, start, limit) {
             best = Some(circle);
         }
     }
@@ -22,35 +25,55 @@ pub(super) fn smallest(graph: &Graph) -> Option<Vec<(ChannelId, u8)>> {
     best.map(|circle| circle.into_iter().map(named).collect())
 }
 
-/// The states that remain after removing, again and again, those that wait for nothing or that nothing waits for.
-fn peel(graph: &Graph) -> Vec<bool> {
-    let n = graph.edges.len();
-    let (mut awaited, mut waits) = (vec![0u32; n], vec![0u32; n]);
-    let mut before: Vec<Vec<u32>> = vec![Vec::new(); n];
-    for (state, edges) in graph.edges.iter().enumerate() {
-        waits[state] = edges.len() as u32;
-        for &next in edges {
-            awaited[next as usize] += 1;
-            before[next as usize].push(state as u32);
+/// For every state, the states at the other ends of its edges.
+struct Lists {
+    first: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl Lists {
+    fn new(states: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut first = vec![0; states + 1];
+        let mut count = 0;
+        for (state, _) in edges.clone() {
+            first[state as usize + 1] += 1;
+            count += 1;
         }
+        for state in 0..states {
+            first[state + 1] += first[state];
+        }
+        let (mut fill, mut ends) = (first.clone(), vec![0; count]);
+        for (state, end) in edges {
+            ends[fill[state as usize] as usize] = end;
+            fill[state as usize] += 1;
+        }
+        Self { first, ends }
     }
-    let mut left = vec![true; n];
+
+    fn of(&self, state: u32) -> &[u32] {
+        &self.ends[self.first[state as usize] as usize..self.first[state as usize + 1] as usize]
+    }
+}
+
+/// The states that remain after removing, again and again, those that wait for nothing or that nothing waits for.
+fn peel(graph: &Graph, forward: &Lists) -> Vec<bool> {
+    let back = Lists::new(graph.states, graph.edges.iter().map(|&(a, b)| (b, a)));
+    let states = || 0..graph.states as u32;
+    let count = |lists: &Lists| states().map(|s| lists.of(s).len() as u32).collect::<Vec<u32>>();
+    let (mut waits, mut awaited) = (count(forward), count(&back));
+    let mut left = vec![true; graph.states];
     let mut ready: Vec<u32> =
-        (0..n as u32).filter(|&s| awaited[s as usize] == 0 || waits[s as usize] == 0).collect();
+        states().filter(|&s| awaited[s as usize] == 0 || waits[s as usize] == 0).collect();
     while let Some(state) = ready.pop() {
         if !std::mem::replace(&mut left[state as usize], false) {
             continue;
         }
-        for &next in &graph.edges[state as usize] {
-            awaited[next as usize] -= 1;
-            if awaited[next as usize] == 0 {
-                ready.push(next);
-            }
-        }
-        for &previous in &before[state as usize] {
-            waits[previous as usize] -= 1;
-            if waits[previous as usize] == 0 {
-                ready.push(previous);
+        for (others, lists) in [(&mut awaited, forward), (&mut waits, &back)] {
+            for &other in lists.of(state) {
+                others[other as usize] -= 1;
+                if others[other as usize] == 0 {
+                    ready.push(other);
+                }
             }
         }
     }
@@ -68,7 +91,7 @@ impl Search {
     /// such a circle was found from that state.
     fn shortest_through(
         &mut self,
-        graph: &Graph,
+        forward: &Lists,
         left: &[bool],
         start: u32,
         limit: usize,
@@ -80,7 +103,7 @@ impl Search {
         while !ring.is_empty() && length <= limit {
             let mut next_ring = Vec::new();
             for &state in &ring {
-                for &next in graph.edges[state as usize].iter().filter(|&&n| n >= start && left[n as usize]) {
+                for &next in forward.of(state).iter().filter(|&&n| n >= start && left[n as usize]) {
                     if next == start {
                         return Some(self.back(start, state));
                     }

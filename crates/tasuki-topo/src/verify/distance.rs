@@ -1,53 +1,68 @@
 //! How many cables a path needs at least.
 
-use crate::network::{Network, NodeId};
+use super::flat::Flat;
 
-/// Cables from every node to a destination, `u32::MAX` where there is no path. Hosts that do not relay end paths.
+/// Cables from every node to a destination. Hosts that do not relay end paths. Nodes that do not forward and have one
+/// cable are left out of the search; their way is that of their neighbour.
 pub(super) struct Needed {
     cables: Vec<u32>,
     /// The node that `cables` counts from, and what the last cable to the destination adds.
-    counted_from: Option<NodeId>,
-    queue: Vec<NodeId>,
+    counted_from: Option<u32>,
+    queue: Vec<u32>,
+    /// By node: the neighbours that are in the search.
+    first: Vec<u32>,
+    neighbours: Vec<u32>,
 }
 
 impl Needed {
-    pub fn new() -> Self {
-        Self { cables: Vec::new(), counted_from: None, queue: Vec::new() }
+    pub fn new(flat: &Flat) -> Self {
+        let (mut first, mut neighbours) = (vec![0], Vec::new());
+        for node in 0..flat.passes.len() as u32 {
+            neighbours.extend(flat.out(node).map(|c| flat.to(c)).filter(|&n| flat.leaf(n).is_none()));
+            first.push(neighbours.len() as u32);
+        }
+        Self { cables: Vec::new(), counted_from: None, queue: Vec::new(), first, neighbours }
     }
 
     /// Prepares for a destination. Hosts that hang on the same forwarding node by one cable share the count.
-    pub fn towards(&mut self, net: &Network, goal: NodeId) {
-        let mut cables = net.out(goal);
-        let only = cables.next().filter(|_| cables.next().is_none() && !net.forwards(goal));
-        let centre = only.map(|c| net.to(c)).filter(|&n| net.forwards(n)).unwrap_or(goal);
+    pub fn towards(&mut self, flat: &Flat, goal: u32) {
+        let near = flat.leaf(goal).map(|c| flat.to(c)).filter(|&n| flat.passes[n as usize]);
+        let centre = near.unwrap_or(goal);
         if self.counted_from == Some(centre) {
             return;
         }
         self.counted_from = Some(centre);
         self.cables.clear();
-        self.cables.resize(net.nodes().len(), u32::MAX);
-        self.cables[centre.ix()] = 0;
+        self.cables.resize(flat.passes.len(), u32::MAX);
+        self.cables[centre as usize] = 0;
         self.queue.clear();
         self.queue.push(centre);
         let mut at = 0;
-        while at < self.queue.len() {
-            let node = self.queue[at];
+        while let Some(&node) = self.queue.get(at) {
             at += 1;
-            if node == centre || net.forwards(node) {
-                for channel in net.out(node) {
-                    let from = net.to(channel);
-                    if self.cables[from.ix()] == u32::MAX {
-                        self.cables[from.ix()] = self.cables[node.ix()] + 1;
-                        self.queue.push(from);
-                    }
+            if node != centre && !flat.passes[node as usize] {
+                continue;
+            }
+            let next = self.cables[node as usize] + 1;
+            let range = self.first[node as usize] as usize..self.first[node as usize + 1] as usize;
+            for &from in &self.neighbours[range] {
+                if self.cables[from as usize] == u32::MAX {
+                    self.cables[from as usize] = next;
+                    self.queue.push(from);
                 }
             }
         }
     }
 
     /// Cables from a host to the destination prepared for; `None` without a path.
-    pub fn from(&self, host: NodeId, goal: NodeId) -> Option<u32> {
+    pub fn from(&self, flat: &Flat, host: u32, goal: u32) -> Option<u32> {
         let last = u32::from(self.counted_from != Some(goal));
-        Some(self.cables[host.ix()]).filter(|&c| c != u32::MAX).map(|c| c + last)
+        let cables = match flat.leaf(host).map(|c| flat.to(c)) {
+            None => self.cables[host as usize],
+            Some(near) if self.counted_from == Some(near) => 1,
+            Some(near) if flat.passes[near as usize] => self.cables[near as usize].saturating_add(1),
+            Some(_) => u32::MAX,
+        };
+        Some(cables).filter(|&c| c != u32::MAX).map(|c| c + last)
     }
 }

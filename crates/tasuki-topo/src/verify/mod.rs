@@ -8,6 +8,8 @@
 
 mod cycle;
 mod distance;
+mod flat;
+mod groups;
 mod walk;
 
 use crate::network::{ChannelId, HostId, Network, NodeId, Port};
@@ -183,7 +185,7 @@ pub fn prove(net: &Network, tables: &Tables, claims: Claims) -> Result<Report, R
             pairs: report.pairs,
             from: name(fault.from),
             to: name(fault.to),
-            what: describe(net, fault.kind),
+            what: fault.kind.describe(net),
         });
     }
     if report.vcs > u32::from(claims.vcs) {
@@ -201,17 +203,24 @@ pub fn prove(net: &Network, tables: &Tables, claims: Claims) -> Result<Report, R
     }
 }
 
-fn describe(net: &Network, kind: FaultKind) -> String {
-    match kind {
-        FaultKind::NoEntry { node } => format!("{} has no entry", net.label(node)),
-        FaultKind::DeadPort { node, port } => {
-            format!("{} sends it to port {}, which has no working cable", net.label(node), port.0)
+impl FaultKind {
+    /// What happens, with names.
+    pub fn describe(self, net: &Network) -> String {
+        match self {
+            FaultKind::NoEntry { node } => format!("{} has no entry", net.label(node)),
+            FaultKind::DeadPort { node, port } => {
+                format!(
+                    "{} sends it to its port number {}, which has no working cable",
+                    net.label(node),
+                    port.0 + 1
+                )
+            }
+            FaultKind::WrongHost { node } => format!("it ends at {}, which does not relay", net.label(node)),
+            FaultKind::Loop => "it goes round for ever".to_owned(),
+            FaultKind::ChannelExceeded { channel, vc } => {
+                format!("it needs virtual channel {vc} on {}", net.channel_label(channel))
+            }
+            FaultKind::Disconnected => "no path exists".to_owned(),
         }
-        FaultKind::WrongHost { node } => format!("it ends at {}, which does not relay", net.label(node)),
-        FaultKind::Loop => "it goes round for ever".to_owned(),
-        FaultKind::ChannelExceeded { channel, vc } => {
-            format!("it needs virtual channel {vc} on {}", net.channel_label(channel))
-        }
-        FaultKind::Disconnected => "no path exists".to_owned(),
     }
 }

@@ -2,6 +2,8 @@
 //! one pair to the next, and the graph of cables is read afresh.
 #![allow(dead_code)]
 
+pub mod oracle;
+
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_topo::shapes::{self, Fit};
 use tasuki_topo::{
@@ -76,12 +78,38 @@ pub fn needed(net: &Network, goal: NodeId) -> BTreeMap<NodeId, u32> {
     need
 }
 
-/// Whether every host reaches every other.
+/// Whether every host reaches every other: by a cable, or by a part of forwarding nodes that both touch.
 pub fn connected(net: &Network) -> bool {
-    net.hosts().iter().all(|&goal| {
-        let need = needed(net, goal);
-        net.hosts().iter().all(|h| need.contains_key(h))
-    })
+    let passes = |node: NodeId| net.nodes()[node.ix()].kind != Kind::Host;
+    let cables = || net.links().iter().filter(|l| l.up).map(|l| l.ends.map(|(node, _)| node));
+    let mut part: Vec<usize> = (0..net.nodes().len()).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for [a, b] in cables().filter(|ends| ends.iter().all(|&node| passes(node))) {
+            let least = part[a.ix()].min(part[b.ix()]);
+            changed |= part[a.ix()] != part[b.ix()];
+            (part[a.ix()], part[b.ix()]) = (least, least);
+        }
+    }
+    let mut touches: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); net.nodes().len()];
+    for (near, far) in cables().flat_map(|[a, b]| [(a, b), (b, a)]) {
+        if passes(far) {
+            touches[near.ix()].insert(part[far.ix()]);
+        }
+    }
+    for (node, touched) in touches.iter_mut().enumerate().filter(|&(node, _)| passes(NodeId(node as u32))) {
+        touched.insert(part[node]);
+    }
+    let joined = |a: NodeId, b: NodeId| {
+        a == b
+            || !touches[a.ix()].is_disjoint(&touches[b.ix()])
+            || cables().any(|ends| ends.contains(&a) && ends.contains(&b))
+    };
+    // Where each host touches one part, being joined to the first one is enough.
+    let simple = net.hosts().iter().all(|h| touches[h.ix()].len() == 1);
+    let firsts = &net.hosts()[..if simple { 1 } else { net.hosts().len() }];
+    firsts.iter().all(|&a| net.hosts().iter().all(|&b| joined(a, b)))
 }
 
 /// A (channel, virtual channel) and one that packets go on to from it.
