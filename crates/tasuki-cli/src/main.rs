@@ -4,6 +4,7 @@ mod agent;
 mod apply;
 mod args;
 mod bench;
+mod check;
 mod cluster;
 mod demo;
 mod doctor;
@@ -19,6 +20,7 @@ mod stats;
 mod terminal;
 mod topo;
 mod transport;
+mod watch;
 
 use args::{Command, Tasuki};
 use clap::Parser;
@@ -57,6 +59,9 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Diff(arguments) => apply::diff(&arguments),
         Command::Undo(arguments) => apply::undo(&arguments),
         Command::Status(arguments) => apply::status(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::CheckAgent => check::agent(),
         Command::Lab(command) => lab::run(command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
