@@ -5,6 +5,7 @@ mod apply;
 mod args;
 mod bench;
 mod broker;
+mod check;
 mod cluster;
 mod demo;
 mod doctor;
@@ -23,6 +24,7 @@ mod terminal;
 mod topo;
 mod transport;
 mod version;
+mod watch;
 
 use args::{Command, Tasuki};
 use clap::Parser;
@@ -61,6 +63,9 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Diff(arguments) => apply::diff(&arguments),
         Command::Undo(arguments) => apply::undo(&arguments),
         Command::Status(arguments) => apply::status(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::CheckAgent => check::agent(),
         Command::Lab(command) => lab::run(command),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),

@@ -99,6 +99,17 @@ pub fn in_lab(
     network.command(host, [program].into_iter().chain(words))
 }
 
+/// The same; what it leaves behind in the background goes on.
+pub fn lasting_in_lab(
+    network: &LabNetwork,
+    host: HostId,
+    words: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Command {
+    let program = OsString::from("/run/tasuki/bin/tasuki");
+    let words = words.into_iter().map(|word| word.as_ref().to_owned());
+    network.lasting(host, [program].into_iter().chain(words))
+}
+
 /// A command on a machine by `ssh` (program and options), which asks nobody for a password and does not wait long for a machine that
 /// is off. The words pass the shell over there unchanged.
 pub fn over_ssh(

@@ -2,7 +2,7 @@
 //! or a switch domain: all switches that cables join, with the NICs on them.
 
 use crate::{CableId, Cluster, End, HostId, NicId, Rate, SwitchId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The segments of a cluster.
 pub(crate) struct Fabric<'a> {
@@ -16,6 +16,8 @@ pub(crate) struct Fabric<'a> {
     /// Of each switch: the way to the root of its domain.
     uplinks: Vec<Option<(CableId, SwitchId)>>,
     depths: Vec<usize>,
+    /// Pairs of NICs between which nothing passes at present, the lower NIC first.
+    dead: BTreeSet<[NicId; 2]>,
 }
 
 #[derive(Clone, Copy)]
@@ -40,6 +42,7 @@ impl<'a> Fabric<'a> {
             attachments: BTreeMap::new(),
             uplinks: vec![None; cluster.switches.len()],
             depths: vec![0; cluster.switches.len()],
+            dead: BTreeSet::new(),
         };
         let mut cables_of = vec![Vec::new(); cluster.switches.len()];
         for (index, cable) in cluster.cables.iter().enumerate() {
@@ -67,6 +70,16 @@ impl<'a> Fabric<'a> {
             }
         }
         fabric
+    }
+
+    /// The same fabric, but nothing passes between these pairs of NICs.
+    pub(crate) fn without(mut self, dead: impl IntoIterator<Item = [NicId; 2]>) -> Self {
+        self.dead = dead.into_iter().map(|[a, b]| [a.min(b), a.max(b)]).collect();
+        self
+    }
+
+    fn lives(&self, [a, b]: &[NicId; 2]) -> bool {
+        self.dead.is_empty() || !self.dead.contains(&[*a.min(b), *a.max(b)])
     }
 
     /// Visits the switches that cables join to `root`, notes each one's way to the root, returns the NICs.
@@ -114,7 +127,8 @@ impl<'a> Fabric<'a> {
         for (segment, of_a) in &self.by_host[a.0] {
             let Some(of_b) = self.by_host[b.0].get(segment) else { continue };
             let count = of_a.len().max(of_b.len());
-            pairs.extend((0..count).map(|k| [of_a[k % of_a.len()], of_b[k % of_b.len()]]));
+            let all = (0..count).map(|k| [of_a[k % of_a.len()], of_b[k % of_b.len()]]);
+            pairs.extend(all.filter(|pair| self.lives(pair)));
         }
         pairs
     }
@@ -172,12 +186,18 @@ impl<'a> Fabric<'a> {
         let mut hosts: Vec<_> = nics.map(|nic| nic.host).filter(|&other| other != host).collect();
         hosts.sort_unstable();
         hosts.dedup();
+        if !self.dead.is_empty() {
+            hosts.retain(|&other| !self.pairs(host, other).is_empty());
+        }
         hosts
     }
 
     /// Number of hops from every host to `target`; `None` where no way leads there. A host with
     /// `relay = false` ends ways and begins them, but is never in the middle of one.
     pub(crate) fn hops_to(&self, target: HostId) -> Vec<Option<usize>> {
+        if !self.dead.is_empty() {
+            return self.hops_around(target);
+        }
         let mut hops = vec![None; self.by_host.len()];
         let mut entered = vec![false; self.segments.len()];
         hops[target.0] = Some(0);
@@ -204,6 +224,27 @@ impl<'a> Fabric<'a> {
             if next.is_empty() {
                 break;
             }
+            ring = next;
+        }
+        hops
+    }
+
+    /// As [`Fabric::hops_to`], host by host: where pairs are dead, a segment is not entered as a whole.
+    fn hops_around(&self, target: HostId) -> Vec<Option<usize>> {
+        let mut hops = vec![None; self.by_host.len()];
+        hops[target.0] = Some(0);
+        let mut ring = vec![target];
+        for distance in 1.. {
+            let may_relay = |host: &&HostId| **host == target || self.cluster.host_of(**host).relay;
+            let mut next: Vec<HostId> =
+                ring.iter().filter(may_relay).flat_map(|&host| self.neighbours(host)).collect();
+            next.sort_unstable();
+            next.dedup();
+            next.retain(|host| hops[host.0].is_none());
+            if next.is_empty() {
+                break;
+            }
+            next.iter().for_each(|host| hops[host.0] = Some(distance));
             ring = next;
         }
         hops

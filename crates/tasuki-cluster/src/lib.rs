@@ -25,8 +25,8 @@ pub use defaults::{
 pub use model::{Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, Switch, SwitchId};
 pub use parse::{ClusterError, ClusterErrors, Place, Problem};
 pub use plan::{
-    AddressPlan, HostPlan, IDENTITY_INTERFACE, LinkPlan, NeighbourPlan, NextHop, PlanError, RoutePlan,
-    SysctlPlan,
+    AddressPlan, Around, HostPlan, IDENTITY_INTERFACE, LinkPlan, NeighbourPlan, NextHop, PlanError,
+    RoutePlan, SysctlPlan,
 };
 pub use rail_table::{HostRail, RailPeer, RailTable, RailTableError};
 pub use rails::{Rail, RailNames};

@@ -31,6 +31,8 @@ pub struct Cluster {
     pub source: Option<PathBuf>,
     /// The two address ranges that the address plan draws from.
     pub addressing: Addressing,
+    /// Whether a pair of hosts whose cables are all dead is led through others (`tasuki watch`); default yes.
+    pub fallback: bool,
     /// Hosts, in the order of the file.
     pub hosts: Vec<Host>,
     /// Switches, in the order of the file.

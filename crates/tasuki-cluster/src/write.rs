@@ -29,6 +29,9 @@ impl Cluster {
             let Addressing { identity, link } = self.addressing;
             line(&mut text, format_args!("identity = \"{identity}\"\nlink = \"{link}\""));
         }
+        if !self.fallback {
+            line(&mut text, format_args!("fallback = false"));
+        }
         let Defaults { rate, mtu, cores } = defaults;
         line(&mut text, format_args!("\n[defaults]\nrate = \"{rate}\"\nmtu = {mtu}\ncores = {cores}"));
         self.hosts.iter().for_each(|host| write_host(&mut text, host, &defaults));

@@ -3,7 +3,7 @@
 use crate::{Hop, HostError, Key, RouteValue, Value, kernel::Kernel, offload::is_segmentation_or_checksum};
 use std::{net::Ipv4Addr, path::PathBuf};
 use tasuki_cluster::{
-    AddressPlan, Cluster, HostId, HostPlan, IDENTITY_INTERFACE, LinkPlan, MacAddr, RailTable, Rate,
+    AddressPlan, Cluster, HostId, HostPlan, IDENTITY_INTERFACE, LinkPlan, MacAddr, RailTable, Rate, RoutePlan,
 };
 
 /// Everything that a host is to have.
@@ -23,6 +23,8 @@ pub struct Wanted {
     pub stop_forwarding: bool,
     /// Files and symbolic links, in order.
     pub files: Vec<(Key, Value)>,
+    /// `tasuki watch` will run: what it may change goes into the record, too.
+    pub watched: bool,
 }
 
 impl Wanted {
@@ -43,6 +45,7 @@ impl Wanted {
             offloads: None,
             stop_forwarding: false,
             files: vec![rails],
+            watched: false,
         }
     }
 }
@@ -62,16 +65,33 @@ pub fn of_plan(plan: &HostPlan) -> Vec<(Key, Value)> {
         let (interface, address) = (neighbour.interface.clone(), neighbour.address);
         (Key::Neighbour { interface, address }, Value::Mac(neighbour.mac))
     }));
-    all.extend(plan.routes.iter().map(|route| {
-        let hops = route.next_hops.iter().map(|hop| {
-            // The kernel knows no weight of an only way.
-            let weight = if route.next_hops.len() == 1 { 1 } else { hop.weight };
-            Hop { interface: hop.interface.clone(), via: hop.via, weight }
-        });
-        let value = RouteValue { source: route.source, hops: hops.collect() };
-        (Key::Route { destination: route.destination }, Value::Route(value))
-    }));
+    all.extend(plan.routes.iter().map(of_route));
     all
+}
+
+/// One route.
+pub fn of_route(route: &RoutePlan) -> (Key, Value) {
+    let hops = route.next_hops.iter().map(|hop| {
+        // The kernel knows no weight of an only way.
+        let weight = if route.next_hops.len() == 1 { 1 } else { hop.weight };
+        Hop { interface: hop.interface.clone(), via: hop.via, weight }
+    });
+    let value = RouteValue { source: route.source, hops: hops.collect() };
+    (Key::Route { destination: route.destination }, Value::Route(value))
+}
+
+/// What `tasuki watch` changes while it runs: the routes to identity addresses, and whether cabled NICs forward.
+pub fn of_watch(plan: &HostPlan) -> Vec<Key> {
+    // Link addresses have routes to the device itself, which a watch leaves alone.
+    let routes = plan.routes.iter().filter(|route| route.next_hops.iter().all(|hop| hop.via.is_some()));
+    let routes = routes.map(|route| Key::Route { destination: route.destination });
+    let forwarding = plan.links.iter().map(|link| forwarding(&link.interface));
+    routes.chain(forwarding).collect()
+}
+
+/// The setting by which a NIC passes packets on.
+pub fn forwarding(interface: &str) -> Key {
+    Key::Sysctl { path: format!("net/ipv4/conf/{interface}/forwarding") }
 }
 
 fn of_link(link: &LinkPlan) -> [(Key, Value); 3] {

@@ -1,6 +1,6 @@
 //! The record of what was changed, and from what: written and on the disk before the first change is made.
 
-use crate::{Change, HostError, files};
+use crate::{Change, HostError, Key, Value, files};
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -57,9 +57,20 @@ impl Record {
         }
     }
 
-    /// Forgets what is as it was before, once all changes are made.
-    pub fn settle(&mut self) {
-        self.changes.retain(|change| change.from != change.to);
+    /// Forgets what is as it was before, once all changes are made, except what a watch may change.
+    pub fn settle(&mut self, watched: &[Key]) {
+        self.changes.retain(|change| change.from != change.to || watched.contains(&change.key));
+    }
+
+    /// Notes how things are that somebody else will change on our behalf, so that `undo` restores them. True if something is new.
+    pub fn guard(&mut self, guarded: impl IntoIterator<Item = (Key, Value)>) -> bool {
+        let known = self.changes.len();
+        for (key, value) in guarded {
+            if !self.changes.iter().any(|change| change.key == key) {
+                self.changes.push(Change { key, from: value.clone(), to: value });
+            }
+        }
+        self.changes.len() > known
     }
 }
 
@@ -166,7 +177,7 @@ mod tests {
         record.add(&[change("a", "0", "1"), change("b", "0", "1")]);
         record.add(&[change("a", "1", "2"), change("b", "1", "0")]);
         assert_eq!(record.changes, [change("a", "0", "2"), change("b", "0", "0")]);
-        record.settle();
+        record.settle(&[]);
         assert_eq!(record.changes, [change("a", "0", "2")]);
     }
 

@@ -11,6 +11,8 @@ use tasuki_cluster::HostPlan;
 pub const UNIT_FOLDER: &str = "/etc/systemd/system";
 /// Name of the unit.
 pub const UNIT: &str = "tasuki.service";
+/// Name of the unit of `tasuki watch`.
+pub const WATCH_UNIT: &str = "tasuki-watch.service";
 
 /// What applies a cluster at every start.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct Persistence {
     pub cluster: String,
     /// Further words of the command line.
     pub words: Vec<String>,
+    /// Have `tasuki watch` run, too.
+    pub watched: bool,
 }
 
 impl Persistence {
@@ -33,11 +37,29 @@ impl Persistence {
         let cluster = self.state.join("cluster.toml");
         let unit = self.unit_folder.join(UNIT);
         let enabled = self.unit_folder.join("multi-user.target.wants").join(UNIT);
-        vec![
+        let mut files = vec![
             (Key::File { path: cluster.clone() }, Value::Text(self.cluster.clone())),
             (Key::File { path: unit }, Value::Text(self.unit(plan, &cluster))),
             (Key::Symlink { path: enabled }, Value::Text(format!("../{UNIT}"))),
-        ]
+        ];
+        if self.watched {
+            let unit = self.unit_folder.join(WATCH_UNIT);
+            let enabled = self.unit_folder.join("multi-user.target.wants").join(WATCH_UNIT);
+            files.push((Key::File { path: unit }, Value::Text(self.watch_unit(plan, &cluster))));
+            files.push((Key::Symlink { path: enabled }, Value::Text(format!("../{WATCH_UNIT}"))));
+        }
+        files
+    }
+
+    fn watch_unit(&self, plan: &HostPlan, cluster: &Path) -> String {
+        let program = quoted(&self.program.display().to_string());
+        let cluster = quoted(&cluster.display().to_string());
+        format!(
+            "[Unit]\nDescription=Leads pairs of hosts around dead cables (Tasuki)\nRequires={UNIT}\nAfter={UNIT}\n\n\
+             [Service]\nExecStart={program} watch {cluster} --host {}\nRestart=on-failure\n\n\
+             [Install]\nWantedBy=multi-user.target\n",
+            plan.host
+        )
     }
 
     fn unit(&self, plan: &HostPlan, cluster: &Path) -> String {

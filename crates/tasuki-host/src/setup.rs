@@ -4,7 +4,7 @@ mod check;
 
 use crate::{
     Change, HostError, Key, Value, Wanted,
-    desired::{of_offloads, of_plan},
+    desired::{of_offloads, of_plan, of_watch},
     difference::{difference, keep_edits, reverse, spare_forwarding},
     journal::{Journal, Record},
     kernel::Kernel,
@@ -88,15 +88,21 @@ impl Setup {
             self.tidy_up()?;
             return Ok(report);
         }
+        let watched = if wanted.watched { of_watch(&wanted.plan) } else { Vec::new() };
+        let guarded = self.kernel.read_all(&watched)?;
         if report.changes.is_empty() {
+            if record.guard(guarded) {
+                self.journal.save(&record)?;
+            }
             self.tidy_up()?;
             report.done = true;
             return Ok(report);
         }
         record.add(&report.changes);
+        record.guard(guarded);
         self.journal.save(&record)?;
         self.make(&report.changes, steps)?;
-        record.settle();
+        record.settle(&watched);
         self.journal.save(&record)?;
         self.verify(wanted, &record, &mut report)?;
         report.done = true;

@@ -45,7 +45,7 @@ impl Setup {
         status.host.clone_from(&record.host);
         status.cluster = Some(record.cluster.clone());
         status.restarted = restarted;
-        status.changed = record.changes.len();
+        status.changed = record.changes.iter().filter(|change| change.from != change.to).count();
         let actual = kernel.read_all(record.changes.iter().map(|change| &change.key))?;
         for Change { key, to, .. } in &record.changes {
             let from = actual.get(key).cloned().unwrap_or(Value::Absent);

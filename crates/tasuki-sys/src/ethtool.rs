@@ -1,4 +1,4 @@
-//! Offload features of an interface, by the names that `ethtool -k` prints (`SIOCETHTOOL`,
+//! Offload features and interrupt delay of an interface, by the names that `ethtool -k` prints (`SIOCETHTOOL`,
 //! include/uapi/linux/ethtool.h).
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
@@ -8,6 +8,7 @@ use std::{
 };
 use thiserror::Error;
 
+const ETHTOOL_GCOALESCE: u32 = 0x0e;
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETHTOOL_GFEATURES: u32 = 0x3a;
@@ -77,6 +78,16 @@ impl Ethtool {
         // buffer that each caller sized for the command's answer (header plus the stated number of elements).
         let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &mut ifreq) };
         if result < 0 { Err(fail(io::Error::last_os_error())) } else { Ok(()) }
+    }
+
+    /// For how long the NIC holds received frames back before it interrupts, microseconds (`ethtool -c`, `rx-usecs`). Fails on
+    /// devices that have no such setting.
+    pub fn receive_delay_us(&self) -> Result<u64, EthtoolError> {
+        // struct ethtool_coalesce: cmd, rx_coalesce_usecs, and 21 words more.
+        let mut buffer = [0u8; 23 * 4];
+        buffer[..4].copy_from_slice(&ETHTOOL_GCOALESCE.to_ne_bytes());
+        self.command("read interrupt delay", &mut buffer)?;
+        Ok(word(&buffer, 4).into())
     }
 
     fn feature_count(&self) -> Result<usize, EthtoolError> {

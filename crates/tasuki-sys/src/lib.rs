@@ -4,3 +4,4 @@ pub mod ethtool;
 pub mod netlink;
 pub mod netns;
 pub mod packet;
+pub mod priority;

@@ -165,6 +165,13 @@ impl PacketSocket {
             .map_err(|source| self.error("seal the binding (is the interface up?)", source))
     }
 
+    /// Makes the socket one that only sends: it receives nothing, ever.
+    pub fn bind_to_send(&self) -> Result<(), PacketError> {
+        // BPF_RET | BPF_K: keep no byte of any frame.
+        self.lock_filter(&[libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 }])?;
+        self.bind()
+    }
+
     /// Maps a receive ring, then starts to receive into it.
     pub fn into_ring(self, size: RingSize) -> Result<PacketRing, PacketError> {
         let layout = self.make_ring(size)?;

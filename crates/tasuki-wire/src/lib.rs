@@ -8,6 +8,7 @@
 
 mod ack;
 mod builder;
+mod cable;
 mod crc;
 mod cursor;
 mod drop_reason;
@@ -23,6 +24,7 @@ mod rails;
 
 pub use ack::{Ack, Run, Runs};
 pub use builder::PacketBuilder;
+pub use cable::{CABLE_ETHERTYPE, CABLE_HEAD_LEN, CableHello, CableKind, CableNic, CableProbe, CableState};
 pub use cursor::var_len;
 pub use drop_reason::DropReason;
 pub use emit_error::EmitError;

@@ -5,7 +5,7 @@ use crate::{
     args::HostsArgs,
     bench::LabNetwork,
     failure::Failure,
-    places::{at_once, host_name, in_lab, over_ssh, ssh_target, this_program},
+    places::{at_once, host_name, in_lab, lasting_in_lab, over_ssh, ssh_target, this_program},
     terminal::progress_bar,
 };
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -62,9 +62,6 @@ impl Fleet {
                 Some(file) => load(file)?.with_lab_macs(),
                 None => network.cluster.clone(),
             };
-            if let Some(rate) = network.options.rate {
-                words.extend(["--rate".into(), rate.to_string()]);
-            }
             return Ok(Some(Self { cluster, way: Way::Lab(Box::new(network)), words }));
         }
         let Some(file) = file else { return Ok(None) };
@@ -84,6 +81,15 @@ impl Fleet {
             Way::Lab(network) => Some(network.options.offloads),
             Way::Ssh { .. } => None,
         }
+    }
+
+    /// The rate that a lab has for all cables, for the tables of rails that `apply` writes.
+    fn rate(&self, verb: &str) -> Vec<String> {
+        let rate = match &self.way {
+            Way::Lab(network) if verb == "apply" => network.options.rate,
+            _ => None,
+        };
+        rate.map_or_else(Vec::new, |rate| vec!["--rate".into(), rate.to_string()])
     }
 
     /// Has every host change: first all are asked whether they could, and if one cannot, none is changed.
@@ -141,9 +147,11 @@ impl Fleet {
         let host = &self.cluster.hosts[number];
         let file = (verb == "apply").then_some("-");
         let fixed = [verb].into_iter().chain(file).chain(["--host", &host.name, "--json"]);
-        let words: Vec<String> =
-            fixed.map(str::to_owned).chain(words.iter().cloned()).chain(self.words.iter().cloned()).collect();
+        let words = fixed.map(str::to_owned).chain(words.iter().cloned()).chain(self.words.iter().cloned());
+        let words: Vec<String> = words.chain(self.rate(verb)).collect();
         match &self.way {
+            // What `apply` starts there shall stay.
+            Way::Lab(network) if verb == "apply" => lasting_in_lab(network, HostId(number), words),
             Way::Lab(network) => in_lab(network, HostId(number), words),
             Way::Ssh { .. } if host.name == host_name() => this_program(words),
             Way::Ssh { ssh, remote } => over_ssh(ssh, host, remote.iter().chain(&words)),

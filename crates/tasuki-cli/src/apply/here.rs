@@ -5,6 +5,7 @@ use crate::{
     args::{ApplyArgs, HostsArgs, OnOff},
     failure::Failure,
     places::host_name,
+    watch,
 };
 use nix::sys::signal::{Signal, raise};
 use std::{
@@ -60,23 +61,36 @@ fn try_apply(arguments: &ApplyArgs, cluster: &Cluster, name: &str, mode: Mode) -
         OnOff::Keep => None,
     };
     wanted.stop_forwarding = arguments.stop_forwarding;
+    let watched = cluster.fallback && !arguments.no_watch && cluster.hosts.len() > 1;
+    wanted.watched = watched;
     if arguments.no_names {
         wanted.names.clear();
     }
     if let Some(unit_folder) = unit_folder(arguments, &setup)? {
-        let persistence = Persistence {
+        let mut persistence = Persistence {
             program: std::env::current_exe()?,
             unit_folder,
             state: std::path::absolute(&folder)?,
             cluster: cluster.to_toml(),
             // The record remembers the unit's folder.
             words: super::words(arguments, None),
+            watched,
         };
+        if persistence.watched {
+            persistence.words.push("--watch-by-unit".into());
+        }
         wanted.files.extend(persistence.files(&wanted.plan));
     }
     ignore_hangup()?;
+    if mode == Mode::Change && !(watched && watch::is_undisturbed(cluster)) {
+        // Routes that it has changed would be taken for changes of somebody else.
+        tasuki_watch::stop()?;
+    }
     let report = setup.apply(&wanted, &mut stop_after(APPLY_STOP)).map_err(|error| unfinished(&error))?;
     reload_units(&report.changes, report.done);
+    if report.done && watched && !arguments.watch_by_unit {
+        watch::start(cluster, name)?;
+    }
     Ok(report)
 }
 
@@ -125,6 +139,9 @@ pub fn undo(hosts: &HostsArgs, mode: Mode) -> Report {
     let undo = || {
         ignore_hangup()?;
         let mut setup = Setup::open(&name, &state_folder(hosts), mode, hosts.force)?;
+        if mode == Mode::Change {
+            watch::end()?;
+        }
         Ok(setup.undo(&mut stop_after(UNDO_STOP))?)
     };
     let report = undo().unwrap_or_else(|failure: Failure| failed(&name, failure.message));

@@ -107,13 +107,17 @@ fn words(arguments: &ApplyArgs, lab_offloads: Option<bool>) -> Vec<String> {
     };
     option("--offloads", offloads.map(str::to_owned));
     option("--rate", arguments.rate.map(|rate| rate.to_string()));
-    let flags = [("--no-names", arguments.no_names), ("--stop-forwarding", arguments.stop_forwarding)];
+    let flags = [
+        ("--no-names", arguments.no_names),
+        ("--stop-forwarding", arguments.stop_forwarding),
+        ("--no-watch", arguments.no_watch),
+    ];
     words.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()));
     words
 }
 
 /// Reads a cluster file; `-` is standard input.
-fn load(file: &Path) -> Result<Cluster, Failure> {
+pub fn load(file: &Path) -> Result<Cluster, Failure> {
     if file != Path::new("-") {
         return Ok(Cluster::load(file)?);
     }

@@ -78,6 +78,12 @@ pub struct ApplyArgs {
     /// Leave /etc/hosts alone; otherwise the hosts' names lead to their identity addresses
     #[arg(long)]
     pub no_names: bool,
+    /// Do not start `tasuki watch`, which leads pairs of hosts around dead cables; as `fallback = false` in the file
+    #[arg(long)]
+    pub no_watch: bool,
+    /// Told by the unit that `tasuki watch` has one of its own
+    #[arg(long, hide = true)]
+    pub watch_by_unit: bool,
     /// Turn forwarding off where the plan does not need it, even if it was on before
     #[arg(long)]
     pub stop_forwarding: bool,
@@ -112,4 +118,38 @@ pub struct StateArgs {
     /// Only say what would be changed
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Options of `tasuki watch`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "`tasuki apply` starts it on every host, and `tasuki undo` ends it: it is rarely called by hand.
+
+When all cables between two hosts are dead (no carrier, or nothing is heard, also in one direction only), their
+packets go through other hosts within a second, and back once a cable has been well for a second. All hosts tell each
+other what is dead, so that all routes agree. `tasuki apply --no-watch`, or `fallback = false` in the cluster
+file, keeps pairs to their own cables. See docs/watch.md.
+
+Examples:
+  tasuki watch --status --lab ring      # what is dead, and who is led around it
+  tasuki watch cluster.toml             # in the foreground, on this machine, until Ctrl-C"
+)]
+pub struct WatchArgs {
+    /// Cluster file; - reads it from standard input
+    pub cluster: Option<PathBuf>,
+    /// As this host of the cluster [default: this machine's name]
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// Say what the watches of all hosts know, and end: of a cluster file's hosts, of a --lab's, or of this machine
+    #[arg(long)]
+    pub status: bool,
+    /// With --status: the hosts of this lab
+    #[arg(long, requires = "status")]
+    pub lab: Option<String>,
+    /// With --status: print JSON
+    #[arg(long, requires = "status")]
+    pub json: bool,
+    /// Say on standard output that it runs, then be silent
+    #[arg(long, hide = true)]
+    pub background: bool,
 }

@@ -3,6 +3,7 @@
 mod apply;
 mod bench;
 mod broker;
+mod check;
 mod cluster;
 mod lab;
 mod rate;
@@ -12,9 +13,10 @@ mod stats;
 mod topo;
 mod topo_tables;
 
-pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs};
+pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs, WatchArgs};
 pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, DemoArgs, LabSource};
 pub use broker::BrokerArgs;
+pub use check::CheckArgs;
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
 pub use run::{EnvArgs, RunArgs};
@@ -50,6 +52,13 @@ pub enum Command {
     Undo(StateArgs),
     /// Whether hosts are set up, and still as they were set up
     Status(StateArgs),
+    /// Lead pairs of hosts around dead cables, and back when they heal: what `apply` starts on every host
+    Watch(WatchArgs),
+    /// Prove the cables and the hosts, and name the part at fault: cable, NIC, switch port, host setting, memory
+    Check(CheckArgs),
+    /// What runs on every host while a check is made
+    #[command(hide = true)]
+    CheckAgent,
     /// A cluster on this one machine: hosts as namespaces, cables and switches of a given rate
     #[command(subcommand)]
     Lab(LabCommand),

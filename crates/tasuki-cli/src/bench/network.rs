@@ -81,6 +81,14 @@ impl LabNetwork {
         command
     }
 
+    /// The same, but what it leaves behind in the background goes on.
+    pub fn lasting(&self, host: HostId, argv: impl IntoIterator<Item = OsString>) -> Command {
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["lab", "exec", "--lab", &self.lab]);
+        command.arg(&self.cluster.host_of(host).name).arg("--").args(argv);
+        command
+    }
+
     /// The first direct rail between two hosts, if there is one.
     pub fn direct_rail(&self, a: HostId, b: HostId) -> Option<Rail> {
         self.cluster.rails(a, b).into_iter().find(Rail::is_direct)

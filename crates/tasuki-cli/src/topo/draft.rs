@@ -43,6 +43,7 @@ impl Draft {
             name,
             source: None,
             addressing: Addressing::default(),
+            fallback: true,
             hosts: (1..=arguments.hosts).map(host).collect(),
             switches: Vec::new(),
             cables: Vec::new(),

@@ -23,6 +23,7 @@ impl Builder {
             name,
             source: None,
             addressing: Addressing::default(),
+            fallback: true,
             hosts: (1..=hosts).map(host).collect(),
             switches: Vec::new(),
             cables: Vec::new(),

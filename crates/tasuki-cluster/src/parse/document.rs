@@ -72,13 +72,14 @@ pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document
     let known = ["cluster", "defaults", "host", "switch", "cable"];
     let root = Fields::new(file.get_ref(), 0..0, "", &known, findings);
     let mut marks = Marks::default();
-    let (name, addressing) = read_cluster(&root, &mut marks, findings);
+    let (name, addressing, fallback) = read_cluster(&root, &mut marks, findings);
     let defaults = read_defaults(&root, findings);
     let named = name.is_some();
     let mut cluster = Cluster {
         name: name.unwrap_or_default(),
         source: None,
         addressing,
+        fallback,
         hosts: Vec::new(),
         switches: Vec::new(),
         cables: Vec::new(),
@@ -108,11 +109,11 @@ fn read_cluster(
     root: &Fields<'_, '_>,
     marks: &mut Marks,
     findings: &Findings,
-) -> (Option<String>, Addressing) {
+) -> (Option<String>, Addressing, bool) {
     let mut addressing = Addressing::default();
-    let known = ["name", "identity", "link"];
+    let known = ["name", "identity", "link", "fallback"];
     let fields = root.get("cluster").and_then(|value| Fields::of(value, "cluster", &known, findings));
-    let Some(fields) = fields else { return (None, addressing) };
+    let Some(fields) = fields else { return (None, addressing, true) };
     let name = fields.string("name", A_NAME);
     if let Some(name) = &name {
         check_name(&fields, "cluster", name, check_cluster);
@@ -126,7 +127,7 @@ fn read_cluster(
         marks.link = range.span();
         addressing.link = range.into_inner();
     }
-    (name.map(Spanned::into_inner), addressing)
+    (name.map(Spanned::into_inner), addressing, fields.boolean("fallback").unwrap_or(true))
 }
 
 fn read_defaults(root: &Fields<'_, '_>, findings: &Findings) -> Defaults {

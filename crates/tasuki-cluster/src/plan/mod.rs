@@ -1,11 +1,13 @@
 //! The one address plan: which addresses, routes, neighbours and kernel settings each host gets.
 
 mod addresses;
+mod around;
 mod routes;
 mod sysctls;
 
 pub use addresses::PlanError;
 pub(crate) use addresses::{check_hosts, check_nics, overlaps};
+pub use around::Around;
 
 use crate::{Cluster, HostId, MacAddr, fabric::Fabric};
 use addresses::Addresses;

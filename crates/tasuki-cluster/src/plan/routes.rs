@@ -53,7 +53,7 @@ impl<'a> Router<'a> {
         hosts.map(HostId).filter(|&to| to != host).map(|to| self.identity_route(host, to)).collect()
     }
 
-    fn identity_route(&mut self, host: HostId, to: HostId) -> Result<RoutePlan, PlanError> {
+    pub(super) fn identity_route(&mut self, host: HostId, to: HostId) -> Result<RoutePlan, PlanError> {
         let next_hosts = self.fabric.next_hosts(host, &self.hops[to.0]);
         self.relays.extend(next_hosts.iter().filter(|&&next| next != to));
         let pairs: Vec<_> = next_hosts.iter().flat_map(|&next| self.fabric.pairs(host, next)).collect();

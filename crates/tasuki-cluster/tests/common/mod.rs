@@ -57,6 +57,7 @@ impl Recipe {
             name: "random".into(),
             source: None,
             addressing: Addressing::default(),
+            fallback: true,
             hosts: self.relay.iter().enumerate().map(host).collect(),
             switches: (0..self.switches).map(switch).collect(),
             cables: Vec::new(),

@@ -66,7 +66,8 @@ impl Kernel {
         Ok(())
     }
 
-    fn refresh_links(&mut self) -> Result<(), HostError> {
+    /// Reads the interfaces anew.
+    pub fn refresh_links(&mut self) -> Result<(), HostError> {
         let links = self.netlink.links().map_err(self.fail())?;
         self.names = links.iter().map(|link| (link.index, link.name.clone())).collect();
         self.links = links.into_iter().map(|link| (link.name.clone(), link)).collect();

@@ -28,6 +28,8 @@ pub struct Link {
     pub carrier: bool,
     /// Operational state is up or unknown (virtual devices without a notion of carrier).
     pub operational: bool,
+    /// Frames that it has received since it was made.
+    pub received: u64,
 }
 
 impl Link {
@@ -42,6 +44,7 @@ impl Link {
             up: flags.contains(LinkFlags::Up),
             carrier: flags.contains(LinkFlags::LowerUp),
             operational: false,
+            received: 0,
         };
         for attribute in message.attributes {
             match attribute {
@@ -53,6 +56,7 @@ impl Link {
                 LinkAttribute::OperState(state) => {
                     link.operational = matches!(state, State::Up | State::Unknown);
                 }
+                LinkAttribute::Stats64(stats) => link.received = stats.rx_packets,
                 _ => {}
             }
         }

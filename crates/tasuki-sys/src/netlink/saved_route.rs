@@ -73,6 +73,24 @@ impl SavedRoute {
         u8::from(self.message.header.protocol) == ROUTE_PROTOCOL
     }
 
+    /// Where it leads, whoever made it; nothing if it is no route to an interface.
+    pub fn gateways(&self) -> Vec<Gateway> {
+        if self.message.header.kind != RouteType::Unicast {
+            return Vec::new();
+        }
+        let (mut index, mut via, mut gateways) = (None, None, Vec::new());
+        for attribute in &self.message.attributes {
+            match attribute {
+                RouteAttribute::Oif(oif) => index = Some(*oif),
+                RouteAttribute::Gateway(RouteAddress::Inet(address)) => via = Some(*address),
+                RouteAttribute::MultiPath(hops) => gateways = hops.iter().map(gateway).collect(),
+                _ => {}
+            }
+        }
+        gateways.extend(index.map(|index| Gateway { index, via, weight: 1 }));
+        gateways
+    }
+
     /// What [`Netlink::set_route`] would be told to make it; `None` if Tasuki did not make it, or it holds more
     /// than that.
     pub fn as_route(&self) -> Option<Route> {

@@ -267,6 +267,7 @@ pub struct Frame<'a> {
     length: usize,
     vlan: Option<u16>,
     kind: PacketKind,
+    arrived: Duration,
 }
 
 impl<'a> Frame<'a> {
@@ -285,7 +286,8 @@ impl<'a> Frame<'a> {
         let captured = (header.captured as usize).min(slot_bytes - offset);
         let vlan = (header.status & STATUS_VLAN_VALID != 0).then_some(header.vlan_tci);
         let kind = PacketKind::from_raw(address.sll_pkttype);
-        Self { ring, slot, offset, captured, length: header.length as usize, vlan, kind }
+        let arrived = Duration::new(header.seconds.into(), header.nanoseconds.min(999_999_999));
+        Self { ring, slot, offset, captured, length: header.length as usize, vlan, kind, arrived }
     }
 
     /// Bytes that the frame had when it arrived; more than its slice has if it did not fit the slot.
@@ -296,6 +298,11 @@ impl<'a> Frame<'a> {
     /// To whom it was addressed.
     pub fn kind(&self) -> PacketKind {
         self.kind
+    }
+
+    /// When the kernel got it, since 1970, whenever it is looked at.
+    pub fn arrived(&self) -> Duration {
+        self.arrived
     }
 
     /// The VLAN tag (TCI) if it had one.

@@ -1,5 +1,6 @@
 //! The wire format against its specification: vectors, round trips, hostile input, and the page itself.
 
+mod cable;
 mod caller_errors;
 mod corpus;
 mod golden;

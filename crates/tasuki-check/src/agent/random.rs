@@ -1,0 +1,236 @@
+//! `rcstest`: random messages to random hosts, every byte of them checked, while memory and processor are busy.
+//!
+//! A message is its length, a seed and a CRC32C, then bytes that the seed gives. The receiver makes the bytes anew: what differs was changed
+//! in a memory, a NIC or a cable on the way, or TCP's own checksum would have caught it.
+
+use crate::{protocol::RandomReport, statistics::Random};
+use std::{
+    collections::BTreeMap,
+    io::{self, BufReader, Read, Write},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Longest message.
+const MESSAGE_MAX: usize = 256 * 1024;
+/// Bytes of a message's head: length, seed, CRC.
+const HEAD: usize = 16;
+/// How long a peer may keep silent.
+const SILENCE: Duration = Duration::from_secs(5);
+/// How long to go on listening once the own time is over: others began later.
+const LINGER: Duration = Duration::from_millis(300);
+const LINGER_MAX: Duration = Duration::from_secs(4);
+
+/// What is to be done.
+pub struct Test {
+    pub seed: u64,
+    pub ms: u64,
+    pub peers: Vec<(String, Ipv4Addr, u16)>,
+    pub memory_mb: usize,
+    pub bytes_per_second: u64,
+}
+
+/// What the threads count.
+#[derive(Default)]
+struct Counts {
+    received: AtomicU64,
+    received_bytes: AtomicU64,
+    wrong: Mutex<BTreeMap<String, u64>>,
+    broken: Mutex<BTreeMap<String, String>>,
+    memory_errors: AtomicU64,
+    memory_rounds: AtomicU64,
+    over: AtomicBool,
+    /// Streams that are being received.
+    open: AtomicU64,
+}
+
+impl Counts {
+    fn broken(&self, peer: &str, error: &io::Error) {
+        let mut broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+        broken.entry(peer.to_owned()).or_insert_with(|| error.to_string());
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+}
+
+impl Test {
+    /// Runs it to its end.
+    pub fn run(&self, host: &str, listener: &TcpListener) -> RandomReport {
+        // This load is to be as that of programs.
+        tasuki_sys::priority::lower();
+        let counts = Counts::default();
+        let end = Instant::now() + Duration::from_millis(self.ms);
+        let mut sent = (0, 0);
+        thread::scope(|scope| {
+            scope.spawn(|| accept(listener, &counts, scope));
+            scope.spawn(|| exercise_memory(self.memory_mb, self.seed, &counts));
+            sent = self.send(host, end, &counts);
+            while Instant::now() < end {
+                thread::sleep(Duration::from_millis(10));
+            }
+            thread::sleep(LINGER);
+            while counts.open.load(Ordering::Relaxed) > 0 && Instant::now() < end + LINGER_MAX {
+                thread::sleep(Duration::from_millis(10));
+            }
+            counts.over.store(true, Ordering::Relaxed);
+        });
+        let _ = tasuki_sys::priority::raise();
+        let pairs =
+            |map: Mutex<BTreeMap<String, u64>>| map.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let broken = counts.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
+        RandomReport {
+            sent,
+            received: (counts.received.into_inner(), counts.received_bytes.into_inner()),
+            wrong: pairs(counts.wrong).into_iter().collect(),
+            broken: broken.into_iter().collect(),
+            memory_errors: counts.memory_errors.into_inner(),
+            memory_rounds: counts.memory_rounds.into_inner(),
+        }
+    }
+
+    /// Sends messages until the time is over. Returns how many, and bytes.
+    fn send(&self, host: &str, end: Instant, counts: &Counts) -> (u64, u64) {
+        let mut random = Random(self.seed ^ u64::from(crc32c::crc32c(host.as_bytes())));
+        let mut streams: BTreeMap<usize, TcpStream> = BTreeMap::new();
+        let (mut sent, mut message) = ((0, 0), Vec::new());
+        let begun = Instant::now();
+        while Instant::now() < end && !self.peers.is_empty() {
+            let (peer, seed) = (random.below(self.peers.len()), random.next());
+            // Short ones and long ones, as programs send them.
+            let scale = 3 * random.below(5);
+            let length = 1 + random.below(MESSAGE_MAX >> scale);
+            let (name, address, port) = &self.peers[peer];
+            make(&mut message, length, seed);
+            let stream = match streams.entry(peer) {
+                std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
+                std::collections::btree_map::Entry::Vacant(entry) => {
+                    connect(*address, *port, host).map(|stream| entry.insert(stream))
+                }
+            };
+            match stream.and_then(|stream| stream.write_all(&message)) {
+                Ok(()) => sent = (sent.0 + 1, sent.1 + length as u64),
+                Err(error) => {
+                    counts.broken(name, &error);
+                    streams.remove(&peer);
+                    thread::sleep(Duration::from_millis(50));
+                }
+            }
+            if self.bytes_per_second > 0 {
+                let due = Duration::from_secs_f64(sent.1 as f64 / self.bytes_per_second as f64);
+                thread::sleep(due.saturating_sub(begun.elapsed()).min(Duration::from_millis(200)));
+            }
+        }
+        sent
+    }
+}
+
+fn make(message: &mut Vec<u8>, length: usize, seed: u64) {
+    message.clear();
+    message.resize(HEAD + length, 0);
+    Random(seed).fill(&mut message[HEAD..]);
+    let sum = crc32c::crc32c(&message[HEAD..]);
+    message[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    message[4..12].copy_from_slice(&seed.to_le_bytes());
+    message[12..16].copy_from_slice(&sum.to_le_bytes());
+}
+
+fn connect(address: Ipv4Addr, port: u16, host: &str) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect_timeout(&SocketAddr::from((address, port)), SILENCE)?;
+    stream.set_write_timeout(Some(SILENCE))?;
+    let name = host.as_bytes();
+    stream.write_all(&[name.len() as u8])?;
+    stream.write_all(name)?;
+    Ok(stream)
+}
+
+fn accept<'scope>(listener: &TcpListener, counts: &'scope Counts, scope: &'scope thread::Scope<'scope, '_>) {
+    if listener.set_nonblocking(true).is_err() {
+        return;
+    }
+    while !counts.is_over() {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                scope.spawn(move || {
+                    // A peer whose time is over hangs up; whoever could not be heard is told by its own report.
+                    counts.open.fetch_add(1, Ordering::Relaxed);
+                    let _ = receive(stream, counts);
+                    counts.open.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            Err(_) => thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+fn receive(stream: TcpStream, counts: &Counts) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(SILENCE))?;
+    let mut stream = BufReader::with_capacity(64 * 1024, stream);
+    let mut length = [0];
+    stream.read_exact(&mut length)?;
+    let mut name = vec![0; length[0].into()];
+    stream.read_exact(&mut name)?;
+    let name = String::from_utf8_lossy(&name).into_owned();
+    let (mut head, mut content, mut expected) = ([0; HEAD], Vec::new(), Vec::new());
+    while !counts.is_over() {
+        stream.read_exact(&mut head)?;
+        let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        if length > MESSAGE_MAX {
+            wrong(counts, &name);
+            return Ok(());
+        }
+        let mut seed = [0; 8];
+        seed.copy_from_slice(&head[4..12]);
+        content.resize(length, 0);
+        stream.read_exact(&mut content)?;
+        make(&mut expected, length, u64::from_le_bytes(seed));
+        if expected[HEAD..] != content || expected[12..16] != head[12..16] {
+            wrong(counts, &name);
+        }
+        counts.received.fetch_add(1, Ordering::Relaxed);
+        counts.received_bytes.fetch_add(length as u64, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+fn wrong(counts: &Counts, from: &str) {
+    let mut wrong = counts.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+    *wrong.entry(from.to_owned()).or_default() += 1;
+}
+
+/// Writes patterns into memory and reads them again, until the test is over. The patterns are calculated: a processor that errs is
+/// found, too.
+fn exercise_memory(megabytes: usize, seed: u64, counts: &Counts) {
+    let mut memory = vec![0_u64; megabytes.max(1) * (1 << 20) / 8];
+    for round in 0.. {
+        if counts.is_over() {
+            return;
+        }
+        let begin = seed.wrapping_add(round);
+        // Every other round is the complement: each bit is written both ways.
+        let flip = if round % 2 == 0 { 0 } else { u64::MAX };
+        let mut random = Random(begin);
+        for words in memory.chunks_mut(1 << 16) {
+            words.iter_mut().for_each(|word| *word = random.next() ^ flip);
+            if counts.is_over() {
+                return;
+            }
+            thread::yield_now();
+        }
+        let mut random = Random(begin);
+        let mut errors = 0;
+        for words in memory.chunks(1 << 16) {
+            errors += words.iter().filter(|word| **word != random.next() ^ flip).count() as u64;
+            thread::yield_now();
+        }
+        counts.memory_errors.fetch_add(errors, Ordering::Relaxed);
+        counts.memory_rounds.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,359 @@
+//! Stage 1: every NIC and cable.
+
+use super::{Checker, LIMIT};
+use crate::{
+    finding::Kind,
+    judge::{
+        self,
+        network::{self, Stream, Suspicion},
+    },
+    protocol::{Answer, Facts, Order, Sent, Tally},
+    statistics::quantile,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    thread,
+    time::Duration,
+};
+use tasuki_cluster::{HostId, NicId};
+
+/// What Ethernet puts around the payload of a frame: preamble, header, frame check sequence, gap.
+const AROUND: usize = 38;
+/// Short frames of a run, their size and most per second: enough of them to see a loss of some tenths of a percent.
+const SHORT: (u32, usize, u64) = (4000, 120, 20_000);
+/// Time that full frames take at the planned rate.
+const FULL_SECONDS: f64 = 0.036;
+const FULL_MIN: u32 = 50;
+const FULL_MAX: u32 = 2000;
+/// How often a suspicion must show again.
+const CONFIRMATIONS: usize = 3;
+/// Runs that may be lost to a receiver that was too slow.
+const TRIES: usize = 6;
+/// Pings of a host.
+const PINGS: u32 = 24;
+
+type Streams = BTreeMap<[NicId; 2], Vec<Stream>>;
+
+impl Checker<'_> {
+    /// Runs the stage.
+    pub(super) fn cables(&mut self) {
+        (self.progress)(0.05, "who is at the other end");
+        let wiring = self.wiring();
+        let live = wiring.live;
+        self.report.findings.extend(wiring.findings);
+        let (streams, confirmed) = self.traffic(&live);
+        let late = self.lateness(&live);
+        // Processor time is looked at after some seconds of it.
+        let after = self.look();
+        let mut hosts = judge::host::judge(self.cluster, &self.plan, &after);
+        // A cable that passes no full frames because of an MTU that is set is the setting's fault.
+        let mtu: BTreeSet<String> = hosts
+            .iter()
+            .filter(|finding| finding.kind == Kind::Mtu)
+            .map(|finding| finding.part.name().to_owned())
+            .collect();
+        let ends = |suspicion: &Suspicion| {
+            suspicion.directions.iter().flatten().any(|nic| mtu.contains(&self.cluster.nic_name(*nic)))
+        };
+        let confirmed: Vec<_> = confirmed
+            .into_iter()
+            .filter(|(suspicion, _)| suspicion.kind != Kind::Mtu || !ends(suspicion))
+            .collect();
+        let found = network::findings(self.cluster, &confirmed);
+        // A rate that was negotiated and measured is one finding.
+        hosts.retain(|host| !found.iter().any(|found| (found.kind, &found.part) == (host.kind, &host.part)));
+        self.report.findings.extend(hosts);
+        self.report.findings.extend(found);
+        for late in late {
+            self.report.findings.push(network::late_finding(self.cluster, late));
+        }
+        self.table(&streams);
+    }
+
+    fn look(&mut self) -> Vec<Option<Facts>> {
+        let answers = self.agents.tell(LIMIT, |_| Some(Order::Look)).into_iter();
+        let facts = answers.map(|answer| match answer {
+            Some(Ok(Answer::Facts(facts))) => Some(*facts),
+            _ => None,
+        });
+        facts.collect()
+    }
+
+    fn tally(&mut self, run: u64) -> Vec<Vec<Tally>> {
+        let answers = self.agents.tell(LIMIT, |_| Some(Order::Tally { run })).into_iter();
+        let tallies = answers.map(|answer| match answer {
+            Some(Ok(Answer::Tally(tallies))) => tallies,
+            _ => Vec::new(),
+        });
+        tallies.collect()
+    }
+
+    /// Hellos on all NICs; longer ones if somebody is not heard.
+    fn wiring(&mut self) -> judge::wiring::Wiring {
+        let mut ms = 300;
+        loop {
+            let run = self.next_run();
+            self.agents.tell(LIMIT, |_| Some(Order::Greet { run, ms }));
+            thread::sleep(Duration::from_millis(60));
+            let tallies = self.tally(run);
+            let wiring = judge::wiring::judge(self.cluster, &self.segments, &self.facts, &tallies);
+            if wiring.findings.is_empty() || ms > 1000 {
+                return wiring;
+            }
+            ms = 1500;
+        }
+    }
+
+    /// Fillers over all cables; what is suspicious again and alone.
+    fn traffic(&mut self, live: &BTreeSet<[NicId; 2]>) -> (Streams, Vec<(Suspicion, Vec<Stream>)>) {
+        let batches = self.batches(live);
+        let mut streams = Streams::new();
+        for (number, batch) in batches.iter().enumerate() {
+            (self.progress)(
+                0.1 + 0.3 * number as f64 / batches.len() as f64,
+                "loss, damage and rate of cables",
+            );
+            for (direction, found) in self.fill(batch, live) {
+                streams.entry(direction).or_default().extend(found);
+            }
+        }
+        (self.progress)(0.4, "again what is doubtful");
+        let mut doubtful: Vec<_> = network::suspicions(&self.segments, &streams);
+        // A receiver that was too slow says nothing: once more, alone.
+        for (direction, found) in &streams {
+            if found.iter().any(|stream| stream.missed > 0) {
+                doubtful.push(Suspicion {
+                    kind: Kind::Unchecked,
+                    nic: direction[0],
+                    outwards: true,
+                    directions: vec![*direction],
+                });
+            }
+        }
+        let mut confirmed = Vec::new();
+        for suspicion in doubtful {
+            confirmed.extend(self.confirm(suspicion, live));
+        }
+        (streams, confirmed)
+    }
+
+    /// Senders that may send at once: no NIC hears two of them, and all together stay within bounds. One cable's two ends are in different
+    /// batches.
+    fn batches(&self, live: &BTreeSet<[NicId; 2]>) -> Vec<Vec<NicId>> {
+        let rate = |nic: NicId| self.cluster.nic_of(nic).rate.bits_per_second;
+        let mut batches: Vec<Vec<NicId>> = Vec::new();
+        for (&nic, hearers) in &self.segments.hearers {
+            if !hearers.iter().any(|&hearer| live.contains(&[nic, hearer])) {
+                continue;
+            }
+            let fits = |batch: &&mut Vec<NicId>| {
+                let shares = batch.iter().any(|other| {
+                    self.segments.hearers[other].iter().any(|heard| *heard == nic || hearers.contains(heard))
+                });
+                let sum: u64 = batch.iter().map(|&nic| rate(nic)).sum();
+                !shares && self.options.total_bits_per_second.is_none_or(|most| sum + rate(nic) <= most)
+            };
+            match batches.iter_mut().find(fits) {
+                Some(batch) => batch.push(nic),
+                None => batches.push(vec![nic]),
+            }
+        }
+        batches
+    }
+
+    /// Full frames, then short ones, from these NICs at once.
+    fn fill(&mut self, senders: &[NicId], live: &BTreeSet<[NicId; 2]>) -> Streams {
+        let mut streams = Streams::new();
+        for full in [true, false] {
+            let run = self.next_run();
+            // Counters of damage and of missed frames begin anew.
+            self.tally(run);
+            let cluster = self.cluster;
+            let order = |host: usize| {
+                let nics: Vec<_> =
+                    senders.iter().filter(|nic| nic.host.0 == host).map(|nic| nic.index).collect();
+                let first = cluster.nic_of(NicId { host: HostId(host), index: *nics.first()? });
+                let (frames, bytes, pace) = shape(full, first.rate.bits_per_second, first.mtu);
+                Some(Order::Fill { nics, run, frames, bytes, bits_per_second: pace })
+            };
+            let answers = self.agents.tell(LIMIT, order);
+            let mut sent: BTreeMap<NicId, Sent> = BTreeMap::new();
+            for (host, answer) in answers.into_iter().enumerate() {
+                if let Some(Ok(Answer::Sent(all))) = answer {
+                    sent.extend(
+                        all.into_iter().map(|one| (NicId { host: HostId(host), index: one.nic }, one)),
+                    );
+                }
+            }
+            for (direction, stream) in self.arrivals(run, full, &sent, live) {
+                streams.entry(direction).or_default().push(stream);
+            }
+        }
+        streams
+    }
+
+    /// What came of fillers. Slow lines get time to deliver.
+    fn arrivals(
+        &mut self,
+        run: u64,
+        full: bool,
+        sent: &BTreeMap<NicId, Sent>,
+        live: &BTreeSet<[NicId; 2]>,
+    ) -> BTreeMap<[NicId; 2], Stream> {
+        let mut before = 0;
+        let (mut damaged, mut missed) = (BTreeMap::new(), BTreeMap::new());
+        for patience in 0..12 {
+            thread::sleep(Duration::from_millis(if patience == 0 { 30 } else { 100 }));
+            let tallies = self.tally(run);
+            let mut arrived = BTreeMap::new();
+            for (host, tallies) in tallies.iter().enumerate() {
+                for tally in tallies {
+                    let to = NicId { host: HostId(host), index: tally.nic };
+                    *damaged.entry(to).or_insert(0) += tally.damaged;
+                    *missed.entry(to).or_insert(0) += tally.missed;
+                    for heard in tally.heard.iter().filter(|heard| heard.is_ours) {
+                        if let Some(from) = judge::nic_of(self.cluster, heard.sender) {
+                            arrived.insert([from, to], heard.arrivals);
+                        }
+                    }
+                }
+            }
+            let total: u64 = arrived.values().map(|arrivals| arrivals.frames).sum();
+            let mut streams = BTreeMap::new();
+            let mut is_whole = true;
+            for (&from, sent) in sent {
+                let nic = self.cluster.nic_of(from);
+                let (_, bytes, _) = shape(full, nic.rate.bits_per_second, nic.mtu);
+                for &to in self.segments.hearers[&from].iter().filter(|&&to| live.contains(&[from, to])) {
+                    let came = arrived.get(&[from, to]).copied().unwrap_or_default();
+                    is_whole &= came.frames >= u64::from(sent.frames);
+                    // The slower of the two ends bounds what can come.
+                    let planned = nic.rate.bits_per_second.min(self.cluster.nic_of(to).rate.bits_per_second);
+                    let stream = Stream {
+                        sent: sent.frames.into(),
+                        arrived: came.frames,
+                        again: came.again,
+                        damaged: damaged.get(&to).copied().unwrap_or(0),
+                        missed: missed.get(&to).copied().unwrap_or(0),
+                        sending: sent.seconds,
+                        arriving: came.seconds,
+                        wire_bytes: (bytes + AROUND) as u64,
+                        planned: if full { planned } else { 0 },
+                    };
+                    streams.insert([from, to], stream);
+                }
+            }
+            // Nothing new in a tenth of a second: the rest does not come.
+            if is_whole || (patience > 0 && total == before) {
+                return streams;
+            }
+            before = total;
+            if patience == 11 {
+                return streams;
+            }
+        }
+        BTreeMap::new()
+    }
+
+    /// Measures a suspicion's directions again, alone. It stands if it shows every time.
+    fn confirm(
+        &mut self,
+        suspicion: Suspicion,
+        live: &BTreeSet<[NicId; 2]>,
+    ) -> Option<(Suspicion, Vec<Stream>)> {
+        let mut seen = Vec::new();
+        let is_unknown = suspicion.kind == Kind::Unchecked;
+        let mut kind = suspicion.kind;
+        for attempt in 0..TRIES {
+            let direction = suspicion.directions[attempt % suspicion.directions.len()];
+            let streams = self.fill(&[direction[0]], live).remove(&direction)?;
+            if streams.iter().any(|stream| stream.missed > 0) {
+                continue;
+            }
+            if is_unknown && seen.is_empty() {
+                kind = streams.iter().flat_map(Stream::symptoms).next()?;
+            }
+            let shows = streams.into_iter().find(|stream| stream.symptoms().contains(&kind))?;
+            seen.push(shows);
+            if seen.len() == CONFIRMATIONS {
+                return Some((Suspicion { kind, ..suspicion }, seen));
+            }
+        }
+        None
+    }
+
+    /// Hosts that receive late: pings from one host after the other, again if somebody seems late.
+    fn lateness(&mut self, live: &BTreeSet<[NicId; 2]>) -> Vec<(HostId, f64, f64)> {
+        let mut late: Option<Vec<(HostId, f64, f64)>> = None;
+        for _ in 0..CONFIRMATIONS {
+            let times = self.pings(live);
+            let now = network::late(self.cluster, &times);
+            let still = match late {
+                None => now,
+                Some(before) => now
+                    .into_iter()
+                    .filter(|(host, ..)| before.iter().any(|(known, ..)| known == host))
+                    .collect(),
+            };
+            if still.is_empty() {
+                return still;
+            }
+            late = Some(still);
+        }
+        late.unwrap_or_default()
+    }
+
+    fn pings(&mut self, live: &BTreeSet<[NicId; 2]>) -> BTreeMap<[NicId; 2], (f64, usize)> {
+        let mut times = BTreeMap::new();
+        for host in 0..self.cluster.hosts.len() {
+            let part = 0.45 + 0.1 * host as f64 / self.cluster.hosts.len() as f64;
+            (self.progress)(part, "round trips of cables");
+            let run = self.next_run();
+            let mut answers =
+                self.agents.tell(LIMIT, |other| (other == host).then_some(Order::Ping { run, count: PINGS }));
+            let Some(Some(Ok(Answer::Pinged(all)))) = answers.drain(..).nth(host) else { continue };
+            for one in all {
+                let own = NicId { host: HostId(host), index: one.nic };
+                let Some(peer) =
+                    judge::nic_of(self.cluster, one.peer).filter(|&peer| live.contains(&[own, peer]))
+                else {
+                    continue;
+                };
+                times.insert([own, peer], (quantile(&one.times, 0.25), one.times.len()));
+            }
+        }
+        times
+    }
+
+    /// Figures of all directions.
+    fn table(&mut self, streams: &Streams) {
+        let row = |([from, to], streams): (&[NicId; 2], &Vec<Stream>)| {
+            let lost: u64 = streams.iter().map(Stream::lost).sum();
+            let sent: u64 = streams.iter().map(|stream| stream.sent).sum();
+            let damaged: u64 = streams.iter().map(|stream| stream.damaged).sum();
+            let rate = streams.iter().find(|stream| stream.planned > 0).map_or(0.0, Stream::rate);
+            vec![
+                self.cluster.nic_name(*from),
+                self.cluster.nic_name(*to),
+                sent.to_string(),
+                lost.to_string(),
+                damaged.to_string(),
+                format!("{:.1}", rate / 1e6),
+            ]
+        };
+        let rows = streams.iter().map(row).collect();
+        let names = ["from", "to", "frames", "lost", "damaged", "Mbit/s"].map(str::to_owned).to_vec();
+        self.report.tables.push(("Cables, first look".into(), names, rows));
+    }
+}
+
+/// Frames, bytes of each, and pace in bit/s.
+fn shape(full: bool, rate: u64, mtu: u32) -> (u32, usize, u64) {
+    if full {
+        let bytes = mtu as usize;
+        let frames = (rate as f64 * FULL_SECONDS / ((bytes + AROUND) as f64 * 8.0)) as u32;
+        return (frames.clamp(FULL_MIN, FULL_MAX), bytes, rate);
+    }
+    let (frames, bytes, per_second) = SHORT;
+    (frames, bytes, (per_second * ((bytes + AROUND) * 8) as u64).min(rate / 2))
+}

@@ -1,0 +1,191 @@
+//! The stages of a check, one after the other. What is doubtful is measured again, alone, before anybody is accused: load on
+//! the machines makes no findings.
+
+mod cables;
+mod pairs;
+mod random;
+
+use crate::{
+    Agents,
+    finding::{Finding, Kind, Part, Report},
+    judge::Segments,
+    protocol::{Answer, Facts, Order},
+    statistics::Random,
+};
+use std::time::{Duration, Instant};
+use tasuki_cluster::{AddressPlan, Cluster};
+
+/// How long a host may take for what takes milliseconds.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// What is to be checked, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Stages 1 to 3; stage 4 is programs, and not of this crate.
+    pub stages: Vec<u8>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Time of stage 3.
+    pub time: Duration,
+    /// Most bits per second on all cables together, for hosts that share a machine; `None`: no bound.
+    pub total_bits_per_second: Option<u64>,
+    /// Memory that each host writes and reads in stage 3, megabytes.
+    pub memory_mb: usize,
+    /// Errors per hour of a NIC's counters that are tolerated.
+    pub errors_per_hour: f64,
+}
+
+/// Told of what is being done: how much of all, and what.
+pub type Progress<'a> = &'a mut dyn FnMut(f64, &str);
+
+/// A check in progress.
+pub struct Checker<'a> {
+    cluster: &'a Cluster,
+    plan: AddressPlan,
+    segments: Segments,
+    agents: Agents,
+    options: Options,
+    random: Random,
+    report: Report,
+    /// How hosts were at the beginning.
+    facts: Vec<Option<Facts>>,
+    runs: u64,
+    progress: Progress<'a>,
+}
+
+impl<'a> Checker<'a> {
+    /// Greets all agents.
+    pub fn new(
+        cluster: &'a Cluster,
+        agents: Agents,
+        options: Options,
+        progress: Progress<'a>,
+    ) -> Result<Self, tasuki_cluster::PlanError> {
+        let plan = AddressPlan::new(cluster)?;
+        let report = Report {
+            cluster: cluster.name.clone(),
+            seed: options.seed,
+            stages: options.stages.clone(),
+            ..Report::default()
+        };
+        let since_epoch =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        // Not of the seed: runs of two checks must not be taken for each other.
+        let runs = since_epoch.as_nanos() as u64;
+        let random = Random(options.seed);
+        let segments = Segments::of(cluster);
+        let facts = Vec::new();
+        Ok(Self { cluster, plan, segments, agents, options, random, report, facts, runs, progress })
+    }
+
+    /// Runs the stages.
+    pub fn run(mut self) -> Report {
+        let begun = Instant::now();
+        if self.begin() {
+            let stages = self.options.stages.clone();
+            if stages.contains(&1) {
+                self.cables();
+            }
+            if stages.contains(&2) {
+                self.pairs();
+            }
+            if stages.contains(&3) {
+                self.random_messages();
+            }
+            self.look_again(begun.elapsed());
+        }
+        for (host, why) in self.agents.lost() {
+            if !self
+                .report
+                .findings
+                .iter()
+                .any(|finding| finding.part == Part::Host(host.clone()) && finding.kind == Kind::Unchecked)
+            {
+                self.unchecked(&host, &why);
+            }
+        }
+        self.report.seconds = begun.elapsed().as_secs_f64();
+        self.report.sort();
+        self.report
+    }
+
+    fn unchecked(&mut self, host: &str, why: &str) {
+        let says = format!("{host} could not be checked: {why}");
+        let advice = "is it on? `management` in the cluster file says how ssh reaches it; a check needs root there (--sudo)";
+        self.report.findings.push(Finding::new(1, Kind::Unchecked, Part::Host(host.into()), says, advice));
+    }
+
+    /// True if any host can be asked.
+    fn begin(&mut self) -> bool {
+        (self.progress)(0.0, "asking hosts");
+        let text = self.cluster.to_toml();
+        let hosts = &self.cluster.hosts;
+        let listen = self.options.stages.contains(&1);
+        let order = |host: usize| {
+            Some(Order::Begin { cluster: text.clone(), host: hosts[host].name.clone(), listen })
+        };
+        let answers = self.agents.tell(LIMIT, order);
+        for (host, answer) in answers.into_iter().enumerate() {
+            let facts = match answer {
+                Some(Ok(Answer::Facts(facts))) => Some(*facts),
+                Some(Ok(_)) | None => None,
+                Some(Err(why)) => {
+                    let name = hosts[host].name.clone();
+                    self.unchecked(&name, &why);
+                    None
+                }
+            };
+            for (nic, why) in facts.iter().flat_map(|facts| facts.problems.clone()) {
+                // An interface that is not there has a finding of its own.
+                if facts
+                    .as_ref()
+                    .is_some_and(|facts| facts.nics.iter().any(|fact| fact.index == nic && fact.exists))
+                {
+                    let name = hosts[host].name.clone();
+                    self.unchecked(&name, &why);
+                }
+            }
+            self.facts.push(facts);
+        }
+        self.facts.iter().any(Option::is_some)
+    }
+
+    fn next_run(&mut self) -> u64 {
+        self.runs += 1;
+        self.runs
+    }
+
+    /// What the whole check did to counters, and who used processors meanwhile.
+    fn look_again(&mut self, lasted: Duration) {
+        let answers = self.agents.tell(LIMIT, |_| Some(Order::Look));
+        let facts: Vec<_> = answers
+            .into_iter()
+            .map(|answer| match answer {
+                Some(Ok(Answer::Facts(facts))) => Some(*facts),
+                _ => None,
+            })
+            .collect();
+        let seconds = lasted.as_secs_f64();
+        let limit = self.options.errors_per_hour;
+        let errors = crate::judge::host::errors(self.cluster, &self.facts, &facts, seconds, limit);
+        let counters = |facts: &Option<Facts>| {
+            facts.as_ref().map_or((0, 0), |facts| (facts.tcp_again, facts.tcp_damaged))
+        };
+        let hosts = self.cluster.hosts.iter().zip(self.facts.iter().zip(&facts));
+        let rows = hosts.map(|(host, (before, after))| {
+            let (before, after) = (counters(before), counters(after));
+            vec![
+                host.name.clone(),
+                after.0.saturating_sub(before.0).to_string(),
+                after.1.saturating_sub(before.1).to_string(),
+            ]
+        });
+        let names = ["host", "TCP segments sent again", "came damaged"].map(str::to_owned).to_vec();
+        self.report.tables.push(("TCP during the check".into(), names, rows.collect()));
+        // A part that is accused needs no second accusation by its counters.
+        let known = self.report.findings.clone();
+        self.report.findings.extend(
+            errors.into_iter().filter(|error| !known.iter().any(|finding| finding.part == error.part)),
+        );
+    }
+}

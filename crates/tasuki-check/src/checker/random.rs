@@ -1,0 +1,154 @@
+//! Stage 3, `rcstest`: random messages among the hosts of a rack, then among all, while memory and processor are busy.
+
+use super::Checker;
+use crate::{
+    finding::{Finding, Kind, Part},
+    protocol::{Answer, Order, RandomReport},
+};
+use std::{collections::BTreeMap, time::Duration};
+
+/// Longest time that agents work without a word: the bar moves once for every such part.
+const SLICE: Duration = Duration::from_secs(10);
+
+impl Checker<'_> {
+    /// Runs the stage.
+    pub(super) fn random_messages(&mut self) {
+        let groupings = self.groupings();
+        let mut totals: Vec<RandomReport> = vec![RandomReport::default(); self.cluster.hosts.len()];
+        for (number, groups) in groupings.iter().enumerate() {
+            let mut left = self.options.time / groupings.len() as u32;
+            let whole = left;
+            while !left.is_zero() {
+                let done = number as f64 + 1.0 - left.as_secs_f64() / whole.as_secs_f64().max(1e-3);
+                (self.progress)(
+                    0.75 + 0.2 * done / groupings.len() as f64,
+                    "random messages, memory and processor",
+                );
+                let now = left.min(SLICE);
+                self.slice(groups, now, &mut totals);
+                left -= now;
+            }
+        }
+        self.judge_random(&totals);
+    }
+
+    /// Hosts of one rack each, if racks are known and there are several; then all.
+    fn groupings(&self) -> Vec<Vec<Vec<usize>>> {
+        let known = |host: usize| self.facts[host].is_some();
+        let mut racks: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (number, host) in self.cluster.hosts.iter().enumerate().filter(|(number, _)| known(*number)) {
+            racks.entry(host.rack.as_deref().unwrap_or("")).or_default().push(number);
+        }
+        let all = vec![(0..self.cluster.hosts.len()).filter(|&host| known(host)).collect()];
+        if racks.len() > 1 { vec![racks.into_values().collect(), all] } else { vec![all] }
+    }
+
+    fn slice(&mut self, groups: &[Vec<usize>], time: Duration, totals: &mut [RandomReport]) {
+        let seed = self.random.next();
+        let (plan, facts, options) = (&self.plan, &self.facts, &self.options);
+        let hosts: usize = groups.iter().map(Vec::len).sum();
+        // Hosts that share a machine share what it can carry.
+        let bytes_per_second =
+            options.total_bits_per_second.map_or(0, |total| total / 8 / hosts.max(1) as u64);
+        let order = |host: usize| {
+            let group = groups.iter().find(|group| group.contains(&host))?;
+            let peer = |&other: &usize| {
+                let port = facts[other].as_ref()?.random_port;
+                (other != host).then(|| (plan.hosts[other].host.clone(), plan.hosts[other].identity, port))
+            };
+            let peers = group.iter().filter_map(peer).collect();
+            let ms = time.as_millis() as u64;
+            Some(Order::Random { seed, ms, peers, memory_mb: options.memory_mb, bytes_per_second })
+        };
+        let answers = self.agents.tell(time + Duration::from_secs(60), order);
+        for (total, answer) in totals.iter_mut().zip(answers) {
+            if let Some(Ok(Answer::Random(report))) = answer {
+                add(total, *report);
+            }
+        }
+    }
+
+    fn judge_random(&mut self, totals: &[RandomReport]) {
+        let name = |host: usize| self.cluster.hosts[host].name.clone();
+        let mut findings = Vec::new();
+        let accused: Vec<String> =
+            self.report.findings.iter().map(|finding| finding.part.name().to_owned()).collect();
+        for (host, report) in totals.iter().enumerate() {
+            if report.memory_errors > 0 {
+                let says =
+                    format!("{}: {} words of memory were not as written", name(host), report.memory_errors);
+                let advice = "test its memory (memtest86+), module by module; then the processor's cooling and the power supply";
+                findings.push(
+                    Finding::new(3, Kind::Content, Part::Memory(name(host)), says, advice)
+                        .seen(format!("in {} rounds", report.memory_rounds)),
+                );
+            }
+            for (from, count) in &report.wrong {
+                let says = format!(
+                    "{count} messages from {from} to {} came with another content, although TCP's checksum was right",
+                    name(host)
+                );
+                let advice = "memory or NIC of one of the two: the one that is in other such pairs, too";
+                findings.push(Finding::new(
+                    3,
+                    Kind::Content,
+                    Part::Way(format!("{from} - {}", name(host))),
+                    says,
+                    advice,
+                ));
+            }
+            for (peer, why) in &report.broken {
+                let is_known = accused.iter().any(|part| part.contains(&name(host)) || part.contains(peer));
+                if !is_known && !self.facts.is_empty() {
+                    let says = format!("{} could not send to {peer}: {why}", name(host));
+                    let part = Part::Way(format!("{} - {peer}", name(host)));
+                    findings.push(Finding::new(
+                        3,
+                        Kind::Unreachable,
+                        part,
+                        says,
+                        "stage 1 and 2 say which part; run them again if they found nothing",
+                    ));
+                }
+            }
+        }
+        self.report.findings.extend(findings);
+        let row = |(host, report): (usize, &RandomReport)| {
+            let number = |count: u64| count.to_string();
+            let wrong: u64 = report.wrong.iter().map(|(_, count)| count).sum();
+            vec![
+                name(host),
+                number(report.sent.0),
+                number(report.sent.1),
+                number(report.received.0),
+                number(wrong),
+                number(report.memory_rounds),
+                number(report.memory_errors),
+            ]
+        };
+        let names = ["host", "messages sent", "bytes", "received", "wrong", "rounds of memory", "errors"]
+            .map(str::to_owned)
+            .to_vec();
+        let rows = totals.iter().enumerate().map(row).collect();
+        self.report.tables.push(("Random messages".into(), names, rows));
+    }
+}
+
+fn add(total: &mut RandomReport, report: RandomReport) {
+    let sum = |(a, b): (u64, u64), (c, d): (u64, u64)| (a + c, b + d);
+    total.sent = sum(total.sent, report.sent);
+    total.received = sum(total.received, report.received);
+    for (from, count) in report.wrong {
+        match total.wrong.iter_mut().find(|(known, _)| *known == from) {
+            Some((_, known)) => *known += count,
+            None => total.wrong.push((from, count)),
+        }
+    }
+    for (peer, why) in report.broken {
+        if !total.broken.iter().any(|(known, _)| *known == peer) {
+            total.broken.push((peer, why));
+        }
+    }
+    total.memory_errors += report.memory_errors;
+    total.memory_rounds += report.memory_rounds;
+}

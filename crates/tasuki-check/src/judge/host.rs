@@ -1,0 +1,345 @@
+//! A host's settings against the plan, and against the other hosts.
+
+use crate::{
+    finding::{Finding, Kind, Part},
+    protocol::Facts,
+    statistics::median,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::Ipv4Addr,
+};
+use tasuki_cluster::{AddressPlan, Cluster, HostPlan};
+
+/// Part of a core that programs of others may use without a word.
+const LOAD_MAX: f64 = 0.15;
+/// Receive delays are compared from here on.
+const DELAY_US_MIN: u64 = 100;
+/// A receive delay of so many times that of the others is an outlier.
+const DELAY_RATIO: u64 = 8;
+
+const APPLY: &str = "`tasuki diff` shows what differs from the plan, `tasuki apply` sets it";
+
+/// All hosts.
+pub fn judge(cluster: &Cluster, plan: &AddressPlan, facts: &[Option<Facts>]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for ((host, own), facts) in cluster.hosts.iter().zip(&plan.hosts).zip(facts) {
+        let Some(facts) = facts else { continue };
+        if is_bare(own, facts) {
+            let says = format!("{} is not set up: it has none of the plan's addresses", host.name);
+            findings.push(Finding::new(
+                1,
+                Kind::Address,
+                Part::Setting(host.name.clone()),
+                says,
+                "tasuki apply",
+            ));
+            continue;
+        }
+        let wrong = addresses(plan, own, facts, &mut findings);
+        mtus(own, facts, &mut findings);
+        if wrong.is_empty() {
+            settings(own, facts, &mut findings);
+        }
+        load(&host.name, facts, &mut findings);
+        buses(cluster, &host.name, facts, &mut findings);
+    }
+    routes(cluster, plan, facts, &mut findings);
+    delays(cluster, facts, &mut findings);
+    speeds(cluster, facts, &mut findings);
+    findings
+}
+
+fn is_bare(own: &HostPlan, facts: &Facts) -> bool {
+    let planned = |address: &Ipv4Addr| {
+        own.identity == *address || own.links.iter().any(|link| link.address == *address)
+    };
+    !facts.addresses.iter().any(|(_, address)| planned(address))
+}
+
+/// Addresses that are missing, or that belong to somebody else. Returns the interfaces with a wrong one.
+fn addresses(
+    plan: &AddressPlan,
+    own: &HostPlan,
+    facts: &Facts,
+    findings: &mut Vec<Finding>,
+) -> BTreeSet<String> {
+    let mut wrong = BTreeSet::new();
+    let owner = |address: Ipv4Addr| {
+        let of_host = |host: &&HostPlan| {
+            host.identity == address || host.links.iter().any(|link| link.address == address)
+        };
+        let host = plan.hosts.iter().find(of_host)?;
+        let link = host.links.iter().find(|link| link.address == address);
+        Some(link.map_or(host.host.clone(), |link| format!("{}:{}", host.host, link.interface)))
+    };
+    let identity = (tasuki_cluster::IDENTITY_INTERFACE.to_owned(), own.identity);
+    let planned: Vec<_> =
+        own.links.iter().map(|link| (link.interface.clone(), link.address)).chain([identity]).collect();
+    for (interface, address) in &facts.addresses {
+        let Some(owner) = owner(*address).filter(|_| !planned.contains(&(interface.clone(), *address)))
+        else {
+            continue;
+        };
+        let name = format!("{}:{interface}", own.host);
+        let says = format!("{name} has the address {address}, which belongs to {owner}");
+        let advice = format!("`ip address del {address} dev {interface}` on {}, or {APPLY}", own.host);
+        findings.push(Finding::new(1, Kind::DuplicateAddress, Part::Setting(name), says, advice));
+        wrong.insert(interface.clone());
+    }
+    for (interface, address) in &planned {
+        let has: Vec<_> =
+            facts.addresses.iter().filter(|(on, _)| on == interface).map(|(_, has)| *has).collect();
+        if has.contains(address) || !wrong.insert(interface.clone()) {
+            continue;
+        }
+        let name = format!("{}:{interface}", own.host);
+        let has: Vec<_> = has.iter().map(Ipv4Addr::to_string).collect();
+        let has = if has.is_empty() { "no address".to_owned() } else { has.join(", ") };
+        let says = format!("{name} has {has}, the plan says {address}");
+        findings.push(Finding::new(1, Kind::Address, Part::Setting(name), says, APPLY));
+    }
+    wrong
+}
+
+fn mtus(own: &HostPlan, facts: &Facts, findings: &mut Vec<Finding>) {
+    let nics = facts.nics.iter().zip(&own.links);
+    for (nic, link) in nics.filter(|(nic, link)| nic.exists && nic.mtu != link.mtu) {
+        let name = format!("{}:{}", own.host, link.interface);
+        let says = format!("{name} has MTU {}, the plan says {}", nic.mtu, link.mtu);
+        findings.push(
+            Finding::new(1, Kind::Mtu, Part::Setting(name), says, APPLY)
+                .seen("longer frames are lost without a word"),
+        );
+    }
+}
+
+fn settings(own: &HostPlan, facts: &Facts, findings: &mut Vec<Finding>) {
+    let relays = facts.watch.as_ref().is_some_and(|watch| watch.relays);
+    for setting in &own.sysctls {
+        let Some((_, value)) = facts.settings.iter().find(|(path, _)| *path == setting.path) else {
+            continue;
+        };
+        // Forwarding may be on for containers, or because a watch leads others through here.
+        let is_forwarding = setting.path.ends_with("/forwarding");
+        if *value == setting.value || (is_forwarding && setting.value == "0" && (relays || value == "1")) {
+            continue;
+        }
+        let says = format!("{}: {} is {value}, the plan says {}", own.host, setting.path, setting.value);
+        findings.push(Finding::new(1, Kind::Setting, Part::Setting(own.host.clone()), says, APPLY));
+    }
+}
+
+fn load(host: &str, facts: &Facts, findings: &mut Vec<Finding>) {
+    let all: f64 = facts.busy.iter().map(|(cores, _)| cores).sum();
+    if all < LOAD_MAX {
+        return;
+    }
+    let says = format!("{host}: programs use {all:.2} cores");
+    let mut finding = Finding::new(
+        1,
+        Kind::Load,
+        Part::Host(host.into()),
+        says,
+        "end them before you measure or run parallel programs",
+    );
+    for (cores, what) in facts.busy.iter().take(3) {
+        finding = finding.seen(format!("{what}: {cores:.2} cores"));
+    }
+    findings.push(finding);
+}
+
+fn buses(cluster: &Cluster, host: &str, facts: &Facts, findings: &mut Vec<Finding>) {
+    let Some(id) = cluster.host(host) else { return };
+    for (slot, rate, nics) in &facts.buses {
+        let of = nics.iter().filter_map(|name| cluster.host_of(id).nics.iter().find(|nic| nic.name == *name));
+        let need: u64 = of.map(|nic| nic.rate.bits_per_second / 1_000_000).sum();
+        if *rate < need {
+            let says = format!("{host}: the PCIe slot {slot} carries {rate} Mbit/s, its NICs need {need}");
+            let advice = "put the card into a slot with more lanes, or look whether it sits firmly";
+            let part = Part::Nic(format!("{host}:{}", nics.join(",")));
+            findings.push(Finding::new(1, Kind::Bus, part, says, advice).as_warning());
+        }
+    }
+}
+
+/// Rates that the two ends agreed on.
+fn speeds(cluster: &Cluster, facts: &[Option<Facts>], findings: &mut Vec<Finding>) {
+    for (host, facts) in cluster.hosts.iter().zip(facts) {
+        for nic in facts.iter().flat_map(|facts| &facts.nics) {
+            let Some(planned) = host.nics.get(nic.index) else { continue };
+            let name = format!("{}:{}", host.name, planned.name);
+            let mbits = planned.rate.bits_per_second / 1_000_000;
+            if let Some(speed) = nic.speed_mbits.filter(|speed| *speed < mbits && nic.carrier) {
+                let says = format!("{name} runs at {speed} Mbit/s, the plan says {mbits}");
+                let advice = "a cable with a broken pair, or a port that can do no more: try another cable, then look at the port";
+                let id = cluster.nic(&name);
+                let part =
+                    id.map_or(Part::Nic(name.clone()), |id| Part::Cable(super::cable_name(cluster, id)));
+                findings
+                    .push(Finding::new(1, Kind::Slow, part, says, advice).seen("negotiated by the two ends"));
+            }
+            if nic.duplex.as_deref() == Some("half") && nic.carrier {
+                let says = format!("{name} runs at half duplex");
+                let advice = "one end is set by hand, the other negotiates: let both negotiate (`ethtool -s NIC autoneg on`)";
+                findings.push(Finding::new(1, Kind::Slow, Part::Setting(name), says, advice));
+            }
+        }
+    }
+}
+
+/// Hosts that hold received frames back far longer than the others, by their settings.
+fn delays(cluster: &Cluster, facts: &[Option<Facts>], findings: &mut Vec<Finding>) {
+    let longest = |facts: &Facts| facts.nics.iter().filter_map(|nic| nic.delay_us).max();
+    let of: Vec<Option<u64>> = facts.iter().map(|facts| facts.as_ref().and_then(longest)).collect();
+    for (number, delay) in of.iter().enumerate() {
+        let Some(delay) = *delay else { continue };
+        let others =
+            of.iter().enumerate().filter(|(other, _)| *other != number).filter_map(|(_, delay)| *delay);
+        let usual = median(others.map(|delay| delay as f64)) as u64;
+        if delay >= DELAY_US_MIN && delay > usual * DELAY_RATIO {
+            let host = cluster.hosts[number].name.clone();
+            let says =
+                format!("{host} holds received frames back for up to {delay} us, other hosts for {usual}");
+            let advice = "`ethtool -C NIC rx-usecs 0`; gro_flush_timeout and napi_defer_hard_irqs of /sys/class/net/NIC to 0";
+            findings.push(Finding::new(1, Kind::Delay, Part::Setting(host), says, advice));
+        }
+    }
+}
+
+/// Routes against the plan, and packets that would go in circles.
+fn routes(cluster: &Cluster, plan: &AddressPlan, facts: &[Option<Facts>], findings: &mut Vec<Finding>) {
+    let accused: BTreeSet<String> = findings
+        .iter()
+        .map(|finding| finding.part.name().split(':').next().unwrap_or_default().to_owned())
+        .collect();
+    let is_led_around = facts.iter().flatten().any(|facts| {
+        facts.watch.as_ref().is_some_and(|watch| !watch.dead.is_empty() || !watch.detours.is_empty())
+    });
+    let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (own, facts) in plan.hosts.iter().zip(facts) {
+        let Some(facts) = facts else { continue };
+        if is_bare(own, facts) {
+            continue;
+        }
+        for route in own.routes.iter().filter(|_| !is_led_around) {
+            let planned: BTreeSet<_> =
+                route.next_hops.iter().map(|hop| (hop.interface.clone(), hop.via)).collect();
+            let found = facts.routes.iter().find(|found| found.destination == route.destination);
+            let is = found.map(|found| found.hops.iter().cloned().collect::<BTreeSet<_>>());
+            if is.as_ref() != Some(&planned) {
+                let to = &cluster.host_of(route.to).name;
+                let is = found.map_or("missing".into(), |found| hops(&found.hops));
+                let planned: Vec<_> = planned.into_iter().collect();
+                let text = format!(
+                    "{}: the route to {} ({to}) is {is}, the plan says {}",
+                    own.host,
+                    route.destination,
+                    hops(&planned)
+                );
+                wrong.entry(own.host.clone()).or_default().push(text);
+            }
+        }
+    }
+    let circles = circles(plan, facts);
+    for (host, texts) in wrong {
+        let in_circle = circles.iter().find(|circle| circle.contains(&host));
+        let (kind, says) = match in_circle {
+            Some(circle) => (Kind::Loop, format!("packets go in circles: {}", circle.join(" to "))),
+            None => (Kind::Route, texts[0].clone()),
+        };
+        // The kernel takes a route away with the address that it prefers, and with its interface.
+        if in_circle.is_none() && accused.contains(&host) {
+            continue;
+        }
+        let mut finding = Finding::new(1, kind, Part::Setting(host), says, APPLY);
+        finding.evidence = texts.into_iter().take(3).collect();
+        findings.push(finding);
+    }
+}
+
+fn hops(hops: &[(String, Option<Ipv4Addr>)]) -> String {
+    let one = |(interface, via): &(String, Option<Ipv4Addr>)| match via {
+        Some(via) => format!("{via} by {interface}"),
+        None => interface.clone(),
+    };
+    if hops.is_empty() {
+        "of another kind".into()
+    } else {
+        hops.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Circles of hosts that pass packets to some host on to each other.
+fn circles(plan: &AddressPlan, facts: &[Option<Facts>]) -> Vec<Vec<String>> {
+    let by_link: BTreeMap<Ipv4Addr, usize> = plan
+        .hosts
+        .iter()
+        .enumerate()
+        .flat_map(|(number, host)| host.links.iter().map(move |link| (link.address, number)))
+        .collect();
+    let mut circles: Vec<Vec<String>> = Vec::new();
+    for (to, target) in plan.hosts.iter().enumerate() {
+        let next = |host: usize| {
+            let route =
+                facts[host].as_ref()?.routes.iter().find(|route| route.destination == target.identity)?;
+            by_link.get(&route.hops.first()?.1?).copied()
+        };
+        for from in 0..plan.hosts.len() {
+            let mut way = vec![from];
+            while let Some(host) = next(way[way.len() - 1]).filter(|&host| host != to) {
+                if let Some(at) = way.iter().position(|&seen| seen == host) {
+                    let circle: Vec<_> =
+                        way[at..].iter().map(|&host| plan.hosts[host].host.clone()).collect();
+                    let sorted = |circle: &[String]| circle.iter().cloned().collect::<BTreeSet<_>>();
+                    if !circles.iter().any(|known| sorted(known) == sorted(&circle)) {
+                        circles.push(circle);
+                    }
+                    break;
+                }
+                way.push(host);
+            }
+        }
+    }
+    circles
+}
+
+/// Error counters that have grown in so many seconds.
+pub fn errors(
+    cluster: &Cluster,
+    before: &[Option<Facts>],
+    after: &[Option<Facts>],
+    seconds: f64,
+    per_hour_max: f64,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for ((host, before), after) in cluster.hosts.iter().zip(before).zip(after) {
+        let (Some(before), Some(after)) = (before, after) else { continue };
+        for nic in &after.nics {
+            let Some(old) = before.nics.iter().find(|old| old.index == nic.index) else { continue };
+            for (name, count) in &nic.errors {
+                let was = old.errors.iter().find(|(known, _)| known == name).map_or(0, |(_, count)| *count);
+                let grown = count.saturating_sub(was);
+                let per_hour = grown as f64 * 3600.0 / seconds.max(1.0);
+                if grown == 0 || per_hour <= per_hour_max {
+                    continue;
+                }
+                let nic_name = format!(
+                    "{}:{}",
+                    host.name,
+                    host.nics.get(nic.index).map_or("?", |nic| nic.name.as_str())
+                );
+                let part = cluster
+                    .nic(&nic_name)
+                    .map_or(Part::Nic(nic_name.clone()), |id| Part::Cable(super::cable_name(cluster, id)));
+                let says = format!("{nic_name}: {name} grew by {grown}, {per_hour:.0} an hour");
+                let advice = "the cable or its plugs first, then the NIC's seat, then the NIC and the port at the other end";
+                findings.push(
+                    Finding::new(1, Kind::Errors, part, says, advice)
+                        .seen(format!("{was} before, {count} after")),
+                );
+            }
+        }
+    }
+    findings
+}

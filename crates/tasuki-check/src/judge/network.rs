@@ -1,0 +1,217 @@
+//! What goes in against what comes out: loss, damage, rate, lateness.
+
+use super::{Segments, blame, cable_name, port_of};
+use crate::finding::{Finding, Kind, Part};
+use std::collections::BTreeMap;
+use tasuki_cluster::{Cluster, HostId, NicId};
+
+/// So many lost frames of a run, and such a part, are suspicious: three of four thousand.
+const LOST_MIN: u64 = 3;
+const LOST_PART: f64 = 0.000_6;
+/// Below this part of the planned rate a cable is slow.
+const SLOW_PART: f64 = 0.6;
+/// A pair's round trip of so many times the others', and so much more, is late.
+const LATE_RATIO: f64 = 8.0;
+const LATE_US: f64 = 300.0;
+/// Fewest answers to go by.
+const PONGS_MIN: usize = 8;
+
+/// Fillers from one NIC to one other.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stream {
+    /// Frames sent, and that came, and that came again.
+    pub sent: u64,
+    /// Different frames that came.
+    pub arrived: u64,
+    /// Frames that came more than once.
+    pub again: u64,
+    /// Probes with a wrong checksum that came in on the receiving NIC meanwhile.
+    pub damaged: u64,
+    /// Frames that the receiving host was too slow to take: then nothing is known.
+    pub missed: u64,
+    /// From the first frame to the last, at the sender and at the receiver, seconds.
+    pub sending: f64,
+    /// At the receiver.
+    pub arriving: f64,
+    /// Bytes of a frame on the wire.
+    pub wire_bytes: u64,
+    /// What the plan says, bit/s; 0: the frames are too few or too short to tell a rate.
+    pub planned: u64,
+}
+
+impl Stream {
+    /// Frames that were lost whole.
+    pub fn lost(&self) -> u64 {
+        self.sent.saturating_sub(self.arrived + self.damaged)
+    }
+
+    /// bit/s at the receiver.
+    pub fn rate(&self) -> f64 {
+        self.arrived.saturating_sub(1) as f64 * self.wire_bytes as f64 * 8.0 / self.arriving.max(1e-6)
+    }
+
+    /// What looks wrong. A slow line loses frames, too, once its queue is full, so that is not told then.
+    pub fn symptoms(&self) -> Vec<Kind> {
+        if self.sent == 0 || self.missed > 0 {
+            return Vec::new();
+        }
+        if self.arrived == 0 && self.damaged == 0 {
+            return vec![if self.planned > 0 { Kind::Mtu } else { Kind::Dead }];
+        }
+        let is_slower = self.arriving > self.sending * 1.5 + 0.004;
+        if self.planned > 0 && is_slower && self.rate() < self.planned as f64 * SLOW_PART {
+            return vec![Kind::Slow];
+        }
+        let mut symptoms = Vec::new();
+        if self.damaged > 0 {
+            symptoms.push(Kind::Damage);
+        }
+        if self.lost() >= LOST_MIN && self.lost() as f64 >= self.sent as f64 * LOST_PART {
+            symptoms.push(Kind::Loss);
+        }
+        if self.again >= LOST_MIN {
+            symptoms.push(Kind::Duplicates);
+        }
+        symptoms
+    }
+
+    /// In words.
+    pub fn describe(&self, kind: Kind) -> String {
+        let percent = |part: u64| 100.0 * part as f64 / self.sent.max(1) as f64;
+        match kind {
+            Kind::Slow => {
+                format!("{:.1} Mbit/s of {:.0} planned", self.rate() / 1e6, self.planned as f64 / 1e6)
+            }
+            Kind::Damage => format!(
+                "{} of {} frames came damaged ({:.2} %)",
+                self.damaged,
+                self.sent,
+                percent(self.damaged)
+            ),
+            Kind::Duplicates => format!("{} of {} frames came again", self.again, self.sent),
+            Kind::Mtu => format!("none of {} frames of full size came, short ones do", self.sent),
+            _ => format!("{} of {} frames were lost ({:.2} %)", self.lost(), self.sent, percent(self.lost())),
+        }
+    }
+}
+
+/// A suspicion: what is wrong, whose cable, whether outwards, and the directions that show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suspicion {
+    /// What is wrong.
+    pub kind: Kind,
+    /// The NIC whose cable is to blame.
+    pub nic: NicId,
+    /// What it sends, or what it hears.
+    pub outwards: bool,
+    /// From which NIC to which.
+    pub directions: Vec<[NicId; 2]>,
+}
+
+/// What streams make suspicious.
+pub fn suspicions(segments: &Segments, streams: &BTreeMap<[NicId; 2], Vec<Stream>>) -> Vec<Suspicion> {
+    let mut by_kind: BTreeMap<Kind, Vec<[NicId; 2]>> = BTreeMap::new();
+    for (direction, streams) in streams {
+        for kind in streams.iter().flat_map(Stream::symptoms) {
+            let directions = by_kind.entry(kind).or_default();
+            if !directions.contains(direction) {
+                directions.push(*direction);
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for (kind, directions) in by_kind {
+        for (nic, outwards, directions) in blame(segments, &directions) {
+            all.push(Suspicion { kind, nic, outwards, directions });
+        }
+    }
+    all
+}
+
+/// Confirmed suspicions as findings, both directions of a cable in one.
+pub fn findings(cluster: &Cluster, confirmed: &[(Suspicion, Vec<Stream>)]) -> Vec<Finding> {
+    let mut by_cable: BTreeMap<(String, Kind), Finding> = BTreeMap::new();
+    for (suspicion, streams) in confirmed {
+        let cable = cable_name(cluster, suspicion.nic);
+        let (what, advice) = words(suspicion.kind);
+        let nic = cluster.nic_name(suspicion.nic);
+        let way = if suspicion.outwards { "from" } else { "to" };
+        let finding = by_cable.entry((cable.clone(), suspicion.kind)).or_insert_with(|| {
+            let says = format!("{what} {way} {nic} on the cable {cable}");
+            Finding::new(1, suspicion.kind, Part::Cable(cable), says, advice)
+        });
+        for stream in streams.iter().take(4) {
+            finding.evidence.push(format!("{way} {nic}: {}", stream.describe(suspicion.kind)));
+        }
+        if let Some(port) = port_of(cluster, suspicion.nic) {
+            finding.evidence.push(format!("the cable leads to the switch port {port}"));
+        }
+    }
+    by_cable.into_values().collect()
+}
+
+fn words(kind: Kind) -> (&'static str, &'static str) {
+    match kind {
+        Kind::Damage => (
+            "frames come damaged",
+            "a cable's own errors are lost frames: damage behind the checksum is the memory of a NIC or switch. Change the NIC that sends, then \
+             the one that receives",
+        ),
+        Kind::Slow => (
+            "frames come too slowly",
+            "a cable with a broken pair, or a port that agreed on less: try another cable, then look at `ethtool NIC`",
+        ),
+        Kind::Duplicates => {
+            ("frames come more than once", "a loop of switches: look for a second cable between two of them")
+        }
+        Kind::Mtu => (
+            "frames of full size do not pass",
+            "the device in between (switch port, converter) takes shorter frames only: enable jumbo frames there or lower `mtu` in the file",
+        ),
+        _ => (
+            "frames are lost",
+            "the cable or its plugs first, then the NIC that receives, then the one that sends",
+        ),
+    }
+}
+
+/// Round-trip times between NICs: who is late. The value is a low quantile in microseconds with the number of answers.
+pub fn late(cluster: &Cluster, times: &BTreeMap<[NicId; 2], (f64, usize)>) -> Vec<(HostId, f64, f64)> {
+    let mut left: Vec<(HostId, HostId, f64)> = times
+        .iter()
+        .filter(|(_, (_, count))| *count >= PONGS_MIN)
+        .map(|([a, b], (time, _))| (a.host, b.host, *time))
+        .collect();
+    let mut late = Vec::new();
+    loop {
+        let mut worst: Option<(usize, HostId, f64, f64)> = None;
+        for host in (0..cluster.hosts.len()).map(HostId) {
+            let is_own = |(a, b, _): &&(HostId, HostId, f64)| *a == host || *b == host;
+            let own = left.iter().filter(is_own).map(|(.., time)| *time);
+            let (count, least) =
+                own.fold((0, f64::INFINITY), |(count, least), time| (count + 1, least.min(time)));
+            let mut others: Vec<f64> =
+                left.iter().filter(|pair| !is_own(pair)).map(|(.., time)| *time).collect();
+            others.sort_by(f64::total_cmp);
+            let usual = crate::statistics::quantile(&others, 0.5);
+            let is_late =
+                count > 0 && !others.is_empty() && least > usual * LATE_RATIO && least > usual + LATE_US;
+            if is_late && worst.is_none_or(|(most, ..)| count > most) {
+                worst = Some((count, host, least, usual));
+            }
+        }
+        let Some((_, host, least, usual)) = worst else { return late };
+        late.push((host, least, usual));
+        left.retain(|(a, b, _)| *a != host && *b != host);
+    }
+}
+
+/// A host that answers late.
+pub fn late_finding(cluster: &Cluster, (host, least, usual): (HostId, f64, f64)) -> Finding {
+    let name = cluster.host_of(host).name.clone();
+    let says = format!(
+        "{name} receives late: a round trip takes at least {least:.0} us on each of its cables, {usual:.0} on others"
+    );
+    let advice = "`ethtool -C NIC rx-usecs 0`; no deep sleep states of the processor; another driver or NIC";
+    Finding::new(1, Kind::Delay, Part::Setting(name), says, advice)
+}

@@ -1,0 +1,22 @@
+//! Proving a cluster: who is at the other end of every cable, does what goes in come out, and which part is at fault.
+//!
+//! An [`agent`] runs on every host and does what it is told, line by line; a [`Checker`] tells all of them, and judges what
+//! they report. The judgements ([`judge`]) are pure functions of reports.
+#![forbid(unsafe_code)]
+
+pub mod agent;
+mod agents;
+mod checker;
+mod finding;
+mod html;
+pub mod judge;
+mod protocol;
+mod statistics;
+
+pub use agents::{Agents, CheckError};
+pub use checker::{Checker, Options, Progress};
+pub use finding::{Finding, Kind, Part, Report};
+pub use html::page;
+pub use protocol::{
+    Answer, Arrivals, Facts, Heard, NicFacts, Order, Pinged, RandomReport, RouteFacts, Sent, Tally,
+};

@@ -1,0 +1,160 @@
+//! Judgements over made-up reports: what is named, and what is not.
+
+use std::collections::BTreeMap;
+use tasuki_check::{
+    Arrivals, Facts, Heard, Kind, NicFacts, Part, Tally,
+    judge::{
+        Segments, blame,
+        network::{Stream, late},
+        wiring,
+    },
+};
+use tasuki_cluster::{Cluster, HostId, NicId, generate};
+
+fn cluster(shape: &str) -> Cluster {
+    generate::generate(&shape.parse().unwrap(), &generate::Options::default()).unwrap()
+}
+
+fn nic(host: usize, index: usize) -> NicId {
+    NicId { host: HostId(host), index }
+}
+
+fn healthy(cluster: &Cluster) -> Vec<Option<Facts>> {
+    let fact =
+        |index| NicFacts { index, exists: true, up: true, carrier: true, mtu: 1500, ..NicFacts::default() };
+    let hosts = cluster.hosts.iter();
+    hosts
+        .map(|host| Some(Facts { nics: (0..host.nics.len()).map(fact).collect(), ..Facts::default() }))
+        .collect()
+}
+
+/// What every NIC hears if `to` gives the real receivers of a sender.
+fn hear(cluster: &Cluster, to: impl Fn(NicId) -> Vec<NicId>) -> Vec<Vec<Tally>> {
+    let mut tallies: Vec<Vec<Tally>> = cluster
+        .hosts
+        .iter()
+        .map(|host| (0..host.nics.len()).map(|nic| Tally { nic, ..Tally::default() }).collect())
+        .collect();
+    for from in cluster.nics() {
+        for receiver in to(from) {
+            tallies[receiver.host.0][receiver.index].heard.push(Heard {
+                sender: (from.host.0 as u16 + 1, from.index as u16 + 1),
+                name: cluster.nic_name(from),
+                is_ours: true,
+                arrivals: Arrivals { frames: 8, ..Arrivals::default() },
+            });
+        }
+    }
+    tallies
+}
+
+#[test]
+fn a_healthy_wiring_is_not_named() {
+    for shape in ["full:4", "star:5", "mixed:6/3", "ring:3", "planes:3x2"] {
+        let cluster = cluster(shape);
+        let segments = Segments::of(&cluster);
+        let tallies = hear(&cluster, |from| segments.hearers[&from].clone());
+        let wiring = wiring::judge(&cluster, &segments, &healthy(&cluster), &tallies);
+        assert_eq!(wiring.findings, [], "{shape}");
+        assert_eq!(wiring.live.len(), segments.directions().len());
+    }
+}
+
+#[test]
+fn swapped_cables_are_told_with_both_ends() {
+    let cluster = cluster("full:4");
+    let segments = Segments::of(&cluster);
+    // n1:eth1 should lead to n2:eth1 and n3:eth3 to n4:eth3; their far ends are swapped.
+    let real = BTreeMap::from([
+        (nic(0, 0), nic(3, 2)),
+        (nic(3, 2), nic(0, 0)),
+        (nic(2, 2), nic(1, 0)),
+        (nic(1, 0), nic(2, 2)),
+    ]);
+    let tallies = hear(&cluster, |from| {
+        real.get(&from).map_or_else(|| segments.hearers[&from].clone(), |to| vec![*to])
+    });
+    let wiring = wiring::judge(&cluster, &segments, &healthy(&cluster), &tallies);
+    let mut says: Vec<_> = wiring.findings.iter().map(|finding| finding.says.as_str()).collect();
+    says.sort();
+    assert_eq!(
+        says,
+        [
+            "n1:eth1 is plugged into n4:eth3, the plan says n2:eth1",
+            "n2:eth1 is plugged into n3:eth3, the plan says n1:eth1",
+            "n3:eth3 is plugged into n2:eth1, the plan says n4:eth3",
+            "n4:eth3 is plugged into n1:eth1, the plan says n3:eth3",
+        ]
+    );
+}
+
+#[test]
+fn the_cable_to_the_switch_is_blamed_for_all_that_it_spoils() {
+    let cluster = cluster("star:5");
+    let segments = Segments::of(&cluster);
+    let inwards: Vec<_> = (0..5).filter(|&host| host != 2).map(|host| [nic(host, 0), nic(2, 0)]).collect();
+    let blamed = blame(&segments, &inwards);
+    assert_eq!(
+        blamed.iter().map(|(nic, outwards, _)| (*nic, *outwards)).collect::<Vec<_>>(),
+        [(nic(2, 0), false)]
+    );
+    // Dead towards the switch: nobody hears n3, one finding for its cable.
+    let tallies =
+        hear(&cluster, |from| if from == nic(2, 0) { Vec::new() } else { segments.hearers[&from].clone() });
+    let wiring = wiring::judge(&cluster, &segments, &healthy(&cluster), &tallies);
+    let parts: Vec<_> = wiring.findings.iter().map(|finding| (finding.kind, finding.part.clone())).collect();
+    assert_eq!(parts, [(Kind::Dead, Part::Cable("n3:eth1 - sw1:3".into()))]);
+}
+
+#[test]
+fn streams_show_what_is_wrong_and_nothing_else() {
+    let well = Stream {
+        sent: 4000,
+        arrived: 4000,
+        sending: 0.2,
+        arriving: 0.21,
+        wire_bytes: 158,
+        ..Stream::default()
+    };
+    assert_eq!(well.symptoms(), []);
+    assert_eq!(Stream { arrived: 3998, ..well }.symptoms(), [], "two of four thousand");
+    assert_eq!(Stream { arrived: 3980, ..well }.symptoms(), [Kind::Loss]);
+    // A receiver that was too slow itself says nothing.
+    assert_eq!(Stream { arrived: 3980, missed: 20, ..well }.symptoms(), []);
+    // Damaged frames are not lost ones, too.
+    assert_eq!(Stream { arrived: 3960, damaged: 40, ..well }.symptoms(), [Kind::Damage]);
+    assert_eq!(Stream { again: 12, ..well }.symptoms(), [Kind::Duplicates]);
+    let full = Stream {
+        sent: 300,
+        arrived: 300,
+        sending: 0.036,
+        arriving: 0.036,
+        wire_bytes: 1538,
+        planned: 100_000_000,
+        ..Stream::default()
+    };
+    assert_eq!(full.symptoms(), []);
+    assert_eq!(Stream { arriving: 0.36, arrived: 250, ..full }.symptoms(), [Kind::Slow], "and not loss");
+    // A sender that was held up itself is no slow cable.
+    assert_eq!(Stream { sending: 0.36, arriving: 0.36, ..full }.symptoms(), []);
+    assert_eq!(Stream { arrived: 0, ..full }.symptoms(), [Kind::Mtu]);
+}
+
+#[test]
+fn the_late_host_is_the_one_on_all_late_cables() {
+    let cluster = cluster("ring:6");
+    let segments = Segments::of(&cluster);
+    let times = |slow: &[usize]| -> BTreeMap<[NicId; 2], (f64, usize)> {
+        let time = |[a, b]: &[NicId; 2]| {
+            if slow.contains(&a.host.0) || slow.contains(&b.host.0) { 1500.0 } else { 60.0 }
+        };
+        segments.directions().into_iter().map(|direction| (direction, (time(&direction), 20))).collect()
+    };
+    let hosts = |times: BTreeMap<_, _>| {
+        late(&cluster, &times).into_iter().map(|(host, ..)| host.0).collect::<Vec<_>>()
+    };
+    assert_eq!(hosts(times(&[])), [0; 0]);
+    assert_eq!(hosts(times(&[3])), [3]);
+    // Everything is slow: a busy machine, nobody's fault.
+    assert_eq!(hosts(times(&[0, 1, 2, 3, 4, 5])), [0; 0]);
+}

@@ -1,0 +1,91 @@
+//! `tasuki check`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Options of `tasuki check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Stages:
+  1  every NIC and cable: who is really at the other end, loss, damage, rate, MTU, interrupt delay, counters, bus, host settings
+  2  every pair of hosts: round trips and TCP streams, outliers named
+  3  random messages among the hosts of each rack, then among all, every byte checked, while memory and processor are busy
+  4  parallel programs for a burn-in: HPCC (if it is installed), in a lab the NAS kernels IS, CG and EP
+
+Examples:
+  tasuki check --lab ring                                 # stages 1 and 2
+  sudo tasuki check cluster.toml                          # the machines of a file, over ssh as root
+  sudo tasuki check cluster.toml --stages 3 --time 24h    # a day and a night of random messages
+  tasuki check --lab ring --json --report check.html
+
+Exit codes, as monitoring systems and Slurm's HealthCheckProgram want them: 0 nothing found, 1 warnings only, 2 faults,
+3 a host could not be checked. See docs/check.md.")]
+pub struct CheckArgs {
+    /// Cluster file: all its hosts, over ssh. With --lab: the plan that the lab is held against
+    pub cluster: Option<PathBuf>,
+    /// The hosts of this lab
+    #[arg(long, conflicts_with_all = ["ssh", "remote", "sudo"])]
+    pub lab: Option<String>,
+    /// Which stages, as 1,2,3
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2], value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub stages: Vec<u8>,
+    /// Time of stage 3, as 90s, 10m, 24h
+    #[arg(long, default_value = "30s", value_parser = duration)]
+    pub time: std::time::Duration,
+    /// Seed of everything random [default: chosen and told]
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Memory that every host writes and reads in stage 3, megabytes
+    #[arg(long, default_value_t = 64)]
+    pub memory_mb: usize,
+    /// Errors per hour of a NIC's counters that are tolerated
+    #[arg(long, default_value_t = 0.0)]
+    pub errors_per_hour: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write a page with all figures
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// How other hosts are reached, with options if need be: --ssh "ssh -F config"
+    #[arg(long, default_value = "ssh", value_name = "COMMAND")]
+    pub ssh: String,
+    /// The `tasuki` command on other hosts; it must be there, in the same version as here
+    #[arg(long, default_value = "tasuki", value_name = "PATH")]
+    pub remote: String,
+    /// Become root with `sudo -n` on other hosts
+    #[arg(long)]
+    pub sudo: bool,
+}
+
+fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let wrong = || format!("{text:?} is no time; write it as 90s, 10m or 24h");
+    let (number, scale) = match text.char_indices().last() {
+        Some((at, 's')) => (&text[..at], 1.0),
+        Some((at, 'm')) => (&text[..at], 60.0),
+        Some((at, 'h')) => (&text[..at], 3600.0),
+        _ => (text, 1.0),
+    };
+    let seconds = number.trim().parse::<f64>().map_err(|_| wrong())? * scale;
+    if (0.1..=1e7).contains(&seconds) {
+        Ok(std::time::Duration::from_secs_f64(seconds))
+    } else {
+        Err(wrong())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration;
+    use std::time::Duration;
+
+    #[test]
+    fn reads_times() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("24h"), Ok(Duration::from_secs(86_400)));
+        assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
+        for bad in ["", "h", "-1s", "0", "1d", "1e99h", "NaN"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `tasuki check` against faults that it is not told of. Every trial has a seed of its own:
+//! `TASUKI_TRIAL=seed TASUKI_PLANT=Loss cargo test --release --test check one_trial -- --nocapture` repeats one.
+
+mod support;
+
+use std::process::Command;
+use support::{
+    Random, TestLab, ok, seed, skip_without_root, tasuki, text,
+    trial::{FAULTS, Plant, run},
+};
+
+/// Runs trials; all failures are told at the end.
+fn trials(all: impl IntoIterator<Item = (u64, Plant)>, hosts_max: usize) {
+    let (mut failures, mut count) = (Vec::new(), 0);
+    for (seed, plant) in all {
+        count += 1;
+        if let Err(why) = run(seed, plant, hosts_max) {
+            eprintln!("trial {count}: {why}");
+            failures.push(why);
+        }
+    }
+    eprintln!("{} of {count} trials went well", count - failures.len());
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn every_kind_of_fault_is_named_and_a_healthy_cluster_is_not() {
+    let test = "every_kind_of_fault_is_named_and_a_healthy_cluster_is_not";
+    if skip_without_root(test) {
+        return;
+    }
+    let mut random = Random(seed(test));
+    let plants = FAULTS.into_iter().chain([Plant::Nothing; 2]);
+    trials(plants.map(|plant| (random.below(u64::MAX), plant)).collect::<Vec<_>>(), 8);
+}
+
+/// The whole trial: 200 faults in clusters of 4 to 16 hosts, and 20 healthy ones. TASUKI_TRIALS sets another number of faults.
+#[test]
+#[ignore = "takes an hour"]
+fn two_hundred_random_faults_and_twenty_healthy_clusters() {
+    let test = "two_hundred_random_faults_and_twenty_healthy_clusters";
+    if skip_without_root(test) {
+        return;
+    }
+    let mut random = Random(seed(test));
+    let faults: u64 = std::env::var("TASUKI_TRIALS").ok().and_then(|count| count.parse().ok()).unwrap_or(200);
+    let mut all = Vec::new();
+    for number in 0..faults {
+        all.push((random.below(u64::MAX), FAULTS[number as usize % FAULTS.len()]));
+        if number % 10 == 9 {
+            all.push((random.below(u64::MAX), Plant::Nothing));
+        }
+    }
+    trials(all, 16);
+}
+
+/// Repeats one.
+#[test]
+#[ignore = "only with TASUKI_TRIAL"]
+fn one_trial() {
+    let Some(seed) = std::env::var("TASUKI_TRIAL").ok().and_then(|seed| seed.parse().ok()) else { return };
+    let name = std::env::var("TASUKI_PLANT").unwrap_or_default();
+    let plant = FAULTS.into_iter().find(|plant| format!("{plant:?}") == name).unwrap_or(Plant::Nothing);
+    let most = std::env::var("TASUKI_HOSTS").ok().and_then(|most| most.parse().ok()).unwrap_or(16);
+    trials([(seed, plant)], most);
+}
+
+#[test]
+fn random_messages_arrive_whole_and_the_page_shows_them() {
+    if skip_without_root("random_messages_arrive_whole_and_the_page_shows_them") {
+        return;
+    }
+    let lab = TestLab::up("messages", &["--shape", "ring:4", "--rate", "100M"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("check.html");
+    let mut check = tasuki();
+    check
+        .args([
+            "check", "--lab", &lab.name, "--stages", "3", "--time", "3s", "--seed", "7", "--json", "--report",
+        ])
+        .arg(&page);
+    let report: serde_json::Value = serde_json::from_str(&ok(&mut check)).expect("JSON");
+    assert_eq!(report["seed"], 7);
+    let tables = report["tables"].as_array().expect("tables");
+    let messages = tables.iter().find(|table| table[0] == "Random messages").expect("a table");
+    for row in messages[2].as_array().expect("rows") {
+        let number = |column: usize| row[column].as_str().expect("text").parse::<u64>().expect("a number");
+        assert!(number(1) > 0 && number(3) > 0 && number(4) == 0 && number(6) == 0, "{row}");
+    }
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("Nothing was found") && page.contains("<td>n4"), "{page}");
+}
+
+/// What cannot be checked is said, with exit code 3, and the rest is checked all the same.
+#[test]
+fn hosts_that_do_not_answer_are_named() {
+    if skip_without_root("hosts_that_do_not_answer_are_named") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cluster.toml");
+    std::fs::write(&file, ok(tasuki().args(["cluster", "new", "full:2"]))).expect("writes");
+    let refused = |mut command: Command, words: &[&str]| {
+        let output = command.output().expect("runs");
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+        words
+            .iter()
+            .for_each(|word| assert!(text(&output).contains(word), "{word:?} is not in {}", text(&output)));
+    };
+    let mut command = tasuki();
+    command.arg("check").arg(&file).args(["--ssh", "/no/such/ssh"]);
+    refused(command, &["n1", "n2", "/no/such/ssh"]);
+    let mut command = tasuki();
+    command.arg("check").arg(&file).args(["--ssh", "false"]);
+    refused(command, &["n1", "could not be checked"]);
+    let mut command = tasuki();
+    command.args(["check", "--lab", "no-such-lab"]);
+    refused(command, &["no-such-lab"]);
+}

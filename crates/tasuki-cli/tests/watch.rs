@@ -1,0 +1,242 @@
+//! `tasuki watch`, as `apply` starts it: streams go on through a neighbour when all cables of a pair die, whichever way they die,
+//! and return; `undo` leaves nothing of it, whatever it was doing.
+
+mod support;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    process::{Child, Stdio},
+};
+use support::{
+    MARK, TestLab, eventually, ok, skip_without_root,
+    state::{hosts, same, whole_of_all},
+    tasuki, text,
+};
+
+const PING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/ping.py");
+const STREAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/stream.py");
+
+/// n1 and n2 with two cables, and n3 with one to each.
+const TRIANGLE: &str = r#"
+[defaults]
+rate = "100M"
+[[host]]
+name = "n1"
+nic = [{ name = "eth1" }, { name = "eth2" }, { name = "eth3" }]
+[[host]]
+name = "n2"
+nic = [{ name = "eth1" }, { name = "eth2" }, { name = "eth3" }]
+[[host]]
+name = "n3"
+nic = [{ name = "eth1" }, { name = "eth2" }]
+[[cable]]
+ends = ["n1:eth1", "n2:eth1"]
+[[cable]]
+ends = ["n1:eth2", "n2:eth2"]
+[[cable]]
+ends = ["n1:eth3", "n3:eth1"]
+[[cable]]
+ends = ["n2:eth3", "n3:eth2"]
+"#;
+
+fn triangle(stem: &str, words: &[&str]) -> TestLab {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("triangle.toml");
+    fs::write(&file, TRIANGLE).expect("writes");
+    let mut arguments = vec![file.to_str().expect("UTF-8"), "--bare"];
+    arguments.extend(words);
+    TestLab::up(stem, &arguments)
+}
+
+/// Bytes that went over the cables between two hosts, both ways.
+fn carried(lab: &TestLab, a: &str, b: &str) -> u64 {
+    let status = lab.status();
+    let cables = status["cables"].as_array().expect("cables").iter();
+    let at = |end: &serde_json::Value, host: &str| {
+        end.as_str().is_some_and(|end| end.starts_with(&format!("{host}:")))
+    };
+    let between = cables.filter(|cable| {
+        let ends = cable["ends"].as_array().expect("ends");
+        ends.iter().any(|end| at(end, a)) && ends.iter().any(|end| at(end, b))
+    });
+    let bytes = |cable: &serde_json::Value| {
+        let directions = cable["directions"].as_array().expect("directions").iter();
+        directions.map(|direction| direction["bytes"].as_u64().expect("a number")).sum::<u64>()
+    };
+    between.map(bytes).sum()
+}
+
+/// Waits until so many more bytes have gone between two hosts.
+fn flows(lab: &TestLab, a: &str, b: &str) {
+    let before = carried(lab, a, b);
+    eventually(&format!("bytes between {a} and {b}"), || carried(lab, a, b) > before + 2_000_000);
+}
+
+/// A stream from n1 to n2.
+struct Stream {
+    server: Child,
+    output: BufReader<std::process::ChildStdout>,
+    client: Child,
+}
+
+impl Stream {
+    fn begin(lab: &TestLab, port: u16) -> Self {
+        let port = port.to_string();
+        let start = |host: &str, role: &str, input: Stdio| {
+            let mut command = lab.exec(host, &["python3", STREAM, role, "10.77.0.2", &port]);
+            command.env(MARK, &lab.name).stdin(input).stdout(Stdio::piped()).spawn().expect("starts")
+        };
+        let mut server = start("n2", "serve", Stdio::null());
+        let mut output = BufReader::new(server.stdout.take().expect("piped"));
+        let mut line = String::new();
+        output.read_line(&mut line).expect("reads");
+        assert_eq!(line.trim(), "listening");
+        let client = start("n1", "send", Stdio::piped());
+        Self { server, output, client }
+    }
+
+    /// Ends it; every byte must have come. Returns the longest pause in ms.
+    fn end(mut self) -> u64 {
+        drop(self.client.stdin.take());
+        let (mut sent, mut received) = (String::new(), String::new());
+        self.client.stdout.take().expect("piped").read_to_string(&mut sent).expect("reads");
+        self.output.read_to_string(&mut received).expect("reads");
+        assert!(self.client.wait().expect("ends").success() && self.server.wait().expect("ends").success());
+        let received: Vec<u64> =
+            received.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+        let sent: Vec<u64> = sent.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+        assert_eq!(sent[..2], received[..2]);
+        assert!(sent[0] > 1_000_000);
+        received[2]
+    }
+}
+
+fn on_lab(verb: &str, lab: &TestLab, words: &[&str]) -> String {
+    ok(tasuki().args([verb, "--lab", &lab.name]).args(words))
+}
+
+/// What the watches of all hosts say.
+fn notes(lab: &TestLab) -> Vec<serde_json::Value> {
+    let output = tasuki().args(["watch", "--status", "--json", "--lab", &lab.name]).output().expect("runs");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)))
+}
+
+fn is_as_planned(lab: &TestLab) -> bool {
+    let calm = |note: &serde_json::Value| {
+        note["dead"].as_array().is_some_and(Vec::is_empty)
+            && note["detours"].as_array().is_some_and(Vec::is_empty)
+            && note["relays"] == false
+    };
+    notes(lab).iter().all(calm)
+}
+
+#[test]
+fn a_stream_goes_on_through_the_neighbour_and_returns() {
+    if skip_without_root("a_stream_goes_on_through_the_neighbour_and_returns") {
+        return;
+    }
+    let lab = triangle("watch", &[]);
+    on_lab("apply", &lab, &[]);
+    assert_eq!(notes(&lab).len(), 3);
+    let deaths: [(&str, &[&str]); 4] = [
+        ("no carrier", &["n1-n2"]),
+        ("silent", &["n1-n2", "--keep-carrier"]),
+        ("silent from n1", &["n1-n2", "--from", "n1"]),
+        ("silent from n2", &["n1-n2", "--from", "n2"]),
+    ];
+    for (number, (death, words)) in deaths.iter().enumerate() {
+        let stream = Stream::begin(&lab, 7000 + number as u16);
+        flows(&lab, "n1", "n2");
+        lab.fault("cut", words);
+        flows(&lab, "n1", "n3");
+        // The relay forwards by its NICs only, and only now.
+        assert_eq!(lab.run("n3", &["cat", "/proc/sys/net/ipv4/conf/eth1/forwarding"]).trim(), "1");
+        lab.fault("heal", &["n1-n2"]);
+        flows(&lab, "n1", "n2");
+        let pause = stream.end();
+        eventually("all is as planned", || is_as_planned(&lab));
+        assert_eq!(lab.run("n3", &["cat", "/proc/sys/net/ipv4/conf/eth1/forwarding"]).trim(), "0");
+        eprintln!("{death}: the stream paused for at most {pause} ms");
+    }
+    on_lab("diff", &lab, &[]);
+}
+
+/// A ring has no common neighbour: the way leads through all other hosts.
+#[test]
+fn a_ring_is_gone_the_other_way_round() {
+    if skip_without_root("a_ring_is_gone_the_other_way_round") {
+        return;
+    }
+    let lab = TestLab::up("round", &["--shape", "ring:5", "--bare"]);
+    on_lab("apply", &lab, &[]);
+    lab.fault("cut", &["n1-n2", "--keep-carrier"]);
+    eventually("n1 goes by n5", || {
+        lab.run("n1", &["ip", "route", "get", "10.77.0.2"]).contains("via 10.78.5.")
+    });
+    eventually("the other three relay and n2 knows the way back", || {
+        notes(&lab)
+            .iter()
+            .filter(|note| note["detours"].as_array().is_some_and(|all| !all.is_empty()))
+            .count()
+            >= 2
+    });
+    lab.run("n1", &["python3", PING, "10.77.0.2"]);
+    lab.fault("heal", &["n1-n2"]);
+    eventually("all is as planned", || is_as_planned(&lab));
+}
+
+#[test]
+fn undo_leaves_nothing_of_it() {
+    if skip_without_root("undo_leaves_nothing_of_it") {
+        return;
+    }
+    let lab = triangle("left", &[]);
+    let before = whole_of_all(&lab);
+    let is_as_before = |what: &str| {
+        for (host, (before, after)) in hosts(&lab).iter().zip(before.iter().zip(&whole_of_all(&lab))) {
+            same(&format!("{what}, {host}"), before, after);
+        }
+        assert!(notes(&lab).is_empty());
+        assert!(
+            !lab.sh("n3", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").contains("watch -"),
+            "{what}: it runs"
+        );
+    };
+    let cut = || {
+        lab.fault("cut", &["n1-n2", "--keep-carrier"]);
+        let relays = || notes(&lab).iter().any(|note| note["host"] == "n3" && note["relays"] == true);
+        eventually("n3 relays", relays);
+    };
+    // While it leads a pair around.
+    on_lab("apply", &lab, &[]);
+    cut();
+    on_lab("undo", &lab, &[]);
+    is_as_before("while led around");
+    // After it was killed while it did.
+    lab.fault("heal", &["all"]);
+    on_lab("apply", &lab, &[]);
+    cut();
+    for note in notes(&lab) {
+        let host = note["host"].as_str().expect("a name");
+        lab.sh(host, &format!("kill -9 {}", note["pid"]));
+    }
+    lab.fault("heal", &["all"]);
+    on_lab("undo", &lab, &[]);
+    is_as_before("killed");
+    // Another apply puts the routes back and starts another.
+    on_lab("apply", &lab, &[]);
+    cut();
+    for note in notes(&lab) {
+        lab.sh(note["host"].as_str().expect("a name"), &format!("kill -9 {}", note["pid"]));
+    }
+    lab.fault("heal", &["all"]);
+    on_lab("apply", &lab, &[]);
+    on_lab("diff", &lab, &[]);
+    assert_eq!(notes(&lab).len(), 3);
+    // With the option there is none, and one that runs ends.
+    on_lab("apply", &lab, &["--no-watch"]);
+    assert!(notes(&lab).is_empty());
+    on_lab("undo", &lab, &[]);
+    is_as_before("without");
+}

@@ -1,0 +1,48 @@
+//! Routes around cables that are dead at present.
+
+use super::{AddressPlan, PlanError, RoutePlan, addresses::Addresses, routes::Router};
+use crate::{Cluster, HostId, NicId, fabric::Fabric};
+
+/// Routes to identity addresses while some ways are dead. They follow from the cluster and the dead ways alone, and every step
+/// of a way is one hop nearer to its end, so hosts that know of the same dead ways cannot send packets in circles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Around {
+    /// Of every host, in the order of [`Cluster::hosts`]: routes to the identity addresses of all others. Where nothing leads to a host any
+    /// more, the planned route stays.
+    pub routes: Vec<Vec<RoutePlan>>,
+    /// Of every host: whether routes of others lead through it now.
+    pub relays: Vec<bool>,
+}
+
+impl AddressPlan {
+    /// The routes of a cluster while nothing passes between these pairs of NICs. `self` must be the cluster's own plan.
+    pub fn around(
+        &self,
+        cluster: &Cluster,
+        dead: impl IntoIterator<Item = [NicId; 2]>,
+    ) -> Result<Around, PlanError> {
+        let fabric = Fabric::new(cluster).without(dead);
+        let addresses = Addresses::new(cluster)?;
+        let mut router = Router::new(&fabric, &addresses);
+        let hosts = 0..cluster.hosts.len();
+        let mut routes = Vec::with_capacity(cluster.hosts.len());
+        for (host, planned) in hosts.clone().zip(&self.hosts) {
+            let mut own = Vec::new();
+            for to in hosts.clone().map(HostId).filter(|to| to.0 != host) {
+                match router.identity_route(HostId(host), to) {
+                    Ok(route) => own.push(route),
+                    Err(PlanError::Unreachable { .. }) => {
+                        let identity = addresses.identity(to);
+                        own.extend(
+                            planned.routes.iter().find(|route| route.destination == identity).cloned(),
+                        );
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            routes.push(own);
+        }
+        let relays = hosts.map(|host| router.relays.contains(&HostId(host))).collect();
+        Ok(Around { routes, relays })
+    }
+}

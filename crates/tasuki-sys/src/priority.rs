@@ -1,0 +1,25 @@
+//! Being served before others.
+
+use std::io;
+
+/// Puts the calling thread, and those that it starts, among all others again, after [`raise`].
+pub fn lower() {
+    let parameter = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the pointer is to a live sched_param, which the call only reads; 0 is the calling thread.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameter) };
+}
+
+/// Puts the calling thread, and those that it starts, before all that run at normal priority: for daemons that do little, but on time. What the kernel
+/// refuses (rights, control groups) is tried with less.
+pub fn raise() -> io::Result<()> {
+    let parameter = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the pointer is to a live sched_param, which the call only reads; 0 is the calling process.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const parameter) } == 0 {
+        return Ok(());
+    }
+    // SAFETY: setpriority takes no pointers; 0 is the calling process.
+    if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) } == 0 {
+        return Ok(());
+    }
+    Err(io::Error::last_os_error())
+}

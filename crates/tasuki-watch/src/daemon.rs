@@ -1,0 +1,312 @@
+//! The loop: frames in, hellos out, routes set.
+
+use crate::{Instance, Note, TICK, View, WatchError};
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+};
+use std::{
+    os::fd::AsFd,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+use tasuki_cluster::{Cluster, HostId};
+use tasuki_host::Rerouting;
+use tasuki_sys::{
+    packet::{PacketRing, PacketSocket, RingSize},
+    priority,
+};
+use tasuki_wire::{CABLE_ETHERTYPE, CABLE_HEAD_LEN, CableKind, CableNic, CableProbe};
+
+/// Bytes of an Ethernet header.
+const ETHERNET: usize = 14;
+/// Routes are looked at again this often while something is dead.
+const REVIEW: Duration = Duration::from_secs(1);
+/// Slots of a NIC's ring: hellos of a whole switch within one tick.
+const SLOTS: u32 = 128;
+
+/// The cabled NICs of a host, open for cable probes.
+pub struct Nics {
+    /// Index in the cluster file, name, ring.
+    open: Vec<(usize, String, PacketRing)>,
+}
+
+impl Nics {
+    /// Opens those of a host's NICs that have a cable. Needs `CAP_NET_RAW`.
+    pub fn open(cluster: &Cluster, host: HostId) -> Result<Self, WatchError> {
+        let nics = cluster.host_of(host).nics.iter().enumerate();
+        let is_cabled = |index| {
+            let end = tasuki_cluster::End::Nic(tasuki_cluster::NicId { host, index });
+            cluster.cable_at(end).is_some()
+        };
+        let open = nics.filter(|(index, _)| is_cabled(*index)).map(|(index, nic)| {
+            let socket = PacketSocket::open(&nic.name, CABLE_ETHERTYPE)?;
+            Ok((index, nic.name.clone(), socket.into_ring(RingSize { slots: SLOTS })?))
+        });
+        Ok(Self { open: open.collect::<Result<_, WatchError>>()? })
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.open.iter().map(|(_, name, _)| name.clone()).collect()
+    }
+
+    /// Waits for a frame, but not beyond `limit`.
+    fn wait(&self, limit: Duration) -> Result<(), WatchError> {
+        let mut waiting: Vec<_> = self
+            .open
+            .iter()
+            .map(|(.., ring)| PollFd::new(ring.socket().as_fd(), PollFlags::POLLIN))
+            .collect();
+        // Rounded up: a wait of 0 ms would spin until the time has come.
+        let limit = limit + Duration::from_micros(999);
+        let timeout = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
+        match poll(&mut waiting, timeout) {
+            // A NIC that goes down makes its socket ready without a frame: not more often than the ticks.
+            Ok(_)
+                if waiting
+                    .iter()
+                    .any(|fd| fd.revents().is_some_and(|events| events.contains(PollFlags::POLLERR))) =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+                Ok(())
+            }
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(errno) => Err(WatchError::System { doing: "wait for frames", source: errno.into() }),
+        }
+    }
+}
+
+/// A running watch.
+struct Daemon {
+    view: View,
+    nics: Nics,
+    rerouting: Rerouting,
+    instance: Instance,
+    note: Note,
+    host: HostId,
+    began: Instant,
+    run: u64,
+    number: u32,
+    /// Of each open NIC: whether it forwarded when the watch began.
+    forwarded: Vec<bool>,
+    relays: bool,
+}
+
+/// Watches until SIGTERM or SIGINT; then everything is as planned again. `text_sum` is the checksum of the cluster file; `ready` is called once
+/// the first hellos are out.
+pub fn run(cluster: Cluster, host: HostId, text_sum: u32, ready: impl FnOnce()) -> Result<(), WatchError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+        let system = |source| WatchError::System { doing: "catch signals", source };
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(system)?;
+    }
+    // Late hellos look like dead cables. Without the right it is as any other process.
+    let _ = priority::raise();
+    let mut daemon = Daemon::begin(cluster, host, text_sum)?;
+    daemon.turn();
+    ready();
+    let result = daemon.watch(&stop);
+    let ended = daemon.end();
+    result.and(ended)
+}
+
+impl Daemon {
+    fn begin(cluster: Cluster, host: HostId, text_sum: u32) -> Result<Self, WatchError> {
+        let name = cluster.host_of(host).name.clone();
+        let note = Note {
+            pid: std::process::id().cast_signed(),
+            host: name.clone(),
+            cluster: text_sum,
+            ..Note::default()
+        };
+        let instance = Instance::begin(&note)?;
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let nics = Nics::open(&cluster, host)?;
+        let mut rerouting = Rerouting::open(&name)?;
+        let forwarded =
+            nics.names().iter().map(|name| rerouting.forwards(name)).collect::<Result<Vec<_>, _>>()?;
+        let view = View::new(cluster, host, since_epoch.as_millis() as u64)?;
+        let run = since_epoch.as_nanos() as u64;
+        let relays = view.plan().hosts[host.0].relays();
+        Ok(Self {
+            view,
+            nics,
+            rerouting,
+            instance,
+            note,
+            host,
+            began: Instant::now(),
+            run,
+            number: 0,
+            forwarded,
+            relays,
+        })
+    }
+
+    fn watch(&mut self, stop: &AtomicBool) -> Result<(), WatchError> {
+        let mut next = self.began.elapsed() + TICK;
+        let mut reviewed = self.began.elapsed();
+        while !stop.load(Ordering::Relaxed) {
+            let now = self.began.elapsed();
+            self.nics.wait(next.saturating_sub(now))?;
+            let mut changed = self.drain();
+            let now = self.began.elapsed();
+            let is_time = now >= next;
+            if is_time {
+                changed |= self.look_and_tick(now)?;
+                // Ticks that were missed are not caught up with.
+                next = if now > next + TICK { now + TICK } else { next + TICK };
+            }
+            let review = now.saturating_sub(reviewed) > REVIEW && !self.note.dead.is_empty();
+            if changed || review {
+                reviewed = now;
+                self.reroute()?;
+            }
+            if is_time || changed {
+                self.turn();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all frames that are there.
+    fn drain(&mut self) -> bool {
+        let now = self.began.elapsed();
+        let mut changed = false;
+        for (index, _, ring) in &mut self.nics.open {
+            // No more than the ring holds: a flood must not keep us from the rest.
+            for _ in 0..SLOTS {
+                let Some(frame) = ring.next_frame() else { break };
+                if let Some(Ok(probe)) = frame.get(ETHERNET..).map(CableProbe::parse) {
+                    changed |= self.view.hear(now, *index, &probe);
+                }
+            }
+        }
+        changed
+    }
+
+    fn look_and_tick(&mut self, now: Duration) -> Result<bool, WatchError> {
+        let looks = self.rerouting.look(&self.nics.names())?;
+        for ((index, ..), look) in self.nics.open.iter().zip(looks) {
+            self.view.look(now, *index, look.carrier, look.received);
+        }
+        Ok(self.view.tick(now))
+    }
+
+    /// Sends a hello on every NIC.
+    fn turn(&mut self) {
+        self.number = self.number.wrapping_add(1);
+        self.greet(false);
+    }
+
+    fn greet(&mut self, leaving: bool) {
+        let now = self.began.elapsed();
+        let cluster = self.view.cluster();
+        let own = cluster.host_of(self.host);
+        let mut probe = Vec::new();
+        for (index, name, ring) in &self.nics.open {
+            let socket = ring.socket();
+            let interface = socket.interface();
+            let room = (interface.mtu as usize).saturating_sub(CABLE_HEAD_LEN + own.name.len() + name.len());
+            let body = self.view.hello(now, *index, leaving).emit(room);
+            let hello = CableProbe {
+                kind: CableKind::Hello,
+                number: self.number,
+                run: self.run,
+                cluster: self.view.fingerprint(),
+                sender: CableNic { host: self.host.0 as u16 + 1, nic: *index as u16 + 1 },
+                host_name: &own.name,
+                nic_name: name,
+                body: &body,
+            };
+            if hello.emit(&mut probe).is_none() {
+                continue;
+            }
+            let mut frame = vec![0xff; 6];
+            frame.extend(interface.mac);
+            frame.extend(CABLE_ETHERTYPE.to_be_bytes());
+            frame.extend(&probe);
+            // A NIC that cannot send is seen by its carrier and by the other end's silence.
+            let _ = socket.send(&frame);
+        }
+    }
+
+    /// Sets the routes that follow from what is dead.
+    fn reroute(&mut self) -> Result<(), WatchError> {
+        let around = self.view.around()?;
+        let number = self.host.0;
+        let planned = self.view.plan().hosts[number].relays();
+        // A relay passes packets on before it is asked to, and a little longer than it is needed.
+        if around.relays[number] {
+            self.relay(true)?;
+        }
+        let changed = self.rerouting.set_routes(&around.routes[number])?;
+        if !around.relays[number] && !planned {
+            self.relay(false)?;
+        }
+        self.tell(&around.routes[number], changed)
+    }
+
+    fn relay(&mut self, on: bool) -> Result<(), WatchError> {
+        if self.relays == on {
+            return Ok(());
+        }
+        for ((_, name, _), forwarded) in self.nics.open.iter().zip(&self.forwarded) {
+            self.rerouting.set_forwarding(name, on || *forwarded)?;
+        }
+        self.relays = on;
+        Ok(())
+    }
+
+    fn tell(&mut self, routes: &[tasuki_cluster::RoutePlan], changed: usize) -> Result<(), WatchError> {
+        let cluster = self.view.cluster();
+        let plan = self.view.plan();
+        let name =
+            |[a, b]: [tasuki_cluster::NicId; 2]| format!("{} - {}", cluster.nic_name(a), cluster.nic_name(b));
+        let planned = &plan.hosts[self.host.0].routes;
+        let other = routes.iter().filter(|route| !planned.contains(route));
+        let owner = |via| {
+            let owner =
+                plan.hosts.iter().find(|host| host.links.iter().any(|link| Some(link.address) == via));
+            owner.map(|host| host.host.clone())
+        };
+        let detours = other.map(|route| {
+            let mut first: Vec<_> = route.next_hops.iter().filter_map(|hop| owner(hop.via)).collect();
+            first.dedup();
+            (cluster.host_of(route.to).name.clone(), first)
+        });
+        let note = Note {
+            dead: self.view.dead().into_iter().map(name).collect(),
+            detours: detours.collect(),
+            relays: self.relays && !plan.hosts[self.host.0].relays(),
+            changes: self.note.changes + changed as u64,
+            ..self.note.clone()
+        };
+        if note != self.note {
+            self.instance.say(&note)?;
+            eprintln!("{}: dead: [{}], led around: {}", note.host, note.dead.join(", "), note.detours.len());
+            self.note = note;
+        }
+        Ok(())
+    }
+
+    /// Takes leave, and puts everything back as planned.
+    fn end(mut self) -> Result<(), WatchError> {
+        self.number = self.number.wrapping_add(1);
+        self.greet(true);
+        let number = self.host.0;
+        let identity: Vec<_> = self.view.plan().hosts[number].routes.clone();
+        let identity: Vec<_> = identity
+            .into_iter()
+            .filter(|route| route.next_hops.iter().all(|hop| hop.via.is_some()))
+            .collect();
+        self.rerouting.set_routes(&identity)?;
+        if !self.view.plan().hosts[number].relays() {
+            self.relay(false)?;
+        }
+        Ok(())
+    }
+}

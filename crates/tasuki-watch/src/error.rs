@@ -1,0 +1,50 @@
+//! What keeps a watch from running.
+
+use std::path::PathBuf;
+use tasuki_cluster::PlanError;
+use tasuki_host::HostError;
+use tasuki_sys::packet::PacketError;
+use thiserror::Error;
+
+/// Why a watch does not run. Each names the host's part and what to do where that is known.
+#[derive(Debug, Error)]
+pub enum WatchError {
+    /// The cluster has no plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A route or setting of this host.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A NIC that gives no packet socket.
+    #[error(transparent)]
+    Packet(#[from] PacketError),
+    /// Another one runs.
+    #[error("{host}: another tasuki watch runs already (process {pid}); end it, or `tasuki undo`")]
+    Running {
+        /// Host name.
+        host: String,
+        /// Its process.
+        pid: i32,
+    },
+    /// The file of the running watch.
+    #[error("cannot {doing} {path}: {source}")]
+    File {
+        /// What was tried.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The system refused something else.
+    #[error("cannot {doing}: {source}")]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A running watch does not end.
+    #[error("tasuki watch (process {0}) does not end, even when killed")]
+    Stuck(i32),
+}

@@ -1,0 +1,40 @@
+//! Leading a pair of hosts around its dead cables, and back: the daemon behind `tasuki watch`.
+//!
+//! Every host sends a hello on every cabled NIC twenty times a second and says in it whom that NIC hears ([`tasuki_wire::CableHello`]).
+//! [`View`] holds what follows from the hellos: which ways are dead, on this host's word and on that of all others. It is pure;
+//! [`run`] gives it frames and time, and sets the routes that the address plan has around what is dead.
+#![forbid(unsafe_code)]
+
+mod daemon;
+mod error;
+mod instance;
+mod view;
+mod way;
+
+pub use daemon::{Nics, run};
+pub use error::WatchError;
+pub use instance::{Instance, Note, STATE_FILE, note, stop};
+pub use view::{TICK, View};
+
+use tasuki_cluster::Cluster;
+
+/// What hosts must agree on to trust each other's words: hosts, NICs and cables.
+//= docs/wire.md#cable-probes
+//# one line for every host in the order of the file, its name and those of its NICs, and
+//# one for every cable, its two ends
+pub fn fingerprint(cluster: &Cluster) -> u32 {
+    let mut text = String::new();
+    for host in &cluster.hosts {
+        text.push_str(&host.name);
+        for nic in &host.nics {
+            text.push(' ');
+            text.push_str(&nic.name);
+        }
+        text.push('\n');
+    }
+    for cable in &cluster.cables {
+        let [a, b] = cable.ends.map(|end| cluster.end_name(end));
+        text.push_str(&format!("{a} {b}\n"));
+    }
+    crc32c::crc32c(text.as_bytes())
+}

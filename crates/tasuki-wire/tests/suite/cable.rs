@@ -1,0 +1,91 @@
+//! Cable probes: a vector put together by hand from the page, damage, and bodies that nobody of good will sends.
+
+use proptest::prelude::*;
+use tasuki_wire::{CABLE_HEAD_LEN, CableHello, CableKind, CableNic, CableProbe, CableState, DropReason};
+
+fn probe(body: &[u8]) -> Vec<u8> {
+    let sender = CableNic { host: 3, nic: 2 };
+    let mut bytes = Vec::new();
+    let probe = CableProbe {
+        kind: CableKind::Hello,
+        number: 7,
+        run: 0x0102_0304_0506_0708,
+        cluster: 0xaabb_ccdd,
+        sender,
+        host_name: "n3",
+        nic_name: "eth2",
+        body,
+    };
+    probe.emit(&mut bytes).expect("short names");
+    bytes
+}
+
+/// The fields in the places that the page gives; the checksum bit by bit.
+#[test]
+fn a_probe_is_as_on_the_page() {
+    let mut expected =
+        b"TSKP\x01\x01\x31\x00\0\0\0\0\x07\0\0\0\x08\x07\x06\x05\x04\x03\x02\x01\xdd\xcc\xbb\xaa".to_vec();
+    expected.extend(b"\x03\0\x02\0\x02\x04\0\0\0\0\0\0n3eth2abc");
+    let without: Vec<u8> = expected[..8].iter().chain(&expected[12..]).copied().collect();
+    let mut crc = u32::MAX;
+    for byte in without {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 };
+        }
+    }
+    expected[8..12].copy_from_slice(&(!crc).to_le_bytes());
+    assert_eq!(probe(b"abc"), expected);
+    let read = CableProbe::parse(&expected).expect("a probe");
+    assert_eq!((read.host_name, read.nic_name, read.body, read.number), ("n3", "eth2", &b"abc"[..], 7));
+}
+
+#[test]
+fn damage_is_seen_and_padding_is_not_read() {
+    let bytes = probe(b"body");
+    let mut padded = bytes.clone();
+    padded.resize(1500, 0xee);
+    assert_eq!(CableProbe::parse(&padded).map(|probe| probe.body), Ok(&b"body"[..]));
+    for bit in 0..bytes.len() * 8 {
+        let mut damaged = padded.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        assert!(CableProbe::parse(&damaged).is_err(), "bit {bit}");
+    }
+    for cut in 0..bytes.len() {
+        assert!(CableProbe::parse(&bytes[..cut]).is_err(), "cut to {cut}");
+    }
+    assert_eq!(CableProbe::parse(&bytes[..CABLE_HEAD_LEN - 1]), Err(DropReason::Short));
+}
+
+fn nic() -> impl Strategy<Value = CableNic> {
+    (any::<u16>(), any::<u16>()).prop_map(|(host, nic)| CableNic { host, nic })
+}
+
+proptest! {
+    #[test]
+    fn hellos_go_round(
+        leaving: bool,
+        heard in proptest::collection::vec(nic(), 0..5),
+        states in proptest::collection::vec((any::<u16>(), any::<u64>(),
+            proptest::collection::vec((any::<u16>(), nic()), 0..4)), 0..5),
+    ) {
+        let states = states.into_iter().map(|(host, stamp, dead)| CableState { host, stamp, dead }).collect();
+        let hello = CableHello { leaving, heard, states };
+        prop_assert_eq!(CableHello::parse(&hello.emit(1400)), Ok(hello.clone()));
+        // With less room something is left out, and what is there can be read.
+        for room in [5, 20, 40] {
+            let body = hello.emit(room);
+            prop_assert!(body.len() <= room);
+            prop_assert!(CableHello::parse(&body).is_ok());
+        }
+    }
+
+    #[test]
+    fn anything_is_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = CableHello::parse(&bytes);
+        let _ = CableProbe::parse(&bytes);
+        let mut headed = b"TSKP\x01\x01".to_vec();
+        headed.extend(&bytes);
+        let _ = CableProbe::parse(&headed);
+    }
+}
