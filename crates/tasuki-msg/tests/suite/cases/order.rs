@@ -12,7 +12,7 @@ fn messages_do_not_overtake() {
     w.say(0, 1, 5, 10, 200);
     w.speak(0);
     w.deliver_at(0, 1, 1).unwrap();
-    assert_eq!(w.heard(1, first), [], "the second message has arrived, but it is not its turn");
+    assert!(w.heard(1, first).is_empty(), "the second message has arrived, but it is not its turn");
     w.carry();
     assert_eq!((w.heard(1, first), w.heard(1, second)), (vec![100], vec![200]));
 }
@@ -26,7 +26,7 @@ fn eager_does_not_overtake_rendezvous() {
     w.carry();
     let (first, second) = (w.listen(1, Some(0), 5, 0), w.listen(1, Some(0), 5, 0));
     assert_eq!(w.heard(1, second), [2], "its bytes are here");
-    assert_eq!(w.heard(1, first), [], "these are not");
+    assert!(w.heard(1, first).is_empty(), "these are not");
     w.carry();
     assert_eq!(w.heard(1, first), [1]);
 }
@@ -108,7 +108,7 @@ fn ignored_bits_do_not_matter_and_all_others_do() {
             w.say(0, 1, tag, 4, 1);
         }
         w.carry();
-        assert_eq!(misses.map(|recv| w.heard(1, recv)), [vec![], vec![], vec![]]);
+        assert!(misses.into_iter().all(|recv| w.heard(1, recv).is_empty()));
         assert_eq!(w.heard(1, hit), [1]);
     }
 }
@@ -123,7 +123,7 @@ fn the_two_queues_do_not_mix_and_share_their_order() {
     w.say(0, 1, 0, 4, 2);
     w.speak(0);
     w.deliver_at(0, 1, 1).unwrap();
-    assert_eq!(w.heard(1, tagged), [], "the untagged message comes first");
+    assert!(w.heard(1, tagged).is_empty(), "the untagged message comes first");
     w.carry();
     assert_eq!((w.heard(1, tagged), w.heard(1, plain)), (vec![2], vec![1]));
 }
