@@ -13,6 +13,14 @@ pub const STEP: (f64, f64) = (96.0, 64.0);
 const GRID_COLUMNS: usize = 4;
 const HOST_STEP: (f64, f64) = (0.72, 0.6);
 
+/// Angle in which the hosts of a switch in a circle stand before it.
+const FAN: f64 = TAU / 4.0;
+
+/// How far from its switch a host stands, if so many share an angle.
+fn reach(hosts: usize, angle: f64) -> f64 {
+    (hosts as f64 * STEP.0 * 0.9 / angle).max(1.5 * STEP.0)
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
     pub x: f64,
@@ -153,7 +161,8 @@ impl<'a> Parts<'a> {
         let (outer, middle) = if hosts.is_empty() { (switches, Vec::new()) } else { (hosts, switches) };
         let mut points = vec![Point::default(); self.beside.len()];
         let most = outer.iter().map(|&node| self.hanging(node).len()).max().unwrap_or(0);
-        let room = STEP.0 * (1.0 + (most as f64).sqrt() * 0.6);
+        let fan = if most > 0 { 2.0 * reach(most, FAN) * (FAN / 2.0).sin() } else { 0.0 };
+        let room = fan + STEP.0 * 0.9;
         let radius = if outer.len() < 2 { 0.0 } else { (outer.len() as f64 * room / TAU).max(room) };
         let mut place = |ring: &[usize], radius: f64| {
             for (i, &node) in ring.iter().enumerate() {
@@ -218,8 +227,8 @@ impl<'a> Parts<'a> {
                 continue;
             }
             let alone = x.hypot(y) < 1.0;
-            let (facing, spread) = if alone { (-TAU / 4.0, TAU) } else { (y.atan2(x), TAU / 3.0) };
-            let reach = (hosts.len() as f64 * STEP.0 * 0.9 / spread).max(1.5 * STEP.0);
+            let (facing, spread) = if alone { (-TAU / 4.0, TAU) } else { (y.atan2(x), FAN) };
+            let reach = reach(hosts.len(), spread);
             for (i, &host) in hosts.iter().enumerate() {
                 let gaps = if alone { hosts.len() } else { hosts.len().max(2) - 1 } as f64;
                 let share = if hosts.len() == 1 { 0.5 } else { i as f64 / gaps };
