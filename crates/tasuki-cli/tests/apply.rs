@@ -99,6 +99,44 @@ fn a_stock_mpi_runs_over_tcp_after_apply() {
     }
 }
 
+/// Stock programs with nothing to set, on every kind of cluster: Open MPI and MPICH over their own TCP, and iperf3.
+#[test]
+#[ignore = "takes minutes"]
+fn stock_programs_run_on_every_shape_after_apply() {
+    let test = "stock_programs_run_on_every_shape_after_apply";
+    if skip_without_root(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = mpis(test);
+    let chosen: Vec<_> = all.iter().filter(|mpi| ["openmpi-4.1", "mpich-4.3"].contains(&mpi.name)).collect();
+    let programs: Vec<_> = chosen
+        .iter()
+        .map(|mpi| {
+            let own = folder.path().join(mpi.name);
+            std::fs::create_dir(&own).expect("a folder");
+            (mpi.name, build(mpi, "hello.c", &own))
+        })
+        .collect();
+    for shape in
+        ["full:2", "full:3", "full:5", "full:8", "ring:3", "ring:6", "ring:8", "torus:4x4", "mixed:6/3"]
+    {
+        let lab = TestLab::up("stock", &["--shape", shape, "--bare"]);
+        on_lab("apply", &lab, &[]);
+        let names = hosts(&lab);
+        everybody_reaches_everybody(&lab);
+        for (name, program) in &programs {
+            let printed = ok(&mut run_over("tcp", &lab, name, names.len() as u32, program));
+            assert!(printed.contains("ring ok"), "{shape}, {name}: {printed}");
+        }
+        let (first, last) = (&names[0], &names[names.len() - 1]);
+        lab.sh(last, "iperf3 -s -D -1");
+        lab.run(first, &["iperf3", "-c", last, "-t", "1"]);
+        eprintln!("{shape}: Open MPI, MPICH, iperf3");
+        on_lab("undo", &lab, &[]);
+    }
+}
+
 /// Another cluster on the same hosts: what the first one set and the second does not want goes back.
 #[test]
 fn a_changed_file_takes_away_what_it_no_longer_has() {

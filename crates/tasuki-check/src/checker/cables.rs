@@ -27,8 +27,8 @@ const FULL_MIN: u32 = 50;
 const FULL_MAX: u32 = 2000;
 /// How often a suspicion must show again.
 const CONFIRMATIONS: usize = 3;
-/// Runs that may be lost to a receiver that was too slow.
-const TRIES: usize = 6;
+/// Runs of a suspicion, those included that were void: a busy machine sends or receives too slowly.
+const TRIES: usize = 12;
 /// Pings of a host.
 const PINGS: u32 = 24;
 
@@ -119,9 +119,9 @@ impl Checker<'_> {
         }
         (self.progress)(0.4, "again what is doubtful");
         let mut doubtful: Vec<_> = network::suspicions(&self.segments, &streams);
-        // A receiver that was too slow says nothing: once more, alone.
+        // A run that was void says nothing: once more, alone.
         for (direction, found) in &streams {
-            if found.iter().any(|stream| stream.missed > 0) {
+            if found.iter().any(Stream::is_void) {
                 doubtful.push(Suspicion {
                     kind: Kind::Unchecked,
                     nic: direction[0],
@@ -267,7 +267,7 @@ impl Checker<'_> {
         for attempt in 0..TRIES {
             let direction = suspicion.directions[attempt % suspicion.directions.len()];
             let streams = self.fill(&[direction[0]], live).remove(&direction)?;
-            if streams.iter().any(|stream| stream.missed > 0) {
+            if streams.iter().any(Stream::is_void) {
                 continue;
             }
             if is_unknown && seen.is_empty() {

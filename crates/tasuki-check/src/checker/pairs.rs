@@ -2,7 +2,7 @@
 
 use super::{Checker, LIMIT};
 use crate::{
-    judge::pairs::{Pair, class, judge},
+    judge::pairs::{Pair, class, judge, narrow},
     protocol::{Answer, Order},
     statistics::quantile,
 };
@@ -53,6 +53,7 @@ impl Checker<'_> {
             }
             found = judge(self.cluster, &pairs, &faults);
         }
+        narrow(self.cluster, &pairs, &mut found);
         self.report.findings.extend(found);
         let row = |pair: &Pair| {
             let [a, b] = pair.hosts.map(|host| self.cluster.host_of(host).name.clone());

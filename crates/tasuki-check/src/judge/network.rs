@@ -50,6 +50,20 @@ impl Stream {
         self.arrived.saturating_sub(1) as f64 * self.wire_bytes as f64 * 8.0 / self.arriving.max(1e-6)
     }
 
+    fn is_too_slow(&self) -> bool {
+        self.planned > 0 && self.arrived > 0 && self.rate() < self.planned as f64 * SLOW_PART
+    }
+
+    /// It came later than it was sent: the line is slow, not the sender.
+    fn is_stretched(&self) -> bool {
+        self.arriving > self.sending * 1.5 + 0.004
+    }
+
+    /// It says nothing: the receiver was too slow to take all, or the sender to send as planned.
+    pub fn is_void(&self) -> bool {
+        self.missed > 0 || (self.is_too_slow() && !self.is_stretched())
+    }
+
     /// What looks wrong. A slow line loses frames, too, once its queue is full, so that is not told then.
     pub fn symptoms(&self) -> Vec<Kind> {
         if self.sent == 0 || self.missed > 0 {
@@ -58,8 +72,7 @@ impl Stream {
         if self.arrived == 0 && self.damaged == 0 {
             return vec![if self.planned > 0 { Kind::Mtu } else { Kind::Dead }];
         }
-        let is_slower = self.arriving > self.sending * 1.5 + 0.004;
-        if self.planned > 0 && is_slower && self.rate() < self.planned as f64 * SLOW_PART {
+        if self.is_too_slow() && self.is_stretched() {
             return vec![Kind::Slow];
         }
         let mut symptoms = Vec::new();

@@ -113,3 +113,19 @@ pub fn judge(cluster: &Cluster, pairs: &[Pair], accused: &[Finding]) -> Vec<Find
     }
     findings
 }
+
+/// Slow streams of pairs that have one cable and nothing else: it is the cable. To be called once the outliers are confirmed.
+pub fn narrow(cluster: &Cluster, pairs: &[Pair], findings: &mut [Finding]) {
+    for pair in pairs {
+        let rails = cluster.rails(pair.hosts[0], pair.hosts[1]);
+        let [rail] = &rails[..] else { continue };
+        let ([cable], true) = (&rail.cables[..], rail.is_direct()) else { continue };
+        let [a, b] = pair.hosts.map(|host| cluster.host_of(host).name.as_str());
+        let way = Part::Way(format!("{a} - {b}"));
+        let is_slow = |finding: &&mut Finding| finding.part == way && finding.says.contains("a stream has");
+        for finding in findings.iter_mut().filter(is_slow) {
+            let ends = cluster.cable_of(*cable).ends.map(|end| cluster.end_name(end));
+            (finding.kind, finding.part) = (Kind::Slow, Part::Cable(ends.join(" - ")));
+        }
+    }
+}
