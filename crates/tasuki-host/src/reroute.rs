@@ -41,12 +41,14 @@ impl Rerouting {
         Ok(interfaces.iter().map(look).collect())
     }
 
-    /// Makes routes like these; those that are so already stay untouched. Returns how many were changed.
+    /// Makes routes like these; those that are so already stay untouched, and so do routes that somebody else has set since. Returns how
+    /// many were changed.
     pub fn set_routes(&mut self, routes: &[RoutePlan]) -> Result<usize, HostError> {
         self.kernel.refresh()?;
         let mut changed = 0;
         for (key, value) in routes.iter().map(of_route) {
-            if self.kernel.read(&key)? != value {
+            let is = self.kernel.read(&key)?;
+            if is != value && !matches!(is, Value::OtherRoute { .. }) {
                 self.kernel.write(&key, &value)?;
                 changed += 1;
             }
