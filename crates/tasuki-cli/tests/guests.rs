@@ -2,7 +2,11 @@
 
 mod support;
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+};
 use support::{
     guests::{Guest, Guests, Nic},
     ok, text,
@@ -31,12 +35,13 @@ fn package() -> PathBuf {
 }
 
 /// Installs the package, sets the host up, and turns the broker on for `user`.
-fn set_up(guest: &Guest, host: &str) {
+fn set_up(guest: &Guest, program: &Path) {
     guest.put(&package(), "/root/tasuki.deb");
     guest.ok("root", "dpkg -i /root/tasuki.deb");
     guest.ok("root", &format!("cat > /root/cluster.toml <<'EOF'\n{CLUSTER}EOF"));
     guest.ok("root", "cp /root/cluster.toml /home/user/ && cp /root/cluster.toml /home/stranger/");
-    guest.ok("root", &format!("tasuki apply /root/cluster.toml --here --host {host}"));
+    guest.ok("root", "tasuki apply /root/cluster.toml --here");
+    guest.put(program, "/usr/local/bin/collect");
     guest.ok("root", "systemctl enable --now tasuki-broker.socket && usermod --append --groups tasuki user");
 }
 
@@ -69,10 +74,11 @@ fn an_ordinary_users_mpi_program_on_raw_lanes_between_two_machines() {
     n2.wait();
     assert!(n1.ok("root", "basename $(readlink /sys/class/net/ens4/device/driver)").contains("e1000"));
     n2.ok("root", "ip link add br0 type bridge && ip link set ens4 master br0 && ip link set ens4 up && ip link set br0 up");
-    for (guest, host) in [(&n1, "n1"), (&n2, "n2")] {
-        set_up(guest, host);
-        guest.put(&collect_program, "/usr/local/bin/collect");
-    }
+    thread::scope(|scope| {
+        for guest in [&n1, &n2] {
+            scope.spawn(|| set_up(guest, &collect_program));
+        }
+    });
     // Who may ask the broker, and who may not.
     let doctor = |user: &str| n1.ok(user, "tasuki doctor || true");
     let (member, stranger) = (doctor("user"), doctor("stranger"));
