@@ -2,6 +2,7 @@
 
 use super::{Checker, LIMIT};
 use crate::{
+    finding::Kind,
     judge::pairs::{Pair, class, judge, narrow},
     protocol::{Answer, Order},
     statistics::quantile,
@@ -54,6 +55,14 @@ impl Checker<'_> {
             found = judge(self.cluster, &pairs, &faults);
         }
         narrow(self.cluster, &pairs, &mut found);
+        // What is slow because of a cable that is known by now is not accused beside it.
+        let (mut found, rest): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.kind == Kind::Slow);
+        if found.is_empty() {
+            found = rest;
+        } else {
+            let accused: Vec<_> = faults.iter().chain(&found).cloned().collect();
+            found.extend(judge(self.cluster, &pairs, &accused));
+        }
         self.report.findings.extend(found);
         let row = |pair: &Pair| {
             let [a, b] = pair.hosts.map(|host| self.cluster.host_of(host).name.clone());

@@ -54,9 +54,12 @@ impl Stream {
         self.planned > 0 && self.arrived > 0 && self.rate() < self.planned as f64 * SLOW_PART
     }
 
-    /// It came later than it was sent: the line is slow, not the sender.
+    /// It came later than it was sent: the line is slow, not the sender. A busy sender takes longer itself, but then what waited on the line
+    /// still comes after its last frame, and much of the rest is lost.
     fn is_stretched(&self) -> bool {
-        self.arriving > self.sending * 1.5 + 0.004
+        let waited = self.arriving > self.sending + 0.02;
+        let overran = self.lost() * 4 > self.sent;
+        self.arriving > self.sending * 1.5 + 0.004 || (waited && overran)
     }
 
     /// It says nothing: the receiver was too slow to take all, or the sender to send as planned.
