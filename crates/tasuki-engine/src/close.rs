@@ -29,6 +29,7 @@ pub(crate) fn linger(inner: &Inner, limit: Duration) {
                 // Whatever waits for a peer's program, the peer must know that what it sent has come.
                 state.confirm();
             }
+            state.prepare_to_sleep();
             (busy, state.next_deadline())
         };
         if busy {

@@ -282,6 +282,7 @@ impl Endpoint {
                 self.inner.entries.store(state.polled, Ordering::Relaxed);
                 let busy = state.progress();
                 let done = !state.core.completions.is_empty() || !state.core.remote.is_empty();
+                state.prepare_to_sleep();
                 (busy || done, state.next_deadline())
             };
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));

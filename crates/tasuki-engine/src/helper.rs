@@ -67,6 +67,7 @@ fn run(inner: &Inner) {
         if let Ok(mut state) = inner.state.try_lock() {
             state.helped += 1;
             state.progress();
+            state.prepare_to_sleep();
         }
     }
 }

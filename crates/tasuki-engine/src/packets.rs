@@ -68,7 +68,8 @@ impl State {
     fn receive_udp(&mut self, now: Time) -> bool {
         let (links, proto, core) = (&mut self.links, &mut self.proto, &mut self.core);
         let mut any = false;
-        for index in self.ready.look() {
+        for at in 0..self.ready.look() {
+            let index = self.ready.due(at);
             let link = &mut links[index];
             // A lone packet costs one call and not a second one to learn that it is alone.
             let budget = if link.busy { BATCH } else { 1 };
@@ -81,6 +82,7 @@ impl State {
             let count = received.unwrap_or(0);
             link.busy = count >= budget;
             any |= count > 0;
+            self.ready.took(index, link, count);
         }
         if any {
             self.udp_pause = 0;

@@ -9,10 +9,34 @@ use crate::state::Link;
 
 /// Watches the UDP sockets of an endpoint. The rings of raw lanes are looked at without a call; to be watched here would cost something for
 /// each of their frames.
+///
+/// So it does for each datagram, at the sender on the same machine or in the interrupt. A socket on which a stream comes is *hot*: it is not
+/// watched, but asked at every look. Whoever is about to sleep lets all cool down first.
 pub(crate) struct Ready {
     epoll: Epoll,
     events: Vec<EpollEvent>,
+    /// Sockets that are to be asked now.
+    due: Vec<usize>,
+    sockets: Vec<Heat>,
+    /// How many are hot.
+    hot: usize,
+    /// Looks since the watched ones were looked at.
+    looks: u32,
 }
+
+/// How much has come on a socket of late.
+#[derive(Clone, Copy, Default)]
+struct Heat {
+    level: u32,
+    hot: bool,
+}
+
+/// A socket is hot from this level on; packets raise it, looks that find nothing lower it by one, at 0 it is watched again.
+const HOT: u32 = 64;
+/// The level goes no higher.
+const HOTTEST: u32 = 128;
+/// While one is hot, the others are looked at in every so-manieth look.
+const OTHERS_EVERY: u32 = 8;
 
 impl Ready {
     pub fn new(links: &[Link]) -> nix::Result<Ready> {
@@ -21,13 +45,62 @@ impl Ready {
             // Errors (refusals) are reported without being asked for.
             epoll.add(link.udp.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
         }
-        Ok(Ready { epoll, events: vec![EpollEvent::empty(); links.len()] })
+        let (events, sockets) = (vec![EpollEvent::empty(); links.len()], vec![Heat::default(); links.len()]);
+        Ok(Ready { epoll, events, due: Vec::with_capacity(links.len()), sockets, hot: 0, looks: 0 })
     }
 
-    /// Indices of the UDP sockets that have something now.
-    pub fn look(&mut self) -> impl Iterator<Item = usize> + use<'_> {
+    /// Finds the UDP sockets that have something now, or may have; how many.
+    pub fn look(&mut self) -> usize {
+        self.due.clear();
+        if self.hot > 0 {
+            let hot = self.sockets.iter().enumerate().filter(|(_, heat)| heat.hot).map(|(index, _)| index);
+            self.due.extend(hot);
+            self.looks += 1;
+            if !self.looks.is_multiple_of(OTHERS_EVERY) {
+                return self.due.len();
+            }
+        }
         let count = self.epoll.wait(&mut self.events, EpollTimeout::ZERO).unwrap_or(0);
-        self.events[..count].iter().map(|event| event.data() as usize)
+        self.due.extend(self.events[..count].iter().map(|event| event.data() as usize));
+        self.due.len()
+    }
+
+    /// The index of one that the last look has found.
+    pub fn due(&self, at: usize) -> usize {
+        self.due[at]
+    }
+
+    /// So many packets have been taken from a socket that was due.
+    pub fn took(&mut self, index: usize, link: &Link, count: usize) {
+        let heat = &mut self.sockets[index];
+        heat.level = match count {
+            0 => heat.level.saturating_sub(1),
+            some => (heat.level + some as u32).min(HOTTEST),
+        };
+        if !heat.hot && heat.level >= HOT && self.epoll.delete(link.udp.as_fd()).is_ok() {
+            heat.hot = true;
+            self.hot += 1;
+        } else if heat.hot && heat.level == 0 {
+            self.watch(index, link);
+        }
+    }
+
+    /// Watches a hot socket again. If the kernel does not let us it stays hot, which is slower and as good.
+    fn watch(&mut self, index: usize, link: &Link) {
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, index as u64);
+        if self.epoll.add(link.udp.as_fd(), event).is_ok() {
+            self.sockets[index] = Heat::default();
+            self.hot -= 1;
+        }
+    }
+
+    /// All are watched again: for whoever is about to sleep until something comes.
+    pub fn cool(&mut self, links: &[Link]) {
+        for (index, link) in links.iter().enumerate() {
+            if self.hot > 0 && self.sockets[index].hot {
+                self.watch(index, link);
+            }
+        }
     }
 
     /// A descriptor that becomes readable with any of the UDP sockets.
@@ -43,4 +116,45 @@ pub(crate) fn sleep_on<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>, ti
     let milliseconds = u16::try_from(time.as_micros().div_ceil(1000)).unwrap_or(u16::MAX);
     // An error (a signal) is a wake-up like any other.
     let _ = poll(&mut all, PollTimeout::from(milliseconds));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+    use tasuki_link::{UdpLink, UdpOptions};
+
+    fn link() -> Link {
+        let udp = UdpLink::bind(&UdpOptions::new(IpAddr::V4(Ipv4Addr::LOCALHOST))).unwrap();
+        Link { udp, raw: None, nic: None, busy: false }
+    }
+
+    /// Whether a datagram to this socket makes the common descriptor readable.
+    fn wakes(ready: &Ready, link: &Link) -> bool {
+        let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        sender.send_to(&[1], link.udp.local()).unwrap();
+        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+        poll(&mut [PollFd::new(ready.as_fd(), PollFlags::POLLIN)], PollTimeout::from(100u16)).unwrap() == 1
+    }
+
+    #[test]
+    fn a_stream_makes_hot_silence_cools_and_sleepers_are_woken() {
+        let links = [link(), link()];
+        let mut ready = Ready::new(&links).unwrap();
+        assert_eq!(ready.look(), 0);
+        for _ in 0..HOT {
+            ready.took(1, &links[1], 1);
+        }
+        assert_eq!((ready.look(), ready.due(0)), (1, 1), "asked though nothing has come");
+        assert!(!wakes(&ready, &links[1]), "nobody is woken for it");
+        for _ in 0..HOT {
+            assert_eq!(ready.look(), 1);
+            ready.took(1, &links[1], 0);
+        }
+        assert_eq!((ready.look(), ready.due(0)), (1, 1), "watched again: the datagram is there");
+        (0..HOT).for_each(|_| ready.took(1, &links[1], 1));
+        ready.cool(&links);
+        assert!(wakes(&ready, &links[1]) && wakes(&ready, &links[0]));
+        assert_eq!(ready.look(), 2);
+    }
 }

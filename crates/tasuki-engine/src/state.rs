@@ -86,6 +86,11 @@ impl State {
         busy | self.settle(now)
     }
 
+    /// Before a sleep that a packet is to end.
+    pub fn prepare_to_sleep(&mut self) {
+        self.ready.cool(&self.links);
+    }
+
     /// Gives up to `max` completions, the oldest first; returns how many.
     pub fn take(&mut self, max: usize, each: impl FnMut(Completion)) -> usize {
         let count = max.min(self.core.completions.len());
