@@ -103,12 +103,18 @@ fn swapped(plan: &Cluster, random: &mut Random) -> Option<(Cluster, Vec<NicId>)>
             }
         }
     }
-    let (one, other, nics) = pairs.get(random.below(pairs.len().max(1) as u64) as usize)?.clone();
-    let mut real = plan.clone();
-    let kept = real.cables[one].ends[1];
-    real.cables[one].ends[1] = real.cables[other].ends[1];
-    real.cables[other].ends[1] = kept;
-    Some((real, nics))
+    // Some changes take a cluster apart, which no lab stands up.
+    while !pairs.is_empty() {
+        let (one, other, nics) = pairs.swap_remove(random.below(pairs.len() as u64) as usize);
+        let mut real = plan.clone();
+        let kept = real.cables[one].ends[1];
+        real.cables[one].ends[1] = real.cables[other].ends[1];
+        real.cables[other].ends[1] = kept;
+        if Cluster::parse(&real.to_toml(), None).is_ok() {
+            return Some((real, nics));
+        }
+    }
+    None
 }
 
 /// Runs one trial. `Err`: what the checker said, and what it should have.
