@@ -28,6 +28,13 @@ impl Inner {
     pub fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The program makes progress, with the lock that it holds. True if there was something.
+    fn enter(&self, state: &mut State) -> bool {
+        state.polled += 1;
+        self.entries.store(state.polled, Ordering::Relaxed);
+        state.progress()
+    }
 }
 
 /// One end of conversations: opens sockets and shared memory, knows peers, sends and receives messages.
@@ -248,9 +255,7 @@ impl Endpoint {
                 return 0;
             }
         };
-        state.polled += 1;
-        self.inner.entries.store(state.polled, Ordering::Relaxed);
-        let busy = state.progress();
+        let busy = self.inner.enter(&mut state);
         let count = state.take(max, each);
         let tired = state.patience.is_over(busy || count > 0);
         drop(state);
@@ -278,12 +283,12 @@ impl Endpoint {
         loop {
             let (done, deadline) = {
                 let mut state = self.inner.lock();
-                state.polled += 1;
-                self.inner.entries.store(state.polled, Ordering::Relaxed);
-                let busy = state.progress();
-                let done = !state.core.completions.is_empty() || !state.core.remote.is_empty();
-                state.prepare_to_sleep();
-                (busy || done, state.next_deadline())
+                let busy = self.inner.enter(&mut state);
+                let done = busy || !state.core.completions.is_empty() || !state.core.remote.is_empty();
+                if !done {
+                    state.prepare_to_sleep();
+                }
+                (done, state.next_deadline())
             };
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             if done || left.is_some_and(|left| left.is_zero()) {

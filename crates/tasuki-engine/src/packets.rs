@@ -43,12 +43,12 @@ impl State {
         any
     }
 
-    /// A look at a ring costs no system call. As long as frames come there (or in shared memory), and no datagrams, the UDP sockets are
-    /// looked at now and then.
+    /// As long as something comes otherwise, and no datagrams, the UDP sockets are looked at now and then.
     pub fn spare_udp(&mut self) {
         self.udp_pause = UDP_PAUSE;
     }
 
+    /// Takes in the frames that wait in the rings of raw lanes, without a system call. True if there were any.
     fn receive_raw(&mut self, now: Time) -> bool {
         let (links, proto, core) = (&mut self.links, &mut self.proto, &mut self.core);
         let mut count = 0;

@@ -18,8 +18,6 @@ pub(crate) struct Ready {
     /// Sockets that are to be asked now.
     due: Vec<usize>,
     sockets: Vec<Heat>,
-    /// How many are hot.
-    hot: usize,
     /// Looks since the watched ones were looked at.
     looks: u32,
 }
@@ -46,16 +44,16 @@ impl Ready {
             epoll.add(link.udp.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
         }
         let (events, sockets) = (vec![EpollEvent::empty(); links.len()], vec![Heat::default(); links.len()]);
-        Ok(Ready { epoll, events, due: Vec::with_capacity(links.len()), sockets, hot: 0, looks: 0 })
+        Ok(Ready { epoll, events, due: Vec::with_capacity(links.len()), sockets, looks: 0 })
     }
 
     /// Finds the UDP sockets that have something now, or may have; how many.
     pub fn look(&mut self) -> usize {
         self.due.clear();
-        if self.hot > 0 {
-            let hot = self.sockets.iter().enumerate().filter(|(_, heat)| heat.hot).map(|(index, _)| index);
-            self.due.extend(hot);
-            self.looks += 1;
+        let hot = self.sockets.iter().enumerate().filter(|(_, heat)| heat.hot).map(|(index, _)| index);
+        self.due.extend(hot);
+        if !self.due.is_empty() {
+            self.looks = self.looks.wrapping_add(1);
             if !self.looks.is_multiple_of(OTHERS_EVERY) {
                 return self.due.len();
             }
@@ -79,7 +77,6 @@ impl Ready {
         };
         if !heat.hot && heat.level >= HOT && self.epoll.delete(link.udp.as_fd()).is_ok() {
             heat.hot = true;
-            self.hot += 1;
         } else if heat.hot && heat.level == 0 {
             self.watch(index, link);
         }
@@ -90,14 +87,13 @@ impl Ready {
         let event = EpollEvent::new(EpollFlags::EPOLLIN, index as u64);
         if self.epoll.add(link.udp.as_fd(), event).is_ok() {
             self.sockets[index] = Heat::default();
-            self.hot -= 1;
         }
     }
 
     /// All are watched again: for whoever is about to sleep until something comes.
     pub fn cool(&mut self, links: &[Link]) {
         for (index, link) in links.iter().enumerate() {
-            if self.hot > 0 && self.sockets[index].hot {
+            if self.sockets[index].hot {
                 self.watch(index, link);
             }
         }

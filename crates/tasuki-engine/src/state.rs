@@ -101,25 +101,24 @@ impl State {
     /// Carries out what the message layer asks for and sends what it has, until nothing is left to be done now.
     pub fn settle(&mut self, now: Time) -> bool {
         let mut busy = false;
-        self.settled = false;
         // Sending makes releases, releases make completions, completions may let the next frame go. Each round has a
         // cause in the one before; the bound lets others have their turn.
         for _ in 0..8 {
-            if !self.has_work() {
-                self.settled = true;
+            self.settled = !(self.has_work() && self.settle_once(now));
+            if self.settled {
                 break;
             }
-            self.bury_broken();
-            let acted = self.core.run_actions() | (!self.closing && self.core.serve());
-            self.part();
-            let sent = self.send_active(now);
-            busy |= acted | sent;
-            if !acted && !sent {
-                self.settled = true;
-                break;
-            }
+            busy = true;
         }
         busy
+    }
+
+    /// One round of it. True if something was done.
+    fn settle_once(&mut self, now: Time) -> bool {
+        self.bury_broken();
+        let acted = self.core.run_actions() | (!self.closing && self.core.serve());
+        self.part();
+        acted | self.send_active(now)
     }
 
     /// There may be something to settle. Most rounds find nothing, and learn it here.

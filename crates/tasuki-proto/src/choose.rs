@@ -20,28 +20,24 @@ impl Conn {
             path.is_up() && !(normal && self.is_last_resort(at)) && !self.is_relieved(path)
         };
         let current = self.current;
-        // The best of those that answer, and of all; what it would take to stay, in either case.
-        let (mut best, mut best_silent) = (None::<(usize, u64)>, None::<(usize, u64)>);
-        let (mut stay, mut stay_silent) = (None, None);
+        // (silent, delivery): whoever answers goes before whoever is silent.
+        let mut best: Option<((bool, u64), usize)> = None;
+        let mut stay = None;
         for (at, path) in self.paths.iter().enumerate() {
             if !usable(at, path) {
                 continue;
             }
-            let eta = path.delivery_ns();
-            let (best, stay) =
-                if path.is_lively() { (&mut best, &mut stay) } else { (&mut best_silent, &mut stay_silent) };
+            let rank = (!path.is_lively(), path.delivery_ns());
             if at == current {
-                *stay = Some(eta);
+                stay = Some(rank);
             }
-            if best.is_none_or(|(_, least)| eta < least) {
-                *best = Some((at, eta));
+            if best.is_none_or(|(least, _)| rank < least) {
+                best = Some((rank, at));
             }
         }
-        if best.is_none() {
-            (best, stay) = (best_silent, stay_silent);
-        }
-        let (mut at, least) = best?;
-        if let Some(eta) = stay
+        let ((silent, least), mut at) = best?;
+        if let Some((stays_silent, eta)) = stay
+            && stays_silent == silent
             && self.paths[current].has_window()
             && eta <= least.saturating_add(ns(cx.config.stripe_slack))
         {

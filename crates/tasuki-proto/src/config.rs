@@ -10,11 +10,11 @@ pub struct Config {
     pub max_ack_delay_us: u32,
     /// Full packets that are acknowledged at once when so many have come.
     pub ack_every: u32,
-    /// But not sooner than this after the last acknowledgement: on fast rails two packets are a few microseconds, and an acknowledgement
-    /// costs both sides as much as a packet.
-    pub ack_spacing: Duration,
     /// The same for small packets: the messages of a program that talks to and fro acknowledge each other.
     pub ack_every_small: u32,
+    /// Full packets are acknowledged no sooner than this after the last acknowledgement: on fast rails two packets are a few microseconds, and
+    /// an acknowledgement costs both sides as much as a packet.
+    pub ack_spacing: Duration,
     /// Time-out before anything has been measured; doubles with every hello.
     pub initial_pto: Duration,
     /// Shortest probe time-out: below it hosts that were busy for a moment look dead.
@@ -64,8 +64,8 @@ impl Default for Config {
         Config {
             max_ack_delay_us: 200,
             ack_every: 2,
-            ack_spacing: Duration::from_micros(20),
             ack_every_small: 8,
+            ack_spacing: Duration::from_micros(20),
             initial_pto: Duration::from_millis(20),
             min_pto: Duration::from_millis(2),
             max_pto: Duration::from_millis(300),

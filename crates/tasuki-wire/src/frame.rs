@@ -106,11 +106,7 @@ impl<'a> Frame<'a> {
 
     /// Bytes that the frame takes in a packet; an error if it cannot be sent at all.
     pub fn encoded_len(&self) -> Result<usize, EmitError> {
-        self.encoded_len_with(self.payload().len())
-    }
-
-    /// The same if its payload, of `len` bytes, is put in later.
-    pub(crate) fn encoded_len_with(&self, len: usize) -> Result<usize, EmitError> {
+        let len = self.payload().len();
         let mut writer = Writer::measure();
         self.write_head(&mut writer, len)?;
         Ok(writer.len().saturating_add(len))
