@@ -5,19 +5,18 @@ use crate::{
     bench::LabNetwork,
     failure::Failure,
     places::{host_name, in_lab, over_ssh, this_program},
-    terminal::print_json,
+    terminal::{percent_bar, print_json},
 };
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::{
     io::{stdin, stdout},
-    path::Path,
     process::{Command, ExitCode, Stdio},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tasuki_bench::process::run_limited;
 use tasuki_check::{Agents, Checker, Finding, Kind, Options, Part, Report};
 use tasuki_cluster::{Cluster, HostId};
+use tasuki_launch::find_program;
 
 /// The hidden command that runs on every host.
 const AGENT: &str = "check-agent";
@@ -63,14 +62,8 @@ impl Subject {
     }
 
     fn agents(&self, arguments: &CheckArgs) -> Result<Agents, Failure> {
-        let split = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        let ssh = split(&arguments.ssh);
-        if ssh.is_empty() {
-            return Err(Failure::new("--ssh needs a command"));
-        }
-        let sudo = if arguments.sudo { split("sudo -n") } else { Vec::new() };
-        let remote: Vec<String> =
-            sudo.into_iter().chain([arguments.remote.clone(), AGENT.to_owned()]).collect();
+        let (ssh, mut remote) = arguments.remote.words()?;
+        remote.push(AGENT.to_owned());
         let command = |(number, host): (usize, &tasuki_cluster::Host)| {
             let command = match &self.lab {
                 Some(network) => self.in_lab(network, number),
@@ -124,7 +117,7 @@ fn check(arguments: &CheckArgs) -> Result<Report, Failure> {
         memory_mb: if subject.lab.is_some() { arguments.memory_mb.min(16) } else { arguments.memory_mb },
         errors_per_hour: arguments.errors_per_hour,
     };
-    let bar = bar();
+    let bar = percent_bar(PARTS as u64).with_prefix("check");
     let agents = subject.agents(arguments)?;
     let mut progress = |done: f64, what: &str| {
         bar.set_position((done * PARTS) as u64);
@@ -140,14 +133,6 @@ fn check(arguments: &CheckArgs) -> Result<Report, Failure> {
     }
     bar.finish_and_clear();
     Ok(report)
-}
-
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(PARTS as u64), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("     check [{bar:30}] {percent} % {msg} {elapsed}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }
 
 /// Programs of the burn-in, as words for this program.
@@ -168,8 +153,7 @@ fn burn_in(arguments: &CheckArgs, subject: &Subject) -> Vec<(String, Vec<String>
                 .push((format!("NAS {kernel}"), [words("bench nas"), place.clone(), kernel_words].concat()));
         }
     }
-    let in_path = |folder: &Path| folder.join("hpcc").is_file();
-    if std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|folder| in_path(&folder)) {
+    if find_program("hpcc".as_ref(), &std::env::vars_os().collect()).is_some() {
         let ranks = words(&format!("-n {hosts} --transport tcp hpcc"));
         programs.push(("HPCC".into(), [words("run"), place, ranks].concat()));
     }

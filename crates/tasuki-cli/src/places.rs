@@ -2,9 +2,14 @@
 //! without either.
 
 use crate::{bench::LabNetwork, failure::Failure};
-use nix::unistd::gethostname;
+use nix::{
+    sys::memfd::{MFdFlags, memfd_create},
+    unistd::gethostname,
+};
 use std::{
     ffi::{OsStr, OsString},
+    fs::File,
+    io::{self, Seek, Write},
     process::Command,
     thread,
     time::Duration,
@@ -94,9 +99,7 @@ pub fn in_lab(
     host: HostId,
     words: impl IntoIterator<Item = impl AsRef<OsStr>>,
 ) -> Command {
-    let program = OsString::from("/run/tasuki/bin/tasuki");
-    let words = words.into_iter().map(|word| word.as_ref().to_owned());
-    network.command(host, [program].into_iter().chain(words))
+    network.command(host, there(words))
 }
 
 /// The same; what it leaves behind in the background goes on.
@@ -105,9 +108,13 @@ pub fn lasting_in_lab(
     host: HostId,
     words: impl IntoIterator<Item = impl AsRef<OsStr>>,
 ) -> Command {
-    let program = OsString::from("/run/tasuki/bin/tasuki");
+    network.lasting(host, there(words))
+}
+
+/// This program, where a host of a lab has it, and its words.
+fn there(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> impl Iterator<Item = OsString> {
     let words = words.into_iter().map(|word| word.as_ref().to_owned());
-    network.lasting(host, [program].into_iter().chain(words))
+    [OsString::from("/run/tasuki/bin/tasuki")].into_iter().chain(words)
 }
 
 /// A command on a machine by `ssh` (program and options), which asks nobody for a password and does not wait long for a machine that
@@ -121,6 +128,14 @@ pub fn over_ssh(
     command.args(&ssh[1..]).args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
     command.arg(ssh_target(host)).args(words.into_iter().map(|word| quote(word.as_ref())));
     command
+}
+
+/// A file in memory with this text, as standard input.
+pub fn as_input(text: &str) -> io::Result<File> {
+    let mut file = File::from(memfd_create(c"input", MFdFlags::MFD_CLOEXEC)?);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// By which name a machine is reached.

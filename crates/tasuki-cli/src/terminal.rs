@@ -6,8 +6,17 @@ use std::time::Duration;
 
 /// A progress bar on standard error; silent where that is not a terminal.
 pub fn progress_bar(total: u64) -> ProgressBar {
+    bar(total, "{prefix:>10} [{bar:30}] {pos}/{len} {msg} {elapsed}")
+}
+
+/// The same for what is not counted in pieces.
+pub fn percent_bar(total: u64) -> ProgressBar {
+    bar(total, "{prefix:>10} [{bar:30}] {percent} % {msg} {elapsed}")
+}
+
+fn bar(total: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{prefix:>10} [{bar:30}] {pos}/{len} {msg} {elapsed}");
+    let style = ProgressStyle::with_template(template);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar

@@ -4,16 +4,13 @@ use crate::{
     apply::load,
     args::WatchArgs,
     failure::Failure,
-    places::{Places, host_name},
+    places::{Places, as_input, host_name},
     terminal::{print_json, table},
 };
-use nix::{
-    sys::memfd::{MFdFlags, memfd_create},
-    unistd::{dup2_stderr, dup2_stdout, setsid},
-};
+use nix::unistd::{dup2_stderr, dup2_stdout, setsid};
 use std::{
     fs::File,
-    io::{BufRead, BufReader, Read, Seek, Write},
+    io::{BufRead, BufReader, Read, Write},
     path::Path,
     process::{Command, ExitCode, Stdio},
 };
@@ -82,9 +79,7 @@ pub fn start(cluster: &Cluster, name: &str) -> Result<(), Failure> {
     if tasuki_watch::note().is_some() || (systemctl("is-enabled") && systemctl("restart")) {
         return Ok(());
     }
-    let mut file = File::from(memfd_create(c"cluster", MFdFlags::MFD_CLOEXEC)?);
-    file.write_all(cluster.to_toml().as_bytes())?;
-    file.rewind()?;
+    let file = as_input(&cluster.to_toml())?;
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["watch", "-", "--background", "--host", name]).current_dir("/");
     let mut child = command.stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;

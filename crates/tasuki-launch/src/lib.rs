@@ -51,6 +51,7 @@ pub use management::Management;
 pub use mpi::{Device, Mpi};
 pub use placement::Placement;
 pub use probe::probe_main;
+pub use program::find as find_program;
 pub use provider::{Provider, ProviderError};
 pub use setting::{Binding, Facts, Scope, Setting, Transport};
 

@@ -5,14 +5,11 @@ use crate::{
     args::HostsArgs,
     bench::LabNetwork,
     failure::Failure,
-    places::{at_once, host_name, in_lab, lasting_in_lab, over_ssh, ssh_target, this_program},
+    places::{as_input, at_once, host_name, in_lab, lasting_in_lab, over_ssh, ssh_target, this_program},
     terminal::progress_bar,
 };
-use nix::sys::memfd::{MFdFlags, memfd_create};
 use serde::de::DeserializeOwned;
 use std::{
-    fs::File,
-    io::{Seek, Write},
     path::Path,
     process::{Command, Stdio},
     time::Duration,
@@ -65,13 +62,7 @@ impl Fleet {
             return Ok(Some(Self { cluster, way: Way::Lab(Box::new(network)), words }));
         }
         let Some(file) = file else { return Ok(None) };
-        let split = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        let ssh = split(&hosts.ssh);
-        if ssh.is_empty() {
-            return Err(Failure::new("--ssh needs a command"));
-        }
-        let sudo = if hosts.sudo { split("sudo -n") } else { Vec::new() };
-        let remote = sudo.into_iter().chain([hosts.remote.clone()]).collect();
+        let (ssh, remote) = hosts.remote.words()?;
         Ok(Some(Self { cluster: load(file)?, way: Way::Ssh { ssh, remote }, words }))
     }
 
@@ -167,7 +158,7 @@ fn odd(host: &str) -> String {
 fn answer<T: DeserializeOwned>(host: &Host, mut command: Command, text: &str) -> Result<T, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let fail = |error: std::io::Error| format!("{}: cannot run {program}: {error}", host.name);
-    let input = input(text).map_err(fail)?;
+    let input = as_input(text).map_err(fail)?;
     let output = run_fed(&mut command, Stdio::from(input), LIMIT).map_err(fail)?;
     // A host that has something to report does so whatever its exit code is.
     if let Ok(answer) = serde_json::from_str(&output.stdout) {
@@ -185,14 +176,6 @@ fn answer<T: DeserializeOwned>(host: &Host, mut command: Command, text: &str) ->
         ),
         _ => format!("{host}: {}: {said}", output.reason()),
     })
-}
-
-/// A file in memory, as standard input.
-fn input(text: &str) -> std::io::Result<File> {
-    let mut file = File::from(memfd_create(c"cluster", MFdFlags::MFD_CLOEXEC)?);
-    file.write_all(text.as_bytes())?;
-    file.rewind()?;
-    Ok(file)
 }
 
 fn reports(answers: Vec<(String, Result<Vec<Report>, String>)>) -> Vec<Report> {

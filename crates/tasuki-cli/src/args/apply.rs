@@ -1,6 +1,6 @@
 //! `tasuki apply`, `diff`, `undo` and `status`.
 
-use super::rate::rate;
+use super::{RemoteArgs, rate::rate};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use tasuki_cluster::Rate;
@@ -29,15 +29,9 @@ pub struct HostsArgs {
     /// This machine alone, as this host of the cluster
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
-    /// How other hosts are reached, with options if need be: --ssh "ssh -F config"
-    #[arg(long, default_value = "ssh", value_name = "COMMAND")]
-    pub ssh: String,
-    /// The `tasuki` command on other hosts; it must be there, in the same version as here
-    #[arg(long, default_value = "tasuki", value_name = "PATH")]
-    pub remote: String,
-    /// Become root with `sudo -n` on other hosts
-    #[arg(long)]
-    pub sudo: bool,
+    /// How other hosts are reached
+    #[command(flatten)]
+    pub remote: RemoteArgs,
     /// Where a host keeps what it was like before [default: /var/lib/tasuki; /run/tasuki-state in a lab]
     #[arg(long, value_name = "FOLDER")]
     pub state_dir: Option<PathBuf>,

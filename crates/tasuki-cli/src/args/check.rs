@@ -1,5 +1,6 @@
 //! `tasuki check`.
 
+use super::RemoteArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -46,15 +47,9 @@ pub struct CheckArgs {
     /// Write a page with all figures
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// How other hosts are reached, with options if need be: --ssh "ssh -F config"
-    #[arg(long, default_value = "ssh", value_name = "COMMAND")]
-    pub ssh: String,
-    /// The `tasuki` command on other hosts; it must be there, in the same version as here
-    #[arg(long, default_value = "tasuki", value_name = "PATH")]
-    pub remote: String,
-    /// Become root with `sudo -n` on other hosts
-    #[arg(long)]
-    pub sudo: bool,
+    /// How other hosts are reached
+    #[command(flatten)]
+    pub remote: RemoteArgs,
 }
 
 fn duration(text: &str) -> Result<std::time::Duration, String> {

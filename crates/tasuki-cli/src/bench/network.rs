@@ -75,16 +75,17 @@ impl LabNetwork {
 
     /// A command in a host, as a process of its own; ended on every host when that process ends.
     pub fn command(&self, host: HostId, argv: impl IntoIterator<Item = OsString>) -> Command {
-        let mut command = Command::new("/proc/self/exe");
-        command.args(["lab", "exec", "--job", "--lab", &self.lab]);
-        command.arg(&self.cluster.host_of(host).name).arg("--").args(argv);
-        command
+        self.exec(&["--job"], host, argv)
     }
 
     /// The same, but what it leaves behind in the background goes on.
     pub fn lasting(&self, host: HostId, argv: impl IntoIterator<Item = OsString>) -> Command {
+        self.exec(&[], host, argv)
+    }
+
+    fn exec(&self, options: &[&str], host: HostId, argv: impl IntoIterator<Item = OsString>) -> Command {
         let mut command = Command::new("/proc/self/exe");
-        command.args(["lab", "exec", "--lab", &self.lab]);
+        command.args(["lab", "exec"]).args(options).args(["--lab", &self.lab]);
         command.arg(&self.cluster.host_of(host).name).arg("--").args(argv);
         command
     }
