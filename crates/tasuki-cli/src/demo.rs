@@ -2,7 +2,7 @@
 
 use crate::{
     args::DemoArgs,
-    bench::{LabNetwork, Measurement, Program, build_stacks, over},
+    bench::{LabNetwork, Measurement, Program, Spread, build_stacks, over},
     failure::Failure,
     mpi::Finder,
     shape,
@@ -49,6 +49,7 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
         networks: &networks,
         stacks: &stacks,
         pair_tests: &PAIR_TESTS.map(str::to_owned),
+        spread: Spread::All,
         all_tests: &ALL_TESTS.map(str::to_owned),
         repetitions: arguments.repetitions,
         seconds: 0.2,

@@ -13,6 +13,8 @@ pub enum Wanted {
     Tasuki,
     /// The MPI's own TCP over the identity addresses
     Tcp,
+    /// libfabric's own shared memory, to compare with: MPICH and Intel MPI, ranks on one host
+    Shm,
 }
 
 /// The provider that belongs to this program, or to TASUKI_PROVIDER.
@@ -26,6 +28,7 @@ pub fn choose(wanted: Option<Wanted>, mpi: &Mpi) -> Result<Transport, Failure> {
     match wanted {
         Some(Wanted::Tcp) => Ok(Transport::Tcp),
         Some(Wanted::Tasuki) => tasuki(mpi),
+        Some(Wanted::Shm) => Ok(Transport::Shm),
         None => Ok(tasuki(mpi).unwrap_or_else(|failure| {
             eprintln!("tasuki: over TCP: {}", failure.message);
             Transport::Tcp
@@ -62,7 +65,7 @@ fn is_passed_on(name: &OsStr) -> bool {
 /// Paths that a transport needs to be visible on every host.
 pub fn paths(transport: &Transport) -> Vec<PathBuf> {
     match transport {
-        Transport::Tcp => Vec::new(),
+        Transport::Tcp | Transport::Shm => Vec::new(),
         Transport::Tasuki(provider) => vec![provider.folder.clone(), provider.library.clone()],
     }
 }

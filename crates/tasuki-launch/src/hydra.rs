@@ -16,6 +16,7 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
         (Transport::Tcp, _) => all.extend(mpich_tcp(mpi.device, facts)),
         (Transport::Tasuki(provider), Flavour::Intel) => all.extend(intel_tasuki(mpi, provider)),
         (Transport::Tasuki(provider), _) => all.extend(mpich_tasuki(mpi.device, provider)),
+        (Transport::Shm, flavour) => all.extend(shm(mpi, flavour)),
     }
     if mpi.flavour == Flavour::Intel && facts.binding == Binding::None {
         all.push(set(
@@ -70,6 +71,24 @@ fn intel_tasuki(mpi: &Mpi, provider: &Provider) -> Vec<Setting> {
         ),
     ];
     all.extend(setting::provider(provider));
+    all
+}
+
+/// Everything through libfabric to its own shared memory. An MPICH built for UCX as well must be told which it is.
+fn shm(mpi: &Mpi, flavour: Flavour) -> Vec<Setting> {
+    let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
+    let mut all = vec![set("FI_PROVIDER", "shm", "libfabric's shared memory, whatever else is installed")];
+    match flavour {
+        Flavour::Intel => all.extend([
+            intel_root(mpi),
+            set("I_MPI_FABRICS", "ofi", "through libfabric, not Intel MPI's own shared memory"),
+            set("I_MPI_OFI_PROVIDER", "shm", "Intel MPI's own choice of provider goes before FI_PROVIDER"),
+        ]),
+        _ if mpi.device.ucx => {
+            all.push(set("MPIR_CVAR_CH4_NETMOD", "ofi", "built for both: libfabric instead of UCX"));
+        }
+        _ => {}
+    }
     all
 }
 

@@ -62,6 +62,16 @@ pub enum JobError {
     /// The transport is Tasuki, and the MPI has no libfabric.
     #[error(transparent)]
     LacksLibfabric(#[from] LacksLibfabric),
+    /// The transport is libfabric's shared memory, and the MPI cannot use it.
+    #[error(
+        "Open MPI does not start over libfabric's shm provider, which lacks what it asks for; MPICH and Intel MPI do"
+    )]
+    NotOverShm,
+    /// The transport is libfabric's shared memory, and there are ranks on several hosts.
+    #[error(
+        "libfabric's shm provider reaches no other host; put all ranks on one, or use --transport tasuki or tcp"
+    )]
+    ShmBetweenHosts,
     /// A variable that cannot be passed on.
     #[error("the variable {0:?} cannot be passed on: its name is empty or holds '=' or ','")]
     Variable(OsString),
@@ -101,14 +111,26 @@ impl Job {
     /// The command with which `mpi` runs this job.
     pub fn command(&self, mpi: &Mpi) -> Result<LaunchCommand, JobError> {
         self.check()?;
-        if matches!(self.transport, Transport::Tasuki(_)) {
-            mpi.check_libfabric()?;
+        match self.transport {
+            Transport::Tcp => {}
+            Transport::Tasuki(_) => mpi.check_libfabric()?,
+            Transport::Shm => self.check_shm(mpi)?,
         }
         Ok(match mpi.flavour {
             Flavour::OpenMpi4 => openmpi4::command(mpi, self),
             Flavour::OpenMpi5 => openmpi5::command(mpi, self),
             Flavour::Mpich | Flavour::Intel => hydra::command(mpi, self),
         })
+    }
+
+    fn check_shm(&self, mpi: &Mpi) -> Result<(), JobError> {
+        mpi.check_libfabric()?;
+        if matches!(mpi.flavour, Flavour::OpenMpi4 | Flavour::OpenMpi5) {
+            return Err(JobError::NotOverShm);
+        }
+        let mut hosts = self.hosts_of_ranks();
+        hosts.dedup();
+        if hosts.len() > 1 { Err(JobError::ShmBetweenHosts) } else { Ok(()) }
     }
 
     fn check(&self) -> Result<(), JobError> {

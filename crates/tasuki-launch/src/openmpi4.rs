@@ -15,6 +15,8 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
     let mut all = Vec::new();
     match transport {
         Transport::Tcp => all.extend(tcp(facts, "vader")),
+        // Refused by `Job::command`.
+        Transport::Shm => {}
         Transport::Tasuki(provider) => {
             all.extend(libfabric(provider, facts, "vader"));
             all.extend(answers(mpi));

@@ -10,6 +10,8 @@ pub fn settings(transport: &Transport, facts: &Facts) -> Vec<Setting> {
     match transport {
         Transport::Tcp => all.extend(openmpi4::tcp(facts, "sm")),
         Transport::Tasuki(provider) => all.extend(openmpi4::libfabric(provider, facts, "sm")),
+        // Refused by `Job::command`.
+        Transport::Shm => {}
     }
     if facts.oversubscribed {
         all.push(openmpi4::yielding());

@@ -12,14 +12,18 @@ pub enum Transport {
     ///
     /// [`Mpi::check_libfabric`]: crate::Mpi::check_libfabric
     Tasuki(Provider),
+    /// libfabric's own provider for ranks on one host, which Tasuki inside a host is compared with. MPICH and Intel MPI alone:
+    /// Open MPI asks libfabric for more than it has.
+    Shm,
 }
 
 impl Transport {
-    /// `tcp` or `tasuki`, as the command line has it.
+    /// `tcp`, `tasuki` or `shm`, as the command line has it.
     pub fn name(&self) -> &'static str {
         match self {
             Transport::Tcp => "tcp",
             Transport::Tasuki(_) => Provider::NAME,
+            Transport::Shm => "shm",
         }
     }
 }

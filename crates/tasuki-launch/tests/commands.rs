@@ -297,3 +297,18 @@ fn an_mpi_without_libfabric_is_refused_in_words() {
     assert!(text.contains("--transport tcp") && text.contains("wheels"), "{text}");
     assert!(Job { transport: Transport::Tcp, ..job }.command(&debian).is_ok());
 }
+
+// fi_provider(7). MPICH takes the provider from libfabric, Intel MPI from its own variable first.
+#[test]
+fn libfabrics_own_shared_memory_is_for_one_host_and_for_those_who_can() {
+    let one = vec![JobHost { name: "n1".into(), slots: 2 }];
+    let job = Job { transport: Transport::Shm, hosts: one, ..job(2) };
+    assert_eq!(variable(&job, &mpich(), "FI_PROVIDER").as_deref(), Some("shm"));
+    assert_eq!(variable(&job, &intel(), "I_MPI_OFI_PROVIDER").as_deref(), Some("shm"));
+    let folder = tempfile::tempdir().unwrap();
+    for mpi in &open_with_libfabric(folder.path()) {
+        assert_eq!(job.command(mpi), Err(JobError::NotOverShm));
+    }
+    let two = ["n1", "n2"].map(|name| JobHost { name: name.into(), slots: 1 }).to_vec();
+    assert_eq!(Job { hosts: two, ..job }.command(&mpich()), Err(JobError::ShmBetweenHosts));
+}

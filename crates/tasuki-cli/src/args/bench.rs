@@ -98,6 +98,10 @@ pub struct BenchMpi {
     /// Tests with a rank on every host
     #[arg(long, default_values = ["barrier", "allreduce:8,8k,1M", "alltoall:8,1k,64k", "heat:4k,16k"])]
     pub all: Vec<String>,
+    /// All ranks on the first host, two for each test: inside a host `tcp` means the MPI's own shared memory, and
+    /// --transport shm is libfabric's
+    #[arg(long)]
+    pub one_host: bool,
     /// How often everything is repeated; six or more give ratios with 95 % confidence
     #[arg(long, default_value_t = 6)]
     pub repetitions: usize,

@@ -11,12 +11,36 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use tasuki_bench::{Launch, LaunchError, Network, Output, Run, process::run_limited, raw::Outcome};
 use tasuki_cluster::HostId;
 use tasuki_lab::Job as LabJob;
+use tasuki_launch::Transport;
 
 /// Labs and stacks of a plan.
 pub struct LabLaunch<'a> {
     networks: &'a [LabNetwork],
     stacks: &'a [BuiltStack],
+    spread: Spread,
     raw_seconds: f64,
+}
+
+/// Over which hosts of a lab ranks are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// Over all.
+    All,
+    /// All ranks are on the first host.
+    OneHost,
+}
+
+impl Spread {
+    /// A network as this measurement sees it, and as its records name it.
+    pub fn description(self, network: &LabNetwork) -> Network {
+        let whole = network.description();
+        match self {
+            Spread::All => whole,
+            Spread::OneHost => {
+                Network { name: format!("one host of {}", whole.name), hosts: 1, line: None, ..whole }
+            }
+        }
+    }
 }
 
 impl<'a> LabLaunch<'a> {
@@ -24,16 +48,18 @@ impl<'a> LabLaunch<'a> {
     pub fn new(
         networks: &'a [LabNetwork],
         stacks: &'a [BuiltStack],
+        spread: Spread,
         raw_seconds: f64,
     ) -> Result<Self, Failure> {
         for network in networks {
             share(network, stacks)?;
         }
-        Ok(Self { networks, stacks, raw_seconds })
+        Ok(Self { networks, stacks, spread, raw_seconds })
     }
 
     fn network(&self, name: &str) -> Result<&'a LabNetwork, Failure> {
-        let found = self.networks.iter().find(|network| network.name == name);
+        let mut all = self.networks.iter();
+        let found = all.find(|network| self.spread.description(network).name == name);
         found.ok_or_else(|| Failure::new(format!("no network {name} in the plan")))
     }
 
@@ -42,10 +68,13 @@ impl<'a> LabLaunch<'a> {
         let stack = self.stacks.iter().find(|stack| stack.name == run.stack.name);
         let stack = stack.ok_or_else(|| Failure::new(format!("no stack {} in the plan", run.stack.name)))?;
         let arguments: Vec<OsString> = run.arguments.iter().map(Into::into).collect();
-        start(network, stack, run.ranks, &arguments, run.limit)
+        start(network, run.network.hosts, stack, run.ranks, &arguments, run.limit)
     }
 
     fn measure_raw(&self, network: &Network) -> Result<Vec<Outcome>, Failure> {
+        if self.spread == Spread::OneHost {
+            return Ok(Vec::new());
+        }
         let network = self.network(&network.name)?;
         let Some((from, to)) = network.neighbours() else { return Ok(Vec::new()) };
         let line = network.line_bits_per_second(from, to);
@@ -65,9 +94,10 @@ pub fn share(network: &LabNetwork, stacks: &[BuiltStack]) -> Result<(), Failure>
     Ok(())
 }
 
-/// Runs a stack's program on a network.
+/// Runs a stack's program on the first `hosts` hosts of a network.
 pub fn start(
     network: &LabNetwork,
+    hosts: u32,
     stack: &BuiltStack,
     ranks: u32,
     arguments: &[OsString],
@@ -76,9 +106,14 @@ pub fn start(
     let mut detected = stack.detected.clone();
     detected.argv.extend_from_slice(arguments);
     let facts = lab_facts(network, ranks);
-    let job = job(&network.cluster, facts, ranks, &detected, &stack.transport, PathBuf::from("/"));
+    let mut job = job(&network.cluster, facts, ranks, &detected, &stack.transport, PathBuf::from("/"));
+    job.hosts.truncate(hosts as usize);
     let command = job.command(&detected.mpi)?;
     let mut process = network.command(HostId(0), command.argv);
+    if hosts == 1 && stack.transport != Transport::Tcp {
+        // MPICH uses its own shared memory inside a host, whatever its libfabric is told; hydra passes this on.
+        process.env("MPIR_CVAR_NOLOCAL", "1");
+    }
     Ok(run_limited(process.envs(command.env), limit)?)
 }
 

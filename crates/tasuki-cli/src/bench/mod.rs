@@ -7,6 +7,7 @@ mod network;
 mod raw;
 mod stacks;
 
+pub use launch::Spread;
 pub use mpi::Measurement;
 pub use network::LabNetwork;
 pub use stacks::{Program, build as build_stacks, over};

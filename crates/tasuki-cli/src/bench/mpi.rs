@@ -2,7 +2,7 @@
 
 use super::{
     LabNetwork,
-    launch::LabLaunch,
+    launch::{LabLaunch, Spread},
     stacks::{self, BuiltStack, Program},
 };
 use crate::{args::BenchMpi, failure::Failure, mpi::Finder, terminal::progress_bar};
@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 use tasuki_bench::{Plan, Record, Report, Stack, TestPlan, TestSet};
-use tasuki_launch::Provider;
+use tasuki_launch::{Provider, Transport};
 
 /// What to measure on which labs.
 pub struct Measurement<'a> {
@@ -29,8 +29,10 @@ pub struct Measurement<'a> {
     pub stacks: &'a [BuiltStack],
     /// Tests with two ranks, as `pingpong:8,64k`.
     pub pair_tests: &'a [String],
-    /// Tests with a rank on every host.
+    /// Tests with a rank on every host; two on a single one.
     pub all_tests: &'a [String],
+    /// Where the ranks are.
+    pub spread: Spread,
     /// How often.
     pub repetitions: usize,
     /// Time per test and size.
@@ -45,10 +47,11 @@ impl Measurement<'_> {
         if hosts < 2 {
             return Err(Failure::new("a measurement needs at least two hosts"));
         }
-        let sets = [(2, parse(self.pair_tests)?), (hosts as u32, parse(self.all_tests)?)];
+        let all = if self.spread == Spread::All { hosts as u32 } else { 2 };
+        let sets = [(2, parse(self.pair_tests)?), (all, parse(self.all_tests)?)];
         let sets = sets.into_iter().filter(|(_, tests)| !tests.is_empty());
         Ok(Plan {
-            networks: self.networks.iter().map(LabNetwork::description).collect(),
+            networks: self.networks.iter().map(|network| self.spread.description(network)).collect(),
             stacks: self
                 .stacks
                 .iter()
@@ -65,7 +68,7 @@ impl Measurement<'_> {
     /// Measures, with a progress bar. Ctrl-C ends it after the current step; what was measured is kept.
     pub fn run(&self) -> Result<Report, Failure> {
         let plan = self.plan()?;
-        let mut launch = LabLaunch::new(self.networks, self.stacks, self.seconds.max(0.5))?;
+        let mut launch = LabLaunch::new(self.networks, self.stacks, self.spread, self.seconds.max(0.5))?;
         let interrupted = interruption()?;
         let bar = progress_bar(0).with_prefix("bench");
         let report = tasuki_bench::run(&plan, &mut launch, &mut |progress| {
@@ -94,19 +97,21 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
         eprintln!("tasuki: left out: {problem}");
     }
     let networks = LabNetwork::of(&arguments.source)?;
+    let spread = if arguments.one_host { Spread::OneHost } else { Spread::All };
     let report = Measurement {
         networks: &networks,
         stacks: &stacks,
         pair_tests: &arguments.pair,
         all_tests: &arguments.all,
+        spread,
         repetitions: arguments.repetitions,
         seconds: arguments.seconds,
     }
     .run()?;
     if let Some(folder) = &arguments.output {
-        write(&report, folder)?;
+        write(&report, spread, folder)?;
     }
-    print!("{}", if arguments.json { report.json() } else { table(&report) });
+    print!("{}", if arguments.json { report.json() } else { table(&report, spread) });
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -123,18 +128,26 @@ pub fn over_tcp(stack: &str) -> Option<String> {
     stack.strip_suffix(Provider::NAME).map(|name| name.trim_end().to_owned())
 }
 
-/// With a column that compares each MPI over Tasuki with itself over TCP, if both were measured.
-fn table(report: &Report) -> String {
-    let over_tcp = |record: &Record| over_tcp(&record.stack);
-    match report.records.iter().any(|record| over_tcp(record).is_some()) {
-        true => report.table_against_each("against its own TCP", &over_tcp),
+/// With a column that compares each MPI over Tasuki with itself over libfabric's `shm`, or else over its own means, if both were
+/// measured.
+fn table(report: &Report, spread: Spread) -> String {
+    let shm = report.records.iter().any(|record| record.lane == Transport::Shm.name());
+    let (title, suffix) = match (shm, spread) {
+        (true, _) => ("against libfabric's shm", format!(" {}", Transport::Shm.name())),
+        (false, Spread::OneHost) => ("against its own shared memory", String::new()),
+        (false, Spread::All) => ("against its own TCP", String::new()),
+    };
+    let peer = |record: &Record| Some(over_tcp(&record.stack)? + &suffix);
+    match report.records.iter().any(|record| peer(record).is_some()) {
+        true => report.table_against_each(title, &peer),
         false => report.table(),
     }
 }
 
 /// Writes table, JSON and one plot per test.
-fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
-    let mut files = vec![("mpi.txt".to_owned(), table(report)), ("mpi.json".to_owned(), report.json())];
+fn write(report: &Report, spread: Spread, folder: &Path) -> Result<(), Failure> {
+    let mut files =
+        vec![("mpi.txt".to_owned(), table(report, spread)), ("mpi.json".to_owned(), report.json())];
     for test in report.tests() {
         if let Some(svg) = report.svg(test)? {
             files.push((format!("{}.svg", test.replace(' ', "-")), svg));

@@ -156,18 +156,19 @@ fn measure(arguments: &BenchNas, planned: &mut [Planned<'_>]) -> Result<NasRepor
 fn add(report: &mut NasReport, one: &Planned<'_>, arguments: &BenchNas, repetition: usize) -> bool {
     let words = nas::Options::new(one.case.class).arguments();
     let limit = Duration::from_secs(arguments.limit);
-    let (reason, stderr_tail) = match start(one.network, one.stack, one.case.ranks, &words, limit) {
-        // A program that found its result wrong says so, and then fails.
-        Ok(output) => match nas::parse(&output.stdout) {
-            Ok(outcome) if outcome.ranks == one.case.ranks => {
-                report.add(&one.case, outcome);
-                return true;
-            }
-            Ok(outcome) => (format!("it ran on {} ranks", outcome.ranks), output.stderr_tail(TAIL_LINES)),
-            Err(error) => (format!("{}: {error}", output.reason()), output.stderr_tail(TAIL_LINES)),
-        },
-        Err(failure) => (failure.message, String::new()),
-    };
+    let (reason, stderr_tail) =
+        match start(one.network, one.case.hosts, one.stack, one.case.ranks, &words, limit) {
+            // A program that found its result wrong says so, and then fails.
+            Ok(output) => match nas::parse(&output.stdout) {
+                Ok(outcome) if outcome.ranks == one.case.ranks => {
+                    report.add(&one.case, outcome);
+                    return true;
+                }
+                Ok(outcome) => (format!("it ran on {} ranks", outcome.ranks), output.stderr_tail(TAIL_LINES)),
+                Err(error) => (format!("{}: {error}", output.reason()), output.stderr_tail(TAIL_LINES)),
+            },
+            Err(failure) => (failure.message, String::new()),
+        };
     report.fail(FailedRun {
         network: one.case.network.clone(),
         stack: one.case.stack.clone(),
