@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use tasuki_engine::{Buffer, Peer, RecvArgs, SendArgs};
+use tasuki_engine::{Buffer, Peer, RecvArgs, Report, SendArgs};
 
 use crate::code::{Code, Error};
 use crate::endpoint::{Handle, handle};
@@ -26,6 +26,11 @@ pub fn check_flags(flags: u32, known: u32) -> Result<(), Error> {
     }
 }
 
+/// What the engine is to say of an operation with these flags.
+pub(crate) fn report(flags: u32) -> Report {
+    if flags & QUIET != 0 { Report::Failure } else { Report::Completion }
+}
+
 /// # Safety
 /// `endpoint` is null or open; the buffers stay as [`tasuki_engine::Endpoint::send`] asks.
 unsafe fn send(
@@ -44,7 +49,7 @@ unsafe fn send(
         data,
         buffers,
         inject: flags & INJECT != 0,
-        quiet: flags & QUIET != 0,
+        report: report(flags),
         delivery: flags & DELIVERY != 0,
         context,
     };
@@ -59,12 +64,12 @@ unsafe fn recv(
     peer: RawPeer,
     (tag, ignore): (Option<u64>, u64),
     buffers: &[Buffer],
-    (quiet, multi): (bool, Option<usize>),
+    (report, multi): (Report, Option<usize>),
     context: u64,
 ) -> Result<(), Error> {
     // SAFETY: as the caller promises.
     let handle = unsafe { handle(endpoint) }?;
-    let args = RecvArgs { source: source(peer), tag, ignore, buffers, multi, quiet, context };
+    let args = RecvArgs { source: source(peer), tag, ignore, buffers, multi, report, context };
     // SAFETY: as the caller promises.
     Ok(unsafe { handle.endpoint.recv(&args) }?)
 }
@@ -120,7 +125,7 @@ pub unsafe extern "C" fn tasuki_recv(
         check_flags(flags, QUIET)?;
         let buffer = pointer::buffer(bytes.cast(), len)?;
         // SAFETY: `tasuki.h` asks for what `recv` does.
-        unsafe { recv(endpoint, source, (None, 0), &[buffer], (flags & QUIET != 0, None), context) }
+        unsafe { recv(endpoint, source, (None, 0), &[buffer], (report(flags), None), context) }
     })
 }
 
@@ -140,7 +145,7 @@ pub unsafe extern "C" fn tasuki_trecv(
         check_flags(flags, QUIET)?;
         let buffer = pointer::buffer(bytes.cast(), len)?;
         // SAFETY: `tasuki.h` asks for what `recv` does.
-        unsafe { recv(endpoint, source, (Some(tag), ignore), &[buffer], (flags & QUIET != 0, None), context) }
+        unsafe { recv(endpoint, source, (Some(tag), ignore), &[buffer], (report(flags), None), context) }
     })
 }
 
@@ -174,7 +179,7 @@ pub unsafe extern "C" fn tasuki_recvmsg(endpoint: *const Handle, message: *const
         }
         let multi = multi.map(|free| usize::try_from(free).unwrap_or(usize::MAX));
         let matching = (flagged(message, TAGGED, message.tag), message.ignore);
-        let modes = (message.flags & QUIET != 0, multi);
+        let modes = (report(message.flags), multi);
         // SAFETY: `tasuki.h` asks for what `recv` does.
         unsafe { recv(endpoint, message.peer, matching, &buffers, modes, message.context) }
     })

@@ -8,7 +8,7 @@ use crate::code::Error;
 use crate::endpoint::{Handle, handle};
 use crate::guard;
 use crate::pointer;
-use crate::post::{check_flags, source};
+use crate::post::{check_flags, report, source};
 use crate::types::{DATA, QUIET, RawFound, RawPeer, TAGGED};
 
 /// # Safety
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn tasuki_recv_claimed(
         let buffer = pointer::buffer(bytes.cast(), len)?;
         let claim = handle.take_claim(claim)?;
         // SAFETY: `tasuki.h` asks that the memory is the library's until the completion.
-        Ok(unsafe { handle.endpoint.recv_claimed(claim, &[buffer], flags & QUIET != 0, context) }?)
+        Ok(unsafe { handle.endpoint.recv_claimed(claim, &[buffer], report(flags), context) }?)
     })
 }
 

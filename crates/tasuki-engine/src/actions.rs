@@ -2,7 +2,7 @@
 
 use tasuki_msg::{Action, Event, Failure as MsgFailure, Gone, PeerId, RecvDone};
 
-use crate::api::{Completion, Failure, Peer};
+use crate::api::{Completion, Failure, Peer, Report};
 use crate::core::Core;
 use crate::peer::Way;
 
@@ -83,8 +83,7 @@ impl Core {
         }
         match result {
             _ if send.reported => {}
-            Ok(()) if send.quiet => {}
-            Ok(()) => self.completions.push_back(Completion::Send { context, peer, tagged }),
+            Ok(()) => self.sent(send.report, context, peer, tagged),
             Err(failure) => self.completions.push_back(Completion::Error {
                 context,
                 tagged,
@@ -92,8 +91,16 @@ impl Core {
                 failure: translate(failure),
                 peer: Some(peer),
                 last: true,
-                quiet: send.quiet,
+                quiet: send.report != Report::Completion,
             }),
+        }
+    }
+
+    /// A send is over, and has succeeded.
+    pub fn sent(&mut self, report: Report, context: u64, peer: Peer, tagged: bool) {
+        if report != Report::Failure {
+            let quiet = report == Report::Quiet;
+            self.completions.push_back(Completion::Send { context, peer, tagged, quiet });
         }
     }
 
@@ -114,9 +121,9 @@ impl Core {
             total: done.total,
             last: done.last,
             multi: recv.multi,
-            quiet: recv.quiet,
+            quiet: recv.report != Report::Completion,
         };
-        if !recv.quiet || done.total > done.len {
+        if recv.report != Report::Failure || done.total > done.len {
             self.completions.push_back(completion);
         }
         if done.last {
@@ -134,7 +141,7 @@ impl Core {
             MsgFailure::PeerGone(peer, _) => Some(Peer(peer.index() as u32)),
             MsgFailure::Cancelled => None,
         };
-        let (context, tagged, quiet) = (recv.context, recv.tagged, recv.quiet);
+        let (context, tagged, quiet) = (recv.context, recv.tagged, recv.report != Report::Completion);
         let failure = translate(failure);
         self.completions.push_back(Completion::Error {
             context,

@@ -6,8 +6,9 @@ use tasuki_msg::ClaimId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub u32);
 
-/// A piece of the program's memory.
+/// A piece of the program's memory, laid out as `struct iovec` (readv(2)).
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Buffer {
     /// First byte; may be null or dangling if `len` is 0.
     pub ptr: *mut u8,
@@ -18,6 +19,18 @@ pub struct Buffer {
 // SAFETY: a buffer is an address and a length. Whoever posts it promises that the memory may be used from any thread until
 // the operation completes (see `Endpoint::send`, `Endpoint::recv`).
 unsafe impl Send for Buffer {}
+
+/// What a program hears of an operation that it has posted. Of a failure, always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Report {
+    /// Its completion.
+    #[default]
+    Completion,
+    /// Its completion, marked `quiet`: for somebody who only counts.
+    Quiet,
+    /// Nothing.
+    Failure,
+}
 
 /// A message to send.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +45,8 @@ pub struct SendArgs<'a> {
     pub buffers: &'a [Buffer],
     /// The bytes are the program's again when `send` returns.
     pub inject: bool,
-    /// No completion unless it fails.
-    pub quiet: bool,
+    /// What the program wants to hear of it.
+    pub report: Report,
     /// Complete only when the message has been placed at the receiver.
     pub delivery: bool,
     /// The program's name of the operation.
@@ -53,8 +66,8 @@ pub struct RecvArgs<'a> {
     pub buffers: &'a [Buffer],
     /// Take message after message until less than this many bytes are left.
     pub multi: Option<usize>,
-    /// No completion unless it fails.
-    pub quiet: bool,
+    /// What the program wants to hear of it.
+    pub report: Report,
     /// The program's name of the operation.
     pub context: u64,
 }
@@ -101,6 +114,8 @@ pub enum Completion {
         peer: Peer,
         /// It was for the tagged queue.
         tagged: bool,
+        /// It is only to be counted: see [`Report`].
+        quiet: bool,
     },
     /// A message has been received.
     Recv {
@@ -124,7 +139,7 @@ pub enum Completion {
         last: bool,
         /// The receive takes several messages.
         multi: bool,
-        /// As posted; reported all the same if the message was truncated.
+        /// Not to be told unless the message was truncated: see [`Report`].
         quiet: bool,
     },
     /// An operation has failed.
@@ -141,7 +156,7 @@ pub enum Completion {
         peer: Option<Peer>,
         /// The buffer is the program's again.
         last: bool,
-        /// As posted.
+        /// Success would not have been told: see [`Report`].
         quiet: bool,
     },
 }

@@ -7,7 +7,7 @@ use tasuki_msg::{Config, EarlyId, PeerId, PeerOptions, RecvId, SendId, SendReque
 use tasuki_proto::ConnId;
 
 use crate::address::Address;
-use crate::api::{Completion, Peer};
+use crate::api::{Completion, Peer, Report};
 use crate::memory::Memory;
 use crate::peer::{PeerState, Way};
 use crate::rails::RailTable;
@@ -22,7 +22,7 @@ pub(crate) struct SendOp {
     pub context: u64,
     pub peer: Peer,
     pub tagged: bool,
-    pub quiet: bool,
+    pub report: Report,
     /// The program has been told that it is over: its bytes are a copy.
     pub reported: bool,
     /// It is not the program's, but part of a one-sided transfer.
@@ -33,7 +33,7 @@ impl SendOp {
     /// Part of a one-sided transfer.
     pub fn of_service(peer: Peer, memory: Memory, part: Part) -> SendOp {
         let (id, context, part) = (None, 0, Some(part));
-        SendOp { id, memory, context, peer, tagged: true, quiet: true, reported: false, part }
+        SendOp { id, memory, context, peer, tagged: true, report: Report::Failure, reported: false, part }
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct RecvOp {
     pub memory: Memory,
     pub context: u64,
     pub tagged: bool,
-    pub quiet: bool,
+    pub report: Report,
     pub multi: bool,
     /// It is not the program's, but part of a one-sided transfer.
     pub part: Option<Part>,
@@ -53,7 +53,7 @@ impl RecvOp {
     /// Part of a one-sided transfer.
     pub fn of_service(memory: Memory, part: Part) -> RecvOp {
         let (id, context, part) = (None, 0, Some(part));
-        RecvOp { id, memory, context, tagged: true, quiet: true, multi: false, part }
+        RecvOp { id, memory, context, tagged: true, report: Report::Failure, multi: false, part }
     }
 }
 

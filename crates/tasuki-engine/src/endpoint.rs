@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::address::Address;
-use crate::api::{Buffer, Claim, Completion, Found, Peer, PostError, Probe, RecvArgs, SendArgs};
+use crate::api::{Buffer, Claim, Completion, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs};
 use crate::helper::Helper;
 use crate::open::{self, OpenError};
 use crate::options::Options;
@@ -29,11 +29,10 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The program makes progress, with the lock that it holds. True if there was something.
-    fn enter(&self, state: &mut State) -> bool {
+    /// The program makes progress, with the lock that it holds.
+    fn enter(&self, state: &mut State) {
         state.polled += 1;
         self.entries.store(state.polled, Ordering::Relaxed);
-        state.progress()
     }
 }
 
@@ -153,11 +152,11 @@ impl Endpoint {
         &self,
         claim: Claim,
         buffers: &[Buffer],
-        quiet: bool,
+        report: Report,
         context: u64,
     ) -> Result<(), PostError> {
         // SAFETY: as the caller promises.
-        unsafe { self.inner.lock().recv_claimed(claim, buffers, quiet, context) }
+        unsafe { self.inner.lock().recv_claimed(claim, buffers, report, context) }
     }
 
     /// Drops a claimed message.
@@ -255,7 +254,8 @@ impl Endpoint {
                 return 0;
             }
         };
-        let busy = self.inner.enter(&mut state);
+        self.inner.enter(&mut state);
+        let busy = state.look();
         let count = state.take(max, each);
         let tired = state.patience.is_over(busy || count > 0);
         drop(state);
@@ -283,7 +283,8 @@ impl Endpoint {
         loop {
             let (done, deadline) = {
                 let mut state = self.inner.lock();
-                let busy = self.inner.enter(&mut state);
+                self.inner.enter(&mut state);
+                let busy = state.progress();
                 let done = busy || !state.core.completions.is_empty() || !state.core.remote.is_empty();
                 if !done {
                     state.prepare_to_sleep();

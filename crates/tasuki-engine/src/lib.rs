@@ -35,7 +35,9 @@ mod watch;
 mod ways;
 
 pub use address::{Address, AddressError};
-pub use api::{Buffer, Claim, Completion, Failure, Found, Peer, PostError, Probe, RecvArgs, SendArgs};
+pub use api::{
+    Buffer, Claim, Completion, Failure, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs,
+};
 pub use endpoint::Endpoint;
 pub use open::OpenError;
 pub use options::{Lanes, Options, VariableError};

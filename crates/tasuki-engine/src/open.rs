@@ -107,6 +107,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         page: None,
         helped: 0,
         polled: 0,
+        looks: 0,
         patience: Patience::new(),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tasuki_link::RefusalKind;
+use tasuki_link::{RawLink, RefusalKind};
 use tasuki_proto::{ConnId, Event, Time, Transmit};
 use tasuki_wire::{Lane, Path};
 
@@ -46,6 +46,11 @@ impl State {
     /// As long as something comes otherwise, and no datagrams, the UDP sockets are looked at now and then.
     pub fn spare_udp(&mut self) {
         self.udp_pause = UDP_PAUSE;
+    }
+
+    /// Whether a frame waits in the ring of a raw lane.
+    pub fn has_frames(&self) -> bool {
+        self.links.iter().filter_map(|link| link.raw.as_ref()).any(RawLink::has_frames)
     }
 
     /// Takes in the frames that wait in the rings of raw lanes, without a system call. True if there were any.

@@ -14,7 +14,7 @@ pub(crate) struct Patience {
 /// Rounds when others want the processor: a microsecond.
 const SHORT: u32 = 2;
 /// Rounds when nobody does.
-const LONG: u32 = 64;
+const LONG: u32 = 192;
 /// A yield that nobody takes up returns sooner.
 const TAKEN_UP: Duration = Duration::from_micros(5);
 

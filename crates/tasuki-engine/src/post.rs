@@ -2,7 +2,7 @@
 
 use tasuki_msg::{ClaimError, Matching, Queue, RecvRequest, SendRequest, Source};
 
-use crate::api::{Buffer, Claim, Completion, Found, Peer, PostError, Probe, RecvArgs, SendArgs};
+use crate::api::{Buffer, Claim, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs};
 use crate::core::{Core, RecvOp, SendOp};
 use crate::memory::Memory;
 use crate::peer::Way;
@@ -26,6 +26,10 @@ impl State {
             return Err(PostError::Closed);
         }
         refuse_null(args.buffers)?;
+        // SAFETY: the program's buffers can be read until this call returns, at least.
+        if unsafe { self.core.send_shared_now(args) } {
+            return Ok(());
+        }
         let now = self.now();
         self.choose_way(args.peer, now);
         let key = self.core.begin_send(args)?;
@@ -56,7 +60,7 @@ impl State {
             memory,
             context: args.context,
             tagged: args.tag.is_some(),
-            quiet: args.quiet,
+            report: args.report,
             multi: args.multi.is_some(),
             part: None,
         };
@@ -74,14 +78,14 @@ impl State {
         &mut self,
         claim: Claim,
         buffers: &[Buffer],
-        quiet: bool,
+        report: Report,
         context: u64,
     ) -> Result<(), PostError> {
         refuse_null(buffers)?;
         let memory = Memory::of(buffers);
         let capacity = memory.len();
         let tagged = claim.tagged;
-        let op = RecvOp { id: None, memory, context, tagged, quiet, multi: false, part: None };
+        let op = RecvOp { id: None, memory, context, tagged, report, multi: false, part: None };
         let posted = self.core.post_recv(op, |msg, user| msg.recv_claimed(claim.id, capacity, user));
         posted.map_err(translate)?;
         self.follow_up();
@@ -171,7 +175,7 @@ impl Core {
             context: args.context,
             peer: args.peer,
             tagged: args.tag.is_some(),
-            quiet: args.quiet,
+            report: args.report,
             reported: false,
             part: None,
         };
@@ -210,10 +214,8 @@ impl Core {
             return;
         }
         send.reported = true;
-        if !args.quiet {
-            let (context, peer, tagged) = (send.context, send.peer, send.tagged);
-            self.completions.push_back(Completion::Send { context, peer, tagged });
-        }
+        let (context, peer, tagged) = (send.context, send.peer, send.tagged);
+        self.sent(args.report, context, peer, tagged);
     }
 
     fn matching(&self, source: Option<Peer>, tag: Option<u64>, ignore: u64) -> Result<Matching, PostError> {

@@ -1,14 +1,24 @@
 //! Frames in shared memory: both ends are one program of one version on one host, so the form is plain and fixed.
 //!
-//! A record is a head of 64 bytes and the payload. The first record that an endpoint puts into another's segment is its
+//! A record is a head and the payload. Whole messages have a short head, so that up to 32 bytes of payload cross in one line of the
+//! cache; all others have one of 64 bytes. The first record that an endpoint puts into another's segment is its
 //! introduction: its own address, and the half of the addressee's secret that proves that it was given the address.
 
 use tasuki_msg::{Data, Epoch, Frame, Mark, MsgSeq, Queue, Start};
 
 use crate::address::Address;
 
-/// Bytes in front of the payload.
+/// Most bytes in front of the payload.
 pub(crate) const HEAD: usize = 64;
+
+/// Head of a whole message: kind, flags and sequence number, tag; data if there is any.
+const SHORT: usize = 16;
+const SHORT_WITH_DATA: usize = 24;
+
+/// Kind of a whole message. (The others are numbered from 0.)
+const WHOLE: u8 = 11;
+/// Sequence numbers that fit into a short head, 48 bits.
+const SHORT_SEQ: u64 = (1 << 48) - 1;
 
 /// Size of an introduction.
 pub(crate) const INTRODUCTION: usize = 1 + 8 + Address::LEN;
@@ -41,8 +51,80 @@ fn proof(address: &Address) -> [u8; 8] {
     proof
 }
 
-/// Writes a frame's head into the first [`HEAD`] bytes of `into`.
+/// Bytes in front of this frame's payload.
+pub(crate) fn head(frame: &Frame) -> usize {
+    match frame {
+        Frame::Start(start) if is_short(start) => short_head(start.data.is_some()),
+        _ => HEAD,
+    }
+}
+
+fn is_short(start: &Start) -> bool {
+    start.inline == start.len
+        && start.early == start.len
+        && start.charged
+        && !start.ack
+        && start.remote_key.is_none()
+        && start.seq.0 <= SHORT_SEQ
+}
+
+fn short_head(data: bool) -> usize {
+    if data { SHORT_WITH_DATA } else { SHORT }
+}
+
+/// Writes a frame's head, [`head`] bytes.
 pub(crate) fn write(frame: &Frame, into: &mut [u8]) {
+    match frame {
+        Frame::Start(start) if is_short(start) => write_short(start, into),
+        _ => write_long(frame, into),
+    }
+}
+
+fn write_short(start: &Start, into: &mut [u8]) {
+    let first = u64::from(WHOLE) | u64::from(start_flags(start)) << 8 | start.seq.0 << 16;
+    into[..8].copy_from_slice(&first.to_le_bytes());
+    into[8..SHORT].copy_from_slice(&start.tag.to_le_bytes());
+    if let Some(data) = start.data {
+        into[SHORT..SHORT_WITH_DATA].copy_from_slice(&data.to_le_bytes());
+    }
+}
+
+fn read_short(record: &[u8]) -> Option<(Frame, &[u8])> {
+    let first = word(record, 0)?;
+    let flags = (first >> 8) as u8;
+    let data = if flags & DATA != 0 { Some(word(record, 2)?) } else { None };
+    let (tag, payload) = (word(record, 1)?, &record[short_head(data.is_some())..]);
+    let len = payload.len() as u64;
+    let start = Start {
+        seq: MsgSeq(first >> 16),
+        queue: queue(flags),
+        tag,
+        data,
+        len,
+        early: len,
+        inline: len,
+        charged: true,
+        ack: false,
+        remote_key: None,
+    };
+    Some((Frame::Start(start), payload))
+}
+
+/// The record's word at `index`.
+fn word(record: &[u8], index: usize) -> Option<u64> {
+    let bytes = record.get(8 * index..8 * index + 8)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+fn queue(flags: u8) -> Queue {
+    match (flags & SERVICE != 0, flags & TAGGED != 0) {
+        (true, _) => Queue::Service,
+        (false, true) => Queue::Tagged,
+        (false, false) => Queue::Msg,
+    }
+}
+
+fn write_long(frame: &Frame, into: &mut [u8]) {
     let mut fields = [0u64; 7];
     let (kind, flags) = match frame {
         Frame::Start(start) => {
@@ -94,12 +176,11 @@ fn start_flags(start: &Start) -> u8 {
 
 /// Reads a record: the frame and its payload. `None` if it is no frame.
 pub(crate) fn read(record: &[u8]) -> Option<(Frame, &[u8])> {
+    if record.first() == Some(&WHOLE) {
+        return read_short(record);
+    }
     let (head, payload) = record.split_at_checked(HEAD)?;
-    let field = |index: usize| {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(&head[8 + 8 * index..16 + 8 * index]);
-        u64::from_le_bytes(bytes)
-    };
+    let field = |index: usize| word(head, 1 + index).unwrap_or(0);
     let (flags, len) = (head[1], payload.len() as u64);
     let optional = |bit, value| if flags & bit != 0 { Some(value) } else { None };
     let (seq, epoch) = (MsgSeq(field(0)), Epoch(field(0)));
@@ -107,11 +188,7 @@ pub(crate) fn read(record: &[u8]) -> Option<(Frame, &[u8])> {
     let frame = match head[0] {
         0 => Frame::Start(Start {
             seq,
-            queue: match (flags & SERVICE != 0, flags & TAGGED != 0) {
-                (true, _) => Queue::Service,
-                (false, true) => Queue::Tagged,
-                (false, false) => Queue::Msg,
-            },
+            queue: queue(flags),
             tag: field(1),
             data: optional(DATA, field(2)),
             len: field(3),
@@ -155,8 +232,15 @@ mod tests {
             remote_key: None,
         };
         let mark = Mark { frames: 8, bytes: 9 };
+        let whole = Start { len: 4, early: 4, ..start };
         let frames = [
             Frame::Start(start),
+            Frame::Start(whole),
+            Frame::Start(Start { data: None, seq: MsgSeq(SHORT_SEQ), ..whole }),
+            Frame::Start(Start { seq: MsgSeq(SHORT_SEQ + 1), ..whole }),
+            Frame::Start(Start { queue: Queue::Service, ack: true, ..whole }),
+            Frame::Start(Start { queue: Queue::Msg, remote_key: Some(1), ..whole }),
+            Frame::Start(Start { len: 0, early: 0, inline: 0, ..whole }),
             Frame::Start(Start {
                 queue: Queue::Msg,
                 data: None,
@@ -178,7 +262,7 @@ mod tests {
             Frame::Bye { mark },
         ];
         for frame in frames {
-            let mut record = vec![0xee; HEAD + frame.payload_len() as usize];
+            let mut record = vec![0xee; head(&frame) + frame.payload_len() as usize];
             write(&frame, &mut record);
             assert_eq!(
                 read(&record).map(|(frame, payload)| (frame, payload.len() as u64)),
@@ -186,6 +270,9 @@ mod tests {
             );
         }
         assert_eq!(read(&[0; HEAD - 1]), None);
-        assert_eq!(read(&[11; HEAD]), None);
+        assert_eq!(read(&[12; HEAD]), None);
+        assert_eq!(read(&[WHOLE; SHORT - 1]), None);
+        assert_eq!(read(&[WHOLE | DATA; SHORT_WITH_DATA - 1]), None, "flags say that there is data");
+        assert_eq!(read(&[]), None);
     }
 }

@@ -191,6 +191,11 @@ impl RawLink {
         }
     }
 
+    /// Whether a frame waits. No system call.
+    pub fn has_frames(&self) -> bool {
+        self.ring.has_frame()
+    }
+
     /// Hands up to `budget` frames that wait to `each`, without their Ethernet header but with the padding that a NIC may have added;
     /// returns how many. No system call.
     pub fn receive(&mut self, budget: usize, mut each: impl FnMut(&[u8])) -> usize {

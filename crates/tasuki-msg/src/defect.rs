@@ -107,6 +107,10 @@ pub(crate) struct Plant(pub Option<Defect>);
 impl Plant {
     pub const NONE: Plant = Plant(None);
 
+    pub fn is_none(self) -> bool {
+        self.0.is_none()
+    }
+
     pub fn is(self, defect: Defect) -> bool {
         self.0 == Some(defect)
     }
@@ -119,6 +123,11 @@ pub(crate) struct Plant;
 #[cfg(not(feature = "defects"))]
 impl Plant {
     pub const NONE: Plant = Plant;
+
+    #[inline(always)]
+    pub fn is_none(self) -> bool {
+        true
+    }
 
     #[inline(always)]
     pub fn is(self, _: Defect) -> bool {

@@ -73,13 +73,22 @@ pub(crate) struct Index {
     free: u32,
     lists: Slab<List>,
     table: MixMap<Bucket, Key>,
+    /// The last entry's bucket: most often the next message is for it.
+    latest: Option<(Bucket, Key)>,
     /// Lists without entries.
     empty: usize,
 }
 
 impl Index {
     pub fn new() -> Index {
-        Index { nodes: Vec::new(), free: NIL, lists: Slab::new(), table: MixMap::default(), empty: 0 }
+        Index {
+            nodes: Vec::new(),
+            free: NIL,
+            lists: Slab::new(),
+            table: MixMap::default(),
+            latest: None,
+            empty: 0,
+        }
     }
 
     /// Appends to a bucket; returns the node.
@@ -98,10 +107,21 @@ impl Index {
         at
     }
 
-    fn list_for(&mut self, bucket: Bucket) -> Key {
-        if let Some(&list) = self.table.get(&bucket) {
-            return list;
+    /// The list of a bucket, if there is one.
+    fn list_of(&self, bucket: &Bucket) -> Option<Key> {
+        match &self.latest {
+            Some((latest, list)) if latest == bucket => Some(*list),
+            _ => self.table.get(bucket).copied(),
         }
+    }
+
+    fn list_for(&mut self, bucket: Bucket) -> Key {
+        let list = self.list_of(&bucket).unwrap_or_else(|| self.new_list(bucket));
+        self.latest = Some((bucket, list));
+        list
+    }
+
+    fn new_list(&mut self, bucket: Bucket) -> Key {
         if self.empty > EMPTY_KEPT + self.lists.len() / 2 {
             self.sweep();
         }
@@ -113,6 +133,7 @@ impl Index {
 
     /// Forgets the empty lists. More than half of all are empty, so the walk is paid for by those who emptied them.
     fn sweep(&mut self) {
+        self.latest = None;
         let table = &mut self.table;
         self.lists.retain(|list| {
             let stays = list.head != NIL;
@@ -177,7 +198,7 @@ impl Index {
     }
 
     fn list(&self, bucket: &Bucket) -> Option<&List> {
-        self.lists.get(*self.table.get(bucket)?)
+        self.lists.get(self.list_of(bucket)?)
     }
 
     /// First node of a bucket.

@@ -48,6 +48,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod at_once;
 mod config;
 mod control;
 mod counters;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! 0        header: magic, version, sizes, owner, secret for `Cma`          (written once by the owner)
+//! 120      rung: one bit per word of doorbells                             (set by senders, cleared by the receiver)
 //! 128      doorbells: one bit per slot                                     (set by senders, cleared by the receiver)
 //! ...      slots, 256 bytes each:
 //!            +0   state, pid, token of the sender                          (sender; the receiver frees)
@@ -18,7 +19,7 @@
 /// "tasukirg".
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tasukirg");
 /// Of this layout.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// Cache line, the unit of a ring.
 pub(crate) const LINE: usize = 64;
 
@@ -31,6 +32,7 @@ pub(crate) const AT_CLOSED: usize = 28;
 pub(crate) const AT_SECRET_ADDRESS: usize = 32;
 pub(crate) const AT_SECRET: usize = 40;
 pub(crate) const SECRET_BYTES: usize = 32;
+pub(crate) const AT_RUNG: usize = 120;
 pub(crate) const HEADER_BYTES: usize = 128;
 
 pub(crate) const SLOT_BYTES: usize = 256;
@@ -59,11 +61,14 @@ pub(crate) const RING_BYTES: (usize, usize) = (4 << 10, 64 << 20);
 /// Fewest and most slots.
 pub(crate) const PEERS: (usize, usize) = (1, 4096);
 
-/// Sizes of a segment, checked.
+/// Sizes of a segment, checked, and the places that follow from them: they are asked for at every look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     pub(crate) peers: usize,
     pub(crate) ring_bytes: usize,
+    /// Where the slots and the rings begin.
+    slots: usize,
+    rings: usize,
 }
 
 impl Geometry {
@@ -72,7 +77,11 @@ impl Geometry {
         let good = (PEERS.0..=PEERS.1).contains(&peers)
             && (RING_BYTES.0..=RING_BYTES.1).contains(&ring_bytes)
             && ring_bytes.is_power_of_two();
-        good.then_some(Geometry { peers, ring_bytes })
+        let slots = HEADER_BYTES + (peers.div_ceil(64) * 8).next_multiple_of(LINE);
+        good.then(|| {
+            let rings = (slots + peers * SLOT_BYTES).next_multiple_of(4096);
+            Geometry { peers, ring_bytes, slots, rings }
+        })
     }
 
     pub(crate) fn bells(&self) -> usize {
@@ -83,16 +92,19 @@ impl Geometry {
         HEADER_BYTES + word * 8
     }
 
+    #[inline]
     pub(crate) fn slot(&self, index: usize) -> usize {
-        HEADER_BYTES + (self.bells() * 8).next_multiple_of(LINE) + index * SLOT_BYTES
+        self.slots + index * SLOT_BYTES
     }
 
+    /// Bytes before the rings.
     pub(crate) fn head_bytes(&self) -> usize {
-        self.slot(self.peers).next_multiple_of(4096)
+        self.rings
     }
 
+    #[inline]
     pub(crate) fn ring(&self, index: usize) -> usize {
-        self.head_bytes() + index * self.ring_bytes
+        self.rings + index * self.ring_bytes
     }
 
     pub(crate) fn total(&self) -> usize {
@@ -168,7 +180,8 @@ mod tests {
     fn nothing_overlaps_and_everything_is_aligned() {
         for (peers, ring_bytes) in [(1, 4096), (63, 4096), (64, 65_536), (65, 8192), (4096, 4096)] {
             let geometry = Geometry::new(peers, ring_bytes).unwrap();
-            const { assert!(AT_SECRET + SECRET_BYTES <= HEADER_BYTES) };
+            const { assert!(AT_SECRET + SECRET_BYTES <= AT_RUNG && AT_RUNG + 8 <= HEADER_BYTES) };
+            const { assert!(PEERS.1 <= 64 * 64) };
             assert!(geometry.bell(geometry.bells()) <= geometry.slot(0));
             assert!(geometry.slot(peers) <= geometry.ring(0));
             assert_eq!(geometry.slot(0) % LINE, 0);

@@ -20,6 +20,8 @@ pub struct Outbox {
     head: u64,
     /// Bytes consumed, as last read: the receiver's line is only looked at when room seems to be short.
     tail: u64,
+    /// The word at this position is zero already, so that a record that ends there can be published without another line of the cache.
+    zeroed: u64,
     /// The receiver's index was impossible.
     broken: bool,
 }
@@ -43,8 +45,17 @@ impl Outbox {
             return Err(OpenError::Dead { path });
         }
         let map = Map::new(file.fd(), geometry.total(), true).map_err(system("mmap"))?;
-        let mut outbox =
-            Outbox { token: *token, map, file, geometry, index: usize::MAX, head: 0, tail: 0, broken: false };
+        let mut outbox = Outbox {
+            token: *token,
+            map,
+            file,
+            geometry,
+            index: usize::MAX,
+            head: 0,
+            tail: 0,
+            zeroed: 0,
+            broken: false,
+        };
         outbox.index = outbox.claim(&path)?;
         outbox.set_up(me, &path)?;
         Ok(outbox)
@@ -108,6 +119,7 @@ impl Outbox {
         // A bell that is still rung need not be rung again: its answer comes after the fence before this.
         if bell.load(Ordering::Relaxed) & bit == 0 {
             bell.fetch_or(bit, Ordering::AcqRel);
+            self.map.word(AT_RUNG).fetch_or(1 << (self.index / 64), Ordering::AcqRel);
         }
     }
 
@@ -128,7 +140,7 @@ impl Outbox {
         let (ring, mask) = (self.geometry.ring(self.index), self.geometry.ring_bytes - 1);
         let offset = self.head as usize & mask;
         let size = footprint(len);
-        let skipped = if size > mask + 1 - offset { mask + 1 - offset } else { 0 };
+        let skipped = self.skipped(offset, size);
         // A line more, for the zero word behind it.
         if !self.has_room(skipped + size + LINE) {
             return false;
@@ -139,7 +151,9 @@ impl Outbox {
         // word, below. The reference ends with `write`.
         write(unsafe { self.map.writable(ring + start + 8, len) });
         let next = position + size as u64;
-        self.map.word(ring + (next as usize & mask)).store(0, Ordering::Relaxed);
+        if self.zeroed != next {
+            self.map.word(ring + (next as usize & mask)).store(0, Ordering::Relaxed);
+        }
         self.map.word(ring + start).store(record_word(position, len), Ordering::Release);
         if skipped > 0 {
             // Only this shows the receiver the record at the beginning.
@@ -151,7 +165,40 @@ impl Outbox {
         if self.map.half(self.slot() + SLOT_ARMED).load(Ordering::Relaxed) != 0 {
             self.ring_bell();
         }
+        self.prepare(next + LINE as u64);
         true
+    }
+
+    /// Does for the next record, if that is a short one, what would keep its receiver waiting then.
+    #[inline]
+    fn prepare(&mut self, next: u64) {
+        let (ring, mask) = (self.geometry.ring(self.index), self.geometry.ring_bytes - 1);
+        // The line must be the sender's, as `has_room` would find.
+        if next + LINE as u64 - self.tail <= self.geometry.ring_bytes as u64 {
+            self.map.word(ring + (next as usize & mask)).store(0, Ordering::Relaxed);
+            self.zeroed = next;
+        }
+    }
+
+    /// Whether a record of `len` bytes would find room now, in a segment that its owner has not closed.
+    #[inline]
+    pub fn is_ready(&mut self, len: usize) -> bool {
+        if len > self.geometry.max_record() || !self.map.is_here() {
+            return false;
+        }
+        // A line that hardly ever changes, unlike that of `is_shut`, which the receiver writes for every record.
+        if self.map.half(AT_CLOSED).load(Ordering::Acquire) != 0 {
+            return false;
+        }
+        let (offset, size) = (self.head as usize & (self.geometry.ring_bytes - 1), footprint(len));
+        self.has_room(self.skipped(offset, size) + size + LINE)
+    }
+
+    /// Bytes at the ring's end into which a record of `size` bytes does not fit.
+    #[inline]
+    fn skipped(&self, offset: usize, size: usize) -> usize {
+        let left = self.geometry.ring_bytes - offset;
+        if size > left { left } else { 0 }
     }
 
     #[inline]

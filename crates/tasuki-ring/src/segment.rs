@@ -206,12 +206,12 @@ impl Segment {
 
     /// Whether nothing waits.
     pub fn idle(&self) -> bool {
-        let bells = (0..self.geometry.bells()).map(|word| self.geometry.bell(word));
-        let rings = self.active.iter().map(|&index| {
+        let nothing = |at: usize| self.map.word(at).load(Ordering::Acquire) == 0;
+        let ring_is_empty = |&index: &u32| {
             let offset = self.lanes[index as usize].position as usize & (self.geometry.ring_bytes - 1);
-            self.geometry.ring(index as usize) + offset
-        });
-        !self.map.is_here() || bells.chain(rings).all(|at| self.map.word(at).load(Ordering::Acquire) == 0)
+            nothing(self.geometry.ring(index as usize) + offset)
+        };
+        !self.map.is_here() || (nothing(AT_RUNG) && self.active.iter().all(ring_is_empty))
     }
 
     /// Counters.

@@ -18,20 +18,18 @@ const DEPARTURES_MAX: usize = 8192;
 impl Segment {
     /// Takes up the lanes whose senders have rung.
     pub(crate) fn answer_bells(&mut self) {
-        for word in 0..self.geometry.bells() {
-            let bell = self.map.word(self.geometry.bell(word));
-            if bell.load(Ordering::Relaxed) == 0 {
-                continue;
-            }
-            let mut rung = bell.swap(0, Ordering::AcqRel);
+        if self.map.word(AT_RUNG).load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        // Before the bells: one that rings after this is found now or at the next look.
+        let words = self.map.word(AT_RUNG).swap(0, Ordering::AcqRel);
+        let geometry = self.geometry;
+        for word in bits(words).filter(|&word| word < geometry.bells()) {
+            let rung = self.map.word(geometry.bell(word)).swap(0, Ordering::AcqRel);
             // Pairs with the fence in `Outbox::push`: whoever saw the bell still rung has published what we look at after this.
             fence(Ordering::SeqCst);
-            while rung != 0 {
-                let index = word * 64 + rung.trailing_zeros() as usize;
-                rung &= rung - 1;
-                if index < self.lanes.len() {
-                    self.wake(index);
-                }
+            for index in bits(rung).map(|bit| word * 64 + bit).filter(|&index| index < geometry.peers) {
+                self.wake(index);
             }
         }
     }
@@ -184,4 +182,13 @@ impl Segment {
         let lane = &mut self.lanes[index];
         lane.leaving = lane.leaving.or(Some(Departure::Died));
     }
+}
+
+/// The numbers of the bits that are set.
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        word &= word.wrapping_sub(1);
+        (bit < 64).then_some(bit as usize)
+    })
 }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, unshare};
-use tasuki_engine::{Buffer, Completion, Endpoint, Lanes, Options, Peer, RecvArgs, SendArgs};
+use tasuki_engine::{Buffer, Completion, Endpoint, Lanes, Options, Peer, RecvArgs, Report, SendArgs};
 use tasuki_sys::netlink::{Netlink, VethEnd};
 use tasuki_sys::netns::within;
 
@@ -92,7 +92,7 @@ impl Pair {
             ignore: 0,
             buffers: &buffers,
             multi: None,
-            quiet: false,
+            report: Report::Completion,
             context: 1,
         };
         // SAFETY: the buffer outlives the receive, which is over before this function is.
@@ -104,7 +104,7 @@ impl Pair {
             data: None,
             buffers: &buffers,
             inject: false,
-            quiet: false,
+            report: Report::Completion,
             delivery: false,
             context: 2,
         };

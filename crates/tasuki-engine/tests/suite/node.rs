@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
-use tasuki_engine::{Buffer, Completion, Endpoint, Options, Peer, RecvArgs, SendArgs};
+use tasuki_engine::{Buffer, Completion, Endpoint, Options, Peer, RecvArgs, Report, SendArgs};
 
 /// After so long without what it waits for a test has failed: a hang is a defect, slowness is not.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -75,12 +75,12 @@ impl Node {
             data: None,
             buffers: &buffers,
             inject: false,
-            quiet: false,
+            report: Report::Completion,
             delivery: false,
             context,
         };
         change(&mut args);
-        let (inject, quiet) = (args.inject, args.quiet);
+        let (inject, quiet) = (args.inject, args.report != Report::Completion);
         // SAFETY: the buffer is kept until the operation completes.
         unsafe { self.endpoint.send(&args) }.unwrap();
         if inject {
@@ -107,7 +107,8 @@ impl Node {
     ) -> u64 {
         let (context, buffer) = self.keep(vec![0xee; capacity].into());
         let source = from.map(|from| self.peers[from]);
-        let args = RecvArgs { source, tag, ignore, buffers: &[buffer], multi, quiet: false, context };
+        let args =
+            RecvArgs { source, tag, ignore, buffers: &[buffer], multi, report: Report::Completion, context };
         // SAFETY: the buffer is kept until the operation completes.
         unsafe { self.endpoint.recv(&args) }.unwrap();
         context

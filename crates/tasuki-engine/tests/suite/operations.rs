@@ -1,6 +1,6 @@
 //! One kind of operation after the other.
 
-use tasuki_engine::{Buffer, Completion, Endpoint, Failure, PostError, Probe, RecvArgs};
+use tasuki_engine::{Buffer, Completion, Endpoint, Failure, PostError, Probe, RecvArgs, Report};
 
 use crate::node::{LANES, Lane, Node, nodes, options, run};
 
@@ -51,7 +51,7 @@ fn injected_bytes_are_the_programs_again_at_once() {
         let mut all = nodes(2, lane);
         let recvs: Vec<u64> = (0..200).map(|_| all[1].recv(Some(0), None, 0, 64)).collect();
         for i in 0..200u8 {
-            all[0].send_with(1, None, &[i; 64], |args| (args.inject, args.quiet) = (true, true));
+            all[0].send_with(1, None, &[i; 64], |args| (args.inject, args.report) = (true, Report::Failure));
         }
         run(&mut all, |all| recvs.iter().all(|recv| recv_of(&all[1], *recv).is_some()));
         for (i, recv) in recvs.iter().enumerate() {
@@ -94,11 +94,13 @@ fn probes_claim_and_discard() {
         assert!(all[1].endpoint.peek(&probe(1)).is_none());
         let (context, buffer) = all[1].room(5000);
         // SAFETY: the node keeps the buffer to the end of the test.
-        unsafe { all[1].endpoint.recv_claimed(claim, &[buffer], false, context) }.unwrap();
+        unsafe { all[1].endpoint.recv_claimed(claim, &[buffer], Report::Completion, context) }.unwrap();
         run(&mut all, |all| recv_of(&all[1], context).is_some());
         assert!(all[1].bytes(context) == pattern(5000, 1));
         // SAFETY: as above; it is refused.
-        assert!(unsafe { all[1].endpoint.recv_claimed(claim, &[buffer], false, context) }.is_err());
+        assert!(
+            unsafe { all[1].endpoint.recv_claimed(claim, &[buffer], Report::Completion, context) }.is_err()
+        );
     }
 }
 
@@ -158,7 +160,7 @@ fn a_silent_program_receives() {
             ignore: 0,
             buffers: &buffers,
             multi: None,
-            quiet: false,
+            report: Report::Completion,
             context: 1,
         };
         // SAFETY: the room lives as long as the endpoint, and is looked at when the message has been delivered.
@@ -200,7 +202,7 @@ fn a_null_buffer_is_an_error() {
         ignore: 0,
         buffers: &buffers,
         multi: None,
-        quiet: false,
+        report: Report::Completion,
         context: 1,
     };
     // SAFETY: it is refused before anything is written.

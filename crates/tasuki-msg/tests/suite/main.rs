@@ -1,5 +1,6 @@
 //! The message layer against a naive model, hand-written cases, hostile peers, and its promises about cost.
 
+mod at_once;
 mod cases;
 mod defects;
 mod hostile;

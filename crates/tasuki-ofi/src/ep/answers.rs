@@ -5,7 +5,7 @@
 //! (open-mpi/ompi#11327, mended in 5.0). A receive of a claimed message is that MPI_Mrecv: if the launcher says so, the
 //! provider answers in its place.
 
-use tasuki_engine::{Found, SendArgs};
+use tasuki_engine::{Found, Report, SendArgs};
 
 use super::EpShared;
 use crate::note;
@@ -57,7 +57,7 @@ impl EpShared {
             data: None,
             buffers: &[],
             inject: true,
-            quiet: true,
+            report: Report::Failure,
             delivery: false,
             context: 0,
         };

@@ -1,6 +1,8 @@
 //! What the calls for tagged and for untagged messages have in common.
 
-use super::post::{Pieces, Rx, Tx};
+use tasuki_engine::Buffer;
+
+use super::post::{Rx, Tx};
 use super::shared;
 use crate::abi::{FI_REMOTE_CQ_DATA, FidEp};
 use crate::guard::{self, Ret};
@@ -9,13 +11,13 @@ use crate::guard::{self, Ret};
 ///
 /// # Safety
 /// `ep` is an endpoint, and the memory as for [`super::EpShared::send`].
-pub unsafe fn send(ep: *mut FidEp, pieces: impl FnOnce() -> Ret<Pieces>, tx: Tx) -> isize {
+pub unsafe fn send(ep: *mut FidEp, pieces: Ret<&[Buffer]>, tx: Tx) -> isize {
     guard::size(|| {
         // SAFETY: by the contract.
         let ep = unsafe { shared(ep) }?;
         let tx = Tx { flags: ep.tx_flags, ..tx };
         // SAFETY: by the contract.
-        unsafe { ep.send(pieces(), &tx) }
+        unsafe { ep.send(pieces, &tx) }
     })
 }
 
@@ -23,12 +25,12 @@ pub unsafe fn send(ep: *mut FidEp, pieces: impl FnOnce() -> Ret<Pieces>, tx: Tx)
 ///
 /// # Safety
 /// As for [`send`].
-pub unsafe fn send_message(ep: *mut FidEp, pieces: impl FnOnce() -> Ret<Pieces>, tx: Tx) -> isize {
+pub unsafe fn send_message(ep: *mut FidEp, pieces: Ret<&[Buffer]>, tx: Tx) -> isize {
     guard::size(|| {
         let data = tx.data.filter(|_| tx.flags & FI_REMOTE_CQ_DATA != 0);
         let tx = Tx { data, ..tx };
         // SAFETY: by the contract.
-        unsafe { shared(ep)?.send(pieces(), &tx) }
+        unsafe { shared(ep)?.send(pieces, &tx) }
     })
 }
 
@@ -36,13 +38,13 @@ pub unsafe fn send_message(ep: *mut FidEp, pieces: impl FnOnce() -> Ret<Pieces>,
 ///
 /// # Safety
 /// `ep` is an endpoint, and the memory as for [`super::EpShared::recv`].
-pub unsafe fn recv(ep: *mut FidEp, pieces: impl FnOnce() -> Ret<Pieces>, rx: Rx) -> isize {
+pub unsafe fn recv(ep: *mut FidEp, pieces: Ret<&[Buffer]>, rx: Rx) -> isize {
     guard::size(|| {
         // SAFETY: by the contract.
         let ep = unsafe { shared(ep) }?;
         let rx = Rx { flags: ep.rx_flags, ..rx };
         // SAFETY: by the contract.
-        unsafe { ep.recv(pieces(), &rx) }
+        unsafe { ep.recv(pieces, &rx) }
     })
 }
 
@@ -50,9 +52,9 @@ pub unsafe fn recv(ep: *mut FidEp, pieces: impl FnOnce() -> Ret<Pieces>, rx: Rx)
 ///
 /// # Safety
 /// As for [`recv`].
-pub unsafe fn recv_message(ep: *mut FidEp, pieces: impl FnOnce() -> Ret<Pieces>, rx: Rx) -> isize {
+pub unsafe fn recv_message(ep: *mut FidEp, pieces: Ret<&[Buffer]>, rx: Rx) -> isize {
     guard::size(|| {
         // SAFETY: by the contract.
-        unsafe { shared(ep)?.recv(pieces(), &rx) }
+        unsafe { shared(ep)?.recv(pieces, &rx) }
     })
 }

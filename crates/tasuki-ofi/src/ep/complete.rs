@@ -13,8 +13,7 @@ impl EpShared {
         let Some(wiring) = self.wiring.get() else {
             return;
         };
-        let (send, context, quiet, last) = kind(&completion);
-        let silent = self.silent.take(send, context, last);
+        let (send, context, quiet) = kind(&completion);
         let way = if send { &wiring.tx } else { &wiring.rx };
         if let Completion::Error { failure, peer: Some(peer), .. } = completion
             && failure != Failure::Cancelled
@@ -26,10 +25,10 @@ impl EpShared {
             counter.count(entry.fault.is_none());
         }
         match entry.fault {
-            None if quiet || silent => return,
+            None if quiet => return,
             // An injected message has no context, and MPIs follow the context of whatever fails. Whoever waits for an answer
             // hears of the failure by the receive; others by the next send, which is refused.
-            Some(fault) if send && (quiet || silent) && context == 0 => {
+            Some(fault) if send && quiet && context == 0 => {
                 note!("an injected message is lost: error {}", fault.err);
                 return;
             }
@@ -73,12 +72,12 @@ impl EpShared {
     }
 }
 
-/// Send, context, quiet, last.
-fn kind(completion: &Completion) -> (bool, u64, bool, bool) {
+/// Send, context, quiet.
+fn kind(completion: &Completion) -> (bool, u64, bool) {
     match *completion {
-        Completion::Send { context, .. } => (true, context, false, true),
-        Completion::Recv { context, quiet, last, .. } => (false, context, quiet, last),
-        Completion::Error { context, quiet, send, last, .. } => (send, context, quiet, last),
+        Completion::Send { context, quiet, .. } => (true, context, quiet),
+        Completion::Recv { context, quiet, .. } => (false, context, quiet),
+        Completion::Error { context, quiet, send, .. } => (send, context, quiet),
     }
 }
 

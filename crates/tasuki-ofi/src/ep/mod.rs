@@ -12,7 +12,6 @@ mod post;
 mod probe;
 mod remote;
 mod rma;
-mod silent;
 mod tagged;
 mod wiring;
 
@@ -43,7 +42,6 @@ pub struct EpShared {
     peers: peers::Peers,
     claims: probe::Claims,
     answers: Option<answers::Answers>,
-    silent: silent::Silent,
     lost: lost::Lost,
     remote: remote::Remote,
     min_multi_recv: AtomicUsize,
@@ -101,7 +99,6 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         peers: peers::Peers::default(),
         claims: probe::Claims::default(),
         answers,
-        silent: silent::Silent::default(),
         lost: lost::Lost::default(),
         remote: remote::Remote::default(),
         min_multi_recv: AtomicUsize::new(MIN_MULTI_RECV),

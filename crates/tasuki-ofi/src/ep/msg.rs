@@ -1,7 +1,9 @@
 //! Calls for untagged messages: fi_msg(3). The caller vouches for its pointers; every function here has that contract.
 
+use tasuki_engine::Buffer;
+
 use super::calls::{recv as post_recv, recv_message, send as post_send, send_message};
-use super::post::{Pieces, Rx, Tx};
+use super::post::{Rx, Tx, pieces};
 use crate::abi::*;
 
 /// Table of these calls.
@@ -28,7 +30,7 @@ unsafe extern "C" fn recv(
 ) -> isize {
     let rx = Rx { from, tag: None, ignore: 0, flags: 0, context };
     // SAFETY: the caller's promise.
-    unsafe { post_recv(ep, || Ok(Pieces::one(buf, len)), rx) }
+    unsafe { post_recv(ep, Ok(&[Buffer { ptr: buf, len }]), rx) }
 }
 
 unsafe extern "C" fn recvv(
@@ -41,7 +43,7 @@ unsafe extern "C" fn recvv(
 ) -> isize {
     let rx = Rx { from, tag: None, ignore: 0, flags: 0, context };
     // SAFETY: the caller's promise.
-    unsafe { post_recv(ep, || Pieces::of(iov, count), rx) }
+    unsafe { post_recv(ep, pieces(iov, count), rx) }
 }
 
 unsafe extern "C" fn recvmsg(ep: *mut FidEp, msg: *const Msg, flags: u64) -> isize {
@@ -51,7 +53,7 @@ unsafe extern "C" fn recvmsg(ep: *mut FidEp, msg: *const Msg, flags: u64) -> isi
     };
     let rx = Rx { from: msg.addr, tag: None, ignore: 0, flags, context: msg.context };
     // SAFETY: the caller's promise.
-    unsafe { recv_message(ep, || Pieces::of(msg.msg_iov, msg.iov_count), rx) }
+    unsafe { recv_message(ep, pieces(msg.msg_iov, msg.iov_count), rx) }
 }
 
 unsafe extern "C" fn send(
@@ -64,7 +66,7 @@ unsafe extern "C" fn send(
 ) -> isize {
     let tx = Tx { to, tag: None, data: None, flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+    unsafe { post_send(ep, Ok(&[Buffer { ptr: buf, len }]), tx) }
 }
 
 unsafe extern "C" fn sendv(
@@ -77,7 +79,7 @@ unsafe extern "C" fn sendv(
 ) -> isize {
     let tx = Tx { to, tag: None, data: None, flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, || Pieces::of(iov, count), tx) }
+    unsafe { post_send(ep, pieces(iov, count), tx) }
 }
 
 unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const Msg, flags: u64) -> isize {
@@ -87,13 +89,13 @@ unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const Msg, flags: u64) -> isi
     };
     let tx = Tx { to: msg.addr, tag: None, data: Some(msg.data), flags, context: Some(msg.context) };
     // SAFETY: the caller's promise.
-    unsafe { send_message(ep, || Pieces::of(msg.msg_iov, msg.iov_count), tx) }
+    unsafe { send_message(ep, pieces(msg.msg_iov, msg.iov_count), tx) }
 }
 
 unsafe extern "C" fn inject(ep: *mut FidEp, buf: *mut u8, len: usize, to: FiAddr) -> isize {
     let tx = Tx { to, tag: None, data: None, flags: 0, context: None };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+    unsafe { post_send(ep, Ok(&[Buffer { ptr: buf, len }]), tx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -108,11 +110,11 @@ unsafe extern "C" fn senddata(
 ) -> isize {
     let tx = Tx { to, tag: None, data: Some(data), flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+    unsafe { post_send(ep, Ok(&[Buffer { ptr: buf, len }]), tx) }
 }
 
 unsafe extern "C" fn injectdata(ep: *mut FidEp, buf: *mut u8, len: usize, data: u64, to: FiAddr) -> isize {
     let tx = Tx { to, tag: None, data: Some(data), flags: 0, context: None };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+    unsafe { post_send(ep, Ok(&[Buffer { ptr: buf, len }]), tx) }
 }

@@ -1,5 +1,6 @@
 //! Names of the address vector and peers of the engine, each by the other.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tasuki_engine::{Endpoint, Peer};
@@ -10,7 +11,35 @@ use crate::space::Space;
 
 /// Filled when a name or peer is first met: a job of thousands must not introduce each process to each.
 #[derive(Default)]
-pub struct Peers(RwLock<Maps>);
+pub struct Peers {
+    maps: RwLock<Maps>,
+    /// The name that was asked for last, and the peer that was; each with its counterpart. They spare the lock.
+    latest_name: Pair,
+    latest_peer: Pair,
+}
+
+/// A name and its peer in one word, as long as both fit: 32 bits each, and none if it is 0.
+#[derive(Default)]
+struct Pair(AtomicU64);
+
+impl Pair {
+    fn set(&self, name: FiAddr, peer: Peer) {
+        let word = match u32::try_from(name) {
+            Ok(name) if name < u32::MAX => u64::from(name + 1) << 32 | u64::from(peer.0),
+            _ => 0,
+        };
+        self.0.store(word, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<(FiAddr, Peer)> {
+        let word = self.0.load(Ordering::Relaxed);
+        Some(((word >> 32).checked_sub(1)?, Peer(word as u32)))
+    }
+
+    fn clear(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
 
 #[derive(Default)]
 struct Maps {
@@ -22,19 +51,26 @@ struct Maps {
 
 impl Peers {
     fn read(&self) -> RwLockReadGuard<'_, Maps> {
-        self.0.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.maps.read().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Maps> {
-        self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.maps.write().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// The peer of a name.
     pub fn peer(&self, name: FiAddr, engine: &Endpoint, space: &Space) -> Ret<Peer> {
+        if let Some((_, peer)) = self.latest_name.get().filter(|(latest, _)| *latest == name) {
+            return Ok(peer);
+        }
         let index = usize::try_from(name).map_err(|_| Errno(FI_EINVAL))?;
-        if let Some(Some(peer)) = self.read().peers.get(index) {
+        let maps = self.read();
+        if let Some(Some(peer)) = maps.peers.get(index) {
+            // Under the lock, so that a name that is being forgotten does not stay here.
+            self.latest_name.set(name, *peer);
             return Ok(*peer);
         }
+        drop(maps);
         // Bounds the index too: no table grows for a name that was never given.
         let address = space.address(name).ok_or(Errno(FI_EINVAL))?;
         let peer = engine.add_peer(&address);
@@ -44,10 +80,17 @@ impl Peers {
 
     /// The name of a peer; `FI_ADDR_NOTAVAIL` if its address is not in the vector (yet: it may have connected by itself).
     pub fn name(&self, peer: Peer, engine: &Endpoint, space: &Space) -> FiAddr {
-        match self.read().names.get(peer.0 as usize) {
-            Some(&name) if name != FI_ADDR_NOTAVAIL => return name,
-            _ => {}
+        if let Some((name, _)) = self.latest_peer.get().filter(|(_, latest)| *latest == peer) {
+            return name;
         }
+        let maps = self.read();
+        if let Some(&name) = maps.names.get(peer.0 as usize)
+            && name != FI_ADDR_NOTAVAIL
+        {
+            self.latest_peer.set(name, peer);
+            return name;
+        }
+        drop(maps);
         let Some(name) = engine.peer_address(peer).and_then(|address| space.name(&address)) else {
             return FI_ADDR_NOTAVAIL;
         };
@@ -58,6 +101,8 @@ impl Peers {
     /// A name is gone; gives its peer if it has been met.
     pub fn forget(&self, name: FiAddr) -> Option<Peer> {
         let mut maps = self.write();
+        self.latest_name.clear();
+        self.latest_peer.clear();
         let peer = maps.peers.get_mut(usize::try_from(name).ok()?)?.take()?;
         if let Some(name) = maps.names.get_mut(peer.0 as usize) {
             *name = FI_ADDR_NOTAVAIL;

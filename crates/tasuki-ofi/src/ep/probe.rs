@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use tasuki_engine::{Claim, Found, Probe};
+use tasuki_engine::{Buffer, Claim, Found, Probe};
 
 use super::EpShared;
-use super::post::{Pieces, Rx};
+use super::post::{Rx, errno};
 use crate::abi::*;
 use crate::guard::{Errno, Ret, lock};
 use crate::queue::{Entry, Fault};
@@ -42,7 +42,7 @@ impl EpShared {
     ///
     /// # Safety
     /// As for [`EpShared::recv`].
-    pub unsafe fn recv_claimed(&self, pieces: &Pieces, rx: &Rx) -> Ret<usize> {
+    pub unsafe fn recv_claimed(&self, pieces: &[Buffer], rx: &Rx) -> Ret<usize> {
         let way = &self.wiring()?.rx;
         let context = rx.context as u64;
         let (claim, found) = lock(&self.claims.0).remove(&context).ok_or(Errno(FI_EINVAL))?;
@@ -52,12 +52,11 @@ impl EpShared {
             return self.report_found(rx, &found, 0);
         }
         let reports = way.reports(rx.flags);
-        let quiet = self.quiet(way, reports, false, context);
         // SAFETY: by the contract.
-        let posted = unsafe { self.engine.recv_claimed(claim, pieces.buffers(), quiet, context) };
-        let posted = self.posted(posted, reports || quiet, false, context)?;
+        let posted = unsafe { self.engine.recv_claimed(claim, pieces, way.report(reports), context) };
+        posted.map_err(errno)?;
         self.answer(&found);
-        Ok(posted)
+        Ok(0)
     }
 
     fn claim(&self, probe: &Probe, context: u64) -> Ret<Option<Found>> {

@@ -8,7 +8,6 @@ use tasuki_engine::{Buffer, Peer, RemoteArgs, RemoteDone, RemoteFailure};
 
 use super::EpShared;
 use super::complete::errno;
-use super::post::Pieces;
 use crate::abi::*;
 use crate::guard::{Errno, Ret, lock};
 use crate::limits::{INJECT_SIZE, IOV_LIMIT};
@@ -94,7 +93,7 @@ impl EpShared {
     ///
     /// # Safety
     /// The memory is as fi_rma(3) demands until the operation completes.
-    pub unsafe fn access(&self, pieces: Ret<Pieces>, places: &[Place], access: &Access) -> Ret<usize> {
+    pub unsafe fn access(&self, pieces: Ret<&[Buffer]>, places: &[Place], access: &Access) -> Ret<usize> {
         let (pieces, wiring) = (pieces?, self.wiring()?);
         let peer = self.peers.peer(access.peer, &self.engine, &wiring.space)?;
         if access.context.is_none() {
@@ -103,10 +102,10 @@ impl EpShared {
         if access.flags & FI_REMOTE_CQ_DATA != 0 || places.len() > IOV_LIMIT {
             return Err(Errno(FI_EINVAL));
         }
-        let pairs = pair(pieces.buffers(), places)?;
+        let pairs = pair(pieces, places)?;
         let inject = access.context.is_none() || access.flags & FI_INJECT != 0;
         // Up to this size the engine copies what is put; several pieces are as small together.
-        if inject && pieces.buffers().iter().map(|buffer| buffer.len).sum::<usize>() > INJECT_SIZE {
+        if inject && pieces.iter().map(|buffer| buffer.len).sum::<usize>() > INJECT_SIZE {
             return Err(Errno(FI_EMSGSIZE));
         }
         let operation = Operation {

@@ -1,6 +1,8 @@
 //! Calls for one-sided access: fi_rma(3). The caller vouches for its pointers; every function here has that contract.
 
-use super::post::Pieces;
+use tasuki_engine::Buffer;
+
+use super::post::pieces;
 use super::remote::{Access, Place};
 use super::shared;
 use crate::abi::*;
@@ -22,13 +24,13 @@ pub static RMA_OPS: OpsRma = OpsRma {
 };
 
 /// An operation on one place whose flags are the endpoint's.
-unsafe fn plain(ep: *mut FidEp, pieces: Ret<Pieces>, place: (u64, u64), access: Access) -> isize {
+unsafe fn plain(ep: *mut FidEp, pieces: Ret<&[Buffer]>, place: (u64, u64), access: Access) -> isize {
     guard::size(|| {
         // SAFETY: the caller's promise.
         let ep = unsafe { shared(ep) }?;
         let access = Access { flags: ep.tx_flags, ..access };
         let pieces = pieces?;
-        let len = pieces.buffers().iter().map(|buffer| buffer.len as u64).sum();
+        let len = pieces.iter().map(|buffer| buffer.len as u64).sum();
         // SAFETY: the caller's promise.
         unsafe { ep.access(Ok(pieces), &[Place { addr: place.0, len, key: place.1 }], &access) }
     })
@@ -50,7 +52,7 @@ unsafe fn message(ep: *mut FidEp, msg: *const MsgRma, read: bool, flags: u64) ->
         let access = Access { peer: msg.addr, read, flags, context: Some(msg.context) };
         // SAFETY: the caller's promise.
         unsafe {
-            let pieces = Pieces::of(msg.msg_iov, msg.iov_count);
+            let pieces = pieces(msg.msg_iov, msg.iov_count);
             shared(ep)?.access(pieces, &places[..msg.rma_iov_count], &access)
         }
     })
@@ -69,7 +71,7 @@ unsafe extern "C" fn read(
 ) -> isize {
     let access = Access { peer, read: true, flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { plain(ep, Ok(Pieces::one(buf, len)), (addr, key), access) }
+    unsafe { plain(ep, Ok(&[Buffer { ptr: buf, len }]), (addr, key), access) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -85,7 +87,7 @@ unsafe extern "C" fn readv(
 ) -> isize {
     let access = Access { peer, read: true, flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { plain(ep, Pieces::of(iov, count), (addr, key), access) }
+    unsafe { plain(ep, pieces(iov, count), (addr, key), access) }
 }
 
 unsafe extern "C" fn readmsg(ep: *mut FidEp, msg: *const MsgRma, flags: u64) -> isize {
@@ -106,7 +108,7 @@ unsafe extern "C" fn write(
 ) -> isize {
     let access = Access { peer, read: false, flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { plain(ep, Ok(Pieces::one(buf, len)), (addr, key), access) }
+    unsafe { plain(ep, Ok(&[Buffer { ptr: buf, len }]), (addr, key), access) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -122,7 +124,7 @@ unsafe extern "C" fn writev(
 ) -> isize {
     let access = Access { peer, read: false, flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { plain(ep, Pieces::of(iov, count), (addr, key), access) }
+    unsafe { plain(ep, pieces(iov, count), (addr, key), access) }
 }
 
 unsafe extern "C" fn writemsg(ep: *mut FidEp, msg: *const MsgRma, flags: u64) -> isize {
@@ -140,5 +142,5 @@ unsafe extern "C" fn inject(
 ) -> isize {
     let access = Access { peer, read: false, flags: 0, context: None };
     // SAFETY: the caller's promise.
-    unsafe { plain(ep, Ok(Pieces::one(buf, len)), (addr, key), access) }
+    unsafe { plain(ep, Ok(&[Buffer { ptr: buf, len }]), (addr, key), access) }
 }

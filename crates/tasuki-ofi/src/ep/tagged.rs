@@ -1,7 +1,9 @@
 //! Calls for tagged messages: fi_tagged(3). The caller vouches for its pointers; every function here has that contract.
 
+use tasuki_engine::Buffer;
+
 use super::calls::{recv as post_recv, recv_message, send as post_send, send_message};
-use super::post::{Pieces, Rx, Tx};
+use super::post::{Rx, Tx, pieces};
 use crate::abi::*;
 
 /// Table of these calls.
@@ -31,7 +33,7 @@ unsafe extern "C" fn recv(
 ) -> isize {
     let rx = Rx { from, tag: Some(tag), ignore, flags: 0, context };
     // SAFETY: the caller's promise.
-    unsafe { post_recv(ep, || Ok(Pieces::one(buf, len)), rx) }
+    unsafe { post_recv(ep, Ok(&[Buffer { ptr: buf, len }]), rx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -47,7 +49,7 @@ unsafe extern "C" fn recvv(
 ) -> isize {
     let rx = Rx { from, tag: Some(tag), ignore, flags: 0, context };
     // SAFETY: the caller's promise.
-    unsafe { post_recv(ep, || Pieces::of(iov, count), rx) }
+    unsafe { post_recv(ep, pieces(iov, count), rx) }
 }
 
 unsafe extern "C" fn recvmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) -> isize {
@@ -57,7 +59,7 @@ unsafe extern "C" fn recvmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) 
     };
     let rx = Rx { from: msg.addr, tag: Some(msg.tag), ignore: msg.ignore, flags, context: msg.context };
     // SAFETY: the caller's promise.
-    unsafe { recv_message(ep, || Pieces::of(msg.msg_iov, msg.iov_count), rx) }
+    unsafe { recv_message(ep, pieces(msg.msg_iov, msg.iov_count), rx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -72,7 +74,7 @@ unsafe extern "C" fn send(
 ) -> isize {
     let tx = Tx { to, tag: Some(tag), data: None, flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+    unsafe { post_send(ep, Ok(&[Buffer { ptr: buf, len }]), tx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -87,7 +89,7 @@ unsafe extern "C" fn sendv(
 ) -> isize {
     let tx = Tx { to, tag: Some(tag), data: None, flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, || Pieces::of(iov, count), tx) }
+    unsafe { post_send(ep, pieces(iov, count), tx) }
 }
 
 unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) -> isize {
@@ -97,13 +99,13 @@ unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) 
     };
     let tx = Tx { to: msg.addr, tag: Some(msg.tag), data: Some(msg.data), flags, context: Some(msg.context) };
     // SAFETY: the caller's promise.
-    unsafe { send_message(ep, || Pieces::of(msg.msg_iov, msg.iov_count), tx) }
+    unsafe { send_message(ep, pieces(msg.msg_iov, msg.iov_count), tx) }
 }
 
 unsafe extern "C" fn inject(ep: *mut FidEp, buf: *mut u8, len: usize, to: FiAddr, tag: u64) -> isize {
     let tx = Tx { to, tag: Some(tag), data: None, flags: 0, context: None };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+    unsafe { post_send(ep, Ok(&[Buffer { ptr: buf, len }]), tx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -119,7 +121,7 @@ unsafe extern "C" fn senddata(
 ) -> isize {
     let tx = Tx { to, tag: Some(tag), data: Some(data), flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+    unsafe { post_send(ep, Ok(&[Buffer { ptr: buf, len }]), tx) }
 }
 
 unsafe extern "C" fn injectdata(
@@ -132,5 +134,5 @@ unsafe extern "C" fn injectdata(
 ) -> isize {
     let tx = Tx { to, tag: Some(tag), data: Some(data), flags: 0, context: None };
     // SAFETY: the caller's promise.
-    unsafe { post_send(ep, || Ok(Pieces::one(buf, len)), tx) }
+    unsafe { post_send(ep, Ok(&[Buffer { ptr: buf, len }]), tx) }
 }

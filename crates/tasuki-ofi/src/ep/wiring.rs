@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tasuki_engine::Report;
+
 use super::EpShared;
 use crate::abi::*;
 use crate::guard::{Errno, Ret};
@@ -75,6 +77,15 @@ impl Plan {
 }
 
 impl Way {
+    /// What the engine is to say of an operation that is, or is not, to give a completion.
+    pub fn report(&self, completion: bool) -> Report {
+        match (completion, &self.counter) {
+            (true, _) => Report::Completion,
+            (false, Some(_)) => Report::Quiet,
+            (false, None) => Report::Failure,
+        }
+    }
+
     /// Whether an operation with these flags is to give a completion when it succeeds.
     pub fn reports(&self, flags: u64) -> bool {
         self.queue.is_some() && (!self.selective || flags & FI_COMPLETION != 0)

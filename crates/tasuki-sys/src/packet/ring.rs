@@ -177,16 +177,27 @@ impl PacketRing {
 
     /// The next frame if there is one; dropping it gives its slot back to the kernel. Never blocks.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
+        let slot = self.slot();
+        if self.is_ready(slot) { Some(Frame::new(self, slot)) } else { None }
+    }
+
+    /// Whether there is one.
+    pub fn has_frame(&self) -> bool {
+        self.is_ready(self.slot())
+    }
+
+    fn slot(&self) -> NonNull<u8> {
         let offset = self.next as usize * self.layout.slot_bytes as usize;
         // SAFETY: next < slots, so the slot lies inside of the mapping, which lives as long as self.
-        let slot = unsafe { self.memory.add(offset) };
+        unsafe { self.memory.add(offset) }
+    }
+
+    /// Whether the kernel has handed a slot of the mapping over.
+    fn is_ready(&self, slot: NonNull<u8>) -> bool {
         // SAFETY: the status word is the first of the slot, 4-aligned, and is accessed atomically only.
         let status = unsafe { AtomicU32::from_ptr(slot.cast().as_ptr()) };
         // Acquire: what the kernel wrote before it handed the slot over is visible after this.
-        if status.load(Ordering::Acquire) & STATUS_USER == 0 {
-            return None;
-        }
-        Some(Frame::new(self, slot))
+        status.load(Ordering::Acquire) & STATUS_USER != 0
     }
 
     /// Bytes of memory that the ring takes in the kernel.
