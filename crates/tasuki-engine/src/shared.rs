@@ -150,8 +150,9 @@ impl Core {
     pub unsafe fn send_shared_now(&mut self, args: &SendArgs<'_>) -> bool {
         let Some(state) = self.peers.get_mut(args.peer.0 as usize) else { return false };
         let Way::Shared(shared) = &mut state.way else { return false };
-        let len = args.buffers.iter().map(|piece| piece.len).sum::<usize>();
-        let free = len <= PIECE && shared.introduced && shared.waiting.is_none();
+        let len = args.buffers.iter().try_fold(0usize, |sum, piece| sum.checked_add(piece.len));
+        let Some(len) = len.filter(|&len| len <= PIECE) else { return false };
+        let free = shared.introduced && shared.waiting.is_none();
         if !free || !shared.outbox.is_ready(HEAD + len) {
             return false;
         }
