@@ -1,13 +1,13 @@
 //! Figures of the kernels: from the runs to records, a table and bar charts.
 
-use super::{Class, Kernel, Outcome};
+use super::{Class, Kernel, Outcome, published};
 use crate::{
     FailedRun, Machine, Record, Unit, plot,
     record::{Gathered, Point},
     stats::{PairedRatio, median},
-    table::significant,
+    table::{plain, significant},
 };
-use comfy_table::{Cell, CellAlignment, Table, TableComponent, presets};
+use comfy_table::{Cell, CellAlignment, Table};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -78,8 +78,29 @@ pub struct NasRecord {
     pub cores: usize,
     /// Times as fast as one rank on one host, with the same stack; `None` if that was not measured.
     pub speedup: Option<f64>,
+    /// Against the first network; `None` on that network itself.
+    pub against: Option<Against>,
     /// All repetitions in `unit`.
     pub samples: Vec<f64>,
+}
+
+/// How a case compares with the same on the first network.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// The first network.
+    pub network: String,
+    /// Times as many operations per second: median of the pairs of repetitions.
+    pub gain: f64,
+    /// Ends of the interval for 95 %, or of all pairs if they are too few for that.
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
+    /// The interval leaves no doubt which network is better.
+    pub decided: bool,
+    /// What a paper published for the same cablings, kernel and class.
+    pub published: Option<f64>,
+    /// Which paper.
+    pub source: Option<&'static str>,
 }
 
 /// Runs of many cases.
@@ -146,6 +167,7 @@ impl NasReport {
             cpu: base.cpu,
             cores: base.cores,
             speedup: self.alone(case).filter(|_| case.hosts > 1).map(|alone| base.median / alone),
+            against: self.against_first_network(case).map(|(_, against)| against),
             samples: base.samples,
         })
     }
@@ -180,12 +202,39 @@ impl NasReport {
 
     /// How a case compares with the same of another stack, from interleaved repetitions.
     pub fn against(&self, case: &Case, stack: &str) -> Option<PairedRatio> {
-        let find = |stack: &str| {
-            let wanted = Case { stack: stack.into(), ..case.clone() };
-            let same = |other: &Case| Case { lane: wanted.lane.clone(), ..other.clone() } == wanted;
+        self.compare(case, &case.network, stack)
+    }
+
+    /// How a case compares with the same on the first network.
+    fn against_first_network(&self, case: &Case) -> Option<(PairedRatio, Against)> {
+        let first = &self.cases.first()?.0.network;
+        if *first == case.network {
+            return None;
+        }
+        let gain = self.compare(case, first, &case.stack)?;
+        let published = published(case.kernel, case.class, &case.network, first);
+        let against = Against {
+            network: first.clone(),
+            gain: gain.median,
+            low: gain.interval.low,
+            high: gain.interval.high,
+            decided: gain.is_decided(),
+            published: published.map(|published| published.gain),
+            source: published.map(|published| published.source),
+        };
+        Some((gain, against))
+    }
+
+    /// Ratio to the same case on another network, or of another stack.
+    fn compare(&self, case: &Case, network: &str, stack: &str) -> Option<PairedRatio> {
+        let find = |network: &str, stack: &str| {
+            let same = |other: &Case| {
+                (other.kernel, other.class, other.ranks) == (case.kernel, case.class, case.ranks)
+                    && (other.network.as_str(), other.stack.as_str()) == (network, stack)
+            };
             self.cases.iter().find(|(other, _)| same(other)).map(|(_, outcomes)| outcomes)
         };
-        let (own, base) = (find(&case.stack)?, find(stack)?);
+        let (own, base) = (find(&case.network, &case.stack)?, find(network, stack)?);
         let mops = |outcomes: &[Outcome]| outcomes.iter().map(|outcome| outcome.mops).collect::<Vec<_>>();
         (own.len() == base.len()).then(|| PairedRatio::of(&mops(own), &mops(base)))?
     }
@@ -217,12 +266,9 @@ impl NasReport {
     }
 
     fn body(&self, baseline: &impl Fn(&str) -> Option<String>) -> Table {
-        let mut table = Table::new();
-        table
-            .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-            .remove_style(TableComponent::HorizontalLines)
-            .remove_style(TableComponent::MiddleIntersections);
-        table.set_header([
+        let mut table = plain();
+        let networks = self.cases.iter().any(|(case, _)| case.network != self.cases[0].0.network);
+        let mut header = vec![
             "kernel",
             "class",
             "ranks",
@@ -237,11 +283,23 @@ impl NasReport {
             "verified",
             "one host = 1",
             "against its own TCP",
-        ]);
+        ];
+        let against = format!("against {}", self.cases[0].0.network);
+        if networks {
+            header.extend([against.as_str(), "published"]);
+        }
+        table.set_header(header);
         for (case, outcomes) in &self.cases {
             let Some(record) = self.record(case, outcomes) else { continue };
             let gain = baseline(&case.stack).and_then(|stack| self.against(case, &stack));
-            table.add_row(row(&record, gain));
+            let mut cells = row(&record, gain);
+            if networks {
+                let gain = self.against_first_network(case).map(|(gain, _)| crate::table::describe(&gain));
+                let published = record.against.and_then(|against| against.published);
+                cells.push(Cell::new(gain.unwrap_or("-".into())));
+                cells.push(Cell::new(published.map_or("-".into(), |gain| format!("{gain} x"))));
+            }
+            table.add_row(cells);
         }
         table
     }
@@ -360,6 +418,23 @@ mod tests {
         for part in ["IS", "mesh", "2.00 x (2.00 to 2.00)", "0.50 x", "warning: IS S: 4 hosts on mesh (a)"] {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
+    }
+
+    #[test]
+    fn cablings_are_compared_with_the_first_and_with_the_papers() {
+        let on = |network: &str, class| Case { network: network.into(), class, ..case(4, "a") };
+        let report = report(&[
+            (on("star:4", Class::A), &[10.0, 20.0]),
+            (on("full:4", Class::A), &[30.0, 60.0]),
+            (on("full:4", Class::W), &[30.0]),
+        ]);
+        let against: Vec<_> = report.records().into_iter().map(|record| record.against).collect();
+        assert!(against[0].is_none() && against[2].is_none(), "{against:?}");
+        // Cross-connection paper, section 4.2: IS, class A, 2.5 times.
+        let cables = against[1].as_ref().map(|it| (it.network.as_str(), it.gain, it.published));
+        assert_eq!(cables, Some(("star:4", 3.0, Some(2.5))));
+        let text = report.table(|_| None);
+        assert!(text.contains("against star:4") && text.contains("2.5 x"), "{text}");
     }
 
     #[test]
