@@ -1,6 +1,7 @@
 /* How long an MPI program takes to start: says when the ranks came to main, when the last of them had left MPI_Init,
  * and when everyone had heard from everyone (an MPI connects two ranks when they first speak). Times are those of
  * CLOCK_MONOTONIC, which all hosts of a lab share with whoever started the program. */
+#define _POSIX_C_SOURCE 199309L
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>
