@@ -22,6 +22,8 @@ pub struct Case {
     pub ranks: u32,
     /// Hosts that they are on.
     pub hosts: u32,
+    /// NICs of each of them (of the poorest).
+    pub nics: usize,
     /// Name of the network.
     pub network: String,
     /// Name of the MPI, and of what carries its messages if that is not its own.
@@ -78,6 +80,9 @@ pub struct NasRecord {
     pub cores: usize,
     /// Times as fast as one rank on one host, with the same stack; `None` if that was not measured.
     pub speedup: Option<f64>,
+    /// Rate of a NIC's link from which on so many hosts of this speed, each with a processor of its own, beat one;
+    /// bit/s, computed (IS only, see [`is_break_even`]).
+    pub break_even_bit_s: Option<f64>,
     /// Against the first network; `None` on that network itself.
     pub against: Option<Against>,
     /// All repetitions in `unit`.
@@ -101,6 +106,19 @@ pub struct Against {
     pub published: Option<f64>,
     /// Which paper.
     pub source: Option<&'static str>,
+}
+
+/// The rate of a NIC's link in bit/s from which on `hosts` hosts with `nics` NICs beat one at IS, if one ranks `alone` keys per
+/// second.
+///
+/// An iteration on N keys takes `N / alone` on one host. On p hosts each ranks N/p keys, and sends p - 1 of p equal parts of
+/// them, four bytes a key, over all its NICs together: 4 N (p - 1) / p^2 bytes. Counts and sums are a few KB. Messages
+/// overlap with no computation: ranking needs all keys. So the hosts win if
+/// `N / (p alone) + 8 f 4 N (p - 1) / (p^2 nics rate) < N / alone`, whatever N; f is what frames add.
+pub fn is_break_even(alone: f64, hosts: u32, nics: usize) -> f64 {
+    // An Ethernet frame of MTU 1500 takes 1538 byte times on the wire, 1448 of them payload of TCP with timestamps.
+    const FRAMES: f64 = 1538.0 / 1448.0;
+    8.0 * FRAMES * 4.0 * alone / (f64::from(hosts) * nics.max(1) as f64)
 }
 
 /// Runs of many cases.
@@ -167,6 +185,7 @@ impl NasReport {
             cpu: base.cpu,
             cores: base.cores,
             speedup: self.alone(case).filter(|_| case.hosts > 1).map(|alone| base.median / alone),
+            break_even_bit_s: self.break_even(case),
             against: self.against_first_network(case).map(|(_, against)| against),
             samples: base.samples,
         })
@@ -198,6 +217,11 @@ impl NasReport {
         };
         let (_, outcomes) = self.cases.iter().find(|(other, _)| same(other))?;
         median(&outcomes.iter().map(|outcome| outcome.mops).collect::<Vec<_>>())
+    }
+
+    fn break_even(&self, case: &Case) -> Option<f64> {
+        let computed = case.kernel == Kernel::Is && case.hosts > 1 && case.hosts == case.ranks;
+        self.alone(case).filter(|_| computed).map(|alone| is_break_even(alone * 1e6, case.hosts, case.nics))
     }
 
     /// How a case compares with the same of another stack, from interleaved repetitions.
@@ -308,10 +332,17 @@ impl NasReport {
     pub fn warnings(&self) -> Vec<String> {
         let slower = |record: &NasRecord| record.speedup.is_some_and(|speedup| speedup < 1.0);
         let words = |record: NasRecord| {
-            let NasRecord { kernel, class, stack, network, hosts, speedup, .. } = record;
+            let NasRecord { kernel, class, stack, network, hosts, speedup, break_even_bit_s, .. } = record;
             let share = speedup.unwrap_or(0.0);
+            let from = break_even_bit_s.map(|rate| {
+                format!(
+                    "; with a processor each they beat it from {:.2} Gbit/s per link (computed)",
+                    rate / 1e9
+                )
+            });
             format!(
-                "{kernel} {class}: {hosts} hosts on {network} ({stack}) are {share:.2} x as fast as one host alone"
+                "{kernel} {class}: {hosts} hosts on {network} ({stack}) are {share:.2} x as fast as one host alone{}",
+                from.unwrap_or_default()
             )
         };
         self.records().into_iter().filter(slower).map(words).collect()
@@ -368,6 +399,7 @@ mod tests {
             class: Class::S,
             ranks,
             hosts: ranks,
+            nics: 1,
             network: "mesh".into(),
             stack: stack.into(),
             lane: if stack.ends_with("tasuki") { "tasuki" } else { "tcp" }.into(),
@@ -435,6 +467,19 @@ mod tests {
         assert_eq!(cables, Some(("star:4", 3.0, Some(2.5))));
         let text = report.table(|_| None);
         assert!(text.contains("against star:4") && text.contains("2.5 x"), "{text}");
+    }
+
+    /// Against the two times worked out by themselves, for one size.
+    #[test]
+    fn several_hosts_beat_one_at_is_from_some_rate_on() {
+        let (keys, alone, hosts, nics) = (8_388_608.0, 480e6, 4.0, 3.0);
+        let seconds = |rate: f64| {
+            let packets = keys / hosts * (hosts - 1.0) / hosts * 4.0 / 1448.0;
+            keys / hosts / alone + packets * 1538.0 * 8.0 / (nics * rate)
+        };
+        let rate = is_break_even(alone, 4, 3);
+        assert!((1.3e9..1.4e9).contains(&rate), "{rate}");
+        assert!(seconds(rate * 0.99) > keys / alone && seconds(rate * 1.01) < keys / alone, "{rate}");
     }
 
     #[test]

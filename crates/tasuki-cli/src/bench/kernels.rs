@@ -133,6 +133,7 @@ fn case(kernel: Kernel, class: Class, ranks: u32, network: &LabNetwork, stack: &
         class,
         ranks,
         hosts: description.hosts.min(ranks),
+        nics: network.cluster.hosts.iter().map(|host| host.nics.len()).min().unwrap_or(1),
         network: description.name,
         stack: stack.name.clone(),
         lane: stack.transport.name().into(),
