@@ -27,15 +27,16 @@ double nas_now(void) { return read_clock(CLOCK_MONOTONIC); }
 void nas_start(void)
 {
     MPI_Barrier(MPI_COMM_WORLD);
-    profile_begin();
     cpu_started = read_clock(CLOCK_PROCESS_CPUTIME_ID);
     started = nas_now();
+    profile_begin(started);
 }
 
 double nas_stop(void)
 {
-    double mine = nas_now() - started, slowest, cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu_started;
-    profile_end();
+    double stopped = nas_now(), mine = stopped - started, slowest;
+    double cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu_started;
+    profile_end(stopped);
     MPI_Allreduce(&cpu, &cpu_seconds, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest;

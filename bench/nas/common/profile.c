@@ -38,19 +38,33 @@ void profile_prepare(const struct profile_options *options)
     if (wanted.damage && victim == own_rank) damage_prepare(wanted.damage, wanted.damage_bit);
 }
 
-void profile_begin(void)
+void profile_begin(double now)
 {
     active = asked;
-    origin = nas_now();
+    origin = now;
+    if (wanted.trace) trace_call(now, now);
 }
 
-void profile_end(void) { active = false; }
+void profile_end(double now)
+{
+    if (active && wanted.trace) trace_add("end", -1, 0, -1, now, now);
+    active = false;
+}
 
 static size_t size_of(MPI_Datatype type, int count)
 {
     int each = 0;
     PMPI_Type_size(type, &each);
     return (size_t)each * (size_t)count;
+}
+
+/* A call that began at `begin` is over: its time belongs to `share`, and is no computation. Returns now. */
+static double in_mpi(double begin, double *share)
+{
+    double end = nas_now();
+    *share += end - begin;
+    if (wanted.trace) trace_call(begin, end);
+    return end;
 }
 
 static void sent(const char *what, int peer, size_t bytes, int tag, double begin, double end)
@@ -115,7 +129,7 @@ int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI
     double begin = nas_now();
     int result = PMPI_Irecv(buffer, count, type, from, tag, comm, request);
     remember(*request, buffer, size_of(type, count), from, tag);
-    communication += nas_now() - begin;
+    in_mpi(begin, &communication);
     return result;
 }
 
@@ -126,8 +140,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
     double begin = active ? nas_now() : 0;
     int result = PMPI_Wait(request, status);
     if (!active) return result;
-    double end = nas_now();
-    waiting += end - begin;
+    double end = in_mpi(begin, &waiting);
     if (receive) received(&message, begin, end);
     return result;
 }
@@ -141,8 +154,7 @@ int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
         if (recall(requests[i], &list[receives])) receives++;
     double begin = nas_now();
     int result = PMPI_Waitall(count, requests, statuses);
-    double end = nas_now();
-    waiting += end - begin;
+    double end = in_mpi(begin, &waiting);
     for (int i = 0; i < receives; i++) received(&list[i], begin, end);
     return result;
 }
@@ -160,9 +172,7 @@ static double gather_all(MPI_Comm comm)
 {
     double begin = nas_now();
     if (wanted.table) PMPI_Barrier(comm);
-    double all_here = nas_now();
-    waiting += all_here - begin;
-    return all_here;
+    return in_mpi(begin, &waiting);
 }
 
 int MPI_Barrier(MPI_Comm comm)
@@ -216,17 +226,24 @@ int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all, int
     return result;
 }
 
-/* One line and one message for each other rank that is sent something. */
-static void sent_to_all(const char *what, int ranks, const int *counts, int same, MPI_Datatype type, double begin, double end)
+/* Counts one message for each other rank. */
+static void sent_to_all(int ranks, const int *counts, int same, MPI_Datatype type)
 {
-    communication += end - begin;
     for (int rank = 0; rank < ranks; rank++) {
         if (rank == own_rank) continue;
-        size_t bytes = size_of(type, counts ? counts[rank] : same);
         messages++;
-        bytes_sent += (double)bytes;
-        if (wanted.trace) trace_add(what, rank, bytes, -1, begin, end);
+        bytes_sent += (double)size_of(type, counts ? counts[rank] : same);
     }
+}
+
+/* An exchange of unequal pieces has no name in the trace: it is its messages, all sent before the first is waited for. */
+static void trace_exchange(int ranks, const int *counts, MPI_Datatype type, const int *in_counts, MPI_Datatype in_type,
+                           double begin, double end)
+{
+    for (int rank = 0; rank < ranks; rank++)
+        if (rank != own_rank) trace_add("send", rank, size_of(type, counts[rank]), -1, begin, end);
+    for (int rank = 0; rank < ranks; rank++)
+        if (rank != own_rank) trace_add("recv", rank, size_of(in_type, in_counts[rank]), -1, begin, end);
 }
 
 int MPI_Alltoall(const void *out, int count, MPI_Datatype type, void *in, int in_count, MPI_Datatype in_type, MPI_Comm comm)
@@ -236,7 +253,10 @@ int MPI_Alltoall(const void *out, int count, MPI_Datatype type, void *in, int in
     PMPI_Comm_size(comm, &ranks);
     double begin = gather_all(comm);
     int result = PMPI_Alltoall(out, count, type, in, in_count, in_type, comm);
-    sent_to_all("alltoall", ranks, NULL, count, type, begin, nas_now());
+    double end = nas_now();
+    communication += end - begin;
+    sent_to_all(ranks, NULL, count, type);
+    if (wanted.trace) trace_add("alltoall", -1, size_of(type, count), -1, begin, end);
     size_t bytes_out = size_of(type, count), bytes_in = size_of(in_type, in_count);
     damage_received(in, bytes_in * (size_t)ranks);
     for (int rank = 0; rank < ranks; rank++) {
@@ -255,7 +275,10 @@ int MPI_Alltoallv(const void *out, const int *counts, const int *offsets, MPI_Da
     PMPI_Comm_size(comm, &ranks);
     double begin = gather_all(comm);
     int result = PMPI_Alltoallv(out, counts, offsets, type, in, in_counts, in_offsets, in_type, comm);
-    sent_to_all("alltoallv", ranks, counts, 0, type, begin, nas_now());
+    double end = nas_now();
+    communication += end - begin;
+    sent_to_all(ranks, counts, 0, type);
+    if (wanted.trace) trace_exchange(ranks, counts, type, in_counts, in_type, begin, end);
     size_t each_out = size_of(type, 1), each_in = size_of(in_type, 1);
     for (int rank = 0; rank < ranks; rank++) {
         char *piece = (char *)in + each_in * (size_t)in_offsets[rank];

@@ -18,14 +18,16 @@ struct profile_options {
 
 /* After MPI_Init. Does nothing unless one of the options is given. */
 void profile_prepare(const struct profile_options *options);
-/* Around the timed section. */
-void profile_begin(void);
-void profile_end(void);
+/* The timed section begins and ends now. */
+void profile_begin(double now);
+void profile_end(double now);
 /* Prints the table and writes the trace, where asked for. Collective. Returns false if the trace could not be
  * written, or the message to damage never came. */
 bool profile_report(const char *kernel, char class, double seconds);
 
-/* trace.c: one event of this rank; peer -1: all ranks. `begin` and `end` in seconds of nas_now(). */
+/* trace.c: a call of this rank into the MPI; what lies between two of them is computation. In seconds of nas_now(). */
+void trace_call(double begin, double end);
+/* An event of the trace, which is such a call too; peer and tag -1: none. Several in a row may share one call. */
 void trace_add(const char *what, int peer, size_t bytes, int tag, double begin, double end);
 bool trace_write(const char *path, const char *kernel, char class, double origin);
 

@@ -1,5 +1,5 @@
 /* The communication trace: every rank's events in the timed section, gathered at the end on rank 0, which writes
- * them as lines of comma-separated values. The format is in docs/nas.md. */
+ * them in the format that the simulator replays (docs/nas.md). */
 #include "nas.h"
 #include "profile.h"
 
@@ -11,16 +11,25 @@ struct event {
     char what[12];
     int peer, tag;
     uint64_t bytes;
-    double begin, end;
+    double begin, end, computed;
 };
 
 static struct event *events;
 static size_t used, room;
 static bool lost; /* no memory for more events */
+static double left_mpi;  /* when the last call ended */
+static double computing; /* seconds between calls since the last event */
+
+void trace_call(double begin, double end)
+{
+    if (left_mpi > 0 && begin > left_mpi) computing += begin - left_mpi;
+    left_mpi = end;
+}
 
 void trace_add(const char *what, int peer, size_t bytes, int tag, double begin, double end)
 {
     if (lost) return;
+    trace_call(begin, end);
     if (used == room) {
         size_t more = room ? 2 * room : 4096;
         struct event *grown = realloc(events, more * sizeof *grown);
@@ -32,7 +41,8 @@ void trace_add(const char *what, int peer, size_t bytes, int tag, double begin, 
         room = more;
     }
     struct event *event = &events[used++];
-    *event = (struct event){.peer = peer, .tag = tag, .bytes = bytes, .begin = begin, .end = end};
+    *event = (struct event){.peer = peer, .tag = tag, .bytes = bytes, .begin = begin, .end = end, .computed = computing};
+    computing = 0;
     strncpy(event->what, what, sizeof event->what - 1);
 }
 
@@ -40,8 +50,10 @@ static void write_events(FILE *file, int rank, const struct event *list, size_t 
 {
     for (size_t i = 0; i < count; i++) {
         const struct event *event = &list[i];
-        fprintf(file, "%.3f,%.3f,%s,%d,%d,%llu,%d\n", 1e6 * (event->begin - origin), 1e6 * (event->end - origin), event->what,
-                rank, event->peer, (unsigned long long)event->bytes, event->tag);
+        char peer[12] = "-";
+        if (event->peer >= 0) snprintf(peer, sizeof peer, "%d", event->peer);
+        fprintf(file, "%d %s %s %llu %.3f # %.3f %.3f %d\n", rank, event->what, peer, (unsigned long long)event->bytes,
+                1e6 * event->computed, 1e6 * (event->begin - origin), 1e6 * (event->end - origin), event->tag);
     }
 }
 
@@ -82,8 +94,8 @@ static void hand_over(double origin)
 
 static bool write_file(const char *path, const char *kernel, char class, int ranks, double origin, FILE *file)
 {
-    fprintf(file, "# tasuki-trace 1\n# kernel %s\n# class %c\n# ranks %d\n", kernel, class, ranks);
-    fprintf(file, "begin_us,end_us,what,rank,peer,bytes,tag\n");
+    fprintf(file, "tasuki-trace 1\nranks %d\n# %s, class %c\n", ranks, kernel, class);
+    fprintf(file, "# rank event peer bytes compute_us # begin_us end_us tag\n");
     bool complete = collect(file, ranks, origin) && !ferror(file);
     if (fclose(file) || !complete) {
         perror(path);

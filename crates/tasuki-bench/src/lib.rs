@@ -19,6 +19,7 @@ pub mod raw;
 mod record;
 mod report;
 mod runner;
+pub mod startup;
 pub mod stats;
 mod table;
 

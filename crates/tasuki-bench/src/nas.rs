@@ -3,11 +3,13 @@
 
 mod build;
 mod outcome;
+mod published;
 mod report;
 
 pub use build::{BuildError, build};
 pub use outcome::{Breakdown, Outcome, ParseError, parse};
-pub use report::{Case, NasRecord, NasReport};
+pub use published::{PUBLISHED, Published, published};
+pub use report::{Against, Case, NasRecord, NasReport, is_break_even};
 
 use std::{ffi::OsString, fmt, path::PathBuf, str::FromStr};
 use thiserror::Error;

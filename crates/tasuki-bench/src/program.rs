@@ -48,10 +48,12 @@ pub enum BuildError {
         source: io::Error,
     },
     /// The compiler refused the program.
-    #[error("{compiler} cannot build {NAME}: {reason}\n{stderr}")]
+    #[error("{compiler} cannot build {program}: {reason}\n{stderr}")]
     Refused {
         /// The compiler wrapper.
         compiler: PathBuf,
+        /// The program.
+        program: String,
         /// Exit code or time limit.
         reason: String,
         /// What it said.
@@ -63,7 +65,7 @@ pub enum BuildError {
 /// compiler. Two builds at once into the same file do not disturb each other.
 pub fn build(mpicc: &Path, target: &Path) -> Result<(), BuildError> {
     let recipe = Recipe { sources: &SOURCES, circumstances: &format!("{FLAGS:?}"), product: NAME };
-    recipe.build(mpicc, target, |folder| compile(mpicc, folder))
+    recipe.build(mpicc, target, |folder| compile(mpicc, folder, NAME, &SOURCES))
 }
 
 impl From<FileError> for BuildError {
@@ -72,15 +74,26 @@ impl From<FileError> for BuildError {
     }
 }
 
-fn compile(mpicc: &Path, folder: &Path) -> Result<(), BuildError> {
-    let sources = SOURCES.iter().map(|(name, _)| *name).filter(|name| name.ends_with(".c"));
+/// Compiles a program whose sources lie in `folder`.
+pub(crate) fn compile(
+    mpicc: &Path,
+    folder: &Path,
+    name: &str,
+    sources: &[(&str, &str)],
+) -> Result<(), BuildError> {
+    let sources = sources.iter().map(|(name, _)| *name).filter(|name| name.ends_with(".c"));
     let mut command = Command::new(mpicc);
-    command.current_dir(folder).args(FLAGS).args(["-o", NAME]).args(sources).arg("-lm");
+    command.current_dir(folder).args(FLAGS).args(["-o", name]).args(sources).arg("-lm");
     let output = run_limited(&mut command, LIMIT)
         .map_err(|source| BuildError::NoCompiler { compiler: mpicc.into(), source })?;
     if output.is_success() {
         return Ok(());
     }
     let Output { stderr, .. } = &output;
-    Err(BuildError::Refused { compiler: mpicc.into(), reason: output.reason(), stderr: stderr.clone() })
+    Err(BuildError::Refused {
+        compiler: mpicc.into(),
+        program: name.into(),
+        reason: output.reason(),
+        stderr: stderr.clone(),
+    })
 }

@@ -45,11 +45,7 @@ fn networks(records: &[Record]) -> Vec<(&str, &str)> {
 }
 
 fn body(report: &Report, against: Option<&Against<'_>>) -> String {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .remove_style(TableComponent::HorizontalLines)
-        .remove_style(TableComponent::MiddleIntersections);
+    let mut table = plain();
     let mut header =
         vec!["test", "bytes", "ranks", "network", "stack", "lane", "median", "p10", "p90", "unit"];
     header.extend(["of ceiling", "CPU s/GB"]);
@@ -61,6 +57,16 @@ fn body(report: &Report, against: Option<&Against<'_>>) -> String {
         table.add_row(row(record, against.is_some(), comparison.map(|c| c.gain)));
     }
     format!("{table}\n")
+}
+
+/// An empty table with a line below its head.
+pub(crate) fn plain() -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .remove_style(TableComponent::HorizontalLines)
+        .remove_style(TableComponent::MiddleIntersections);
+    table
 }
 
 /// Stacks that are to be compared come below each other.

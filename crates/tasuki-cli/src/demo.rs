@@ -2,7 +2,9 @@
 
 use crate::{
     args::DemoArgs,
-    bench::{LabNetwork, Measurement, Program, Spread, build_stacks, over},
+    bench::{
+        BuiltStack, Kernels, LabNetwork, Measurement, Program, Spread, build_stacks, over, over_tcp, programs,
+    },
     failure::Failure,
     mpi::Finder,
     shape,
@@ -10,8 +12,14 @@ use crate::{
     transport::Wanted,
 };
 use comfy_table::Table;
-use std::{process::ExitCode, time::Instant};
-use tasuki_bench::{Record, Report};
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+use tasuki_bench::{
+    Record, Report,
+    nas::{Class, Kernel, NasReport},
+};
 use tasuki_cluster::generate::{Options, Shape};
 use tasuki_lab::LabOptions;
 use tasuki_launch::Provider;
@@ -20,13 +28,19 @@ use tasuki_launch::Provider;
 const NETWORKS: [(&str, &str); 2] = [("full:4", "cables"), ("star:4", "one switch")];
 const PAIR_TESTS: [&str; 2] = ["pingpong:8,1k,64k", "stream:8k,64k"];
 const ALL_TESTS: [&str; 4] = ["barrier", "allreduce:8", "alltoall:16k,64k", "heat:8k"];
+const TRANSPORTS: [Wanted; 2] = [Wanted::Tcp, Wanted::Tasuki];
+/// Real programs: the two of the paper on cross-connection, in the size for workstations.
+const KERNELS: [Kernel; 2] = [Kernel::Is, Kernel::Cg];
+const KERNEL_CLASS: Class = Class::W;
+const KERNEL_LIMIT: Duration = Duration::from_secs(120);
 
 /// Stands the labs up, measures a stock MPI on them, and takes them down.
 pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
     let choice = arguments.mpi.clone().unwrap_or_else(|| "openmpi-4.1".into());
-    let (stacks, problems) = build_stacks(&Finder::here()?, &[choice], Program::Bench)?;
-    let (stacks, others) = over(stacks, &[Wanted::Tcp, Wanted::Tasuki]);
+    let (stacks, problems) = build_stacks(&Finder::here()?, std::slice::from_ref(&choice), Program::Bench)?;
+    let (stacks, others) = over(stacks, &TRANSPORTS);
+    let kernels = programs(&KERNELS, &[choice], &TRANSPORTS)?;
     problems.iter().chain(&others).for_each(|problem| eprintln!("tasuki: left out: {problem}"));
 
     let mut networks = Vec::new();
@@ -55,21 +69,45 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
         seconds: 0.2,
     }
     .run()?;
-    drop(networks);
     println!("{}", summary(&report));
+    // A user who has pressed Ctrl-C wants to see the end, not another measurement.
+    let kernels = match report.interrupted {
+        true => None,
+        false => {
+            // Compared is with the first network.
+            networks.reverse();
+            Some(run_kernels(&networks, &kernels, arguments.repetitions)?)
+        }
+    };
+    drop(networks);
     for failure in &report.failures {
         eprintln!("tasuki: {} on {}: {}: {}", failure.stack, failure.network, failure.tests, failure.reason);
         eprintln!("{}", failure.stderr_tail);
     }
     println!(
-        "\ntcp is the MPI's own TCP, tasuki the same binary over Tasuki. On the cables every pair of hosts has a line of its own; through the switch a host has one for all \
+        "tcp is the MPI's own TCP, tasuki the same binary over Tasuki. On the cables every pair of hosts has a line of its own; through the switch a host has one for all \
          its peers: that is what alltoall shows. All ranks of all hosts share this machine's {} cores, and an \
          emulated switch is slower than a real one: compare figures of one table, not with other machines'. \
          Lines of {} leave the cores time to spare; --rate 1G asks for more than they may have.",
         report.machine.cores, arguments.rate
     );
     eprintln!("the labs are gone again; {:.0} s in all", begun.elapsed().as_secs_f64());
-    Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let good = report.failures.is_empty() && kernels.is_none_or(|kernels| kernels.is_good());
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// NAS kernels on both networks, their results compared with the published ones, and printed.
+fn run_kernels(
+    networks: &[LabNetwork],
+    programs: &[(Kernel, Vec<BuiltStack>)],
+    repetitions: usize,
+) -> Result<NasReport, Failure> {
+    let (classes, ranks, limit) = (&[KERNEL_CLASS], &[], KERNEL_LIMIT);
+    let report = Kernels { networks, programs, classes, ranks, repetitions, limit }.run()?;
+    let names = KERNELS.map(Kernel::name).join(" and ");
+    println!("\nNAS kernels {names}, class {KERNEL_CLASS}, verified against the published results:");
+    println!("{}", report.table(over_tcp));
+    Ok(report)
 }
 
 /// One row per test and transport: both networks side by side, how much better the cables are, and how much

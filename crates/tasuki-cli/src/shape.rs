@@ -1,15 +1,47 @@
 //! Clusters from a file or from a shape.
 
-use crate::{args::Source, failure::Failure};
-use std::path::Path;
+use crate::{
+    args::{Source, rate},
+    failure::Failure,
+};
+use std::{fmt, path::Path, str::FromStr};
 use tasuki_cluster::{
-    Cluster,
+    Cluster, Rate,
     generate::{Options, Shape, generate, shapes_help},
 };
 
 /// The shapes, for `--help`.
 pub fn help() -> String {
     format!("Shapes:\n{}", shapes_help())
+}
+
+/// A shape to build a lab of, and the rate of its cables if they have one of their own: `full:4` or `full:4@33M`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RatedShape {
+    /// Hosts and cables.
+    pub shape: Shape,
+    /// Rate of every cable; goes before `--rate`.
+    pub rate: Option<Rate>,
+}
+
+impl FromStr for RatedShape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (shape, given) = text.split_once('@').map_or((text, None), |(shape, given)| (shape, Some(given)));
+        let shape =
+            shape.parse().map_err(|error: tasuki_cluster::generate::GenerateError| error.to_string())?;
+        Ok(Self { shape, rate: given.map(rate).transpose()? })
+    }
+}
+
+impl fmt::Display for RatedShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rate {
+            None => write!(f, "{}", self.shape),
+            Some(rate) => write!(f, "{}@{rate}", self.shape),
+        }
+    }
 }
 
 /// Reads a cluster file, or generates the shape.
@@ -24,4 +56,18 @@ pub fn cluster(file: Option<&Path>, shape: Option<&Shape>, options: &Options) ->
 /// The cluster that a command's [`Source`] names.
 pub fn from_source(source: &Source) -> Result<Cluster, Failure> {
     cluster(source.cluster.as_deref(), source.shape.as_ref(), &Options::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_may_have_a_rate_of_its_own() {
+        for text in ["full:4", "planes:4x4@25M"] {
+            assert_eq!(text.parse::<RatedShape>().map(|shape| shape.to_string()), Ok(text.into()));
+        }
+        assert!("full:4@33".parse::<RatedShape>().is_err_and(|error| error.contains("33M")));
+        assert!("fool:4@33M".parse::<RatedShape>().is_err_and(|error| error.contains("full")));
+    }
 }

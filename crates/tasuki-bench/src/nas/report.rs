@@ -1,13 +1,13 @@
 //! Figures of the kernels: from the runs to records, a table and bar charts.
 
-use super::{Class, Kernel, Outcome};
+use super::{Class, Kernel, Outcome, published};
 use crate::{
     FailedRun, Machine, Record, Unit, plot,
     record::{Gathered, Point},
     stats::{PairedRatio, median},
-    table::significant,
+    table::{plain, significant},
 };
-use comfy_table::{Cell, CellAlignment, Table, TableComponent, presets};
+use comfy_table::{Cell, CellAlignment, Table};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -22,6 +22,8 @@ pub struct Case {
     pub ranks: u32,
     /// Hosts that they are on.
     pub hosts: u32,
+    /// NICs of each of them (of the poorest).
+    pub nics: usize,
     /// Name of the network.
     pub network: String,
     /// Name of the MPI, and of what carries its messages if that is not its own.
@@ -78,8 +80,45 @@ pub struct NasRecord {
     pub cores: usize,
     /// Times as fast as one rank on one host, with the same stack; `None` if that was not measured.
     pub speedup: Option<f64>,
+    /// Rate of a NIC's link from which on so many hosts of this speed, each with a processor of its own, beat one;
+    /// bit/s, computed (IS only, see [`is_break_even`]).
+    pub break_even_bit_s: Option<f64>,
+    /// Against the first network; `None` on that network itself.
+    pub against: Option<Against>,
     /// All repetitions in `unit`.
     pub samples: Vec<f64>,
+}
+
+/// How a case compares with the same on the first network.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// The first network.
+    pub network: String,
+    /// Times as many operations per second: median of the pairs of repetitions.
+    pub gain: f64,
+    /// Ends of the interval for 95 %, or of all pairs if they are too few for that.
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
+    /// The interval leaves no doubt which network is better.
+    pub decided: bool,
+    /// What a paper published for the same cablings, kernel and class.
+    pub published: Option<f64>,
+    /// Which paper.
+    pub source: Option<&'static str>,
+}
+
+/// The rate of a NIC's link in bit/s from which on `hosts` hosts with `nics` NICs beat one at IS, if one ranks `alone` keys per
+/// second.
+///
+/// An iteration on N keys takes `N / alone` on one host. On p hosts each ranks N/p keys, and sends p - 1 of p equal parts of
+/// them, four bytes a key, over all its NICs together: 4 N (p - 1) / p^2 bytes. Counts and sums are a few KB. Messages
+/// overlap with no computation: ranking needs all keys. So the hosts win if
+/// `N / (p alone) + 8 f 4 N (p - 1) / (p^2 nics rate) < N / alone`, whatever N; f is what frames add.
+pub fn is_break_even(alone: f64, hosts: u32, nics: usize) -> f64 {
+    // An Ethernet frame of MTU 1500 takes 1538 byte times on the wire, 1448 of them payload of TCP with timestamps.
+    const FRAMES: f64 = 1538.0 / 1448.0;
+    8.0 * FRAMES * 4.0 * alone / (f64::from(hosts) * nics.max(1) as f64)
 }
 
 /// Runs of many cases.
@@ -146,6 +185,8 @@ impl NasReport {
             cpu: base.cpu,
             cores: base.cores,
             speedup: self.alone(case).filter(|_| case.hosts > 1).map(|alone| base.median / alone),
+            break_even_bit_s: self.break_even(case),
+            against: self.against_first_network(case).map(|(_, against)| against),
             samples: base.samples,
         })
     }
@@ -178,14 +219,46 @@ impl NasReport {
         median(&outcomes.iter().map(|outcome| outcome.mops).collect::<Vec<_>>())
     }
 
+    fn break_even(&self, case: &Case) -> Option<f64> {
+        let computed = case.kernel == Kernel::Is && case.hosts > 1 && case.hosts == case.ranks;
+        self.alone(case).filter(|_| computed).map(|alone| is_break_even(alone * 1e6, case.hosts, case.nics))
+    }
+
     /// How a case compares with the same of another stack, from interleaved repetitions.
     pub fn against(&self, case: &Case, stack: &str) -> Option<PairedRatio> {
-        let find = |stack: &str| {
-            let wanted = Case { stack: stack.into(), ..case.clone() };
-            let same = |other: &Case| Case { lane: wanted.lane.clone(), ..other.clone() } == wanted;
+        self.compare(case, &case.network, stack)
+    }
+
+    /// How a case compares with the same on the first network.
+    fn against_first_network(&self, case: &Case) -> Option<(PairedRatio, Against)> {
+        let first = &self.cases.first()?.0.network;
+        if *first == case.network {
+            return None;
+        }
+        let gain = self.compare(case, first, &case.stack)?;
+        let published = published(case.kernel, case.class, &case.network, first);
+        let against = Against {
+            network: first.clone(),
+            gain: gain.median,
+            low: gain.interval.low,
+            high: gain.interval.high,
+            decided: gain.is_decided(),
+            published: published.map(|published| published.gain),
+            source: published.map(|published| published.source),
+        };
+        Some((gain, against))
+    }
+
+    /// Ratio to the same case on another network, or of another stack.
+    fn compare(&self, case: &Case, network: &str, stack: &str) -> Option<PairedRatio> {
+        let find = |network: &str, stack: &str| {
+            let same = |other: &Case| {
+                (other.kernel, other.class, other.ranks) == (case.kernel, case.class, case.ranks)
+                    && (other.network.as_str(), other.stack.as_str()) == (network, stack)
+            };
             self.cases.iter().find(|(other, _)| same(other)).map(|(_, outcomes)| outcomes)
         };
-        let (own, base) = (find(&case.stack)?, find(stack)?);
+        let (own, base) = (find(&case.network, &case.stack)?, find(network, stack)?);
         let mops = |outcomes: &[Outcome]| outcomes.iter().map(|outcome| outcome.mops).collect::<Vec<_>>();
         (own.len() == base.len()).then(|| PairedRatio::of(&mops(own), &mops(base)))?
     }
@@ -217,12 +290,9 @@ impl NasReport {
     }
 
     fn body(&self, baseline: &impl Fn(&str) -> Option<String>) -> Table {
-        let mut table = Table::new();
-        table
-            .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-            .remove_style(TableComponent::HorizontalLines)
-            .remove_style(TableComponent::MiddleIntersections);
-        table.set_header([
+        let mut table = plain();
+        let networks = self.cases.iter().any(|(case, _)| case.network != self.cases[0].0.network);
+        let mut header = vec![
             "kernel",
             "class",
             "ranks",
@@ -237,11 +307,23 @@ impl NasReport {
             "verified",
             "one host = 1",
             "against its own TCP",
-        ]);
+        ];
+        let against = format!("against {}", self.cases[0].0.network);
+        if networks {
+            header.extend([against.as_str(), "published"]);
+        }
+        table.set_header(header);
         for (case, outcomes) in &self.cases {
             let Some(record) = self.record(case, outcomes) else { continue };
             let gain = baseline(&case.stack).and_then(|stack| self.against(case, &stack));
-            table.add_row(row(&record, gain));
+            let mut cells = row(&record, gain);
+            if networks {
+                let gain = self.against_first_network(case).map(|(gain, _)| crate::table::describe(&gain));
+                let published = record.against.and_then(|against| against.published);
+                cells.push(Cell::new(gain.unwrap_or("-".into())));
+                cells.push(Cell::new(published.map_or("-".into(), |gain| format!("{gain} x"))));
+            }
+            table.add_row(cells);
         }
         table
     }
@@ -250,10 +332,17 @@ impl NasReport {
     pub fn warnings(&self) -> Vec<String> {
         let slower = |record: &NasRecord| record.speedup.is_some_and(|speedup| speedup < 1.0);
         let words = |record: NasRecord| {
-            let NasRecord { kernel, class, stack, network, hosts, speedup, .. } = record;
+            let NasRecord { kernel, class, stack, network, hosts, speedup, break_even_bit_s, .. } = record;
             let share = speedup.unwrap_or(0.0);
+            let from = break_even_bit_s.map(|rate| {
+                format!(
+                    "; with a processor each they beat it from {:.2} Gbit/s per link (computed)",
+                    rate / 1e9
+                )
+            });
             format!(
-                "{kernel} {class}: {hosts} hosts on {network} ({stack}) are {share:.2} x as fast as one host alone"
+                "{kernel} {class}: {hosts} hosts on {network} ({stack}) are {share:.2} x as fast as one host alone{}",
+                from.unwrap_or_default()
             )
         };
         self.records().into_iter().filter(slower).map(words).collect()
@@ -310,6 +399,7 @@ mod tests {
             class: Class::S,
             ranks,
             hosts: ranks,
+            nics: 1,
             network: "mesh".into(),
             stack: stack.into(),
             lane: if stack.ends_with("tasuki") { "tasuki" } else { "tcp" }.into(),
@@ -360,6 +450,36 @@ mod tests {
         for part in ["IS", "mesh", "2.00 x (2.00 to 2.00)", "0.50 x", "warning: IS S: 4 hosts on mesh (a)"] {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
+    }
+
+    #[test]
+    fn cablings_are_compared_with_the_first_and_with_the_papers() {
+        let on = |network: &str, class| Case { network: network.into(), class, ..case(4, "a") };
+        let report = report(&[
+            (on("star:4", Class::A), &[10.0, 20.0]),
+            (on("full:4", Class::A), &[30.0, 60.0]),
+            (on("full:4", Class::W), &[30.0]),
+        ]);
+        let against: Vec<_> = report.records().into_iter().map(|record| record.against).collect();
+        assert!(against[0].is_none() && against[2].is_none(), "{against:?}");
+        // Cross-connection paper, section 4.2: IS, class A, 2.5 times.
+        let cables = against[1].as_ref().map(|it| (it.network.as_str(), it.gain, it.published));
+        assert_eq!(cables, Some(("star:4", 3.0, Some(2.5))));
+        let text = report.table(|_| None);
+        assert!(text.contains("against star:4") && text.contains("2.5 x"), "{text}");
+    }
+
+    /// Against the two times worked out by themselves, for one size.
+    #[test]
+    fn several_hosts_beat_one_at_is_from_some_rate_on() {
+        let (keys, alone, hosts, nics) = (8_388_608.0, 480e6, 4.0, 3.0);
+        let seconds = |rate: f64| {
+            let packets = keys / hosts * (hosts - 1.0) / hosts * 4.0 / 1448.0;
+            keys / hosts / alone + packets * 1538.0 * 8.0 / (nics * rate)
+        };
+        let rate = is_break_even(alone, 4, 3);
+        assert!((1.3e9..1.4e9).contains(&rate), "{rate}");
+        assert!(seconds(rate * 0.99) > keys / alone && seconds(rate * 1.01) < keys / alone, "{rate}");
     }
 
     #[test]

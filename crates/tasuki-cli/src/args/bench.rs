@@ -1,11 +1,11 @@
 //! `tasuki bench ...`
 
 use super::rate::rate;
-use crate::transport::Wanted;
+use crate::{shape::RatedShape, transport::Wanted};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tasuki_bench::nas::{Class, Kernel};
-use tasuki_cluster::{Rate, generate::Shape};
+use tasuki_cluster::Rate;
 use tasuki_lab::LabOptions;
 
 /// What to measure.
@@ -15,6 +15,8 @@ pub enum BenchCommand {
     Mpi(BenchMpi),
     /// NAS kernels and Himeno on labs: over TCP and over Tasuki, beside one host alone
     Nas(BenchNas),
+    /// How long an MPI program takes to start, 2 to 64 ranks, over TCP and over Tasuki, and what takes the time
+    Startup(BenchStartup),
     /// TCP, UDP and bare frames between two hosts, without any MPI: the ceilings
     Raw(BenchRaw),
 }
@@ -23,9 +25,10 @@ pub enum BenchCommand {
 #[derive(Debug, Args)]
 #[command(after_help = crate::shape::help())]
 pub struct LabSource {
-    /// Build a lab of this shape for the measurement, as full:4 (see below); several are measured in turn
+    /// Build a lab of this shape for the measurement, as full:4 (see below), or as full:4@33M with a rate of its own;
+    /// several are measured in turn
     #[arg(long)]
-    pub shape: Vec<Shape>,
+    pub shape: Vec<RatedShape>,
     /// Build a lab of this cluster file for the measurement
     #[arg(long)]
     pub cluster: Vec<PathBuf>,
@@ -143,6 +146,34 @@ pub struct BenchNas {
     #[arg(long, default_value_t = 300)]
     pub limit: u64,
     /// Write table, JSON and bar charts into this folder
+    #[arg(long)]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `tasuki bench startup`.
+#[derive(Debug, Args)]
+pub struct BenchStartup {
+    #[command(flatten)]
+    pub source: LabSource,
+    /// Numbers of ranks, one on every host as far as there are hosts
+    #[arg(short = 'n', long, value_delimiter = ',', default_values = ["2", "4", "8", "16", "32", "64"])]
+    pub ranks: Vec<u32>,
+    /// Only this MPI (openmpi-4.1, mpich-5.0, intel, or a prefix); several are measured in turn
+    #[arg(long)]
+    pub mpi: Vec<String>,
+    /// What carries the messages; with several, each MPI runs over all of them in turn
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp", "tasuki"])]
+    pub transport: Vec<Wanted>,
+    /// How often everything is repeated; six or more give ratios with 95 % confidence
+    #[arg(long, default_value_t = 3)]
+    pub repetitions: usize,
+    /// Longest time for one start, in seconds
+    #[arg(long, default_value_t = 120)]
+    pub limit: u64,
+    /// Write table and JSON into this folder
     #[arg(long)]
     pub output: Option<PathBuf>,
     /// Print JSON

@@ -15,11 +15,12 @@ mod topo;
 mod topo_tables;
 
 pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs, WatchArgs};
-pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, DemoArgs, LabSource};
+pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, DemoArgs, LabSource};
 pub use broker::BrokerArgs;
 pub use check::CheckArgs;
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use lab::{FaultArgs, LabCommand, LabUp};
+pub use rate::rate;
 pub use remote::RemoteArgs;
 pub use run::{EnvArgs, RunArgs};
 pub use simulate::{Barriers, Rhinet2Args, SimulateArgs, Simulated};

@@ -1,16 +1,19 @@
 //! `tasuki bench ...` and what `tasuki demo` shares with it.
 
+mod kernels;
 mod launch;
 mod mpi;
 mod nas;
 mod network;
 mod raw;
 mod stacks;
+mod startup;
 
+pub use kernels::{Kernels, programs};
 pub use launch::Spread;
-pub use mpi::Measurement;
+pub use mpi::{Measurement, over_tcp};
 pub use network::LabNetwork;
-pub use stacks::{Program, build as build_stacks, over};
+pub use stacks::{BuiltStack, Program, build as build_stacks, over};
 
 use crate::{args::BenchCommand, failure::Failure};
 use std::process::ExitCode;
@@ -20,6 +23,7 @@ pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
     match command {
         BenchCommand::Mpi(arguments) => mpi::run(&arguments),
         BenchCommand::Nas(arguments) => nas::run(&arguments),
+        BenchCommand::Startup(arguments) => startup::run(&arguments),
         BenchCommand::Raw(arguments) => raw::run(&arguments),
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     args::LabSource,
     failure::Failure,
     lab::{build, find},
-    shape,
+    shape::{self, RatedShape},
 };
 use std::ffi::OsString;
 use std::process::Command;
@@ -39,11 +39,10 @@ impl LabNetwork {
     /// The labs that a command's arguments ask for: generated ones, those of files, or one that is up.
     pub fn of(source: &LabSource) -> Result<Vec<Self>, Failure> {
         let mut networks = Vec::new();
-        let generated = generate::Options { mtu: source.mtu, ..generate::Options::default() };
         for shape in &source.shape {
-            let cluster = shape::cluster(None, Some(shape), &generated)?;
-            networks.push(Self::own(&shape.to_string(), cluster, source.options(&shape.to_string()))?);
+            networks.push(Self::of_shape(source, shape)?);
         }
+        let generated = generated(source);
         for file in &source.cluster {
             let cluster = shape::cluster(Some(file), None, &generated)?;
             let name = cluster.name.clone();
@@ -53,6 +52,17 @@ impl LabNetwork {
             networks.push(Self::running(source.lab.as_deref())?);
         }
         Ok(networks)
+    }
+
+    /// A lab of this shape, with the other options of a command's arguments.
+    pub fn of_shape(source: &LabSource, shape: &RatedShape) -> Result<Self, Failure> {
+        if source.unshaped && shape.rate.is_some() {
+            return Err(Failure::new(format!("--shape {shape} has a rate, and --unshaped means none")));
+        }
+        let cluster = shape::cluster(None, Some(&shape.shape), &generated(source))?;
+        let mut options = source.options(&shape.to_string());
+        options.rate = shape.rate.or(options.rate);
+        Self::own(&shape.to_string(), cluster, options)
     }
 
     /// A lab that is up.
@@ -124,4 +134,9 @@ impl LabNetwork {
             offloads: if self.options.offloads { "on" } else { "off" }.into(),
         }
     }
+}
+
+/// How clusters of shapes are generated for these arguments.
+fn generated(source: &LabSource) -> generate::Options {
+    generate::Options { mtu: source.mtu, ..generate::Options::default() }
 }

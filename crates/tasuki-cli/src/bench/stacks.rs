@@ -9,7 +9,7 @@ use std::{
     ffi::OsString,
     path::{Path, PathBuf},
 };
-use tasuki_bench::{nas, nas::Kernel, program};
+use tasuki_bench::{nas, nas::Kernel, program, startup};
 use tasuki_launch::{Detected, Flavour, Mpi, Transport};
 
 /// What is built for every MPI.
@@ -17,6 +17,8 @@ use tasuki_launch::{Detected, Flavour, Mpi, Transport};
 pub enum Program {
     /// `tasuki-mpi-bench`.
     Bench,
+    /// `tasuki-startup`.
+    Startup,
     /// One of `bench/nas`.
     Nas(Kernel),
 }
@@ -25,6 +27,7 @@ impl Program {
     fn name(self) -> &'static str {
         match self {
             Program::Bench => program::NAME,
+            Program::Startup => startup::NAME,
             Program::Nas(kernel) => kernel.program(),
         }
     }
@@ -32,6 +35,7 @@ impl Program {
     fn build(self, mpicc: &Path, target: &Path) -> Result<(), Failure> {
         match self {
             Program::Bench => Ok(program::build(mpicc, target)?),
+            Program::Startup => Ok(startup::build(mpicc, target)?),
             Program::Nas(kernel) => Ok(nas::build(kernel, mpicc, target)?),
         }
     }

@@ -1,0 +1,169 @@
+//! Kernels on networks, in turn: what `tasuki bench nas` and `tasuki demo` share.
+
+use super::{
+    LabNetwork,
+    launch::{share, start},
+    mpi::interruption,
+    stacks::{self, BuiltStack, Program},
+};
+use crate::{failure::Failure, mpi::Finder, terminal::progress_bar, transport::Wanted};
+use std::{sync::atomic::Ordering, time::Duration};
+use tasuki_bench::{
+    FailedRun, Machine,
+    nas::{self, Case, Class, Kernel, NasReport},
+};
+
+/// Lines of standard error that are kept of a failed run.
+const TAIL_LINES: usize = 12;
+
+/// What to measure on which labs.
+pub struct Kernels<'a> {
+    /// Labs.
+    pub networks: &'a [LabNetwork],
+    /// The programs, each on every MPI and over every transport.
+    pub programs: &'a [(Kernel, Vec<BuiltStack>)],
+    /// Sizes; those that a kernel does not have are passed over.
+    pub classes: &'a [Class],
+    /// Numbers of ranks; none: one on every host. One rank on the first network's first host comes beside them.
+    pub ranks: &'a [u32],
+    /// How often.
+    pub repetitions: usize,
+    /// Longest time for one run.
+    pub limit: Duration,
+}
+
+/// A case, with what runs it.
+struct Planned<'a> {
+    case: Case,
+    network: &'a LabNetwork,
+    stack: &'a BuiltStack,
+    failed: bool,
+}
+
+/// Every kernel, built for every MPI and over every transport that is possible.
+pub fn programs(
+    kernels: &[Kernel],
+    mpis: &[String],
+    transports: &[Wanted],
+) -> Result<Vec<(Kernel, Vec<BuiltStack>)>, Failure> {
+    let finder = Finder::here()?;
+    let mut programs = Vec::new();
+    let mut said = Vec::new();
+    for &kernel in kernels {
+        let (built, problems) = stacks::build(&finder, mpis, Program::Nas(kernel))?;
+        let (built, others) = stacks::over(built, transports);
+        for problem in problems.into_iter().chain(others) {
+            if !said.contains(&problem) {
+                eprintln!("tasuki: left out: {problem}");
+                said.push(problem);
+            }
+        }
+        programs.push((kernel, built));
+    }
+    match programs.iter().all(|(_, stacks)| stacks.is_empty()) {
+        true => Err(Failure::new(said.join("\n"))),
+        false => Ok(programs),
+    }
+}
+
+impl<'a> Kernels<'a> {
+    /// All cases in the order in which each repetition runs them: what is to be compared comes side by side.
+    fn plan(&self) -> Result<Vec<Planned<'a>>, Failure> {
+        let mut planned = Vec::new();
+        for (at, network) in self.networks.iter().enumerate() {
+            let hosts = network.cluster.hosts.len() as u32;
+            // A power of two, for clusters of three hosts, too.
+            let everywhere = 1 << hosts.min(Kernel::MOST_RANKS).ilog2();
+            let mut ranks = if self.ranks.is_empty() { vec![everywhere] } else { self.ranks.to_vec() };
+            if at == 0 {
+                ranks.push(1);
+            }
+            ranks.sort_unstable();
+            ranks.dedup();
+            for (kernel, stacks) in self.programs {
+                share(network, stacks)?;
+                for class in kernel.classes().into_iter().filter(|class| self.classes.contains(class)) {
+                    for &ranks in &ranks {
+                        let case = |stack| case(*kernel, class, ranks, network, stack);
+                        let all = stacks.iter().map(|stack| (case(stack), stack));
+                        planned.extend(all.map(|(case, stack)| Planned {
+                            case,
+                            network,
+                            stack,
+                            failed: false,
+                        }));
+                    }
+                }
+            }
+        }
+        Ok(planned)
+    }
+
+    /// Runs all cases in turn, repetition by repetition, with a progress bar. Ctrl-C ends it after the current run; what
+    /// was measured is kept.
+    pub fn run(&self) -> Result<NasReport, Failure> {
+        let mut planned = self.plan()?;
+        let mut report = NasReport::new(Machine::here());
+        let interrupted = interruption()?;
+        let bar = progress_bar((planned.len() * self.repetitions) as u64).with_prefix("nas");
+        for repetition in 1..=self.repetitions {
+            for one in planned.iter_mut() {
+                if interrupted.load(Ordering::Relaxed) {
+                    report.interrupted = true;
+                    bar.finish_and_clear();
+                    return Ok(report);
+                }
+                let Case { kernel, class, ranks, network, stack, .. } = &one.case;
+                bar.set_message(format!("{kernel} {class}, {ranks} ranks, {network}, {stack}"));
+                if !one.failed {
+                    one.failed = !add(&mut report, one, repetition, self.limit);
+                }
+                bar.inc(1);
+            }
+        }
+        bar.finish_and_clear();
+        Ok(report)
+    }
+}
+
+fn case(kernel: Kernel, class: Class, ranks: u32, network: &LabNetwork, stack: &BuiltStack) -> Case {
+    let description = network.description();
+    Case {
+        kernel,
+        class,
+        ranks,
+        hosts: description.hosts.min(ranks),
+        nics: network.cluster.hosts.iter().map(|host| host.nics.len()).min().unwrap_or(1),
+        network: description.name,
+        stack: stack.name.clone(),
+        lane: stack.transport.name().into(),
+        offloads: description.offloads,
+    }
+}
+
+/// One run. False if it gave no figures.
+fn add(report: &mut NasReport, one: &Planned<'_>, repetition: usize, limit: Duration) -> bool {
+    let words = nas::Options::new(one.case.class).arguments();
+    let (reason, stderr_tail) =
+        match start(one.network, one.case.hosts, one.stack, one.case.ranks, &words, limit) {
+            // A program that found its result wrong says so, and then fails.
+            Ok(output) => match nas::parse(&output.stdout) {
+                Ok(outcome) if outcome.ranks == one.case.ranks => {
+                    report.add(&one.case, outcome);
+                    return true;
+                }
+                Ok(outcome) => (format!("it ran on {} ranks", outcome.ranks), output.stderr_tail(TAIL_LINES)),
+                Err(error) => (format!("{}: {error}", output.reason()), output.stderr_tail(TAIL_LINES)),
+            },
+            Err(failure) => (failure.message, String::new()),
+        };
+    report.fail(FailedRun {
+        network: one.case.network.clone(),
+        stack: one.case.stack.clone(),
+        tests: format!("{} {} on {} ranks", one.case.kernel, one.case.class, one.case.ranks),
+        repetition,
+        reason,
+        stderr_tail,
+    });
+    false
+}
