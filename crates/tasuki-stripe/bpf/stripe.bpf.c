@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// Striping: plain TCP and UDP to another host of the cluster over all NICs that lead there (the scheme of Fukunaga et al., "NIC
+// distribution": the sender picks a NIC per packet and writes the address of the matching NIC of the receiver into it, from a
+// table). It runs on the egress of every NIC of the bundle. Routes pick some NIC, as without it; the program picks another one,
+// rewrites both MAC addresses and redirects. A packet of TCP is here still a super-frame of up to gso_max_segs frames.
+//
+// What it does not touch: packets to link addresses (they mean one NIC, as Tasuki's own rails do), sockets bound to a NIC
+// (SO_BINDTODEVICE), link-local and group addresses, and all protocols but TCP and UDP. It returns "unspecified" for them and
+// for what it has finished with, so that other programs on the same hook still see the packet.
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/pkt_cls.h>
+#include <linux/tcp.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#define NULL ((void *)0)
+#define SLOTS 32             // rails to one host
+#define NICS 32              // NICs of this host
+#define FAMILY_INET 2        // AF_INET; the header that defines it is not for eBPF
+#define FRESH 1000000000ull  // ns: `tasuki watch` is believed for so long after its last word
+#define RECHECK 20000000ull  // ns: the kernel is asked about a slot at most this often
+#define SPREAD 100000000ull  // ns: no NIC may be thought to be busy for longer than the freest and this
+#define TRIES 4              // NICs that are tried before the packet goes the way of its route
+// Preamble, frame check sequence and gap: what a frame takes on the wire beside its bytes (IEEE 802.3).
+#define WIRE_OVERHEAD 24
+#define WIRE_MINIMUM 84
+
+enum policy { SHORTEST_DELAY, ROUND_ROBIN, BYTE_WEIGHTED, FLOW_HASH };
+
+// All structures: keep in step with `layout.rs`.
+struct config {
+	__u32 policy;
+	__u32 mark;      // tc_index of packets whose NIC is chosen; differs from host to host, as a lab hands packets over whole
+	__u32 asks;      // interface index on behalf of which the kernel is asked for ways
+	__u32 unused;
+};
+
+struct nic {
+	__u32 index;  // of the interface
+	__u8 mac[ETH_ALEN];
+	__u8 unused[2];
+	__u64 ps_per_byte;
+	__u64 free;  // ns: when all that it was given will be on the wire
+};
+
+enum flag { FIXED = 1, KNOWN = 2 };  // the MAC address stands in the cluster file; is known
+
+// One line of the destination table: peer, own NIC -> the NIC at the other end.
+struct slot {
+	__u32 nic;
+	__be32 remote;  // link address of the other end
+	__u8 mac[ETH_ALEN];
+	__u8 flags;
+	__u8 dead;  // says the kernel
+	__u64 ps_per_byte;
+	__u64 free;     // as of a NIC: the other end, or what lies between, may be slower
+	__u64 checked;  // ns
+};
+
+struct peer {
+	__u32 slots;
+	__u32 turn;    // of round robin
+	__u32 cursor;  // the slot that is looked at next, if it is dead
+	__u32 unused;
+	struct slot slot[SLOTS];
+};
+
+struct count {
+	__u64 packets;
+	__u64 frames;
+	__u64 bytes;  // as on the wire, without preamble, frame check sequence and gap
+	__u64 moved;  // packets that the route had given to another NIC
+};
+
+enum pass { OTHER, BOUND, ALL_DEAD, PASSES };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct config);
+} settings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NICS);
+	__type(key, __u32);
+	__type(value, struct nic);
+} nics SEC(".maps");
+
+// Interface index -> number in `nics`.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NICS);
+	__type(key, __u32);
+	__type(value, __u32);
+} numbers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);  // the loader sets it, here and below
+	__type(key, __u32);
+	__type(value, struct peer);
+} peers SEC(".maps");
+
+// Identity address (network order) -> number in `peers`.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __be32);
+	__type(value, __u32);
+} identities SEC(".maps");
+
+struct mac {
+	__u8 bytes[ETH_ALEN];
+	__u8 unused[2];
+};
+
+// MAC address of any NIC of a peer -> number in `peers`: IPv6 has no identity addresses.
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct mac);
+	__type(value, __u32);
+} macs SEC(".maps");
+
+// By `tasuki watch`: dead slots of each peer, one bit each; and when it last looked (CLOCK_MONOTONIC).
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} verdicts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} heartbeat SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, NICS);
+	__type(key, __u32);
+	__type(value, struct count);
+} counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, PASSES);
+	__type(key, __u32);
+	__type(value, __u64);
+} passed SEC(".maps");
+
+// A packet and what it takes on the wire.
+struct packet {
+	__u32 peer;
+	__u32 is_v6;
+	__u32 frames;
+	__u32 bytes;  // of all frames
+	__u32 wire;   // with overhead
+	__u32 here;   // number of the NIC that it is on
+};
+
+static __always_inline int pass(enum pass why)
+{
+	__u32 key = why;
+	__u64 *count = bpf_map_lookup_elem(&passed, &key);
+
+	if (count)
+		*count += 1;
+	return TC_ACT_UNSPEC;
+}
+
+// Time on the wire, ns.
+static __always_inline __u64 duration(const struct packet *packet, __u64 ps_per_byte)
+{
+	return packet->wire * ps_per_byte / 1000;
+}
+
+static __always_inline __u64 later(__u64 a, __u64 b)
+{
+	return a > b ? a : b;
+}
+
+// Whether the packet is TCP or UDP; the length of all its headers.
+static __always_inline int headers(struct __sk_buff *skb, struct packet *packet, __be32 *to, struct mac *mac)
+{
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end, *transport;
+	struct ethhdr *eth = data;
+	__u8 protocol;
+
+	if ((void *)(eth + 1) > end)
+		return 0;
+	if (eth->h_proto == bpf_htons(ETH_P_IP)) {
+		struct iphdr *ip = (void *)(eth + 1);
+
+		if ((void *)(ip + 1) > end)
+			return 0;
+		protocol = ip->protocol;
+		*to = ip->daddr;
+		transport = (void *)ip + ip->ihl * 4;
+	} else if (eth->h_proto == bpf_htons(ETH_P_IPV6)) {
+		struct ipv6hdr *ip = (void *)(eth + 1);
+
+		if ((void *)(ip + 1) > end)
+			return 0;
+		// Group and link-local addresses mean one NIC.
+		if (ip->daddr.s6_addr[0] == 0xff ||
+		    (ip->daddr.s6_addr[0] == 0xfe && (ip->daddr.s6_addr[1] & 0xc0) == 0x80))
+			return 0;
+		protocol = ip->nexthdr;
+		packet->is_v6 = 1;
+		__builtin_memcpy(mac->bytes, eth->h_dest, ETH_ALEN);
+		transport = (void *)(ip + 1);
+	} else {
+		return 0;
+	}
+	if (protocol == IPPROTO_UDP)
+		return transport - data + 8;
+	if (protocol == IPPROTO_TCP && transport + sizeof(struct tcphdr) <= end)
+		return transport - data + ((struct tcphdr *)transport)->doff * 4;
+	return 0;
+}
+
+static __always_inline void measure(struct __sk_buff *skb, struct packet *packet, __u32 header)
+{
+	packet->frames = skb->gso_segs;
+	if (!packet->frames)
+		packet->frames = 1;
+	packet->bytes = skb->len + (packet->frames - 1) * header;
+	packet->wire = packet->bytes + packet->frames * WIRE_OVERHEAD;
+	if (packet->wire < WIRE_MINIMUM)
+		packet->wire = WIRE_MINIMUM;
+}
+
+static __always_inline int is_bound(struct __sk_buff *skb)
+{
+	struct bpf_sock *sk = skb->sk;
+
+	if (!sk)
+		return 0;
+	sk = bpf_sk_fullsock(sk);
+	return sk && sk->bound_dev_if;
+}
+
+// Asks the kernel whether a slot can be used, and for the MAC address at its other end. Its answer follows the carrier (with
+// up to a second's delay), the interface being up, and ARP.
+static __noinline int ask(struct __sk_buff *skb, struct slot *slot, __u32 number, __u32 asks, __u64 now)
+{
+	struct bpf_fib_lookup way = {};
+	__u32 index;
+	struct mac mac = {};
+	struct nic *nic;
+	long answer;
+
+	if (!slot)
+		return 0;
+	index = slot->nic;
+	nic = bpf_map_lookup_elem(&nics, &index);
+	if (!nic)
+		return 0;
+	slot->checked = now;
+	way.family = FAMILY_INET;
+	way.ifindex = asks;
+	way.ipv4_dst = slot->remote;
+	answer = bpf_fib_lookup(skb, &way, sizeof(way), 0);
+	if (answer != BPF_FIB_LKUP_RET_SUCCESS && answer != BPF_FIB_LKUP_RET_NO_NEIGH) {
+		slot->dead = 1;
+		return 0;
+	}
+	slot->dead = 0;
+	// Where several own NICs reach the same one, the route to it has one of them.
+	if (slot->flags & FIXED || (answer == BPF_FIB_LKUP_RET_SUCCESS && way.ifindex != nic->index))
+		return 0;
+	if (answer == BPF_FIB_LKUP_RET_NO_NEIGH) {
+		slot->flags &= ~KNOWN;
+		return 0;
+	}
+	__builtin_memcpy(mac.bytes, way.dmac, ETH_ALEN);
+	__builtin_memcpy(slot->mac, mac.bytes, ETH_ALEN);
+	slot->flags |= KNOWN;
+	bpf_map_update_elem(&macs, &mac, &number, BPF_ANY);
+	return 0;
+}
+
+// What decides between slots; lower is better. `base`: the least `free` of the living slots.
+static __always_inline __u64 cost(const struct config *config, const struct packet *packet, const struct slot *slot,
+				  const struct nic *nic, __u64 now, __u64 base)
+{
+	__u64 own = duration(packet, slot->ps_per_byte), free = later(nic->free, slot->free);
+
+	// One that was away must not get everything until it has caught up, which after a flood may be long.
+	if (free > base + SPREAD)
+		free = base + SPREAD;
+	if (config->policy == BYTE_WEIGHTED)
+		return free + own;
+	return later(free, now) + own;
+}
+
+struct choice {
+	__u32 usable;  // living slots, one bit each
+	__u32 live;
+	__u64 base;
+};
+
+static __always_inline struct choice look(const struct packet *packet, struct peer *peer, __u32 dead, int by_kernel)
+{
+	struct choice choice = { .base = ~0ull };
+
+	for (__u32 i = 0; i < SLOTS && i < peer->slots; i++) {
+		struct slot *slot = &peer->slot[i];
+		__u32 index = slot->nic;
+		struct nic *nic;
+
+		if (dead >> i & 1 || (by_kernel && slot->dead))
+			continue;
+		// No kernel would ask for the MAC address on behalf of IPv6.
+		if (packet->is_v6 && !(slot->flags & KNOWN))
+			continue;
+		nic = bpf_map_lookup_elem(&nics, &index);
+		if (!nic)
+			continue;
+		choice.usable |= 1u << i;
+		choice.live++;
+		if (later(nic->free, slot->free) < choice.base)
+			choice.base = later(nic->free, slot->free);
+	}
+	return choice;
+}
+
+// The `turn`-th usable slot.
+static __always_inline __u32 nth(__u32 usable, __u32 turn)
+{
+	for (__u32 i = 0; i < SLOTS; i++) {
+		if (!(usable >> i & 1))
+			continue;
+		if (!turn)
+			return i;
+		turn--;
+	}
+	return SLOTS;
+}
+
+// A slot by the flow's hash, the faster ones more often.
+static __always_inline __u32 by_hash(struct peer *peer, __u32 usable, __u32 hash)
+{
+	__u64 total = 0, point;
+
+	for (__u32 i = 0; i < SLOTS; i++)
+		if (usable >> i & 1)
+			total += 1000000000ull / (peer->slot[i].ps_per_byte + 1);
+	point = total * hash >> 32;
+	for (__u32 i = 0; i < SLOTS; i++) {
+		__u64 part = 1000000000ull / (peer->slot[i].ps_per_byte + 1);
+
+		if (!(usable >> i & 1))
+			continue;
+		if (point < part)
+			return i;
+		point -= part;
+	}
+	return nth(usable, 0);
+}
+
+static __always_inline __u32 least(const struct config *config, const struct packet *packet, struct peer *peer,
+				   const struct choice *choice, __u64 now)
+{
+	__u64 best = ~0ull;
+	__u32 at = SLOTS;
+
+	for (__u32 i = 0; i < SLOTS; i++) {
+		struct slot *slot = &peer->slot[i];
+		__u32 index = slot->nic;
+		struct nic *nic;
+		__u64 price;
+
+		if (!(choice->usable >> i & 1))
+			continue;
+		nic = bpf_map_lookup_elem(&nics, &index);
+		if (!nic)
+			continue;
+		price = cost(config, packet, slot, nic, now, choice->base) * 2;
+		// Of equals the one that needs no redirection.
+		if (index != packet->here)
+			price++;
+		if (price < best) {
+			best = price;
+			at = i;
+		}
+	}
+	return at;
+}
+
+// Puts a packet on the account of a NIC. Two processors may do so at once; then one of the two packets may go unaccounted,
+// which the clock makes good.
+static __always_inline void charge(const struct config *config, const struct packet *packet, struct nic *nic,
+				   struct slot *slot, __u64 base, __u64 now)
+{
+	__u64 since = config->policy == BYTE_WEIGHTED ? base : now;
+
+	nic->free = later(nic->free, since) + duration(packet, nic->ps_per_byte);
+	if (slot && slot->ps_per_byte > nic->ps_per_byte)
+		slot->free = later(slot->free, since) + duration(packet, slot->ps_per_byte);
+}
+
+static __always_inline void account(const struct packet *packet, __u32 number)
+{
+	struct count *count = bpf_map_lookup_elem(&counts, &number);
+
+	if (!count)
+		return;
+	count->packets++;
+	count->frames += packet->frames;
+	count->bytes += packet->bytes;
+	count->moved += number != packet->here;
+}
+
+static __always_inline int send(struct __sk_buff *skb, const struct packet *packet, const struct config *config,
+				const struct slot *slot, const struct nic *nic)
+{
+	struct bpf_redir_neigh next = { .nh_family = FAMILY_INET, .ipv4_nh = slot->remote };
+	__u8 both[2 * ETH_ALEN];
+
+	if (slot->flags & KNOWN) {
+		__builtin_memcpy(both, slot->mac, ETH_ALEN);
+		__builtin_memcpy(both + ETH_ALEN, nic->mac, ETH_ALEN);
+	}
+	if (slot->nic == packet->here) {
+		// It may be addressed to another NIC of the peer's on the same switch.
+		if (slot->flags & KNOWN)
+			bpf_skb_store_bytes(skb, 0, both, ETH_ALEN, 0);
+		return TC_ACT_UNSPEC;
+	}
+	if (slot->flags & KNOWN && bpf_skb_store_bytes(skb, 0, both, sizeof(both), 0) < 0)
+		return TC_ACT_UNSPEC;
+	skb->tc_index = config->mark;
+	if (slot->flags & KNOWN)
+		return bpf_redirect(nic->index, 0);
+	return bpf_redirect_neigh(nic->index, &next, sizeof(next), 0);
+}
+
+static __always_inline __u32 choose(struct __sk_buff *skb, const struct config *config, const struct packet *packet,
+				    struct peer *peer, const struct choice *choice, __u64 now)
+{
+	if (config->policy == ROUND_ROBIN)
+		return nth(choice->usable, peer->turn++ % choice->live);
+	if (config->policy == FLOW_HASH)
+		return by_hash(peer, choice->usable, bpf_get_hash_recalc(skb));
+	return least(config, packet, peer, choice, now);
+}
+
+// Has the kernel asked about a slot, where that is due.
+static __always_inline void refresh(struct __sk_buff *skb, struct slot *slot, __u32 number, const struct config *config,
+				    int by_kernel, __u64 now)
+{
+	if (!by_kernel && slot->flags & FIXED)
+		return;
+	if (now - slot->checked > RECHECK)
+		ask(skb, slot, number, config->asks, now);
+}
+
+static __always_inline int stripe(struct __sk_buff *skb, const struct config *config, struct packet *packet,
+				  struct peer *peer, __u32 number)
+{
+	__u32 zero = 0, dead = 0, at, *verdict = bpf_map_lookup_elem(&verdicts, &number);
+	__u64 now = bpf_ktime_get_ns(), *beat = bpf_map_lookup_elem(&heartbeat, &zero);
+	int by_kernel = !beat || now - *beat > FRESH;
+	struct slot *slot;
+
+	if (!by_kernel && verdict)
+		dead = *verdict;
+	if (by_kernel) {
+		// The dead come back: one of the slots per packet is looked at.
+		slot = &peer->slot[peer->cursor++ % SLOTS];
+		if (slot->dead)
+			refresh(skb, slot, number, config, by_kernel, now);
+	}
+	for (int i = 0; i < TRIES; i++) {
+		struct choice choice = look(packet, peer, dead, by_kernel);
+		struct nic *nic;
+
+		if (!choice.live)
+			break;
+		at = choose(skb, config, packet, peer, &choice, now);
+		if (at >= SLOTS)
+			break;
+		slot = &peer->slot[at];
+		refresh(skb, slot, number, config, by_kernel, now);
+		if (by_kernel && slot->dead)
+			continue;
+		zero = slot->nic;
+		nic = bpf_map_lookup_elem(&nics, &zero);
+		if (!nic)
+			break;
+		charge(config, packet, nic, slot, choice.base, now);
+		account(packet, slot->nic);
+		return send(skb, packet, config, slot, nic);
+	}
+	return pass(ALL_DEAD);
+}
+
+// A packet that stays where it is occupies its NIC all the same.
+static __always_inline int stay(const struct config *config, const struct packet *packet, enum pass why)
+{
+	__u32 number = packet->here;
+	struct nic *nic = bpf_map_lookup_elem(&nics, &number);
+
+	if (nic && config->policy != BYTE_WEIGHTED)
+		charge(config, packet, nic, NULL, 0, bpf_ktime_get_ns());
+	return pass(why);
+}
+
+SEC("classifier")
+int tasuki_stripe(struct __sk_buff *skb)
+{
+	__u32 zero = 0, index = skb->ifindex, header, *here, *number;
+	struct config *config = bpf_map_lookup_elem(&settings, &zero);
+	struct packet packet = {};
+	struct mac mac = {};
+	struct peer *peer;
+	__be32 to = 0;
+
+	here = bpf_map_lookup_elem(&numbers, &index);
+	if (!config || !here || skb->tc_index == config->mark)
+		return TC_ACT_UNSPEC;
+	packet.here = *here;
+	header = headers(skb, &packet, &to, &mac);
+	measure(skb, &packet, header);
+	if (!header)
+		return stay(config, &packet, OTHER);
+	number = packet.is_v6 ? bpf_map_lookup_elem(&macs, &mac) : bpf_map_lookup_elem(&identities, &to);
+	peer = number ? bpf_map_lookup_elem(&peers, number) : NULL;
+	if (!peer)
+		return stay(config, &packet, OTHER);
+	if (is_bound(skb))
+		return stay(config, &packet, BOUND);
+	return stripe(skb, config, &packet, peer, *number);
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
