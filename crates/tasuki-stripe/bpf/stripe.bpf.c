@@ -87,11 +87,16 @@ struct {
 	__type(value, struct config);
 } settings SEC(".maps");
 
+// All NICs in one value: one look-up for all of them.
+struct bundle {
+	struct nic nic[NICS];
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, NICS);
+	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct nic);
+	__type(value, struct bundle);
 } nics SEC(".maps");
 
 // Interface index -> number in `nics`.
@@ -159,15 +164,26 @@ struct {
 	__type(value, __u64);
 } passed SEC(".maps");
 
-// A packet and what it takes on the wire.
+// A packet, what it takes on the wire, and what is to be known to find its NIC.
 struct packet {
-	__u32 peer;
+	__u64 now;   // ns
+	__u64 base;  // least time at which a living slot is free, ns
+	__u32 policy;
 	__u32 is_v6;
 	__u32 frames;
-	__u32 bytes;  // of all frames
-	__u32 wire;   // with overhead
-	__u32 here;   // number of the NIC that it is on
+	__u32 bytes;      // of all frames
+	__u32 wire;       // with overhead
+	__u32 here;       // number of the NIC that it is on
+	__u32 dead;       // slots that cannot be used, one bit each
+	__u32 by_kernel;  // the watch is silent: the kernel's word on slots counts
 };
+
+static __always_inline struct bundle *bundle(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&nics, &zero);
+}
 
 static __always_inline int pass(enum pass why)
 {
@@ -190,11 +206,13 @@ static __always_inline __u64 later(__u64 a, __u64 b)
 	return a > b ? a : b;
 }
 
-// Whether the packet is TCP or UDP; the length of all its headers.
+// Of TCP and UDP the length of all headers, and where the packet goes; 0 of what is not striped.
 static __always_inline int headers(struct __sk_buff *skb, struct packet *packet, __be32 *to, struct mac *mac)
 {
-	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end, *transport;
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	struct ethhdr *eth = data;
+	struct tcphdr *tcp;
+	__u32 length;
 	__u8 protocol;
 
 	if ((void *)(eth + 1) > end)
@@ -206,7 +224,7 @@ static __always_inline int headers(struct __sk_buff *skb, struct packet *packet,
 			return 0;
 		protocol = ip->protocol;
 		*to = ip->daddr;
-		transport = (void *)ip + ip->ihl * 4;
+		length = ETH_HLEN + ip->ihl * 4;
 	} else if (eth->h_proto == bpf_htons(ETH_P_IPV6)) {
 		struct ipv6hdr *ip = (void *)(eth + 1);
 
@@ -219,15 +237,18 @@ static __always_inline int headers(struct __sk_buff *skb, struct packet *packet,
 		protocol = ip->nexthdr;
 		packet->is_v6 = 1;
 		__builtin_memcpy(mac->bytes, eth->h_dest, ETH_ALEN);
-		transport = (void *)(ip + 1);
+		length = ETH_HLEN + sizeof(*ip);
 	} else {
 		return 0;
 	}
 	if (protocol == IPPROTO_UDP)
-		return transport - data + 8;
-	if (protocol == IPPROTO_TCP && transport + sizeof(struct tcphdr) <= end)
-		return transport - data + ((struct tcphdr *)transport)->doff * 4;
-	return 0;
+		return length + 8;
+	if (protocol != IPPROTO_TCP)
+		return 0;
+	tcp = data + length;
+	if ((void *)(tcp + 1) > end)
+		return length + sizeof(*tcp);
+	return length + tcp->doff * 4;
 }
 
 static __always_inline void measure(struct __sk_buff *skb, struct packet *packet, __u32 header)
@@ -251,94 +272,48 @@ static __always_inline int is_bound(struct __sk_buff *skb)
 	return sk && sk->bound_dev_if;
 }
 
-// Asks the kernel whether a slot can be used, and for the MAC address at its other end. Its answer follows the carrier (with
-// up to a second's delay), the interface being up, and ARP.
-static __noinline int ask(struct __sk_buff *skb, struct slot *slot, __u32 number, __u32 asks, __u64 now)
+// The functions that are not static are verified by themselves, once: with them in one piece the verifier would walk through all
+// combinations of living slots.
+
+// The slots that can be used, one bit each. Sets `base`.
+__noinline __u32 look(struct peer *peer, struct packet *packet)
 {
-	struct bpf_fib_lookup way = {};
-	__u32 index;
-	struct mac mac = {};
-	struct nic *nic;
-	long answer;
+	struct bundle *all = bundle();
+	__u64 base = ~0ull;
+	__u32 usable = 0;
 
-	if (!slot)
+	if (!peer || !packet || !all)
 		return 0;
-	index = slot->nic;
-	nic = bpf_map_lookup_elem(&nics, &index);
-	if (!nic)
-		return 0;
-	slot->checked = now;
-	way.family = FAMILY_INET;
-	way.ifindex = asks;
-	way.ipv4_dst = slot->remote;
-	answer = bpf_fib_lookup(skb, &way, sizeof(way), 0);
-	if (answer != BPF_FIB_LKUP_RET_SUCCESS && answer != BPF_FIB_LKUP_RET_NO_NEIGH) {
-		slot->dead = 1;
-		return 0;
-	}
-	slot->dead = 0;
-	// Where several own NICs reach the same one, the route to it has one of them.
-	if (slot->flags & FIXED || (answer == BPF_FIB_LKUP_RET_SUCCESS && way.ifindex != nic->index))
-		return 0;
-	if (answer == BPF_FIB_LKUP_RET_NO_NEIGH) {
-		slot->flags &= ~KNOWN;
-		return 0;
-	}
-	__builtin_memcpy(mac.bytes, way.dmac, ETH_ALEN);
-	__builtin_memcpy(slot->mac, mac.bytes, ETH_ALEN);
-	slot->flags |= KNOWN;
-	bpf_map_update_elem(&macs, &mac, &number, BPF_ANY);
-	return 0;
-}
-
-// What decides between slots; lower is better. `base`: the least `free` of the living slots.
-static __always_inline __u64 cost(const struct config *config, const struct packet *packet, const struct slot *slot,
-				  const struct nic *nic, __u64 now, __u64 base)
-{
-	__u64 own = duration(packet, slot->ps_per_byte), free = later(nic->free, slot->free);
-
-	// One that was away must not get everything until it has caught up, which after a flood may be long.
-	if (free > base + SPREAD)
-		free = base + SPREAD;
-	if (config->policy == BYTE_WEIGHTED)
-		return free + own;
-	return later(free, now) + own;
-}
-
-struct choice {
-	__u32 usable;  // living slots, one bit each
-	__u32 live;
-	__u64 base;
-};
-
-static __always_inline struct choice look(const struct packet *packet, struct peer *peer, __u32 dead, int by_kernel)
-{
-	struct choice choice = { .base = ~0ull };
-
-	for (__u32 i = 0; i < SLOTS && i < peer->slots; i++) {
+	for (__u32 i = 0; i < SLOTS; i++) {
 		struct slot *slot = &peer->slot[i];
-		__u32 index = slot->nic;
-		struct nic *nic;
+		__u64 free;
 
-		if (dead >> i & 1 || (by_kernel && slot->dead))
+		if (i >= peer->slots)
+			break;
+		if (packet->dead >> i & 1 || (packet->by_kernel && slot->dead))
 			continue;
-		// No kernel would ask for the MAC address on behalf of IPv6.
+		// Nobody would ask for the MAC address on behalf of IPv6.
 		if (packet->is_v6 && !(slot->flags & KNOWN))
 			continue;
-		nic = bpf_map_lookup_elem(&nics, &index);
-		if (!nic)
-			continue;
-		choice.usable |= 1u << i;
-		choice.live++;
-		if (later(nic->free, slot->free) < choice.base)
-			choice.base = later(nic->free, slot->free);
+		free = later(all->nic[slot->nic % NICS].free, slot->free);
+		usable |= 1u << i;
+		if (free < base)
+			base = free;
 	}
-	return choice;
+	packet->base = base;
+	return usable;
 }
 
-// The `turn`-th usable slot.
-static __always_inline __u32 nth(__u32 usable, __u32 turn)
+// The `turn`-th usable slot, counted in circles.
+__noinline __u32 nth(__u32 usable, __u32 turn)
 {
+	__u32 live = 0;
+
+	for (__u32 i = 0; i < SLOTS; i++)
+		live += usable >> i & 1;
+	if (!live)
+		return SLOTS;
+	turn %= live;
 	for (__u32 i = 0; i < SLOTS; i++) {
 		if (!(usable >> i & 1))
 			continue;
@@ -349,17 +324,24 @@ static __always_inline __u32 nth(__u32 usable, __u32 turn)
 	return SLOTS;
 }
 
+static __always_inline __u64 weight(const struct slot *slot)
+{
+	return 1000000000000ull / (slot->ps_per_byte + 1);
+}
+
 // A slot by the flow's hash, the faster ones more often.
-static __always_inline __u32 by_hash(struct peer *peer, __u32 usable, __u32 hash)
+__noinline __u32 by_hash(struct peer *peer, __u32 usable, __u32 hash)
 {
 	__u64 total = 0, point;
 
+	if (!peer)
+		return SLOTS;
 	for (__u32 i = 0; i < SLOTS; i++)
 		if (usable >> i & 1)
-			total += 1000000000ull / (peer->slot[i].ps_per_byte + 1);
-	point = total * hash >> 32;
+			total += weight(&peer->slot[i]);
+	point = total * (hash >> 16) >> 16;
 	for (__u32 i = 0; i < SLOTS; i++) {
-		__u64 part = 1000000000ull / (peer->slot[i].ps_per_byte + 1);
+		__u64 part = weight(&peer->slot[i]);
 
 		if (!(usable >> i & 1))
 			continue;
@@ -370,29 +352,32 @@ static __always_inline __u32 by_hash(struct peer *peer, __u32 usable, __u32 hash
 	return nth(usable, 0);
 }
 
-static __always_inline __u32 least(const struct config *config, const struct packet *packet, struct peer *peer,
-				   const struct choice *choice, __u64 now)
+// The slot by which the packet will be there first (or, by weight, the one that has least of its part).
+__noinline __u32 least(struct peer *peer, struct packet *packet, __u32 usable)
 {
-	__u64 best = ~0ull;
+	struct bundle *all = bundle();
+	__u64 best = ~0ull, since, most;
 	__u32 at = SLOTS;
 
+	if (!peer || !packet || !all)
+		return SLOTS;
+	since = packet->policy == BYTE_WEIGHTED ? packet->base : packet->now;
+	// One that was away must not get everything until it has caught up, which after a flood may be long.
+	most = later(packet->base, since) + SPREAD;
 	for (__u32 i = 0; i < SLOTS; i++) {
 		struct slot *slot = &peer->slot[i];
-		__u32 index = slot->nic;
-		struct nic *nic;
-		__u64 price;
+		__u64 free;
 
-		if (!(choice->usable >> i & 1))
+		if (!(usable >> i & 1))
 			continue;
-		nic = bpf_map_lookup_elem(&nics, &index);
-		if (!nic)
-			continue;
-		price = cost(config, packet, slot, nic, now, choice->base) * 2;
+		free = later(all->nic[slot->nic % NICS].free, slot->free);
+		if (free > most)
+			free = most;
+		free = (later(free, since) + duration(packet, slot->ps_per_byte)) * 2;
 		// Of equals the one that needs no redirection.
-		if (index != packet->here)
-			price++;
-		if (price < best) {
-			best = price;
+		free += slot->nic != packet->here;
+		if (free < best) {
+			best = free;
 			at = i;
 		}
 	}
@@ -401,10 +386,9 @@ static __always_inline __u32 least(const struct config *config, const struct pac
 
 // Puts a packet on the account of a NIC. Two processors may do so at once; then one of the two packets may go unaccounted,
 // which the clock makes good.
-static __always_inline void charge(const struct config *config, const struct packet *packet, struct nic *nic,
-				   struct slot *slot, __u64 base, __u64 now)
+static __always_inline void charge(const struct packet *packet, struct nic *nic, struct slot *slot)
 {
-	__u64 since = config->policy == BYTE_WEIGHTED ? base : now;
+	__u64 since = packet->policy == BYTE_WEIGHTED ? packet->base : packet->now;
 
 	nic->free = later(nic->free, since) + duration(packet, nic->ps_per_byte);
 	if (slot && slot->ps_per_byte > nic->ps_per_byte)
@@ -423,98 +407,121 @@ static __always_inline void account(const struct packet *packet, __u32 number)
 	count->moved += number != packet->here;
 }
 
-static __always_inline int send(struct __sk_buff *skb, const struct packet *packet, const struct config *config,
-				const struct slot *slot, const struct nic *nic)
+// Asks the kernel whether a slot can be used, and for the MAC address at its other end. Its answer follows the carrier (with
+// up to a second's delay), the interface being up, and ARP.
+static __always_inline void ask(struct __sk_buff *skb, struct slot *slot, __u32 index, __u32 number, __u32 asks, __u64 now)
 {
-	struct bpf_redir_neigh next = { .nh_family = FAMILY_INET, .ipv4_nh = slot->remote };
-	__u8 both[2 * ETH_ALEN];
+	struct bpf_fib_lookup way = {};
+	struct mac mac = {};
+	long answer;
 
-	if (slot->flags & KNOWN) {
-		__builtin_memcpy(both, slot->mac, ETH_ALEN);
-		__builtin_memcpy(both + ETH_ALEN, nic->mac, ETH_ALEN);
+	slot->checked = now;
+	way.family = FAMILY_INET;
+	way.ifindex = asks;
+	way.ipv4_dst = slot->remote;
+	answer = bpf_fib_lookup(skb, &way, sizeof(way), 0);
+	if (answer != BPF_FIB_LKUP_RET_SUCCESS && answer != BPF_FIB_LKUP_RET_NO_NEIGH) {
+		slot->dead = 1;
+		return;
 	}
-	if (slot->nic == packet->here) {
-		// It may be addressed to another NIC of the peer's on the same switch.
-		if (slot->flags & KNOWN)
-			bpf_skb_store_bytes(skb, 0, both, ETH_ALEN, 0);
-		return TC_ACT_UNSPEC;
+	slot->dead = 0;
+	// Where several own NICs reach the same one, the route to it has one of them.
+	if (slot->flags & FIXED || (answer == BPF_FIB_LKUP_RET_SUCCESS && way.ifindex != index))
+		return;
+	if (answer == BPF_FIB_LKUP_RET_NO_NEIGH) {
+		slot->flags &= ~KNOWN;
+		return;
 	}
-	if (slot->flags & KNOWN && bpf_skb_store_bytes(skb, 0, both, sizeof(both), 0) < 0)
-		return TC_ACT_UNSPEC;
-	skb->tc_index = config->mark;
-	if (slot->flags & KNOWN)
-		return bpf_redirect(nic->index, 0);
-	return bpf_redirect_neigh(nic->index, &next, sizeof(next), 0);
-}
-
-static __always_inline __u32 choose(struct __sk_buff *skb, const struct config *config, const struct packet *packet,
-				    struct peer *peer, const struct choice *choice, __u64 now)
-{
-	if (config->policy == ROUND_ROBIN)
-		return nth(choice->usable, peer->turn++ % choice->live);
-	if (config->policy == FLOW_HASH)
-		return by_hash(peer, choice->usable, bpf_get_hash_recalc(skb));
-	return least(config, packet, peer, choice, now);
+	__builtin_memcpy(mac.bytes, way.dmac, ETH_ALEN);
+	__builtin_memcpy(slot->mac, mac.bytes, ETH_ALEN);
+	slot->flags |= KNOWN;
+	bpf_map_update_elem(&macs, &mac, &number, BPF_ANY);
 }
 
 // Has the kernel asked about a slot, where that is due.
-static __always_inline void refresh(struct __sk_buff *skb, struct slot *slot, __u32 number, const struct config *config,
-				    int by_kernel, __u64 now)
+static __always_inline void refresh(struct __sk_buff *skb, struct slot *slot, __u32 index, __u32 number, __u32 asks,
+				    const struct packet *packet)
 {
-	if (!by_kernel && slot->flags & FIXED)
+	if (!packet->by_kernel && slot->flags & FIXED)
 		return;
-	if (now - slot->checked > RECHECK)
-		ask(skb, slot, number, config->asks, now);
+	if (packet->now - slot->checked > RECHECK)
+		ask(skb, slot, index, number, asks, packet->now);
+}
+
+static __always_inline int send(struct __sk_buff *skb, const struct packet *packet, __u32 mark, const struct slot *slot,
+				const struct nic *nic)
+{
+	struct bpf_redir_neigh next = { .nh_family = FAMILY_INET, .ipv4_nh = slot->remote };
+	int is_known = slot->flags & KNOWN;
+	__u8 both[2 * ETH_ALEN];
+
+	__builtin_memcpy(both, slot->mac, ETH_ALEN);
+	__builtin_memcpy(both + ETH_ALEN, nic->mac, ETH_ALEN);
+	if (slot->nic == packet->here) {
+		// It may be addressed to another NIC of the peer's on the same switch.
+		if (is_known)
+			bpf_skb_store_bytes(skb, 0, both, ETH_ALEN, 0);
+		return TC_ACT_UNSPEC;
+	}
+	skb->tc_index = mark;
+	if (!is_known)
+		return bpf_redirect_neigh(nic->index, &next, sizeof(next), 0);
+	if (bpf_skb_store_bytes(skb, 0, both, sizeof(both), 0) < 0)
+		return TC_ACT_UNSPEC;
+	return bpf_redirect(nic->index, 0);
 }
 
 static __always_inline int stripe(struct __sk_buff *skb, const struct config *config, struct packet *packet,
 				  struct peer *peer, __u32 number)
 {
-	__u32 zero = 0, dead = 0, at, *verdict = bpf_map_lookup_elem(&verdicts, &number);
-	__u64 now = bpf_ktime_get_ns(), *beat = bpf_map_lookup_elem(&heartbeat, &zero);
-	int by_kernel = !beat || now - *beat > FRESH;
+	__u32 zero = 0, usable, at, turn, *verdict = bpf_map_lookup_elem(&verdicts, &number);
+	__u64 *beat = bpf_map_lookup_elem(&heartbeat, &zero);
+	struct bundle *all = bundle();
 	struct slot *slot;
 
-	if (!by_kernel && verdict)
-		dead = *verdict;
-	if (by_kernel) {
+	if (!all || !beat || !verdict)
+		return TC_ACT_UNSPEC;
+	packet->by_kernel = packet->now - *beat > FRESH;
+	if (!packet->by_kernel) {
+		packet->dead = *verdict;
+	} else {
 		// The dead come back: one of the slots per packet is looked at.
 		slot = &peer->slot[peer->cursor++ % SLOTS];
 		if (slot->dead)
-			refresh(skb, slot, number, config, by_kernel, now);
+			refresh(skb, slot, all->nic[slot->nic % NICS].index, number, config->asks, packet);
 	}
+	turn = packet->policy == ROUND_ROBIN ? peer->turn++ : 0;
 	for (int i = 0; i < TRIES; i++) {
-		struct choice choice = look(packet, peer, dead, by_kernel);
 		struct nic *nic;
 
-		if (!choice.live)
-			break;
-		at = choose(skb, config, packet, peer, &choice, now);
+		usable = look(peer, packet);
+		if (packet->policy == ROUND_ROBIN)
+			at = nth(usable, turn);
+		else if (packet->policy == FLOW_HASH)
+			at = by_hash(peer, usable, bpf_get_hash_recalc(skb));
+		else
+			at = least(peer, packet, usable);
 		if (at >= SLOTS)
 			break;
-		slot = &peer->slot[at];
-		refresh(skb, slot, number, config, by_kernel, now);
-		if (by_kernel && slot->dead)
+		slot = &peer->slot[at % SLOTS];
+		nic = &all->nic[slot->nic % NICS];
+		refresh(skb, slot, nic->index, number, config->asks, packet);
+		if (packet->by_kernel && slot->dead)
 			continue;
-		zero = slot->nic;
-		nic = bpf_map_lookup_elem(&nics, &zero);
-		if (!nic)
-			break;
-		charge(config, packet, nic, slot, choice.base, now);
+		charge(packet, nic, slot);
 		account(packet, slot->nic);
-		return send(skb, packet, config, slot, nic);
+		return send(skb, packet, config->mark, slot, nic);
 	}
 	return pass(ALL_DEAD);
 }
 
 // A packet that stays where it is occupies its NIC all the same.
-static __always_inline int stay(const struct config *config, const struct packet *packet, enum pass why)
+static __always_inline int stay(const struct packet *packet, enum pass why)
 {
-	__u32 number = packet->here;
-	struct nic *nic = bpf_map_lookup_elem(&nics, &number);
+	struct bundle *all = bundle();
 
-	if (nic && config->policy != BYTE_WEIGHTED)
-		charge(config, packet, nic, NULL, 0, bpf_ktime_get_ns());
+	if (all && packet->policy != BYTE_WEIGHTED)
+		charge(packet, &all->nic[packet->here % NICS], NULL);
 	return pass(why);
 }
 
@@ -532,16 +539,18 @@ int tasuki_stripe(struct __sk_buff *skb)
 	if (!config || !here || skb->tc_index == config->mark)
 		return TC_ACT_UNSPEC;
 	packet.here = *here;
+	packet.policy = config->policy;
+	packet.now = bpf_ktime_get_ns();
 	header = headers(skb, &packet, &to, &mac);
 	measure(skb, &packet, header);
 	if (!header)
-		return stay(config, &packet, OTHER);
+		return stay(&packet, OTHER);
 	number = packet.is_v6 ? bpf_map_lookup_elem(&macs, &mac) : bpf_map_lookup_elem(&identities, &to);
 	peer = number ? bpf_map_lookup_elem(&peers, number) : NULL;
 	if (!peer)
-		return stay(config, &packet, OTHER);
+		return stay(&packet, OTHER);
 	if (is_bound(skb))
-		return stay(config, &packet, BOUND);
+		return stay(&packet, BOUND);
 	return stripe(skb, config, &packet, peer, *number);
 }
 

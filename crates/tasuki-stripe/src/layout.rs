@@ -10,6 +10,8 @@ pub const SLOTS: usize = tasuki_cluster::STRIPE_MAX;
 pub type Config = [u32; 4];
 /// `struct nic`.
 pub type Nic = [u8; 32];
+/// `struct bundle`.
+pub type Bundle = [Nic; tasuki_cluster::STRIPE_MAX];
 /// `struct slot`.
 pub type Slot = [u8; 40];
 /// `struct peer`.

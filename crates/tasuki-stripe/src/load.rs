@@ -12,7 +12,7 @@ use aya::{
     programs::SchedClassifier,
 };
 use std::os::fd::AsFd;
-use tasuki_cluster::{IDENTITY_INTERFACE, StripePlan};
+use tasuki_cluster::{IDENTITY_INTERFACE, STRIPE_MAX, StripePlan};
 use tasuki_sys::netlink::{Link, Netlink};
 
 /// Compiled from `bpf/stripe.bpf.c` by the build script.
@@ -75,13 +75,15 @@ fn load(plan: &StripePlan, links: &[Link]) -> Result<Ebpf, StripeError> {
     let mark = (plan.identity.to_bits() as u16).max(1);
     let asks = link(links, IDENTITY_INTERFACE)?.index;
     set(&mut ebpf, "settings", 0, layout::config(plan.policy, mark, asks))?;
-    for (number, nic) in (0..).zip(&plan.nics) {
+    let mut bundle: layout::Bundle = [[0; 32]; STRIPE_MAX];
+    for ((number, nic), place) in (0_u32..).zip(&plan.nics).zip(&mut bundle) {
         let found = link(links, &nic.interface)?;
         let no_mac =
             || StripeError::Interface { interface: nic.interface.clone(), what: "has no MAC address" };
-        set(&mut ebpf, "nics", number, layout::nic(found.index, found.mac.ok_or_else(no_mac)?, nic.rate))?;
+        *place = layout::nic(found.index, found.mac.ok_or_else(no_mac)?, nic.rate);
         insert(&mut ebpf, "numbers", found.index, number)?;
     }
+    set(&mut ebpf, "nics", 0, bundle)?;
     for (number, peer) in (0..).zip(&plan.peers) {
         let slots = peer.slots.iter().map(|slot| layout::slot(slot.nic, slot.remote, slot.mac, slot.rate));
         set(&mut ebpf, "peers", number, layout::peer(&slots.collect::<Vec<_>>()))?;

@@ -19,7 +19,7 @@ pub struct StripePlan {
     pub granularity: u32,
     /// The host's own identity address.
     pub identity: Ipv4Addr,
-    /// NICs that take part.
+    /// NICs that routes to these hosts may choose. Those in no slot take no part.
     pub nics: Vec<StripeNic>,
     /// Other hosts, in the order of the file.
     pub peers: Vec<StripePeer>,
@@ -117,6 +117,12 @@ pub(super) fn plan(router: &Router<'_>, host: HostId) -> Option<StripePlan> {
             Some(StripeSlot { nic: index, remote, mac, rate: router.fabric.way([nic, peer]).rate })
         });
         peers.push(StripePeer { identity: router.addresses.identity(to), slots: slots.collect() });
+        // A route may choose a NIC that takes no part; the program must be there too, to move the packet.
+        for [nic, _] in router.fabric.pairs(host, to) {
+            if !own.contains(&nic) && own.len() < STRIPE_MAX {
+                own.push(nic);
+            }
+        }
     }
     let nics = own.iter().map(|&nic| cluster.nic_of(nic));
     let slowest = nics.clone().map(|nic| (nic.rate, nic.mtu)).min()?;
