@@ -17,7 +17,8 @@ const ENOUGH: u64 = 4_000_000;
 
 /// Two hosts with cables of these rates.
 fn cables(rates: &[&str], striping: &str) -> String {
-    let nic = |(number, rate): (usize, &&str)| format!("{{ name = \"eth{}\", rate = \"{rate}\" }}", number + 1);
+    let nic =
+        |(number, rate): (usize, &&str)| format!("{{ name = \"eth{}\", rate = \"{rate}\" }}", number + 1);
     let nics: Vec<_> = rates.iter().enumerate().map(nic).collect();
     let host = |name: &str| format!("[[host]]\nname = \"{name}\"\nnic = [{}]\n", nics.join(", "));
     let cable = |n: usize| format!("[[cable]]\nends = [\"n1:eth{n}\", \"n2:eth{n}\"]\n");
@@ -50,7 +51,8 @@ fn sent(lab: &TestLab, host: &str) -> Vec<u64> {
 /// What a stream from one host to an address of another adds to each cable of the sender, in parts of all of it.
 fn shares(lab: &TestLab, [from, to]: [&str; 2], address: &str, port: u16) -> Vec<f64> {
     let before = sent(lab, from);
-    let added = || sent(lab, from).into_iter().zip(&before).map(|(now, before)| now - before).collect::<Vec<_>>();
+    let added =
+        || sent(lab, from).into_iter().zip(&before).map(|(now, before)| now - before).collect::<Vec<_>>();
     let stream = Stream::between(lab, [from, to], address, port);
     eventually("enough bytes", || added().iter().sum::<u64>() > ENOUGH);
     stream.end();
@@ -112,8 +114,9 @@ fn switches_are_striped_over_as_cables_are() {
         for name in &names {
             text += &format!("[[switch]]\nname = \"{name}\"\nports = 8\n");
         }
-        for (host, (number, nic)) in
-            ["n1", "n2"].iter().flat_map(|host| ["a", "b", "c"].iter().enumerate().map(move |nic| (host, nic)))
+        for (host, (number, nic)) in ["n1", "n2"]
+            .iter()
+            .flat_map(|host| ["a", "b", "c"].iter().enumerate().map(move |nic| (host, nic)))
         {
             text += &format!("[[cable]]\nends = [\"{host}:{nic}\", \"{}\"]\n", names[number % switches]);
         }
@@ -152,7 +155,8 @@ fn what_is_not_to_be_striped_is_not() {
     are(&shares(&lab, ["n1", "n2"], "fd00::2", 7003), &[1.0 / 3.0; 3], 0.06);
     // The program's own counters say what the wires say.
     let stats: serde_json::Value =
-        serde_json::from_str(&ok(tasuki().args(["stats", "--striping", "--json", "--lab", &lab.name]))).expect("JSON");
+        serde_json::from_str(&ok(tasuki().args(["stats", "--striping", "--json", "--lab", &lab.name])))
+            .expect("JSON");
     assert_eq!(stats.as_array().map(Vec::len), Some(1), "n2 does not stripe: {stats}");
     let counted = |nic: &serde_json::Value| nic["bytes"].as_u64().expect("a number") as f64;
     let counted: f64 = stats[0]["nics"].as_array().expect("NICs").iter().map(counted).sum();

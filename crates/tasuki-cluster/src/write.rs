@@ -1,6 +1,8 @@
 //! Writing cluster files.
 
-use crate::{Addressing, Cable, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, Nic, Rate, Striping, Switch};
+use crate::{
+    Addressing, Cable, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, Nic, Rate, Striping, Switch,
+};
 use std::{collections::BTreeMap, fmt::Write};
 
 /// Longest line of NICs; more go one to a line.

@@ -1,9 +1,13 @@
 //! What a host is to be like, in the order in which it is to be made.
 
-use crate::{Hop, HostError, Key, RouteValue, StripingValue, Value, kernel::Kernel, offload::is_segmentation_or_checksum};
+use crate::{
+    Hop, HostError, Key, RouteValue, StripingValue, Value, kernel::Kernel,
+    offload::is_segmentation_or_checksum,
+};
 use std::{net::Ipv4Addr, path::PathBuf};
 use tasuki_cluster::{
-    AddressPlan, Cluster, HostId, HostPlan, IDENTITY_INTERFACE, LinkPlan, MacAddr, RailTable, Rate, RoutePlan, StripePlan,
+    AddressPlan, Cluster, HostId, HostPlan, IDENTITY_INTERFACE, LinkPlan, MacAddr, RailTable, Rate,
+    RoutePlan, StripePlan,
 };
 
 /// Everything that a host is to have.

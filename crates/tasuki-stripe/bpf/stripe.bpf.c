@@ -384,15 +384,24 @@ __noinline __u32 least(struct peer *peer, struct packet *packet, __u32 usable)
 	return at;
 }
 
-// Puts a packet on the account of a NIC. Two processors may do so at once; then one of the two packets may go unaccounted,
-// which the clock makes good.
+// Adds to a clock, which begins anew if it was idle. As long as it is not, nothing that another processor adds at the same time
+// is lost: what is would make a full NIC look free until it is idle again.
+static __always_inline void advance(__u64 *clock, __u64 since, __u64 by)
+{
+	if (*clock >= since)
+		__sync_fetch_and_add(clock, by);
+	else
+		*clock = since + by;
+}
+
+// Puts a packet on the account of a NIC.
 static __always_inline void charge(const struct packet *packet, struct nic *nic, struct slot *slot)
 {
 	__u64 since = packet->policy == BYTE_WEIGHTED ? packet->base : packet->now;
 
-	nic->free = later(nic->free, since) + duration(packet, nic->ps_per_byte);
+	advance(&nic->free, since, duration(packet, nic->ps_per_byte));
 	if (slot && slot->ps_per_byte > nic->ps_per_byte)
-		slot->free = later(slot->free, since) + duration(packet, slot->ps_per_byte);
+		advance(&slot->free, since, duration(packet, slot->ps_per_byte));
 }
 
 static __always_inline void account(const struct packet *packet, __u32 number)

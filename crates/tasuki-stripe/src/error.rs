@@ -18,7 +18,9 @@ pub enum StripeError {
     #[error("striping: {0}")]
     Netlink(#[from] NetlinkError),
     /// The plan names an interface that is not there, or is no Ethernet interface.
-    #[error("striping: {interface} {what}; correct `nics` of [striping], or the NIC's name in the cluster file")]
+    #[error(
+        "striping: {interface} {what}; correct `nics` of [striping], or the NIC's name in the cluster file"
+    )]
     Interface {
         /// The interface.
         interface: String,
@@ -28,7 +30,8 @@ pub enum StripeError {
 }
 
 fn advice(why: &str) -> &'static str {
-    let refused = why.contains("os error 1)") || why.contains("not permitted") || why.contains("os error 13)");
+    let refused =
+        why.contains("os error 1)") || why.contains("not permitted") || why.contains("os error 13)");
     if refused { ". It needs root, and a kernel that lets root load eBPF programs" } else { "" }
 }
 

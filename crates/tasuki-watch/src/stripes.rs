@@ -27,7 +27,8 @@ impl Stripes {
     pub fn new(cluster: &Cluster, plan: &AddressPlan, host: HostId) -> Option<Self> {
         let striping = plan.hosts[host.0].striping.as_ref()?;
         let end_of = |address| {
-            let of_host = plan.hosts.iter().position(|other| other.links.iter().any(|l| l.address == address));
+            let of_host =
+                plan.hosts.iter().position(|other| other.links.iter().any(|l| l.address == address));
             let other = of_host?;
             let link = plan.hosts[other].links.iter().find(|link| link.address == address)?;
             nic(cluster, HostId(other), &link.interface)
@@ -66,7 +67,8 @@ impl Stripes {
         }
         let Some(verdicts) = &mut self.verdicts else { return Ok(()) };
         let bit = |(number, pair): (usize, &[NicId; 2])| u32::from(dead.contains(pair)) << number;
-        let word = |slots: &Vec<[NicId; 2]>| slots.iter().enumerate().map(bit).fold(0, |word, bit| word | bit);
+        let word =
+            |slots: &Vec<[NicId; 2]>| slots.iter().enumerate().map(bit).fold(0, |word, bit| word | bit);
         verdicts.say(&self.slots.iter().map(word).collect::<Vec<_>>())
     }
 

@@ -17,9 +17,9 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tasuki_ring::stats_page::{Reader, Snapshot, list};
 use tasuki_stripe::StripeCounts;
 use tasuki_sys::netlink::Netlink;
-use tasuki_ring::stats_page::{Reader, Snapshot, list};
 
 /// The pages of one host.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -67,9 +67,10 @@ pub fn pages() -> Result<ExitCode, Failure> {
             Err(error) => found.problems.push(error.to_string()),
         }
     }
-    match Netlink::open().map_err(|error| error.to_string()).and_then(|mut netlink| {
-        StripeCounts::read(&mut netlink).map_err(|error| error.to_string())
-    }) {
+    match Netlink::open()
+        .map_err(|error| error.to_string())
+        .and_then(|mut netlink| StripeCounts::read(&mut netlink).map_err(|error| error.to_string()))
+    {
         Ok(striping) => found.striping = striping,
         Err(problem) => found.striping_problem = Some(problem),
     }
@@ -107,7 +108,9 @@ fn show_striping(look: &Look, json: bool, title: &str) -> Result<(), Failure> {
         return print_json(&look.striping);
     }
     if look.striping.is_empty() {
-        eprintln!("tasuki: no host of {title} stripes; [striping] in the cluster file and `tasuki apply` begin it");
+        eprintln!(
+            "tasuki: no host of {title} stripes; [striping] in the cluster file and `tasuki apply` begin it"
+        );
     } else {
         print!("{}", render::striping(&look.striping));
     }

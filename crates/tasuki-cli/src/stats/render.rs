@@ -4,8 +4,8 @@ use super::{HostStriping, rates::Rates};
 use crate::terminal::table;
 use comfy_table::{CellAlignment, Table};
 use std::fmt::Write;
-use tasuki_stripe::StripeCounts;
 use tasuki_ring::stats_page::{Lane, PeerSnapshot, RailRecord, RailState, Snapshot};
+use tasuki_stripe::StripeCounts;
 
 /// Everything since the processes began.
 pub fn totals(processes: &[Snapshot]) -> String {

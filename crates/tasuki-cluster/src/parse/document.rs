@@ -7,7 +7,8 @@ use super::{
     report::{Findings, Span},
 };
 use crate::{
-    Addressing, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, MTU_MAX, MTU_MIN, Nic, Rate, Striping, Switch,
+    Addressing, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, MTU_MAX, MTU_MIN, Nic, Rate,
+    Striping, Switch,
     names::{check_cluster, check_interface, check_label},
 };
 use serde_spanned::Spanned;

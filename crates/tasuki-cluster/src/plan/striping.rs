@@ -87,7 +87,8 @@ fn piece(rate: Rate, mtu: u32) -> u32 {
 /// The pairs of NICs over which two hosts stripe: their direct rails, between NICs that take part.
 pub(crate) fn pairs(cluster: &Cluster, all: Vec<[NicId; 2]>) -> Vec<[NicId; 2]> {
     let Some(striping) = &cluster.striping else { return Vec::new() };
-    let takes_part = |nic: &NicId| striping.nics.is_empty() || striping.nics.contains(&cluster.nic_of(*nic).name);
+    let takes_part =
+        |nic: &NicId| striping.nics.is_empty() || striping.nics.contains(&cluster.nic_of(*nic).name);
     all.into_iter().filter(|pair| pair.iter().all(takes_part)).take(STRIPE_MAX).collect()
 }
 
