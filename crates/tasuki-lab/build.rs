@@ -1,30 +1,5 @@
-//! Compiles the wire program from C to eBPF with clang.
-
-use std::{env, path::PathBuf, process::Command};
+//! Compiles the wire program from C to eBPF.
 
 fn main() {
-    let source = "bpf/wire.bpf.c";
-    println!("cargo::rerun-if-changed={source}");
-    println!("cargo::rerun-if-env-changed=CLANG");
-    let clang = env::var("CLANG").unwrap_or_else(|_| "clang".into());
-    let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("wire.bpf.o");
-    // Debian keeps <asm/types.h> in a folder per architecture, which clang does not search for the bpf target.
-    let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets CARGO_CFG_TARGET_ARCH");
-    let status = Command::new(&clang)
-        .args(["-O2", "-g", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3", "-c", source])
-        .arg(format!("-I/usr/include/{arch}-linux-gnu"))
-        .arg("-o")
-        .arg(&object)
-        .status();
-    match status {
-        Ok(status) if status.success() => {}
-        Ok(status) => panic!(
-            "{clang} could not compile {source} ({status}); it needs the Debian packages \
-             clang, libbpf-dev and linux-libc-dev (`make setup` installs them)"
-        ),
-        Err(error) => panic!(
-            "cannot run {clang}: {error}; install the Debian packages clang, libbpf-dev and \
-             linux-libc-dev (`make setup` does)"
-        ),
-    }
+    tasuki_bpf_build::compile("bpf/wire.bpf.c");
 }

@@ -11,11 +11,11 @@ use std::{
 use support::{
     MARK, TestLab, eventually, ok, skip_without_root,
     state::{hosts, same, whole_of_all},
+    stream::Stream,
     tasuki, text,
 };
 
 const PING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/ping.py");
-const STREAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/stream.py");
 
 /// n1 and n2 with two cables, and n3 with one to each.
 const TRIANGLE: &str = r#"
@@ -71,45 +71,6 @@ fn carried(lab: &TestLab, a: &str, b: &str) -> u64 {
 fn flows(lab: &TestLab, a: &str, b: &str) {
     let before = carried(lab, a, b);
     eventually(&format!("bytes between {a} and {b}"), || carried(lab, a, b) > before + 2_000_000);
-}
-
-/// A stream from n1 to n2.
-struct Stream {
-    server: Child,
-    output: BufReader<std::process::ChildStdout>,
-    client: Child,
-}
-
-impl Stream {
-    fn begin(lab: &TestLab, port: u16) -> Self {
-        let port = port.to_string();
-        let start = |host: &str, role: &str, input: Stdio| {
-            let mut command = lab.exec(host, &["python3", STREAM, role, "10.77.0.2", &port]);
-            command.env(MARK, &lab.name).stdin(input).stdout(Stdio::piped()).spawn().expect("starts")
-        };
-        let mut server = start("n2", "serve", Stdio::null());
-        let mut output = BufReader::new(server.stdout.take().expect("piped"));
-        let mut line = String::new();
-        output.read_line(&mut line).expect("reads");
-        assert_eq!(line.trim(), "listening");
-        let client = start("n1", "send", Stdio::piped());
-        Self { server, output, client }
-    }
-
-    /// Ends it; every byte must have come. Returns the longest pause in ms.
-    fn end(mut self) -> u64 {
-        drop(self.client.stdin.take());
-        let (mut sent, mut received) = (String::new(), String::new());
-        self.client.stdout.take().expect("piped").read_to_string(&mut sent).expect("reads");
-        self.output.read_to_string(&mut received).expect("reads");
-        assert!(self.client.wait().expect("ends").success() && self.server.wait().expect("ends").success());
-        let received: Vec<u64> =
-            received.split_whitespace().map(|word| word.parse().expect("a number")).collect();
-        let sent: Vec<u64> = sent.split_whitespace().map(|word| word.parse().expect("a number")).collect();
-        assert_eq!(sent[..2], received[..2]);
-        assert!(sent[0] > 1_000_000);
-        received[2]
-    }
 }
 
 fn on_lab(verb: &str, lab: &TestLab, words: &[&str]) -> String {

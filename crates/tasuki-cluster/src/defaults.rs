@@ -16,6 +16,11 @@ pub const DEFAULT_RATE: Rate = Rate::from_bits_per_second(1_000_000_000);
 pub const DEFAULT_MTU: u32 = 1500;
 /// Default number of cores of a host.
 pub const DEFAULT_CORES: u32 = 1;
+/// How long the slowest NIC of a bundle may take for what TCP hands to it at once, microseconds: long pieces reach the
+/// receiver in an order that TCP takes for loss, short ones cost more of the CPU.
+pub const STRIPE_PIECE_US: u64 = 250;
+/// Most rails of a pair of hosts, and most NICs of a host, that are striped over.
+pub const STRIPE_MAX: usize = 32;
 /// Smallest MTU: RFC 791 requires that every network carries 68 bytes.
 pub const MTU_MIN: u32 = 68;
 /// Largest MTU: the length field of IPv4 ends here.

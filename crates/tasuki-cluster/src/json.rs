@@ -1,6 +1,6 @@
 //! A cluster for `--json`: cables by the names of their ends instead of by indices.
 
-use crate::{Addressing, Cluster, Host, Switch};
+use crate::{Addressing, Cluster, Host, Striping, Switch};
 use serde::{Serialize, Serializer};
 use std::path::Path;
 
@@ -10,6 +10,7 @@ struct Names<'a> {
     source: Option<&'a Path>,
     addressing: Addressing,
     fallback: bool,
+    striping: Option<&'a Striping>,
     hosts: &'a [Host],
     switches: &'a [Switch],
     cables: Vec<CableNames>,
@@ -32,6 +33,7 @@ impl Serialize for Cluster {
             source: self.source.as_deref(),
             addressing: self.addressing,
             fallback: self.fallback,
+            striping: self.striping.as_ref(),
             hosts: &self.hosts,
             switches: &self.switches,
             cables: self.cables.iter().map(cable).collect(),

@@ -20,13 +20,16 @@ mod write;
 
 pub use defaults::{
     DEFAULT_CORES, DEFAULT_IDENTITY, DEFAULT_LINK, DEFAULT_MTU, DEFAULT_RATE, LAB_MANAGEMENT, MTU_MAX,
-    MTU_MIN,
+    MTU_MIN, STRIPE_MAX, STRIPE_PIECE_US,
 };
-pub use model::{Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, Switch, SwitchId};
+pub use model::{
+    Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, StripePolicy, Striping, Switch,
+    SwitchId,
+};
 pub use parse::{ClusterError, ClusterErrors, Place, Problem};
 pub use plan::{
     AddressPlan, Around, HostPlan, IDENTITY_INTERFACE, LinkPlan, NeighbourPlan, NextHop, PlanError,
-    RoutePlan, SysctlPlan,
+    RoutePlan, StripeNic, StripePeer, StripePlan, StripeSlot, SysctlPlan,
 };
 pub use rail_table::{HostRail, RailPeer, RailTable, RailTableError};
 pub use rails::{Rail, RailNames};

@@ -1,8 +1,8 @@
 //! What a cluster file says, checked: every index in it is valid.
 
 use crate::{Ipv4Net, MacAddr, Rate};
-use serde::Serialize;
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
+use std::{fmt, path::PathBuf, str::FromStr};
 
 /// Index of a host in [`Cluster::hosts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -33,6 +33,8 @@ pub struct Cluster {
     pub addressing: Addressing,
     /// Whether a pair of hosts whose cables are all dead is led through others (`tasuki watch`); default yes.
     pub fallback: bool,
+    /// Plain TCP and UDP over all NICs; `None`: every connection over one.
+    pub striping: Option<Striping>,
     /// Hosts, in the order of the file.
     pub hosts: Vec<Host>,
     /// Switches, in the order of the file.
@@ -48,6 +50,66 @@ pub struct Addressing {
     pub identity: Ipv4Net,
     /// Range of the link addresses, one per cabled NIC. Default [`crate::DEFAULT_LINK`].
     pub link: Ipv4Net,
+}
+
+/// How plain TCP and UDP are spread over NICs: the table `[striping]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Striping {
+    /// Which NIC a packet takes.
+    pub policy: StripePolicy,
+    /// Frames that TCP hands to one NIC at once (`gso_max_segs`); `None`: as many as the slowest NIC sends in
+    /// [`crate::STRIPE_PIECE_US`].
+    pub granularity: Option<u32>,
+    /// Names of the NICs that take part, on every host; empty: all.
+    pub nics: Vec<String>,
+    /// Hosts that send as without striping. They receive what others stripe all the same.
+    pub except: Vec<String>,
+}
+
+/// Which NIC a packet takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StripePolicy {
+    /// The one by which it will be there first, by rates and what was given to each.
+    #[default]
+    ShortestDelay,
+    /// One after the other, as in the paper.
+    RoundRobin,
+    /// By rates alone: to each its part of the bytes.
+    ByteWeighted,
+    /// All packets of a connection to one NIC.
+    FlowHash,
+}
+
+impl StripePolicy {
+    /// All of them, the default first.
+    pub const ALL: [Self; 4] = [Self::ShortestDelay, Self::RoundRobin, Self::ByteWeighted, Self::FlowHash];
+
+    /// As it stands in a cluster file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ShortestDelay => "shortest-delay",
+            Self::RoundRobin => "round-robin",
+            Self::ByteWeighted => "byte-weighted",
+            Self::FlowHash => "flow-hash",
+        }
+    }
+}
+
+impl fmt::Display for StripePolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for StripePolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(Self::name);
+        let found = Self::ALL.into_iter().find(|policy| policy.name() == text);
+        found.ok_or_else(|| format!("{text:?} is no policy: {}", names.join(", ")))
+    }
 }
 
 /// A host and its NICs.

@@ -1,6 +1,8 @@
 //! Writing cluster files.
 
-use crate::{Addressing, Cable, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, Nic, Rate, Switch};
+use crate::{
+    Addressing, Cable, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, Nic, Rate, Striping, Switch,
+};
 use std::{collections::BTreeMap, fmt::Write};
 
 /// Longest line of NICs; more go one to a line.
@@ -34,6 +36,9 @@ impl Cluster {
         }
         let Defaults { rate, mtu, cores } = defaults;
         line(&mut text, format_args!("\n[defaults]\nrate = \"{rate}\"\nmtu = {mtu}\ncores = {cores}"));
+        if let Some(striping) = &self.striping {
+            write_striping(&mut text, striping);
+        }
         self.hosts.iter().for_each(|host| write_host(&mut text, host, &defaults));
         self.switches.iter().for_each(|switch| write_switch(&mut text, switch, &defaults));
         self.cables.iter().for_each(|cable| self.write_cable(&mut text, cable));
@@ -46,6 +51,19 @@ impl Cluster {
         if let Some(length) = cable.length_m {
             // Debug writes a float so that it reads back as the same, and always as a float.
             line(text, format_args!("length = {length:?}"));
+        }
+    }
+}
+
+fn write_striping(text: &mut String, striping: &Striping) {
+    line(text, format_args!("\n[striping]\npolicy = \"{}\"", striping.policy));
+    if let Some(granularity) = striping.granularity {
+        line(text, format_args!("granularity = {granularity}"));
+    }
+    for (key, names) in [("nics", &striping.nics), ("except", &striping.except)] {
+        if !names.is_empty() {
+            let names: Vec<_> = names.iter().map(|name| quote(name)).collect();
+            line(text, format_args!("{key} = [{}]", names.join(", ")));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use tasuki_cluster::{
-    AddressPlan, Cluster,
+    AddressPlan, Cluster, StripePolicy, Striping,
     generate::{Options, generate},
 };
 
@@ -45,4 +45,27 @@ fn examples_are_the_shapes_of_their_names() {
         example.cables.sort_by_key(|cable| cable.ends);
         assert_eq!(generated, example, "{file}");
     }
+}
+
+/// Four parallel cables and a table of its own, which is written as it is read.
+#[test]
+fn the_striped_example_reads_back() {
+    let mut striped = example("striped.toml");
+    let text = striped.to_toml();
+    let mut again = Cluster::parse(&text, None).unwrap();
+    again.source.clone_from(&striped.source);
+    assert_eq!(again, striped);
+    striped.striping = Some(Striping {
+        policy: StripePolicy::FlowHash,
+        granularity: Some(3),
+        nics: vec!["eth1".into(), "eth2".into()],
+        except: vec!["n2".into()],
+    });
+    again = Cluster::parse(&striped.to_toml(), striped.source.as_deref()).unwrap();
+    assert_eq!(again, striped);
+    striped.striping = None;
+    let mut generated = generate(&"pair:4".parse().unwrap(), &Options::default()).unwrap();
+    generated.name.clone_from(&striped.name);
+    generated.source.clone_from(&striped.source);
+    assert_eq!(generated, striped);
 }

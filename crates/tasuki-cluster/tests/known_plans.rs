@@ -1,7 +1,7 @@
 //! Plans worked out by hand.
 
 use tasuki_cluster::{
-    AddressPlan, Cluster, HostId, HostPlan, LAB_MANAGEMENT, PlanError,
+    AddressPlan, Cluster, HostId, HostPlan, LAB_MANAGEMENT, PlanError, StripeSlot, Striping,
     generate::{Options, generate},
 };
 
@@ -197,4 +197,44 @@ fn lab_macs_keep_clear_of_given_ones() {
             "02:54:00:01:00:01",
         ]
     );
+}
+
+/// The paper's table 1: receiver, number of the own NIC, address of the NIC of the receiver that goes with it.
+#[test]
+fn destination_table() {
+    let mut cluster = shape("planes:3x2").with_lab_macs();
+    cluster.striping = Some(Striping { except: vec!["n3".into()], ..Striping::default() });
+    let plan = AddressPlan::new(&cluster).unwrap();
+    let table = |host: usize| {
+        let striping = plan.hosts[host].striping.as_ref().unwrap();
+        let peers = striping.peers.iter().flat_map(|peer| {
+            let line = |slot: &StripeSlot| {
+                let own = &striping.nics[slot.nic].interface;
+                format!("{} {own} {} {}", peer.identity, slot.remote, slot.mac.unwrap())
+            };
+            peer.slots.iter().map(line).collect::<Vec<_>>()
+        });
+        peers.collect::<Vec<_>>()
+    };
+    let mac = |host: usize, nic: usize| cluster.hosts[host].nics[nic].mac.unwrap();
+    assert_eq!(
+        table(1),
+        [
+            format!("10.77.0.1 eth1 10.78.1.1 {}", mac(0, 0)),
+            format!("10.77.0.1 eth2 10.78.1.2 {}", mac(0, 1)),
+            format!("10.77.0.3 eth1 10.78.3.1 {}", mac(2, 0)),
+            format!("10.77.0.3 eth2 10.78.3.2 {}", mac(2, 1)),
+        ]
+    );
+    assert!(plan.hosts[2].striping.is_none());
+    // 20 frames of 1538 bytes on the wire take 246 us at 1 Gbit/s.
+    let granularity =
+        |plan: &AddressPlan, host: usize| plan.hosts[host].striping.as_ref().unwrap().granularity;
+    assert_eq!(granularity(&plan, 0), 20);
+    cluster.striping = Some(Striping { granularity: Some(7), ..Striping::default() });
+    assert_eq!(granularity(&AddressPlan::new(&cluster).unwrap(), 0), 7);
+    // One cable between any two: nothing to stripe over.
+    let mut single = shape("full:3");
+    single.striping = Some(Striping::default());
+    assert!(AddressPlan::new(&single).unwrap().hosts.iter().all(|host| host.striping.is_none()));
 }

@@ -1,9 +1,13 @@
 //! What a host is to be like, in the order in which it is to be made.
 
-use crate::{Hop, HostError, Key, RouteValue, Value, kernel::Kernel, offload::is_segmentation_or_checksum};
+use crate::{
+    Hop, HostError, Key, RouteValue, StripingValue, Value, kernel::Kernel,
+    offload::is_segmentation_or_checksum,
+};
 use std::{net::Ipv4Addr, path::PathBuf};
 use tasuki_cluster::{
-    AddressPlan, Cluster, HostId, HostPlan, IDENTITY_INTERFACE, LinkPlan, MacAddr, RailTable, Rate, RoutePlan,
+    AddressPlan, Cluster, HostId, HostPlan, IDENTITY_INTERFACE, LinkPlan, MacAddr, RailTable, Rate,
+    RoutePlan, StripePlan,
 };
 
 /// Everything that a host is to have.
@@ -32,6 +36,10 @@ impl Wanted {
     /// `rate`, all rails have that rate. `plan` must be the cluster's own.
     pub fn new(cluster: &Cluster, plan: &AddressPlan, host: HostId, rate: Option<Rate>) -> Self {
         let own = &plan.hosts[host.0];
+        let mut plan_of_host = own.clone();
+        if let Some(rate) = rate {
+            plan_of_host.striping = plan_of_host.striping.map(|striping| striping.with_rate(cluster, rate));
+        }
         let nics = &cluster.host_of(host).nics;
         let macs = nics.iter().filter_map(|nic| Some((nic.name.clone(), nic.mac?)));
         let is_cabled = |name: &str| own.links.iter().any(|link| link.interface == name);
@@ -39,7 +47,7 @@ impl Wanted {
         let rails = (Key::File { path: PathBuf::from(RailTable::PATH) }, Value::Text(rails.to_json()));
         Self {
             cluster: cluster.name.clone(),
-            plan: own.clone(),
+            plan: plan_of_host,
             macs: macs.filter(|(name, _)| is_cabled(name)).collect(),
             names: plan.hosts.iter().map(|host| (host.identity, host.host.clone())).collect(),
             offloads: None,
@@ -66,6 +74,18 @@ pub fn of_plan(plan: &HostPlan) -> Vec<(Key, Value)> {
         (Key::Neighbour { interface, address }, Value::Mac(neighbour.mac))
     }));
     all.extend(plan.routes.iter().map(of_route));
+    all.extend(plan.striping.iter().flat_map(of_striping));
+    all
+}
+
+/// The program comes when all is there that it needs, and its place goes after it.
+fn of_striping(plan: &StripePlan) -> Vec<(Key, Value)> {
+    let nics = || plan.nics.iter().map(|nic| nic.interface.clone());
+    let place = |interface| (Key::Clsact { interface }, Value::Present);
+    let pieces = |interface| (Key::GsoMaxSegs { interface }, Value::Number(plan.granularity));
+    let mut all: Vec<_> = nics().map(place).collect();
+    all.push((Key::Striping, Value::Striping(StripingValue::of(plan))));
+    all.extend(nics().map(pieces));
     all
 }
 

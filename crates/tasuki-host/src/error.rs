@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 use tasuki_cluster::MacAddr;
+use tasuki_stripe::StripeError;
 use tasuki_sys::{ethtool::EthtoolError, netlink::NetlinkError};
 use thiserror::Error;
 
@@ -115,6 +116,14 @@ pub enum HostError {
         why: String,
         /// The first change that touches it.
         what: String,
+    },
+    /// Striping could not be read or set.
+    #[error("{host}: {source}")]
+    Striping {
+        /// Host name.
+        host: String,
+        /// Why.
+        source: StripeError,
     },
     /// A file could not be read or written.
     #[error("{host}: cannot {doing} {}: {source}{}", path.display(), advice(source))]

@@ -34,5 +34,5 @@ pub use offload::set_offloads;
 pub use persist::{Persistence, UNIT, UNIT_FOLDER, WATCH_UNIT};
 pub use reroute::{LinkLook, Rerouting};
 pub use setup::{Mode, Report, Setup};
-pub use state::{Change, Hop, Key, RouteValue, Value};
+pub use state::{Change, Hop, Key, RouteValue, StripingValue, Value};
 pub use status::{LinkState, Status};

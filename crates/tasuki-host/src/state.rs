@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, net::Ipv4Addr, path::PathBuf};
-use tasuki_cluster::MacAddr;
+use tasuki_cluster::{MacAddr, StripePlan};
 
 /// One thing of a host that can be read and set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -54,6 +54,18 @@ pub enum Key {
         /// The address.
         destination: Ipv4Addr,
     },
+    /// The place for classifier programs of an interface.
+    Clsact {
+        /// The interface.
+        interface: String,
+    },
+    /// Most frames that the kernel hands to an interface at once.
+    GsoMaxSegs {
+        /// The interface.
+        interface: String,
+    },
+    /// Plain TCP and UDP over all NICs.
+    Striping,
     /// A file's content.
     File {
         /// The file.
@@ -84,12 +96,40 @@ pub enum Value {
     Mac(MacAddr),
     /// A route of the plan.
     Route(RouteValue),
+    /// How packets are striped.
+    Striping(StripingValue),
     /// A route that the plan does not know, kept whole.
     OtherRoute {
         /// The kernel's message, hexadecimal. Interfaces are in it by their indices.
         message: String,
     },
 }
+
+/// Striping: the plan, or what is known of one that is in force. Two are equal if they are the same plan by its checksum.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StripingValue {
+    /// Checksum of the plan; `None`: set up in part, or not by this plan alone.
+    pub sum: Option<u32>,
+    /// The plan, where it is known: the kernel keeps no more than the checksum.
+    pub plan: Option<StripePlan>,
+}
+
+impl StripingValue {
+    /// A plan that is to be in force.
+    pub fn of(plan: &StripePlan) -> Self {
+        // Names, numbers and addresses: nothing that JSON could not hold.
+        let text = serde_json::to_string(plan).unwrap_or_default();
+        Self { sum: Some(crc32c::crc32c(text.as_bytes())), plan: Some(plan.clone()) }
+    }
+}
+
+impl PartialEq for StripingValue {
+    fn eq(&self, other: &Self) -> bool {
+        self.sum == other.sum
+    }
+}
+
+impl Eq for StripingValue {}
 
 /// A route as the plan has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,12 +171,14 @@ impl Key {
             | Key::Offload { interface, .. }
             | Key::Address { interface, .. }
             | Key::Up { interface }
+            | Key::Clsact { interface }
+            | Key::GsoMaxSegs { interface }
             | Key::Neighbour { interface, .. } => Some(interface),
             Key::Sysctl { path } => {
                 let interface = path.strip_prefix("net/ipv4/conf/")?.split('/').next()?;
                 (!matches!(interface, "all" | "default")).then_some(interface)
             }
-            Key::Route { .. } | Key::File { .. } | Key::Symlink { .. } => None,
+            Key::Striping | Key::Route { .. } | Key::File { .. } | Key::Symlink { .. } => None,
         }
     }
 
@@ -156,6 +198,9 @@ impl fmt::Display for Key {
             Key::Up { interface } => write!(f, "{interface} up"),
             Key::Sysctl { path } => write!(f, "{path}"),
             Key::Neighbour { interface, address } => write!(f, "neighbour {address} on {interface}"),
+            Key::Clsact { interface } => write!(f, "place for programs (clsact) on {interface}"),
+            Key::GsoMaxSegs { interface } => write!(f, "frames at once (gso_max_segs) of {interface}"),
+            Key::Striping => write!(f, "striping"),
             Key::Route { destination } => write!(f, "route to {destination}"),
             Key::File { path } => write!(f, "file {}", path.display()),
             Key::Symlink { path } => write!(f, "link {}", path.display()),
@@ -174,6 +219,9 @@ impl fmt::Display for Value {
             Value::Text(text) => write!(f, "{text}"),
             Value::Mac(mac) => write!(f, "{mac}"),
             Value::Route(route) => write!(f, "{route}"),
+            Value::Striping(StripingValue { plan: Some(plan), .. }) => write!(f, "{plan}"),
+            Value::Striping(StripingValue { sum: None, .. }) => write!(f, "set up in part"),
+            Value::Striping(_) => write!(f, "another plan"),
             Value::OtherRoute { .. } => write!(f, "a route of somebody else's"),
         }
     }

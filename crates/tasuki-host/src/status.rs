@@ -19,6 +19,9 @@ pub struct Status {
     pub drift: Vec<Change>,
     /// The cabled NICs.
     pub links: Vec<LinkState>,
+    /// How plain TCP and UDP are striped, if they are.
+    #[serde(default)]
+    pub striping: Option<String>,
 }
 
 /// A NIC with a link address of ours.
@@ -50,7 +53,11 @@ impl Setup {
         for Change { key, to, .. } in &record.changes {
             let from = actual.get(key).cloned().unwrap_or(Value::Absent);
             if from != *to {
-                status.drift.push(Change { key: key.clone(), from, to: to.clone() });
+                status.drift.push(Change { key: key.clone(), from: from.clone(), to: to.clone() });
+            }
+            if let (Key::Striping, Value::Striping(_)) = (key, &from) {
+                let shown = if from == *to { to } else { &from };
+                status.striping = Some(shown.to_string());
             }
             let Key::Address { interface, address } = key else { continue };
             if let Ok(link) = kernel.link(interface) {

@@ -1,6 +1,6 @@
 //! The loop: frames in, hellos out, routes set.
 
-use crate::{Instance, Note, TICK, View, WatchError};
+use crate::{Instance, Note, TICK, View, WatchError, stripes::Stripes};
 use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
@@ -93,6 +93,7 @@ struct Daemon {
     /// Of each open NIC: whether it forwarded when the watch began.
     forwarded: Vec<bool>,
     relays: bool,
+    stripes: Option<Stripes>,
 }
 
 /// Watches until SIGTERM or SIGINT; then everything is as planned again. `text_sum` is the checksum of the cluster file; `ready` is called once
@@ -131,6 +132,7 @@ impl Daemon {
         let view = View::new(cluster, host, since_epoch.as_millis() as u64)?;
         let run = since_epoch.as_nanos() as u64;
         let relays = view.plan().hosts[host.0].relays();
+        let stripes = Stripes::new(view.cluster(), view.plan(), host);
         Ok(Self {
             view,
             nics,
@@ -143,6 +145,7 @@ impl Daemon {
             number: 0,
             forwarded,
             relays,
+            stripes,
         })
     }
 
@@ -159,6 +162,9 @@ impl Daemon {
                 changed |= self.look_and_tick(now)?;
                 // Ticks that were missed are not caught up with.
                 next = if now > next + TICK { now + TICK } else { next + TICK };
+            }
+            if let Some(stripes) = self.stripes.as_mut().filter(|_| is_time || changed) {
+                stripes.tell(&self.view.dead());
             }
             let review = now.saturating_sub(reviewed) > REVIEW && !self.note.dead.is_empty();
             if changed || review {
@@ -297,6 +303,9 @@ impl Daemon {
     fn end(mut self) -> Result<(), WatchError> {
         self.number = self.number.wrapping_add(1);
         self.greet(true);
+        if let Some(stripes) = &mut self.stripes {
+            stripes.leave();
+        }
         let number = self.host.0;
         let identity: Vec<_> = self.view.plan().hosts[number].routes.clone();
         let identity: Vec<_> = identity

@@ -8,6 +8,7 @@
 mod daemon;
 mod error;
 mod instance;
+mod stripes;
 mod view;
 mod way;
 

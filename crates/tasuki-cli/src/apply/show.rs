@@ -97,6 +97,9 @@ pub fn status(answers: &[HostStatus], json: bool) -> Result<(), Failure> {
         if let Some(problem) = &answer.problem {
             eprintln!("tasuki: {problem}");
         }
+        if let Some(striping) = answer.status.as_ref().and_then(|status| status.striping.as_ref()) {
+            println!("{}: striping, {striping}", answer.host);
+        }
         for Change { key, from, to } in answer.status.iter().flat_map(|status| &status.drift) {
             println!("{}: {key} was set to {to} and is {from}", answer.host);
         }

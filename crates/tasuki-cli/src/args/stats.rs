@@ -12,6 +12,7 @@ reads without disturbing it.
   tasuki stats                        # totals of what runs in the only lab that is up, or on this machine
   tasuki stats --watch                # what each rail carries per second, until Ctrl-C
   tasuki stats --lab four --json      # everything, for scripts
+  tasuki stats --striping             # what striping sends over each NIC
 
 RTT is smoothed; `resent` are bytes that went again, `lost` packets given up for lost; `credit` is what
 may go to a peer unasked. TASUKI_STATS=0 keeps a program from writing a page."
@@ -23,6 +24,9 @@ pub struct StatsArgs {
     /// Processes on the machines of this cluster file, over ssh
     #[arg(long)]
     pub cluster: Option<PathBuf>,
+    /// Show what plain TCP and UDP send over each NIC of hosts that stripe, instead (needs root there)
+    #[arg(long, conflicts_with = "watch")]
+    pub striping: bool,
     /// Refresh, with rates per second
     #[arg(long)]
     pub watch: bool,

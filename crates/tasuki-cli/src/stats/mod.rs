@@ -3,7 +3,12 @@
 mod rates;
 mod render;
 
-use crate::{args::StatsArgs, failure::Failure, places::Places, terminal::print_json};
+use crate::{
+    args::StatsArgs,
+    failure::Failure,
+    places::{Places, host_name},
+    terminal::print_json,
+};
 use rates::Rates;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -13,6 +18,8 @@ use std::{
     time::{Duration, Instant},
 };
 use tasuki_ring::stats_page::{Reader, Snapshot, list};
+use tasuki_stripe::StripeCounts;
+use tasuki_sys::netlink::Netlink;
 
 /// The pages of one host.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -21,13 +28,30 @@ struct HostPages {
     pages: Vec<Snapshot>,
     /// Pages that could not be read, and why.
     problems: Vec<String>,
+    /// What the host striped over its NICs.
+    #[serde(default)]
+    striping: Option<StripeCounts>,
+    /// Why that is not known: the counters are root's.
+    #[serde(default)]
+    striping_problem: Option<String>,
+}
+
+/// What one host striped.
+#[derive(Debug, Serialize)]
+struct HostStriping {
+    /// Its name.
+    host: String,
+    #[serde(flatten)]
+    counts: StripeCounts,
 }
 
 /// One look at all hosts.
 #[derive(Debug, Default)]
 struct Look {
     processes: Vec<Snapshot>,
+    striping: Vec<HostStriping>,
     problems: Vec<String>,
+    striping_problems: Vec<String>,
     at: Option<Instant>,
 }
 
@@ -43,6 +67,13 @@ pub fn pages() -> Result<ExitCode, Failure> {
             Err(error) => found.problems.push(error.to_string()),
         }
     }
+    match Netlink::open()
+        .map_err(|error| error.to_string())
+        .and_then(|mut netlink| StripeCounts::read(&mut netlink).map_err(|error| error.to_string()))
+    {
+        Ok(striping) => found.striping = striping,
+        Err(problem) => found.striping_problem = Some(problem),
+    }
     println!("{}", serde_json::to_string(&found)?);
     Ok(ExitCode::SUCCESS)
 }
@@ -53,11 +84,16 @@ pub fn run(arguments: &StatsArgs) -> Result<ExitCode, Failure> {
     if arguments.watch {
         return watch(arguments, &places);
     }
-    let look = look(&places);
+    let mut look = look(&places);
+    if arguments.striping {
+        look.problems.append(&mut look.striping_problems);
+    }
     for problem in &look.problems {
         eprintln!("tasuki: {problem}");
     }
-    if arguments.json {
+    if arguments.striping {
+        show_striping(&look, arguments.json, &places.title())?;
+    } else if arguments.json {
         print_json(&look.processes)?;
     } else if look.processes.is_empty() {
         eprintln!("tasuki: no process on {} uses Tasuki; `tasuki run` starts one", places.title());
@@ -65,6 +101,20 @@ pub fn run(arguments: &StatsArgs) -> Result<ExitCode, Failure> {
         print!("{}", render::totals(&look.processes));
     }
     Ok(if look.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn show_striping(look: &Look, json: bool, title: &str) -> Result<(), Failure> {
+    if json {
+        return print_json(&look.striping);
+    }
+    if look.striping.is_empty() {
+        eprintln!(
+            "tasuki: no host of {title} stripes; [striping] in the cluster file and `tasuki apply` begin it"
+        );
+    } else {
+        print!("{}", render::striping(&look.striping));
+    }
+    Ok(())
 }
 
 fn look(places: &Places) -> Look {
@@ -76,6 +126,10 @@ fn look(places: &Places) -> Look {
         });
         match parsed {
             Ok(found) => {
+                let name = answer.host.clone().unwrap_or_else(host_name);
+                let problem = found.striping_problem.map(|problem| format!("{name}: {problem}"));
+                look.striping_problems.extend(problem);
+                look.striping.extend(found.striping.map(|counts| HostStriping { host: name, counts }));
                 look.processes.extend(found.pages);
                 look.problems.extend(found.problems.into_iter().map(|problem| format!("{host}: {problem}")));
             }

@@ -1,10 +1,11 @@
 //! Tables of statistics for people.
 
-use super::rates::Rates;
+use super::{HostStriping, rates::Rates};
 use crate::terminal::table;
 use comfy_table::{CellAlignment, Table};
 use std::fmt::Write;
 use tasuki_ring::stats_page::{Lane, PeerSnapshot, RailRecord, RailState, Snapshot};
+use tasuki_stripe::StripeCounts;
 
 /// Everything since the processes began.
 pub fn totals(processes: &[Snapshot]) -> String {
@@ -23,6 +24,36 @@ pub fn totals(processes: &[Snapshot]) -> String {
 /// What changes now.
 pub fn rates(processes: &[Snapshot], rates: &[Rates]) -> String {
     format!("{}\n\n{}\n", processes_table(processes), peers_table(processes, Some(rates)))
+}
+
+/// What hosts stripe over their NICs.
+pub fn striping(hosts: &[HostStriping]) -> String {
+    let mut rows = table(["host", "NIC", "packets", "frames", "bytes", "of all", "moved"]);
+    right(&mut rows, 2);
+    for HostStriping { host, counts } in hosts {
+        let all: u64 = counts.nics.iter().map(|nic| nic.bytes).sum();
+        for nic in &counts.nics {
+            let share = if all == 0 { 0.0 } else { nic.bytes as f64 / all as f64 * 100.0 };
+            rows.add_row([
+                host.clone(),
+                nic.interface.clone(),
+                nic.packets.to_string(),
+                nic.frames.to_string(),
+                bytes(nic.bytes),
+                format!("{share:.1} %"),
+                nic.moved.to_string(),
+            ]);
+        }
+    }
+    let mut text = format!("{rows}\n");
+    for HostStriping { host, counts } in hosts {
+        let StripeCounts { others, bound, no_way, .. } = counts;
+        let _ = writeln!(
+            text,
+            "{host}: not striped: {others} packets to others, {bound} of sockets bound to a NIC, {no_way} without a living way"
+        );
+    }
+    text
 }
 
 /// `rank@host`, or `program@host` without a rank.

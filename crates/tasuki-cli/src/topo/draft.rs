@@ -44,6 +44,7 @@ impl Draft {
             source: None,
             addressing: Addressing::default(),
             fallback: true,
+            striping: None,
             hosts: (1..=arguments.hosts).map(host).collect(),
             switches: Vec::new(),
             cables: Vec::new(),

@@ -7,7 +7,8 @@ import socket, sys, time, zlib, threading
 
 role, address, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
 if role == "serve":
-    listener = socket.create_server((address, port))
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.create_server((address, port), family=family)
     print("listening", flush=True)
     stream, _ = listener.accept()
     total = checksum = 0

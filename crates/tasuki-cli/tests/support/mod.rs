@@ -8,6 +8,7 @@ pub mod mpi;
 pub mod mpis;
 pub mod run;
 pub mod state;
+pub mod stream;
 pub mod trial;
 
 use std::{

@@ -24,6 +24,7 @@ impl Builder {
             source: None,
             addressing: Addressing::default(),
             fallback: true,
+            striping: None,
             hosts: (1..=hosts).map(host).collect(),
             switches: Vec::new(),
             cables: Vec::new(),

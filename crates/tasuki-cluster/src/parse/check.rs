@@ -5,8 +5,8 @@ use super::{
     document::Document,
     report::{Findings, Span},
 };
-use crate::{End, HostId, PlanError, SwitchId, fabric::Fabric, plan};
-use std::collections::BTreeMap;
+use crate::{End, HostId, NicId, PlanError, SwitchId, fabric::Fabric, names::nearest, plan};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names: unique among hosts and switches (DNS does not tell case), NIC names within their host.
 pub(super) fn names(document: &Document, findings: &Findings) {
@@ -89,6 +89,52 @@ pub(super) fn mtus(document: &Document, findings: &Findings) {
             let problem = Problem::UnequalMtu { nic, mtu, other, other_mtu, on: on.into() };
             findings.add_with_notes(marks.mtu.clone(), "host.nic.mtu", problem, notes);
         }
+    }
+}
+
+/// `[striping]` names what is there, and stripes over NICs of one MTU: TCP makes its segments as long as the NIC of its route
+/// takes, whichever NIC they leave by.
+pub(super) fn striping(document: &Document, findings: &Findings) {
+    let (cluster, marks) = (&document.cluster, &document.marks);
+    let Some(striping) = &cluster.striping else { return };
+    let nics: BTreeSet<&str> =
+        cluster.hosts.iter().flat_map(|host| &host.nics).map(|nic| nic.name.as_str()).collect();
+    let hosts: BTreeSet<&str> = cluster.hosts.iter().map(|host| host.name.as_str()).collect();
+    let named = [
+        ("NIC", "striping.nics", &striping.nics, &marks.stripe_nics, nics),
+        ("host", "striping.except", &striping.except, &marks.stripe_except, hosts),
+    ];
+    let mut is_wrong = false;
+    for (of, key, names, spans, known) in named {
+        for (name, span) in names.iter().zip(spans).filter(|(name, _)| !known.contains(name.as_str())) {
+            let near = nearest(name, known.iter().copied()).map(str::to_owned);
+            findings.add(span.clone(), key, Problem::NoneOfThatName { of, name: name.clone(), near });
+            is_wrong = true;
+        }
+    }
+    let fabric = Fabric::new(cluster);
+    let mut is_used = false;
+    for (a, b) in (0..cluster.hosts.len()).flat_map(|a| (0..a).map(move |b| (HostId(b), HostId(a)))) {
+        let pairs = plan::striped_pairs(cluster, fabric.pairs(a, b));
+        is_used |= pairs.len() > 1;
+        let mtu = |pair: &[NicId; 2]| cluster.nic_of(pair[0]).mtu;
+        let Some(first) = pairs.first() else { continue };
+        let Some(other) = pairs.iter().find(|pair| mtu(pair) != mtu(first)) else { continue };
+        let [nic, other_nic] = [other, first].map(|pair| cluster.nic_of(pair[0]).name.clone());
+        let problem = Problem::StripedMtu {
+            host: cluster.host_of(a).name.clone(),
+            peer: cluster.host_of(b).name.clone(),
+            nic,
+            mtu: mtu(other),
+            other: other_nic,
+            other_mtu: mtu(first),
+        };
+        findings.add(marks.striping.clone(), "striping", problem);
+        is_wrong = true;
+    }
+    if !is_used && !is_wrong {
+        let among = if striping.nics.is_empty() { "" } else { " by the NICs listed" };
+        findings.add(marks.striping.clone(), "striping", Problem::NothingToStripe(among));
     }
 }
 

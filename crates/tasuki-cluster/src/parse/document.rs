@@ -7,7 +7,8 @@ use super::{
     report::{Findings, Span},
 };
 use crate::{
-    Addressing, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, MTU_MAX, MTU_MIN, Nic, Rate, Switch,
+    Addressing, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, MTU_MAX, MTU_MIN, Nic, Rate,
+    Striping, Switch,
     names::{check_cluster, check_interface, check_label},
 };
 use serde_spanned::Spanned;
@@ -18,6 +19,8 @@ use toml::de::{DeTable, DeValue};
 const CORES: RangeInclusive<u32> = 1..=65_535;
 /// Ports of one switch.
 const PORTS: RangeInclusive<u32> = 1..=65_535;
+/// Frames of a piece: what the kernel takes for `gso_max_segs`.
+const PIECES: RangeInclusive<u32> = 1..=65_535;
 const MTUS: RangeInclusive<u32> = MTU_MIN..=MTU_MAX;
 
 const A_NAME: &str = "a name in quotes";
@@ -38,6 +41,10 @@ pub(super) struct Marks {
     pub(super) link: Span,
     pub(super) hosts: Vec<HostMarks>,
     pub(super) switches: Vec<Span>,
+    /// The table `[striping]`, and the names in it.
+    pub(super) striping: Span,
+    pub(super) stripe_nics: Vec<Span>,
+    pub(super) stripe_except: Vec<Span>,
     /// Of the cables that found their ends.
     pub(super) cables: Vec<Span>,
 }
@@ -69,7 +76,7 @@ struct Defaults {
 
 /// Reads the tables of a file.
 pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document {
-    let known = ["cluster", "defaults", "host", "switch", "cable"];
+    let known = ["cluster", "defaults", "striping", "host", "switch", "cable"];
     let root = Fields::new(file.get_ref(), 0..0, "", &known, findings);
     let mut marks = Marks::default();
     let (name, addressing, fallback) = read_cluster(&root, &mut marks, findings);
@@ -80,6 +87,7 @@ pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document
         source: None,
         addressing,
         fallback,
+        striping: read_striping(&root, &mut marks, findings),
         hosts: Vec::new(),
         switches: Vec::new(),
         cables: Vec::new(),
@@ -140,6 +148,23 @@ fn read_defaults(root: &Fields<'_, '_>, findings: &Findings) -> Defaults {
         defaults.cores = fields.count("cores", CORES).map_or(defaults.cores, Spanned::into_inner);
     }
     defaults
+}
+
+fn read_striping(root: &Fields<'_, '_>, marks: &mut Marks, findings: &Findings) -> Option<Striping> {
+    let known = ["policy", "granularity", "nics", "except"];
+    let fields = Fields::of(root.get("striping")?, "striping", &known, findings)?;
+    marks.striping = fields.span.clone();
+    let policy = fields.parsed("policy", "a policy, as \"shortest-delay\"");
+    let nics = fields.names("nics", "names of NICs, as [\"eth1\", \"eth2\"]");
+    let except = fields.names("except", "names of hosts, as [\"n1\"]");
+    marks.stripe_nics = nics.iter().map(Spanned::span).collect();
+    marks.stripe_except = except.iter().map(Spanned::span).collect();
+    Some(Striping {
+        policy: policy.map(Spanned::into_inner).unwrap_or_default(),
+        granularity: fields.count("granularity", PIECES).map(Spanned::into_inner),
+        nics: nics.into_iter().map(Spanned::into_inner).collect(),
+        except: except.into_iter().map(Spanned::into_inner).collect(),
+    })
 }
 
 fn read_host(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Option<(Host, HostMarks)> {

@@ -176,6 +176,18 @@ impl<'a, 'i> Fields<'a, 'i> {
         number.map(|number| Spanned::new(value.span(), number))
     }
 
+    /// Names in an array of texts; nothing if the key is missing.
+    pub(super) fn names(&self, name: &str, expected: &'static str) -> Vec<Spanned<String>> {
+        let of = |value: &Value<'_>| match value.get_ref().as_str() {
+            Some(text) => Some(Spanned::new(value.span(), text.to_owned())),
+            None => {
+                self.wrong_type(value, name, expected);
+                None
+            }
+        };
+        self.array(name, expected).iter().filter_map(of).collect()
+    }
+
     /// The elements of an array; nothing if the key is missing.
     pub(super) fn array(&self, name: &str, expected: &'static str) -> &'a [Value<'i>] {
         let Some(value) = self.get(name) else { return &[] };

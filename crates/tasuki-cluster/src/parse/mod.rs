@@ -49,6 +49,7 @@ impl Cluster {
         // A cable that is wrong must not cut off the hosts behind it.
         if findings.is_empty() {
             check::reachability(&document, &findings);
+            check::striping(&document, &findings);
         }
         findings.finish(text, source)?;
         let mut cluster = document.cluster;

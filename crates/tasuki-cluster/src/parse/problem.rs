@@ -175,6 +175,35 @@ pub enum Problem {
         /// cable or switch domain.
         on: String,
     },
+    /// `[striping]` names a NIC that no host has, or a host that is not there.
+    #[error("there is no {of} {name:?}")]
+    NoneOfThatName {
+        /// host or NIC.
+        of: &'static str,
+        /// The name.
+        name: String,
+        /// The name that may be meant.
+        near: Option<String>,
+    },
+    /// Striping over NICs of different MTUs.
+    #[error("striping from {host} to {peer} would mix MTUs: {nic} has {mtu}, {other} has {other_mtu}")]
+    StripedMtu {
+        /// A host.
+        host: String,
+        /// Another.
+        peer: String,
+        /// A NIC of the first.
+        nic: String,
+        /// Its MTU.
+        mtu: u32,
+        /// Another NIC of the first.
+        other: String,
+        /// The other's MTU.
+        other_mtu: u32,
+    },
+    /// No two hosts have two ways to each other.
+    #[error("there is nothing to stripe over: no two hosts share two cables or switches{0}")]
+    NothingToStripe(&'static str),
     /// A loop among switches.
     #[error("this cable closes a loop of switches: {}", path.join(" - "))]
     Loop {
@@ -237,6 +266,12 @@ impl Problem {
             Self::UnequalMtu { other_mtu, .. } => {
                 format!("give all NICs that reach each other the same mtu, as {other_mtu}")
             }
+            Self::NoneOfThatName { near, of, .. } => did_you_mean(near)
+                .unwrap_or_else(|| format!("write the name of a {of} of this file, or leave it out")),
+            Self::StripedMtu { other_mtu, .. } => format!(
+                "give the NICs of a pair the same mtu, as {other_mtu}, or list those that take part: nics = [...]"
+            ),
+            Self::NothingToStripe(_) => "add cables, or remove [striping]".into(),
             Self::Loop { .. } => "remove the cable: frames would circle, no spanning tree is assumed".into(),
             Self::Unreachable { advice, .. } => advice.clone(),
             Self::Addresses(error) => addresses_help(error).into(),

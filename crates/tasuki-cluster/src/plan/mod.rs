@@ -3,11 +3,14 @@
 mod addresses;
 mod around;
 mod routes;
+mod striping;
 mod sysctls;
 
 pub use addresses::PlanError;
 pub(crate) use addresses::{check_hosts, check_nics, overlaps};
 pub use around::Around;
+pub(crate) use striping::pairs as striped_pairs;
+pub use striping::{StripeNic, StripePeer, StripePlan, StripeSlot};
 
 use crate::{Cluster, HostId, MacAddr, fabric::Fabric};
 use addresses::Addresses;
@@ -41,6 +44,8 @@ pub struct HostPlan {
     pub neighbours: Vec<NeighbourPlan>,
     /// Kernel settings, in the order in which they are to be written.
     pub sysctls: Vec<SysctlPlan>,
+    /// Plain TCP and UDP over all NICs.
+    pub striping: Option<StripePlan>,
 }
 
 /// One NIC: link address and MTU.
@@ -101,7 +106,9 @@ pub struct SysctlPlan {
 impl HostPlan {
     /// Whether routes of other hosts lead through this one, so that it passes their packets on.
     pub fn relays(&self) -> bool {
-        self.sysctls.iter().any(|setting| setting.path.ends_with("/forwarding") && setting.value == "1")
+        let asks = striping::asks();
+        let mut on = self.sysctls.iter().filter(|setting| setting.value == "1" && **setting != asks);
+        on.any(|setting| setting.path.ends_with("/forwarding"))
     }
 }
 
@@ -116,6 +123,8 @@ impl AddressPlan {
         // Which hosts relay is known only after all routes are.
         for (index, host) in hosts.iter_mut().enumerate() {
             host.sysctls = sysctls::sysctls(&host.links, router.relays.contains(&HostId(index)));
+            host.striping = striping::plan(&router, HostId(index));
+            host.sysctls.extend(host.striping.iter().map(|_| striping::asks()));
         }
         Ok(Self { hosts })
     }
@@ -152,5 +161,6 @@ fn host_plan(router: &mut Router<'_>, id: HostId) -> Result<HostPlan, PlanError>
         routes,
         neighbours: router.neighbours(id),
         sysctls: Vec::new(),
+        striping: None,
     })
 }

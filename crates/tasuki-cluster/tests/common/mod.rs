@@ -58,6 +58,7 @@ impl Recipe {
             source: None,
             addressing: Addressing::default(),
             fallback: true,
+            striping: None,
             hosts: self.relay.iter().enumerate().map(host).collect(),
             switches: (0..self.switches).map(switch).collect(),
             cables: Vec::new(),

@@ -3,7 +3,7 @@
 mod write;
 
 use crate::{
-    Hop, HostError, Key, RouteValue, Value,
+    Hop, HostError, Key, RouteValue, StripingValue, Value,
     difference::Actual,
     files::{read_file, read_link},
 };
@@ -29,6 +29,8 @@ pub struct Kernel {
     neighbours: HashMap<(u32, Ipv4Addr), MacAddr>,
     routes: HashMap<Ipv4Addr, SavedRoute>,
     features: HashMap<String, Vec<Feature>>,
+    clsacts: BTreeSet<u32>,
+    striping: Option<StripingValue>,
 }
 
 impl Kernel {
@@ -44,6 +46,8 @@ impl Kernel {
             neighbours: HashMap::new(),
             routes: HashMap::new(),
             features: HashMap::new(),
+            clsacts: BTreeSet::new(),
+            striping: None,
         };
         kernel.refresh()?;
         Ok(kernel)
@@ -63,6 +67,10 @@ impl Kernel {
         let routes = self.netlink.host_routes().map_err(&fail)?;
         self.routes = routes.into_iter().map(|route| (route.destination(), route)).collect();
         self.features.clear();
+        self.clsacts = self.netlink.clsacts().map_err(&fail)?.into_iter().collect();
+        let found = tasuki_stripe::find(&mut self.netlink);
+        let found = found.map_err(|source| HostError::Striping { host: self.host.clone(), source })?;
+        self.striping = found.map(|found| StripingValue { sum: found.sum, plan: None });
         Ok(())
     }
 
@@ -123,9 +131,12 @@ impl Kernel {
             Key::Route { destination } => self.read_route(*destination),
             Key::File { path } => read_file(&self.host, path)?,
             Key::Symlink { path } => read_link(&self.host, path)?,
+            Key::Striping => self.striping.clone().map_or(Value::Absent, Value::Striping),
             Key::Interface { .. } => present(link.is_some()),
             _ if link.is_none() => Value::Absent,
             Key::Mtu { .. } => link.map_or(Value::Absent, |link| Value::Number(link.mtu)),
+            Key::Clsact { .. } => present(link.is_some_and(|link| self.clsacts.contains(&link.index))),
+            Key::GsoMaxSegs { .. } => link.map_or(Value::Absent, |link| Value::Number(link.gso_max_segs)),
             Key::Up { .. } => link.map_or(Value::Absent, |link| Value::On(link.up)),
             Key::Address { address, .. } => {
                 present(link.is_some_and(|link| self.addresses.contains(&(link.index, *address, 32))))

@@ -2,7 +2,7 @@
 
 use super::{Kernel, sysctl_file};
 use crate::{
-    HostError, Key, RouteValue, Value,
+    HostError, Key, RouteValue, StripingValue, Value,
     files::{write_file, write_link},
     identity,
 };
@@ -48,6 +48,12 @@ impl Kernel {
                     _ => self.netlink.delete_neighbour(index, *address).map_err(fail),
                 }
             }
+            (Key::GsoMaxSegs { interface }, Value::Number(frames)) => {
+                let index = self.index(interface)?;
+                self.netlink.set_gso_max_segs(index, *frames).map_err(fail)
+            }
+            (Key::Clsact { interface }, value) => self.write_clsact(interface, value),
+            (Key::Striping, value) => self.write_striping(value),
             (Key::Sysctl { path }, Value::Text(text)) => self.write_sysctl(path, text),
             (Key::Route { destination }, value) => self.write_route(*destination, value),
             (Key::File { path }, value) => write_file(&self.host, path, value),
@@ -65,6 +71,30 @@ impl Kernel {
             identity::ensure(&mut self.netlink).map_err(fail)?;
         }
         self.refresh_links()
+    }
+
+    fn write_clsact(&mut self, interface: &str, value: &Value) -> Result<(), HostError> {
+        let fail = self.fail();
+        let index = self.index(interface)?;
+        if *value != Value::Absent {
+            return self.netlink.add_clsact(index).map_err(fail);
+        }
+        // Programs that somebody else has put there since stay, and so does their place.
+        let programs = self.netlink.egress_programs(index).map_err(&fail)?;
+        if programs.iter().any(|program| program.priority != tasuki_stripe::PRIORITY) {
+            return Ok(());
+        }
+        self.netlink.delete_clsact(index).map_err(fail)
+    }
+
+    fn write_striping(&mut self, value: &Value) -> Result<(), HostError> {
+        let done = match value {
+            Value::Striping(StripingValue { sum: Some(sum), plan: Some(plan) }) => {
+                tasuki_stripe::install(&mut self.netlink, plan, *sum)
+            }
+            _ => tasuki_stripe::remove(&mut self.netlink),
+        };
+        done.map_err(|source| HostError::Striping { host: self.host.clone(), source })
     }
 
     fn write_sysctl(&self, path: &str, value: &str) -> Result<(), HostError> {

@@ -42,6 +42,10 @@ pub fn interfaces(host: &str, kernel: &Kernel, wanted: &Wanted) -> Vec<String> {
 pub fn settings(host: &str, changes: &[Change], mode: Mode) -> Vec<String> {
     let problem = |change: &Change| {
         let Key::Sysctl { path } = &change.key else { return None };
+        if change.from == Value::Absent && change.key.interface() == Some(IDENTITY_INTERFACE) {
+            // It comes with the interface, which is made before.
+            return None;
+        }
         if change.from == Value::Absent {
             return Some(HostError::NoSetting { host: host.into(), path: path.clone() }.to_string());
         }

@@ -28,7 +28,12 @@ pub fn build(message: StartMessage, listener: OwnedFd, report: Report) -> Outcom
     let cluster = Cluster::parse(&message.cluster, message.source.as_deref())
         .map_err(while_doing("the cluster"))?
         .with_lab_macs();
-    let plan = AddressPlan::new(&cluster).map_err(while_doing("the address plan"))?;
+    let mut plan = AddressPlan::new(&cluster).map_err(while_doing("the address plan"))?;
+    if let Some(rate) = message.options.rate {
+        for host in &mut plan.hosts {
+            host.striping = host.striping.take().map(|striping| striping.with_rate(&cluster, rate));
+        }
+    }
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWIPC)
         .map_err(while_doing("unshare"))?;
     let rails = RailTable::of_all(&cluster, &plan, message.options.rate);

@@ -30,6 +30,8 @@ pub struct Link {
     pub operational: bool,
     /// Frames that it has received since it was made.
     pub received: u64,
+    /// Most frames of what the kernel hands to it at once (segmentation offload).
+    pub gso_max_segs: u32,
 }
 
 impl Link {
@@ -45,6 +47,7 @@ impl Link {
             carrier: flags.contains(LinkFlags::LowerUp),
             operational: false,
             received: 0,
+            gso_max_segs: 0,
         };
         for attribute in message.attributes {
             match attribute {
@@ -56,6 +59,7 @@ impl Link {
                 LinkAttribute::OperState(state) => {
                     link.operational = matches!(state, State::Up | State::Unknown);
                 }
+                LinkAttribute::GsoMaxSegs(segments) => link.gso_max_segs = segments,
                 LinkAttribute::Stats64(stats) => link.received = stats.rx_packets,
                 _ => {}
             }
@@ -182,6 +186,12 @@ impl Netlink {
     /// Sets an interface's MTU in bytes.
     pub fn set_mtu(&mut self, index: u32, mtu: u32) -> Result<(), NetlinkError> {
         self.set_attribute(index, LinkAttribute::Mtu(mtu), || format!("set MTU {mtu} on interface {index}"))
+    }
+
+    /// Sets how many frames the kernel hands to an interface at once; connections that are open already keep theirs.
+    pub fn set_gso_max_segs(&mut self, index: u32, segments: u32) -> Result<(), NetlinkError> {
+        let what = || format!("set gso_max_segs {segments} on interface {index}");
+        self.set_attribute(index, LinkAttribute::GsoMaxSegs(segments), what)
     }
 
     /// Makes an interface a port of a bridge.

@@ -13,7 +13,7 @@ mod saved_route;
 pub use address::Address;
 pub use link::{Link, VethEnd};
 pub use neighbour::Neighbour;
-pub use qdisc::TokenBucket;
+pub use qdisc::{AttachedProgram, TokenBucket};
 pub use route::{Gateway, ROUTE_PROTOCOL, Route};
 pub use saved_route::SavedRoute;
 

@@ -100,17 +100,81 @@ impl Netlink {
         program: BorrowedFd,
         name: &str,
     ) -> Result<(), NetlinkError> {
-        let clsact = message(index, "clsact", TcHandle::CLSACT, TcHandle { major: 0xffff, minor: 0 });
-        let what = || format!("make clsact on interface {index}");
-        match self.request(what, Message::NewQueueDiscipline(clsact), Create::Exclusive.flags()) {
+        match self.add_clsact(index) {
             Err(error) if !error.is_exists() => return Err(error),
             _ => {}
         }
-        let parent = TcHandle { major: 0xffff, minor: TcHandle::MIN_INGRESS };
-        let mut filter = message(index, "bpf", parent, TcHandle { major: 0, minor: 1 });
-        // Priority in the upper half, protocol (ETH_P_ALL, network order) in the lower.
-        let every_protocol = u32::from((libc::ETH_P_ALL as u16).to_be());
-        filter.header.info = (1 << 16) | every_protocol;
+        self.attach(index, TcHandle::MIN_INGRESS, 1, program, name)
+    }
+
+    /// Makes the place for classifier programs of an interface; an error if there is one.
+    pub fn add_clsact(&mut self, index: u32) -> Result<(), NetlinkError> {
+        let what = || format!("make clsact on interface {index}");
+        self.request(what, Message::NewQueueDiscipline(clsact(index)), Create::Exclusive.flags()).map(drop)
+    }
+
+    /// Removes the place for classifier programs of an interface, with all that are there; not an error if there is none.
+    pub fn delete_clsact(&mut self, index: u32) -> Result<(), NetlinkError> {
+        let what = || format!("remove clsact from interface {index}");
+        forgive(self.request(what, Message::DelQueueDiscipline(clsact(index)), 0))
+    }
+
+    /// Interfaces that have a place for classifier programs.
+    pub fn clsacts(&mut self) -> Result<Vec<u32>, NetlinkError> {
+        let all = Message::GetQueueDiscipline(TcMessage::default());
+        let answers = self.dump(|| "list queueing disciplines".into(), all)?;
+        let index = |answer| match answer {
+            Message::NewQueueDiscipline(message) if kind(&message) == Some("clsact") => {
+                Some(message.header.index.cast_unsigned())
+            }
+            _ => None,
+        };
+        Ok(answers.into_iter().filter_map(index).collect())
+    }
+
+    /// Runs a classifier program (direct action) on every frame that leaves through an interface, which must have a clsact; in
+    /// the place of the one that has this priority. Lower priorities run first.
+    pub fn attach_egress(
+        &mut self,
+        index: u32,
+        priority: u16,
+        program: BorrowedFd,
+        name: &str,
+    ) -> Result<(), NetlinkError> {
+        self.attach(index, TcHandle::MIN_EGRESS, priority, program, name)
+    }
+
+    /// Ends the program of this priority on an interface's egress; not an error if there is none.
+    pub fn detach_egress(&mut self, index: u32, priority: u16) -> Result<(), NetlinkError> {
+        let parent = TcHandle { major: 0xffff, minor: TcHandle::MIN_EGRESS };
+        let request = filter(index, parent, priority);
+        let what = || format!("detach program {priority} from interface {index}");
+        forgive(self.request(what, Message::DelTrafficFilter(request), 0))
+    }
+
+    /// The classifier programs on an interface's egress, which must have a clsact.
+    pub fn egress_programs(&mut self, index: u32) -> Result<Vec<AttachedProgram>, NetlinkError> {
+        let mut request = TcMessage::default();
+        request.header.index = index.cast_signed();
+        request.header.parent = TcHandle { major: 0xffff, minor: TcHandle::MIN_EGRESS };
+        let what = || format!("list programs of interface {index}");
+        let answers = self.dump(what, Message::GetTrafficFilter(request))?;
+        let program = |answer| match answer {
+            Message::NewTrafficFilter(message) => AttachedProgram::from_message(message),
+            _ => None,
+        };
+        Ok(answers.into_iter().filter_map(program).collect())
+    }
+
+    fn attach(
+        &mut self,
+        index: u32,
+        side: u16,
+        priority: u16,
+        program: BorrowedFd,
+        name: &str,
+    ) -> Result<(), NetlinkError> {
+        let mut filter = filter(index, TcHandle { major: 0xffff, minor: side }, priority);
         filter.attributes.push(TcAttribute::Options(vec![
             TcOption::Bpf(TcFilterBpfOption::ProgFd(program.as_raw_fd().cast_unsigned())),
             TcOption::Bpf(TcFilterBpfOption::ProgName(name.into())),
@@ -118,5 +182,61 @@ impl Netlink {
         ]));
         let what = || format!("attach program {name} to interface {index}");
         self.request(what, Message::NewTrafficFilter(filter), Create::Replace.flags()).map(drop)
+    }
+}
+
+/// A classifier program on an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttachedProgram {
+    /// Under which name it was attached.
+    pub name: String,
+    /// Lower ones run first.
+    pub priority: u16,
+    /// The kernel's number of the program.
+    pub id: u32,
+}
+
+impl AttachedProgram {
+    fn from_message(message: TcMessage) -> Option<Self> {
+        let priority = (message.header.info >> 16) as u16;
+        let (mut name, mut id) = (None, None);
+        for attribute in message.attributes {
+            let TcAttribute::Options(options) = attribute else { continue };
+            for option in options {
+                match option {
+                    TcOption::Bpf(TcFilterBpfOption::ProgName(text)) => name = Some(text),
+                    TcOption::Bpf(TcFilterBpfOption::ProgId(number)) => id = Some(number),
+                    _ => {}
+                }
+            }
+        }
+        Some(Self { name: name?, priority, id: id? })
+    }
+}
+
+fn clsact(index: u32) -> TcMessage {
+    message(index, "clsact", TcHandle::CLSACT, TcHandle { major: 0xffff, minor: 0 })
+}
+
+fn filter(index: u32, parent: TcHandle, priority: u16) -> TcMessage {
+    let mut filter = message(index, "bpf", parent, TcHandle { major: 0, minor: 1 });
+    // Priority in the upper half, protocol (ETH_P_ALL, network order) in the lower.
+    filter.header.info = u32::from(priority) << 16 | u32::from((libc::ETH_P_ALL as u16).to_be());
+    filter
+}
+
+fn kind(message: &TcMessage) -> Option<&str> {
+    message.attributes.iter().find_map(|attribute| match attribute {
+        TcAttribute::Kind(kind) => Some(kind.as_str()),
+        _ => None,
+    })
+}
+
+/// What is to go and is not there, is gone.
+fn forgive<T>(result: Result<T, NetlinkError>) -> Result<(), NetlinkError> {
+    let gone = [libc::ENOENT, libc::EINVAL, libc::ENODEV];
+    match result {
+        Err(error) if !error.source.raw_os_error().is_some_and(|code| gone.contains(&code)) => Err(error),
+        _ => Ok(()),
     }
 }

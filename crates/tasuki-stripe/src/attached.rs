@@ -1,0 +1,83 @@
+//! What is attached to a host's NICs. A filter's name says which plan it belongs to, so that anybody may look; the tables
+//! are root's.
+
+use crate::{StripeError, error::doing};
+use aya::{
+    maps::{Map, MapData, MapInfo},
+    programs::loaded_programs,
+};
+use std::collections::BTreeSet;
+use tasuki_sys::netlink::{AttachedProgram, Netlink};
+
+/// Priority of the filters: after those that people give by hand, which count from 1.
+pub const PRIORITY: u16 = 0x7a51;
+/// How the filters' names begin.
+const NAME: &str = "tasuki-stripe";
+
+/// The name of the filters of a plan.
+pub(crate) fn name(sum: u32, nics: usize) -> String {
+    format!("{NAME}:{sum:08x}:{nics}")
+}
+
+/// Striping that is in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Checksum of the plan, as given to [`crate::install`]; `None`: some of its NICs are missing, or of another plan.
+    pub sum: Option<u32>,
+    /// The kernel's number of the program.
+    pub program: u32,
+    /// Interface indices of the NICs that it is on.
+    pub nics: Vec<u32>,
+}
+
+/// The striping of the namespace, if there is any. Needs no rights.
+pub fn find(netlink: &mut Netlink) -> Result<Option<Found>, StripeError> {
+    let all = all(netlink)?;
+    let Some((_, first)) = all.first() else { return Ok(None) };
+    let programs: BTreeSet<u32> = all.iter().map(|(_, attached)| attached.id).collect();
+    let mut parts = first.name.split(':').skip(1);
+    let sum = parts.next().and_then(|sum| u32::from_str_radix(sum, 16).ok());
+    let nics = parts.next().and_then(|nics| nics.parse::<usize>().ok());
+    let is_whole = programs.len() == 1 && nics == Some(all.len());
+    let nics = all.iter().map(|(index, _)| *index).collect();
+    Ok(Some(Found { sum: sum.filter(|_| is_whole), program: first.id, nics }))
+}
+
+/// Our filters, by interface.
+pub(crate) fn all(netlink: &mut Netlink) -> Result<Vec<(u32, AttachedProgram)>, StripeError> {
+    let mut all = Vec::new();
+    for index in netlink.clsacts()? {
+        let programs = netlink.egress_programs(index)?.into_iter();
+        let is_ours =
+            |program: &AttachedProgram| program.priority == PRIORITY && program.name.starts_with(NAME);
+        all.extend(programs.filter(is_ours).map(|program| (index, program)));
+    }
+    Ok(all)
+}
+
+impl Found {
+    /// One of the program's tables. Needs root.
+    pub(crate) fn table(&self, name: &str) -> Result<MapData, StripeError> {
+        let lost = || StripeError::Program { doing: "find the tables", why: "the program has ended".into() };
+        let mut programs = loaded_programs();
+        let program = programs.find_map(|program| match program {
+            Ok(program) if program.id() == self.program => Some(Ok(program)),
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        });
+        let program = program.ok_or_else(lost)?.map_err(doing("find the program"))?;
+        let ids = program.map_ids().map_err(doing("list the tables"))?.unwrap_or_default();
+        for id in ids {
+            let info = MapInfo::from_id(id).map_err(doing("look at a table"))?;
+            if info.name_as_str() == Some(name) {
+                return MapData::from_id(id).map_err(doing("open a table"));
+            }
+        }
+        Err(lost())
+    }
+
+    /// The same as a map of one value for each number.
+    pub(crate) fn array(&self, name: &str) -> Result<Map, StripeError> {
+        Ok(Map::Array(self.table(name)?))
+    }
+}
