@@ -5,6 +5,7 @@ mod bench;
 mod broker;
 mod check;
 mod cluster;
+mod drain;
 mod lab;
 mod rate;
 mod remote;
@@ -19,6 +20,7 @@ pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, DemoArgs, LabSource}
 pub use broker::BrokerArgs;
 pub use check::CheckArgs;
 pub use cluster::{ClusterCommand, ClusterNew};
+pub use drain::{BenchDrain, BenchRates, Packets};
 pub use lab::{FaultArgs, LabCommand, LabUp};
 pub use remote::RemoteArgs;
 pub use run::{EnvArgs, RunArgs};

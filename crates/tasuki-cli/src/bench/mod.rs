@@ -1,9 +1,11 @@
 //! `tasuki bench ...` and what `tasuki demo` shares with it.
 
+mod drain;
 mod launch;
 mod mpi;
 mod nas;
 mod network;
+mod rates;
 mod raw;
 mod stacks;
 
@@ -19,6 +21,8 @@ pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
     match command {
         BenchCommand::Mpi(arguments) => mpi::run(&arguments),
         BenchCommand::Nas(arguments) => nas::run(&arguments),
+        BenchCommand::Drain(arguments) => drain::run(&arguments),
+        BenchCommand::Rates(arguments) => rates::run(&arguments),
         BenchCommand::Raw(arguments) => raw::run(&arguments),
     }
 }
