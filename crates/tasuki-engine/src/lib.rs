@@ -38,6 +38,6 @@ pub use address::{Address, AddressError};
 pub use api::{Buffer, Claim, Completion, Failure, Found, Peer, PostError, Probe, RecvArgs, SendArgs};
 pub use endpoint::Endpoint;
 pub use open::OpenError;
-pub use options::{Lanes, Options, VariableError};
+pub use options::{Lanes, Options, Rate, VariableError};
 pub use rails::RailsError;
 pub use remote::{RegisterError, RemoteArgs, RemoteDone, RemoteFailure, UnregisterError};

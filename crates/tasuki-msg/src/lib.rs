@@ -48,6 +48,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod adaptive;
 mod config;
 mod control;
 mod counters;
@@ -79,6 +80,7 @@ pub use action::{
     Action, Event, Found, Matching, Payload, Placement, RecvDone, RecvRequest, SendRequest, Sink, Source,
     Transmit,
 };
+pub use adaptive::{Adapting, Adaptive, Measured, Pacer};
 pub use config::{Config, ENVELOPE, GRANULE, PeerOptions, charge};
 pub use control::{Controller, Demand, Offer, Window};
 pub use counters::{EndpointStatus, PeerCounters, PeerStatus};

@@ -8,12 +8,14 @@
 //! Nothing here reads a clock or performs IO.
 #![forbid(unsafe_code)]
 
+mod burst;
 mod distribution;
 mod model;
 pub mod paper;
 mod slow;
 mod tank;
 
+pub use burst::{Pace, Path, Sent};
 pub use distribution::{Bin, Distribution};
 pub use model::{Receiver, Static};
 pub use slow::{ParseSlowError, Slow};

@@ -9,7 +9,7 @@ mod rates;
 mod raw;
 mod stacks;
 
-pub use mpi::Measurement;
+pub use mpi::{Measurement, write_all};
 pub use network::LabNetwork;
 pub use stacks::{Program, build as build_stacks, over};
 
