@@ -10,6 +10,7 @@
 mod channel;
 mod client;
 mod control;
+mod drain;
 mod frames;
 mod limits;
 mod pingpong;
@@ -19,6 +20,7 @@ mod spin;
 mod throughput;
 
 pub use client::measure;
+pub use drain::{Burst, Drain, DrainTest};
 pub use limits::limits;
 pub use server::serve;
 
@@ -102,6 +104,9 @@ pub enum Test {
         /// share a machine.
         pace_bits_per_second: Option<u64>,
     },
+    /// Bursts to a receiver with a buffer, which empties it as fast as it can or is told to, and asks for nothing: how
+    /// fast is it, and how much does it lose?
+    Drain(DrainTest),
 }
 
 /// The peer that answers.
@@ -230,6 +235,9 @@ pub struct Outcome {
     pub ping_pongs: Vec<PingPong>,
     /// Throughputs.
     pub throughputs: Vec<Throughput>,
+    /// Bursts.
+    #[serde(default)]
+    pub drains: Vec<Drain>,
     /// What failed.
     pub failures: Vec<Failure>,
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use slab::Slab;
-use tasuki_msg::{Config, EarlyId, PeerId, PeerOptions, RecvId, SendId, SendRequest, UnknownPeer, Window};
+use tasuki_msg::{Config, EarlyId, Pacer, PeerId, PeerOptions, RecvId, SendId, SendRequest, UnknownPeer};
 use tasuki_proto::ConnId;
 
 use crate::address::Address;
@@ -60,7 +60,7 @@ impl RecvOp {
 /// The part of an endpoint that carriers call.
 pub(crate) struct Core {
     pub address: Address,
-    pub msg: tasuki_msg::Endpoint<Window>,
+    pub msg: tasuki_msg::Endpoint<Pacer>,
     pub sends: Slab<SendOp>,
     pub recvs: Slab<RecvOp>,
     /// Early parts of messages that nobody has asked for, by `EarlyId::index`.
@@ -92,10 +92,10 @@ const SPARE_CAPACITY: usize = 16 << 10;
 const SPARE_COUNT: usize = 64;
 
 impl Core {
-    pub fn new(address: Address, config: Config, window: Window, rails: RailTable, routed_mtu: u16) -> Core {
+    pub fn new(address: Address, config: Config, pacer: Pacer, rails: RailTable, routed_mtu: u16) -> Core {
         Core {
             address,
-            msg: tasuki_msg::Endpoint::new(config, window),
+            msg: tasuki_msg::Endpoint::new(config, pacer),
             sends: Slab::new(),
             recvs: Slab::new(),
             early: Vec::new(),
@@ -211,7 +211,7 @@ impl Core {
     pub fn post_recv<E>(
         &mut self,
         op: RecvOp,
-        post: impl FnOnce(&mut tasuki_msg::Endpoint<Window>, u64) -> Result<RecvId, E>,
+        post: impl FnOnce(&mut tasuki_msg::Endpoint<Pacer>, u64) -> Result<RecvId, E>,
     ) -> Result<(), E> {
         let key = self.recvs.insert(op);
         match post(&mut self.msg, key as u64) {

@@ -40,6 +40,6 @@ pub use api::{
 };
 pub use endpoint::Endpoint;
 pub use open::OpenError;
-pub use options::{Lanes, Options, VariableError};
+pub use options::{Lanes, Options, Rate, VariableError};
 pub use rails::RailsError;
 pub use remote::{RegisterError, RemoteArgs, RemoteDone, RemoteFailure, UnregisterError};

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::time::Instant;
 
 use tasuki_link::{LinkError, RawLanes, RawOptions, UdpLink, UdpOptions};
-use tasuki_msg::{Config, Window};
+use tasuki_msg::Config;
 use tasuki_proto::{Local, Proto, Time};
 use tasuki_ring::{Segment, SegmentOptions};
 
@@ -87,7 +87,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         expected_peers: options.expected_peers,
     };
     Ok(State {
-        core: Core::new(address, config, Window::default(), rails, smallest_mtu(&addresses)),
+        core: Core::new(address, config, options.pacer(), rails, smallest_mtu(&addresses)),
         proto: Proto::new(local, tasuki_proto::Config::default(), number(24)),
         udp_due: Time(0),
         udp_pause: 0,

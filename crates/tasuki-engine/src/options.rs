@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tasuki_msg::{Adapting, Adaptive, Pacer};
+
 /// What carries packets between hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lanes {
@@ -11,6 +13,15 @@ pub enum Lanes {
     Udp,
     /// Raw Ethernet frames where the permission is there and they pass; UDP for streams and everywhere else.
     RawUdp,
+}
+
+/// How a receiver grants what is too long to come unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// A fixed window, whatever the network and this host carry.
+    Window,
+    /// As much as arrives, measured in operation and shared among all senders.
+    Adaptive,
 }
 
 /// How an endpoint is to be opened.
@@ -32,6 +43,8 @@ pub struct Options {
     pub pool_bytes: u64,
     /// Most of it that one peer may hold, bytes.
     pub peer_bytes: u64,
+    /// How long messages are granted.
+    pub rate: Rate,
     /// Peers to reckon with from the start.
     pub expected_peers: u32,
     /// How long closing waits at most for the last acknowledgement.
@@ -53,6 +66,7 @@ impl Default for Options {
             ring_bytes: 64 << 20,
             pool_bytes: 32 << 20,
             peer_bytes: 4 << 20,
+            rate: Rate::Window,
             expected_peers: 1,
             linger: Duration::from_secs(10),
             stats: true,
@@ -74,9 +88,17 @@ pub struct VariableError {
 }
 
 impl Options {
+    /// The controller of grants.
+    pub(crate) fn pacer(&self) -> Pacer {
+        match self.rate {
+            Rate::Window => Pacer::default(),
+            Rate::Adaptive => Pacer::Adaptive(Adaptive::new(Adapting::default())),
+        }
+    }
+
     /// The defaults, changed by `TASUKI_IDENTITY` (an address), `TASUKI_RAILS` (a file), `TASUKI_SHM`, `TASUKI_STATS`,
     /// `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds),
-    /// `TASUKI_BROKER` (a socket; empty: none).
+    /// `TASUKI_BROKER` (a socket; empty: none), `TASUKI_RATE` (`window` or `adaptive`).
     pub fn from_env() -> Result<Options, VariableError> {
         Options::from_variables(|name| std::env::var(name).ok())
     }
@@ -110,12 +132,18 @@ impl Options {
             "raw,udp" => Some(Lanes::RawUdp),
             _ => None,
         })?;
+        let rate = read(&get, "TASUKI_RATE", "must be window or adaptive", |value| match value {
+            "window" => Some(Rate::Window),
+            "adaptive" => Some(Rate::Adaptive),
+            _ => None,
+        })?;
         let linger = number("TASUKI_LINGER", "must be a number of seconds")?;
         Ok(Options {
             identity: read(&get, "TASUKI_IDENTITY", "must be an IP address", |value| value.parse().ok())?,
             rails: get("TASUKI_RAILS").filter(|path| !path.is_empty()).map(PathBuf::from),
             shm: switch("TASUKI_SHM")?.unwrap_or(default.shm),
             lanes: lanes.unwrap_or(default.lanes),
+            rate: rate.unwrap_or(default.rate),
             broker: get(tasuki_link::broker::VARIABLE)
                 .map_or(default.broker, |path| Some(path).filter(|path| !path.is_empty()).map(PathBuf::from)),
             ring_bytes: rings.map_or(default.ring_bytes, |mebibytes| u64::from(mebibytes) << 20),
@@ -147,6 +175,8 @@ mod tests {
             one("TASUKI_LANES", "raw").unwrap_err().to_string(),
             "TASUKI_LANES=raw: must be udp or raw,udp"
         );
+        assert_eq!(one("TASUKI_RATE", "adaptive").unwrap().rate, Rate::Adaptive);
+        assert_eq!(one("TASUKI_RATE", "fast").unwrap_err().variable, "TASUKI_RATE");
         assert_eq!(one("TASUKI_SHM", "yes").unwrap_err().to_string(), "TASUKI_SHM=yes: must be 0 or 1");
         assert_eq!(one("TASUKI_BROKER", "/a/b").unwrap().broker, Some("/a/b".into()));
         assert_eq!(one("TASUKI_BROKER", "").unwrap().broker, None);

@@ -33,6 +33,8 @@ const KNOCK: usize = 1;
 impl State {
     /// Takes in the packets that wait. True if there were any.
     pub fn receive_packets(&mut self, now: Time) -> bool {
+        // It measures how fast comes what it grants.
+        self.core.msg.controller_mut().set_now(now.0);
         let mut any = self.receive_raw(now);
         if now >= self.udp_due {
             any |= self.receive_udp(now);

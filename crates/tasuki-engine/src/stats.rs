@@ -72,6 +72,7 @@ impl State {
 
     fn totals(&self) -> EndpointRecord {
         let status = self.core.msg.status();
+        let measured = self.core.msg.controller().measured().unwrap_or_default();
         EndpointRecord {
             receives_posted: status.posted as u64,
             unexpected: status.unexpected as u64,
@@ -80,6 +81,10 @@ impl State {
             completions_waiting: self.core.completions.len() as u64,
             progress_calls: self.polled,
             helper_calls: self.helped,
+            granted_rate: measured.rate,
+            grant_window: measured.window,
+            grants: measured.grants,
+            slowed: measured.slowed,
             ..EndpointRecord::default()
         }
     }

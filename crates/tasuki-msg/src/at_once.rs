@@ -32,7 +32,8 @@ impl<C: Controller> Endpoint<C> {
         }
         if len > 0 {
             let pull = peer.options.pull && request.remote_key.is_some();
-            let offer = Offer { peer: request.peer, len, credit: payload_for(available), pull };
+            let (credit, unanswered) = (payload_for(available), peer.tx.unanswered);
+            let offer = Offer { peer: request.peer, len, credit, pull, unanswered };
             if self.controller.unscheduled(&offer) < len {
                 return None;
             }

@@ -18,6 +18,8 @@ pub struct Offer {
     pub credit: u64,
     /// The receiver may be able to pull the payload out of this side's memory.
     pub pull: bool,
+    /// Messages to the same peer whose early part is on the way and which have not been granted more yet.
+    pub unanswered: u32,
 }
 
 /// A matched message that waits for a grant.
@@ -31,6 +33,8 @@ pub struct Demand {
     pub peer_in_flight: u64,
     /// Bytes granted to all senders that have not arrived.
     pub in_flight: u64,
+    /// Senders with messages that wait for a grant, this one among them; at least 1.
+    pub senders: u32,
 }
 
 /// Decides about payload, never about envelopes.
@@ -48,6 +52,11 @@ pub trait Controller {
     /// Granted bytes have arrived: the drain rate can be measured here.
     fn arrived(&mut self, peer: PeerId, bytes: u64) {
         let _ = (peer, bytes);
+    }
+
+    /// Granted bytes will never arrive: their sender is gone.
+    fn forgotten(&mut self, bytes: u64) {
+        let _ = bytes;
     }
 }
 

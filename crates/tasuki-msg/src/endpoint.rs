@@ -218,6 +218,11 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
+    /// The controller.
+    pub fn controller(&self) -> &C {
+        &self.controller
+    }
+
     /// The controller, to refill its budget or change its settings; follow it with `handle_budget`.
     pub fn controller_mut(&mut self) -> &mut C {
         &mut self.controller

@@ -66,8 +66,10 @@ impl<C: Controller> Endpoint<C> {
             };
         };
         let wanted = message.take - message.granted;
-        let mut demand =
-            Demand { peer: id, wanted, peer_in_flight: peer.rx.in_flight, in_flight: self.in_flight };
+        // The ring is without this one now.
+        let senders = self.ring.len() as u32 + 1;
+        let (peer_in_flight, in_flight) = (peer.rx.in_flight, self.in_flight);
+        let mut demand = Demand { peer: id, wanted, peer_in_flight, in_flight, senders };
         if self.plant.is(Defect::SilentPeerHoldsWindow) {
             demand.peer_in_flight = demand.peer_in_flight.max(demand.in_flight);
         }
@@ -99,6 +101,7 @@ impl<C: Controller> Endpoint<C> {
         if upto > op.len {
             return Err(FrameError::Malformed("grant beyond the message"));
         }
+        peer.tx.unanswered -= u32::from(std::mem::take(&mut op.unanswered));
         let stale_counts = self.plant.is(Defect::StaleGrantCounts);
         op.upto = if stale_counts { upto.max(op.sent) } else { op.upto.max(upto) };
         if op.sent < op.upto && !op.queued {
@@ -118,6 +121,7 @@ impl<C: Controller> Endpoint<C> {
         }
         op.done = true;
         peer.tx.awaiting.remove(&seq.0);
+        peer.tx.unanswered -= u32::from(std::mem::take(&mut op.unanswered));
         self.settle_send(key);
         Ok(())
     }

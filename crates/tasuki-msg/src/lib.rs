@@ -48,6 +48,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod adaptive;
 mod at_once;
 mod config;
 mod control;
@@ -80,6 +81,7 @@ pub use action::{
     Action, Event, Found, Matching, Payload, Placement, RecvDone, RecvRequest, SendRequest, Sink, Source,
     Transmit,
 };
+pub use adaptive::{Adapting, Adaptive, Measured, Pacer};
 pub use config::{Config, ENVELOPE, GRANULE, PeerOptions, charge};
 pub use control::{Controller, Demand, Offer, Window};
 pub use counters::{EndpointStatus, PeerCounters, PeerStatus};

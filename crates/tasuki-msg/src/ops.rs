@@ -29,6 +29,8 @@ pub(crate) struct SendOp {
     pub done: bool,
     /// In its peer's `bulk` queue.
     pub queued: bool,
+    /// Its early part is on the way, and the peer has said nothing yet.
+    pub unanswered: bool,
     /// Frames that the carrier still holds.
     pub unreleased: u32,
 }

@@ -106,7 +106,8 @@ impl<C: Controller> Endpoint<C> {
     /// What is left of the peer are its counters, and the pool bytes of the messages that stay.
     fn bury_records(&mut self, id: PeerId) {
         let Some(peer) = self.peers.get_mut(id) else { return };
-        self.in_flight -= peer.rx.in_flight;
+        let never = peer.rx.in_flight;
+        self.in_flight -= never;
         let mut ledger = peer.rx.ledger;
         self.pool.held -= ledger.unspent();
         ledger.granted -= ledger.unspent();
@@ -122,6 +123,7 @@ impl<C: Controller> Endpoint<C> {
             ..Arriving::default()
         };
         peer.quiet = Quiet::default();
+        self.controller.forgotten(never);
     }
 
     /// For `forget_peer`: what was kept of a peer that is gone.

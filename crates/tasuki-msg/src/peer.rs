@@ -37,6 +37,8 @@ pub(crate) struct Outgoing {
     pub bulk: VecDeque<Key>,
     /// Started sends for which the peer will say `Grant` or `Done`.
     pub awaiting: MixMap<u64, Key>,
+    /// Those of them with an early part, to which the peer has said nothing yet.
+    pub unanswered: u32,
     /// Sends posted and not over.
     pub open: usize,
     pub control: VecDeque<Control>,

@@ -37,6 +37,7 @@ impl<C: Controller> Endpoint<C> {
             ack: false,
             done: false,
             queued: false,
+            unanswered: false,
             unreleased: 0,
         });
         peer.tx.open += 1;
@@ -123,11 +124,14 @@ impl<C: Controller> Endpoint<C> {
         let (Some(peer), Some(op)) = (self.peers.get_mut(id), self.sends.get(key)) else { return (0, false) };
         let available = peer.tx.purse.available();
         let credit = payload_for(available);
+        let unanswered = peer.tx.unanswered;
         let wish = if op.len == 0 {
             0
         } else {
             let pull = peer.options.pull && op.remote_key.is_some();
-            self.controller.unscheduled(&Offer { peer: id, len: op.len, credit, pull }).min(op.len)
+            self.controller
+                .unscheduled(&Offer { peer: id, len: op.len, credit, pull, unanswered })
+                .min(op.len)
         };
         // Half of a message that should go whole would save no round trip.
         let early = if wish == op.len && credit < wish { 0 } else { wish.min(credit) };
@@ -154,6 +158,8 @@ impl<C: Controller> Endpoint<C> {
         // Without a charge the envelope is not covered by credit, so the send must stay open until it is taken.
         op.ack = op.delivery || early < op.len || !charged;
         op.unreleased = 1;
+        op.unanswered = early > 0 && early < op.len;
+        peer.tx.unanswered += u32::from(op.unanswered);
         if op.ack {
             peer.tx.awaiting.insert(seq.0, key);
         }

@@ -163,6 +163,10 @@ fn equal(n: u64) -> EndpointRecord {
         completions_waiting: n,
         progress_calls: n,
         helper_calls: n,
+        granted_rate: n,
+        grant_window: n,
+        grants: n,
+        slowed: n,
     }
 }
 

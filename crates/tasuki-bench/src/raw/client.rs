@@ -20,7 +20,7 @@ use std::{
 };
 
 /// Longest wait for an answer that the other peer can give at once.
-const ANSWER_LIMIT: Duration = Duration::from_secs(15);
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 /// Longest that a peer may be told to take.
 const LONGEST: Duration = Duration::from_secs(3600);
 /// Message sizes: room for the sequence number, and what a UDP datagram or a ring can hold.
@@ -47,6 +47,10 @@ pub fn measure(options: &Measure) -> Result<Outcome, RawError> {
                     let result = test.run(options, &mut control);
                     keep(result, *protocol, words, &mut outcome.ping_pongs, &mut outcome.failures)?;
                 }
+            }
+            Test::Drain(test) => {
+                let result = test.check().and_then(|()| test.run(options, &mut control));
+                keep(result, test.protocol, "drain".into(), &mut outcome.drains, &mut outcome.failures)?;
             }
             Test::Throughput { protocol, seconds, warm_up_s, pace_bits_per_second } => {
                 let test = ThroughputTest {
@@ -94,14 +98,14 @@ pub(super) fn seconds(value: f64, name: &str) -> Result<Duration, RawError> {
 }
 
 /// The data side of a test that both peers are ready for.
-enum Data {
+pub(super) enum Data {
     Tcp(TcpStream),
     Udp(UdpSocket),
     Frames(FrameLink),
 }
 
 /// Agrees on a test and opens the data side.
-fn prepare(
+pub(super) fn prepare(
     options: &Measure,
     control: &mut Control,
     protocol: Protocol,
@@ -141,12 +145,12 @@ fn prepare(
 }
 
 /// Ends the other peer's part of a test.
-fn finish(control: &mut Control) -> Result<Answer, RawError> {
+pub(super) fn finish(control: &mut Control) -> Result<Answer, RawError> {
     control.send(&Request::Stop)?;
     control.receive(ANSWER_LIMIT)
 }
 
-fn unexpected(answer: Answer) -> RawError {
+pub(super) fn unexpected(answer: Answer) -> RawError {
     match answer {
         Answer::Refused { reason } => RawError::Refused(reason),
         other => RawError::Refused(format!("an answer to something else: {other:?}")),
@@ -245,7 +249,7 @@ impl ThroughputTest {
 }
 
 /// Payload of a datagram that fills a frame on this path.
-fn udp_payload(socket: &UdpSocket) -> nix::Result<usize> {
+pub(super) fn udp_payload(socket: &UdpSocket) -> nix::Result<usize> {
     let mtu = getsockopt(socket, IpMtu)?;
     let payload = Framing::udp(mtu.try_into().unwrap_or(0)).map_or(1, |framing| framing.payload_bytes);
     Ok(payload.min(MOST_UDP_BYTES.into()) as usize)

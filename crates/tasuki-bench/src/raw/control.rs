@@ -10,6 +10,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tasuki_rate::Slow;
 
 /// Longest line.
 const LINE_BYTES: u64 = 64 * 1024;
@@ -29,6 +30,10 @@ pub(super) enum Request {
         mac: Option<[u8; 6]>,
         work: Work,
     },
+    /// A burst is about to be sent. If `held`, nothing is to be taken before all of it has been sent.
+    Burst { held: bool },
+    /// So many packets of a burst were sent.
+    Sent { packets: u64 },
     /// The test is over: say what came of it.
     Stop,
 }
@@ -41,6 +46,8 @@ pub(super) enum Work {
     Echo { bytes: u32 },
     /// Count what arrives.
     Count { warm_up_s: f64 },
+    /// Take bursts, into a buffer of so many bytes.
+    Drain { slow: Slow, buffer_bytes: u64 },
 }
 
 /// From the peer that answers.
@@ -53,6 +60,12 @@ pub(super) enum Answer {
     Echoed { cpu_s: f64, messages: u64 },
     /// It is over: what arrived, and the processor time that took.
     Counted { cpu_s: f64, counted: Counted },
+    /// Ready for a burst.
+    Go,
+    /// What was taken of a burst: payload, packets, and the time from the first packet to the last.
+    Took { bytes: u64, packets: u64, first_bytes: u64, seconds: f64 },
+    /// The bursts are over.
+    Drained { cpu_s: f64 },
     /// It cannot be made, or broke off.
     Refused { reason: String },
 }

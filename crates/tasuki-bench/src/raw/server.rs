@@ -5,6 +5,7 @@ use super::{
     channel::{Channel, TcpChannel, UdpChannel},
     client::seconds,
     control::{Answer, Control, Counted, Request, Work, wait_readable},
+    drain,
     frames::{FrameChannel, FrameLink},
     pingpong::{self, Echoed},
     sockets::{self, CALL_LIMIT},
@@ -79,6 +80,7 @@ impl Prepared<'_> {
                 let mut channel = TcpChannel::new(stream, spin).map_err(error("prepare"))?;
                 self.echo(&mut channel, bytes, control)
             }
+            Work::Drain { .. } => Err(RawError::Value(drain::NO_PACKETS.into())),
             Work::Count { warm_up_s } => {
                 let (window, cpu) = (self.window(warm_up_s)?, cpu_seconds());
                 let segments = segments(&stream).map_err(error("ask for the segment size"))?;
@@ -92,13 +94,22 @@ impl Prepared<'_> {
         let error = |doing| sockets::error(self.protocol, doing);
         let socket = sockets::bind_udp(self.data, self.interface).map_err(error("bind"))?;
         let port = socket.local_addr().map_err(error("bind"))?.port();
-        // As much as the system lets us: a receiver that is off the processor for a while must not lose.
-        enlarge(&socket);
+        match self.work {
+            Work::Drain { buffer_bytes, .. } => {
+                resize(&socket, usize::try_from(buffer_bytes).unwrap_or(usize::MAX))
+            }
+            // As much as the system lets us: a receiver that is off the processor for a while must not lose.
+            _ => resize(&socket, 16 << 20),
+        }
         control.send(&Answer::Ready { port, mac: None })?;
         match self.work {
             Work::Echo { bytes } => {
                 let mut channel = UdpChannel::new(socket, false).map_err(error("prepare"))?;
                 self.echo(&mut channel, bytes, control)
+            }
+            Work::Drain { slow, .. } => {
+                let mut source = drain::Source::socket(&socket).map_err(error("prepare"))?;
+                drain::serve(self.protocol, &mut source, slow, control)
             }
             Work::Count { warm_up_s } => {
                 let (window, cpu) = (self.window(warm_up_s)?, cpu_seconds());
@@ -110,12 +121,19 @@ impl Prepared<'_> {
 
     fn run_frames(&self, control: &mut Control) -> Result<Answer, RawError> {
         let interface = self.interface.ok_or(RawError::NoInterface)?;
-        let slots = if matches!(self.work, Work::Echo { .. }) { ECHO_SLOTS } else { COUNTING_SLOTS };
+        let slots = match self.work {
+            Work::Echo { .. } => ECHO_SLOTS,
+            Work::Count { .. } => COUNTING_SLOTS,
+            Work::Drain { buffer_bytes, .. } => drain::slots(interface, buffer_bytes)?,
+        };
         let mut link = FrameLink::open(interface, slots, self.session)?;
         link.set_peer(self.mac.ok_or(RawError::NoInterface)?);
         control.send(&Answer::Ready { port: 0, mac: Some(link.mac()) })?;
         match self.work {
             Work::Echo { bytes } => self.echo(&mut FrameChannel::new(link), bytes, control),
+            Work::Drain { slow, .. } => {
+                drain::serve(self.protocol, &mut drain::Source::Ring(&mut link), slow, control)
+            }
             Work::Count { warm_up_s } => {
                 let (window, cpu) = (self.window(warm_up_s)?, cpu_seconds());
                 let counted = throughput::receive_frames(&mut link, window, control);
@@ -162,13 +180,13 @@ fn segments(stream: &TcpStream) -> io::Result<Segments> {
     Ok(Segments { payload: payload.into(), options })
 }
 
-fn enlarge(socket: &UdpSocket) {
+/// The socket's buffer; the kernel doubles it for its own records (socket(7)).
+fn resize(socket: &UdpSocket, bytes: usize) {
     use nix::sys::socket::{
         setsockopt,
         sockopt::{RcvBuf, RcvBufForce},
     };
-    const BYTES: usize = 16 << 20;
     // The second is for root, the first obeys the system's limit. Neither is needed.
-    let _ = setsockopt(socket, RcvBuf, &BYTES);
-    let _ = setsockopt(socket, RcvBufForce, &BYTES);
+    let _ = setsockopt(socket, RcvBuf, &bytes);
+    let _ = setsockopt(socket, RcvBufForce, &bytes);
 }

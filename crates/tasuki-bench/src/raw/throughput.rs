@@ -72,7 +72,7 @@ impl Window {
 }
 
 /// A paced sender hands over no more at once than this takes on the line: shapers' queues are short.
-const BATCH: Duration = Duration::from_millis(1);
+pub(super) const BATCH: Duration = Duration::from_millis(1);
 /// `UDP_MAX_SEGMENTS` of older kernels (include/linux/udp.h).
 const MOST_SEGMENTS: usize = 64;
 /// Largest payload of a UDP datagram over IPv4.
@@ -91,14 +91,14 @@ impl Pacer {
     }
 
     /// Frames that take so long at this rate; at least one, without a rate as many as you like.
-    fn frames_within(&self, time: Duration, wire_bytes: u64) -> usize {
+    pub fn frames_within(&self, time: Duration, wire_bytes: u64) -> usize {
         let Some(rate) = self.bits_per_second else { return usize::MAX };
         let bits = rate as f64 * time.as_secs_f64();
         ((bits / (8.0 * wire_bytes as f64)) as usize).max(1)
     }
 
     /// Called after each frame; sleeps if the sender is ahead of its rate.
-    fn sent(&mut self, wire_bytes: u64) {
+    pub fn sent(&mut self, wire_bytes: u64) {
         let Some(rate) = self.bits_per_second else { return };
         self.sent_bits += 8.0 * wire_bytes as f64;
         // Reading the clock for each frame is a small part of what sending one costs.
@@ -193,13 +193,13 @@ pub(super) fn send_udp(
 }
 
 /// Asks the kernel to cut what is sent into datagrams; returns how many to give it at once.
-fn segment_batch(socket: &UdpSocket, payload: usize, most: usize) -> usize {
+pub(super) fn segment_batch(socket: &UdpSocket, payload: usize, most: usize) -> usize {
     let fit = (LONGEST_DATAGRAM / payload.max(1)).min(MOST_SEGMENTS).min(most).max(1);
     let size = i32::try_from(payload).unwrap_or(0);
     if fit > 1 && setsockopt(socket, UdpGsoSegment, &size).is_ok() { fit } else { 1 }
 }
 
-fn udp_wire(payload: usize) -> u64 {
+pub(super) fn udp_wire(payload: usize) -> u64 {
     wire_bytes(HEADER_BYTES + IPV4_BYTES + UDP_BYTES + payload as u64)
 }
 

@@ -1,6 +1,9 @@
 //! `tasuki bench ...`
 
-use super::rate::rate;
+use super::{
+    drain::{BenchDrain, BenchRates},
+    rate::rate,
+};
 use crate::{shape::RatedShape, transport::Wanted};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -19,6 +22,12 @@ pub enum BenchCommand {
     Startup(BenchStartup),
     /// TCP, UDP and bare frames between two hosts, without any MPI: the ceilings
     Raw(BenchRaw),
+    /// How fast a host takes bursts and what its buffer holds: the rates at which it can be sent to
+    #[command(after_help = super::drain::drain_help())]
+    Drain(BenchDrain),
+    /// At which rate a message can be sent without loss, computed; and table 1 of the ATM paper
+    #[command(after_help = super::drain::RATES_HELP)]
+    Rates(BenchRates),
 }
 
 /// Labs to measure on.

@@ -78,6 +78,9 @@ Examples:
   tasuki topo rhinet2 --sensitivity          # which choice of the model moves which cell
   tasuki topo rhinet2 --json | jq -r '.[] | [.table, .cell, .published, .simulated] | @tsv'")]
     Rhinet2(Rhinet2Args),
+    /// Slow receivers (figures 5 to 7 of the ATM paper), and many senders at once, over this transport, simulated
+    #[command(after_help = super::receivers::RECEIVERS_HELP)]
+    Receivers(super::ReceiversArgs),
     /// A network part by part, and its picture
     #[command(after_help = crate::topo::source_help(super::topo_tables::SHOW_HELP))]
     Show(super::ShowArgs),

@@ -1,17 +1,19 @@
 //! `tasuki bench ...` and what `tasuki demo` shares with it.
 
+mod drain;
 mod kernels;
 mod launch;
 mod mpi;
 mod nas;
 mod network;
+mod rates;
 mod raw;
 mod stacks;
 mod startup;
 
 pub use kernels::{Kernels, programs};
 pub use launch::Spread;
-pub use mpi::{Measurement, over_tcp};
+pub use mpi::{Measurement, over_tcp, write_all};
 pub use network::LabNetwork;
 pub use stacks::{BuiltStack, Program, build as build_stacks, over};
 
@@ -24,6 +26,8 @@ pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
         BenchCommand::Mpi(arguments) => mpi::run(&arguments),
         BenchCommand::Nas(arguments) => nas::run(&arguments),
         BenchCommand::Startup(arguments) => startup::run(&arguments),
+        BenchCommand::Drain(arguments) => drain::run(&arguments),
+        BenchCommand::Rates(arguments) => rates::run(&arguments),
         BenchCommand::Raw(arguments) => raw::run(&arguments),
     }
 }

@@ -95,7 +95,7 @@ fn run_peer(network: &LabNetwork, host: HostId, peer: &Peer) -> Result<String, F
 pub fn run(arguments: &BenchRaw) -> Result<ExitCode, Failure> {
     let mut results = Vec::new();
     for network in LabNetwork::of(&arguments.source)? {
-        let pair = choose(&network, arguments)?;
+        let pair = choose(&network, arguments.from.as_deref(), arguments.to.as_deref())?;
         let line = network.line_bits_per_second(pair.from, pair.to);
         let bar = progress_bar(1).with_prefix("raw").with_message(network.name.clone());
         let outcome = measure(&network, &pair, tests(line, arguments.seconds, !arguments.no_latency));
@@ -115,11 +115,12 @@ pub fn run(arguments: &BenchRaw) -> Result<ExitCode, Failure> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn choose(network: &LabNetwork, arguments: &BenchRaw) -> Result<Pair, Failure> {
+/// The hosts that are named, or the first two that share a cable or switch.
+pub fn choose(network: &LabNetwork, from: Option<&str>, to: Option<&str>) -> Result<Pair, Failure> {
     let host = |name: &str| {
         network.cluster.host(name).ok_or_else(|| Failure::new(format!("there is no host {name}")))
     };
-    match (&arguments.from, &arguments.to) {
+    match (from, to) {
         (Some(from), Some(to)) => Ok(Pair { from: host(from)?, to: host(to)? }),
         _ => network
             .neighbours()

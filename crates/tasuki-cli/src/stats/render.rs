@@ -77,6 +77,9 @@ fn processes_table(processes: &[Snapshot]) -> Table {
         "pool used",
         "of",
         "helped",
+        "granted, MB/s",
+        "grants",
+        "ahead",
     ]);
     right(&mut rows, 4);
     for page in processes {
@@ -95,9 +98,17 @@ fn processes_table(processes: &[Snapshot]) -> Table {
             bytes(totals.pool_held),
             bytes(totals.pool_limit),
             totals.helper_calls.to_string(),
+            measured(totals.grants, format!("{:.1}", totals.granted_rate as f64 / 1e6)),
+            measured(totals.grants, totals.grants.to_string()),
+            measured(totals.grants, bytes(totals.grant_window)),
         ]);
     }
     rows
+}
+
+/// What only adaptive grants (`TASUKI_RATE`) have.
+fn measured(grants: u64, text: String) -> String {
+    if grants > 0 { text } else { "-".into() }
 }
 
 /// A row per peer, and one per rail below it.

@@ -10,6 +10,7 @@ mod plan;
 mod propose;
 mod racks;
 mod range;
+mod receivers;
 mod rhinet2;
 mod route;
 mod show;
@@ -32,6 +33,7 @@ pub fn run(command: TopoCommand) -> Result<ExitCode, Failure> {
         TopoCommand::Route(arguments) => route::run(&arguments),
         TopoCommand::Simulate(arguments) => simulate::run(&arguments),
         TopoCommand::Rhinet2(arguments) => rhinet2::run(&arguments),
+        TopoCommand::Receivers(arguments) => receivers::run(&arguments),
         TopoCommand::Show(arguments) => show::run(&arguments),
         TopoCommand::Verify(arguments) => verify::run(&arguments),
         TopoCommand::Compare(arguments) => compare::run(&arguments),

@@ -9,7 +9,7 @@ use crate::map::Map;
 /// "tasukist".
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tasukist");
 /// Of this layout; a change of any record is a new version.
-pub(crate) const VERSION: u64 = 2;
+pub(crate) const VERSION: u64 = 3;
 /// Words of the header: magic, version, peers, rails, drops, peers beyond the page, and two spare.
 pub(crate) const HEADER_WORDS: usize = 8;
 pub(crate) const AT_MAGIC: usize = 0;

@@ -77,6 +77,14 @@ pub struct EndpointRecord {
     pub progress_calls: u64,
     /// Times that the helper thread stepped in.
     pub helper_calls: u64,
+    /// Granted bytes that arrive per second; 0 if that is not measured (`TASUKI_RATE=window`).
+    pub granted_rate: u64,
+    /// Bytes that may be granted and not arrived, all peers together; 0 likewise.
+    pub grant_window: u64,
+    /// Grants made; 0 likewise.
+    pub grants: u64,
+    /// Times that less was granted because bytes took long.
+    pub slowed: u64,
 }
 
 /// One peer.

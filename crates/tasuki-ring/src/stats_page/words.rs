@@ -90,7 +90,7 @@ impl Words for Origin {
 }
 
 impl Words for EndpointRecord {
-    const WORDS: usize = 11;
+    const WORDS: usize = 15;
 
     fn put(&self, into: &mut Cursor<'_>) {
         let values = [
@@ -105,6 +105,10 @@ impl Words for EndpointRecord {
             self.completions_waiting,
             self.progress_calls,
             self.helper_calls,
+            self.granted_rate,
+            self.grant_window,
+            self.grants,
+            self.slowed,
         ];
         values.iter().for_each(|&value| into.number(value));
     }
@@ -122,6 +126,10 @@ impl Words for EndpointRecord {
             completions_waiting: from.read(),
             progress_calls: from.read(),
             helper_calls: from.read(),
+            granted_rate: from.read(),
+            grant_window: from.read(),
+            grants: from.read(),
+            slowed: from.read(),
         }
     }
 }

@@ -121,6 +121,7 @@ impl Core {
         let matching = spec.matching();
         let name = self.nodes[node].recvs.len();
         let request = RecvRequest { matching, capacity: spec.capacity, multi: spec.multi, user: name as u64 };
+        self.nodes[node].ep.controller_mut().set_now(self.now.0);
         let id = self.nodes[node].ep.post_recv(request).map_err(|error| error.to_string())?;
         self.note(|| format!("node {node} posts receive {name}: {spec:?} as {id:?}"));
         self.new_buffer(node, id, spec.capacity);

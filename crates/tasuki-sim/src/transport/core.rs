@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
 
-use tasuki_msg::{Config, Endpoint, Frame, PeerId, PeerOptions, Window};
+use tasuki_msg::{Config, Endpoint, Frame, Pacer, PeerId, PeerOptions};
 
 use super::coverage::Coverage;
 use super::defect::Plant;
@@ -48,7 +48,7 @@ impl Link {
 
 pub(crate) struct Core {
     pub config: Config,
-    pub window: Window,
+    pub pacer: Pacer,
     pub plant: Plant,
     pub nodes: Vec<Node>,
     pub sent: Vec<Sent>,
@@ -63,10 +63,10 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub fn new(config: Config, window: Window, plant: Plant, trace: Trace) -> Core {
+    pub fn new(config: Config, pacer: impl Into<Pacer>, plant: Plant, trace: Trace) -> Core {
         Core {
             config,
-            window,
+            pacer: pacer.into(),
             plant,
             nodes: Vec::new(),
             sent: Vec::new(),
@@ -81,7 +81,7 @@ impl Core {
 
     /// A new endpoint, which knows nobody.
     pub fn add_node(&mut self) -> usize {
-        let mut ep = Endpoint::new(self.config, self.window);
+        let mut ep = Endpoint::new(self.config, self.pacer.clone());
         self.plant.plant_msg(&mut ep);
         self.nodes.push(Node::new(ep));
         self.nodes.len() - 1

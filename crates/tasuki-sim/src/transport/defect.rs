@@ -1,6 +1,6 @@
 //! Defects planted in the layers under test. Without the feature `defects` there are none to choose from.
 
-use tasuki_msg::{Endpoint, Window};
+use tasuki_msg::{Endpoint, Pacer};
 use tasuki_proto::Proto;
 
 /// A defect in one of the layers.
@@ -23,7 +23,7 @@ pub struct Plant {
 
 #[cfg(feature = "defects")]
 impl Plant {
-    pub(crate) fn plant_msg(self, ep: &mut Endpoint<Window>) {
+    pub(crate) fn plant_msg(self, ep: &mut Endpoint<Pacer>) {
         if let Some(Defect::Msg(defect)) = self.defect {
             ep.plant(Some(defect));
         }
@@ -38,7 +38,7 @@ impl Plant {
 
 #[cfg(not(feature = "defects"))]
 impl Plant {
-    pub(crate) fn plant_msg(self, _: &mut Endpoint<Window>) {}
+    pub(crate) fn plant_msg(self, _: &mut Endpoint<Pacer>) {}
 
     pub(crate) fn plant_proto(self, _: &mut Proto) {}
 }

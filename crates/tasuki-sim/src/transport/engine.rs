@@ -24,7 +24,7 @@ impl World {
             self.polled.push(node);
         }
         let now = self.proto_now();
-        while let Some(packet) = self.hosts[node].take() {
+        while let Some(packet) = self.hosts[node].take(self.kernel.now()) {
             let (proto, mut joint) = self.joint(node);
             let result = proto.handle_packet(now, &packet, &mut joint);
             let (complaint, delivered) = (joint.complaint, joint.delivered);
@@ -39,6 +39,10 @@ impl World {
         let packets = self.carriage != Carriage::Perfect;
         if packets && self.hosts[node].proto.deadline().is_some_and(|deadline| deadline <= now) {
             self.hosts[node].proto.handle_timeout(now);
+        }
+        if let Some(at) = self.hosts[node].next_packet() {
+            // A slow host takes the next one when it is done with this.
+            self.poll_by(node, at);
         }
         self.service(node)
     }

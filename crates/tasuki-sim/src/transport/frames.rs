@@ -105,6 +105,7 @@ impl Core {
         self.note(|| format!("{to} <- {from}: {frame:?}"));
         self.link(from, to)?.arrived_frames += 1;
         let name = self.account(from, to, frame, payload)?;
+        self.nodes[to].ep.controller_mut().set_now(self.now.0);
         match self.nodes[to].ep.handle_frame(peer, frame) {
             Ok(placement) => {
                 if let Some((name, offset)) = name {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use tasuki_proto::{Config, Local, Proto, Remote};
+use tasuki_rate::Slow;
 use tasuki_wire::Secret;
 
 use super::joint::Conns;
@@ -16,6 +17,16 @@ pub(crate) struct Habit {
     pub poll_ns: u64,
     /// Bytes that its socket holds until it polls.
     pub socket_bytes: usize,
+    /// It takes packets out of the socket only so fast, and the socket holds that many bytes of packets exactly.
+    pub drain: Option<Drain>,
+}
+
+/// A host that is slow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drain {
+    pub slow: Slow,
+    /// When it is not slowed, bit/s.
+    pub bps: u64,
 }
 
 pub(crate) struct Host {
@@ -26,8 +37,12 @@ pub(crate) struct Host {
     pub habit: Habit,
     /// Takes no strangers any more.
     pub leaving: bool,
-    pub socket: VecDeque<Vec<u8>>,
+    /// Packets, and when they can be taken.
+    pub socket: VecDeque<(Time, Vec<u8>)>,
     pub socket_held: usize,
+    /// Packets that found no room.
+    pub overflowed: u64,
+    drained_at: Time,
     /// When it polls next, if it has a reason to.
     pub poll_at: Option<Time>,
     /// The process is stopped until then.
@@ -45,27 +60,46 @@ impl Host {
             leaving: false,
             socket: VecDeque::new(),
             socket_held: 0,
+            overflowed: 0,
+            drained_at: Time::ZERO,
             poll_at: None,
             stopped_until: Time::ZERO,
         }
     }
 
     /// A packet comes to the socket; false if it is full.
-    pub fn receive(&mut self, packet: Vec<u8>) -> bool {
-        // A kernel charges a buffer for each packet, however small.
-        let charge = packet.len() + 256;
+    pub fn receive(&mut self, now: Time, packet: Vec<u8>) -> bool {
+        let charge = self.charge(&packet);
         if self.socket_held + charge > self.habit.socket_bytes {
+            self.overflowed += 1;
             return false;
         }
         self.socket_held += charge;
-        self.socket.push_back(packet);
+        if let Some(Drain { slow, bps }) = self.habit.drain {
+            let from = self.drained_at.max(now);
+            self.drained_at = Time(slow.done_at(from.0, packet.len() as u64, bps));
+        } else {
+            self.drained_at = now;
+        }
+        self.socket.push_back((self.drained_at, packet));
         true
     }
 
-    pub fn take(&mut self) -> Option<Vec<u8>> {
-        let packet = self.socket.pop_front()?;
-        self.socket_held -= packet.len() + 256;
+    /// When the next packet can be taken.
+    pub fn next_packet(&self) -> Option<Time> {
+        self.socket.front().map(|(at, _)| *at)
+    }
+
+    /// The next packet that can be taken.
+    pub fn take(&mut self, now: Time) -> Option<Vec<u8>> {
+        let (_, packet) = self.socket.pop_front_if(|(at, _)| *at <= now)?;
+        self.socket_held -= self.charge(&packet);
         Some(packet)
+    }
+
+    /// A kernel charges a buffer for each packet, however small; the model does not.
+    fn charge(&self, packet: &[u8]) -> usize {
+        packet.len() + if self.habit.drain.is_some() { 0 } else { 256 }
     }
 
     pub fn remote(&self) -> Remote {

@@ -4,6 +4,7 @@
 mod actions;
 mod audit;
 mod calls;
+mod congestion;
 mod content;
 mod core;
 mod coverage;
@@ -19,6 +20,7 @@ mod node;
 mod profile;
 mod program;
 mod rails_faults;
+mod receivers;
 mod run;
 mod sample;
 mod scenario;
@@ -28,10 +30,12 @@ mod throughput;
 mod trace;
 mod world;
 
+pub use congestion::{ALL_GRANTING, Congestion, Crowd, Crowded, Granting};
 pub use coverage::Coverage;
 #[cfg(feature = "defects")]
 pub use defect::Defect;
 pub use defect::Plant;
+pub use receivers::{PAYLOAD_OF_PACKET, Receivers, SlowReceiver, WAYS, Way};
 pub use run::{Failure, Options, Outcome, fails, run};
 pub use score3::{Carried, Exchange, Score3};
 pub use throughput::{Measured, PAYLOAD_SHARE, Stream};

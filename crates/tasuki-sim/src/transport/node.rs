@@ -3,9 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use tasuki_msg::{
-    ClaimId, EarlyId, Endpoint, Epoch, Failure, Gone, PeerId, RecvDone, RecvId, SendId, Window,
-};
+use tasuki_msg::{ClaimId, EarlyId, Endpoint, Epoch, Failure, Gone, Pacer, PeerId, RecvDone, RecvId, SendId};
 
 use super::content::Pieces;
 use crate::model::{Match, Message, Model};
@@ -104,7 +102,7 @@ pub(crate) struct Acquaintance {
 }
 
 pub(crate) struct Node {
-    pub ep: Endpoint<Window>,
+    pub ep: Endpoint<Pacer>,
     pub alive: bool,
     pub model: Model,
     /// In the order of acquaintance.
@@ -129,7 +127,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    pub fn new(ep: Endpoint<Window>) -> Node {
+    pub fn new(ep: Endpoint<Pacer>) -> Node {
         Node {
             ep,
             alive: true,

@@ -1,7 +1,7 @@
 //! What a seed has drawn: which kinds of thing may happen at all (swarm testing: a run with everything switched on
 //! hides what needs one thing switched off), how large, and on what network.
 
-use tasuki_msg::{Config, Window};
+use tasuki_msg::{Adapting, Adaptive, Config, Pacer, Window};
 
 use super::host::Habit;
 use super::network::{End, Network};
@@ -60,7 +60,7 @@ pub(crate) struct Profile {
     /// Every rail has a raw lane beside UDP.
     pub two_lanes: bool,
     pub config: Config,
-    pub window: Window,
+    pub pacer: Pacer,
     pub proto: tasuki_proto::Config,
     pub lazy_percent: u64,
     /// Packets are read for the report, which takes time.
@@ -96,13 +96,14 @@ impl Profile {
                 peer_bytes: rng.pick(&[1200, 8000, 65_536, 1 << 20]),
                 expected_peers: rng.pick(&[1, 1, 4]),
             },
-            window: Window {
+            pacer: Window {
                 eager_max: rng.pick(&[0, 200, 4000, 16 << 10]),
                 unscheduled: rng.pick(&[0, 1000, 64 << 10]),
                 window: rng.pick(&[0, 8000, 1 << 20, 4 << 20]),
                 // Small ones only for small messages: one per round trip is slow.
                 quantum: rng.pick(&[600, 32_000, 256 << 10]).max(longest / 30),
-            },
+            }
+            .into(),
             proto,
             lazy_percent: rng.pick(&[0, 0, 40]),
             inspect: rng.chance(25),
@@ -110,9 +111,25 @@ impl Profile {
         }
     }
 
+    /// Grants at the measured rate instead of a window, with knobs that may be badly set.
+    pub fn draw_adaptive(&mut self, rng: &mut Rng) {
+        let least = (self.longest / 30).max(1);
+        self.pacer = Pacer::Adaptive(Adaptive::new(Adapting {
+            eager_max: rng.pick(&[0, 200, 4000, 16 << 10]),
+            unscheduled: rng.pick(&[0, 1000, 32 << 10]),
+            quantum_min: rng.pick(&[600, 8 << 10, 32_000]).max(least),
+            quantum_max: rng.pick(&[600, 32_000, 256 << 10]).max(least),
+            window_min: rng.pick(&[0, 8000, 64 << 10]),
+            window_max: rng.pick(&[0, 1 << 20, 4 << 20]),
+            queue_low: rng.pick(&[0, 24 << 10]),
+            queue_high: rng.pick(&[0, 64 << 10]),
+            queue_ns: rng.pick(&[0, 400_000, 10_000_000]),
+        }));
+    }
+
     pub fn habit(&self, rng: &mut Rng) -> Habit {
         let poll_ns = if self.kinds.lazy { rng.pick(&[0, 2_000, 50_000, 1_000_000]) } else { 0 };
-        Habit { poll_ns, socket_bytes: rng.pick(&[20_000, 200_000, 1 << 20, 1 << 20]) }
+        Habit { poll_ns, socket_bytes: rng.pick(&[20_000, 200_000, 1 << 20, 1 << 20]), drain: None }
     }
 
     /// Rails between two places that have none.

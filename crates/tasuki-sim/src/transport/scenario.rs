@@ -27,8 +27,12 @@ pub(crate) struct Scenario {
 impl Scenario {
     pub fn new(seed: u64, plant: Plant, carriage: Carriage, trace: Trace) -> Scenario {
         let mut rng = Rng::new(seed);
-        let profile = Profile { two_lanes: carriage == Carriage::Lanes, ..Profile::draw(&mut rng) };
-        let mut core = Core::new(profile.config, profile.window, plant, trace);
+        let mut profile = Profile { two_lanes: carriage == Carriage::Lanes, ..Profile::draw(&mut rng) };
+        // Of its own dice, so that the other seeds stay the runs that they were.
+        if seed % 4 == 3 {
+            profile.draw_adaptive(&mut Rng::new(!seed));
+        }
+        let mut core = Core::new(profile.config, profile.pacer.clone(), plant, trace);
         core.lazy_percent = profile.lazy_percent;
         core.dice = rng.fork();
         core.note(|| format!("{profile:?}"));

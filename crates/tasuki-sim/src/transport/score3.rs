@@ -187,7 +187,7 @@ impl Exchange {
         let end = End { mtu: self.network.mtu(), rate_mbps, lanes: Lanes::NONE.with(Lane::Udp), up: true };
         world.network.switched = Some(Switched::new(self.network.fabrics()?, end));
         for at in 0..self.endpoints {
-            world.add_host(self.place(at), 0, Habit { poll_ns: 0, socket_bytes: 4 << 20 });
+            world.add_host(self.place(at), 0, Habit { poll_ns: 0, socket_bytes: 4 << 20, drain: None });
         }
         Ok(world)
     }

@@ -86,7 +86,7 @@ impl Stream {
         let proto = tasuki_proto::Config::default();
         let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;
-        let habit = Habit { poll_ns: self.poll_ns, socket_bytes: 4 << 20 };
+        let habit = Habit { poll_ns: self.poll_ns, socket_bytes: 4 << 20, drain: None };
         world.add_host(0, 0, habit);
         world.add_host(1, 0, habit);
         let routed = self.routed_mbps.map(|rate| (31, rate));

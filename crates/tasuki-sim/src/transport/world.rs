@@ -152,13 +152,15 @@ impl World {
             self.core.cover("packet for a dead process");
             return Ok(());
         }
-        let fits = self.hosts[node].receive(packet);
+        let now = self.now();
+        let fits = self.hosts[node].receive(now, packet);
         if !fits {
             self.core.cover("socket overflow");
         }
         let wait = self.hosts[node].habit.poll_ns;
         let wait = if wait == 0 { 0 } else { self.rng.below(wait) };
-        self.poll_by(node, self.now().after(wait));
+        let ready = self.hosts[node].next_packet().map_or(now, |at| at.max(now));
+        self.poll_by(node, ready.after(wait));
         Ok(())
     }
 

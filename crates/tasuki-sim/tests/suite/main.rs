@@ -1,6 +1,7 @@
 //! Thousands of seeds of the fault simulation, planted defects, what the transport must carry at least; packets in fabrics,
 //! and a published evaluation run again.
 
+mod congestion;
 mod defects;
 mod fabric;
 mod perfect;

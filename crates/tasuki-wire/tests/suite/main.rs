@@ -3,6 +3,7 @@
 mod cable;
 mod caller_errors;
 mod corpus;
+mod dissector;
 mod golden;
 mod hostile;
 mod independent;

@@ -1,0 +1,110 @@
+//! A receiver with a buffer of exactly B bytes that empties at some rate, and nothing else: no credits, no asking for less.
+
+use crate::Slow;
+
+/// The receiver of the model, packet by packet. What arrives goes into the buffer whole or not at all; what is in it
+/// leaves as [`Slow`] says, to the byte. Times are in ns, of any clock that does not go back.
+#[derive(Clone, Debug)]
+pub struct Tank {
+    slow: Slow,
+    link_bps: u64,
+    capacity: u64,
+    /// Bits in the buffer, times 10^9: what a rate of 1 bit/s takes away in one ns is 1.
+    level: u128,
+    now: u64,
+    taken: u64,
+    dropped: u64,
+    dropped_packets: u64,
+    highest: u128,
+}
+
+/// Units of the level in one byte.
+const PER_BYTE: u128 = 8_000_000_000;
+
+impl Tank {
+    /// An empty one. `link_bps` is the rate at which it empties where `slow` does not slow it.
+    pub fn new(capacity_bytes: u64, slow: Slow, link_bps: u64) -> Self {
+        let (level, now, taken, dropped, dropped_packets, highest) = (0, 0, 0, 0, 0, 0);
+        Self {
+            slow,
+            link_bps,
+            capacity: capacity_bytes,
+            level,
+            now,
+            taken,
+            dropped,
+            dropped_packets,
+            highest,
+        }
+    }
+
+    /// So many bytes arrive at once; false if they find no room.
+    pub fn arrive(&mut self, now_ns: u64, bytes: u64) -> bool {
+        self.drain_until(now_ns);
+        let level = self.level + u128::from(bytes) * PER_BYTE;
+        if level > u128::from(self.capacity) * PER_BYTE {
+            self.dropped += bytes;
+            self.dropped_packets += 1;
+            return false;
+        }
+        self.level = level;
+        self.highest = self.highest.max(level);
+        self.taken += bytes;
+        true
+    }
+
+    /// Lets time pass.
+    pub fn drain_until(&mut self, now_ns: u64) {
+        if now_ns > self.now {
+            let drained = self.slow.drained(self.now, now_ns, self.link_bps);
+            self.level = self.level.saturating_sub(drained);
+            self.now = now_ns;
+        }
+    }
+
+    /// Bytes in the buffer, rounded up.
+    pub fn held(&self) -> u64 {
+        // Below the capacity, which has 64 bits.
+        self.level.div_ceil(PER_BYTE) as u64
+    }
+
+    /// Most bytes that have been in the buffer, rounded up.
+    pub fn most_held(&self) -> u64 {
+        self.highest.div_ceil(PER_BYTE) as u64
+    }
+
+    /// Bytes that found room.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Bytes that found none.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Packets that found no room.
+    pub fn dropped_packets(&self) -> u64 {
+        self.dropped_packets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tank_takes_what_fits_and_no_byte_more() {
+        // 8 bit/s: a byte a second.
+        let mut tank = Tank::new(10, Slow::Steady { bps: 8 }, 1000);
+        assert!(tank.arrive(0, 10) && !tank.arrive(0, 1));
+        assert!(!tank.arrive(999_999_999, 1), "not a whole byte has left");
+        assert!(tank.arrive(1_000_000_000, 1));
+        assert!(!tank.arrive(1_000_000_000, 1));
+        tank.drain_until(4_500_000_000);
+        assert_eq!((tank.held(), tank.most_held(), tank.taken()), (7, 10, 11));
+        assert_eq!((tank.dropped(), tank.dropped_packets()), (3, 3));
+        tank.drain_until(3_000_000_000);
+        assert_eq!(tank.held(), 7, "time does not go back");
+    }
+}

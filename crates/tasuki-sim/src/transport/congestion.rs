@@ -1,0 +1,373 @@
+//! Many senders and one receiver, or everybody and everybody, through one switch whose ports drop what they cannot hold: real message
+//! and packet layers, every message compared with what was sent.
+
+use super::calls::{RecvSpec, SendSpec};
+use super::core::{Check, Core, demand};
+use super::defect::Plant;
+use super::host::Habit;
+use super::network::End;
+use super::run::Failure;
+use super::switched::Switched;
+use super::throughput::PAYLOAD_SHARE;
+use super::trace::{Text, Trace};
+use super::world::{Carriage, Event, World};
+use crate::channel::ETHERNET_OVERHEAD;
+use crate::fabric::{Fabric, Room, Settings};
+use crate::kernel::Time;
+use crate::rng::Rng;
+use tasuki_msg::{Adapting, Adaptive, Config, Pacer, Queue};
+use tasuki_topo::shapes::{self, Fit};
+use tasuki_topo::{Engine, Limits, PathRule, route};
+use tasuki_wire::{Lane, Lanes};
+
+/// How receivers grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granting {
+    /// A fixed window.
+    Window,
+    /// As much as arrives.
+    Adaptive(Adapting),
+}
+
+/// Both, as they are by default.
+pub const ALL_GRANTING: [Granting; 2] = [Granting::Window, Granting::Adaptive(Adapting::DEFAULT)];
+
+impl Granting {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Granting::Window => "window",
+            Granting::Adaptive(_) => "adaptive",
+        }
+    }
+
+    pub(super) fn pacer(self) -> Pacer {
+        match self {
+            Granting::Window => Pacer::default(),
+            Granting::Adaptive(knobs) => Pacer::Adaptive(Adaptive::new(knobs)),
+        }
+    }
+}
+
+/// Who sends to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crowd {
+    /// All others to host 0.
+    Incast,
+    /// Everybody to everybody else, each beginning with the next one.
+    AllToAll,
+}
+
+/// A switch with hosts, all of which send.
+#[derive(Clone, Copy, Debug)]
+pub struct Congestion {
+    /// Who sends to whom.
+    pub crowd: Crowd,
+    /// Senders: an incast has one host more.
+    pub senders: usize,
+    /// Rate of every cable, Mbit/s.
+    pub rate_mbps: u64,
+    /// What a port of the switch holds, bytes.
+    pub queue_bytes: u32,
+    /// Length of a message, bytes.
+    pub len: u64,
+    /// Messages from each sender to each of its receivers.
+    pub messages: usize,
+    /// How receivers grant.
+    pub granting: Granting,
+    /// Time between two messages of 64 bytes that a host of its own sends to host 0 meanwhile, ns.
+    pub ping_every_ns: u64,
+    /// Decides what endpoints draw.
+    pub seed: u64,
+}
+
+impl Congestion {
+    /// 16 senders at 1 Gbit/s, ports of 16 x 64 KiB.
+    pub fn new(crowd: Crowd, granting: Granting) -> Congestion {
+        let messages = if crowd == Crowd::Incast { 8 } else { 1 };
+        Congestion {
+            crowd,
+            senders: 16,
+            rate_mbps: 1000,
+            queue_bytes: 16 * (64 << 10),
+            len: 1 << 20,
+            messages,
+            granting,
+            ping_every_ns: 500_000,
+            seed: 1,
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crowded {
+    /// Payload over the time until the last message was received, of what the receivers' cables carry of payload: 0 to 1.
+    pub goodput: f64,
+    /// Jain's index of fairness over what each sender had delivered when the first one was done: 1 is perfectly fair.
+    pub fairness: f64,
+    /// Payload sent again, of all payload.
+    pub resent: f64,
+    /// Packets that the switch dropped, of all that were sent.
+    pub dropped: f64,
+    /// 64-byte messages from post to receipt, on the idle network: median, ns.
+    pub idle_ns: u64,
+    /// The same while the crowd sends: 99 of 100, ns.
+    pub p99_ns: u64,
+    /// How many of them.
+    pub pings: usize,
+}
+
+/// Longest run, ns of simulated time.
+const TOO_LONG: u64 = 60_000_000_000;
+/// Tags of the messages.
+const PING: u64 = 1;
+const BULK: u64 = 2;
+
+/// The run's state.
+struct Run<'a> {
+    plan: &'a Congestion,
+    world: World,
+    /// Who pings host 0.
+    pinger: usize,
+}
+
+impl Congestion {
+    /// Runs it.
+    pub fn measure(&self) -> Result<Crowded, Failure> {
+        let failure =
+            |complaint| Failure { carriage: Carriage::Packets, seed: self.seed, complaint, tail: Vec::new() };
+        self.play().map_err(failure)
+    }
+
+    fn hosts(&self) -> usize {
+        match self.crowd {
+            Crowd::Incast => self.senders + 1,
+            Crowd::AllToAll => self.senders,
+        }
+    }
+
+    /// All pairs (sender, receiver), in the order in which they are posted.
+    fn pairs(&self) -> Vec<(usize, usize)> {
+        let n = self.senders;
+        match self.crowd {
+            Crowd::Incast => (1..=n).map(|from| (from, 0)).collect(),
+            Crowd::AllToAll => {
+                (1..n).flat_map(|step| (0..n).map(move |from| (from, (from + step) % n))).collect()
+            }
+        }
+    }
+
+    fn play(&self) -> Check<Crowded> {
+        demand(self.senders > 1 && self.hosts() < 500, || format!("{} senders", self.senders))?;
+        let mut run = Run { plan: self, world: self.world()?, pinger: self.hosts() };
+        run.meet()?;
+        let mut idle = run.pings_alone(100)?;
+        let idle_ns = quantile(&mut idle, 0.5);
+        run.crowd(idle_ns)
+    }
+
+    fn world(&self) -> Check<World> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        let bps = self.rate_mbps * 1_000_000;
+        // One more host, which pings.
+        let fit = Fit::switches(self.hosts() as u32 + 1).rates(bps, bps);
+        let net = shapes::full(1, &fit).map_err(|error| text(&error))?;
+        let engine = Engine::Minimal(PathRule::LowPortFirst);
+        let tables = route(&net, engine, Limits::lossy()).map_err(|error| text(&error))?;
+        let largest = 1500 + ETHERNET_OVERHEAD as u32;
+        let room = Room::DropTail { queue: self.queue_bytes };
+        let settings = Settings { room, largest, ..Settings::ethernet() };
+        let fabric = Fabric::new(&net, &tables, settings).map_err(|error| text(&error))?;
+        let core =
+            Core::new(Config::default(), self.granting.pacer(), Plant::default(), Trace::new(Text::None));
+        let proto = tasuki_proto::Config::default();
+        let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
+        world.seen.off = true;
+        world.watched = true;
+        world.events_most = 400_000_000;
+        let rate_mbps = self.rate_mbps as u32;
+        let end = End { mtu: 1500, rate_mbps, lanes: Lanes::NONE.with(Lane::Udp), up: true };
+        world.network.switched = Some(Switched::new(vec![fabric], end));
+        for place in 0..=self.hosts() {
+            world.add_host(place, 0, Habit { poll_ns: 0, socket_bytes: 4 << 20, drain: None });
+        }
+        Ok(world)
+    }
+}
+
+impl Run<'_> {
+    fn meet(&mut self) -> Check {
+        let mut pairs = self.plan.pairs();
+        pairs.push((self.pinger, 0));
+        for (node, there) in pairs {
+            let wait = self.world.rng.below(50_000_000);
+            self.world.schedule_after(wait, Event::Meet { node, there });
+        }
+        while self.world.now() < Time(400_000_000) && self.world.advance()?.is_some() {}
+        Ok(())
+    }
+
+    fn send(&mut self, from: usize, to: usize, tag: u64, len: u64) -> Check {
+        let (queue, data, remote_key, delivery) = (Queue::Tagged, None, None, false);
+        self.world.core.send(from, to, SendSpec { queue, tag, data, len, delivery, remote_key })?;
+        self.world.service(from)
+    }
+
+    fn recv(&mut self, node: usize, from: usize, tag: u64, len: u64) -> Check<usize> {
+        let source = Some(self.world.core.nodes[node].peer_for(from).ok_or("not acquainted")?);
+        let spec = RecvSpec { source, tag, ignore: 0, ..RecvSpec::any(Queue::Tagged, len) };
+        let name = self.world.core.recv(node, spec)?;
+        self.world.service(node)?;
+        Ok(name)
+    }
+
+    fn over(&self, node: usize, recv: usize) -> bool {
+        self.world.core.nodes[node].recvs[recv].over
+    }
+
+    fn go_on(&mut self) -> Check {
+        demand(self.world.now() < Time(TOO_LONG), || "it takes for ever".into())?;
+        demand(self.world.advance()?.is_some(), || format!("a stall at {}", self.world.now()))
+    }
+
+    /// Messages of 64 bytes on the idle network, one after the other: the time that each took, ns.
+    fn pings_alone(&mut self, count: usize) -> Check<Vec<u64>> {
+        let mut times = Vec::new();
+        for _ in 0..count {
+            let recv = self.recv(0, self.pinger, PING, 64)?;
+            let begin = self.world.now();
+            self.send(self.pinger, 0, PING, 64)?;
+            while !self.over(0, recv) {
+                self.go_on()?;
+            }
+            times.push(self.world.now().since(begin));
+            // Until everything is acknowledged.
+            let rest = self.world.now().after(1_000_000);
+            while self.world.kernel.next_time().is_some_and(|next| next < rest) {
+                self.go_on()?;
+            }
+        }
+        Ok(times)
+    }
+
+    fn crowd(&mut self, idle_ns: u64) -> Check<Crowded> {
+        let (plan, pairs) = (self.plan, self.plan.pairs());
+        let mut waits = vec![Vec::new(); pairs.len()];
+        for (&(from, to), waits) in pairs.iter().zip(&mut waits) {
+            for _ in 0..plan.messages {
+                waits.push(self.recv(to, from, BULK, plan.len)?);
+            }
+        }
+        let before = self.counted();
+        let begin = self.world.now();
+        for _ in 0..plan.messages {
+            for &(from, to) in &pairs {
+                self.send(from, to, BULK, plan.len)?;
+            }
+        }
+        let (mut got, mut left, mut shares) = (vec![0; pairs.len()], pairs.len() * plan.messages, None);
+        let (mut ping, mut next_ping, mut times) = (None, begin.after(plan.ping_every_ns), Vec::new());
+        while left > 0 {
+            if ping.is_none() && self.world.now() >= next_ping {
+                let recv = self.recv(0, self.pinger, PING, 64)?;
+                ping = Some((recv, self.world.now()));
+                next_ping = self.world.now().after(plan.ping_every_ns);
+                self.send(self.pinger, 0, PING, 64)?;
+            }
+            self.go_on()?;
+            if let Some((recv, at)) = ping
+                && self.over(0, recv)
+            {
+                times.push(self.world.now().since(at));
+                ping = None;
+            }
+            if self.world.polled.is_empty() {
+                continue;
+            }
+            self.world.polled.clear();
+            for (at, &(_, to)) in pairs.iter().enumerate() {
+                while got[at] < plan.messages && self.over(to, waits[at][got[at]]) {
+                    got[at] += 1;
+                    left -= 1;
+                    if got[at] == plan.messages && shares.is_none() {
+                        shares = Some(self.delivered(&pairs));
+                    }
+                }
+            }
+        }
+        let time = self.world.now().since(begin).max(1);
+        let after = self.counted();
+        let payload = (pairs.len() * plan.messages) as f64 * plan.len as f64;
+        let receivers = if plan.crowd == Crowd::Incast { 1.0 } else { plan.senders as f64 };
+        let most = receivers * plan.rate_mbps as f64 * 1e6 / 8.0 * PAYLOAD_SHARE;
+        Ok(Crowded {
+            goodput: payload * 1e9 / time as f64 / most,
+            fairness: jain(&shares.unwrap_or_default()),
+            resent: (after.resent - before.resent) as f64 / payload,
+            dropped: (after.dropped - before.dropped) as f64 / (after.packets - before.packets).max(1) as f64,
+            idle_ns,
+            pings: times.len(),
+            p99_ns: quantile(&mut times, 0.99),
+        })
+    }
+
+    /// Bytes that every sender has had delivered so far.
+    fn delivered(&self, pairs: &[(usize, usize)]) -> Vec<f64> {
+        let senders = pairs.iter().map(|(from, _)| *from).collect::<std::collections::BTreeSet<_>>();
+        let of = |node: usize| {
+            let own = self.world.core.sent.iter().filter(|sent| sent.from == node && sent.tag == BULK);
+            own.map(|sent| sent.arrived.total()).sum::<u64>() as f64
+        };
+        senders.into_iter().map(of).collect()
+    }
+
+    fn counted(&self) -> Counted {
+        let hosts = &self.world.hosts;
+        let conns = hosts.iter().flat_map(|host| host.conns.of_conn.keys().map(move |conn| (host, *conn)));
+        let rails: Vec<_> = conns.flat_map(|(host, conn)| host.proto.rail_stats(conn)).collect();
+        Counted {
+            resent: rails.iter().map(|rail| rail.resent_bytes).sum(),
+            packets: rails.iter().map(|rail| rail.sent_packets).sum(),
+            dropped: self.world.network.switched.as_ref().map_or(0, |switched| switched.dropped),
+        }
+    }
+}
+
+/// Since the beginning.
+struct Counted {
+    resent: u64,
+    packets: u64,
+    dropped: u64,
+}
+
+/// Jain, Chiu, Hawe: "A quantitative measure of fairness", 1984.
+fn jain(shares: &[f64]) -> f64 {
+    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    if squares > 0.0 { sum * sum / (shares.len() as f64 * squares) } else { 0.0 }
+}
+
+fn quantile(times: &mut [u64], q: f64) -> u64 {
+    times.sort_unstable();
+    let at = ((times.len() as f64 * q).ceil() as usize).clamp(1, times.len().max(1)) - 1;
+    times.get(at).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fairness_is_jains() {
+        assert_eq!(jain(&[3.0, 3.0, 3.0]), 1.0);
+        assert!((jain(&[1.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
+        assert_eq!(jain(&[]), 0.0);
+    }
+
+    #[test]
+    fn quantiles_are_samples() {
+        assert_eq!(quantile(&mut [5, 1, 3], 0.5), 3);
+        assert_eq!(quantile(&mut (1..=100).collect::<Vec<_>>(), 0.99), 99);
+        assert_eq!(quantile(&mut [], 0.99), 0);
+    }
+}

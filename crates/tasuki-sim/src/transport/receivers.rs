@@ -1,0 +1,208 @@
+//! Figures 5 to 7 of the ATM paper (Ooi, Osawa, Yuba) with real message and packet layers: one message to a receiver that drains its
+//! buffer of exactly B bytes at R, whose sender is told neither.
+
+use super::calls::{RecvSpec, SendSpec};
+use super::congestion::{ALL_GRANTING, Granting};
+use super::core::{Check, Core, demand};
+use super::defect::Plant;
+use super::host::{Drain, Habit};
+use super::network::End;
+use super::run::Failure;
+use super::trace::{Text, Trace};
+use super::world::{Carriage, Event, World};
+use crate::channel::{Channel, Line};
+use crate::faults::Faults;
+use crate::kernel::Time;
+use crate::rng::Rng;
+use tasuki_msg::{Config, Queue};
+use tasuki_rate::paper::{HOSTS, LINK_BPS};
+use tasuki_rate::{Pace, Path, Receiver, Sent, Slow};
+use tasuki_wire::{Lane, Lanes};
+
+/// A message to a slow receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct SlowReceiver {
+    /// Link, sender, receiver. Packets are those of an MTU of 1500; `packet_bytes` does not matter.
+    pub path: Path,
+    /// How the receiver grants.
+    pub granting: Granting,
+    /// Decides what endpoints draw.
+    pub seed: u64,
+}
+
+/// Bytes of payload in a full packet, and of the packet: the table of sizes in `docs/wire.md`.
+pub const PAYLOAD_OF_PACKET: f64 = 1425.0 / 1472.0;
+
+/// Messages before the first that is measured: a connection knows what it has learnt.
+const BEFORE: usize = 2;
+
+impl SlowReceiver {
+    /// Sends messages of so many bytes one after the other and returns what came of each, but for the first two. `lost` is all packets that
+    /// were lost on their way over those of the message. `bursts` is 1.
+    pub fn send(&self, message: u64, times: usize) -> Result<Vec<Sent>, Failure> {
+        let failure =
+            |complaint| Failure { carriage: Carriage::Packets, seed: self.seed, complaint, tail: Vec::new() };
+        self.play(message, times).map_err(failure)
+    }
+
+    fn world(&self) -> Check<World> {
+        let Path { link_bps, sender_bps, way_ns, receiver, slow, .. } = self.path;
+        let Receiver { drain_bps, buffer_bytes } = receiver;
+        let core =
+            Core::new(Config::default(), self.granting.pacer(), Plant::default(), Trace::new(Text::None));
+        let proto = tasuki_proto::Config::default();
+        let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
+        world.seen.off = true;
+        world.events_most = 40_000_000;
+        world.add_host(0, 0, Habit { poll_ns: 0, socket_bytes: 4 << 20, drain: None });
+        let drain = Some(Drain { slow, bps: drain_bps as u64 });
+        world.add_host(1, 0, Habit { poll_ns: 0, socket_bytes: buffer_bytes as usize, drain });
+        // What a packet is on this link is what the paper's rates count: no further overhead. UDP's headers are not drained.
+        let rate_bps = link_bps.min(sender_bps);
+        let line = Line { rate_bps, delay_ns: way_ns, queue_bytes: 4 << 20, overhead_bytes: 0, mtu: 1500 };
+        // As every NIC does, it says what it carries; of R and B nobody says anything.
+        let rate_mbps = (link_bps / 1_000_000) as u32;
+        let end = End { mtu: 1500, rate_mbps, lanes: Lanes::NONE.with(Lane::Udp), up: true };
+        for (from, to) in [(0, 1), (1, 0)] {
+            let channel = Channel::new(line, Faults::NONE, world.rng.fork());
+            world.network.add(from, to, 0, end, channel);
+        }
+        world.schedule_after(0, Event::Meet { node: 0, there: 1 });
+        while world.kernel.next_time().is_some_and(|next| next < Time(100_000_000)) {
+            world.advance()?;
+        }
+        Ok(world)
+    }
+
+    fn play(&self, message: u64, times: usize) -> Check<Vec<Sent>> {
+        let mut world = self.world()?;
+        let mut all = Vec::new();
+        for _ in 0..BEFORE + times {
+            let (lost_before, begin) = (world.hosts[1].overflowed, world.now());
+            let recv = world.core.recv(1, RecvSpec::any(Queue::Tagged, message))?;
+            world.service(1)?;
+            let (queue, tag, data, remote_key, delivery) = (Queue::Tagged, 1, None, None, false);
+            let name =
+                world.core.send(0, 1, SendSpec { queue, tag, data, len: message, delivery, remote_key })?;
+            world.service(0)?;
+            while !world.core.nodes[1].recvs[recv].over || world.core.sent[name].result.is_none() {
+                demand(world.now().since(begin) < 60_000_000_000, || format!("for ever: {}", world.dump()))?;
+                demand(world.advance()?.is_some(), || format!("a stall: {}", world.dump()))?;
+            }
+            let packets = message as f64 / (PAYLOAD_OF_PACKET * 1472.0);
+            all.push(Sent {
+                seconds: world.now().since(begin) as f64 / 1e9,
+                lost: (world.hosts[1].overflowed - lost_before) as f64 / packets,
+                bursts: 1,
+            });
+            // A pause, as between the paper's measurements, not in step with a receiver that varies.
+            let rest = world.now().after(7_300_000);
+            while world.kernel.next_time().is_some_and(|next| next < rest) {
+                world.advance()?;
+            }
+        }
+        Ok(all.split_off(BEFORE))
+    }
+}
+
+/// How a message is sent in a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The paper's protocol at the link's rate, on the model.
+    Unpaced,
+    /// The same at the rate of equation (2).
+    Static,
+    /// This transport, which grants a fixed window.
+    Window,
+    /// This transport, which grants as much as arrives.
+    Adaptive,
+}
+
+/// All of them, in the order of the figures' legends.
+pub const WAYS: [Way; 4] = [Way::Unpaced, Way::Static, Way::Window, Way::Adaptive];
+
+impl Way {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Unpaced => "unpaced",
+            Way::Static => "static",
+            Way::Window => "window",
+            Way::Adaptive => "adaptive",
+        }
+    }
+}
+
+/// Two kinds of hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct Receivers {
+    /// As the figure's caption.
+    pub name: &'static str,
+    /// Of the paper.
+    pub figure: Option<u8>,
+    path: Path,
+}
+
+/// Messages of which a mean is taken (section 6.1).
+const TIMES: usize = 10;
+/// What the paper's fast senders reach at most: 120 Mbit/s (section 6.2).
+const SS20_SENDS: u64 = 120_000_000;
+/// What its slow ones reach (figure 7).
+const SS5_SENDS: u64 = 70_000_000;
+
+impl Receivers {
+    /// Figures 5, 6 and 7, and two receivers that are not steady.
+    pub fn all() -> [Receivers; 5] {
+        let path = |host: usize, sender_bps, slow| Path {
+            link_bps: LINK_BPS as u64,
+            sender_bps,
+            // Assumed: the paper does not state it.
+            way_ns: 100_000,
+            packet_bytes: 8000,
+            receiver: HOSTS[host].receiver,
+            slow,
+        };
+        let quota = Slow::Quota { percent: 50, period_ns: 10_000_000 };
+        let varying = Slow::Varying { high_bps: 101_000_000, low_bps: 30_000_000, period_ns: 40_000_000 };
+        let case = |name, figure, path| Receivers { name, figure, path };
+        [
+            case("SS20 to SS20", Some(5), path(1, u64::MAX, Slow::No)),
+            case("SS20 to SS5", Some(6), path(0, u64::MAX, Slow::No)),
+            case("SS5 to SS20", Some(7), path(1, SS5_SENDS, Slow::No)),
+            case("SS20 with a quota of 50 %", None, path(1, SS20_SENDS, quota)),
+            case("SS20, varying", None, path(1, SS20_SENDS, varying)),
+        ]
+    }
+
+    /// What the receiver can take and the sender send, in the mean, bit/s.
+    pub fn most_bps(&self) -> f64 {
+        let Path { link_bps, sender_bps, receiver, slow, .. } = self.path;
+        slow.mean_bps(receiver.drain_bps as u64).min(link_bps.min(sender_bps) as f64)
+    }
+
+    /// What the paper states (the points of its figures are lost).
+    pub fn published(&self, way: Way) -> Option<&'static str> {
+        match (self.figure?, way) {
+            (5, Way::Unpaced) => Some("24 % lost at 5 MB"),
+            (5, Way::Static) => Some("0 % lost, 20 % faster, 95 to 120 Mbit/s"),
+            (6, Way::Unpaced) => Some("90 % lost"),
+            (6, Way::Static) => Some("20 % lost, 5 times faster, 50 Mbit/s"),
+            (7, Way::Unpaced | Way::Static) => Some("70 Mbit/s"),
+            _ => None,
+        }
+    }
+
+    /// Ten messages of so many bytes.
+    pub fn send(&self, message: u64, way: Way) -> Result<Vec<Sent>, Failure> {
+        // At ten different moments of a receiver that varies.
+        let model =
+            |pace| (0..TIMES as u64).map(|at| self.path.send(message, pace, at * 3_700_000)).collect();
+        let real = |granting| SlowReceiver { path: self.path, granting, seed: 1 }.send(message, TIMES);
+        match way {
+            Way::Unpaced => Ok(model(Pace::Unpaced)),
+            Way::Static => Ok(model(Pace::Static)),
+            Way::Window => real(Granting::Window),
+            Way::Adaptive => real(ALL_GRANTING[1]),
+        }
+    }
+}
