@@ -22,7 +22,9 @@ pub use defaults::{
     DEFAULT_CORES, DEFAULT_IDENTITY, DEFAULT_LINK, DEFAULT_MTU, DEFAULT_RATE, LAB_MANAGEMENT, MTU_MAX,
     MTU_MIN,
 };
-pub use model::{Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, Switch, SwitchId};
+pub use model::{
+    AddressStyle, Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, Switch, SwitchId,
+};
 pub use parse::{ClusterError, ClusterErrors, Place, Problem};
 pub use plan::{
     AddressPlan, Around, HostPlan, IDENTITY_INTERFACE, LinkPlan, NeighbourPlan, NextHop, PlanError,

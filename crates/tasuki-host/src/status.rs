@@ -52,7 +52,7 @@ impl Setup {
             if from != *to {
                 status.drift.push(Change { key: key.clone(), from, to: to.clone() });
             }
-            let Key::Address { interface, address } = key else { continue };
+            let Key::Address { interface, address, .. } = key else { continue };
             if let Ok(link) = kernel.link(interface) {
                 let (up, carrier, mtu) = (link.up, link.carrier, link.mtu);
                 let (interface, address) = (interface.clone(), *address);

@@ -50,6 +50,9 @@ impl Cluster {
         if findings.is_empty() {
             check::reachability(&document, &findings);
         }
+        if findings.is_empty() {
+            check::subnets(&document, &findings);
+        }
         findings.finish(text, source)?;
         let mut cluster = document.cluster;
         cluster.source = source.map(Path::to_owned);

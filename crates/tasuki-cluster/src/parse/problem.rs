@@ -270,6 +270,15 @@ fn addresses_help(error: &PlanError) -> &'static str {
         PlanError::Overlap { .. } => {
             "write ranges that meet no other network, as 10.77.0.0/16 and 10.78.0.0/16"
         }
+        PlanError::TooManySubnets { .. } => {
+            "write a larger range, as link = \"10.78.0.0/16\": a cable takes four addresses"
+        }
+        PlanError::NoCommonSubnet { .. } => {
+            "cable the two, or leave `addresses` out: hosts with identity addresses relay"
+        }
+        PlanError::TwoInOneSubnet { .. } => {
+            "give each NIC of a host a switch of its own, or leave `addresses` out"
+        }
         PlanError::Unreachable { .. } => "cable the two, directly, by a switch or by relaying hosts",
     }
 }
