@@ -1,5 +1,7 @@
 //! `tasuki check`: an agent on every host, and what they found.
 
+mod burn_in;
+
 use crate::{
     args::CheckArgs,
     bench::LabNetwork,
@@ -10,13 +12,11 @@ use crate::{
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::{
     io::{stdin, stdout},
-    process::{Command, ExitCode, Stdio},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    process::{Command, ExitCode},
+    time::{SystemTime, UNIX_EPOCH},
 };
-use tasuki_bench::process::run_limited;
-use tasuki_check::{Agents, Checker, Finding, Kind, Options, Part, Report};
+use tasuki_check::{Agents, Checker, Options, Report};
 use tasuki_cluster::{Cluster, HostId};
-use tasuki_launch::find_program;
 
 /// The hidden command that runs on every host.
 const AGENT: &str = "check-agent";
@@ -24,8 +24,6 @@ const AGENT: &str = "check-agent";
 const UNKNOWN: u8 = 3;
 /// What hosts of a lab, which share one machine, may send at once, bit/s. A fast cable is measured alone.
 const LAB_BITS_PER_SECOND: u64 = 400_000_000;
-/// How long a program of the burn-in may take.
-const BURN_IN_LIMIT: Duration = Duration::from_secs(3600);
 /// The bar's length.
 const PARTS: f64 = 1000.0;
 
@@ -125,56 +123,13 @@ fn check(arguments: &CheckArgs) -> Result<Report, Failure> {
     };
     let mut report = Checker::new(&subject.cluster, agents, options, &mut progress)?.run();
     if arguments.stages.contains(&4) {
-        for (done, (name, words)) in burn_in(arguments, &subject).into_iter().enumerate() {
-            bar.set_position((950 + done * 10) as u64);
-            bar.set_message(name.clone());
-            report.findings.extend(burn(&name, &words));
-        }
+        burn_in::run(arguments, &subject, &mut report, |number, name| {
+            bar.set_position((950 + number * 10) as u64);
+            bar.set_message(name.to_owned());
+        })?;
     }
     bar.finish_and_clear();
     Ok(report)
-}
-
-/// Programs of the burn-in, as words for this program.
-fn burn_in(arguments: &CheckArgs, subject: &Subject) -> Vec<(String, Vec<String>)> {
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let hosts = subject.cluster.hosts.len();
-    let place = match (&subject.lab, &arguments.cluster) {
-        (Some(lab), _) => vec!["--lab".to_owned(), lab.lab.clone()],
-        (None, Some(file)) => vec!["--cluster".to_owned(), file.display().to_string()],
-        _ => Vec::new(),
-    };
-    let mut programs = Vec::new();
-    if subject.lab.is_some() {
-        for kernel in ["is", "cg", "ep"] {
-            let kernel_words =
-                words(&format!("--kernel {kernel} --class S --repetitions 1 --transport tcp --json"));
-            programs
-                .push((format!("NAS {kernel}"), [words("bench nas"), place.clone(), kernel_words].concat()));
-        }
-    }
-    if find_program("hpcc".as_ref(), &std::env::vars_os().collect()).is_some() {
-        let ranks = words(&format!("-n {hosts} --transport tcp hpcc"));
-        programs.push(("HPCC".into(), [words("run"), place, ranks].concat()));
-    }
-    programs
-}
-
-/// Runs one; a finding if it fails.
-fn burn(name: &str, words: &[String]) -> Option<Finding> {
-    let mut command = this_program(words);
-    command.stdin(Stdio::null());
-    let (why, said) = match run_limited(&mut command, BURN_IN_LIMIT) {
-        Ok(output) if output.is_success() => return None,
-        Ok(output) => (output.reason(), output.stderr_tail(3)),
-        Err(error) => (error.to_string(), String::new()),
-    };
-    let says = format!("{name} failed: {why}");
-    let advice = format!(
-        "run it alone: tasuki {}; if stages 1 to 3 find nothing, suspect memory and cooling",
-        words.join(" ")
-    );
-    Some(Finding::new(4, Kind::BurnIn, Part::Way("all hosts".into()), says, advice).seen(said))
 }
 
 fn show(report: &Report) {

@@ -17,7 +17,7 @@ use std::{
     path::PathBuf,
     process::{Command, ExitCode},
 };
-use tasuki_cluster::Cluster;
+use tasuki_cluster::{AddressStyle, Cluster};
 use tasuki_lab::Job as LabJob;
 use tasuki_launch::{
     Detected, Facts, Flavour, LaunchCommand, Mpi, STOP_GRACE, Scope, Setting, Transport, environment,
@@ -56,6 +56,7 @@ fn command(
     detected: &Detected,
     transport: &Transport,
 ) -> Result<LaunchCommand, Failure> {
+    one_network(cluster)?;
     let mut job = job(cluster, facts, arguments.ranks, detected, transport, std::env::current_dir()?);
     job.placement = arguments.placement();
     job.env.extend(exports(&arguments.export)?);
@@ -96,6 +97,18 @@ fn run_in_lab(
     Ok(exit_code(in_host(&lab, request, Some(STOP_GRACE))?))
 }
 
+/// MPIs are told of one network that leads to all hosts, which a cluster with one subnet per cable has not.
+fn one_network(cluster: &Cluster) -> Result<(), Failure> {
+    if cluster.addressing.style == AddressStyle::Identity {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "the cluster {} has one subnet per cable (`addresses = \"subnets\"`), and MPIs want one network that leads to all hosts: leave \
+         `addresses` out of the file, or start the MPI by hand",
+        cluster.name
+    )))
+}
+
 /// `NAME=VALUE`, or `NAME` with the value that it has here.
 fn exports(words: &[String]) -> Result<Vec<(OsString, OsString)>, Failure> {
     let export = |word: &String| match word.split_once('=') {
@@ -125,6 +138,7 @@ pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
     let facts: Facts = match &arguments.cluster {
         Some(file) => {
             let cluster = Cluster::load(file)?;
+            one_network(&cluster)?;
             // Nothing is known of the job, so it is taken to fit.
             cluster_facts(&cluster, 1)?
         }

@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::process::Command;
 use support::{
     TestLab, ok, skip_without_root,
     state::{same, whole},
@@ -11,6 +12,7 @@ use support::{
 
 /// A host that its owner has used: settings, routes, neighbours and names where ours will go.
 const USED: &str = "
+    set -e
     ip link set eth1 mtu 1400; ip link set eth2 down; ip addr add 192.0.2.1/24 dev eth1
     ip route add 10.77.0.2 via 198.18.0.9 dev mgmt0; ip route add 10.77.0.3 dev mgmt0 metric 50
     ip route add blackhole 10.77.0.4
@@ -18,15 +20,45 @@ const USED: &str = "
     ip neigh add 10.78.2.1 lladdr 02:00:00:00:00:99 dev eth1 nud permanent
     ip addr add 10.78.1.1/24 dev eth1
     cd /proc/sys/net/ipv4/conf; echo 2 > all/rp_filter; echo 1 > eth1/rp_filter; echo 1 > eth2/forwarding
-    ethtool -K eth1 tso off > /dev/null; printf '127.0.0.1 localhost' > /etc/hosts";
+    ethtool -K eth1 tso off > /dev/null; printf '127.0.0.1 localhost' > /etc/hosts
+    ip rule add from 192.0.2.0/24 table 77; ip route add default dev eth1 table 77
+    tc qdisc add dev eth1 root handle 1: tbf rate 100mbit burst 64kb latency 50ms
+    tc qdisc add dev eth2 clsact; tc filter add dev eth2 egress bpf da obj /run/pass.o sec classifier
+    tc filter add dev eth2 ingress bpf bytecode '1,6 0 0 4294967295,' flowid 1:1";
+
+/// An eBPF program that lets everything pass.
+const PASS: &str = "#define SEC(name) __attribute__((section(name), used))
+    SEC(\"classifier\") int pass(void *skb) { return -1; }
+    char license_of[] SEC(\"license\") = \"GPL\";";
 
 const TASUKI: &str = "/run/tasuki/bin/tasuki";
 const FILE: &str = "/run/with-macs.toml";
 
+/// The eBPF program as its compiler made it, in base64: hosts have a /tmp of their own.
+fn pass_program() -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, object) = (folder.path().join("pass.c"), folder.path().join("pass.o"));
+    std::fs::write(&source, PASS).expect("writes");
+    ok(Command::new("clang").args(["-O2", "-target", "bpf", "-c"]).arg(&source).arg("-o").arg(&object));
+    ok(Command::new("base64").arg("-w0").arg(&object))
+}
+
 /// A bare lab whose host n1 was used by its owner and has the cluster file with the MAC addresses of all NICs.
 fn used(stem: &str) -> TestLab {
     let lab = TestLab::up(stem, &["--shape", "ring:5", "--bare"]);
+    lab.sh("n1", &format!("echo {} | base64 -d > /run/pass.o", pass_program()));
     lab.sh("n1", USED);
+    let whole = whole(&lab, "n1");
+    for part in [
+        "direct-action",
+        "bytecode",
+        "tbf",
+        "lookup 77",
+        "tx-tcp-segmentation: off",
+        "lladdr 02:00:00:00:00:99",
+    ] {
+        assert!(whole.contains(part), "the dump has no {part:?}: {whole}");
+    }
     let text = lab.run("n1", &["cat", "/run/tasuki/cluster.toml"]);
     let cluster = tasuki_cluster::Cluster::parse(&text, None).expect("a cluster").with_lab_macs();
     lab.sh("n1", &format!("cat > {FILE} << 'EOF'\n{}\nEOF", cluster.to_toml()));

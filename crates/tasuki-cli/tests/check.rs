@@ -3,9 +3,11 @@
 
 mod support;
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 use support::{
-    Random, TestLab, ok, seed, skip_without_root, tasuki, text,
+    MARK, Random, TestLab,
+    mpis::peers,
+    ok, seed, skip_without_root, tasuki, text,
     trial::{FAULTS, Plant, run},
 };
 
@@ -89,6 +91,58 @@ fn random_messages_arrive_whole_and_the_page_shows_them() {
     }
     let page = std::fs::read_to_string(page).expect("a page");
     assert!(page.contains("Nothing was found") && page.contains("<td>n4"), "{page}");
+}
+
+/// The programs of the burn-in, with a table of them.
+fn burn_in(lab: &TestLab, path: Option<&Path>) -> (Option<i32>, serde_json::Value) {
+    let mut check = tasuki();
+    check.args(["check", "--lab", &lab.name, "--stages", "4", "--json"]);
+    check.env("TASUKI_PEERS", peers()).env(MARK, &lab.name);
+    if let Some(folder) = path {
+        let others = std::env::var("PATH").expect("a path");
+        check.env("PATH", format!("{}:{others}", folder.display()));
+    }
+    let output = check.output().expect("runs");
+    let report = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)));
+    (output.status.code(), report)
+}
+
+#[test]
+fn the_burn_in_runs_programs_and_reads_their_results() {
+    let test = "the_burn_in_runs_programs_and_reads_their_results";
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("burn", &["--shape", "full:2"]);
+    let (code, report) = burn_in(&lab, None);
+    assert_eq!((code, &report["findings"]), (Some(0), &serde_json::json!([])), "{report}");
+    let rows = report["tables"].as_array().expect("tables").iter().find(|table| table[0] == "Burn-in");
+    let rows = rows.expect("a table")[2].as_array().expect("rows");
+    let names: Vec<_> = rows.iter().map(|row| row[0].as_str().expect("a name")).collect();
+    assert_eq!(names, ["NAS IS", "NAS CG", "NAS EP", "HPCC"]);
+    assert!(
+        rows.iter()
+            .all(|row| row[2].as_str().is_some_and(|verdict| verdict.starts_with("its results are right"))),
+        "{report}"
+    );
+
+    // A program that ends well and whose results are wrong, in hpcc's place; one that writes none; one that fails.
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/badhpcc.c");
+    for (what, says) in
+        [("WRONG", "verifications do not hold"), ("SILENT", "it wrote no results"), ("FAILING", "exit code")]
+    {
+        let define = format!("-D{what}");
+        let hpcc = folder.path().join("hpcc");
+        ok(Command::new("mpicc.openmpi").args(["-O1", &define, source, "-o"]).arg(&hpcc));
+        let (code, report) = burn_in(&lab, Some(folder.path()));
+        assert_eq!(code, Some(2), "{report}");
+        let [finding] = &report["findings"].as_array().expect("findings")[..] else { panic!("{report}") };
+        let said = finding["says"].as_str().expect("text");
+        assert!(finding["kind"] == "burn-in" && finding["stage"] == 4, "{finding}");
+        assert!(said.starts_with("HPCC failed") && said.contains(says), "{what}: {finding}");
+        assert!(what != "WRONG" || finding["evidence"].to_string().contains("HPL residual"), "{finding}");
+    }
 }
 
 /// What cannot be checked is said, with exit code 3, and the rest is checked all the same.

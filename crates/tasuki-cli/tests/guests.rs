@@ -1,4 +1,5 @@
-//! The Debian package in virtual machines with stock kernels and emulated NICs: `make test-guests`.
+//! Virtual machines with stock kernels and emulated NICs: the Debian package, and setting up, checking and undoing on real drivers:
+//! `make test-guests`.
 
 mod support;
 
@@ -9,7 +10,10 @@ use std::{
 };
 use support::{
     guests::{Guest, Guests, Nic},
-    ok, text,
+    mpis::{build, mpis},
+    ok,
+    state::{WHOLE, same},
+    text,
 };
 
 /// Two hosts and a cable; on n2 the NIC is a port of a bridge, which has taken its place.
@@ -114,4 +118,126 @@ fn another_version_is_refused(n1: &Guest, n2: &Guest) {
         "{said}"
     );
     n2.ok("root", "mv /usr/bin/tasuki-real /usr/bin/tasuki");
+}
+
+/// Two hosts and two cables, each from a NIC of one of the paper's makes to one of the other: 82540 (ens4 of n1) and 82545.
+const BACK_TO_BACK: &str = r#"[cluster]
+name = "guests"
+
+[defaults]
+rate = "RATE"
+mtu = 9000
+
+[[host]]
+name = "n1"
+nic = [{ name = "ens4" }, { name = "ens5" }]
+
+[[host]]
+name = "n2"
+nic = [{ name = "ens4" }, { name = "ens5" }]
+
+[[cable]]
+ends = ["n1:ens4", "n2:FIRST"]
+
+[[cable]]
+ends = ["n1:ens5", "n2:SECOND"]
+"#;
+
+/// The cluster file at this rate, with n2's NICs in this order.
+fn back_to_back(rate: &str, [first, second]: [&str; 2]) -> String {
+    BACK_TO_BACK.replace("RATE", rate).replace("FIRST", first).replace("SECOND", second)
+}
+
+/// Writes a cluster file on a guest.
+fn put_cluster(guest: &Guest, file: &str, cluster: &str) {
+    guest.ok("root", &format!("cat > {file} <<'EOF'\n{cluster}EOF"));
+}
+
+/// A check from n1, against a file: exit code, and kind and part of what was found.
+fn check(n1: &Guest, file: &str) -> (Option<i32>, Vec<(String, String)>, String) {
+    let output = n1.run("root", &format!("tasuki check {file} --stages 1 --json"));
+    let report: serde_json::Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)));
+    let field = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let findings = report["findings"].as_array().expect("findings").iter();
+    let findings = findings.map(|one| (field(&one["kind"]), field(&one["part"]["name"]))).collect();
+    (output.status.code(), findings, report["findings"].to_string())
+}
+
+/// Demands that a check finds this and nothing else.
+fn finds(n1: &Guest, file: &str, expected: &[(&str, &str)]) -> String {
+    let (code, mut found, says) = check(n1, file);
+    found.sort();
+    let found: Vec<_> = found.iter().map(|(kind, part)| (kind.as_str(), part.as_str())).collect();
+    assert_eq!(found, expected, "{says}");
+    assert_eq!(code, Some(if expected.is_empty() { 0 } else { 2 }), "{says}");
+    says
+}
+
+#[test]
+#[ignore = "needs an image of guests: make test-guests"]
+fn apply_check_tcp_and_undo_on_the_drivers_of_the_papers_nics() {
+    let test = "apply_check_tcp_and_undo_on_the_drivers_of_the_papers_nics";
+    let Some(guests) = Guests::find(test) else { return };
+    let programs = tempfile::tempdir().expect("a folder");
+    let all = mpis(test);
+    let debian = all.iter().find(|mpi| mpi.name == "openmpi-4.1").expect("Debian's Open MPI");
+    let hello = build(debian, "hello.c", programs.path());
+
+    let nics = |end, [first, second]: [&'static str; 2]| {
+        [Nic { model: first, cable: "a", end }, Nic { model: second, cable: "b", end }]
+    };
+    let mut n1 = guests.start("n1", &nics(0, ["e1000", "e1000-82545em"]));
+    let mut n2 = guests.start("n2", &nics(1, ["e1000-82545em", "e1000"]));
+    n1.wait();
+    n2.wait();
+    let both = [&n1, &n2];
+    for guest in both {
+        guest.put(Path::new(env!("CARGO_BIN_EXE_tasuki")), "/usr/bin/tasuki");
+        guest.put(&hello, "/usr/local/bin/hello");
+        for (file, rate, order) in [
+            ("cluster.toml", "1G", ["ens4", "ens5"]),
+            ("faster.toml", "10G", ["ens4", "ens5"]),
+            ("crossed.toml", "1G", ["ens5", "ens4"]),
+        ] {
+            put_cluster(guest, file, &back_to_back(rate, order));
+        }
+        // One as an installed system has it, one that is down; both have been up, which gives them their queues.
+        guest.ok("root", "ip link set ens4 up && ip link set ens5 up && ip link set ens5 down");
+    }
+    // Which drivers and chips: PCI ids of the 82540EM and the 82545EM.
+    let chips = n1.ok("root", "cat /sys/class/net/ens4/device/device /sys/class/net/ens5/device/device");
+    assert_eq!(chips.split_whitespace().collect::<Vec<_>>(), ["0x100e", "0x100f"]);
+    let before = both.map(|guest| guest.ok("root", WHOLE));
+    for guest in both {
+        guest.ok("root", "tasuki apply cluster.toml --here");
+        let diff = guest.ok("root", "tasuki diff cluster.toml --here; cat /sys/class/net/ens[45]/mtu");
+        assert_eq!(diff.matches("9000").count(), 2, "{diff}");
+    }
+
+    // The emulated processor is far too slow for the rate: that accuses nobody.
+    finds(&n1, "cluster.toml", &[]);
+    let says = finds(&n1, "faster.toml", &[("slow", "n1:ens4 - n2:ens4"), ("slow", "n1:ens5 - n2:ens5")]);
+    assert!(says.contains("runs at 1000 Mbit/s, the plan says 10000"), "{says}");
+    let says = check(&n1, "crossed.toml").2;
+    assert!(says.contains("n1:ens4 is plugged into n2:ens4, the plan says n2:ens5"), "{says}");
+    // The server adapter's delay can be set, the desktop adapter's cannot.
+    n1.ok("root", "ethtool -C ens5 rx-usecs 500 && ! ethtool -C ens4 rx-usecs 500");
+    finds(&n1, "cluster.toml", &[("delay", "n1")]);
+    n1.ok("root", "ethtool -C ens5 rx-usecs 3");
+    n2.ok("root", "ip link set ens5 mtu 1500");
+    finds(&n1, "cluster.toml", &[("mtu", "n2:ens5")]);
+    n2.ok("root", "ip link set ens5 mtu 9000");
+
+    n1.ok("root", "cp cluster.toml /home/user/");
+    let printed = n1.ok(
+        "user",
+        "cd; timeout 800 tasuki run --cluster cluster.toml --transport tcp -n 2 /usr/local/bin/hello",
+    );
+    assert!(printed.contains("ring ok"), "{printed}");
+
+    for (guest, before) in both.into_iter().zip(&before) {
+        guest.ok("root", "tasuki undo");
+        same("after undo", before, &guest.ok("root", WHOLE));
+    }
 }

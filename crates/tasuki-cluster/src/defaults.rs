@@ -1,6 +1,6 @@
 //! What holds where a cluster file says nothing.
 
-use crate::{Addressing, Ipv4Net, Rate};
+use crate::{AddressStyle, Addressing, Ipv4Net, Rate};
 use std::net::Ipv4Addr;
 
 /// Default range of identity addresses.
@@ -28,6 +28,6 @@ pub const MTU_MAX: u32 = 65_535;
 
 impl Default for Addressing {
     fn default() -> Self {
-        Self { identity: DEFAULT_IDENTITY, link: DEFAULT_LINK }
+        Self { identity: DEFAULT_IDENTITY, link: DEFAULT_LINK, style: AddressStyle::Identity }
     }
 }

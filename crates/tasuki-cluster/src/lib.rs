@@ -23,8 +23,8 @@ pub use defaults::{
     MTU_MIN, STRIPE_MAX, STRIPE_PIECE_US,
 };
 pub use model::{
-    Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, StripePolicy, Striping, Switch,
-    SwitchId,
+    AddressStyle, Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, StripePolicy, Striping,
+    Switch, SwitchId,
 };
 pub use parse::{ClusterError, ClusterErrors, Place, Problem};
 pub use plan::{

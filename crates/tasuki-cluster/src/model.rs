@@ -43,13 +43,39 @@ pub struct Cluster {
     pub cables: Vec<Cable>,
 }
 
+/// Whether hosts or cables are what addresses belong to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AddressStyle {
+    /// One address per host, that leads to the host whichever cable is used.
+    #[default]
+    Identity,
+    /// One subnet per cable or switch domain and no other address, as in the cross-connection paper (section 3.1): a host has as many
+    /// addresses as NICs, its name leads to another one on every other host, and nobody relays.
+    Subnets,
+}
+
+impl FromStr for AddressStyle {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "identity" => Ok(Self::Identity),
+            "subnets" => Ok(Self::Subnets),
+            _ => Err(format!("{text:?} is no style of addresses: \"identity\" or \"subnets\"")),
+        }
+    }
+}
+
 /// Address ranges of the plan. Host number `h` (from 1, in file order) has identity `identity.address + h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Addressing {
     /// Range of the /32 identity addresses, one per host. Default [`crate::DEFAULT_IDENTITY`].
     pub identity: Ipv4Net,
-    /// Range of the link addresses, one per cabled NIC. Default [`crate::DEFAULT_LINK`].
+    /// Range of the link addresses, one per cabled NIC, or of the cables' subnets. Default [`crate::DEFAULT_LINK`].
     pub link: Ipv4Net,
+    /// What is addressed.
+    pub style: AddressStyle,
 }
 
 /// How plain TCP and UDP are spread over NICs: the table `[striping]`.

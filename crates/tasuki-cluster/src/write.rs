@@ -1,7 +1,8 @@
 //! Writing cluster files.
 
 use crate::{
-    Addressing, Cable, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, Nic, Rate, Striping, Switch,
+    AddressStyle, Addressing, Cable, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, Nic, Rate,
+    Striping, Switch,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -27,9 +28,12 @@ impl Cluster {
         };
         let mut text = format!("[cluster]\nname = {}\n", quote(&self.name));
         let ours = Addressing::default();
-        if self.addressing != ours {
-            let Addressing { identity, link } = self.addressing;
+        let Addressing { identity, link, style } = self.addressing;
+        if (identity, link) != (ours.identity, ours.link) {
             line(&mut text, format_args!("identity = \"{identity}\"\nlink = \"{link}\""));
+        }
+        if style == AddressStyle::Subnets {
+            line(&mut text, format_args!("addresses = \"subnets\""));
         }
         if !self.fallback {
             line(&mut text, format_args!("fallback = false"));

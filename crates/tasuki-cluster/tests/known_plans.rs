@@ -169,7 +169,7 @@ fn small_ranges_are_numbered_through() {
 #[test]
 fn hosts_file_and_management_addresses() {
     let cluster = shape("star:3");
-    let hosts = AddressPlan::new(&cluster).unwrap().etc_hosts(&cluster);
+    let hosts = AddressPlan::new(&cluster).unwrap().etc_hosts(&cluster, HostId(1));
     let fields: Vec<Vec<_>> = hosts.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
     let expected =
         [["127.0.0.1", "localhost"], ["10.77.0.1", "n1"], ["10.77.0.2", "n2"], ["10.77.0.3", "n3"]];

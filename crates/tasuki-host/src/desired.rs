@@ -49,7 +49,7 @@ impl Wanted {
             cluster: cluster.name.clone(),
             plan: plan_of_host,
             macs: macs.filter(|(name, _)| is_cabled(name)).collect(),
-            names: plan.hosts.iter().map(|host| (host.identity, host.host.clone())).collect(),
+            names: plan.names(host),
             offloads: None,
             stop_forwarding: false,
             files: vec![rails],
@@ -61,11 +61,15 @@ impl Wanted {
 /// The kernel's part of a plan.
 pub fn of_plan(plan: &HostPlan) -> Vec<(Key, Value)> {
     let identity = || IDENTITY_INTERFACE.to_owned();
-    let mut all = vec![
-        (Key::Interface { interface: identity() }, Value::Present),
-        (Key::Address { interface: identity(), address: plan.identity }, Value::Present),
-        (Key::Up { interface: identity() }, Value::On(true)),
-    ];
+    let mut all = Vec::new();
+    if plan.has_identity_interface() {
+        let address = Key::Address { interface: identity(), address: plan.identity, prefix: 32 };
+        all.extend([
+            (Key::Interface { interface: identity() }, Value::Present),
+            (address, Value::Present),
+            (Key::Up { interface: identity() }, Value::On(true)),
+        ]);
+    }
     all.extend(plan.links.iter().flat_map(of_link));
     let sysctl = |path: &str, value: &str| (Key::Sysctl { path: path.into() }, Value::Text(value.into()));
     all.extend(plan.sysctls.iter().map(|setting| sysctl(&setting.path, &setting.value)));
@@ -118,7 +122,7 @@ fn of_link(link: &LinkPlan) -> [(Key, Value); 3] {
     let interface = || link.interface.clone();
     [
         (Key::Mtu { interface: interface() }, Value::Number(link.mtu)),
-        (Key::Address { interface: interface(), address: link.address }, Value::Present),
+        (Key::Address { interface: interface(), address: link.address, prefix: link.prefix }, Value::Present),
         (Key::Up { interface: interface() }, Value::On(true)),
     ]
 }

@@ -29,8 +29,11 @@ pub enum Key {
     Address {
         /// The interface.
         interface: String,
-        /// The address, with a prefix of 32 bits.
+        /// The address.
         address: Ipv4Addr,
+        /// Bits of its network.
+        #[serde(default = "whole")]
+        prefix: u8,
     },
     /// Whether an interface is administratively up.
     Up {
@@ -76,6 +79,11 @@ pub enum Key {
         /// The link.
         path: PathBuf,
     },
+}
+
+/// The prefix of addresses in records of versions that knew no other.
+fn whole() -> u8 {
+    32
 }
 
 /// The value of a [`Key`].
@@ -194,7 +202,9 @@ impl fmt::Display for Key {
             Key::Interface { interface } => write!(f, "interface {interface}"),
             Key::Mtu { interface } => write!(f, "MTU of {interface}"),
             Key::Offload { interface, feature } => write!(f, "offload {feature} of {interface}"),
-            Key::Address { interface, address } => write!(f, "address {address}/32 of {interface}"),
+            Key::Address { interface, address, prefix } => {
+                write!(f, "address {address}/{prefix} of {interface}")
+            }
             Key::Up { interface } => write!(f, "{interface} up"),
             Key::Sysctl { path } => write!(f, "{path}"),
             Key::Neighbour { interface, address } => write!(f, "neighbour {address} on {interface}"),

@@ -59,7 +59,7 @@ impl Setup {
                 let shown = if from == *to { to } else { &from };
                 status.striping = Some(shown.to_string());
             }
-            let Key::Address { interface, address } = key else { continue };
+            let Key::Address { interface, address, .. } = key else { continue };
             if let Ok(link) = kernel.link(interface) {
                 let (up, carrier, mtu) = (link.up, link.carrier, link.mtu);
                 let (interface, address) = (interface.clone(), *address);

@@ -1,7 +1,7 @@
 //! How this host is: NICs, addresses, routes, settings, who uses the processor.
 
-use super::Place;
-use crate::protocol::{Facts, NicFacts, RouteFacts};
+use super::{Place, hardware};
+use crate::protocol::{Facts, RouteFacts};
 use std::{
     collections::BTreeMap,
     fs,
@@ -9,25 +9,12 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
-use tasuki_sys::netlink::Netlink;
+use tasuki_sys::{ethtool::Ethtool, netlink::Netlink};
 
 /// Least part of a core that is worth telling.
 const BUSY_MIN: f64 = 0.05;
 /// Clock ticks per second in `/proc/PID/stat`: USER_HZ, 100 on every Linux of today.
 const TICKS: f64 = 100.0;
-/// Error counters of `/sys/class/net/NIC/statistics`.
-const COUNTERS: [&str; 9] = [
-    "rx_errors",
-    "tx_errors",
-    "rx_crc_errors",
-    "rx_frame_errors",
-    "rx_length_errors",
-    "rx_missed_errors",
-    "rx_fifo_errors",
-    "tx_carrier_errors",
-    "collisions",
-];
-
 /// Looks, and remembers what processes had used the last time.
 #[derive(Default)]
 pub struct Looker {
@@ -38,7 +25,10 @@ pub struct Looker {
 impl Looker {
     pub fn look(&mut self, place: &Place) -> Facts {
         let mut facts = Facts { busy: self.busy(), watch: tasuki_watch::note(), ..Facts::default() };
-        facts.nics = place.nics().into_iter().map(|(index, name)| nic(index, &name)).collect();
+        let sysfs = Path::new(hardware::SYSFS);
+        let delay = |name: &str| Ethtool::open(name).and_then(|tool| tool.receive_delay_us()).ok();
+        let nic = |(index, name): (usize, String)| hardware::nic(sysfs, index, &name, delay(&name));
+        facts.nics = place.nics().into_iter().map(nic).collect();
         // What cannot be read is missing, and that is judged.
         let _ = network(&mut facts, place);
         let own = &place.plan.hosts[place.host.0];
@@ -46,7 +36,7 @@ impl Looker {
         facts.settings = own.sysctls.iter().filter_map(|setting_of| setting(&setting_of.path)).collect();
         facts.tcp_again = snmp("RetransSegs");
         facts.tcp_damaged = snmp("InCsumErrors");
-        facts.buses = buses(&place.nics());
+        facts.buses = hardware::buses(sysfs, &place.nics());
         facts
     }
 
@@ -72,6 +62,15 @@ impl Looker {
     }
 }
 
+/// Whether a process is the kernel's way to deal with interrupts and queues: frames keep those busy, those of the check among them, and no
+/// program can be ended for it.
+fn is_kernels_own(flags: u32, name: &str) -> bool {
+    // PF_KTHREAD of include/linux/sched.h; proc_pid_stat(5), field 9.
+    const KERNEL_THREAD: u32 = 0x0020_0000;
+    let serves = ["ksoftirqd/", "kworker/", "napi/", "irq/", "rcu"];
+    flags & KERNEL_THREAD != 0 && serves.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// Processor time of all processes that this host's `/proc` shows, with their names.
 fn processes() -> BTreeMap<i32, (u64, String)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -82,6 +81,9 @@ fn processes() -> BTreeMap<i32, (u64, String)> {
         let (head, rest) = stat.rsplit_once(')')?;
         let name = head.split_once('(').map_or("", |(_, name)| name);
         let fields: Vec<&str> = rest.split_whitespace().collect();
+        if is_kernels_own(fields.get(6)?.parse().ok()?, name) {
+            return None;
+        }
         // utime and stime, proc_pid_stat(5) fields 14 and 15; the third is the first here.
         let ticks = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
         Some((pid, (ticks, name.to_owned())))
@@ -91,25 +93,6 @@ fn processes() -> BTreeMap<i32, (u64, String)> {
 
 fn text(path: PathBuf) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
-}
-
-fn nic(index: usize, name: &str) -> NicFacts {
-    let folder = Path::new("/sys/class/net").join(name);
-    let number = |file: &str| text(folder.join(file)).and_then(|text| text.parse::<i64>().ok());
-    let mut nic = NicFacts { index, exists: folder.exists(), ..NicFacts::default() };
-    // Unreadable while the interface is down; -1: unknown.
-    nic.speed_mbits = number("speed").and_then(|speed| u64::try_from(speed).ok()).filter(|speed| *speed > 0);
-    nic.duplex = text(folder.join("duplex")).filter(|duplex| duplex != "unknown");
-    let flush_ns = number("gro_flush_timeout").filter(|_| number("napi_defer_hard_irqs").unwrap_or(0) > 0);
-    let held_us = flush_ns.map(|ns| ns.unsigned_abs() / 1000);
-    let coalesced_us = tasuki_sys::ethtool::Ethtool::open(name).and_then(|tool| tool.receive_delay_us()).ok();
-    nic.delay_us = held_us.max(coalesced_us);
-    let counter = |name: &&str| {
-        let value = number(&format!("statistics/{name}"))?.unsigned_abs();
-        (value > 0).then(|| ((*name).to_owned(), value))
-    };
-    nic.errors = COUNTERS.iter().filter_map(counter).collect();
-    nic
 }
 
 /// Interfaces, addresses and routes, by rtnetlink.
@@ -149,24 +132,18 @@ fn snmp(name: &str) -> u64 {
     both.find(|(known, _)| *known == name).and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
 }
 
-/// PCIe devices with the rate of their buses. A card with several ports has one function each on one bus.
-fn buses(nics: &[(usize, String)]) -> Vec<(String, u64, Vec<String>)> {
-    let mut buses: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
-    for (_, name) in nics {
-        let folder = Path::new("/sys/class/net").join(name).join("device");
-        let speed = text(folder.join("current_link_speed")).unwrap_or_default();
-        let width = text(folder.join("current_link_width")).and_then(|width| width.parse::<u64>().ok());
-        let transfers: Option<f64> = speed.split_whitespace().next().and_then(|speed| speed.parse().ok());
-        let (Some(width), Some(transfers), Ok(device)) = (width, transfers, folder.canonicalize()) else {
-            continue;
-        };
-        let device = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let slot = device.split('.').next().unwrap_or_default().to_owned();
-        // Generations 1 and 2 spend a fifth on coding, later ones 2 of 130 bits.
-        let coding = if transfers <= 5.0 { 0.8 } else { 128.0 / 130.0 };
-        let entry = buses.entry(slot).or_default();
-        entry.0 = (transfers * 1000.0 * coding) as u64 * width;
-        entry.1.push(name.clone());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_s_own_work_is_no_program() {
+        // Flags as `cat /proc/PID/stat` shows them for ksoftirqd, a worker and a shell.
+        assert!(is_kernels_own(69_238_848, "ksoftirqd/0"));
+        assert!(is_kernels_own(69_238_880, "kworker/1:2-events"));
+        assert!(!is_kernels_own(4_194_560, "bash"));
+        // A name alone proves nothing, and a thread that checks an array of disks is a load.
+        assert!(!is_kernels_own(4_194_560, "kworker/1:2"));
+        assert!(!is_kernels_own(69_238_848, "md0_resync"));
     }
-    buses.into_iter().map(|(slot, (rate, nics))| (slot, rate, nics)).collect()
 }

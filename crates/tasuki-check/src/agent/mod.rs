@@ -1,6 +1,7 @@
 //! What runs on every host while a check is made: it listens on the cabled NICs and does what it is told.
 
 mod facts;
+mod hardware;
 mod listen;
 mod pairs;
 mod random;

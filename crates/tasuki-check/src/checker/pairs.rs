@@ -89,14 +89,14 @@ impl Checker<'_> {
             |to: HostId| facts[to.0].as_ref().map_or((0, 0), |facts| (facts.udp_port, facts.tcp_port));
         let mut times = self.agents.tell(LIMIT, |host| {
             let to = to(host)?;
-            Some(Order::Latency { to: plan.hosts[to.0].identity, port: ports(to).0, count: ECHOES })
+            Some(Order::Latency { to: plan.hosts[host].peers[to.0], port: ports(to).0, count: ECHOES })
         });
         let mut rates = self.agents.tell(LIMIT, |host| {
             let to = to(host)?;
             let line = class(cluster, [HostId(host), to]).1;
             let bytes = ((line as f64 * STREAM_SECONDS / 8.0) as u64).clamp(STREAM_MIN, STREAM_MAX);
             Some(Order::Throughput {
-                to: plan.hosts[to.0].identity,
+                to: plan.hosts[host].peers[to.0],
                 port: ports(to).1,
                 bytes,
                 ms: STREAM_LIMIT_MS,

@@ -54,7 +54,7 @@ impl Checker<'_> {
             let group = groups.iter().find(|group| group.contains(&host))?;
             let peer = |&other: &usize| {
                 let port = facts[other].as_ref()?.random_port;
-                (other != host).then(|| (plan.hosts[other].host.clone(), plan.hosts[other].identity, port))
+                (other != host).then(|| (plan.hosts[other].host.clone(), plan.hosts[host].peers[other], port))
             };
             let peers = group.iter().filter_map(peer).collect();
             let ms = time.as_millis() as u64;

@@ -74,8 +74,9 @@ fn addresses(
         Some(link.map_or(host.host.clone(), |link| format!("{}:{}", host.host, link.interface)))
     };
     let identity = (tasuki_cluster::IDENTITY_INTERFACE.to_owned(), own.identity);
+    let identity = own.has_identity_interface().then_some(identity);
     let planned: Vec<_> =
-        own.links.iter().map(|link| (link.interface.clone(), link.address)).chain([identity]).collect();
+        own.links.iter().map(|link| (link.interface.clone(), link.address)).chain(identity).collect();
     for (interface, address) in &facts.addresses {
         let Some(owner) = owner(*address).filter(|_| !planned.contains(&(interface.clone(), *address)))
         else {
@@ -324,22 +325,39 @@ pub fn errors(
                 if grown == 0 || per_hour <= per_hour_max {
                     continue;
                 }
-                let nic_name = format!(
-                    "{}:{}",
-                    host.name,
-                    host.nics.get(nic.index).map_or("?", |nic| nic.name.as_str())
-                );
-                let part = cluster
-                    .nic(&nic_name)
-                    .map_or(Part::Nic(nic_name.clone()), |id| Part::Cable(super::cable_name(cluster, id)));
+                let Some(of) = host.nics.get(nic.index) else { continue };
+                let nic_name = format!("{}:{}", host.name, of.name);
                 let says = format!("{nic_name}: {name} grew by {grown}, {per_hour:.0} an hour");
-                let advice = "the cable or its plugs first, then the NIC's seat, then the NIC and the port at the other end";
-                findings.push(
-                    Finding::new(1, Kind::Errors, part, says, advice)
-                        .seen(format!("{was} before, {count} after")),
-                );
+                let seen = format!("{was} before, {count} after");
+                findings.push(counted(cluster, nic_name, name, says).seen(seen));
             }
         }
     }
     findings
+}
+
+/// What a counter that grows accuses (Documentation/networking/statistics.rst).
+fn counted(cluster: &Cluster, nic: String, counter: &str, says: String) -> Finding {
+    let finding = |part, advice| Finding::new(1, Kind::Errors, part, says, advice);
+    match counter {
+        // The frames came, whole: nothing is wrong with what brought them.
+        "rx_missed_errors" | "rx_fifo_errors" => finding(
+            Part::Setting(nic),
+            "the host was too slow to take all frames: a longer ring (`ethtool -G NIC rx 4096`), programs that use its processor, or \
+             interrupts that all go to one core",
+        )
+        .as_warning(),
+        "rx_length_errors" => {
+            finding(Part::Setting(nic), "the other end sends longer frames than this one takes: compare both MTUs")
+        }
+        "collisions" => finding(
+            Part::Setting(nic),
+            "half duplex: one end is set by hand, the other negotiates: let both negotiate (`ethtool -s NIC autoneg on`)",
+        ),
+        _ => {
+            let id = cluster.nic(&nic);
+            let part = id.map_or(Part::Nic(nic), |id| Part::Cable(super::cable_name(cluster, id)));
+            finding(part, "the cable or its plugs first, then the NIC's seat, then the NIC and the port at the other end")
+        }
+    }
 }

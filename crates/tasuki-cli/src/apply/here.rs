@@ -13,7 +13,7 @@ use std::{
     process::{Command, Stdio},
     sync::Arc,
 };
-use tasuki_cluster::{AddressPlan, Cluster, HostId};
+use tasuki_cluster::{AddressPlan, AddressStyle, Cluster, HostId};
 use tasuki_host::{Change, HostError, Key, Mode, Persistence, Report, Setup, UNIT_FOLDER, Wanted};
 
 /// Name of the variable that has `apply` killed, as by `kill -9`, after so many steps; for tests of `undo`.
@@ -61,7 +61,9 @@ fn try_apply(arguments: &ApplyArgs, cluster: &Cluster, name: &str, mode: Mode) -
         OnOff::Keep => None,
     };
     wanted.stop_forwarding = arguments.stop_forwarding;
-    let watched = cluster.fallback && !arguments.no_watch && cluster.hosts.len() > 1;
+    // Who has no address but those of his cables is reached by no other.
+    let is_watchable = cluster.fallback && cluster.addressing.style == AddressStyle::Identity;
+    let watched = is_watchable && !arguments.no_watch && cluster.hosts.len() > 1;
     wanted.watched = watched;
     if arguments.no_names {
         wanted.names.clear();

@@ -4,12 +4,19 @@ use super::TestLab;
 
 /// Everything that must be the same after `undo`. What changes by itself is left out: neighbours that the kernel
 /// found, queueing disciplines (made when an interface first goes up), and how far IPv6 has got.
-const WHOLE: &str = r#"
+pub const WHOLE: &str = r#"
+for tool in ip tc ethtool od; do command -v $tool > /dev/null || { echo "$tool is missing" >&2; exit 1; }; done
 for what in "addr" "route show table all" "-6 route show table all" "rule" "neigh show nud permanent"; do
     echo "== ip $what"; ip $what
 done | sed -E 's/ qdisc [a-z_]+//; s/ tentative//; s/ (dadfailed|valid_lft .*)//; s/ linkdown//g; s/ dead//g; /^local fe80::/d'
 echo "== sysctl"; cd /proc/sys/net/ipv4 && grep -rs "" . | grep -v tcp_fastopen_key | sort
-for device in /sys/class/net/*; do echo "== ethtool $device"; ethtool -k "${device##*/}"; done
+for device in /sys/class/net/*; do
+    device=${device##*/}
+    for what in k c g l a; do echo "== ethtool -$what $device"; ethtool -$what $device 2>&1; done
+    echo "== ebpf $device"; ip -d link show $device | grep -oE '(xdp|prog/xdp).*'
+    echo "== tc $device"; tc qdisc show dev $device; tc class show dev $device
+    for side in root ingress egress; do tc filter show dev $device $side 2>&1; done
+done
 echo "== files"; od -c /etc/hosts; ls /run /run/tasuki; ls -l /var/lib/tasuki 2>/dev/null || true
 "#;
 

@@ -5,7 +5,9 @@ use super::{
     document::Document,
     report::{Findings, Span},
 };
-use crate::{End, HostId, NicId, PlanError, SwitchId, fabric::Fabric, names::nearest, plan};
+use crate::{
+    AddressPlan, AddressStyle, End, HostId, NicId, PlanError, SwitchId, fabric::Fabric, names::nearest, plan,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names: unique among hosts and switches (DNS does not tell case), NIC names within their host.
@@ -97,6 +99,9 @@ pub(super) fn mtus(document: &Document, findings: &Findings) {
 pub(super) fn striping(document: &Document, findings: &Findings) {
     let (cluster, marks) = (&document.cluster, &document.marks);
     let Some(striping) = &cluster.striping else { return };
+    if cluster.addressing.style == AddressStyle::Subnets {
+        return findings.add(marks.striping.clone(), "striping", Problem::StripedSubnets);
+    }
     let nics: BTreeSet<&str> =
         cluster.hosts.iter().flat_map(|host| &host.nics).map(|nic| nic.name.as_str()).collect();
     let hosts: BTreeSet<&str> = cluster.hosts.iter().map(|host| host.name.as_str()).collect();
@@ -198,6 +203,21 @@ pub(super) fn addresses(document: &Document, findings: &Findings) {
     let checks = [plan::check_hosts(cluster), plan::check_nics(cluster)];
     checks.into_iter().filter_map(Result::err).for_each(&mut note);
     plan::overlaps(cluster).into_iter().for_each(note);
+}
+
+/// With one subnet per cable, every host reaches every other, and there is room.
+pub(super) fn subnets(document: &Document, findings: &Findings) {
+    let marks = &document.marks;
+    if document.cluster.addressing.style != AddressStyle::Subnets {
+        return;
+    }
+    if let Err(error) = AddressPlan::new(&document.cluster) {
+        let (span, key) = match &error {
+            PlanError::TooManySubnets { .. } => (&marks.link, "cluster.link"),
+            _ => (&marks.addresses, "cluster.addresses"),
+        };
+        findings.add(span.clone(), key, Problem::Addresses(error));
+    }
 }
 
 /// Every host reaches every other. Each host that some earlier host does not reach is noted once.

@@ -39,6 +39,7 @@ pub(super) struct Document {
 pub(super) struct Marks {
     pub(super) identity: Span,
     pub(super) link: Span,
+    pub(super) addresses: Span,
     pub(super) hosts: Vec<HostMarks>,
     pub(super) switches: Vec<Span>,
     /// The table `[striping]`, and the names in it.
@@ -119,7 +120,7 @@ fn read_cluster(
     findings: &Findings,
 ) -> (Option<String>, Addressing, bool) {
     let mut addressing = Addressing::default();
-    let known = ["name", "identity", "link", "fallback"];
+    let known = ["name", "identity", "link", "addresses", "fallback"];
     let fields = root.get("cluster").and_then(|value| Fields::of(value, "cluster", &known, findings));
     let Some(fields) = fields else { return (None, addressing, true) };
     let name = fields.string("name", A_NAME);
@@ -134,6 +135,10 @@ fn read_cluster(
     if let Some(range) = fields.parsed("link", "a range, as \"10.78.0.0/16\"") {
         marks.link = range.span();
         addressing.link = range.into_inner();
+    }
+    if let Some(style) = fields.parsed("addresses", "\"identity\" or \"subnets\"") {
+        marks.addresses = style.span();
+        addressing.style = style.into_inner();
     }
     (name.map(Spanned::into_inner), addressing, fields.boolean("fallback").unwrap_or(true))
 }

@@ -51,6 +51,9 @@ impl Cluster {
             check::reachability(&document, &findings);
             check::striping(&document, &findings);
         }
+        if findings.is_empty() {
+            check::subnets(&document, &findings);
+        }
         findings.finish(text, source)?;
         let mut cluster = document.cluster;
         cluster.source = source.map(Path::to_owned);

@@ -204,6 +204,9 @@ pub enum Problem {
     /// No two hosts have two ways to each other.
     #[error("there is nothing to stripe over: no two hosts share two cables or switches{0}")]
     NothingToStripe(&'static str),
+    /// Addresses belong to cables.
+    #[error("striping needs one address per host, and `addresses = \"subnets\"` gives every cable its own")]
+    StripedSubnets,
     /// A loop among switches.
     #[error("this cable closes a loop of switches: {}", path.join(" - "))]
     Loop {
@@ -271,6 +274,7 @@ impl Problem {
             Self::StripedMtu { other_mtu, .. } => format!(
                 "give the NICs of a pair the same mtu, as {other_mtu}, or list those that take part: nics = [...]"
             ),
+            Self::StripedSubnets => "remove [striping], or `addresses`".into(),
             Self::NothingToStripe(_) => "add cables, or remove [striping]".into(),
             Self::Loop { .. } => "remove the cable: frames would circle, no spanning tree is assumed".into(),
             Self::Unreachable { advice, .. } => advice.clone(),
@@ -304,6 +308,15 @@ fn addresses_help(error: &PlanError) -> &'static str {
         PlanError::TooManyNics { .. } => "write a larger range, as link = \"10.78.0.0/16\"",
         PlanError::Overlap { .. } => {
             "write ranges that meet no other network, as 10.77.0.0/16 and 10.78.0.0/16"
+        }
+        PlanError::TooManySubnets { .. } => {
+            "write a larger range, as link = \"10.78.0.0/16\": a cable takes four addresses"
+        }
+        PlanError::NoCommonSubnet { .. } => {
+            "cable the two, or leave `addresses` out: hosts with identity addresses relay"
+        }
+        PlanError::TwoInOneSubnet { .. } => {
+            "give each NIC of a host a switch of its own, or leave `addresses` out"
         }
         PlanError::Unreachable { .. } => "cable the two, directly, by a switch or by relaying hosts",
     }

@@ -1,6 +1,7 @@
 //! Which address each host and NIC has, and whether the ranges have room for them.
 
-use crate::{Cluster, HostId, Ipv4Net, LAB_MANAGEMENT, NicId};
+use super::subnets;
+use crate::{AddressStyle, Cluster, HostId, Ipv4Net, LAB_MANAGEMENT, NicId, fabric::Fabric};
 use std::net::Ipv4Addr;
 use thiserror::Error;
 
@@ -38,6 +39,32 @@ pub enum PlanError {
         second: &'static str,
         /// The second range.
         second_range: Ipv4Net,
+    },
+    /// The link range is too small for one subnet per cable.
+    #[error("{subnets} cables and switch domains need a subnet each, but {range} has room for {room}")]
+    TooManySubnets {
+        /// Number of subnets.
+        subnets: usize,
+        /// The link range.
+        range: Ipv4Net,
+        /// Number of subnets that fit.
+        room: usize,
+    },
+    /// One subnet per cable, and no cable between two hosts.
+    #[error(
+        "with one subnet per cable {from} cannot reach {to}: no cable or switch joins the two, and nobody relays"
+    )]
+    NoCommonSubnet {
+        /// A host.
+        from: String,
+        /// The host that it cannot reach.
+        to: String,
+    },
+    /// One subnet per switch domain, and two NICs of a host in it.
+    #[error("{} and {} would be in one subnet: they reach the same switch", nics[0], nics[1])]
+    TwoInOneSubnet {
+        /// The two, as `n1:eth1`.
+        nics: [String; 2],
     },
     /// No way between two hosts, not even through relaying hosts.
     #[error("{from} cannot reach {to}: no cable, switch or relaying host joins them")]
@@ -96,19 +123,48 @@ pub(crate) fn overlaps(cluster: &Cluster) -> Vec<PlanError> {
 /// The addresses of a cluster.
 pub(crate) struct Addresses {
     identities: Vec<Ipv4Addr>,
-    links: Vec<Vec<Ipv4Addr>>,
+    links: Vec<Vec<Link>>,
 }
 
+/// The address of a NIC with the bits of its network.
+type Link = (Ipv4Addr, u8);
+
 impl Addresses {
-    pub(crate) fn new(cluster: &Cluster) -> Result<Self, PlanError> {
+    pub(crate) fn new(fabric: &Fabric<'_>) -> Result<Self, PlanError> {
+        let cluster = fabric.cluster;
         check_hosts(cluster)?;
         check_nics(cluster)?;
         if let Some(overlap) = overlaps(cluster).into_iter().next() {
             return Err(overlap);
         }
+        if cluster.addressing.style == AddressStyle::Subnets {
+            return Self::of_subnets(fabric);
+        }
         let identity = cluster.addressing.identity;
         let identities = (0..cluster.hosts.len()).map(|host| address(identity, host as u64 + 1));
-        Ok(Self { identities: identities.collect(), links: links(cluster) })
+        let links = links(cluster).into_iter();
+        let whole = |of_host: Vec<Ipv4Addr>| of_host.into_iter().map(|address| (address, 32)).collect();
+        Ok(Self { identities: identities.collect(), links: links.map(whole).collect() })
+    }
+
+    /// Those of one subnet per cable. What stands for a host is the address of its first cabled NIC.
+    fn of_subnets(fabric: &Fabric<'_>) -> Result<Self, PlanError> {
+        let cluster = fabric.cluster;
+        subnets::check_one_nic_each(fabric)?;
+        // NICs without a cable get none.
+        let none = (Ipv4Addr::UNSPECIFIED, 32);
+        let mut links: Vec<Vec<Link>> =
+            cluster.hosts.iter().map(|host| vec![none; host.nics.len()]).collect();
+        for (nics, subnet) in fabric.segments.iter().zip(subnets::subnets(fabric)?) {
+            for (nic, number) in nics.iter().zip(1..) {
+                links[nic.host.0][nic.index] = (address(subnet, number), subnet.prefix);
+            }
+        }
+        let first = |links: &Vec<Link>| {
+            let first = links.iter().find(|link| **link != none);
+            first.map_or(Ipv4Addr::LOCALHOST, |(address, _)| *address)
+        };
+        Ok(Self { identities: links.iter().map(first).collect(), links })
     }
 
     pub(crate) fn identity(&self, host: HostId) -> Ipv4Addr {
@@ -116,7 +172,12 @@ impl Addresses {
     }
 
     pub(crate) fn link(&self, nic: NicId) -> Ipv4Addr {
-        self.links[nic.host.0][nic.index]
+        self.links[nic.host.0][nic.index].0
+    }
+
+    /// Bits of the network that a link address is in.
+    pub(crate) fn prefix(&self, nic: NicId) -> u8 {
+        self.links[nic.host.0][nic.index].1
     }
 }
 

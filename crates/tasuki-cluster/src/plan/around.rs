@@ -22,7 +22,7 @@ impl AddressPlan {
         dead: impl IntoIterator<Item = [NicId; 2]>,
     ) -> Result<Around, PlanError> {
         let fabric = Fabric::new(cluster).without(dead);
-        let addresses = Addresses::new(cluster)?;
+        let addresses = Addresses::new(&fabric)?;
         let mut router = Router::new(&fabric, &addresses);
         let hosts = 0..cluster.hosts.len();
         let mut routes = Vec::with_capacity(cluster.hosts.len());

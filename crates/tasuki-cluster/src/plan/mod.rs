@@ -4,6 +4,7 @@ mod addresses;
 mod around;
 mod routes;
 mod striping;
+mod subnets;
 mod sysctls;
 
 pub use addresses::PlanError;
@@ -12,7 +13,7 @@ pub use around::Around;
 pub(crate) use striping::pairs as striped_pairs;
 pub use striping::{StripeNic, StripePeer, StripePlan, StripeSlot};
 
-use crate::{Cluster, HostId, MacAddr, fabric::Fabric};
+use crate::{AddressStyle, Cluster, HostId, MacAddr, fabric::Fabric};
 use addresses::Addresses;
 use routes::Router;
 use serde::Serialize;
@@ -34,8 +35,12 @@ pub struct AddressPlan {
 pub struct HostPlan {
     /// Host name.
     pub host: String,
-    /// The host's /32 identity address, on [`IDENTITY_INTERFACE`].
+    /// What is addressed: hosts or cables.
+    pub style: AddressStyle,
+    /// The host's /32 identity address, on [`IDENTITY_INTERFACE`]; with one subnet per cable the address of its first cabled NIC.
     pub identity: Ipv4Addr,
+    /// The address by which this host reaches each host of the cluster, itself included, in the order of [`crate::Cluster::hosts`].
+    pub peers: Vec<Ipv4Addr>,
     /// Cabled NICs with their addresses. NICs without a cable are left alone.
     pub links: Vec<LinkPlan>,
     /// Routes to other hosts' link and identity addresses. Link routes come first: identity routes need them.
@@ -53,8 +58,10 @@ pub struct HostPlan {
 pub struct LinkPlan {
     /// Interface name.
     pub interface: String,
-    /// The NIC's /32 link address.
+    /// The NIC's link address.
     pub address: Ipv4Addr,
+    /// Bits of its network: 32, or those of the cable's subnet.
+    pub prefix: u8,
     /// MTU in bytes.
     pub mtu: u32,
 }
@@ -104,6 +111,11 @@ pub struct SysctlPlan {
 }
 
 impl HostPlan {
+    /// Whether the host's own address has an interface of its own, [`IDENTITY_INTERFACE`].
+    pub fn has_identity_interface(&self) -> bool {
+        self.style == AddressStyle::Identity
+    }
+
     /// Whether routes of other hosts lead through this one, so that it passes their packets on.
     pub fn relays(&self) -> bool {
         let asks = striping::asks();
@@ -116,29 +128,40 @@ impl AddressPlan {
     /// The plan of a cluster. It depends on the cluster alone, so every host computes the same.
     pub fn new(cluster: &Cluster) -> Result<Self, PlanError> {
         let fabric = Fabric::new(cluster);
-        let addresses = Addresses::new(cluster)?;
+        let addresses = Addresses::new(&fabric)?;
         let mut router = Router::new(&fabric, &addresses);
         let hosts = (0..cluster.hosts.len()).map(HostId);
         let mut hosts: Vec<_> = hosts.map(|host| host_plan(&mut router, host)).collect::<Result<_, _>>()?;
         // Which hosts relay is known only after all routes are.
         for (index, host) in hosts.iter_mut().enumerate() {
-            host.sysctls = sysctls::sysctls(&host.links, router.relays.contains(&HostId(index)));
+            host.sysctls = match host.style {
+                AddressStyle::Identity => {
+                    sysctls::sysctls(&host.links, router.relays.contains(&HostId(index)))
+                }
+                AddressStyle::Subnets => sysctls::of_subnets(&host.links),
+            };
             host.striping = striping::plan(&router, HostId(index));
             host.sysctls.extend(host.striping.iter().map(|_| striping::asks()));
         }
         Ok(Self { hosts })
     }
 
-    /// A hosts file: `localhost`, then identity address and name of every host.
-    pub fn etc_hosts(&self, cluster: &Cluster) -> String {
+    /// The hosts file of one of the hosts: `localhost`, then address and name of every host.
+    pub fn etc_hosts(&self, cluster: &Cluster, host: HostId) -> String {
         let width = "255.255.255.255".len();
         let mut text =
             format!("# Hosts of the cluster {}\n{:<width$}  localhost\n", cluster.name, "127.0.0.1");
-        for host in &self.hosts {
+        for (address, name) in self.names(host) {
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "{:<width$}  {}", host.identity.to_string(), host.host);
+            let _ = writeln!(text, "{:<width$}  {name}", address.to_string());
         }
         text
+    }
+
+    /// Address and name of every host, as one of the hosts is to know them.
+    pub fn names(&self, host: HostId) -> Vec<(Ipv4Addr, String)> {
+        let names = self.hosts.iter().map(|host| host.host.clone());
+        self.hosts[host.0].peers.iter().copied().zip(names).collect()
     }
 }
 
@@ -147,16 +170,32 @@ fn host_plan(router: &mut Router<'_>, id: HostId) -> Result<HostPlan, PlanError>
     let mut cabled: Vec<_> = router.fabric.by_host[id.0].values().flatten().copied().collect();
     cabled.sort_unstable();
     let link = |nic| {
-        let address = router.addresses.link(nic);
+        let (address, prefix) = (router.addresses.link(nic), router.addresses.prefix(nic));
         let nic = cluster.nic_of(nic);
-        LinkPlan { interface: nic.name.clone(), address, mtu: nic.mtu }
+        LinkPlan { interface: nic.name.clone(), address, prefix, mtu: nic.mtu }
     };
+    let first = cabled.first().copied();
     let links = cabled.into_iter().map(link).collect();
-    let mut routes = router.link_routes(id);
-    routes.extend(router.identity_routes(id)?);
+    let style = cluster.addressing.style;
+    let (routes, peers) = match style {
+        AddressStyle::Identity => {
+            let mut routes = router.link_routes(id);
+            routes.extend(router.identity_routes(id)?);
+            let hosts = (0..cluster.hosts.len()).map(HostId);
+            (routes, hosts.map(|host| router.addresses.identity(host)).collect())
+        }
+        // The kernel makes the route to a subnet with the address in it.
+        AddressStyle::Subnets => {
+            let nics = subnets::nics_towards_all(router.fabric, id, first)?;
+            let address = |nic: Option<_>| nic.map_or(Ipv4Addr::LOCALHOST, |nic| router.addresses.link(nic));
+            (Vec::new(), nics.into_iter().map(address).collect())
+        }
+    };
     Ok(HostPlan {
         host: cluster.host_of(id).name.clone(),
+        style,
         identity: router.addresses.identity(id),
+        peers,
         links,
         routes,
         neighbours: router.neighbours(id),

@@ -21,6 +21,13 @@ const OF_LINKS: [(&str, &str); 6] = [
 /// Settings that take effect as the higher, or either, of `all` and the interface: `all` must not spoil them.
 const OF_ALL: [(&str, &str); 3] = [("rp_filter", "0"), ("send_redirects", "0"), ("accept_redirects", "0")];
 
+/// With one subnet per cable there are single ways only, and the kernel's own settings do. Forwarding is off, so that the way to a host is
+/// the cable to it (cross-connection paper, section 3.1).
+pub(super) fn of_subnets(links: &[LinkPlan]) -> Vec<SysctlPlan> {
+    let path = |link: &LinkPlan| format!("net/ipv4/conf/{}/forwarding", link.interface);
+    links.iter().map(|link| SysctlPlan { path: path(link), value: "0".into() }).collect()
+}
+
 /// The settings in the order in which they are to be written. Whether packets are passed on is decided by the
 /// setting of the NIC by which they come in, so `ip_forward`, which stands for all interfaces of the machine, is
 /// left as it is: a relay passes on what comes from the cluster's cables and nothing else.

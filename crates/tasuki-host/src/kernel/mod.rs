@@ -138,8 +138,8 @@ impl Kernel {
             Key::Clsact { .. } => present(link.is_some_and(|link| self.clsacts.contains(&link.index))),
             Key::GsoMaxSegs { .. } => link.map_or(Value::Absent, |link| Value::Number(link.gso_max_segs)),
             Key::Up { .. } => link.map_or(Value::Absent, |link| Value::On(link.up)),
-            Key::Address { address, .. } => {
-                present(link.is_some_and(|link| self.addresses.contains(&(link.index, *address, 32))))
+            Key::Address { address, prefix, .. } => {
+                present(link.is_some_and(|link| self.addresses.contains(&(link.index, *address, *prefix))))
             }
             Key::Neighbour { address, .. } => {
                 let mac = link.and_then(|link| self.neighbours.get(&(link.index, *address)));

@@ -34,11 +34,13 @@ impl Kernel {
                 let ethtool = Ethtool::open(interface).map_err(fail)?;
                 ethtool.set_features(|name| name == feature, *on).map_err(fail)
             }
-            (Key::Address { interface, address }, value) => {
-                let address = Address { index: self.index(interface)?, address: *address, prefix: 32 };
+            (Key::Address { interface, address, prefix }, value) => {
+                let address = Address { index: self.index(interface)?, address: *address, prefix: *prefix };
                 match value {
                     Value::Absent => self.netlink.delete_address(address).map_err(fail),
-                    _ => self.netlink.add_address(address.index, address.address, 32).map_err(fail),
+                    _ => {
+                        self.netlink.add_address(address.index, address.address, address.prefix).map_err(fail)
+                    }
                 }
             }
             (Key::Neighbour { interface, address }, value) => {

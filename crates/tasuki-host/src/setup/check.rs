@@ -66,7 +66,7 @@ pub fn notes(kernel: &Kernel, wanted: &Wanted, changes: &[Change]) -> Vec<String
     let mut notes = Vec::new();
     for link in &wanted.plan.links {
         let others = kernel.addresses_of(&link.interface);
-        let others = others.into_iter().filter(|&(address, prefix)| (address, prefix) != (link.address, 32));
+        let others = others.into_iter().filter(|&other| other != (link.address, link.prefix));
         let others: Vec<_> = others.map(|(address, prefix)| format!("{address}/{prefix}")).collect();
         if !others.is_empty() {
             notes.push(format!("{} has {} besides; left alone", link.interface, others.join(", ")));

@@ -45,9 +45,14 @@ fn rails_of(host: &str) -> String {
     format!("rails/{host}.json")
 }
 
-/// The mounts of `lab-init`: own `/proc`, and the lab's folder with the agent, the hosts' name table and their
+/// Each host's table of names, in the lab's folder.
+fn names_of(host: &str) -> String {
+    format!("names/{host}")
+}
+
+/// The mounts of `lab-init`: own `/proc`, and the lab's folder with the agent, each host's table of names (`names`: host, text) and
 /// tables of rails.
-pub fn set_up_lab(cluster: &str, names: &str, rails: &[RailTable]) -> Outcome<()> {
+pub fn set_up_lab(cluster: &str, names: &[(String, String)], rails: &[RailTable]) -> Outcome<()> {
     make_private()?;
     // Before the old /proc is covered.
     let program = fs::read_link("/proc/self/exe").map_err(while_doing("read /proc/self/exe"))?;
@@ -58,7 +63,10 @@ pub fn set_up_lab(cluster: &str, names: &str, rails: &[RailTable]) -> Outcome<()
     let write = |name: &str, text: &str| {
         fs::write(folder.join(name), text).map_err(while_doing(format!("write {name}")))
     };
-    write("hosts", names)?;
+    fs::create_dir(folder.join("names")).map_err(while_doing("make names"))?;
+    for (host, text) in names {
+        write(&names_of(host), text)?;
+    }
     write("cluster.toml", cluster)?;
     fs::create_dir(folder.join("rails")).map_err(while_doing("make rails"))?;
     for table in rails {
@@ -111,7 +119,7 @@ pub fn set_up_host(name: &str, bare: bool) -> Outcome<()> {
 fn share_all(name: &str) -> Outcome<String> {
     bind(LAB_FOLDER, HOST_FOLDER)?;
     bind(&format!("{HOST_FOLDER}/{}", rails_of(name)), RailTable::PATH)?;
-    Ok(format!("{HOST_FOLDER}/hosts"))
+    Ok(format!("{HOST_FOLDER}/{}", names_of(name)))
 }
 
 /// Gives a bare host a folder of its own, with what it cannot do without: the agent and the way to the lab.

@@ -37,7 +37,11 @@ pub fn build(message: StartMessage, listener: OwnedFd, report: Report) -> Outcom
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWIPC)
         .map_err(while_doing("unshare"))?;
     let rails = RailTable::of_all(&cluster, &plan, message.options.rate);
-    mounts::set_up_lab(&message.cluster, &plan.etc_hosts(&cluster), &rails)?;
+    let names = |(number, host): (usize, &tasuki_cluster::Host)| {
+        (host.name.clone(), plan.etc_hosts(&cluster, HostId(number)))
+    };
+    let names: Vec<_> = cluster.hosts.iter().enumerate().map(names).collect();
+    mounts::set_up_lab(&message.cluster, &names, &rails)?;
     let inner = listen_inside()?;
 
     let total = 2 * cluster.hosts.len() + cluster.cables.len();
