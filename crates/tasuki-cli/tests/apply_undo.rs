@@ -23,7 +23,8 @@ const USED: &str = "
     ethtool -K eth1 tso off > /dev/null; printf '127.0.0.1 localhost' > /etc/hosts
     ip rule add from 192.0.2.0/24 table 77; ip route add default dev eth1 table 77
     tc qdisc add dev eth1 root handle 1: tbf rate 100mbit burst 64kb latency 50ms
-    tc qdisc add dev eth2 clsact; tc filter add dev eth2 egress bpf da obj /run/pass.o sec classifier
+    tc qdisc add dev eth2 clsact
+    unshare -m sh -c 'mount -t bpf bpf /sys/fs/bpf; exec tc filter add dev eth2 egress bpf da obj /run/pass.o sec classifier'
     tc filter add dev eth2 ingress bpf bytecode '1,6 0 0 4294967295,' flowid 1:1";
 
 /// An eBPF program that lets everything pass.

@@ -167,16 +167,11 @@ fn check_shape(shape: &str) {
     }
     // Not only nothing else than what is planned, but all of it: every next hop is used.
     for ((from, to), used) in firsts {
-        let route = plan.hosts[from.0].routes.iter();
-        let route = route.clone().find(|route| route.destination == plan.hosts[to.0].identity);
-        let planned: BTreeSet<_> = route
-            .expect("a route")
-            .next_hops
-            .iter()
-            .map(|hop| {
-                cluster.nic(&format!("{}:{}", cluster.host_of(from).name, hop.interface)).expect("a NIC")
-            })
-            .collect();
+        let identity = plan.hosts[to.0].identity;
+        let route = plan.hosts[from.0].routes.iter().find(|route| route.destination == identity);
+        let nic = |interface: &str| cluster.nic(&format!("{}:{interface}", cluster.host_of(from).name));
+        let hops = &route.expect("a route").next_hops;
+        let planned: BTreeSet<_> = hops.iter().map(|hop| nic(&hop.interface).expect("a NIC")).collect();
         assert_eq!(used, planned, "{shape}: {from:?} to {to:?}");
     }
     eprintln!("{shape}: {} flows went as planned", wires.len());

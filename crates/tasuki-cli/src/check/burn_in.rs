@@ -75,7 +75,7 @@ fn programs(arguments: &CheckArgs, subject: &Subject) -> Result<Vec<Program>, Fa
         eprintln!("tasuki: HPCC is left out: it is not installed here (Debian's package is hpcc)");
     } else if subject.lab.is_none() && hosts.first().is_none_or(|first| first.name != host_name()) {
         // Rank 0 reads the problem and writes the results.
-        let first = hosts.first().map_or("", |host| &host.name);
+        let first = hosts.first().map_or("", |host| host.name.as_str());
         eprintln!(
             "tasuki: HPCC is left out: run the check on {first}, the file's first host, where its results are"
         );
