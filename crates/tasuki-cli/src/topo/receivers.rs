@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::process::ExitCode;
 use tasuki_bench::plot::{Panel, lines};
 use tasuki_rate::Sent;
-use tasuki_sim::transport::{ALL_GRANTING, Congestion, Crowd, Granting, Receivers, WAYS, Way};
+use tasuki_sim::transport::{ALL_GRANTING, Congestion, Crowd, Receivers, WAYS, Way};
 
 /// One point of a figure.
 #[derive(Serialize)]
