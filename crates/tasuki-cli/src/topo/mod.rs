@@ -10,6 +10,7 @@ mod plan;
 mod propose;
 mod racks;
 mod range;
+mod replay;
 mod rhinet2;
 mod route;
 mod show;
