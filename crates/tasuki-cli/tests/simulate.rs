@@ -105,3 +105,42 @@ fn the_evaluation_has_every_table() {
         assert!(folder.path().join(format!("rhinet2-figure-{figure}.svg")).is_file());
     }
 }
+
+/// One host computes 5 us and sends 1,000 bytes, the other sends them back: 1 us in a host per message, 8 us over a cable at 1 Gbit/s,
+/// two cables of 25 ns and a switch of 100 ns. Then a barrier of empty messages of 16 bytes.
+#[test]
+fn a_trace_takes_what_a_pencil_gives() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("pair.trace");
+    let write = |text: &str| std::fs::write(&file, text).expect("written");
+    let replay = || simulate(&["clos:1+2", "--trace", file.to_str().expect("UTF-8")]);
+    let head = "tasuki-trace 1\nranks 2 # two\n";
+    let pair = format!("{head}0 send 1 1000 5\n1 recv 0 1000 0\n1 send 0 1000 0\n0 recv 1 1000 0\n");
+    write(&pair);
+    let way = 8.0 + 2.0 * 0.025 + 0.1;
+    let found = replay();
+    let time = |found: &Value| found["time_us"].as_f64().expect("a number");
+    assert!((time(&found) - (5.0 + 2.0 * (1.0 + way + 1.0))).abs() < 1e-6, "{found}");
+    for (what, count) in [("messages", 2), ("message_bytes", 2000), ("packets", 2)] {
+        assert_eq!(found[what], count, "{found}");
+    }
+    write(&format!("{pair}0 barrier - 0 0\n1 barrier - 0 0\n"));
+    // Rank 1 has waited since it sent; rank 0 sends last, and rank 1 takes what it sent.
+    let empty = 16.0 * 8e-3 + 2.0 * 0.025 + 0.1;
+    assert!((time(&replay()) - time(&found) - (1.0 + empty + 1.0)).abs() < 1e-6, "{}", replay());
+    for (line, part) in [
+        ("0 send 1 8 0", "never receives"),
+        ("0 recv 1 8 0", "sends it only"),
+        ("0 barrier - 0 0", "never takes part"),
+        ("0 send 2 8 0", "count from 0"),
+        ("0 jump 1 8 0", "unknown event"),
+        ("0 send 1 8", "wanted: rank event"),
+    ] {
+        write(&format!("{head}{line}\n"));
+        let said = fails(&["ring:4+1", "--trace", file.to_str().expect("UTF-8")]);
+        assert!(said.contains("pair.trace: line 3") && said.contains(part), "{line}: {said}");
+    }
+    write(&format!("{head}0 recv 1 8 0\n0 send 1 8 0\n1 recv 0 8 0\n1 send 0 8 0\n"));
+    let said = fails(&["ring:4+1", "--trace", file.to_str().expect("UTF-8")]);
+    assert!(said.contains("waits here for rank"), "{said}");
+}

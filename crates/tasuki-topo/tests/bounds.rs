@@ -210,3 +210,23 @@ fn odd_cases() -> Check {
     assert!(near(bound.over_routes_bps, 10.0) && bound.gap_at_least() > 1.97 && bound.gap_at_most() < 2.03);
     Ok(())
 }
+
+/// A full fat tree has ways for every shift of its hosts at full rate (Zahavi, "D-Mod-K routing providing non-blocking traffic
+/// for shift permutations on real life fat trees", 2010). Hosts spread over shortest paths find them for shifts by whole
+/// subtrees, on two levels above the leaves and on three.
+#[test]
+fn spread_hosts_do_not_meet_in_a_fat_tree() -> Check {
+    for (width, levels) in [(4, 2), (2, 3), (4, 1)] {
+        let net = shapes::fat_tree(width, width, levels, &Fit::switches(width))?;
+        let hosts = net.hosts().len() as u32;
+        let tables = route(&net, Engine::Minimal(PathRule::SpreadPerHost), Limits::lossless(1))?;
+        for far in 1..width {
+            let shift = (0..hosts).map(|host| (HostId(host), HostId((host + far * (hosts / width)) % hosts)));
+            let traffic = Traffic::new(shift);
+            let paths = traffic.paths(&net, &tables)?;
+            let share = together(&net, &traffic, &paths) / net.rate_bps(ChannelId(0)) as f64;
+            assert!(near(share, 1.0), "({width},{width},{levels}): a shift by {far} subtrees gives {share}");
+        }
+    }
+    Ok(())
+}

@@ -25,6 +25,9 @@ pub struct SimulateArgs {
     /// Barriers of all hosts instead of a pattern, over random orders of the hosts
     #[arg(long, value_enum, conflicts_with = "pattern")]
     pub barrier: Option<Barriers>,
+    /// Replays the messages of a program (format: docs/simulator.md); rank 0 is on the first host
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pattern", "load", "window", "barrier", "speed", "plot"])]
+    pub trace: Option<PathBuf>,
     /// Random orders for --barrier
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub lists: u32,

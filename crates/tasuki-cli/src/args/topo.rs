@@ -50,7 +50,8 @@ pub enum TopoCommand {
     #[command(after_help = crate::topo::source_help(
         "Switches pass packets on as their heads come (virtual cut-through), through virtual channels that stop their senders when \
          they are full; with --ethernet they store, forward and drop. Hosts offer packets at random times (--load), or wait \
-         for acknowledgements (--window), or hold barriers (--barrier). The model: docs/simulator.md.\n\n\
+         for acknowledgements (--window), or hold barriers (--barrier), or do what the ranks of a program did (--trace). The\n\
+         model and the format of traces: docs/simulator.md.\n\n\
          Columns:\n  \
          offered, got  Mbit/s per sending host; `got` counts what arrived\n  \
          mean, p99     us from when a packet was due until its tail arrived; beyond saturation it grows with the length of the run\n  \
@@ -58,6 +59,7 @@ pub enum TopoCommand {
          Examples:\n  tasuki topo simulate torus:4x4+4 --engine structured\n  \
          tasuki topo simulate torus:4x4+4 --pattern complement --window 1 --bytes 256,1024,4096 --buffer 8192\n  \
          tasuki topo simulate clos:4+4 --barrier multicast --bytes 136\n  \
+         tasuki topo simulate torus:4x4 --trace cg.trace --ethernet          # how long a program's messages take here\n  \
          tasuki topo simulate ring:6+2 --ignore-deadlock --load 80      # what virtual channels are for\n  \
          tasuki topo simulate cluster.toml --ethernet --pattern hot-spot --hot 50"))]
     Simulate(Box<SimulateArgs>),

@@ -11,6 +11,7 @@ mod propose;
 mod racks;
 mod range;
 mod receivers;
+mod replay;
 mod rhinet2;
 mod route;
 mod show;

@@ -82,6 +82,9 @@ pub fn run(arguments: &SimulateArgs) -> Result<ExitCode, Failure> {
     if arguments.speed {
         return super::speed::run(arguments, &net, &tables);
     }
+    if let Some(file) = &arguments.trace {
+        return super::replay::run(arguments, file, &net, &tables);
+    }
     let mut simulation = Simulation {
         network: net.name().to_owned(),
         hosts: net.hosts().len(),

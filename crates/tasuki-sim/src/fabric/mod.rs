@@ -22,6 +22,7 @@ mod plan;
 mod settings;
 mod stats;
 mod switch;
+pub mod trace;
 mod world;
 
 pub use deadlock::Deadlock;

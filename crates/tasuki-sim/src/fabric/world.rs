@@ -119,8 +119,8 @@ impl Fabric {
         let label = |channel| net.channel_label(tasuki_topo::ChannelId(channel));
         Ok(Fabric {
             settings,
-            // A slot of 2 ns: an event or two on a busy fabric of 64 hosts.
-            kernel: Kernel::with_slots(11),
+            // A slot of 1 ns: seldom events of different times on a busy fabric of 64 hosts.
+            kernel: Kernel::with_slots(10),
             packets: Packets::default(),
             queues: vec![Queue::EMPTY; lanes + channels],
             buffers: vec![Buffer::default(); lanes],

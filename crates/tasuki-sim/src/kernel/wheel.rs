@@ -1,23 +1,34 @@
-//! The near future: a ring of slots, each a list of events in no order.
+//! The near future: a ring of slots, each a list of events in the order in which they happen.
 
-use super::{Entry, Time};
+use super::Time;
 
-/// Slots of the wheel.
+/// Slots of the wheel; the summary of used ones is a word of words.
 pub(super) const SLOTS: u64 = 4096;
 const WORDS: usize = SLOTS as usize / 64;
+const _: () = assert!(WORDS == 64);
 /// End of a list.
 const NONE: u32 = u32::MAX;
 
 /// A place in the pool: an event and the next of its slot, or empty and the next that is empty.
 struct Place<E> {
-    entry: Option<Entry<E>>,
+    at: Time,
     next: u32,
+    event: Option<E>,
+}
+
+/// The events of a slot, by their places; the last one counts only if there is a first.
+#[derive(Clone, Copy)]
+struct List {
+    first: u32,
+    last: u32,
 }
 
 pub(super) struct Wheel<E> {
-    first: Vec<u32>,
+    lists: Box<[List; SLOTS as usize]>,
     /// A bit per slot that has events.
     used: [u64; WORDS],
+    /// A bit per word of `used` that is not 0.
+    words: u64,
     pool: Vec<Place<E>>,
     empty: u32,
     len: usize,
@@ -25,82 +36,103 @@ pub(super) struct Wheel<E> {
 
 impl<E> Wheel<E> {
     pub fn new() -> Self {
-        Wheel { first: vec![NONE; SLOTS as usize], used: [0; WORDS], pool: Vec::new(), empty: NONE, len: 0 }
+        Wheel {
+            lists: Box::new([List { first: NONE, last: NONE }; SLOTS as usize]),
+            used: [0; WORDS],
+            words: 0,
+            pool: Vec::new(),
+            empty: NONE,
+            len: 0,
+        }
     }
 
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Adds an event to a slot, which is less than `SLOTS` away.
+    /// Adds an event to a slot, which is less than `SLOTS` away: behind all that happen at the same time or before.
     #[inline]
-    pub fn push(&mut self, slot: u64, entry: Entry<E>) {
-        let at = (slot % SLOTS) as usize;
-        let place = Place { entry: Some(entry), next: self.first[at] };
-        if self.empty == NONE {
-            self.first[at] = self.pool.len() as u32;
-            self.pool.push(place);
-        } else {
-            let free = self.empty;
-            let old = std::mem::replace(&mut self.pool[free as usize], place);
-            self.empty = old.next;
-            self.first[at] = free;
-        }
-        self.used[at / 64] |= 1 << (at % 64);
-        self.len += 1;
-    }
-
-    /// Moves the events of a slot to a list.
-    #[inline]
-    pub fn take(&mut self, slot: u64, into: &mut Vec<Entry<E>>) {
-        let at = (slot % SLOTS) as usize;
-        let mut next = std::mem::replace(&mut self.first[at], NONE);
-        self.used[at / 64] &= !(1 << (at % 64));
-        while next != NONE {
-            let place = &mut self.pool[next as usize];
-            into.extend(place.entry.take());
-            let after = std::mem::replace(&mut place.next, self.empty);
-            self.empty = next;
-            next = after;
-            self.len -= 1;
-        }
-    }
-
-    /// The first slot after `now` that has events.
-    #[inline]
-    pub fn next_slot(&self, now: u64) -> Option<u64> {
-        if self.len == 0 {
-            return None;
-        }
-        let from = ((now + 1) % SLOTS) as usize;
-        let (word, bit) = (from / 64, from % 64);
-        // The first word comes again at the end, for the bits before `bit`.
-        for step in 0..=WORDS {
-            let at = (word + step) % WORDS;
-            let mask = match step {
-                0 => u64::MAX << bit,
-                WORDS => !(u64::MAX << bit),
-                _ => u64::MAX,
-            };
-            let bits = self.used[at] & mask;
-            if bits != 0 {
-                let found = (at * 64) as u64 + u64::from(bits.trailing_zeros());
-                return Some(now + 1 + (found + SLOTS - from as u64) % SLOTS);
+    pub fn push(&mut self, slot: u64, at: Time, event: E) {
+        let new = match self.pool.get_mut(self.empty as usize) {
+            Some(place) => {
+                let new = std::mem::replace(&mut self.empty, place.next);
+                (place.at, place.next, place.event) = (at, NONE, Some(event));
+                new
             }
+            None => {
+                self.pool.push(Place { at, next: NONE, event: Some(event) });
+                self.pool.len() as u32 - 1
+            }
+        };
+        self.len += 1;
+        let index = (slot % SLOTS) as usize;
+        let List { first, last } = self.lists[index];
+        if first == NONE {
+            self.lists[index] = List { first: new, last: new };
+            self.used[index / 64] |= 1 << (index % 64);
+            self.words |= 1 << (index / 64);
+        } else if self.pool[last as usize].at <= at {
+            self.pool[last as usize].next = new;
+            self.lists[index].last = new;
+        } else {
+            self.insert(index, new, at);
         }
-        None
     }
 
-    /// Time of the first event after slot `now`.
-    pub fn first_time(&self, now: u64) -> Option<Time> {
-        let slot = self.next_slot(now)?;
-        let mut next = self.first[(slot % SLOTS) as usize];
-        let mut first = None;
-        while let Some(place) = self.pool.get(next as usize) {
-            let at = place.entry.as_ref().map(|entry| entry.at);
-            first = first.into_iter().chain(at).min();
-            next = place.next;
+    /// Puts a place before the last one of its list.
+    fn insert(&mut self, index: usize, new: u32, at: Time) {
+        let (mut before, mut next) = (NONE, self.lists[index].first);
+        while self.pool[next as usize].at <= at {
+            (before, next) = (next, self.pool[next as usize].next);
         }
-        first
+        self.pool[new as usize].next = next;
+        match before {
+            NONE => self.lists[index].first = new,
+            _ => self.pool[before as usize].next = new,
+        }
+    }
+
+    /// The first event of a slot and its time, if it is due by `until`.
+    #[inline]
+    pub fn pop(&mut self, slot: u64, until: Time) -> Option<(Time, E)> {
+        let index = (slot % SLOTS) as usize;
+        let first = self.lists[index].first;
+        let place = self.pool.get_mut(first as usize).filter(|place| place.at <= until)?;
+        let (at, event) = (place.at, place.event.take()?);
+        let next = std::mem::replace(&mut place.next, self.empty);
+        self.empty = first;
+        self.len -= 1;
+        self.lists[index].first = next;
+        if next == NONE {
+            let word = &mut self.used[index / 64];
+            *word &= !(1 << (index % 64));
+            self.words &= !(u64::from(*word == 0) << (index / 64));
+        }
+        Some((at, event))
+    }
+
+    /// The first slot from `from` on that has events.
+    #[inline]
+    pub fn next_slot(&self, from: u64) -> Option<u64> {
+        let index = (from % SLOTS) as usize;
+        let (mut word, bit) = (index / 64, index % 64);
+        let mut bits = self.used[word] & (u64::MAX << bit);
+        if bits == 0 {
+            // The words after this one in turn, itself last, for the bits before `bit`.
+            let behind = self.words.rotate_right(word as u32 + 1);
+            if behind == 0 {
+                return None;
+            }
+            word = (word + 1 + behind.trailing_zeros() as usize) % WORDS;
+            bits = self.used[word];
+        }
+        let found = (word * 64) as u64 + u64::from(bits.trailing_zeros());
+        Some(from + (found + SLOTS - index as u64) % SLOTS)
+    }
+
+    /// Time of the first event, if all are in slots from `from` on.
+    pub fn first_time(&self, from: u64) -> Option<Time> {
+        let list = self.lists[(self.next_slot(from)? % SLOTS) as usize];
+        self.pool.get(list.first as usize).map(|place| place.at)
     }
 }

@@ -1,6 +1,7 @@
 //! Which choice of the model moves which cell.
 
 use super::barrier::times;
+use super::figures::{clos_over, loss_per_switch};
 use super::model::{Model, thirds};
 use super::networks::{Named, mesh, of_16, of_32, torus};
 use super::tables::complement;
@@ -77,6 +78,7 @@ fn cells(model: &Model, effort: Effort) -> Result<Vec<(&'static str, f64)>, Rhin
     let [large, small, ..] = of_16()?;
     let on_mesh = complement(model, &mesh.net, mesh.routing)?;
     let on_torus = complement(model, &torus.net, torus.routing)?;
+    let [over_tree, over_torus] = clos_over(model)?;
     Ok(vec![
         ("T3 mesh, us", barrier(&mesh)?),
         ("T3 torus, us", barrier(&torus)?),
@@ -87,5 +89,8 @@ fn cells(model: &Model, effort: Effort) -> Result<Vec<(&'static str, f64)>, Rhin
         ("T9 mesh drop, %", on_mesh.drop),
         ("T9 torus drop, %", on_torus.drop),
         ("F6 torus/mesh, %", (on_torus.result / on_mesh.result - 1.0) * 100.0),
+        ("F7 per switch, MB/s", loss_per_switch(model)?),
+        ("F8 Clos/tree 14, %", over_tree),
+        ("F8 Clos/torus, %", over_torus),
     ])
 }

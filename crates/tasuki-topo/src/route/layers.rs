@@ -67,6 +67,13 @@ impl<'f> Layers<'f> {
         self.start[host.ix() * self.fabric.routers.len() + row as usize] = layer.min(255) as u8;
     }
 
+    /// Gives the paths to a host the layers of those to another.
+    pub fn copy(&mut self, from: HostId, to: HostId) {
+        let rows = self.fabric.routers.len();
+        let begin = from.ix() * rows;
+        self.start.copy_within(begin..begin + rows, to.ix() * rows);
+    }
+
     /// Puts a path into the first layer that takes it; an empty layer takes any path that visits no node twice.
     pub fn lay(&mut self, path: &[u32]) -> usize {
         let mut layer = 0;

@@ -23,13 +23,33 @@ pub(super) fn route(
     if limits.lossless && used.has_circle(fabric) {
         let mut layers = Layers::new(fabric);
         for class in &fabric.classes {
-            for &(host, _) in &class.hosts {
-                layers.lay_all(class, host, &tables, |layers, row, layer| layers.set(row, host, layer));
+            for (number, &(host, _)) in class.hosts.iter().enumerate() {
+                // A path that has a layer gets the same one again: layers only grow, so those before refuse it again.
+                match alike(class, number, &tables) {
+                    Some(other) => layers.copy(other, host),
+                    None => {
+                        layers
+                            .lay_all(class, host, &tables, |layers, row, layer| layers.set(row, host, layer));
+                    }
+                }
             }
         }
         layers.finish(name, limits, &mut tables)?;
     }
     Ok(tables)
+}
+
+/// An earlier host of the class that is reached over the same channels from everywhere.
+fn alike(class: &Class, number: usize, tables: &Tables) -> Option<HostId> {
+    let root = class.root as usize;
+    let apart = |host: HostId| tables.column(host).split_at(root);
+    let (before, after) = apart(class.hosts[number].0);
+    let same = |host: &HostId| {
+        let (its_before, its_after) = apart(*host);
+        // At the root itself every host has a port of its own.
+        its_before == before && its_after[1..] == after[1..]
+    };
+    class.hosts[..number].iter().map(|&(host, _)| host).find(same)
 }
 
 /// Fills in shortest paths to all destinations; calls `done` after each class.
@@ -44,7 +64,9 @@ pub(super) fn shortest(
     for class in &fabric.classes {
         fabric.levels(class, &mut levels)?;
         fabric.deliver(class, tables);
-        for &row in levels.order.iter().skip(1) {
+        chooser.begin();
+        // Farthest first: where packets pass is known when a row is reached.
+        for &row in levels.order.iter().skip(1).rev() {
             chooser.choose(fabric, class, row, fabric.nearer(class, &levels, row), tables);
         }
         done(class, &levels, tables);
@@ -52,17 +74,31 @@ pub(super) fn shortest(
     Ok(())
 }
 
-/// Chooses among equally good arcs.
+/// Chooses among equally good arcs, for one class after the other.
 pub(super) struct Chooser {
     rule: PathRule,
     /// By channel: destinations that it serves.
     load: Vec<u32>,
     ways: Vec<Arc>,
+    /// Of the class, those for whom packets pass the row, then the others.
+    order: Vec<usize>,
+    /// `[row * width + number in the class]`: the class, counted from 1, for whose host packets from other rows pass the row.
+    passed: Vec<u32>,
+    width: usize,
+    class: u32,
 }
 
 impl Chooser {
     pub fn new(fabric: &Fabric, rule: PathRule) -> Self {
-        Self { rule, load: vec![0; fabric.net.channels()], ways: Vec::new() }
+        let width = fabric.classes.iter().map(|class| class.hosts.len()).max().unwrap_or(0);
+        let passed = vec![0; fabric.routers.len() * width];
+        let load = vec![0; fabric.net.channels()];
+        Self { rule, load, ways: Vec::new(), order: Vec::new(), passed, width, class: 0 }
+    }
+
+    /// The rows of a class follow, each before those that it sends to.
+    pub fn begin(&mut self) {
+        self.class += 1;
     }
 
     /// Sets the entry of one row for every host of a class; leaves it empty if there is no way.
@@ -82,9 +118,23 @@ impl Chooser {
             // each, so the order lasts.
             PathRule::SpreadPerHost => self.ways.sort_by_key(|arc| self.load[arc.channel.ix()]),
         }
-        for (&(host, _), arc) in class.hosts.iter().zip(self.ways.iter().cycle()) {
-            self.load[arc.channel.ix()] += 1;
+        // Hosts to which no packet comes this way get an entry too, behind the others; they are no load. (In a fat
+        // tree that is most: were they counted, the first hosts of all switches would meet on one way.)
+        let enters = fabric.sources[row as usize] > 0;
+        let base = row as usize * self.width;
+        let passes = |number: &usize| enters || self.passed[base + number] == self.class;
+        let numbers = 0..class.hosts.len();
+        self.order.clear();
+        self.order.extend(numbers.clone().filter(passes));
+        let passing = self.order.len();
+        self.order.extend(numbers.filter(|number| !passes(number)));
+        for ((turn, &number), arc) in self.order.iter().enumerate().zip(self.ways.iter().cycle()) {
+            let (host, _) = class.hosts[number];
             tables.set_port(row as usize, host, Some(fabric.net.out_port(arc.channel)));
+            if turn < passing {
+                self.load[arc.channel.ix()] += 1;
+                self.passed[arc.row as usize * self.width + number] = self.class;
+            }
         }
     }
 }
@@ -104,7 +154,10 @@ impl Used {
     }
 
     fn add_class(&mut self, fabric: &Fabric, class: &Class, levels: &Levels, tables: &Tables) {
-        for &(host, _) in &class.hosts {
+        for (number, &(host, _)) in class.hosts.iter().enumerate() {
+            if alike(class, number, tables).is_some() {
+                continue;
+            }
             self.carries.fill(false);
             for &row in levels.order.iter().skip(1).rev() {
                 if fabric.sources[row as usize] > 0 {

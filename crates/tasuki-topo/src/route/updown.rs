@@ -88,7 +88,10 @@ pub(super) fn route(fabric: &Fabric, name: &'static str) -> Result<Tables, Route
         let legal = Legal::new(fabric, &ranks, class);
         fabric.check_reached(class, |row| legal.hops[row] != NONE)?;
         fabric.deliver(class, &mut tables);
-        for row in (0..fabric.routers.len() as u32).filter(|&row| row != class.root) {
+        chooser.begin();
+        let mut rows: Vec<u32> = (0..fabric.routers.len() as u32).filter(|&row| row != class.root).collect();
+        rows.sort_by_key(|&row| std::cmp::Reverse(legal.hops[row as usize]));
+        for row in rows {
             let ways = fabric.out[row as usize].iter().copied();
             let ways = ways.filter(|&arc| legal.leads_on(fabric, &ranks, class, row, arc));
             chooser.choose(fabric, class, row, ways, &mut tables);

@@ -1,0 +1,60 @@
+//! Traces of the messages of a parallel program, and their replay: `docs/simulator.md` has the format.
+
+mod parse;
+mod replay;
+mod steps;
+
+pub use parse::TraceError;
+pub use replay::{LEAST_BYTES, Replay, Replayed, TraceTimes};
+
+/// What the ranks of a program did, in order per rank.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// By rank.
+    pub(super) events: Vec<Vec<Event>>,
+    /// Ranks that take part in collective operations together; the first are all of them.
+    pub(super) groups: Vec<Vec<u32>>,
+}
+
+impl Trace {
+    /// Number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.events.len()
+    }
+    /// Number of events of all ranks.
+    pub fn events(&self) -> usize {
+        self.events.iter().map(Vec::len).sum()
+    }
+}
+
+/// One line: computing, then an operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Event {
+    pub line: u32,
+    /// Picoseconds.
+    pub compute_ps: u64,
+    pub what: What,
+    pub bytes: u64,
+}
+
+/// Operations. Peers and roots are ranks; groups are indices of [`Trace::groups`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Send { to: u32 },
+    Receive { from: u32 },
+    Collective { kind: Collective, root: u32, group: u32 },
+    End,
+}
+
+/// Operations of a whole group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Collective {
+    Barrier,
+    Broadcast,
+    Reduce,
+    AllReduce,
+    AllGather,
+    AllToAll,
+    Gather,
+    Scatter,
+}

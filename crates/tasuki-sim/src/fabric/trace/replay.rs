@@ -1,0 +1,276 @@
+//! Replaying a trace: every rank computes as long as it did, and sends and waits as it did; how long the messages take is the
+//! network's business.
+
+use super::steps::{Step, steps};
+use super::{Trace, TraceError, What};
+use crate::fabric::{Fabric, Load, Packet};
+use std::collections::{HashMap, VecDeque};
+
+/// Shortest packet: a message without bytes is one too.
+pub const LEAST_BYTES: u32 = 16;
+
+/// What a replay takes besides the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceTimes {
+    /// A host for a message that it sends, ps.
+    pub send: u64,
+    /// The same for one that it receives, from its last packet on.
+    pub receive: u64,
+    /// Longest packet; longer messages are divided, and none is shorter than [`LEAST_BYTES`].
+    pub packet_bytes: u32,
+}
+
+/// What came of it. Times are picoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// When the last rank was done.
+    pub end: u64,
+    /// By rank: computing.
+    pub computing: Vec<u64>,
+    /// By rank: waiting for messages.
+    pub waiting: Vec<u64>,
+    /// Messages, those of collective operations included.
+    pub messages: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Messages between ranks of one host, which use no network.
+    pub local: u64,
+}
+
+/// The load that replays.
+pub struct Replay<'t> {
+    trace: &'t Trace,
+    times: TraceTimes,
+    hosts: u32,
+    ranks: Vec<Rank>,
+    /// Packets that are still to come of every message under way, and who waits for it.
+    messages: Vec<Message>,
+    unused: Vec<u32>,
+    /// Messages that have come and were not waited for.
+    come: HashMap<Way, u32>,
+    left: usize,
+    dropped: bool,
+    result: Replayed,
+}
+
+/// From, to, and what it belongs to: 0 for messages between two, 1 and a group's number for its operations. Messages on
+/// one way stay in order; those on different ways may pass each other, as in MPI.
+type Way = (u32, u32, u32);
+
+struct Message {
+    way: Way,
+    packets: u32,
+}
+
+#[derive(Default)]
+struct Rank {
+    /// The next event.
+    at: usize,
+    /// What is left of an operation, and its number among the ways.
+    steps: VecDeque<Step>,
+    stream: u32,
+    doing: Doing,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Doing {
+    /// Computing, or receiving.
+    #[default]
+    Busy,
+    Sending(u32, u64),
+    Waiting(Way, u64),
+    Done,
+}
+
+/// Timers: the rank goes on; others are numbers of messages that stay on one host.
+const GO_ON: u32 = u32::MAX;
+
+impl<'t> Replay<'t> {
+    /// Ranks are put on the hosts in order: one each if there are enough hosts, else blocks of as equal size as can be.
+    pub fn new(trace: &'t Trace, hosts: usize, times: TraceTimes) -> Replay<'t> {
+        let ranks = trace.ranks();
+        Replay {
+            trace,
+            times,
+            hosts: hosts as u32,
+            ranks: (0..ranks).map(|_| Rank::default()).collect(),
+            messages: Vec::new(),
+            unused: Vec::new(),
+            come: HashMap::new(),
+            left: ranks,
+            dropped: false,
+            result: Replayed { computing: vec![0; ranks], waiting: vec![0; ranks], ..Replayed::default() },
+        }
+    }
+
+    /// The result, once the fabric has come to rest.
+    pub fn finish(self) -> Result<Replayed, TraceError> {
+        if self.dropped {
+            let told =
+                "a port dropped a packet, which a replay does not send again; give ports a larger queue";
+            return Err(TraceError::Missing(told.into()));
+        }
+        let stuck = (0..).zip(&self.ranks).find_map(|(rank, state)| match state.doing {
+            Doing::Waiting((from, ..), _) => Some((rank, from, state.at)),
+            _ => None,
+        });
+        match stuck {
+            None => Ok(self.result),
+            Some((rank, from, at)) => {
+                let line = self.trace.events[rank].get(at.saturating_sub(1)).map_or(0, |event| event.line);
+                let problem = format!(
+                    "rank {rank} waits here for rank {from}, which waits itself; is a recv where the message was waited for?"
+                );
+                Err(TraceError::Line { line, problem })
+            }
+        }
+    }
+
+    fn host(&self, rank: u32) -> u32 {
+        let ranks = self.ranks.len() as u64;
+        if ranks <= u64::from(self.hosts) {
+            return rank;
+        }
+        (u64::from(rank) * u64::from(self.hosts) / ranks) as u32
+    }
+
+    /// Lets a rank do what comes next.
+    fn go_on(&mut self, fabric: &mut Fabric, rank: u32) {
+        let now = fabric.now();
+        let state = &mut self.ranks[rank as usize];
+        if let Some(step) = state.steps.pop_front() {
+            let stream = state.stream;
+            return self.step(fabric, rank, step, stream);
+        }
+        let Some(event) = self.trace.events[rank as usize].get(state.at).copied() else {
+            state.doing = Doing::Done;
+            self.left -= 1;
+            self.result.end = self.result.end.max(now);
+            return;
+        };
+        state.at += 1;
+        state.doing = Doing::Busy;
+        match event.what {
+            What::Send { to } => {
+                state.stream = 0;
+                state.steps.push_back(Step::Send { to, bytes: event.bytes });
+            }
+            What::Receive { from } => {
+                state.stream = 0;
+                state.steps.push_back(Step::Receive { from });
+            }
+            What::Collective { kind, root, group } => {
+                let members = &self.trace.groups[group as usize];
+                let me = members.iter().position(|&member| member == rank).unwrap_or(0);
+                state.stream = group + 1;
+                state.steps = steps(kind, members, me, root, event.bytes).into();
+            }
+            What::End => {}
+        }
+        self.result.computing[rank as usize] += event.compute_ps;
+        fabric.timer(now + event.compute_ps, rank, GO_ON);
+    }
+
+    fn step(&mut self, fabric: &mut Fabric, rank: u32, step: Step, stream: u32) {
+        let now = fabric.now();
+        match step {
+            Step::Send { to, bytes } => {
+                self.ranks[rank as usize].doing = Doing::Sending(to, bytes);
+                fabric.timer(now + self.times.send, rank, GO_ON);
+            }
+            Step::Receive { from } => {
+                let way = (from, rank, stream);
+                match self.come.get_mut(&way) {
+                    Some(count) if *count > 0 => {
+                        *count -= 1;
+                        self.ranks[rank as usize].doing = Doing::Busy;
+                        fabric.timer(now + self.times.receive, rank, GO_ON);
+                    }
+                    _ => self.ranks[rank as usize].doing = Doing::Waiting(way, now),
+                }
+            }
+        }
+    }
+
+    /// Hands a message to the network.
+    fn send(&mut self, fabric: &mut Fabric, rank: u32, to: u32, bytes: u64) {
+        let way = (rank, to, self.ranks[rank as usize].stream);
+        let most = u64::from(self.times.packet_bytes.max(LEAST_BYTES));
+        let packets = bytes.div_ceil(most).max(1);
+        let message = Message { way, packets: packets as u32 };
+        let id = match self.unused.pop() {
+            Some(id) => {
+                self.messages[id as usize] = message;
+                id
+            }
+            None => {
+                self.messages.push(message);
+                self.messages.len() as u32 - 1
+            }
+        };
+        self.result.messages += 1;
+        self.result.bytes += bytes;
+        let (from, host) = (self.host(rank), self.host(to));
+        if from == host {
+            self.result.local += 1;
+            self.messages[id as usize].packets = 1;
+            fabric.timer(fabric.now(), rank, id);
+            return;
+        }
+        for number in 0..packets {
+            let length = (bytes - number * most).min(most) as u32;
+            fabric.send(from, host, length.max(LEAST_BYTES), u64::from(id));
+        }
+    }
+
+    /// A packet of a message is there.
+    fn came(&mut self, fabric: &mut Fabric, id: u32) {
+        let message = &mut self.messages[id as usize];
+        message.packets -= 1;
+        if message.packets > 0 {
+            return;
+        }
+        let way = message.way;
+        self.unused.push(id);
+        let (rank, now) = (way.1, fabric.now());
+        match self.ranks[rank as usize].doing {
+            Doing::Waiting(wanted, since) if wanted == way => {
+                self.result.waiting[rank as usize] += now - since;
+                self.ranks[rank as usize].doing = Doing::Busy;
+                fabric.timer(now + self.times.receive, rank, GO_ON);
+            }
+            _ => *self.come.entry(way).or_default() += 1,
+        }
+    }
+}
+
+impl Load for Replay<'_> {
+    fn begin(&mut self, fabric: &mut Fabric) {
+        for rank in 0..self.ranks.len() as u32 {
+            self.go_on(fabric, rank);
+        }
+    }
+
+    fn timer(&mut self, fabric: &mut Fabric, rank: u32, what: u32) {
+        if what != GO_ON {
+            return self.came(fabric, what);
+        }
+        if let Doing::Sending(to, bytes) = self.ranks[rank as usize].doing {
+            self.ranks[rank as usize].doing = Doing::Busy;
+            self.send(fabric, rank, to, bytes);
+        }
+        self.go_on(fabric, rank);
+    }
+
+    fn arrived(&mut self, fabric: &mut Fabric, packet: Packet) {
+        self.came(fabric, packet.tag as u32);
+    }
+
+    fn dropped(&mut self, _fabric: &mut Fabric, _packet: Packet) {
+        self.dropped = true;
+    }
+
+    fn done(&self) -> bool {
+        self.left == 0 || self.dropped
+    }
+}
