@@ -76,6 +76,7 @@ fn is_on_one(shares: &[f64]) -> bool {
 }
 
 #[test]
+#[ignore = "long: labs with streams; first to be seen to pass on a quiet machine"]
 fn one_stream_takes_all_cables_by_every_policy() {
     if skip_without_root("one_stream_takes_all_cables_by_every_policy") {
         return;
@@ -99,6 +100,7 @@ fn one_stream_takes_all_cables_by_every_policy() {
 /// Three NICs of each of two hosts on one switch, or on one switch per NIC index without links between them. Without MAC addresses in
 /// the plan: the lab gives them to its own, so that the real case, ARP, needs a host that is set up by `apply`.
 #[test]
+#[ignore = "long: labs with streams; first to be seen to pass on a quiet machine"]
 fn switches_are_striped_over_as_cables_are() {
     if skip_without_root("switches_are_striped_over_as_cables_are") {
         return;
@@ -129,6 +131,7 @@ fn switches_are_striped_over_as_cables_are() {
 }
 
 #[test]
+#[ignore = "long: labs with streams; first to be seen to pass on a quiet machine"]
 fn what_is_not_to_be_striped_is_not() {
     if skip_without_root("what_is_not_to_be_striped_is_not") {
         return;
@@ -169,6 +172,7 @@ fn what_is_not_to_be_striped_is_not() {
 /// A cable dies while a stream is on it, so that the NIC sees it or not, with a watch and without: all bytes arrive, and the
 /// cable is used again when it has healed.
 #[test]
+#[ignore = "long: labs with streams; first to be seen to pass on a quiet machine"]
 fn a_cable_that_dies_takes_nothing_with_it() {
     if skip_without_root("a_cable_that_dies_takes_nothing_with_it") {
         return;
@@ -217,6 +221,7 @@ fn traces(lab: &TestLab) -> String {
 }
 
 #[test]
+#[ignore = "long: labs with streams; first to be seen to pass on a quiet machine"]
 fn undo_leaves_nothing_of_it_wherever_apply_was_killed() {
     if skip_without_root("undo_leaves_nothing_of_it_wherever_apply_was_killed") {
         return;

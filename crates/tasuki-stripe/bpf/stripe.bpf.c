@@ -78,6 +78,10 @@ struct count {
 	__u64 moved;  // packets that the route had given to another NIC
 };
 
+_Static_assert(sizeof(struct config) == 16 && sizeof(struct nic) == 32 && sizeof(struct slot) == 40 &&
+		       sizeof(struct peer) == 16 + SLOTS * 40 && sizeof(struct count) == 32,
+	       "layout.rs writes and reads these");
+
 enum pass { OTHER, BOUND, ALL_DEAD, PASSES };
 
 struct {
