@@ -3,13 +3,9 @@
 
 mod support;
 
-use std::{
-    fs,
-    io::{BufRead, BufReader, Read},
-    process::{Child, Stdio},
-};
+use std::fs;
 use support::{
-    MARK, TestLab, eventually, ok, skip_without_root,
+    TestLab, eventually, ok, skip_without_root,
     state::{hosts, same, whole_of_all},
     stream::Stream,
     tasuki, text,

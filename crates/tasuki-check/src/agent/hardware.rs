@@ -77,8 +77,11 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
+    /// Files and what they say.
+    type Files<'a> = &'a [(&'a str, &'a str)];
+
     /// A tree as sysfs has it: the device's folder below its bus, `class/net/NIC` as a link to it, `device` as a link back.
-    fn tree(nics: &[(&str, &str, &[(&str, &str)], &[(&str, &str)])]) -> tempfile::TempDir {
+    fn tree(nics: &[(&str, &str, Files, Files)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let class = root.path().join("class/net");
         fs::create_dir_all(&class).unwrap();

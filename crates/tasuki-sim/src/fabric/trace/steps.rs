@@ -36,24 +36,24 @@ impl Member<'_> {
     fn n(&self) -> usize {
         self.members.len()
     }
+
     fn send(&self, to: usize, bytes: u64) -> Step {
         Step::Send { to: self.members[to % self.n()], bytes }
     }
+
     fn receive(&self, from: usize) -> Step {
         Step::Receive { from: self.members[from % self.n()] }
     }
+
     /// Distance from the root, round the ring of members.
-    fn from_root(&self) -> usize {
+    fn distance(&self) -> usize {
         (self.me + self.n() - self.root) % self.n()
     }
+
     /// 1, 2, 4, ... below the number of members.
     fn powers(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
-        let n = self.n();
-        (0..usize::BITS)
-            .map(|bit| 1usize << bit)
-            .take_while(move |&power| power < n)
-            .collect::<Vec<_>>()
-            .into_iter()
+        let bits = self.n().next_power_of_two().ilog2();
+        (0..bits).map(|bit| 1 << bit)
     }
 
     /// Step k: to the one 2^k further on, from the one 2^k before.
@@ -64,7 +64,7 @@ impl Member<'_> {
 
     /// Binomial tree: whoever has it gives it to the one farthest away first.
     fn broadcast(&self, bytes: u64) -> Vec<Step> {
-        let me = self.from_root();
+        let me = self.distance();
         let mut steps = Vec::new();
         for far in self.powers().rev() {
             if me % (2 * far) == far {
@@ -78,7 +78,7 @@ impl Member<'_> {
 
     /// The same tree the other way round.
     fn reduce(&self, bytes: u64) -> Vec<Step> {
-        let me = self.from_root();
+        let me = self.distance();
         let mut steps = Vec::new();
         for far in self.powers() {
             if me % (2 * far) == far {
@@ -115,14 +115,14 @@ impl Member<'_> {
     }
 
     fn gather(&self, bytes: u64) -> Vec<Step> {
-        match self.from_root() {
+        match self.distance() {
             0 => (1..self.n()).map(|far| self.receive(self.root + far)).collect(),
             _ => vec![self.send(self.root, bytes)],
         }
     }
 
     fn scatter(&self, bytes: u64) -> Vec<Step> {
-        match self.from_root() {
+        match self.distance() {
             0 => (1..self.n()).map(|far| self.send(self.root + far, bytes)).collect(),
             _ => vec![self.receive(self.root)],
         }
