@@ -42,7 +42,7 @@ peers: setup
 	@scripts/peers "$(PEERS)"
 	@scripts/mpi4py-suite "$(PEERS)"
 
-# Programs that topologies are checked against; unpacked, not installed.
+# Programs that tests need beside Tasuki; unpacked, not installed.
 oracles: setup
 	@scripts/oracles "$(PEERS)"
 
