@@ -38,7 +38,8 @@ build: setup
 	@mkdir -p target/release/tasuki-provider
 	@ln -sfn ../../provider/libtasuki_fi.so target/release/tasuki-provider/libtasuki-fi.so
 
-peers: setup
+peers:
+	@scripts/setup --tests
 	@scripts/peers "$(PEERS)"
 	@scripts/mpi4py-suite "$(PEERS)"
 
