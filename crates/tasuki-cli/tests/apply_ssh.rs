@@ -18,19 +18,19 @@ use support::{
 
 const TASUKI: &str = "/run/tasuki/bin/tasuki";
 
-/// What starts sshd in a host: the one that `scripts/oracles` has unpacked, or the system's. It wants a user of its own,
-/// whom the host gets for himself.
-fn start_sshd() -> Option<String> {
+/// Puts sshd into the folder that all hosts see: the one that `scripts/oracles` has unpacked, or the system's; and gives what starts
+/// it in a host. It wants a user of its own, whom the host gets for himself.
+fn start_sshd(folder: &Path) -> Option<String> {
     let unpacked = peers().join("openssh");
-    let sshd = [unpacked.join("usr/sbin/sshd"), PathBuf::from("/usr/sbin/sshd")]
-        .into_iter()
-        .find(|sshd| sshd.exists())?;
+    let mut known = [unpacked.join("usr/sbin/sshd"), PathBuf::from("/usr/sbin/sshd")].into_iter();
+    let sshd = known.find(|sshd| sshd.exists())?;
+    let words = "cp --dereference \"$0\" sshd; for library in \"$1\"/usr/lib/*-linux-gnu/*.so.?; do [ ! -e \"$library\" ] || cp \"$library\" .; done";
+    ok(Command::new("sh").args(["-ec", words]).args([&sshd, &unpacked]).current_dir(folder));
     Some(format!(
         "if ! grep -q ^sshd: /etc/passwd; then (cat /etc/passwd; echo sshd:x:65000:65534::/run/sshd:/usr/sbin/nologin) > \
          /run/passwd && mount --bind /run/passwd /etc/passwd; fi && mkdir -p /run/sshd && \
-         LD_LIBRARY_PATH=$(echo {libraries}/usr/lib/*-linux-gnu) exec {sshd} -f sshd_config",
-        libraries = unpacked.display(),
-        sshd = sshd.display(),
+         LD_LIBRARY_PATH={at} exec {at}/sshd -f sshd_config",
+        at = folder.display(),
     ))
 }
 
@@ -68,12 +68,12 @@ fn a_control_machine_sets_all_hosts_up_over_ssh() {
     if skip_without_root(test) {
         return;
     }
-    let Some(start_sshd) = start_sshd() else {
+    let folder = tempfile::tempdir_in("/tmp").expect("a folder");
+    let Some(start_sshd) = start_sshd(folder.path()) else {
         assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "{test} needs sshd: scripts/oracles");
         eprintln!("SKIPPED {test}: no sshd: scripts/oracles");
         return;
     };
-    let folder = tempfile::tempdir_in("/tmp").expect("a folder");
     configure(folder.path());
     cluster_file(folder.path());
     let lab = TestLab::up("ssh", &["--shape", "full:3", "--bare"]);
