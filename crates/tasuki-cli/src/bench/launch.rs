@@ -7,7 +7,7 @@ use crate::{
     lab::find,
     mpi::{job, lab_facts, paths},
 };
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, thread, time::Duration};
 use tasuki_bench::{Launch, LaunchError, Network, Output, Run, process::run_limited, raw::Outcome};
 use tasuki_cluster::HostId;
 use tasuki_lab::Job as LabJob;
@@ -105,12 +105,19 @@ pub fn start(
 ) -> Result<Output, Failure> {
     let mut detected = stack.detected.clone();
     detected.argv.extend_from_slice(arguments);
+    let is_alone = hosts == 1 && ranks > 1;
+    if is_alone {
+        // A host of a lab keeps to its own cores, which may be fewer than its ranks here need.
+        let cores = thread::available_parallelism()?.get();
+        let anywhere = ["/usr/bin/taskset".into(), "--cpu-list".into(), format!("0-{}", cores - 1).into()];
+        detected.argv.splice(0..0, anywhere);
+    }
     let facts = lab_facts(network, ranks);
     let mut job = job(&network.cluster, facts, ranks, &detected, &stack.transport, PathBuf::from("/"));
     job.hosts.truncate(hosts as usize);
     let command = job.command(&detected.mpi)?;
     let mut process = network.command(HostId(0), command.argv);
-    if hosts == 1 && stack.transport != Transport::Tcp {
+    if is_alone && stack.transport != Transport::Tcp {
         // MPICH uses its own shared memory inside a host, whatever its libfabric is told; hydra passes this on.
         process.env("MPIR_CVAR_NOLOCAL", "1");
     }
