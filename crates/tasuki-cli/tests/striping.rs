@@ -76,7 +76,7 @@ fn is_on_one(shares: &[f64]) -> bool {
 }
 
 #[test]
-#[ignore = "long: labs with streams; first to be seen to pass on a quiet machine"]
+#[ignore = "long: streams over many labs"]
 fn one_stream_takes_all_cables_by_every_policy() {
     if skip_without_root("one_stream_takes_all_cables_by_every_policy") {
         return;
@@ -100,7 +100,7 @@ fn one_stream_takes_all_cables_by_every_policy() {
 /// Three NICs of each of two hosts on one switch, or on one switch per NIC index without links between them. Without MAC addresses in
 /// the plan: the lab gives them to its own, so that the real case, ARP, needs a host that is set up by `apply`.
 #[test]
-#[ignore = "long: labs with streams; first to be seen to pass on a quiet machine"]
+#[ignore = "long: streams over many labs"]
 fn switches_are_striped_over_as_cables_are() {
     if skip_without_root("switches_are_striped_over_as_cables_are") {
         return;
@@ -131,7 +131,6 @@ fn switches_are_striped_over_as_cables_are() {
 }
 
 #[test]
-#[ignore = "long: labs with streams; first to be seen to pass on a quiet machine"]
 fn what_is_not_to_be_striped_is_not() {
     if skip_without_root("what_is_not_to_be_striped_is_not") {
         return;
@@ -172,7 +171,6 @@ fn what_is_not_to_be_striped_is_not() {
 /// A cable dies while a stream is on it, so that the NIC sees it or not, with a watch and without: all bytes arrive, and the
 /// cable is used again when it has healed.
 #[test]
-#[ignore = "long: labs with streams; first to be seen to pass on a quiet machine"]
 fn a_cable_that_dies_takes_nothing_with_it() {
     if skip_without_root("a_cable_that_dies_takes_nothing_with_it") {
         return;
@@ -221,7 +219,6 @@ fn traces(lab: &TestLab) -> String {
 }
 
 #[test]
-#[ignore = "long: labs with streams; first to be seen to pass on a quiet machine"]
 fn undo_leaves_nothing_of_it_wherever_apply_was_killed() {
     if skip_without_root("undo_leaves_nothing_of_it_wherever_apply_was_killed") {
         return;
@@ -251,12 +248,13 @@ fn undo_leaves_nothing_of_it_wherever_apply_was_killed() {
     let is = traces(&lab);
     assert!(is.contains("tasuki-stripe") && is.contains("gso_max_segs 1\n"), "{is}");
     // As it should be: nothing to do; and `status` says so.
-    assert!(on_host("diff /run/tasuki/cluster.toml").status.success());
+    let diff = || tasuki().args(["diff", "--lab", &lab.name]).output().expect("runs").status.code();
+    assert_eq!(diff(), Some(0));
     let status = ok(tasuki().args(["status", "--lab", &lab.name]));
     assert!(status.contains("striping, shortest-delay over eth1 eth2 to 1 host"), "{status}");
     // Somebody tears a NIC out of the bundle: that is seen, and mended.
     lab.sh("n1", "tc qdisc del dev eth2 clsact");
-    assert_eq!(on_host("diff /run/tasuki/cluster.toml").status.code(), Some(1));
+    assert_eq!(diff(), Some(1));
     ok(tasuki().args(["apply", "--lab", &lab.name]));
     assert_eq!(traces(&lab).matches("tasuki-stripe").count(), is.matches("tasuki-stripe").count());
     ok(tasuki().args(["undo", "--lab", &lab.name]));
