@@ -262,7 +262,7 @@ impl Endpoint {
         if tired {
             let start = Instant::now();
             std::thread::yield_now();
-            self.inner.lock().patience.offered(start.elapsed());
+            self.inner.lock().offered(start.elapsed());
         }
         count
     }

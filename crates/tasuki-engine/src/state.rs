@@ -1,6 +1,6 @@
 //! Everything behind an endpoint's lock, and one round of progress.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tasuki_link::{RawLink, UdpLink};
 use tasuki_proto::{Proto, Time};
@@ -110,6 +110,12 @@ impl State {
             return false;
         }
         busy | self.settle(now)
+    }
+
+    /// The processor was offered to others, which took so long: everything is due for a look.
+    pub fn offered(&mut self, took: Duration) {
+        self.patience.offered(took);
+        self.looks = ALL_EVERY;
     }
 
     /// Before a sleep that a packet is to end.
