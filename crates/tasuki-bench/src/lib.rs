@@ -21,6 +21,7 @@ mod report;
 mod runner;
 pub mod startup;
 pub mod stats;
+pub mod stripe;
 mod table;
 
 pub use machine::Machine;

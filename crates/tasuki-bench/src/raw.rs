@@ -13,16 +13,19 @@ mod control;
 mod drain;
 mod frames;
 mod limits;
+mod look;
 mod pingpong;
 mod server;
 mod sockets;
 mod spin;
+mod stream;
 mod throughput;
 
 pub use client::measure;
 pub use drain::{Burst, Drain, DrainTest};
 pub use limits::limits;
 pub use server::serve;
+pub use stream::{Side, StreamTest, Streamed};
 
 use serde::{Deserialize, Serialize};
 use std::{
@@ -107,6 +110,8 @@ pub enum Test {
     /// Bursts to a receiver with a buffer, which empties it as fast as it can or is told to, and asks for nothing: how
     /// fast is it, and how much does it lose?
     Drain(DrainTest),
+    /// Messages of one length over TCP connections, with what they cost both sides.
+    Stream(StreamTest),
 }
 
 /// The peer that answers.
@@ -238,6 +243,9 @@ pub struct Outcome {
     /// Bursts.
     #[serde(default)]
     pub drains: Vec<Drain>,
+    /// Streams of messages.
+    #[serde(default)]
+    pub streams: Vec<Streamed>,
     /// What failed.
     pub failures: Vec<Failure>,
 }

@@ -90,10 +90,20 @@ fn run(mpi: Mpi, kernel: Kernel, ranks: u32, options: &Options) -> Option<Output
     }
 }
 
+/// What mpirun ends with when a rank died of SIGSEGV.
+const SEGV: i32 = 128 + 11;
+
 /// Runs and expects success. `None` if there is no MPI.
+///
+/// Open MPI 4.1 was seen to end so after the program had printed its result, in both ranks, once in hundreds of runs, on a crowded machine. Only then it is run
+/// once more: what is tested here is the program.
 fn verified(mpi: Mpi, kernel: Kernel, ranks: u32, options: &Options) -> Option<Outcome> {
     let class = options.class;
-    let output = run(mpi, kernel, ranks, options)?;
+    let mut output = run(mpi, kernel, ranks, options)?;
+    if output.code == Some(SEGV) && output.stdout.contains("= tasuki 1\n") {
+        eprintln!("{kernel} {class} on {ranks}: died after its result was printed; again");
+        output = run(mpi, kernel, ranks, options)?;
+    }
     let about =
         format!("{kernel} {class} on {ranks}: {}\n{}{}", output.reason(), output.stdout, output.stderr);
     assert!(output.is_success(), "{about}");

@@ -8,7 +8,7 @@ use std::{
     os::fd::AsFd,
     thread,
 };
-use tasuki_bench::raw::{self, DrainTest, Measure, Protocol, RawError, Serve, Test};
+use tasuki_bench::raw::{self, DrainTest, Measure, Protocol, RawError, Serve, StreamTest, Test};
 use tasuki_rate::{Receiver, Slow};
 use tasuki_sys::{netlink::Netlink, netns::within};
 
@@ -279,4 +279,43 @@ fn a_specification_with_a_spelling_mistake_is_refused() {
     for text in ["", "{}", r#"{"role":"serve","listen":"127.0.0.1:1","interfaec":"e0","patience_s":1}"#] {
         assert!(matches!(raw::peer(text), Err(RawError::Specification(_))), "{text}");
     }
+}
+
+fn stream(mptcp: bool, streams: u32, bytes: u32) -> StreamTest {
+    StreamTest { mptcp, streams, bytes, seconds: 0.3, warm_up_s: 0.1 }
+}
+
+// What a connection brings has come in by the cable, with headers.
+#[test]
+fn streams_bring_their_messages_over_the_cable() -> Outcome {
+    let Some(cable) = cable(1500)? else { return Ok(()) };
+    let mut tests = vec![stream(false, 1, 1024), stream(false, 5, 100_000)];
+    if std::fs::exists("/proc/sys/net/mptcp/enabled")? {
+        tests.push(stream(true, 2, 1024));
+    }
+    let outcome = run(&cable, tests.iter().copied().map(Test::Stream).collect())?;
+    assert_eq!(outcome.failures, []);
+    assert_eq!(outcome.streams.len(), tests.len());
+    for (streamed, test) in outcome.streams.iter().zip(&tests) {
+        assert_eq!((&streamed.test, streamed.received_bytes.len()), (test, test.streams as usize));
+        let sum: u64 = streamed.received_bytes.iter().sum();
+        assert!(sum > 0 && streamed.receiver.data_in > 0 && streamed.sender.data_out > 0, "{streamed:?}");
+        assert!(streamed.receiver.seconds >= 0.3 && streamed.sender.seconds >= 0.3, "{streamed:?}");
+        assert!(streamed.sender.process > 0.0 && streamed.sender.core.is_none(), "{streamed:?}");
+        assert!(streamed.receiver.received_by["e0"] > 0, "{streamed:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn streams_that_make_no_sense_are_refused() -> Outcome {
+    let Some(cable) = cable(1500)? else { return Ok(()) };
+    let tests =
+        [stream(false, 0, 1), stream(false, 1, 0), StreamTest { seconds: 0.0, ..stream(false, 1, 1) }];
+    let outcome = run(&cable, tests.map(Test::Stream).to_vec())?;
+    assert_eq!((outcome.failures.len(), outcome.streams.len()), (3, 0), "{outcome:?}");
+    // And the peers go on.
+    let good = run(&cable, vec![Test::Stream(tests[0]), Test::Stream(stream(false, 1, 1))])?;
+    assert_eq!((good.failures.len(), good.streams.len()), (1, 1), "{good:?}");
+    Ok(())
 }

@@ -131,7 +131,7 @@ impl Server<'_> {
     /// Waits for anything to do. Says which descriptors are ready, and which connections they are from the fourth on.
     fn wait(&self, wake: &EventFd, stop: BorrowedFd<'_>) -> Result<(Vec<bool>, Vec<u64>), ServeError> {
         let now = self.now();
-        let (_, silent) = self.table.overdue(now);
+        let silent = self.table.next_deadline();
         let lingering = (!self.lingering.is_empty()).then_some(self.look_again);
         let accepting = (self.accept_after > now).then_some(self.accept_after);
         let next = [silent, lingering, accepting].into_iter().flatten().min();
@@ -257,7 +257,7 @@ impl Server<'_> {
 
     fn handle_time(&mut self) {
         let now = self.now();
-        for id in self.table.overdue(now).0 {
+        for id in self.table.overdue(now) {
             self.let_go(id);
         }
         if now >= self.look_again {

@@ -109,15 +109,42 @@ impl Table {
         self.all.values().filter(waits).count()
     }
 
-    /// Connections that have been silent until now, and the time at which the next will have been.
-    pub(crate) fn overdue(&self, now: u64) -> (Vec<u64>, Option<u64>) {
-        let silent = || {
-            self.iter().filter_map(|(id, one)| match one.stage {
-                Stage::Silent(until) => Some((id, until)),
-                _ => None,
-            })
-        };
-        let late = silent().filter(|(_, until)| *until <= now).map(|(id, _)| id).collect();
-        (late, silent().map(|(_, until)| until).filter(|until| *until > now).min())
+    /// Connections that have been silent too long.
+    pub(crate) fn overdue(&self, now: u64) -> Vec<u64> {
+        self.silent().filter(|(_, until)| *until <= now).map(|(id, _)| id).collect()
+    }
+
+    /// When the first connection will have been silent too long. That may be in the past: whoever waits for it then must not wait at all, as
+    /// time goes on between a look at who is overdue and the wait.
+    pub(crate) fn next_deadline(&self) -> Option<u64> {
+        self.silent().map(|(_, until)| until).min()
+    }
+
+    fn silent(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.iter().filter_map(|(id, one)| match one.stage {
+            Stage::Silent(until) => Some((id, until)),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+
+    #[test]
+    fn what_is_due_is_waited_for_until_it_is_dealt_with() {
+        let pair = || socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC);
+        let (ours, _theirs) = pair().expect("a pair");
+        let peer = Peer::of(&ours).expect("ourselves");
+        let mut table = Table::default();
+        table.add(Connection::new(ours, peer, 100));
+        // A wait that begins after 100 must end at once, though at the last look nothing was overdue.
+        assert_eq!((table.overdue(99), table.next_deadline()), (vec![], Some(100)));
+        for id in table.overdue(100) {
+            table.remove(id);
+        }
+        assert_eq!((table.overdue(101), table.next_deadline()), (vec![], None));
     }
 }

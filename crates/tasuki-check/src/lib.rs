@@ -18,5 +18,6 @@ pub use checker::{Checker, Options, Progress};
 pub use finding::{Finding, Kind, Part, Report};
 pub use html::page;
 pub use protocol::{
-    Answer, Arrivals, Facts, Heard, NicFacts, Order, Pinged, RandomReport, RouteFacts, Sent, Tally,
+    AddressFacts, Answer, Arrivals, Facts, Heard, NicFacts, Order, Pinged, RandomReport, RouteFacts, Sent,
+    Tally,
 };

@@ -78,6 +78,8 @@ pub enum Order {
         peers: Vec<(String, Ipv4Addr, u16)>,
         /// Megabytes of memory to be written and read meanwhile.
         memory_mb: usize,
+        /// Threads that do so, each in a part of it; 0: one for every core.
+        workers: usize,
         /// Most bytes per second to send; 0: as many as pass.
         bytes_per_second: u64,
     },
@@ -113,13 +115,13 @@ pub enum Answer {
 pub struct Facts {
     /// Its cabled NICs.
     pub nics: Vec<NicFacts>,
-    /// IPv4 addresses with their interfaces.
-    pub addresses: Vec<(String, Ipv4Addr)>,
+    /// IPv4 addresses of all interfaces.
+    pub addresses: Vec<AddressFacts>,
     /// Routes to single addresses.
     pub routes: Vec<RouteFacts>,
     /// Kernel settings of the plan: path, value.
     pub settings: Vec<(String, String)>,
-    /// Processes that used the processor since the last look: cores, what.
+    /// Processes that used the processor since the last look, or waited for it without rest: cores, what.
     pub busy: Vec<(f64, String)>,
     /// Port of the UDP echo.
     pub udp_port: u16,
@@ -160,6 +162,17 @@ pub struct NicFacts {
     pub delay_us: Option<u64>,
     /// Error counters of sysfs that are not 0.
     pub errors: Vec<(String, u64)>,
+}
+
+/// An address of an interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressFacts {
+    /// The interface's name.
+    pub interface: String,
+    /// The address.
+    pub address: Ipv4Addr,
+    /// Bits of its network.
+    pub prefix: u8,
 }
 
 /// A route to one address.

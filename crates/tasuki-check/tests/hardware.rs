@@ -1,7 +1,7 @@
 //! Findings that only hardware gives rise to, from facts as its drivers tell them: rate, duplex, bus, counters, interrupt delay.
 
 use tasuki_check::{
-    Facts, Finding, Kind, NicFacts, Part,
+    AddressFacts, Facts, Finding, Kind, NicFacts, Part,
     judge::host::{errors, judge},
 };
 use tasuki_cluster::{AddressPlan, Cluster, generate};
@@ -24,15 +24,18 @@ fn healthy(cluster: &Cluster, plan: &AddressPlan) -> Vec<Option<Facts>> {
             delay_us: Some(3),
             errors: vec![("rx_crc_errors".into(), 12)],
         };
-        let links = host.links.iter().map(|link| (link.interface.clone(), link.address));
-        let identity = (tasuki_cluster::IDENTITY_INTERFACE.to_owned(), host.identity);
+        let address =
+            |interface: &str, address, prefix| AddressFacts { interface: interface.into(), address, prefix };
+        let links = host.links.iter().map(|link| address(&link.interface, link.address, link.prefix));
+        let identity = host.has_identity_interface();
+        let identity = identity.then(|| address(tasuki_cluster::IDENTITY_INTERFACE, host.identity, 32));
         let routes = host.routes.iter().map(|route| tasuki_check::RouteFacts {
             destination: route.destination,
             hops: route.next_hops.iter().map(|hop| (hop.interface.clone(), hop.via)).collect(),
         });
         Some(Facts {
             nics: host.links.iter().enumerate().map(nic).collect(),
-            addresses: links.chain([identity]).collect(),
+            addresses: links.chain(identity).collect(),
             routes: routes.collect(),
             settings: host.sysctls.iter().map(|set| (set.path.clone(), set.value.clone())).collect(),
             buses: vec![(
@@ -65,6 +68,24 @@ fn healthy_hardware_is_not_named() {
     for shape in ["full:4", "ring:4", "star:4", "planes:4x2"] {
         assert_eq!(found(shape, |_| ()), [], "{shape}");
     }
+}
+
+/// Of a subnet, a part of it or more than it is another network: hosts beyond it are not reached, or strangers are.
+#[test]
+fn an_address_with_another_prefix_is_another_address() {
+    let mut cluster = cluster("full:3");
+    cluster.addressing.style = tasuki_cluster::AddressStyle::Subnets;
+    let plan = AddressPlan::new(&cluster).unwrap();
+    let mut facts = healthy(&cluster, &plan);
+    assert_eq!(judge(&cluster, &plan, &facts), []);
+    facts[1].as_mut().unwrap().addresses[1].prefix = 24;
+    let found = judge(&cluster, &plan, &facts);
+    assert_eq!(named(&found), [(Kind::Address, Part::Setting("n2:eth2".into()), false)]);
+    let address = plan.hosts[1].links[1].address;
+    assert_eq!(found[0].says, format!("n2:eth2 has {address}/24, the plan says {address}/30"));
+    // With identity addresses a link address is one address, too: a network would bring a route of its own.
+    let wide = self::found("full:3", |facts| facts.addresses[0].prefix = 16);
+    assert_eq!(named(&wide), [(Kind::Address, Part::Setting("n2:eth1".into()), false)]);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Judgements over made-up reports: what is named, and what is not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tasuki_check::{
-    Arrivals, Facts, Heard, Kind, NicFacts, Part, Tally,
+    Arrivals, Facts, Finding, Heard, Kind, NicFacts, Part, Report, Tally,
     judge::{
-        Segments, blame,
-        network::{Stream, late},
+        Segments, blame, host,
+        network::{Stream, Suspicion, is_explained, late},
         wiring,
     },
 };
@@ -162,4 +162,67 @@ fn the_late_host_is_the_one_on_all_late_cables() {
     assert_eq!(hosts(times(&[3])), [3]);
     // Everything is slow: a busy machine, nobody's fault.
     assert_eq!(hosts(times(&[0, 1, 2, 3, 4, 5])), [0; 0]);
+}
+
+/// rx_missed_errors are frames "due to lack of buffer space in host" (Documentation/networking/statistics.rst): they came over the cable.
+#[test]
+fn frames_that_a_host_could_not_take_accuse_no_cable() {
+    let cluster = cluster("full:3");
+    let before = healthy(&cluster);
+    let mut after = before.clone();
+    after[1].as_mut().unwrap().nics[0].errors = vec![("rx_missed_errors".into(), 10_599)];
+    after[2].as_mut().unwrap().nics[1].errors = vec![("rx_crc_errors".into(), 10_599)];
+    let missed = host::missed(&cluster, &before, &after);
+    let of = |kind, directions: &[[NicId; 2]]| {
+        let [from, _] = directions[0];
+        let suspicion = Suspicion { kind, nic: from, outwards: true, directions: directions.to_vec() };
+        is_explained(&suspicion, &BTreeSet::new(), &missed)
+    };
+    let (to_slow, to_damaged) = ([nic(0, 0), nic(1, 0)], [nic(1, 1), nic(2, 1)]);
+    assert!(of(Kind::Slow, &[to_slow]) && of(Kind::Loss, &[to_slow]));
+    assert!(!of(Kind::Damage, &[to_slow]), "what is damaged has been taken");
+    assert!(!of(Kind::Slow, &[[nic(1, 0), nic(0, 0)]]), "the other direction, to a host that took all");
+    assert!(!of(Kind::Slow, &[to_damaged]), "damaged frames are the cable's");
+    assert!(!of(Kind::Loss, &[to_slow, to_damaged]), "one of two receivers took all that came");
+    after[1].as_mut().unwrap().nics[0].errors[0].1 = 3;
+    assert!(host::missed(&cluster, &before, &after)[&nic(1, 0)] == 3, "counted all the same");
+}
+
+/// e1000 counts each frame that is longer than its MTU as an error of the receiver.
+#[test]
+fn a_wrong_mtu_explains_what_the_nic_receives_and_nothing_else() {
+    let cluster = cluster("full:2");
+    let before = healthy(&cluster);
+    let errors = |mtu: u32, counter: &str| {
+        let mut after = before.clone();
+        let nic = &mut after[1].as_mut().unwrap().nics[0];
+        (nic.mtu, nic.errors) = (mtu, vec![(counter.into(), 1988)]);
+        host::errors(&cluster, &before, &after, 60.0, 0.0).len()
+    };
+    let planned = cluster.nic_of(nic(1, 0)).mtu;
+    assert_eq!(errors(planned - 500, "rx_errors"), 0);
+    assert_eq!(errors(planned - 500, "tx_errors"), 1);
+    assert_eq!(errors(planned, "rx_errors"), 1);
+    let mtu = Suspicion {
+        kind: Kind::Mtu,
+        nic: nic(0, 0),
+        outwards: true,
+        directions: vec![[nic(0, 0), nic(1, 0)]],
+    };
+    let short = |nic: NicId| is_explained(&mtu, &BTreeSet::from([nic]), &BTreeMap::new());
+    assert!(short(nic(1, 0)) && !short(nic(2, 0)));
+}
+
+/// As the Nagios plugin guidelines have them: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
+#[test]
+fn exit_codes_are_those_of_monitoring_plugins() {
+    let fault = || Finding::new(1, Kind::Loss, Part::Cable("a - b".into()), "lost", "another cable");
+    let warning =
+        || Finding::new(1, Kind::Bus, Part::Nic("n1:eth1".into()), "narrow", "another slot").as_warning();
+    let unknown = || Finding::new(1, Kind::Unchecked, Part::Host("n2".into()), "silent", "is it on?");
+    let code = |findings: Vec<Finding>| Report { findings, ..Report::default() }.exit_code();
+    assert_eq!(code(vec![]), 0);
+    assert_eq!(code(vec![warning()]), 1);
+    assert_eq!(code(vec![warning(), fault()]), 2);
+    assert_eq!(code(vec![warning(), fault(), unknown()]), 3);
 }

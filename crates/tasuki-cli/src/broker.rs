@@ -84,5 +84,5 @@ fn nics_now(arguments: &BrokerArgs) -> Result<Vec<String>, Failure> {
         return Ok(arguments.nics.clone());
     }
     let table = RailTable::load(&arguments.rails)?;
-    Ok(table.peers.into_values().flat_map(|peer| peer.rails).map(|rail| rail.nic).collect())
+    Ok(table.rails().map(|rail| rail.nic.clone()).collect())
 }

@@ -105,6 +105,8 @@ fn check(arguments: &CheckArgs) -> Result<Report, Failure> {
     // SAFETY: ignoring installs no handler. Commands that are started have the default action again.
     unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
     let subject = Subject::of(arguments)?;
+    // Nobody is to wait for hours to hear that there is nothing to run.
+    burn_in::kernels(arguments)?;
     let from_clock =
         || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.subsec_nanos().into());
     let options = Options {
@@ -124,7 +126,7 @@ fn check(arguments: &CheckArgs) -> Result<Report, Failure> {
     let mut report = Checker::new(&subject.cluster, agents, options, &mut progress)?.run();
     if arguments.stages.contains(&4) {
         burn_in::run(arguments, &subject, &mut report, |number, name| {
-            bar.set_position((950 + number * 10) as u64);
+            bar.set_position((950 + number * 6) as u64);
             bar.set_message(name.to_owned());
         })?;
     }

@@ -3,6 +3,7 @@
 mod agent;
 mod apply;
 mod args;
+mod background;
 mod bench;
 mod broker;
 mod check;
@@ -23,6 +24,7 @@ mod stats;
 mod terminal;
 mod topo;
 mod transport;
+mod tune;
 mod version;
 mod watch;
 
@@ -64,6 +66,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Undo(arguments) => apply::undo(&arguments),
         Command::Status(arguments) => apply::status(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),
+        Command::Tune(command) => tune::run(command),
         Command::Check(arguments) => check::run(&arguments),
         Command::CheckAgent => check::agent(),
         Command::Lab(command) => lab::run(command),
@@ -85,6 +88,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Bench(command) => bench::run(command),
         Command::Topo(command) => topo::run(command),
         Command::Plan(arguments) => topo::plan(&arguments),
+        Command::BundleHere { specification } => bench::bundle_here(&specification),
         Command::RawPeer { specification } => bench::raw_peer(&specification),
     }
 }

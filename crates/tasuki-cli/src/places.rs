@@ -29,7 +29,7 @@ pub enum Places {
     /// A lab that is up.
     Lab(Box<LabNetwork>),
     /// The machines of a cluster file.
-    Cluster(Cluster),
+    Cluster(Box<Cluster>),
 }
 
 /// What a host said, or why it said nothing.
@@ -44,7 +44,7 @@ impl Places {
     /// A named lab, a cluster file, the only lab that is up, or this machine if there is none.
     pub fn find(lab: Option<&str>, cluster: Option<&std::path::Path>) -> Result<Self, Failure> {
         if let Some(file) = cluster {
-            return Ok(Places::Cluster(Cluster::load(file)?));
+            return Ok(Places::Cluster(Box::new(Cluster::load(file)?)));
         }
         if lab.is_none() && matches!(Lab::find(), Err(LabError::NoneUp)) {
             return Ok(Places::Here);
@@ -111,10 +111,13 @@ pub fn lasting_in_lab(
     network.lasting(host, there(words))
 }
 
-/// This program, where a host of a lab has it, and its words.
+/// This program, where a host of a lab has it.
+pub const HERE: &str = "/run/tasuki/bin/tasuki";
+
+/// The same and its words.
 fn there(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> impl Iterator<Item = OsString> {
     let words = words.into_iter().map(|word| word.as_ref().to_owned());
-    [OsString::from("/run/tasuki/bin/tasuki")].into_iter().chain(words)
+    [OsString::from(HERE)].into_iter().chain(words)
 }
 
 /// A command on a machine by `ssh` (program and options), which asks nobody for a password and does not wait long for a machine that

@@ -14,7 +14,7 @@ pub fn same_everywhere(cluster: &Cluster) -> Result<(), Failure> {
     let here = host_name();
     let mut others = cluster.clone();
     others.hosts.retain(|host| host.name != here);
-    match complaint(&here, &Places::Cluster(others).ask(&["--version"])) {
+    match complaint(&here, &Places::Cluster(Box::new(others)).ask(&["--version"])) {
         None => Ok(()),
         Some(text) => Err(Failure::new(text)),
     }

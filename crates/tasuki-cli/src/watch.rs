@@ -3,23 +3,15 @@
 use crate::{
     apply::load,
     args::WatchArgs,
+    background,
     failure::Failure,
     places::{Places, as_input, host_name},
     terminal::{print_json, table},
 };
-use nix::unistd::{dup2_stderr, dup2_stdout, setsid};
-use std::{
-    fs::File,
-    io::{BufRead, BufReader, Read, Write},
-    path::Path,
-    process::{Command, ExitCode, Stdio},
-};
+use std::process::ExitCode;
 use tasuki_cluster::Cluster;
 use tasuki_host::WATCH_UNIT;
 use tasuki_watch::Note;
-
-/// What a watch in the background says once it runs.
-const READY: &str = "watching";
 
 /// Runs the command.
 pub fn run(arguments: &WatchArgs) -> Result<ExitCode, Failure> {
@@ -35,24 +27,13 @@ pub fn run(arguments: &WatchArgs) -> Result<ExitCode, Failure> {
     let sum = text_sum(&cluster);
     let is_in_background = arguments.background;
     if is_in_background {
-        // The terminal of whoever called `apply` is not ours. It fails only where we have a session of our own already.
-        let _ = setsid();
+        background::leave_terminal();
     }
     tasuki_watch::run(cluster, host, sum, || match is_in_background {
-        true => be_silent(),
-        false => eprintln!("{name}: {READY}; Ctrl-C ends it"),
+        true => background::be_silent(),
+        false => eprintln!("{name}: watching; Ctrl-C ends it"),
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Says that all is well, and nothing more.
-fn be_silent() {
-    println!("{READY}");
-    let _ = std::io::stdout().flush();
-    if let Ok(null) = File::options().write(true).open("/dev/null") {
-        // Whoever reads our streams waits for their end.
-        let _ = (dup2_stdout(&null), dup2_stderr(&null));
-    }
 }
 
 fn text_sum(cluster: &Cluster) -> u32 {
@@ -65,44 +46,24 @@ pub fn is_undisturbed(cluster: &Cluster) -> bool {
     note.is_some_and(|note| note.cluster == text_sum(cluster) && note.detours.is_empty() && !note.relays)
 }
 
-fn systemctl(verb: &str) -> bool {
-    if !Path::new("/run/systemd/system").exists() {
-        return false;
-    }
-    let mut systemctl = Command::new("systemctl");
-    systemctl.args([verb, WATCH_UNIT]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    systemctl.status().is_ok_and(|status| status.success())
-}
-
 /// Starts the watch of this host, unless it runs: by its unit where there is one, or as a process in the background.
 pub fn start(cluster: &Cluster, name: &str) -> Result<(), Failure> {
-    if tasuki_watch::note().is_some() || (systemctl("is-enabled") && systemctl("restart")) {
+    if tasuki_watch::note().is_some() {
         return Ok(());
     }
     let file = as_input(&cluster.to_toml())?;
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["watch", "-", "--background", "--host", name]).current_dir("/");
-    let mut child = command.stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let mut said = String::new();
-    if let Some(output) = child.stdout.take() {
-        BufReader::new(output).read_line(&mut said)?;
-    }
-    if said.trim() == READY {
-        return Ok(());
-    }
-    let mut why = String::new();
-    if let Some(mut errors) = child.stderr.take() {
-        errors.read_to_string(&mut why)?;
-    }
-    let why = why.trim().trim_start_matches("tasuki: ");
-    Err(Failure::new(format!(
-        "the host is set up, but `tasuki watch` does not start: {why} (--no-watch does without)"
-    )))
+    let words = ["watch", "-", "--background", "--host", name];
+    background::start(WATCH_UNIT, &words, file).map_err(|failure| {
+        Failure::new(format!(
+            "the host is set up, but `tasuki watch` does not start: {} (--no-watch does without)",
+            failure.message
+        ))
+    })
 }
 
 /// Ends the watch of this host.
 pub fn end() -> Result<(), Failure> {
-    systemctl("stop");
+    background::systemctl("stop", WATCH_UNIT);
     tasuki_watch::stop()?;
     Ok(())
 }

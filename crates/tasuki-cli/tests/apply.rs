@@ -8,7 +8,7 @@ use support::{
     TestLab,
     mpis::{build, mpis, run_over},
     ok, skip_without_root,
-    state::{hosts, same, set, whole_of_all},
+    state::{hosts, same, same_of_all, set, whole_of_all},
     tasuki, text,
 };
 
@@ -59,9 +59,7 @@ fn check_shape(shape: &str) {
     assert!(ready.lines().all(|line| line.ends_with("nothing to do")), "{ready}");
 
     on_lab("undo", &lab, &[]);
-    for (host, (before, after)) in hosts(&lab).iter().zip(before.iter().zip(&whole_of_all(&lab))) {
-        same(&format!("{shape}, {host}, after undo"), before, after);
-    }
+    same_of_all(&format!("{shape}, after undo"), &before, &lab);
 }
 
 #[test]
@@ -119,10 +117,10 @@ fn stock_programs_run_on_every_shape_after_apply() {
             (mpi.name, build(mpi, "hello.c", &own))
         })
         .collect();
-    for shape in
-        ["full:2", "full:3", "full:5", "full:8", "ring:3", "ring:6", "ring:8", "torus:4x4", "mixed:6/3"]
-    {
-        let lab = TestLab::up("stock", &["--shape", shape, "--bare"]);
+    let meshes = (2..=8).map(|hosts| format!("full:{hosts}"));
+    let rings = (3..=8).map(|hosts| format!("ring:{hosts}"));
+    for shape in meshes.chain(rings).chain(["torus:4x4", "mixed:6/3"].map(str::to_owned)) {
+        let lab = TestLab::up("stock", &["--shape", &shape, "--bare"]);
         on_lab("apply", &lab, &[]);
         let names = hosts(&lab);
         everybody_reaches_everybody(&lab);
@@ -131,11 +129,50 @@ fn stock_programs_run_on_every_shape_after_apply() {
             assert!(printed.contains("ring ok"), "{shape}, {name}: {printed}");
         }
         let (first, last) = (&names[0], &names[names.len() - 1]);
-        lab.sh(last, "iperf3 -s -D -1");
-        lab.run(first, &["iperf3", "-c", last, "-t", "1"]);
+        let printed = lab.iperf3(first, last, &["-t", "1"]);
+        assert!(printed.contains("connected to 10.77."), "{shape}: {printed}");
         eprintln!("{shape}: Open MPI, MPICH, iperf3");
         on_lab("undo", &lab, &[]);
     }
+}
+
+/// Two hosts with two cables, one of them for frames alone: it is up and proven, and IP knows nothing of it.
+#[test]
+fn a_second_rail_has_no_ip_address() {
+    if skip_without_root("a_second_rail_has_no_ip_address") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cluster.toml");
+    let text = ok(tasuki().args(["cluster", "new", "pair:2", "--rate", "100M"]));
+    let text = text.replace("{ name = \"eth2\"", "{ name = \"eth2\", ip = false, mtu = 9000");
+    assert_eq!(text.matches("ip = false").count(), 2, "{text}");
+    std::fs::write(&file, text).expect("writes");
+    let file = file.to_str().expect("UTF-8");
+    let lab = TestLab::up("frames", &[file, "--bare"]);
+    let before = whole_of_all(&lab);
+    ok(tasuki().args(["apply", file, "--lab", &lab.name]));
+    everybody_reaches_everybody(&lab);
+    for host in hosts(&lab) {
+        let state = lab.run(&host, &["ip", "-o", "link", "show", "eth2"]);
+        assert!(state.contains("mtu 9000") && state.contains(",UP,LOWER_UP"), "{state}");
+        assert_eq!(lab.run(&host, &["ip", "-o", "-4", "addr", "show", "eth2"]), "");
+        assert_eq!(lab.run(&host, &["ip", "-4", "route", "show", "table", "all", "dev", "eth2"]), "");
+        assert!(!lab.run(&host, &["cat", "/run/tasuki/rails.json"]).contains("eth2"));
+        // Not even by ARP.
+        lab.sh(&host, "test $(cat /proc/sys/net/ipv4/conf/eth2/arp_ignore) = 1");
+    }
+    assert!(on_lab("status", &lab, &[]).contains("no IP"));
+    let check = || tasuki().args(["check", file, "--lab", &lab.name]).output().expect("runs");
+    let healthy = check();
+    assert_eq!(healthy.status.code(), Some(0), "{}", support::text(&healthy));
+    lab.fault("cut", &["n1:eth2", "--keep-carrier"]);
+    let dead = check();
+    let said = support::text(&dead);
+    assert!(dead.status.code() == Some(2) && said.contains("cable n1:eth2 - n2:eth2"), "{said}");
+    lab.fault("heal", &["all"]);
+    on_lab("undo", &lab, &[]);
+    same_of_all("after undo", &before, &lab);
 }
 
 /// Another cluster on the same hosts: what the first one set and the second does not want goes back.
@@ -162,7 +199,5 @@ fn a_changed_file_takes_away_what_it_no_longer_has() {
     let routes = lab.run("n1", &["ip", "route"]);
     assert!(routes.contains("10.90.0.3") && !routes.contains("10.77."), "{routes}");
     on_lab("undo", &lab, &[]);
-    for (before, after) in before.iter().zip(&whole_of_all(&lab)) {
-        same("after undo", before, after);
-    }
+    same_of_all("after undo", &before, &lab);
 }

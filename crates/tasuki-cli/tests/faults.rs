@@ -90,16 +90,37 @@ fn dead_wires_at_forty_ends() {
     dead_ends("dead_wires_at_forty_ends", 40);
 }
 
+/// A variable of the environment, and what it says.
+type Variable<'a> = (&'a str, &'a str);
+
 /// Starts hpcc in `folder`. Debian's is linked with Open MPI 4.1.
-fn hpcc(lab: &TestLab, transport: &str, folder: &Path, input: &tasuki_bench::hpcc::Input) -> Option<Running> {
+fn hpcc(
+    lab: &TestLab,
+    transport: &str,
+    variables: &[Variable<'_>],
+    folder: &Path,
+    input: &tasuki_bench::hpcc::Input,
+) -> Option<Running> {
     tasuki_bench::hpcc::prepare(folder, input).expect("an input file");
     let mpi = families("hpcc").into_iter().find(|mpi| mpi.name == "openmpi-4.1")?;
     let run = MpiRun::new(lab, &mpi, transport, input.ranks(), Path::new("hpcc"));
+    let run = variables.iter().fold(run, |run, (name, value)| run.env(name, value));
     Some(run.folder(folder).limit(900).start())
 }
 
 /// hpcc while `disturb` plays with the wires, until the run ends.
-fn hpcc_survives(test: &str, lab: &[&str], memory: u64, mut disturb: impl FnMut(&TestLab, &mut Running)) {
+fn hpcc_survives(test: &str, lab: &[&str], memory: u64, disturb: impl FnMut(&TestLab, &mut Running)) {
+    hpcc_survives_with(test, lab, memory, &[], disturb);
+}
+
+/// The same with variables for the transport.
+fn hpcc_survives_with(
+    test: &str,
+    lab: &[&str],
+    memory: u64,
+    variables: &[Variable<'_>],
+    mut disturb: impl FnMut(&TestLab, &mut Running),
+) {
     if skip_without_root(test) {
         return;
     }
@@ -107,7 +128,7 @@ fn hpcc_survives(test: &str, lab: &[&str], memory: u64, mut disturb: impl FnMut(
         let lab = TestLab::up("hpcc", lab);
         let folder = tempfile::tempdir().expect("a folder");
         let input = tasuki_bench::hpcc::Input::new(4, memory).expect("a problem");
-        let Some(mut running) = hpcc(&lab, &transport, folder.path(), &input) else { return };
+        let Some(mut running) = hpcc(&lab, &transport, variables, folder.path(), &input) else { return };
         disturb(&lab, &mut running);
         running.ok();
         let outcome = tasuki_bench::hpcc::collect(folder.path(), &input).expect("results");
@@ -115,6 +136,14 @@ fn hpcc_survives(test: &str, lab: &[&str], memory: u64, mut disturb: impl FnMut(
         assert!(outcome.verified() && outcome.checks.len() > 5, "over {transport}: {failed:?}");
         eprintln!("{test}, {transport}: {} checks passed", outcome.checks.len());
     }
+}
+
+/// hpcc on four hosts while all wires have these faults, each so often.
+fn hpcc_over(test: &str, memory: u64, variables: &[Variable<'_>], faults: &[(&str, &str)]) {
+    let seed = (seed(test) as u32).to_string();
+    hpcc_survives_with(test, &["--shape", "full:4", "--seed", &seed], memory, variables, |lab, _| {
+        faults.iter().for_each(|(kind, share)| lab.fault(kind, &["all", share]));
+    });
 }
 
 #[test]
@@ -125,22 +154,32 @@ fn hpcc_on_four_hosts() {
 #[test]
 #[ignore = "takes minutes"]
 fn hpcc_over_wires_that_lose_and_double() {
-    let test = "hpcc_over_wires_that_lose_and_double";
-    let seed = (seed(test) as u32).to_string();
-    hpcc_survives(test, &["--shape", "full:4", "--seed", &seed], 4 << 20, |lab, _| {
-        lab.fault("loss", &["all", "1%"]);
-        lab.fault("duplicate", &["all", "1%"]);
-    });
+    let faults = [("loss", "1%"), ("duplicate", "1%")];
+    hpcc_over("hpcc_over_wires_that_lose_and_double", 4 << 20, &[], &faults);
+}
+
+/// Datagrams without headers are lost, doubled and damaged, and every byte arrives.
+#[test]
+#[ignore = "takes minutes"]
+fn hpcc_length_coded_over_wires_that_lose_double_and_damage() {
+    let test = "hpcc_length_coded_over_wires_that_lose_double_and_damage";
+    let faults = [("loss", "1%"), ("duplicate", "1%"), ("corrupt", "0.1%")];
+    hpcc_over(test, 16 << 20, &[("TASUKI_BULK", "length")], &faults);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn hpcc_with_adaptive_grants_and_with_static_rates() {
+    let test = "hpcc_with_adaptive_grants_and_with_static_rates";
+    for rate in ["adaptive", "static:400M/128K"] {
+        hpcc_survives_with(test, &["--shape", "full:4"], 16 << 20, &[("TASUKI_RATE", rate)], |_, _| ());
+    }
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn hpcc_over_wires_that_damage() {
-    let test = "hpcc_over_wires_that_damage";
-    let seed = (seed(test) as u32).to_string();
-    hpcc_survives(test, &["--shape", "full:4", "--seed", &seed], 4 << 20, |lab, _| {
-        lab.fault("corrupt", &["all", "1%"]);
-    });
+    hpcc_over("hpcc_over_wires_that_damage", 4 << 20, &[], &[("corrupt", "1%")]);
 }
 
 /// Three of four cables are cut and healed at random, and every so often all of them for five seconds.

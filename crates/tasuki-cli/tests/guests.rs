@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 use support::{
-    guests::{Guest, Guests, Nic},
+    guests::{Guest, Guests, Nic, back_to_back},
     mpis::{build, mpis},
     ok,
     state::{WHOLE, same},
@@ -120,48 +120,16 @@ fn another_version_is_refused(n1: &Guest, n2: &Guest) {
     n2.ok("root", "mv /usr/bin/tasuki-real /usr/bin/tasuki");
 }
 
-/// Two hosts and two cables, each from a NIC of one of the paper's makes to one of the other: 82540 (ens4 of n1) and 82545.
-const BACK_TO_BACK: &str = r#"[cluster]
-name = "guests"
-
-[defaults]
-rate = "RATE"
-mtu = 9000
-
-[[host]]
-name = "n1"
-nic = [{ name = "ens4" }, { name = "ens5" }]
-
-[[host]]
-name = "n2"
-nic = [{ name = "ens4" }, { name = "ens5" }]
-
-[[cable]]
-ends = ["n1:ens4", "n2:FIRST"]
-
-[[cable]]
-ends = ["n1:ens5", "n2:SECOND"]
-"#;
-
-/// The cluster file at this rate, with n2's NICs in this order.
-fn back_to_back(rate: &str, [first, second]: [&str; 2]) -> String {
-    BACK_TO_BACK.replace("RATE", rate).replace("FIRST", first).replace("SECOND", second)
-}
-
-/// Writes a cluster file on a guest.
-fn put_cluster(guest: &Guest, file: &str, cluster: &str) {
-    guest.ok("root", &format!("cat > {file} <<'EOF'\n{cluster}EOF"));
-}
-
-/// A check from n1, against a file: exit code, and kind and part of what was found.
+/// A check from n1, against a file: exit code, and kind and part of what was found. Warnings accuse nobody: that the emulated host is too slow
+/// for its NICs is true.
 fn check(n1: &Guest, file: &str) -> (Option<i32>, Vec<(String, String)>, String) {
-    let output = n1.run("root", &format!("tasuki check {file} --stages 1 --json"));
-    let report: serde_json::Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)));
+    let (code, printed) = n1.detached("root", &format!("tasuki check {file} --stages 1 --json"));
+    let report: serde_json::Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed}"));
     let field = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let findings = report["findings"].as_array().expect("findings").iter();
+    let findings = findings.filter(|one| one["warning"] == false);
     let findings = findings.map(|one| (field(&one["kind"]), field(&one["part"]["name"]))).collect();
-    (output.status.code(), findings, report["findings"].to_string())
+    (Some(code), findings, report["findings"].to_string())
 }
 
 /// Demands that a check finds this and nothing else.
@@ -170,7 +138,8 @@ fn finds(n1: &Guest, file: &str, expected: &[(&str, &str)]) -> String {
     found.sort();
     let found: Vec<_> = found.iter().map(|(kind, part)| (kind.as_str(), part.as_str())).collect();
     assert_eq!(found, expected, "{says}");
-    assert_eq!(code, Some(if expected.is_empty() { 0 } else { 2 }), "{says}");
+    let codes = if expected.is_empty() { [Some(0), Some(1)] } else { [Some(2); 2] };
+    assert!(codes.contains(&code), "{code:?}: {says}");
     says
 }
 
@@ -200,7 +169,7 @@ fn apply_check_tcp_and_undo_on_the_drivers_of_the_papers_nics() {
             ("faster.toml", "10G", ["ens4", "ens5"]),
             ("crossed.toml", "1G", ["ens5", "ens4"]),
         ] {
-            put_cluster(guest, file, &back_to_back(rate, order));
+            guest.put_cluster(file, &back_to_back(rate, 9000, order));
         }
         // One as an installed system has it, one that is down; both have been up, which gives them their queues.
         guest.ok("root", "ip link set ens4 up && ip link set ens5 up && ip link set ens5 down");
@@ -229,6 +198,12 @@ fn apply_check_tcp_and_undo_on_the_drivers_of_the_papers_nics() {
     finds(&n1, "cluster.toml", &[("mtu", "n2:ens5")]);
     n2.ok("root", "ip link set ens5 mtu 9000");
 
+    // Not before: a host that is too slow for its NIC loses nothing with long queues, and its cables seem slow (docs/check.md).
+    for guest in both {
+        guest.ok("root", "tasuki apply cluster.toml --here --rings 1024");
+        let rings = guest.ok("root", "ethtool -g ens4 && ethtool -g ens5");
+        assert_eq!(rings.matches("1024").count(), 4, "{rings}");
+    }
     n1.ok("root", "cp cluster.toml /home/user/");
     let printed = n1.ok(
         "user",

@@ -4,7 +4,11 @@
 
 mod support;
 
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
 use support::{
     TestLab, eventually, ok, skip_without_root,
     state::{same, whole_of_all},
@@ -166,6 +170,38 @@ fn what_is_not_to_be_striped_is_not() {
     let others = sent(&lab, "n1")[2] as f64;
     assert!(counted < all as f64 && counted > all as f64 - others, "{counted} of {all}");
     assert!(stats[0]["others"].as_u64() > Some(0), "{stats}");
+}
+
+/// Four flows of UDP in turn, far below the cables' rate: every datagram of each arrives, by all cables alike.
+#[test]
+fn udp_goes_over_all_cables_and_no_flow_is_left_behind() {
+    if skip_without_root("udp_goes_over_all_cables_and_no_flow_is_left_behind") {
+        return;
+    }
+    const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/datagrams.py");
+    let (flows, count) = (4, 500);
+    let lab = lab("udp", &cables(&["20M"; 3], "policy = \"round-robin\""), &[]);
+    let before = sent(&lab, "n1");
+    let numbers = [flows.to_string(), count.to_string()];
+    let start = |host: &str, role: &str| {
+        let words = ["python3", PROGRAM, role, "10.77.0.2", "7000", &numbers[0], &numbers[1]];
+        lab.exec(host, &words).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("starts")
+    };
+    let mut server = start("n2", "serve");
+    let mut output = BufReader::new(server.stdout.take().expect("piped"));
+    let mut line = String::new();
+    output.read_line(&mut line).expect("reads");
+    assert_eq!(line.trim(), "listening");
+    assert!(start("n1", "send").wait().expect("ends").success());
+    line.clear();
+    output.read_line(&mut line).expect("reads");
+    assert!(server.wait().expect("ends").success());
+    assert_eq!(line.trim(), vec![count.to_string(); flows].join(" "));
+    let added: Vec<u64> =
+        sent(&lab, "n1").into_iter().zip(before).map(|(now, before)| now - before).collect();
+    let all: u64 = added.iter().sum();
+    let shares: Vec<f64> = added.iter().map(|&bytes| bytes as f64 / all as f64).collect();
+    are(&shares, &[1.0 / 3.0; 3], 0.03);
 }
 
 /// A cable dies while a stream is on it, so that the NIC sees it or not, with a watch and without: all bytes arrive, and the

@@ -5,13 +5,17 @@ mod support;
 use std::{fs, path::PathBuf};
 use support::{
     MARK, TestLab,
-    mpis::{build, mpis},
+    mpis::{build, mpis, peers},
     ok, skip_without_root,
-    state::{hosts, same, whole_of_all},
+    ssh::Ssh,
+    state::{hosts, same_of_all, whole_of_all},
     tasuki, text,
 };
 
 const PING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/ping.py");
+
+/// What reaches a lab's host for a launcher.
+const AGENT: &str = "/run/tasuki/bin/tasuki-agent";
 
 /// A cluster file of a shape, in a folder that goes away with it.
 struct File {
@@ -67,9 +71,7 @@ fn check_shape(shape: &str) {
     assert!(again.lines().all(|line| line.ends_with("nothing to do")), "{again}");
     ok(tasuki().args(["status", "--lab", &lab.name]));
     ok(tasuki().args(["undo", "--lab", &lab.name]));
-    for (host, (before, after)) in hosts(&lab).iter().zip(before.iter().zip(&whole_of_all(&lab))) {
-        same(&format!("{shape}, {host}, after undo"), before, after);
-    }
+    same_of_all(&format!("{shape}, after undo"), &before, &lab);
 }
 
 #[test]
@@ -119,18 +121,54 @@ fn one_style_follows_the_other() {
         "{}",
         text(&output)
     );
+    lab.sh("n2", "ip addr del 10.78.0.77/30 dev eth1; ip addr add 10.78.0.2/30 dev eth1");
+    // So is the right one in another network: what else is in that is taken for the cable's.
+    lab.sh("n2", "ip addr del 10.78.0.2/30 dev eth1; ip addr add 10.78.0.2/24 dev eth1");
+    let output = tasuki().args(["check", file.path(), "--lab", &lab.name]).output().expect("runs");
+    let said = text(&output);
+    assert!(output.status.code() == Some(2), "{said}");
+    assert!(said.contains("n2:eth1 has 10.78.0.2/24, the plan says 10.78.0.2/30"), "{said}");
+    lab.sh("n2", "ip addr del 10.78.0.2/24 dev eth1; ip addr add 10.78.0.77/30 dev eth1");
     apply(None);
     let addresses = lab.run("n1", &["ip", "-o", "-4", "addr"]);
     assert!(addresses.contains("10.77.0.1/32") && !addresses.contains("/30"), "{addresses}");
     lab.sh("n2", "ip addr del 10.78.0.77/30 dev eth1");
     ok(tasuki().args(["undo", "--lab", &lab.name]));
-    for (before, after) in before.iter().zip(&whole_of_all(&lab)) {
-        same("after undo", before, after);
-    }
+    same_of_all("after undo", &before, &lab);
     let made = TestLab::up("made", &[file.path()]);
     everybody_reaches_everybody_by_name(&made);
     let ready = ok(tasuki().args(["apply", "--lab", &made.name, "--no-watch"]));
     assert!(ready.lines().all(|line| line.ends_with("nothing to do")), "{ready}");
+}
+
+/// Programs that are told a name, as docs/cluster-file.md has it: iperf3 and ssh, between every two hosts.
+#[test]
+fn iperf3_and_ssh_go_by_name() {
+    let test = "iperf3_and_ssh_go_by_name";
+    if skip_without_root(test) {
+        return;
+    }
+    let Some(ssh) = Ssh::prepare(test) else { return };
+    let file = File::of("full:3");
+    let lab = TestLab::up("names", &[file.path(), "--bare"]);
+    ok(tasuki().args(["apply", "--lab", &lab.name]));
+    let names = hosts(&lab);
+    for host in &names {
+        ssh.serve(&lab, host);
+    }
+    for host in &names {
+        for other in names.iter().filter(|other| *other != host) {
+            let words = ["ssh", "-F", "ssh_config", other, "uname -n; echo $SSH_CONNECTION"];
+            let said = ok(lab.exec(host, &words).current_dir(ssh.path()));
+            // It is the other host, and the way is a cable's subnet, not the management network.
+            assert!(
+                said.starts_with(other.as_str()) && said.matches(" 10.78.").count() == 1,
+                "{host}: {said}"
+            );
+            let printed = lab.iperf3(host, other, &["-n", "1M"]);
+            assert!(printed.contains("connected to 10.78."), "{host} to {other}: {printed}");
+        }
+    }
 }
 
 #[test]
@@ -159,20 +197,39 @@ fn stock_mpis_do_not_find_their_way_with_one_subnet_per_cable() {
         return;
     }
     let all = mpis(test);
-    let Some(debian) = all.iter().find(|mpi| mpi.name == "openmpi-4.1") else { return };
+    let at = |name: &str, launcher: &str| peers().join(name).join("bin").join(launcher).display().to_string();
+    let open_mpi = "--bind-to none --map-by node --host n1:1,n2:1,n3:1,n4:1 -np 4 --mca mpi_yield_when_idle 1 --mca pml ob1 \
+                    --mca btl tcp,self --mca btl_tcp_if_include 10.78.0.0/16";
+    let four = format!(
+        "mpirun --allow-run-as-root --mca plm_rsh_agent {AGENT} --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include \
+         198.18.0.0/16 {open_mpi}"
+    );
+    let five = format!(
+        "{} --allow-run-as-root --prtemca plm_ssh_agent {AGENT} --prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_if_include \
+         198.18.0.0/16 {open_mpi}",
+        at("openmpi-5.0", "mpirun")
+    );
+    let mpich = format!(
+        "{} -launcher ssh -launcher-exec {AGENT} -hosts n1:1,n2:1,n3:1,n4:1 -np 4",
+        at("mpich-4.3", "mpiexec")
+    );
     // /tmp is another one on every host.
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
-    let hello = build(debian, "hello.c", folder.path());
     let file = File::of("full:4");
     let lab = TestLab::up("stock", &[file.path()]);
-    let words = "mpirun --allow-run-as-root --mca plm_rsh_agent /run/tasuki/bin/tasuki-agent --mca plm_rsh_no_tree_spawn 1 \
-                 --mca oob_tcp_if_include 198.18.0.0/16 --bind-to none --map-by node --host n1:1,n2:1,n3:1,n4:1 -np 4 \
-                 --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include 10.78.0.0/16";
-    let mut command = tasuki();
-    command.args(["lab", "exec", "--lab", &lab.name, "--job", "n1", "--", "timeout", "-k", "5", "120"]);
-    command.args(words.split_whitespace()).arg(&hello).env(MARK, &lab.name);
-    let output = command.output().expect("runs");
-    let said = text(&output);
-    eprintln!("Open MPI 4.1: {said}");
-    assert!(!output.status.success() && said.contains("Network is unreachable"), "{said}");
+    for (name, words, says) in [
+        ("openmpi-4.1", four, "Network is unreachable"),
+        ("openmpi-5.0", five, "Network is unreachable"),
+        ("mpich-4.3", mpich, "Destination is unreachable"),
+    ] {
+        let Some(mpi) = all.iter().find(|mpi| mpi.name == name) else { continue };
+        let hello = build(mpi, "hello.c", folder.path());
+        let mut command = tasuki();
+        command.args(["lab", "exec", "--lab", &lab.name, "--job", "n1", "--", "timeout", "-k", "5", "120"]);
+        command.args(words.split_whitespace()).arg(&hello).env(MARK, &lab.name).current_dir(folder.path());
+        let output = command.output().expect("runs");
+        let said = text(&output);
+        eprintln!("{name}: {said}");
+        assert!(!output.status.success() && said.contains(says), "{name}: {said}");
+    }
 }

@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use support::{
     TestLab, eventually, ok, skip_without_root,
-    state::{hosts, same, whole_of_all},
+    state::{same_of_all, whole_of_all},
     stream::Stream,
     tasuki, text,
 };
@@ -37,9 +37,14 @@ ends = ["n2:eth3", "n3:eth2"]
 "#;
 
 fn triangle(stem: &str, words: &[&str]) -> TestLab {
+    triangle_with("", stem, words)
+}
+
+/// With more lines at the beginning of the file.
+fn triangle_with(lines: &str, stem: &str, words: &[&str]) -> TestLab {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("triangle.toml");
-    fs::write(&file, TRIANGLE).expect("writes");
+    fs::write(&file, format!("{lines}{TRIANGLE}")).expect("writes");
     let mut arguments = vec![file.to_str().expect("UTF-8"), "--bare"];
     arguments.extend(words);
     TestLab::up(stem, &arguments)
@@ -119,6 +124,25 @@ fn a_stream_goes_on_through_the_neighbour_and_returns() {
     on_lab("diff", &lab, &[]);
 }
 
+/// As in the paper: a pair has its own cables and no other way.
+#[test]
+fn it_can_be_turned_off() {
+    if skip_without_root("it_can_be_turned_off") {
+        return;
+    }
+    let lab = triangle_with("[cluster]\nfallback = false\n", "off", &[]);
+    on_lab("apply", &lab, &[]);
+    assert!(notes(&lab).is_empty());
+    let route = || lab.run("n1", &["ip", "route", "show", "10.77.0.2"]);
+    let planned = route();
+    lab.run("n1", &["python3", PING, "10.77.0.2"]);
+    lab.fault("cut", &["n1-n2", "--keep-carrier"]);
+    let output = lab.exec("n1", &["timeout", "5", "python3", PING, "10.77.0.2"]).output().expect("runs");
+    assert!(!output.status.success() && route() == planned, "{}", text(&output));
+    assert_eq!(lab.run("n3", &["cat", "/proc/sys/net/ipv4/conf/eth1/forwarding"]).trim(), "0");
+    on_lab("diff", &lab, &[]);
+}
+
 /// A ring has no common neighbour: the way leads through all other hosts.
 #[test]
 fn a_ring_is_gone_the_other_way_round() {
@@ -151,9 +175,7 @@ fn undo_leaves_nothing_of_it() {
     let lab = triangle("left", &[]);
     let before = whole_of_all(&lab);
     let is_as_before = |what: &str| {
-        for (host, (before, after)) in hosts(&lab).iter().zip(before.iter().zip(&whole_of_all(&lab))) {
-            same(&format!("{what}, {host}"), before, after);
-        }
+        same_of_all(what, &before, &lab);
         assert!(notes(&lab).is_empty());
         assert!(
             !lab.sh("n3", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").contains("watch -"),

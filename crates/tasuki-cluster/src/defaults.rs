@@ -21,6 +21,8 @@ pub const DEFAULT_CORES: u32 = 1;
 pub const STRIPE_PIECE_US: u64 = 250;
 /// Most rails of a pair of hosts, and most NICs of a host, that are striped over.
 pub const STRIPE_MAX: usize = 32;
+/// Longest interrupt delay that follows the load, microseconds.
+pub const DEFAULT_MOST_DELAY_US: u32 = 500;
 /// Smallest MTU: RFC 791 requires that every network carries 68 bytes.
 pub const MTU_MIN: u32 = 68;
 /// Largest MTU: the length field of IPv4 ends here.

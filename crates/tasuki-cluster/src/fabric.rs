@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The segments of a cluster.
 pub(crate) struct Fabric<'a> {
     pub(crate) cluster: &'a Cluster,
-    /// NICs of each segment, in the order of the file. Segments are numbered by their first cable.
+    /// NICs of each segment that carry IP, in the order of the file. Segments are numbered by their first cable.
     pub(crate) segments: Vec<Vec<NicId>>,
     /// Of each host: its NICs in each segment, in the order of the file.
     pub(crate) by_host: Vec<BTreeMap<usize, Vec<NicId>>>,
@@ -72,6 +72,11 @@ impl<'a> Fabric<'a> {
         fabric
     }
 
+    /// Whether a cable is in the NIC.
+    pub(crate) fn is_cabled(&self, nic: NicId) -> bool {
+        self.attachments.contains_key(&nic)
+    }
+
     /// The same fabric, but nothing passes between these pairs of NICs.
     pub(crate) fn without(mut self, dead: impl IntoIterator<Item = [NicId; 2]>) -> Self {
         self.dead = dead.into_iter().map(|[a, b]| [a.min(b), a.max(b)]).collect();
@@ -111,6 +116,7 @@ impl<'a> Fabric<'a> {
 
     fn add_segment(&mut self, mut nics: Vec<NicId>) {
         nics.sort_unstable();
+        nics.retain(|nic| self.cluster.nic_of(*nic).ip);
         for &nic in &nics {
             self.by_host[nic.host.0].entry(self.segments.len()).or_default().push(nic);
         }

@@ -1,6 +1,6 @@
 //! A cluster for `--json`: cables by the names of their ends instead of by indices.
 
-use crate::{Addressing, Cluster, Host, Striping, Switch};
+use crate::{Addressing, Cluster, Host, Striping, Switch, Tuning};
 use serde::{Serialize, Serializer};
 use std::path::Path;
 
@@ -11,6 +11,7 @@ struct Names<'a> {
     addressing: Addressing,
     fallback: bool,
     striping: Option<&'a Striping>,
+    tune: Option<Tuning>,
     hosts: &'a [Host],
     switches: &'a [Switch],
     cables: Vec<CableNames>,
@@ -34,6 +35,7 @@ impl Serialize for Cluster {
             addressing: self.addressing,
             fallback: self.fallback,
             striping: self.striping.as_ref(),
+            tune: self.tune,
             hosts: &self.hosts,
             switches: &self.switches,
             cables: self.cables.iter().map(cable).collect(),

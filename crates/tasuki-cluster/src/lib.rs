@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod defaults;
+mod delay;
 mod fabric;
 pub mod generate;
 mod json;
@@ -19,16 +20,17 @@ mod units;
 mod write;
 
 pub use defaults::{
-    DEFAULT_CORES, DEFAULT_IDENTITY, DEFAULT_LINK, DEFAULT_MTU, DEFAULT_RATE, LAB_MANAGEMENT, MTU_MAX,
-    MTU_MIN, STRIPE_MAX, STRIPE_PIECE_US,
+    DEFAULT_CORES, DEFAULT_IDENTITY, DEFAULT_LINK, DEFAULT_MOST_DELAY_US, DEFAULT_MTU, DEFAULT_RATE,
+    LAB_MANAGEMENT, MTU_MAX, MTU_MIN, STRIPE_MAX, STRIPE_PIECE_US,
 };
+pub use delay::{Delay, DelayWish, ParseDelayError, Tuning};
 pub use model::{
     AddressStyle, Addressing, Cable, CableId, Cluster, End, Host, HostId, Nic, NicId, StripePolicy, Striping,
     Switch, SwitchId,
 };
 pub use parse::{ClusterError, ClusterErrors, Place, Problem};
 pub use plan::{
-    AddressPlan, Around, HostPlan, IDENTITY_INTERFACE, LinkPlan, NeighbourPlan, NextHop, PlanError,
+    AddressPlan, Around, BarePlan, HostPlan, IDENTITY_INTERFACE, LinkPlan, NeighbourPlan, NextHop, PlanError,
     RoutePlan, StripeNic, StripePeer, StripePlan, StripeSlot, SysctlPlan,
 };
 pub use rail_table::{HostRail, RailPeer, RailTable, RailTableError};

@@ -1,6 +1,8 @@
 //! Finding parts of a cluster by name or by cable, and naming them.
 
-use crate::{Cable, CableId, Cluster, End, Host, HostId, LAB_MANAGEMENT, Nic, NicId, Switch, SwitchId};
+use crate::{
+    Cable, CableId, Cluster, DelayWish, End, Host, HostId, LAB_MANAGEMENT, Nic, NicId, Switch, SwitchId,
+};
 use std::net::Ipv4Addr;
 
 impl Cluster {
@@ -31,6 +33,17 @@ impl Cluster {
         let switch = self.switch(switch)?;
         let port = port.parse().ok().filter(|port| (1..=self.switches[switch.0].ports).contains(port))?;
         Some(End::Port { switch, port })
+    }
+
+    /// The receive-interrupt delays of a host's cabled NICs, where the file has any.
+    pub fn delays(&self, host: HostId) -> Vec<(&str, DelayWish)> {
+        let of_host = self.host_of(host).delay.or(self.tune.and_then(|tune| tune.delay));
+        let is_cabled = |index| {
+            let nic = End::Nic(NicId { host, index });
+            self.cables.iter().any(|cable| cable.ends.contains(&nic))
+        };
+        let nics = self.host_of(host).nics.iter().enumerate().filter(|(index, _)| is_cabled(*index));
+        nics.filter_map(|(_, nic)| Some((nic.name.as_str(), nic.delay.or(of_host)?))).collect()
     }
 
     /// A host by its id.

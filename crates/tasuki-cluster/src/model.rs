@@ -1,6 +1,6 @@
 //! What a cluster file says, checked: every index in it is valid.
 
-use crate::{Ipv4Net, MacAddr, Rate};
+use crate::{DelayWish, Ipv4Net, MacAddr, Rate, Tuning};
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -35,6 +35,8 @@ pub struct Cluster {
     pub fallback: bool,
     /// Plain TCP and UDP over all NICs; `None`: every connection over one.
     pub striping: Option<Striping>,
+    /// The receive-interrupt delay of NICs; `None`: no table of that name.
+    pub tune: Option<Tuning>,
     /// Hosts, in the order of the file.
     pub hosts: Vec<Host>,
     /// Switches, in the order of the file.
@@ -149,8 +151,12 @@ pub struct Host {
     pub cores: u32,
     /// Rack, if known.
     pub rack: Option<String>,
+    /// What the rack is a part of, if known: hosts that share switches, say.
+    pub module: Option<String>,
     /// Whether the host may forward packets between hosts that share no cable or switch (default yes).
     pub relay: bool,
+    /// The receive-interrupt delay of its NICs; `None`: the cluster's.
+    pub delay: Option<DelayWish>,
     /// NICs, in the order of the file.
     pub nics: Vec<Nic>,
 }
@@ -166,6 +172,10 @@ pub struct Nic {
     pub rate: Rate,
     /// MTU in bytes (payload of a frame).
     pub mtu: u32,
+    /// Whether it carries IP (default yes). Without, it is up and has its MTU, for programs that send frames themselves.
+    pub ip: bool,
+    /// The receive-interrupt delay; `None`: the host's.
+    pub delay: Option<DelayWish>,
 }
 
 /// An Ethernet switch.

@@ -104,6 +104,11 @@ impl RailTable {
         tables
     }
 
+    /// The rails to all hosts, peer by peer.
+    pub fn rails(&self) -> impl Iterator<Item = &HostRail> {
+        self.peers.values().flat_map(|peer| &peer.rails)
+    }
+
     /// As it is written into the host.
     pub fn to_json(&self) -> String {
         // Strings, numbers and a map with address keys: nothing that JSON could not hold.

@@ -1,8 +1,8 @@
 //! Writing cluster files.
 
 use crate::{
-    AddressStyle, Addressing, Cable, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, Nic, Rate,
-    Striping, Switch,
+    AddressStyle, Addressing, Cable, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Delay, Host, Nic,
+    Rate, Striping, Switch, Tuning,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -43,6 +43,9 @@ impl Cluster {
         if let Some(striping) = &self.striping {
             write_striping(&mut text, striping);
         }
+        if let Some(tune) = &self.tune {
+            write_tune(&mut text, tune);
+        }
         self.hosts.iter().for_each(|host| write_host(&mut text, host, &defaults));
         self.switches.iter().for_each(|switch| write_switch(&mut text, switch, &defaults));
         self.cables.iter().for_each(|cable| self.write_cable(&mut text, cable));
@@ -72,6 +75,20 @@ fn write_striping(text: &mut String, striping: &Striping) {
     }
 }
 
+fn write_tune(text: &mut String, tune: &Tuning) {
+    line(text, format_args!("\n[tune]"));
+    if let Some(delay) = tune.delay {
+        line(text, format_args!("delay = \"{delay}\""));
+    }
+    let usual = Tuning::default();
+    for (key, us, usual) in [("least", tune.least_us, usual.least_us), ("most", tune.most_us, usual.most_us)]
+    {
+        if us != usual {
+            line(text, format_args!("{key} = \"{}\"", Delay::from_us(us)));
+        }
+    }
+}
+
 fn write_host(text: &mut String, host: &Host, defaults: &Defaults) {
     line(text, format_args!("\n[[host]]\nname = {}", quote(&host.name)));
     if let Some(management) = &host.management {
@@ -83,8 +100,14 @@ fn write_host(text: &mut String, host: &Host, defaults: &Defaults) {
     if let Some(rack) = &host.rack {
         line(text, format_args!("rack = {}", quote(rack)));
     }
+    if let Some(module) = &host.module {
+        line(text, format_args!("module = {}", quote(module)));
+    }
     if !host.relay {
         line(text, format_args!("relay = false"));
+    }
+    if let Some(delay) = host.delay {
+        line(text, format_args!("delay = \"{delay}\""));
     }
     let nics: Vec<_> = host.nics.iter().map(|nic| inline_nic(nic, defaults)).collect();
     let on_one_line = format!("nic = [{}]", nics.join(", "));
@@ -105,6 +128,10 @@ fn inline_nic(nic: &Nic, defaults: &Defaults) -> String {
     if nic.mtu != defaults.mtu {
         let _ = write!(table, ", mtu = {}", nic.mtu);
     }
+    if !nic.ip {
+        table += ", ip = false";
+    }
+    let _ = nic.delay.map_or(Ok(()), |delay| write!(table, ", delay = \"{delay}\""));
     table + " }"
 }
 

@@ -6,7 +6,7 @@ use common::connected_recipe;
 use proptest::prelude::*;
 use std::path::Path;
 use tasuki_cluster::{
-    Cluster, End, Ipv4Net, MacAddr, Rate, SwitchId,
+    Cluster, End, HostId, Ipv4Net, MacAddr, Rate, SwitchId,
     generate::{Options, Shape, generate},
 };
 
@@ -305,4 +305,27 @@ fn json_names_the_ends_of_cables() {
     let rails = cluster.rails(tasuki_cluster::HostId(0), tasuki_cluster::HostId(1));
     let json = serde_json::to_value(rails[0].names(&cluster)).unwrap();
     assert_eq!(json["cables"], serde_json::json!([["n1:eth1", "sw1:1"], ["n2:eth1", "sw1:2"]]));
+}
+
+/// A NIC's delay goes before its host's, a host's before the cluster's; NICs without a cable have none.
+#[test]
+fn interrupt_delays_are_the_nearest_that_is_given() {
+    let text = "[tune]\ndelay = \"dynamic\"\nleast = \"10us\"\nmost = \"1ms\"\n\
+        [[host]]\nname = \"n1\"\nnic = [{ name = \"eth1\" }, { name = \"eth2\", delay = \"off\" }, { name = \"eth3\" }]\n\
+        [[host]]\nname = \"n2\"\ndelay = \"50us\"\nnic = [{ name = \"eth1\" }, { name = \"eth2\", delay = \"adaptive\" }]\n\
+        [[cable]]\nends = [\"n1:eth1\", \"n2:eth1\"]\n[[cable]]\nends = [\"n1:eth2\", \"n2:eth2\"]\n";
+    let cluster = Cluster::parse(text, None).unwrap();
+    let delays = |host: usize| -> Vec<(String, String)> {
+        let delays = cluster.delays(HostId(host)).into_iter();
+        delays.map(|(nic, delay)| (nic.to_owned(), delay.to_string())).collect()
+    };
+    let expected = |pairs: [(&str, &str); 2]| pairs.map(|(nic, delay)| (nic.to_owned(), delay.to_owned()));
+    assert_eq!(delays(0), expected([("eth1", "dynamic"), ("eth2", "off")]));
+    assert_eq!(delays(1), expected([("eth1", "50us"), ("eth2", "adaptive")]));
+    let tune = cluster.tune.unwrap();
+    assert_eq!((tune.least_us, tune.most_us), (10, 1000));
+    assert_eq!(Cluster::parse(&cluster.to_toml(), None).unwrap(), cluster);
+    let without = text.replace("[tune]\ndelay = \"dynamic\"\nleast = \"10us\"\nmost = \"1ms\"\n", "");
+    let without = Cluster::parse(&without, None).unwrap();
+    assert_eq!((without.delays(HostId(0)).len(), without.delays(HostId(1)).len()), (1, 2));
 }

@@ -3,6 +3,7 @@
 use tasuki_msg::{Action, Event, Failure as MsgFailure, Gone, PeerId, RecvDone};
 
 use crate::api::{Completion, Failure, Peer, Report};
+use crate::bulk::{Job, OFFERED};
 use crate::core::Core;
 use crate::peer::Way;
 
@@ -25,6 +26,12 @@ impl Core {
                     }
                 }
                 Action::FreeEarly(buffer) => self.free_early(buffer),
+                Action::Pull { pull, peer, remote_key, offset, len, user, at, recv }
+                    if remote_key & OFFERED != 0 =>
+                {
+                    let job = Job { pull, key: remote_key, offset, len, user, recv, at };
+                    self.take_offered(peer, job);
+                }
                 Action::Pull { pull, peer, remote_key, offset, len, user, at, .. } => {
                     let copied = self.pull(peer, remote_key.wrapping_add(offset), user, at, len);
                     self.msg.handle_pulled(pull, copied);
@@ -33,6 +40,16 @@ impl Core {
             }
         }
         any
+    }
+
+    /// A message that its sender has offered is wanted: it comes as length-coded bulk, or in frames if that cannot be.
+    fn take_offered(&mut self, peer: PeerId, job: Job) {
+        let packets = self.peers.get(peer.index()).is_some_and(|state| state.conn.is_some());
+        let fits = self.recvs.get(job.user as usize).is_some_and(|recv| recv.memory.contiguous().is_some());
+        match &mut self.bulk {
+            Some(bulk) if packets && fits => bulk.post(Peer(peer.index() as u32), job),
+            _ => self.msg.handle_pulled(job.pull, false),
+        }
     }
 
     /// Copies out of a peer's memory; false if the kernel does not let us, or the peer is gone.
@@ -74,6 +91,9 @@ impl Core {
     fn send_done(&mut self, user: u64, result: Result<(), MsgFailure>) {
         let Some(send) = self.sends.try_remove(user as usize) else { return };
         let (context, peer, tagged) = (send.context, send.peer, send.tagged);
+        if let (Some(offer), Some(bulk)) = (send.offer, &mut self.bulk) {
+            bulk.withdraw(offer);
+        }
         if let crate::memory::Memory::Own(buffer) = send.memory {
             self.copied = self.copied.saturating_sub(buffer.len() as u64);
             self.recycle(buffer);
@@ -102,6 +122,15 @@ impl Core {
             let quiet = report == Report::Quiet;
             self.completions.push_back(Completion::Send { context, peer, tagged, quiet });
         }
+    }
+
+    /// A whole message has come at once.
+    pub fn received(&mut self, done: &RecvDone, payload: &[u8]) {
+        let Some(recv) = self.recvs.get(done.user as usize) else { return };
+        let bytes = &payload[..payload.len().min(done.len as usize)];
+        // SAFETY: the message layer names only receives that have not completed: this one does below.
+        unsafe { recv.memory.write(done.offset, bytes) };
+        self.recv_done(done);
     }
 
     fn recv_done(&mut self, done: &RecvDone) {

@@ -2,6 +2,9 @@
 
 use tasuki_msg::ClaimId;
 
+use crate::address::Address;
+use crate::peer::PeerState;
+
 /// Another endpoint, as known to this one. Dense, counted from 0 in the order in which peers became known; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub u32);
@@ -163,6 +166,16 @@ pub enum Completion {
 
 // SAFETY: the pointer in a completion is a value for the program; nothing here reads through it.
 unsafe impl Send for Completion {}
+
+/// Who is who, for those who are given completions while the endpoint is at work: they must not call it.
+pub struct Names<'a>(pub(crate) &'a [PeerState]);
+
+impl Names<'_> {
+    /// The address of a peer.
+    pub fn address(&self, peer: Peer) -> Option<Address> {
+        self.0.get(peer.0 as usize).map(|state| state.address)
+    }
+}
 
 /// Why an operation has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

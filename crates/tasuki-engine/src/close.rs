@@ -87,7 +87,10 @@ impl State {
     /// How long nothing will happen if nothing arrives.
     pub fn next_deadline(&self) -> Duration {
         let now = self.now();
-        let deadline = self.proto.deadline().unwrap_or(Time(u64::MAX)).0.min(self.next_watch.0);
+        let packets = self.proto.deadline().unwrap_or(Time(u64::MAX)).0;
+        let pace = self.core.msg.time_due().unwrap_or(u64::MAX);
+        let bulk = self.core.bulk.as_ref().and_then(|bulk| bulk.deadline()).unwrap_or(u64::MAX);
+        let deadline = packets.min(pace).min(bulk).min(self.next_watch.0);
         Duration::from_nanos(deadline.saturating_sub(now.0))
     }
 }

@@ -8,11 +8,13 @@ use tasuki_proto::ConnId;
 
 use crate::address::Address;
 use crate::api::{Completion, Peer, Report};
+use crate::bulk::Bulk;
 use crate::memory::Memory;
 use crate::peer::{PeerState, Way};
 use crate::rails::RailTable;
 use crate::remote::RemoteDone;
 use crate::service::{Part, Service};
+use crate::static_rate::Receivers;
 
 /// A send under way.
 pub(crate) struct SendOp {
@@ -25,6 +27,8 @@ pub(crate) struct SendOp {
     pub report: Report,
     /// The program has been told that it is over: its bytes are a copy.
     pub reported: bool,
+    /// The key under which its receiver may take it as length-coded bulk.
+    pub offer: Option<u64>,
     /// It is not the program's, but part of a one-sided transfer.
     pub part: Option<Part>,
 }
@@ -33,7 +37,8 @@ impl SendOp {
     /// Part of a one-sided transfer.
     pub fn of_service(peer: Peer, memory: Memory, part: Part) -> SendOp {
         let (id, context, part) = (None, 0, Some(part));
-        SendOp { id, memory, context, peer, tagged: true, report: Report::Failure, reported: false, part }
+        let (report, reported, offer) = (Report::Failure, false, None);
+        SendOp { id, memory, context, peer, tagged: true, report, reported, offer, part }
     }
 }
 
@@ -84,6 +89,10 @@ pub(crate) struct Core {
     pub remote: VecDeque<RemoteDone>,
     /// MTU of the routed way, bytes.
     pub routed_mtu: u16,
+    /// What senders were told of receivers, in static mode.
+    pub receivers: Option<Receivers>,
+    /// Length-coded bulk, if it was asked for.
+    pub bulk: Option<Box<Bulk>>,
 }
 
 /// Copies of this size are kept for reuse, bytes.
@@ -111,6 +120,8 @@ impl Core {
             service: Service::default(),
             remote: VecDeque::new(),
             routed_mtu,
+            receivers: None,
+            bulk: None,
         }
     }
 

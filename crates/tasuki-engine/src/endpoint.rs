@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::address::Address;
-use crate::api::{Buffer, Claim, Completion, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs};
+use crate::api::{
+    Buffer, Claim, Completion, Found, Names, Peer, PostError, Probe, RecvArgs, Report, SendArgs,
+};
+use crate::bulk::BulkCounters;
 use crate::helper::Helper;
 use crate::open::{self, OpenError};
 use crate::options::Options;
@@ -19,6 +22,8 @@ pub(crate) struct Inner {
     /// Grows whenever the program makes progress: a copy of what the state counts, written under its lock. (Posting takes nothing in, so it
     /// does not count.)
     pub entries: AtomicU64,
+    /// The program was given nothing when it called last.
+    pub waits: AtomicBool,
     pub stop: AtomicBool,
     pub sleeper: Sleeper,
 }
@@ -62,6 +67,7 @@ impl Endpoint {
             sleeper: Sleeper::new(&state).map_err(OpenError::Wait)?,
             state: Mutex::new(state),
             entries: AtomicU64::new(0),
+            waits: AtomicBool::new(false),
             stop: AtomicBool::new(false),
         });
         if options.dump {
@@ -243,7 +249,12 @@ impl Endpoint {
     }
 
     /// [`Endpoint::progress`] and [`Endpoint::poll_many`] under one lock. Returns how many completions it gave, at most `max`.
-    pub fn turn(&self, max: usize, each: impl FnMut(Completion)) -> usize {
+    pub fn turn(&self, max: usize, mut each: impl FnMut(Completion)) -> usize {
+        self.turn_with(max, |completion, _| each(*completion))
+    }
+
+    /// The same; `each` is called under the lock, so it must not call the endpoint, and is told instead who is who.
+    pub fn turn_with(&self, max: usize, each: impl FnMut(&Completion, &Names<'_>)) -> usize {
         // A panic elsewhere left the state whole enough to be worked with.
         let mut state = match self.inner.state.try_lock() {
             Ok(state) => state,
@@ -257,6 +268,7 @@ impl Endpoint {
         self.inner.enter(&mut state);
         let busy = state.look();
         let count = state.take(max, each);
+        self.inner.waits.store(!busy && count == 0, Ordering::Relaxed);
         let tired = state.patience.is_over(busy || count > 0);
         drop(state);
         if tired {
@@ -273,8 +285,8 @@ impl Endpoint {
     }
 
     /// Up to `max` completions at once.
-    pub fn poll_many(&self, max: usize, each: impl FnMut(Completion)) -> usize {
-        self.inner.lock().take(max, each)
+    pub fn poll_many(&self, max: usize, mut each: impl FnMut(Completion)) -> usize {
+        self.inner.lock().take(max, |completion, _| each(*completion))
     }
 
     /// Sleeps until there is a completion, something else may have happened, or the time is over; makes progress meanwhile.
@@ -285,6 +297,8 @@ impl Endpoint {
                 let mut state = self.inner.lock();
                 self.inner.enter(&mut state);
                 let busy = state.progress();
+                // It sleeps until something comes, so that nobody need step in.
+                self.inner.waits.store(true, Ordering::Relaxed);
                 let done = busy || !state.core.completions.is_empty() || !state.core.remote.is_empty();
                 if !done {
                     state.prepare_to_sleep();
@@ -297,6 +311,11 @@ impl Endpoint {
             }
             self.inner.sleeper.sleep(deadline.min(left.unwrap_or(Duration::MAX)));
         }
+    }
+
+    /// What length-coded bulk has done; `None` if it was not asked for.
+    pub fn bulk(&self) -> Option<BulkCounters> {
+        self.inner.lock().core.bulk.as_ref().map(|bulk| bulk.counters)
     }
 
     /// What a watchdog prints when nothing moves: operations, peers, rails.

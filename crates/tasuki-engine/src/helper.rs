@@ -13,9 +13,6 @@ pub(crate) struct Helper {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The program is held to be busy with something else if it has not entered for this long.
-const PATIENCE: Duration = Duration::from_millis(1);
-
 impl Helper {
     pub fn start(inner: &Arc<Inner>) -> std::io::Result<Helper> {
         let shared = Arc::clone(inner);
@@ -45,21 +42,20 @@ fn without_signals(work: impl FnOnce()) {
 }
 
 fn run(inner: &Inner) {
-    let mut entries = inner.entries.load(Ordering::Relaxed);
+    let mut absence = Absence::new(inner.entries.load(Ordering::Relaxed));
     let mut away = false;
     while !inner.stop.load(Ordering::Acquire) {
+        let nap = absence.nap();
         if away {
             // Nobody else reads the sockets, so a packet may wake us.
-            inner.sleeper.sleep(PATIENCE);
+            inner.sleeper.sleep(nap);
         } else {
-            std::thread::sleep(PATIENCE);
+            std::thread::sleep(nap);
         }
-        let seen = inner.entries.load(Ordering::Relaxed);
         if crate::dump::asked() {
             eprintln!("{}", inner.lock().describe());
         }
-        away = seen == entries;
-        entries = seen;
+        away = absence.is_away(inner.entries.load(Ordering::Relaxed), inner.waits.load(Ordering::Relaxed));
         if !away {
             continue;
         }
@@ -69,5 +65,72 @@ fn run(inner: &Inner) {
             state.progress();
             state.prepare_to_sleep();
         }
+    }
+}
+
+/// Whether the program has gone, to do something else.
+///
+/// A program that has not called may compute, or wait for a processor: with more ranks than cores that is what those do that wait for a
+/// message, and whoever steps in for them takes the processor from those who work. Which of the two it is its last call tells.
+struct Absence {
+    entries: u64,
+    lasts: Duration,
+    nap: Duration,
+}
+
+/// A program that was given something at its last call and has not called since then computes.
+const BUSY: Duration = Duration::from_millis(1);
+/// One that was given nothing will call again as soon as it gets a processor, or else computes.
+const WAITING: Duration = Duration::from_millis(20);
+/// Longest time between two looks at a program that calls: every look interrupts something.
+const NAP_MAX: Duration = Duration::from_millis(2);
+
+impl Absence {
+    fn new(entries: u64) -> Absence {
+        Absence { entries, lasts: Duration::ZERO, nap: BUSY }
+    }
+
+    /// How long to sleep before the next look.
+    fn nap(&self) -> Duration {
+        self.nap
+    }
+
+    /// After that nap: how often the program has called so far, and whether it was given nothing at last.
+    fn is_away(&mut self, entries: u64, waits: bool) -> bool {
+        if entries != self.entries {
+            (self.entries, self.lasts) = (entries, Duration::ZERO);
+            self.nap = (self.nap * 2).min(NAP_MAX);
+            return false;
+        }
+        self.lasts += self.nap;
+        self.nap = BUSY;
+        self.lasts >= if waits { WAITING } else { BUSY }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Time until it is held to be away, of a program that calls no more.
+    fn found_after(absence: &mut Absence, waits: bool) -> Duration {
+        let (entries, mut slept) = (absence.entries, Duration::ZERO);
+        loop {
+            slept += absence.nap();
+            if absence.is_away(entries, waits) {
+                return slept;
+            }
+        }
+    }
+
+    #[test]
+    fn who_computes_is_stepped_in_for_soon_who_waits_for_a_processor_late() {
+        let mut absence = Absence::new(0);
+        for entries in 1..10 {
+            assert!(!absence.is_away(entries, entries % 2 == 0));
+        }
+        assert_eq!(found_after(&mut absence, false), NAP_MAX);
+        assert!(!absence.is_away(10, true), "it is back");
+        assert!((WAITING..WAITING + NAP_MAX).contains(&found_after(&mut absence, true)));
     }
 }

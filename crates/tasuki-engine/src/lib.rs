@@ -8,6 +8,8 @@
 mod actions;
 mod address;
 mod api;
+mod bulk;
+mod carriers;
 mod close;
 mod core;
 mod dump;
@@ -29,6 +31,7 @@ mod service;
 mod shared;
 mod sleep;
 mod state;
+mod static_rate;
 mod stats;
 mod upper;
 mod watch;
@@ -36,10 +39,12 @@ mod ways;
 
 pub use address::{Address, AddressError};
 pub use api::{
-    Buffer, Claim, Completion, Failure, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs,
+    Buffer, Claim, Completion, Failure, Found, Names, Peer, PostError, Probe, RecvArgs, Report, SendArgs,
 };
+pub use bulk::BulkCounters;
 pub use endpoint::Endpoint;
 pub use open::OpenError;
-pub use options::{Lanes, Options, Rate, VariableError};
+pub use options::{Framing, Lanes, Options, Rate, VariableError};
 pub use rails::RailsError;
 pub use remote::{RegisterError, RemoteArgs, RemoteDone, RemoteFailure, UnregisterError};
+pub use static_rate::{ParseReceiversError, Receivers};

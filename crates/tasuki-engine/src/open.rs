@@ -3,14 +3,15 @@
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::time::Instant;
 
-use tasuki_link::{LinkError, RawLanes, RawOptions, UdpLink, UdpOptions};
+use tasuki_link::{LinkError, LinkWatch, RawLanes, RawOptions, UdpLink, UdpOptions};
 use tasuki_msg::Config;
 use tasuki_proto::{Local, Proto, Time};
 use tasuki_ring::{Segment, SegmentOptions};
 
 use crate::address::Address;
+use crate::bulk::Bulk;
 use crate::core::Core;
-use crate::options::{Lanes, Options, VariableError};
+use crate::options::{Framing, Lanes, Options, Rate, VariableError};
 use crate::patience::Patience;
 use crate::rails::{RailTable, RailsError, mapped};
 use crate::ready::Ready;
@@ -56,7 +57,8 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
     let addresses = addresses();
     let identity = options.identity.or(rails.identity).unwrap_or_else(|| find_identity(&addresses));
     let mut links = bind_all(identity, &rails)?;
-    let ready = Ready::new(&links).map_err(|error| OpenError::Wait(error.into()))?;
+    let carriers = watch_carriers(&links);
+    let ready = Ready::new(&links, carriers.as_ref()).map_err(|error| OpenError::Wait(error.into()))?;
     let port = links[0].udp.local().port();
     let mut random = [0u8; 36];
     getrandom::fill(&mut random)?;
@@ -86,16 +88,25 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         peer_bytes: options.peer_bytes,
         expected_peers: options.expected_peers,
     };
-    Ok(State {
-        core: Core::new(address, config, options.pacer(), rails, smallest_mtu(&addresses)),
+    let mut core = Core::new(address, config, options.pacer(), rails, smallest_mtu(&addresses));
+    if let Rate::Static(receivers) = &options.rate {
+        core.receivers = Some(receivers.clone());
+    }
+    if options.framing == Framing::Length {
+        core.bulk = Some(Box::new(Bulk::new().map_err(|error| OpenError::Wait(error.into()))?));
+    }
+    let mut state = State {
+        core,
         proto: Proto::new(local, tasuki_proto::Config::default(), number(24)),
         udp_due: Time(0),
         udp_pause: 0,
         links,
         ready,
+        carriers,
         segment,
         token,
         slots: Vec::new(),
+        flowing: false,
         settled: false,
         stalled: Vec::new(),
         packet: vec![0; tasuki_wire::MAX_PACKET_LEN].into_boxed_slice(),
@@ -109,7 +120,10 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         polled: 0,
         looks: 0,
         patience: Patience::new(),
-    })
+    };
+    // A NIC that has no carrier now is not greeted on first.
+    state.hear_carriers(Time(0));
+    Ok(state)
 }
 
 /// A socket on the identity address and one on each NIC, all with one port.
@@ -118,11 +132,13 @@ fn bind_all(identity: IpAddr, rails: &RailTable) -> Result<Vec<Link>, OpenError>
     'port: for _ in 0..PORT_TRIES {
         let first = UdpLink::bind(&UdpOptions::new(identity))?;
         let port = first.local().port();
-        let mut links = vec![Link { udp: first, raw: None, nic: None, busy: false }];
+        let mut links = vec![Link { udp: first, raw: None, nic: None, busy: false, carrier: true }];
         for (nic, address) in &nics {
             let options = UdpOptions { port, device: Some(nic.clone()), ..UdpOptions::new(*address) };
             match UdpLink::bind(&options) {
-                Ok(udp) => links.push(Link { udp, raw: None, nic: Some(nic.clone()), busy: false }),
+                Ok(udp) => {
+                    links.push(Link { udp, raw: None, nic: Some(nic.clone()), busy: false, carrier: true });
+                }
                 Err(error) if error.is_in_use() => continue 'port,
                 // A NIC that is not there now is a dead rail, not a reason not to start.
                 Err(LinkError::Device { .. } | LinkError::Bind { .. }) => {}
@@ -132,6 +148,12 @@ fn bind_all(identity: IpAddr, rails: &RailTable) -> Result<Vec<Link>, OpenError>
         return Ok(links);
     }
     Err(OpenError::Ports { identity })
+}
+
+/// Watches the NICs. Where that is not allowed, silence alone shows which rails are dead.
+fn watch_carriers(links: &[Link]) -> Option<LinkWatch> {
+    let nics: Vec<&str> = links.iter().filter_map(|link| link.nic.as_deref()).collect();
+    if nics.is_empty() { None } else { LinkWatch::open(nics).ok() }
 }
 
 /// Opens the raw lane of every NIC that has one to offer, by own permission or through the broker. Where there is none its rails keep UDP:

@@ -4,7 +4,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tasuki_msg::{Adapting, Adaptive, Pacer};
+use tasuki_msg::{Adapting, Adaptive, Pacer, Window};
+
+use crate::static_rate::Receivers;
 
 /// What carries packets between hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,12 +18,23 @@ pub enum Lanes {
 }
 
 /// How a receiver grants what is too long to come unasked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Rate {
     /// A fixed window, whatever the network and this host carry.
     Window,
     /// As much as arrives, measured in operation and shared among all senders.
     Adaptive,
+    /// Everything at once; senders, who know their receivers, keep to the rates of the ATM paper.
+    Static(Receivers),
+}
+
+/// How long messages between hosts are framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// In packets with headers, over all rails.
+    Frames,
+    /// In datagrams of which the length alone tells what they are, over one rail, straight into the program's memory.
+    Length,
 }
 
 /// How an endpoint is to be opened.
@@ -45,6 +58,8 @@ pub struct Options {
     pub peer_bytes: u64,
     /// How long messages are granted.
     pub rate: Rate,
+    /// How long messages are framed.
+    pub framing: Framing,
     /// Peers to reckon with from the start.
     pub expected_peers: u32,
     /// How long closing waits at most for the last acknowledgement.
@@ -67,6 +82,7 @@ impl Default for Options {
             pool_bytes: 32 << 20,
             peer_bytes: 4 << 20,
             rate: Rate::Window,
+            framing: Framing::Frames,
             expected_peers: 1,
             linger: Duration::from_secs(10),
             stats: true,
@@ -74,6 +90,9 @@ impl Default for Options {
         }
     }
 }
+
+const RATES: &str =
+    "must be window, adaptive, or static: with R/B of receivers (static:101M/128K,10.77.0.2=52M/64K)";
 
 /// A variable of the environment says something that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -90,15 +109,17 @@ pub struct VariableError {
 impl Options {
     /// The controller of grants.
     pub(crate) fn pacer(&self) -> Pacer {
-        match self.rate {
+        match &self.rate {
             Rate::Window => Pacer::default(),
             Rate::Adaptive => Pacer::Adaptive(Adaptive::new(Adapting::default())),
+            Rate::Static(_) => Window::OPEN.into(),
         }
     }
 
     /// The defaults, changed by `TASUKI_IDENTITY` (an address), `TASUKI_RAILS` (a file), `TASUKI_SHM`, `TASUKI_STATS`,
     /// `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds),
-    /// `TASUKI_BROKER` (a socket; empty: none), `TASUKI_RATE` (`window` or `adaptive`).
+    /// `TASUKI_BROKER` (a socket; empty: none), `TASUKI_RATE` (`window`, `adaptive`, `static:R/B`), `TASUKI_BULK` (`frames` or
+    /// `length`).
     pub fn from_env() -> Result<Options, VariableError> {
         Options::from_variables(|name| std::env::var(name).ok())
     }
@@ -132,9 +153,14 @@ impl Options {
             "raw,udp" => Some(Lanes::RawUdp),
             _ => None,
         })?;
-        let rate = read(&get, "TASUKI_RATE", "must be window or adaptive", |value| match value {
+        let rate = read(&get, "TASUKI_RATE", RATES, |value| match value {
             "window" => Some(Rate::Window),
             "adaptive" => Some(Rate::Adaptive),
+            _ => value.strip_prefix("static:")?.parse().ok().map(Rate::Static),
+        })?;
+        let framing = read(&get, "TASUKI_BULK", "must be frames or length", |value| match value {
+            "frames" => Some(Framing::Frames),
+            "length" => Some(Framing::Length),
             _ => None,
         })?;
         let linger = number("TASUKI_LINGER", "must be a number of seconds")?;
@@ -144,6 +170,7 @@ impl Options {
             shm: switch("TASUKI_SHM")?.unwrap_or(default.shm),
             lanes: lanes.unwrap_or(default.lanes),
             rate: rate.unwrap_or(default.rate),
+            framing: framing.unwrap_or(default.framing),
             broker: get(tasuki_link::broker::VARIABLE)
                 .map_or(default.broker, |path| Some(path).filter(|path| !path.is_empty()).map(PathBuf::from)),
             ring_bytes: rings.map_or(default.ring_bytes, |mebibytes| u64::from(mebibytes) << 20),
@@ -176,7 +203,16 @@ mod tests {
             "TASUKI_LANES=raw: must be udp or raw,udp"
         );
         assert_eq!(one("TASUKI_RATE", "adaptive").unwrap().rate, Rate::Adaptive);
+        let statics = one("TASUKI_RATE", "static:101M/128K,10.77.0.2=52M/64K").unwrap().rate;
+        assert_eq!(statics, Rate::Static("101M/128K,10.77.0.2=52M/64K".parse().unwrap()));
+        assert_eq!(one("TASUKI_RATE", "static").unwrap_err().variable, "TASUKI_RATE");
         assert_eq!(one("TASUKI_RATE", "fast").unwrap_err().variable, "TASUKI_RATE");
+        assert_eq!(one("TASUKI_BULK", "length").unwrap().framing, Framing::Length);
+        assert_eq!(one("TASUKI_BULK", "").unwrap().framing, Framing::Frames);
+        assert_eq!(
+            one("TASUKI_BULK", "0").unwrap_err().to_string(),
+            "TASUKI_BULK=0: must be frames or length"
+        );
         assert_eq!(one("TASUKI_SHM", "yes").unwrap_err().to_string(), "TASUKI_SHM=yes: must be 0 or 1");
         assert_eq!(one("TASUKI_BROKER", "/a/b").unwrap().broker, Some("/a/b".into()));
         assert_eq!(one("TASUKI_BROKER", "").unwrap().broker, None);

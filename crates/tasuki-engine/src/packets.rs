@@ -38,6 +38,7 @@ impl State {
         let mut any = self.receive_raw(now);
         if now >= self.udp_due {
             any |= self.receive_udp(now);
+            any |= self.ready.take_news() && self.hear_carriers(now);
             self.udp_due = Time(now.0.saturating_add(self.udp_pause));
             self.hear_refusals();
         }
@@ -211,18 +212,24 @@ impl State {
                     }
                 }
                 Event::Closed(conn) => self.forget_conn(conn),
-                Event::Connected(conn)
-                | Event::RailsChanged(conn)
-                | Event::RailUp(conn, _)
-                | Event::RailDown(conn, _, _) => {
-                    if let Some(peer) = self.core.peer_of(conn)
-                        && let Some(state) = self.core.state_mut(peer)
-                    {
-                        state.targets.clear();
-                        state.unanswered = None;
-                    }
+                Event::Connected(conn) => {
+                    self.tell_carriers(conn, self.now());
+                    self.forget_targets(conn);
+                }
+                Event::RailsChanged(conn) | Event::RailUp(conn, _) | Event::RailDown(conn, _, _) => {
+                    self.forget_targets(conn)
                 }
             }
+        }
+    }
+
+    /// Packets to the peer may go elsewhere from now on, and it has answered.
+    fn forget_targets(&mut self, conn: ConnId) {
+        if let Some(peer) = self.core.peer_of(conn)
+            && let Some(state) = self.core.state_mut(peer)
+        {
+            state.targets.clear();
+            state.unanswered = None;
         }
     }
 

@@ -168,7 +168,9 @@ impl Core {
         let peer = self.id(args.peer).ok_or(unknown)?;
         let memory = Memory::of(args.buffers);
         let len = memory.len();
-        let remote_key = if args.inject { None } else { self.remote_key(args.peer, &memory) };
+        let shared = if args.inject { None } else { self.remote_key(args.peer, &memory) };
+        let offer = if args.inject || self.bulk.is_none() { None } else { self.offer(args.peer, &memory) };
+        let remote_key = shared.or(offer);
         let op = SendOp {
             id: None,
             memory,
@@ -177,6 +179,7 @@ impl Core {
             tagged: args.tag.is_some(),
             report: args.report,
             reported: false,
+            offer,
             part: None,
         };
         let request = SendRequest {
@@ -189,7 +192,16 @@ impl Core {
             remote_key,
             user: 0,
         };
-        self.post_send(op, request).map_err(|_| unknown)
+        let key = self.post_send(op, request).map_err(|_| unknown)?;
+        if let Some(offer) = offer {
+            self.offered(offer, key);
+        }
+        if let Some(pace) = self.pace(args.peer, len)
+            && let Some(id) = self.sends.get(key).and_then(|send| send.id)
+        {
+            self.msg.pace_send(id, pace);
+        }
+        Ok(key)
     }
 
     /// A send that is still under way goes on from a copy, if the program must have its bytes back now or is better off so.

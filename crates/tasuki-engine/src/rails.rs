@@ -14,6 +14,9 @@ pub(crate) const PATH: &str = "/run/tasuki/rails.json";
 /// Number of the way over the identity addresses, wherever the host's routes lead it.
 pub(crate) const ROUTED: u8 = 31;
 
+/// Bytes in front of a datagram: IPv4 and UDP.
+pub(crate) const UDP_IPV4_HEADERS: u16 = 28;
+
 /// One rail to one other host.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Rail {

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
+use tasuki_link::LinkWatch;
+
 use crate::state::Link;
 
 /// Watches the UDP sockets of an endpoint. The rings of raw lanes are looked at without a call; to be watched here would cost something for
@@ -20,7 +22,12 @@ pub(crate) struct Ready {
     sockets: Vec<Heat>,
     /// Looks since the watched ones were looked at.
     looks: u32,
+    /// The kernel has something to tell of the NICs.
+    news: bool,
 }
+
+/// Stands for the socket that tells of carriers, which is watched with the others and so costs no call of its own.
+const CARRIERS: u64 = u64::MAX;
 
 /// How much has come on a socket of late.
 #[derive(Clone, Copy, Default)]
@@ -37,14 +44,19 @@ const HOTTEST: u32 = 128;
 const OTHERS_EVERY: u32 = 8;
 
 impl Ready {
-    pub fn new(links: &[Link]) -> nix::Result<Ready> {
+    pub fn new(links: &[Link], carriers: Option<&LinkWatch>) -> nix::Result<Ready> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         for (index, link) in links.iter().enumerate() {
             // Errors (refusals) are reported without being asked for.
             epoll.add(link.udp.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
         }
-        let (events, sockets) = (vec![EpollEvent::empty(); links.len()], vec![Heat::default(); links.len()]);
-        Ok(Ready { epoll, events, due: Vec::with_capacity(links.len()), sockets, looks: 0 })
+        if let Some(carriers) = carriers {
+            epoll.add(carriers.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, CARRIERS))?;
+        }
+        let (events, sockets) =
+            (vec![EpollEvent::empty(); links.len() + 1], vec![Heat::default(); links.len()]);
+        let due = Vec::with_capacity(links.len());
+        Ok(Ready { epoll, events, due, sockets, looks: 0, news: false })
     }
 
     /// Finds the UDP sockets that have something now, or may have; how many.
@@ -59,8 +71,15 @@ impl Ready {
             }
         }
         let count = self.epoll.wait(&mut self.events, EpollTimeout::ZERO).unwrap_or(0);
-        self.due.extend(self.events[..count].iter().map(|event| event.data() as usize));
+        let found = self.events[..count].iter().map(EpollEvent::data);
+        self.due.extend(found.clone().filter(|data| *data != CARRIERS).map(|data| data as usize));
+        self.news = found.into_iter().any(|data| data == CARRIERS);
         self.due.len()
+    }
+
+    /// The last look that found anything out has found news of carriers. Told once.
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
     }
 
     /// The index of one that the last look has found.
@@ -122,7 +141,7 @@ mod tests {
 
     fn link() -> Link {
         let udp = UdpLink::bind(&UdpOptions::new(IpAddr::V4(Ipv4Addr::LOCALHOST))).unwrap();
-        Link { udp, raw: None, nic: None, busy: false }
+        Link { udp, raw: None, nic: None, busy: false, carrier: true }
     }
 
     /// Whether a datagram to this socket makes the common descriptor readable.
@@ -136,7 +155,7 @@ mod tests {
     #[test]
     fn a_stream_makes_hot_silence_cools_and_sleepers_are_woken() {
         let links = [link(), link()];
-        let mut ready = Ready::new(&links).unwrap();
+        let mut ready = Ready::new(&links, None).unwrap();
         assert_eq!(ready.look(), 0);
         for _ in 0..HOT {
             ready.took(1, &links[1], 1);

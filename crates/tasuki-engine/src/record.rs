@@ -53,10 +53,12 @@ fn proof(address: &Address) -> [u8; 8] {
 
 /// Bytes in front of this frame's payload.
 pub(crate) fn head(frame: &Frame) -> usize {
-    match frame {
-        Frame::Start(start) if is_short(start) => short_head(start.data.is_some()),
-        _ => HEAD,
-    }
+    if let Frame::Start(start) = frame { start_head(start) } else { HEAD }
+}
+
+/// The same for a message's first frame.
+pub(crate) fn start_head(start: &Start) -> usize {
+    if is_short(start) { short_head(start.data.is_some()) } else { HEAD }
 }
 
 fn is_short(start: &Start) -> bool {
@@ -74,13 +76,15 @@ fn short_head(data: bool) -> usize {
 
 /// Writes a frame's head, [`head`] bytes.
 pub(crate) fn write(frame: &Frame, into: &mut [u8]) {
-    match frame {
-        Frame::Start(start) if is_short(start) => write_short(start, into),
-        _ => write_long(frame, into),
-    }
+    if let Frame::Start(start) = frame { write_start(start, into) } else { write_long(frame, into) }
 }
 
-fn write_short(start: &Start, into: &mut [u8]) {
+/// The same for a message's first frame, [`start_head`] bytes.
+pub(crate) fn write_start(start: &Start, into: &mut [u8]) {
+    if is_short(start) { write_whole(start, into) } else { write_long(&Frame::Start(*start), into) }
+}
+
+fn write_whole(start: &Start, into: &mut [u8]) {
     let first = u64::from(WHOLE) | u64::from(start_flags(start)) << 8 | start.seq.0 << 16;
     into[..8].copy_from_slice(&first.to_le_bytes());
     into[8..SHORT].copy_from_slice(&start.tag.to_le_bytes());

@@ -30,12 +30,16 @@ const REFUSED: u64 = 1;
 /// Tags: requests have tag 0; the others say what they are in the upper bits, and belong to a request by its number.
 const ANSWER: u64 = 1 << 62;
 const PAYLOAD: u64 = 2 << 62;
+/// And notes about length-coded bulk.
+const NOTE: u64 = 3 << 62;
 const _: () = assert!(NUMBERS < ANSWER);
 
 /// What a send or a receive on the service queue is for.
 pub(crate) enum Part {
     /// A request that arrives.
     Request { source: Peer, bytes: Vec<u8> },
+    /// A note about length-coded bulk that arrives.
+    Told { source: Peer, bytes: Vec<u8> },
     /// Bytes of a put that arrive; `key` is `None` if they were refused.
     Placing { source: Peer, number: u64, key: Option<u64>, len: u64 },
     /// The answer to our transfer arrives.
@@ -216,6 +220,36 @@ impl Core {
         any
     }
 
+    /// Takes notes about length-coded bulk that have come. True if there was one.
+    pub fn hear_notes(&mut self) -> bool {
+        if !self.has_requests() {
+            return false;
+        }
+        let notes = Matching { queue: Queue::Service, source: Source::Any, tag: NOTE, ignore: 0 };
+        let mut any = false;
+        while let Some((claim, found)) = self.msg.claim(&notes) {
+            any = true;
+            let source = Peer(found.source.index() as u32);
+            if found.len > tasuki_bulk::NOTE_MAX as u64 {
+                // The claim was given just now.
+                let _ = self.msg.discard_claimed(claim);
+                self.no_request(source);
+                continue;
+            }
+            let mut bytes = vec![0; found.len as usize];
+            let memory = Memory::One(Buffer { ptr: bytes.as_mut_ptr(), len: bytes.len() });
+            let op = RecvOp::of_service(memory, Part::Told { source, bytes });
+            // As above.
+            let _ = self.post_recv(op, |msg, user| msg.recv_claimed(claim, found.len, user));
+        }
+        any
+    }
+
+    /// Sends a note about length-coded bulk.
+    pub fn send_note(&mut self, to: Peer, bytes: Vec<u8>) {
+        self.service_send(to, NOTE, None, Memory::Own(bytes), Part::Note);
+    }
+
     fn take_request(&mut self, claim: ClaimId, found: &Found) {
         let source = Peer(found.source.index() as u32);
         if found.len > (HEAD + SMALL) as u64 {
@@ -304,6 +338,7 @@ impl Core {
     pub fn service_received(&mut self, part: Part, done: &RecvDone) {
         match part {
             Part::Request { source, bytes } => self.requested(source, &bytes),
+            Part::Told { source, bytes } => self.told(source, &bytes),
             Part::Answer { transfer } => self.answered(transfer, done),
             Part::Placing { source, number, key, len } => {
                 if let Some(key) = key {

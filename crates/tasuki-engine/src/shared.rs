@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use tasuki_msg::{Frame, PeerId, Queue, SendRequest, Transmit};
+use tasuki_msg::{PeerId, Queue, SendRequest, Transmit};
 use tasuki_ring::{Departure, Slot, Verdict};
 
 use crate::address::Address;
@@ -20,11 +20,14 @@ impl State {
     pub fn receive_shared(&mut self) -> bool {
         let Some(segment) = &mut self.segment else { return false };
         if segment.idle() {
+            self.flowing = false;
             return false;
         }
         let (core, slots) = (&mut self.core, &mut self.slots);
         let mut newcomers = Vec::new();
-        let taken = segment.receive(BATCH, |slot, bytes| {
+        // The first is handed on before a look for a second, which would cost the way of a line of the cache between two processors.
+        let budget = if self.flowing { BATCH } else { 1 };
+        let taken = segment.receive(budget, |slot, bytes| {
             match sender(slots, slot) {
                 Some(peer) => take(core, peer, bytes),
                 None => {
@@ -42,6 +45,7 @@ impl State {
             let now = self.now();
             self.choose_way(peer, now);
         }
+        self.flowing = taken > 0;
         if taken > 0 {
             self.spare_udp();
         }
@@ -153,9 +157,10 @@ impl Core {
         let len = args.buffers.iter().try_fold(0usize, |sum, piece| sum.checked_add(piece.len));
         let Some(len) = len.filter(|&len| len <= PIECE) else { return false };
         let free = shared.introduced && shared.waiting.is_none();
-        if !free || !shared.outbox.is_ready(HEAD + len) {
+        if !free {
             return false;
         }
+        let Some(room) = shared.outbox.room(HEAD + len) else { return false };
         let request = SendRequest {
             peer: state.id,
             queue: if args.tag.is_some() { Queue::Tagged } else { Queue::Msg },
@@ -168,11 +173,10 @@ impl Core {
             user: 0,
         };
         let Some(start) = self.msg.send_now(&request, len as u64) else { return false };
-        let frame = Frame::Start(start);
-        let head = record::head(&frame);
-        let pushed = shared.outbox.push(head + len, |bytes| {
+        let head = record::start_head(&start);
+        room.fill(head + len, |bytes| {
             let (head, mut body) = bytes.split_at_mut(head);
-            record::write(&frame, head);
+            record::write_start(&start, head);
             for piece in args.buffers.iter().filter(|piece| piece.len > 0) {
                 let (into, rest) = body.split_at_mut(piece.len);
                 // SAFETY: the caller says that the piece can be read; nobody else writes where we write to.
@@ -180,9 +184,6 @@ impl Core {
                 body = rest;
             }
         });
-        if !pushed {
-            self.broken.push((args.peer, "its ring in shared memory is shut".to_owned()));
-        }
         self.sent(args.report, args.context, args.peer, args.tag.is_some());
         true
     }

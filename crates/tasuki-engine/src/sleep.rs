@@ -22,7 +22,8 @@ const PACKETS: Duration = Duration::from_millis(20);
 impl Sleeper {
     pub fn new(state: &State) -> std::io::Result<Sleeper> {
         let raw = state.links.iter().filter_map(|link| link.raw.as_ref()).map(|raw| raw.as_fd());
-        let all = std::iter::once(state.ready.as_fd()).chain(raw);
+        let bulk = state.core.bulk.as_ref().map(|bulk| bulk.as_fd());
+        let all = std::iter::once(state.ready.as_fd()).chain(raw).chain(bulk);
         let sockets = all.map(|socket| socket.try_clone_to_owned()).collect::<Result<_, _>>()?;
         Ok(Sleeper { sockets, longest: if state.segment.is_some() { SHARED } else { PACKETS } })
     }

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use tasuki_link::{RawLink, UdpLink};
+use tasuki_link::{LinkWatch, RawLink, UdpLink};
 use tasuki_proto::{Proto, Time};
 use tasuki_ring::{Segment, Slot, Token};
 
-use crate::api::{Completion, Peer};
+use crate::api::{Completion, Names, Peer};
 use crate::core::Core;
 use crate::patience::Patience;
 use crate::ready::Ready;
@@ -21,6 +21,8 @@ pub(crate) struct Link {
     pub nic: Option<String>,
     /// More than expected came last time.
     pub busy: bool,
+    /// Its NIC has a carrier, as far as is known.
+    pub carrier: bool,
 }
 
 /// The endpoint itself.
@@ -30,6 +32,8 @@ pub(crate) struct State {
     /// The first is the routed way.
     pub links: Vec<Link>,
     pub ready: Ready,
+    /// Tells of the NICs of all links but the first, in their order.
+    pub carriers: Option<LinkWatch>,
     /// When the UDP sockets are looked at again.
     pub udp_due: Time,
     /// Time that they are left alone between two looks, ns.
@@ -38,6 +42,8 @@ pub(crate) struct State {
     pub token: Token,
     /// Who writes into which ring of the segment.
     pub slots: Vec<Option<(Slot, Peer)>>,
+    /// Something has come through memory at the last look.
+    pub flowing: bool,
     /// The last settlement left nothing that could be done at once.
     pub settled: bool,
     /// Peers whose ring was full.
@@ -78,7 +84,11 @@ impl State {
             self.core.run_actions();
         }
         self.looks += 1;
-        let enough = self.looks < ALL_EVERY && self.udp_pause > 0 && self.settled && self.stalled.is_empty();
+        let enough = self.looks < ALL_EVERY
+            && self.udp_pause > 0
+            && self.settled
+            && self.stalled.is_empty()
+            && self.core.bulk.is_none();
         if enough && !self.has_frames() && !(busy && self.has_work()) {
             return busy;
         }
@@ -96,7 +106,11 @@ impl State {
         self.looks = 0;
         let now = self.now();
         let looked = now >= self.udp_due;
+        busy |= self.core.msg.handle_time(now.0);
         busy |= self.receive_packets(now);
+        if self.core.bulk.is_some() {
+            busy |= self.poll_bulk(now);
+        }
         if self.proto.deadline().is_some_and(|deadline| deadline <= now) {
             self.proto.handle_timeout(now);
             busy = true;
@@ -124,9 +138,15 @@ impl State {
     }
 
     /// Gives up to `max` completions, the oldest first; returns how many.
-    pub fn take(&mut self, max: usize, each: impl FnMut(Completion)) -> usize {
-        let count = max.min(self.core.completions.len());
-        self.core.completions.drain(..count).for_each(each);
+    pub fn take(&mut self, max: usize, mut each: impl FnMut(&Completion, &Names<'_>)) -> usize {
+        let Core { completions, peers, .. } = &mut self.core;
+        let (count, names) = (max.min(completions.len()), Names(peers));
+        completions.iter().take(count).for_each(|completion| each(completion, &names));
+        if count == completions.len() {
+            completions.clear();
+        } else {
+            completions.drain(..count);
+        }
         count
     }
 
@@ -148,7 +168,7 @@ impl State {
     /// One round of it. True if something was done.
     fn settle_once(&mut self, now: Time) -> bool {
         self.bury_broken();
-        let acted = self.core.run_actions() | (!self.closing && self.core.serve());
+        let acted = self.core.run_actions() | self.core.hear_notes() | (!self.closing && self.core.serve());
         self.part();
         acted | self.send_active(now)
     }

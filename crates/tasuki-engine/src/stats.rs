@@ -42,6 +42,11 @@ impl State {
         let mut drops: Vec<(&str, u64)> =
             self.proto.drops().iter().map(|(reason, count)| (reason.name(), count)).collect();
         drops.extend(self.kernel_drops());
+        if let Some(bulk) = &self.core.bulk {
+            drops.push(("bulk: asked for again", bulk.counters.again));
+            drops.push(("bulk: of no use", bulk.counters.useless));
+            drops.push(("bulk: messages in frames", bulk.counters.given_up));
+        }
         page.drops(&drops);
         self.page = Some(page);
     }

@@ -2,13 +2,14 @@
 
 use std::num::NonZeroU64;
 
-use tasuki_msg::{Frame, Placement, Sink};
+use tasuki_msg::{Frame, PeerOptions, Placement, Sink};
 use tasuki_proto::{ConnId, Outgoing, Payload, Upper};
 use tasuki_wire::{Greeting, Lane, Lanes, Rail};
 
 use crate::address::Address;
 use crate::api::Peer;
 use crate::core::Core;
+use crate::peer::Way;
 use crate::rails::{ROUTED, mapped};
 
 impl Core {
@@ -16,6 +17,13 @@ impl Core {
     pub fn arrived(&mut self, peer: Peer, frame: &Frame, payload: &[u8]) {
         let Some(state) = self.state(peer) else { return };
         let id = state.id;
+        if let Frame::Start(start) = frame {
+            // The packet that brings an answer often acknowledges what it answers: that comes first.
+            self.run_actions();
+            if let Some(done) = self.msg.take_now(id, start) {
+                return self.received(&done, payload);
+            }
+        }
         match self.msg.handle_frame(id, frame) {
             Ok(placement) => self.place(placement, payload),
             Err(tasuki_msg::FrameError::PeerGone(_)) => {}
@@ -88,6 +96,11 @@ impl Upper for Core {
             return None;
         }
         state.conn = Some(conn);
+        let (id, unknown) = (state.id, matches!(state.way, Way::Unknown));
+        if unknown && self.bulk.is_some() {
+            // What it offers may be taken before anything has gone there. The peer is known: `id` comes from its record.
+            let _ = self.msg.set_peer_options(id, PeerOptions { inline_max: 0, pull: true });
+        }
         self.bind_conn(conn, Some(peer));
         Some(self.own_rails(address.identity))
     }

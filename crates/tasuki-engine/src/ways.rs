@@ -75,13 +75,15 @@ impl State {
             self.proto.connect(now, remote, &rails)
         });
         self.core.bind_conn(conn, Some(peer));
+        self.tell_carriers(conn, now);
         if let Some(state) = self.core.state_mut(peer) {
             state.conn = Some(conn);
             state.way = Way::Packets(conn);
             state.unanswered = unanswered;
         }
         let inline_max = self.proto.start_room(conn) as u64;
-        self.set_options(id, PeerOptions { inline_max, pull: false });
+        let pull = self.core.bulk.is_some();
+        self.set_options(id, PeerOptions { inline_max, pull });
     }
 
     fn set_way(&mut self, peer: Peer, way: Way) {
@@ -114,6 +116,9 @@ impl State {
             && let Some(payload) = waiting.payload
         {
             self.core.release_payload(payload.user);
+        }
+        if let Some(bulk) = &mut self.core.bulk {
+            bulk.forget(peer);
         }
         self.drop_conn(peer);
         self.core.msg.handle_peer_failed(id);

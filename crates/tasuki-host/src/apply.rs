@@ -9,8 +9,8 @@ use tasuki_cluster::HostPlan;
 /// Nothing is written down, so nothing can be undone: see [`crate::Setup`] for machines that live on.
 pub fn apply(plan: &HostPlan) -> Result<(), HostError> {
     let mut kernel = Kernel::open(&plan.host)?;
-    for link in &plan.links {
-        kernel.link(&link.interface)?;
+    for (interface, _) in plan.cabled() {
+        kernel.link(interface)?;
     }
     let desired = of_plan(plan);
     let actual = kernel.read_all(desired.iter().map(|(key, _)| key))?;

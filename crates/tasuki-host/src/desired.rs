@@ -1,12 +1,12 @@
 //! What a host is to be like, in the order in which it is to be made.
 
 use crate::{
-    Hop, HostError, Key, RouteValue, StripingValue, Value, kernel::Kernel,
+    Hop, HostError, Key, RingLength, RouteValue, StripingValue, Value, kernel::Kernel,
     offload::is_segmentation_or_checksum,
 };
 use std::{net::Ipv4Addr, path::PathBuf};
 use tasuki_cluster::{
-    AddressPlan, Cluster, HostId, HostPlan, IDENTITY_INTERFACE, LinkPlan, MacAddr, RailTable, Rate,
+    AddressPlan, BarePlan, Cluster, HostId, HostPlan, IDENTITY_INTERFACE, LinkPlan, MacAddr, RailTable, Rate,
     RoutePlan, StripePlan,
 };
 
@@ -23,6 +23,8 @@ pub struct Wanted {
     pub names: Vec<(Ipv4Addr, String)>,
     /// Segmentation, merging and checksum offloads of cabled NICs; `None`: as they are.
     pub offloads: Option<bool>,
+    /// Lengths of cabled NICs' queues; `None`: as they are.
+    pub rings: Option<RingLength>,
     /// Turn forwarding off, where the plan does not need it, even if it was on before.
     pub stop_forwarding: bool,
     /// Files and symbolic links, in order.
@@ -42,7 +44,7 @@ impl Wanted {
         }
         let nics = &cluster.host_of(host).nics;
         let macs = nics.iter().filter_map(|nic| Some((nic.name.clone(), nic.mac?)));
-        let is_cabled = |name: &str| own.links.iter().any(|link| link.interface == name);
+        let is_cabled = |name: &str| own.cabled().any(|(interface, _)| interface == name);
         let rails = &RailTable::of_all(cluster, plan, rate)[host.0];
         let rails = (Key::File { path: PathBuf::from(RailTable::PATH) }, Value::Text(rails.to_json()));
         Self {
@@ -51,6 +53,7 @@ impl Wanted {
             macs: macs.filter(|(name, _)| is_cabled(name)).collect(),
             names: plan.names(host),
             offloads: None,
+            rings: None,
             stop_forwarding: false,
             files: vec![rails],
             watched: false,
@@ -71,6 +74,7 @@ pub fn of_plan(plan: &HostPlan) -> Vec<(Key, Value)> {
         ]);
     }
     all.extend(plan.links.iter().flat_map(of_link));
+    all.extend(plan.bare.iter().flat_map(of_bare));
     let sysctl = |path: &str, value: &str| (Key::Sysctl { path: path.into() }, Value::Text(value.into()));
     all.extend(plan.sysctls.iter().map(|setting| sysctl(&setting.path, &setting.value)));
     all.extend(plan.neighbours.iter().map(|neighbour| {
@@ -127,19 +131,27 @@ fn of_link(link: &LinkPlan) -> [(Key, Value); 3] {
     ]
 }
 
+fn of_bare(nic: &BarePlan) -> [(Key, Value); 2] {
+    let interface = || nic.interface.clone();
+    [
+        (Key::Mtu { interface: interface() }, Value::Number(nic.mtu)),
+        (Key::Up { interface: interface() }, Value::On(true)),
+    ]
+}
+
 /// Offloads that are to be switched: those asked for, and merging by hardware on relays, which the kernel switches
 /// off by itself once a NIC forwards, and never on again.
 pub fn of_offloads(kernel: &mut Kernel, wanted: &Wanted) -> Result<Vec<(Key, Value)>, HostError> {
     let mut all = Vec::new();
-    for link in &wanted.plan.links {
-        let changeable = kernel.features_of(&link.interface)?.iter().filter(|feature| feature.changeable);
+    for (interface, _) in wanted.plan.cabled() {
+        let changeable = kernel.features_of(interface)?.iter().filter(|feature| feature.changeable);
         for feature in changeable {
             let value = match wanted.offloads {
                 _ if feature.name == "rx-lro" && wanted.plan.relays() => false,
                 Some(on) if is_segmentation_or_checksum(&feature.name) => on,
                 _ => continue,
             };
-            let (interface, feature) = (link.interface.clone(), feature.name.clone());
+            let (interface, feature) = (interface.to_owned(), feature.name.clone());
             all.push((Key::Offload { interface, feature }, Value::On(value)));
         }
     }

@@ -125,6 +125,28 @@ pub enum HostError {
         /// Why.
         source: StripeError,
     },
+    /// A NIC has no interrupt delay that could be changed while it runs.
+    #[error("{host}: {interface} has no interrupt delay that could be changed while it runs: {why}")]
+    NoDelay {
+        /// Host name.
+        host: String,
+        /// The NIC.
+        interface: String,
+        /// What each means lacks.
+        why: String,
+    },
+    /// The kernel's own interrupt delay could not be read or set.
+    #[error("{host}: cannot {doing} the interrupt delay (NAPI) of {interface}: {source}{}", advice(source))]
+    Napi {
+        /// Host name.
+        host: String,
+        /// What was attempted.
+        doing: &'static str,
+        /// The NIC.
+        interface: String,
+        /// The kernel's error.
+        source: io::Error,
+    },
     /// A file could not be read or written.
     #[error("{host}: cannot {doing} {}: {source}{}", path.display(), advice(source))]
     File {
@@ -163,6 +185,17 @@ pub enum HostError {
         /// Where it led.
         destination: std::net::Ipv4Addr,
     },
+}
+
+impl HostError {
+    /// Whether a NIC or the kernel refused a value, and all else is well.
+    pub(crate) fn is_refusal(&self) -> bool {
+        match self {
+            HostError::Ethtool { source, .. } => crate::kernel::is_refusal(&source.source),
+            HostError::Napi { source, .. } => crate::kernel::is_refusal(source),
+            _ => false,
+        }
+    }
 }
 
 /// What to do about the system's commonest refusals.

@@ -30,6 +30,9 @@ pub struct Record {
     namespace: String,
     /// The changes.
     pub changes: Vec<Change>,
+    /// Changes that a driver does not make, because what it has already, `from`, is what it makes of `to`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounded: Vec<Change>,
 }
 
 /// The kernel whose state a record speaks of: this start of the machine, this network namespace.
@@ -44,7 +47,12 @@ impl Record {
     pub fn new(host: &str, cluster: &str) -> Self {
         let (boot, namespace) = here();
         let (host, cluster) = (host.into(), cluster.into());
-        Self { version: VERSION, host, cluster, boot, namespace, changes: Vec::new() }
+        Self { version: VERSION, host, cluster, boot, namespace, changes: Vec::new(), rounded: Vec::new() }
+    }
+
+    /// Whether there is nothing to remember.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.rounded.is_empty()
     }
 
     /// Adds changes that are about to be made.
@@ -53,6 +61,17 @@ impl Record {
             match self.changes.iter_mut().find(|known| known.key == change.key) {
                 Some(known) => known.to = change.to.clone(),
                 None => self.changes.push(change.clone()),
+            }
+        }
+    }
+
+    /// Notes what a driver has made of what it was asked for, so that it is not asked for the same again.
+    pub fn note_rounding(&mut self, asked: &[Change], made: &[Change]) {
+        for (asked, made) in asked.iter().zip(made) {
+            self.rounded.retain(|known| known.key != asked.key);
+            if asked.to != made.to {
+                let (key, from, to) = (asked.key.clone(), made.to.clone(), asked.to.clone());
+                self.rounded.push(Change { key, from, to });
             }
         }
     }
@@ -128,6 +147,7 @@ impl Journal {
         if is_old {
             (record.boot, record.namespace) = now;
             record.changes.retain(|change| change.key.is_lasting());
+            record.rounded.clear();
         }
         Ok(Some((record, is_old)))
     }

@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 
 mod apply;
+mod delay;
+mod delay_control;
 mod desired;
 mod difference;
 mod error;
@@ -21,18 +23,25 @@ mod names;
 mod offload;
 mod persist;
 mod reroute;
+mod rings;
 mod setup;
 mod state;
 mod status;
 
 pub use apply::apply;
+pub use delay::{DelayLook, Means, MeansLook};
+pub use delay_control::{DelayControl, NicCounts};
 pub use desired::Wanted;
 pub use error::HostError;
 pub use journal::Record;
 pub use names::HOSTS_FILE;
 pub use offload::set_offloads;
-pub use persist::{Persistence, UNIT, UNIT_FOLDER, WATCH_UNIT};
+pub use persist::{Persistence, TUNE_UNIT, UNIT, UNIT_FOLDER, WATCH_UNIT};
 pub use reroute::{LinkLook, Rerouting};
-pub use setup::{Mode, Report, Setup};
-pub use state::{Change, Hop, Key, RouteValue, StripingValue, Value};
-pub use status::{LinkState, Status};
+pub use rings::RingLength;
+pub use setup::{Mode, Report, Setup, Wish};
+pub use state::{
+    Change, CoalescingValue, Hop, Key, NapiDelayValue, RingsValue, RouteValue, StripingValue, Value,
+};
+pub use status::{Following, LinkState, Status};
+pub use tasuki_cluster::{Delay, ParseDelayError};

@@ -14,6 +14,9 @@ pub const UNIT: &str = "tasuki.service";
 /// Name of the unit of `tasuki watch`.
 pub const WATCH_UNIT: &str = "tasuki-watch.service";
 
+/// Name of the unit of `tasuki tune run`.
+pub const TUNE_UNIT: &str = "tasuki-tune.service";
+
 /// What applies a cluster at every start.
 #[derive(Clone, Debug)]
 pub struct Persistence {
@@ -29,41 +32,51 @@ pub struct Persistence {
     pub words: Vec<String>,
     /// Have `tasuki watch` run, too.
     pub watched: bool,
+    /// Have `tasuki tune run` run, too.
+    pub tuned: bool,
 }
 
 impl Persistence {
     /// The files to be made.
     pub fn files(&self, plan: &HostPlan) -> Vec<(Key, Value)> {
         let cluster = self.state.join("cluster.toml");
-        let unit = self.unit_folder.join(UNIT);
-        let enabled = self.unit_folder.join("multi-user.target.wants").join(UNIT);
-        let mut files = vec![
-            (Key::File { path: cluster.clone() }, Value::Text(self.cluster.clone())),
-            (Key::File { path: unit }, Value::Text(self.unit(plan, &cluster))),
-            (Key::Symlink { path: enabled }, Value::Text(format!("../{UNIT}"))),
-        ];
+        let mut files = vec![(Key::File { path: cluster.clone() }, Value::Text(self.cluster.clone()))];
+        files.extend(self.enabled(UNIT, self.unit(plan, &cluster)));
         if self.watched {
-            let unit = self.unit_folder.join(WATCH_UNIT);
-            let enabled = self.unit_folder.join("multi-user.target.wants").join(WATCH_UNIT);
-            files.push((Key::File { path: unit }, Value::Text(self.watch_unit(plan, &cluster))));
-            files.push((Key::Symlink { path: enabled }, Value::Text(format!("../{WATCH_UNIT}"))));
+            let what = "Leads pairs of hosts around dead cables";
+            let words = format!("watch {} --host {}", quoted(&cluster.display().to_string()), plan.host);
+            files.extend(self.enabled(WATCH_UNIT, self.daemon_unit(what, &words)));
+        }
+        if self.tuned {
+            let what = "The interrupt delay of the cluster's NICs follows the load";
+            let state = quoted(&self.state.display().to_string());
+            let words = format!("tune run --planned --state-dir {state}");
+            files.extend(self.enabled(TUNE_UNIT, self.daemon_unit(what, &words)));
         }
         files
     }
 
-    fn watch_unit(&self, plan: &HostPlan, cluster: &Path) -> String {
+    /// A unit, and the link by which systemd starts it.
+    fn enabled(&self, name: &str, text: String) -> [(Key, Value); 2] {
+        let link = self.unit_folder.join("multi-user.target.wants").join(name);
+        [
+            (Key::File { path: self.unit_folder.join(name) }, Value::Text(text)),
+            (Key::Symlink { path: link }, Value::Text(format!("../{name}"))),
+        ]
+    }
+
+    /// The unit of what runs while the host is set up.
+    fn daemon_unit(&self, what: &str, words: &str) -> String {
         let program = quoted(&self.program.display().to_string());
-        let cluster = quoted(&cluster.display().to_string());
         format!(
-            "[Unit]\nDescription=Leads pairs of hosts around dead cables (Tasuki)\nRequires={UNIT}\nAfter={UNIT}\n\n\
-             [Service]\nExecStart={program} watch {cluster} --host {}\nRestart=on-failure\n\n\
-             [Install]\nWantedBy=multi-user.target\n",
-            plan.host
+            "[Unit]\nDescription={what} (Tasuki)\nRequires={UNIT}\nAfter={UNIT}\n\n\
+             [Service]\nExecStart={program} {words}\nRestart=on-failure\n\n\
+             [Install]\nWantedBy=multi-user.target\n"
         )
     }
 
     fn unit(&self, plan: &HostPlan, cluster: &Path) -> String {
-        let devices = plan.links.iter().map(|link| device_unit(&link.interface));
+        let devices = plan.cabled().map(|(interface, _)| device_unit(interface));
         let devices: Vec<String> = devices.collect();
         let mut command: Vec<String> = vec![quoted(&self.program.display().to_string()), "apply".into()];
         command.push(quoted(&cluster.display().to_string()));

@@ -1,6 +1,10 @@
 //! Setting a host up and taking it back: check first, write down, then change.
 
+mod carrier;
 mod check;
+mod tune;
+
+pub use tune::Wish;
 
 use crate::{
     Change, HostError, Key, Value, Wanted,
@@ -11,7 +15,9 @@ use crate::{
     login::Login,
     names::{HOSTS_FILE, with_names},
     persist::UNIT,
+    rings::of_rings,
 };
+use carrier::Carriers;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -101,9 +107,11 @@ impl Setup {
         record.add(&report.changes);
         record.guard(guarded);
         self.journal.save(&record)?;
+        let carriers = Carriers::of(&self.kernel, &report.changes);
         self.make(&report.changes, steps)?;
         record.settle(&watched);
         self.journal.save(&record)?;
+        carriers.wait(&mut self.kernel, &mut report.notes)?;
         self.verify(wanted, &record, &mut report)?;
         report.done = true;
         Ok(report)
@@ -131,7 +139,8 @@ impl Setup {
     fn plan(&mut self, wanted: &Wanted, record: &Record, report: &mut Report) -> Result<(), HostError> {
         let mut desired = of_plan(&wanted.plan);
         let settings = desired.iter().position(|(key, _)| matches!(key, Key::Sysctl { .. }));
-        let offloads = of_offloads(&mut self.kernel, wanted)?;
+        let mut offloads = of_offloads(&mut self.kernel, wanted)?;
+        offloads.extend(of_rings(&self.kernel, wanted, &mut report.notes)?);
         let before = settings.unwrap_or(desired.len());
         desired.splice(before..before, offloads);
         desired.extend(wanted.files.iter().cloned());
@@ -216,6 +225,7 @@ impl Setup {
             return Ok(report);
         }
         steps(0);
+        let carriers = Carriers::of(&self.kernel, &report.changes);
         let mut failed = Vec::new();
         for (number, change) in report.changes.iter().enumerate() {
             if let Err(error) = self.kernel.write(&change.key, &change.to) {
@@ -240,6 +250,7 @@ impl Setup {
             record.changes.retain(|change| failed.contains(&change.key));
             self.journal.save(&record)?;
         }
+        carriers.wait(&mut self.kernel, &mut report.notes)?;
         Ok(report)
     }
 

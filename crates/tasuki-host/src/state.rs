@@ -67,6 +67,21 @@ pub enum Key {
         /// The interface.
         interface: String,
     },
+    /// When a NIC interrupts for received frames, as its driver has it (`ethtool -c`).
+    Coalescing {
+        /// The interface.
+        interface: String,
+    },
+    /// How long the kernel leaves a NIC's interrupt off after a poll.
+    NapiDelay {
+        /// The interface.
+        interface: String,
+    },
+    /// Frames that a NIC's receive and send queues hold (`ethtool -g`).
+    Rings {
+        /// The interface.
+        interface: String,
+    },
     /// Plain TCP and UDP over all NICs.
     Striping,
     /// A file's content.
@@ -106,11 +121,49 @@ pub enum Value {
     Route(RouteValue),
     /// How packets are striped.
     Striping(StripingValue),
+    /// When a NIC interrupts.
+    Coalescing(CoalescingValue),
+    /// How long an interrupt stays off.
+    NapiDelay(NapiDelayValue),
+    /// Lengths of queues.
+    Rings(RingsValue),
     /// A route that the plan does not know, kept whole.
     OtherRoute {
         /// The kernel's message, hexadecimal. Interfaces are in it by their indices.
         message: String,
     },
+}
+
+/// When a NIC interrupts for received frames: see [`tasuki_sys::ethtool::Coalescing`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoalescingValue {
+    /// Delay, microseconds. Some drivers give small numbers another meaning.
+    pub rx_usecs: u32,
+    /// Frames after which it does not wait any longer.
+    pub rx_frames: u32,
+    /// The driver chooses by itself.
+    pub adaptive_rx: bool,
+}
+
+/// Frames that a NIC's queues hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RingsValue {
+    /// The receive queues.
+    pub rx: u32,
+    /// The send queues.
+    pub tx: u32,
+}
+
+/// How long the kernel leaves a NIC's interrupt off after a poll.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NapiDelayValue {
+    /// Time until the next poll, nanoseconds (`gro_flush_timeout`).
+    pub flush_ns: u64,
+    /// Polls in vain until the interrupt is on again (`napi_defer_hard_irqs`).
+    pub defer_irqs: u32,
+    /// Receiving instances of the NIC that have others: number in the kernel, and the two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<(u32, u64, u32)>,
 }
 
 /// Striping: the plan, or what is known of one that is in force. Two are equal if they are the same plan by its checksum.
@@ -181,6 +234,9 @@ impl Key {
             | Key::Up { interface }
             | Key::Clsact { interface }
             | Key::GsoMaxSegs { interface }
+            | Key::Coalescing { interface }
+            | Key::NapiDelay { interface }
+            | Key::Rings { interface }
             | Key::Neighbour { interface, .. } => Some(interface),
             Key::Sysctl { path } => {
                 let interface = path.strip_prefix("net/ipv4/conf/")?.split('/').next()?;
@@ -210,6 +266,9 @@ impl fmt::Display for Key {
             Key::Neighbour { interface, address } => write!(f, "neighbour {address} on {interface}"),
             Key::Clsact { interface } => write!(f, "place for programs (clsact) on {interface}"),
             Key::GsoMaxSegs { interface } => write!(f, "frames at once (gso_max_segs) of {interface}"),
+            Key::Coalescing { interface } => write!(f, "interrupt delay (ethtool) of {interface}"),
+            Key::NapiDelay { interface } => write!(f, "interrupt delay (NAPI) of {interface}"),
+            Key::Rings { interface } => write!(f, "queue lengths of {interface}"),
             Key::Striping => write!(f, "striping"),
             Key::Route { destination } => write!(f, "route to {destination}"),
             Key::File { path } => write!(f, "file {}", path.display()),
@@ -232,8 +291,26 @@ impl fmt::Display for Value {
             Value::Striping(StripingValue { plan: Some(plan), .. }) => write!(f, "{plan}"),
             Value::Striping(StripingValue { sum: None, .. }) => write!(f, "set up in part"),
             Value::Striping(_) => write!(f, "another plan"),
+            Value::Coalescing(value) => write!(f, "{value}"),
+            Value::NapiDelay(value) => write!(f, "{value}"),
+            Value::Rings(RingsValue { rx, tx }) => write!(f, "rx {rx}, tx {tx}"),
             Value::OtherRoute { .. } => write!(f, "a route of somebody else's"),
         }
+    }
+}
+
+impl fmt::Display for CoalescingValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let adaptive = if self.adaptive_rx { "adaptive-rx on, " } else { "" };
+        write!(f, "{adaptive}rx-usecs {}", self.rx_usecs)?;
+        if self.rx_frames > 0 { write!(f, ", rx-frames {}", self.rx_frames) } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for NapiDelayValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "gro_flush_timeout {} ns, napi_defer_hard_irqs {}", self.flush_ns, self.defer_irqs)?;
+        if self.instances.is_empty() { Ok(()) } else { write!(f, ", {} others", self.instances.len()) }
     }
 }
 

@@ -22,15 +22,27 @@ pub struct Status {
     /// How plain TCP and UDP are striped, if they are.
     #[serde(default)]
     pub striping: Option<String>,
+    /// NICs whose interrupt delay is to follow the load, and whether the daemon for it runs.
+    #[serde(default)]
+    pub following: Option<Following>,
 }
 
-/// A NIC with a link address of ours.
+/// Interrupt delays that follow the load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Following {
+    /// The NICs.
+    pub nics: Vec<String>,
+    /// `tasuki tune run` runs for them.
+    pub runs: bool,
+}
+
+/// A cabled NIC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkState {
     /// Interface name.
     pub interface: String,
-    /// Its link address.
-    pub address: Ipv4Addr,
+    /// Its link address; `None`: it carries no IP.
+    pub address: Option<Ipv4Addr>,
     /// Administratively up.
     pub up: bool,
     /// The other end answers.
@@ -59,13 +71,30 @@ impl Setup {
                 let shown = if from == *to { to } else { &from };
                 status.striping = Some(shown.to_string());
             }
-            let Key::Address { interface, address, .. } = key else { continue };
-            if let Ok(link) = kernel.link(interface) {
-                let (up, carrier, mtu) = (link.up, link.carrier, link.mtu);
-                let (interface, address) = (interface.clone(), *address);
-                status.links.push(LinkState { interface, address, up, carrier, mtu });
+        }
+        // What was changed of a NIC tells that it is cabled.
+        let mut nics: Vec<&str> = Vec::new();
+        for interface in record.changes.iter().filter_map(|change| change.key.interface()) {
+            if !nics.contains(&interface) {
+                nics.push(interface);
             }
+        }
+        for interface in nics {
+            let Ok(link) = kernel.link(interface) else { continue };
+            let (up, carrier, mtu) = (link.up, link.carrier, link.mtu);
+            let address = address(&record.changes, interface);
+            status.links.push(LinkState { interface: interface.to_owned(), address, up, carrier, mtu });
         }
         Ok(status)
     }
+}
+
+/// The first address that a NIC was given.
+fn address(changes: &[Change], of: &str) -> Option<Ipv4Addr> {
+    changes.iter().find_map(|change| match &change.key {
+        Key::Address { interface, address, .. } if interface == of && change.to == Value::Present => {
+            Some(*address)
+        }
+        _ => None,
+    })
 }

@@ -3,6 +3,7 @@
 
 mod address;
 pub mod broker;
+mod bulk;
 mod control;
 mod error;
 mod frames;
@@ -17,9 +18,11 @@ mod socket;
 mod stats;
 mod udp;
 
+pub use bulk::{BULK_BATCH, BulkSocket, Piece};
 pub use error::LinkError;
 pub use raw::{Mac, RawLink, RawOptions, open_for_another};
 pub use raw_lanes::RawLanes;
 pub use refusal::{Refusal, RefusalKind};
 pub use stats::{RawStats, UdpStats};
+pub use tasuki_sys::netlink::LinkWatch;
 pub use udp::{UdpLink, UdpOptions};

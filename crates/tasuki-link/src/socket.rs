@@ -115,7 +115,7 @@ fn bind_address(fd: &OwnedFd, address: SocketAddr) -> Result<SocketAddr, LinkErr
     raw.get().ok_or_else(|| failed(io::ErrorKind::AddrNotAvailable.into()))
 }
 
-fn set(fd: &OwnedFd, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
+pub(crate) fn set(fd: &OwnedFd, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
     // SAFETY: the pointer and length are those of `value`, which lives through the call.
     let done = unsafe {
         libc::setsockopt(

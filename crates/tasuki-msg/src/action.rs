@@ -204,6 +204,19 @@ pub struct RecvDone {
     pub last: bool,
 }
 
+impl RecvDone {
+    /// Where the payload of a message that was taken whole belongs (`Endpoint::take_now`).
+    pub fn placement(&self) -> Placement {
+        if self.len == 0 {
+            return Placement::NOTHING;
+        }
+        Placement {
+            sink: Sink::Recv { recv: self.recv, user: self.user, offset: self.offset },
+            len: self.len,
+        }
+    }
+}
+
 /// Something that the program or the engine should know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {

@@ -15,11 +15,11 @@ pub struct Adapting {
     pub eager_max: u64,
     /// B: longer messages send this much at once, bytes. So much from every sender at the same time must fit the queue of a switch.
     pub unscheduled: u64,
-    /// Smallest grant, bytes: each costs a frame. A sender with nothing under way gets one whatever else is granted.
+    /// Smallest grant, bytes: each costs a frame.
     pub quantum_min: u64,
     /// Largest grant, bytes.
     pub quantum_max: u64,
-    /// Granted and not arrived, all senders together, at the beginning and at least, bytes.
+    /// Granted and not arrived, all senders together, at the beginning and at least (half of it if they are several), bytes.
     pub window_min: u64,
     /// The same at most, bytes.
     pub window_max: u64,
@@ -84,6 +84,21 @@ pub struct Adaptive {
     sample: Option<Sample>,
     /// When the shortest time was last seen or renewed, ns.
     shortest_at: u64,
+    /// The highest R of late, and since when, ns: what this host's cable or its program can take.
+    best: u64,
+    best_at: u64,
+    /// A sender with nothing under way has been refused since something arrived last.
+    waits: bool,
+    /// When something arrived last, or the wait began, ns.
+    heard_at: u64,
+    /// Granted and not arrived, when a sender was refused last, bytes.
+    ahead: u64,
+    /// So many of these are not waited for any more: their senders are busy with something else.
+    written_off: u64,
+    /// Senders that waited for a grant at the last one.
+    senders: u32,
+    /// So many samples long the senders do not take turns, as that has cost throughput.
+    crowd: u32,
 }
 
 /// A grant that is being timed: over when as much has arrived as had been granted with it.
@@ -99,6 +114,19 @@ struct Sample {
 const GRANTS: u64 = 8;
 /// The shortest time is forgotten after so long: ways change. ns.
 const SHORTEST_HOLDS: u64 = 10_000_000_000;
+/// So is the highest rate.
+const BEST_HOLDS: u64 = 10_000_000_000;
+/// If R is less than the highest by more than one in so many while senders take turns, they are busy with other receivers.
+const NEARLY: u64 = 32;
+/// Then they do not take turns for so many samples.
+const CROWD: u32 = 128;
+/// The same where the highest rate is not known: who takes turns from the beginning on would take what that gives for the highest.
+const FIRST: u32 = 4;
+/// Senders that wait for their turn get a grant anyway when nothing has arrived for four of the shortest times, within these bounds, ns.
+const PATIENCE_MIN: u64 = 4_000_000;
+const PATIENCE_MAX: u64 = 20_000_000;
+/// What was written off may arrive after all: of so many bytes that arrive one counts as such.
+const LATE: u64 = 8;
 
 impl Adaptive {
     /// One that knows nothing yet.
@@ -114,6 +142,14 @@ impl Adaptive {
             limited: false,
             sample: None,
             shortest_at: 0,
+            best: 0,
+            best_at: 0,
+            waits: false,
+            heard_at: 0,
+            ahead: 0,
+            written_off: 0,
+            senders: 0,
+            crowd: 0,
         }
     }
 
@@ -130,12 +166,22 @@ impl Adaptive {
     fn finish(&mut self, sample: Sample) {
         let took = self.now.saturating_sub(sample.at).max(1);
         let bytes = self.arrived - sample.before;
-        let rate = share(bytes, 1_000_000_000, took);
+        let sample_rate = share(bytes, 1_000_000_000, took);
         let known = self.measured.rate;
         // The rate of a time in which the senders had enough is the network's, or the receiver's.
-        if self.limited || rate > known {
-            self.measured.rate = if known == 0 { rate } else { (3 * known + rate) / 4 };
+        if self.limited || sample_rate > known {
+            self.measured.rate = if self.senders > 1 && sample_rate / 2 > known {
+                sample_rate
+            } else {
+                (3 * known + sample_rate) / 4
+            };
         }
+        let rate = self.measured.rate;
+        let unknown = self.best == 0 || self.now.saturating_sub(self.best_at) > BEST_HOLDS;
+        if rate > self.best || unknown {
+            (self.best, self.best_at) = (rate, self.now);
+        }
+        self.choose_turns(unknown);
         let old = self.now.saturating_sub(self.shortest_at) > SHORTEST_HOLDS;
         if self.measured.shortest_ns == 0 || took < self.measured.shortest_ns || old {
             (self.measured.shortest_ns, self.shortest_at) = (took, self.now);
@@ -144,6 +190,48 @@ impl Adaptive {
         let queue = share(self.measured.rate, over, 1_000_000_000);
         self.adjust(queue);
         self.limited = false;
+    }
+
+    /// So long nothing may arrive while a sender waits for its turn, ns.
+    fn patience(&self) -> u64 {
+        self.measured.shortest_ns.saturating_mul(4).clamp(PATIENCE_MIN, PATIENCE_MAX)
+    }
+
+    /// Once per sample: shall senders take turns?
+    fn choose_turns(&mut self, unknown: bool) {
+        let less = self.measured.rate < self.best - self.best / NEARLY;
+        if unknown {
+            self.crowd = FIRST;
+        } else if self.crowd > 0 {
+            self.crowd -= 1;
+        } else if less && self.limited && self.senders > 1 {
+            self.crowd = CROWD;
+        }
+    }
+
+    /// A sender has nothing under way. It waits for its turn, or each of many senders would have a grant in the queue. But if senders
+    /// are busy with other receivers, the more of them are asked the better.
+    fn waits_for_turn(&mut self, demand: &Demand, quantum: u64) -> bool {
+        self.written_off = self.written_off.min(demand.in_flight);
+        let ahead = demand.in_flight - self.written_off;
+        let waits = self.crowd == 0 && ahead > 0 && ahead + quantum > self.window;
+        if waits {
+            self.heard_at = if self.waits { self.heard_at } else { self.now };
+            (self.waits, self.ahead) = (true, demand.in_flight);
+        }
+        waits
+    }
+
+    /// A sender has something under way: it gets more as long as there is room in the window for all, and in its share of it. If it is busy
+    /// with other receivers it may have as much under way as it may send unasked: queues must have room for that in any case.
+    fn has_enough(&mut self, demand: &Demand, quantum: u64, share: u64) -> bool {
+        let ahead = demand.peer_in_flight + quantum;
+        if self.crowd > 0 && ahead <= self.knobs.unscheduled {
+            return false;
+        }
+        let full = demand.in_flight + quantum > self.window;
+        self.limited |= full;
+        full || ahead > share
     }
 
     /// Once per sample: so much waits somewhere.
@@ -157,11 +245,14 @@ impl Adaptive {
             self.window -= (queue - high).min(self.window / 4);
         } else if queue > low {
             self.starting = false;
+            // The shortest time of a crowd was measured with a queue, too: down, until it is seen how short it can be.
+            self.window -= if self.senders > 1 { (queue - low) / 8 } else { 0 };
         } else if self.limited {
             self.window += if self.starting { self.window } else { self.window / 8 };
         }
-        self.window =
-            self.window.clamp(self.knobs.window_min, self.knobs.window_max.max(self.knobs.window_min));
+        // Several senders fill each other's gaps.
+        let least = if self.senders > 1 { self.knobs.window_min / 2 } else { self.knobs.window_min }.max(1);
+        self.window = self.window.clamp(least, self.knobs.window_max.max(least));
     }
 }
 
@@ -180,9 +271,13 @@ impl Controller for Adaptive {
         let least = self.knobs.quantum_min.max(1);
         let fair = (self.window / heads).max(2 * least);
         let quantum = (fair / GRANTS).clamp(least, self.knobs.quantum_max.max(least)).min(demand.wanted);
-        let full = demand.in_flight + quantum > self.window || demand.peer_in_flight + quantum > fair;
-        if demand.peer_in_flight > 0 && full {
-            self.limited |= demand.in_flight + quantum > self.window;
+        self.senders = demand.senders;
+        if demand.peer_in_flight == 0 {
+            if self.waits_for_turn(demand, quantum) {
+                self.limited = true;
+                return 0;
+            }
+        } else if self.has_enough(demand, quantum, fair) {
             return 0;
         }
         self.granted += quantum;
@@ -195,6 +290,8 @@ impl Controller for Adaptive {
 
     fn arrived(&mut self, _: PeerId, bytes: u64) {
         self.arrived += bytes;
+        (self.waits, self.heard_at) = (false, self.now);
+        self.written_off = self.written_off.saturating_sub(bytes.div_ceil(LATE));
         if let Some(sample) = self.sample.filter(|sample| self.arrived >= sample.until) {
             self.sample = None;
             self.finish(sample);
@@ -206,6 +303,19 @@ impl Controller for Adaptive {
         self.arrived += bytes;
         self.sample = None;
     }
+
+    fn due(&self) -> Option<u64> {
+        self.waits.then(|| self.heard_at.saturating_add(self.patience()))
+    }
+
+    fn time_passed(&mut self, now_ns: u64) -> bool {
+        self.set_now(now_ns);
+        let late = self.due().is_some_and(|due| due <= self.now);
+        if late {
+            (self.waits, self.written_off) = (false, self.ahead);
+        }
+        late
+    }
 }
 
 /// a * b / c, as much as fits.
@@ -214,6 +324,7 @@ fn share(a: u64, b: u64, c: u64) -> u64 {
 }
 
 /// Either controller, chosen when an endpoint is opened.
+#[expect(clippy::large_enum_variant, reason = "an endpoint has one")]
 #[derive(Clone, Debug)]
 pub enum Pacer {
     /// A fixed window.
@@ -277,6 +388,22 @@ impl Controller for Pacer {
     fn forgotten(&mut self, bytes: u64) {
         if let Pacer::Adaptive(adaptive) = self {
             adaptive.forgotten(bytes);
+        }
+    }
+
+    #[inline]
+    fn due(&self) -> Option<u64> {
+        match self {
+            Pacer::Fixed(_) => None,
+            Pacer::Adaptive(adaptive) => adaptive.due(),
+        }
+    }
+
+    #[inline]
+    fn time_passed(&mut self, now_ns: u64) -> bool {
+        match self {
+            Pacer::Fixed(_) => false,
+            Pacer::Adaptive(adaptive) => adaptive.time_passed(now_ns),
         }
     }
 }
@@ -353,14 +480,38 @@ mod tests {
         }
     }
 
+    /// Whatever others have under way and never send: whoever has nothing under way waits some milliseconds at most, once.
     #[test]
-    fn a_sender_with_nothing_under_way_is_never_refused() {
+    fn a_sender_with_nothing_under_way_gets_its_turn() {
         let mut controller = Adaptive::new(Adapting::default());
-        let demand =
-            Demand { peer: PeerId(0), wanted: 1, peer_in_flight: 0, in_flight: u64::MAX / 2, senders: 1000 };
-        for _ in 0..100 {
-            assert_eq!(controller.grant(&demand), 1);
+        let demand = |in_flight| Demand {
+            peer: PeerId(0),
+            wanted: 1 << 30,
+            peer_in_flight: 0,
+            in_flight,
+            senders: 1000,
+        };
+        let stuck = 1 << 40;
+        assert_eq!(controller.grant(&demand(stuck)), 0);
+        let due = controller.due().expect("a time at which it is asked again");
+        assert!(due <= PATIENCE_MAX && !controller.time_passed(due - 1));
+        assert!(controller.time_passed(due));
+        let (mut bytes, mut waits) = (0, 0);
+        for at in 1..1000 {
+            controller.set_now(due + at * 100_000);
+            let mut granted = controller.grant(&demand(stuck));
+            if granted == 0 {
+                let due = controller.due().expect("a time at which it is asked again");
+                assert!(due <= controller.now + PATIENCE_MAX && controller.time_passed(due));
+                granted = controller.grant(&demand(stuck));
+                waits += 1;
+            }
+            assert!(granted > 0);
+            bytes += granted;
+            controller.arrived(PeerId(0), granted);
         }
+        // Much more passes between two waits than a window.
+        assert!(waits * 4 * Adapting::DEFAULT.window_min <= bytes, "{waits} waits for {bytes} bytes");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Most messages of most programs are like that, and their cost is what latency is made of. Whatever is not covered here takes the
 //! general path; a test compares the two.
 
-use crate::action::{Event, Placement, RecvDone, SendRequest, Sink};
+use crate::action::{RecvDone, SendRequest};
 use crate::config::{charge, payload_for};
 use crate::control::{Controller, Offer};
 use crate::endpoint::Endpoint;
@@ -60,37 +60,47 @@ impl<C: Controller> Endpoint<C> {
         })
     }
 
-    /// Takes a whole message whose turn it is and for which a receive waits. `None`: nothing has happened.
-    pub(crate) fn take_whole(&mut self, from: PeerId, start: &Start) -> Option<Placement> {
+    /// Takes a message that has come whole in this frame, if its turn has come and a receive waits for it. With that the receive is over,
+    /// as `RecvDone` says, without an event: the caller must copy the payload (as much as `len`) to the beginning of the receive's buffer.
+    /// `None`: nothing has happened; hand the frame to `handle_frame`.
+    pub fn take_now(&mut self, from: PeerId, start: &Start) -> Option<RecvDone> {
         let len = start.len;
-        if start.inline != len || start.early != len || start.ack || !start.charged || !self.plant.is_none() {
+        let whole = start.inline == len && start.early == len && start.charged && !start.ack;
+        // Events must not overtake each other.
+        let free = self.actions.is_empty() && !self.quiescing && self.plant.is_none();
+        if !whole || !free {
             return None;
         }
         let cost = charge(len);
         let peer = self.peers.get_mut(from)?;
         let in_turn = start.seq == peer.rx.next_seq && peer.rx.inbox.is_empty();
-        if !in_turn || peer.life != Life::Living || cost > peer.rx.ledger.unspent() {
+        let calm = peer.life == Life::Living && !peer.quiet.paused && peer.rx.bye.is_none();
+        if !in_turn || !calm || cost > peer.rx.ledger.unspent() {
             return None;
         }
         let tag = if start.queue == Queue::Msg { 0 } else { start.tag };
-        let (mut steps, plant) = (0, self.plant);
-        let recv = self.matcher(start.queue).posted.find(from, tag, &mut steps, plant)?;
-        if self.recvs.get(recv)?.multi.is_some() {
+        let matcher = self.matchers.of(start.queue);
+        let mut steps = 0;
+        let key = matcher.posted.find(from, tag, &mut steps, self.plant)?;
+        let op = self.recvs.get(key)?;
+        if op.multi.is_some() {
             return None;
         }
-        let op = self.recvs.remove(recv)?;
-        self.matcher(start.queue).posted.remove(&op.matching, op.node);
+        let (take, user) = (len.min(op.capacity), op.user);
+        matcher.posted.remove(&op.matching, op.node);
+        self.recvs.forget(key);
         self.match_steps += steps;
-        let peer = self.peers.get_mut(from)?;
         peer.rx.next_seq = start.seq.next();
         peer.rx.ledger.spent += cost;
-        peer.counters.received_messages += 1;
-        peer.counters.matched_messages += 1;
+        peer.rx.mark.frames += 1;
+        let counters = &mut peer.counters;
+        counters.received_frames += 1;
+        counters.received_bytes += len;
+        counters.received_messages += 1;
+        counters.matched_messages += 1;
         self.release(from, cost);
-        let take = len.min(op.capacity);
-        let (recv, user) = (RecvId(recv), op.user);
-        self.emit(Event::RecvDone(RecvDone {
-            recv,
+        Some(RecvDone {
+            recv: RecvId(key),
             user,
             queue: start.queue,
             source: from,
@@ -100,10 +110,6 @@ impl<C: Controller> Endpoint<C> {
             len: take,
             total: len,
             last: true,
-        }));
-        if take == 0 {
-            return Some(Placement::NOTHING);
-        }
-        Some(Placement { sink: Sink::Recv { recv, user, offset: 0 }, len: take })
+        })
     }
 }

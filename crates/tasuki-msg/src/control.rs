@@ -2,8 +2,7 @@
 //!
 //! The ATM paper's rule `M = B + R*T` says: B bytes go out at once, the rest at the receiver's rate R. `unscheduled`
 //! is the sender's B for one message (bounded by the credit that the receiver's pool gave it); `grant` is the
-//! receiver's R. The layer has no clock: a controller that paces by time keeps its own budget, which its owner
-//! refills before it calls `Endpoint::handle_budget`.
+//! receiver's R. The layer has no clock: a controller that decides by time is told it with `Endpoint::handle_time`, and asked when next.
 
 use crate::ids::PeerId;
 
@@ -58,6 +57,17 @@ pub trait Controller {
     fn forgotten(&mut self, bytes: u64) {
         let _ = bytes;
     }
+
+    /// When what was refused may be granted although nothing has arrived, ns of the clock of [`Controller::time_passed`].
+    fn due(&self) -> Option<u64> {
+        None
+    }
+
+    /// The time, ns of any clock that does not go back; true if that is so now.
+    fn time_passed(&mut self, now_ns: u64) -> bool {
+        let _ = now_ns;
+        false
+    }
 }
 
 /// The plain controller: whole messages up to a size, a first part of longer ones, and a fixed window of grants.
@@ -72,6 +82,12 @@ pub struct Window {
     pub window: u64,
     /// Size of one grant, bytes. A sender with nothing under way gets one whatever the window says.
     pub quantum: u64,
+}
+
+impl Window {
+    /// Grants whatever is asked for at once, for senders that know themselves how fast they may send.
+    pub const OPEN: Window =
+        Window { eager_max: 16 << 10, unscheduled: 64 << 10, window: 1 << 62, quantum: 1 << 60 };
 }
 
 impl Default for Window {

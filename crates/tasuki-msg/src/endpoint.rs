@@ -36,6 +36,29 @@ impl Matcher {
     }
 }
 
+/// The receive queues, in the order of [`Queue`].
+pub(crate) struct Matchers([Matcher; 3]);
+
+impl Matchers {
+    fn new() -> Matchers {
+        Matchers(std::array::from_fn(|_| Matcher::new()))
+    }
+
+    pub fn of(&mut self, queue: Queue) -> &mut Matcher {
+        &mut self.0[queue as usize]
+    }
+
+    /// Receives that wait, on all queues.
+    fn posted(&self) -> usize {
+        self.0.iter().map(|matcher| matcher.posted.len()).sum()
+    }
+
+    /// Messages that nobody has asked for, on all queues.
+    fn unexpected(&self) -> usize {
+        self.0.iter().map(|matcher| matcher.unexpected.len()).sum()
+    }
+}
+
 /// The message layer of one endpoint: a state machine without IO, clock or payload.
 ///
 /// Input goes in through `post_*`, `peek`/`claim`/`discard`, `cancel_*` and `handle_*`. Each such call may leave actions
@@ -52,9 +75,7 @@ pub struct Endpoint<C = Window> {
     pub(crate) recvs: Slab<RecvOp>,
     pub(crate) incoming: Slab<Incoming>,
     pub(crate) early: Slab<Early>,
-    pub(crate) tagged: Matcher,
-    pub(crate) msg: Matcher,
-    pub(crate) service: Matcher,
+    pub(crate) matchers: Matchers,
     pub(crate) match_steps: u64,
     pub(crate) pool: Pool,
     pub(crate) starved: VecDeque<PeerId>,
@@ -68,6 +89,10 @@ pub struct Endpoint<C = Window> {
     pub(crate) quiescing: bool,
     /// And all peers have agreed.
     pub(crate) quiesced: bool,
+    /// What the owner said last of the time, ns.
+    pub(crate) now: u64,
+    /// Peers whose paced bulk waits, and until when.
+    pub(crate) paced: Vec<(u64, PeerId)>,
     pub(crate) plant: Plant,
 }
 
@@ -85,9 +110,7 @@ impl<C: Controller> Endpoint<C> {
             recvs: Slab::new(),
             incoming: Slab::new(),
             early: Slab::new(),
-            tagged: Matcher::new(),
-            msg: Matcher::new(),
-            service: Matcher::new(),
+            matchers: Matchers::new(),
             match_steps: 0,
             starved: VecDeque::new(),
             ring: VecDeque::new(),
@@ -97,6 +120,8 @@ impl<C: Controller> Endpoint<C> {
             epoch: Epoch(0),
             quiescing: false,
             quiesced: false,
+            now: 0,
+            paced: Vec::new(),
             plant: Plant::NONE,
         }
     }
@@ -193,10 +218,8 @@ impl<C: Controller> Endpoint<C> {
     /// What the endpoint holds.
     pub fn status(&self) -> EndpointStatus {
         EndpointStatus {
-            posted: self.tagged.posted.len() + self.msg.posted.len() + self.service.posted.len(),
-            unexpected: self.tagged.unexpected.len()
-                + self.msg.unexpected.len()
-                + self.service.unexpected.len(),
+            posted: self.matchers.posted(),
+            unexpected: self.matchers.unexpected(),
             sends: self.sends.len(),
             receives: self.recvs.len(),
             messages: self.incoming.len(),
@@ -211,11 +234,7 @@ impl<C: Controller> Endpoint<C> {
 
     /// Messages on a queue that nobody has asked for. Cheap enough to be asked all the time.
     pub fn unexpected(&self, queue: Queue) -> usize {
-        match queue {
-            Queue::Msg => self.msg.unexpected.len(),
-            Queue::Tagged => self.tagged.unexpected.len(),
-            Queue::Service => self.service.unexpected.len(),
-        }
+        self.matchers.0[queue as usize].unexpected.len()
     }
 
     /// The controller.
@@ -223,7 +242,7 @@ impl<C: Controller> Endpoint<C> {
         &self.controller
     }
 
-    /// The controller, to refill its budget or change its settings; follow it with `handle_budget`.
+    /// The controller, to change its settings; follow it with `handle_budget`.
     pub fn controller_mut(&mut self) -> &mut C {
         &mut self.controller
     }
@@ -232,14 +251,6 @@ impl<C: Controller> Endpoint<C> {
     #[cfg(feature = "defects")]
     pub fn plant(&mut self, defect: Option<crate::defect::Defect>) {
         self.plant = Plant(defect);
-    }
-
-    pub(crate) fn matcher(&mut self, queue: Queue) -> &mut Matcher {
-        match queue {
-            Queue::Msg => &mut self.msg,
-            Queue::Tagged => &mut self.tagged,
-            Queue::Service => &mut self.service,
-        }
     }
 
     pub(crate) fn emit(&mut self, event: Event) {

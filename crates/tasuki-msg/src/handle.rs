@@ -68,9 +68,6 @@ impl<C: Controller> Endpoint<C> {
         if !start.ack && (!start.charged || early < start.len) {
             return Err(FrameError::Malformed("a rendezvous whose sender does not wait"));
         }
-        if let Some(placement) = self.take_whole(from, start) {
-            return Ok(placement);
-        }
         let peer = self.peers.get_mut(from).ok_or(FrameError::UnknownPeer(from))?;
         if start.seq < peer.rx.next_seq {
             return Err(FrameError::DuplicateStart(start.seq));

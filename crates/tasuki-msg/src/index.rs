@@ -26,7 +26,7 @@ impl Class {
     pub const ALL: Class = Class { ignore: u64::MAX, directed: false };
 
     pub fn bucket(self, source: PeerId, tag: u64) -> Bucket {
-        let source = if self.directed { Some(source) } else { None };
+        let source = if self.directed { source } else { NOBODY };
         Bucket { ignore: self.ignore, tag: tag & !self.ignore, source }
     }
 }
@@ -35,14 +35,18 @@ impl Class {
 pub(crate) struct Bucket {
     ignore: u64,
     tag: u64,
-    source: Option<PeerId>,
+    /// `NOBODY` if it does not matter.
+    source: PeerId,
 }
+
+/// No peer's: so many incarnations do not fit in memory.
+const NOBODY: PeerId = PeerId(u32::MAX);
 
 impl Hash for Bucket {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.ignore);
         state.write_u64(self.tag);
-        state.write_u64(self.source.map_or(u64::MAX, |peer| u64::from(peer.0)));
+        state.write_u32(self.source.0);
     }
 }
 

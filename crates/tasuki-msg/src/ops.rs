@@ -5,6 +5,7 @@ use crate::error::{Failure, Gone};
 use crate::frame::Queue;
 use crate::ids::{EarlyId, Key, MsgSeq, PeerId};
 use crate::index::NIL;
+use crate::pace::Pace;
 
 /// A posted send. Before its start it is in its peer's `starts`; afterwards `seq` is set.
 pub(crate) struct SendOp {
@@ -31,6 +32,8 @@ pub(crate) struct SendOp {
     pub queued: bool,
     /// Its early part is on the way, and the peer has said nothing yet.
     pub unanswered: bool,
+    /// Its bulk leaves no faster.
+    pub pace: Option<Pace>,
     /// Frames that the carrier still holds.
     pub unreleased: u32,
 }

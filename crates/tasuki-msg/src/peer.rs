@@ -50,6 +50,8 @@ pub(crate) struct Outgoing {
     pub mark: Mark,
     /// Starts sent since the last bulk frame.
     pub starts_in_row: u32,
+    /// When paced bulk may leave again, ns.
+    pub pace_at: u64,
 }
 
 /// From the peer.

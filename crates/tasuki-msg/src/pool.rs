@@ -38,7 +38,18 @@ impl<C: Controller> Endpoint<C> {
     }
 
     /// Gives a peer credit up to its share if it has a quarter too little.
+    #[inline]
     pub(crate) fn top_up(&mut self, peer: PeerId) {
+        let share = self.share;
+        let held = self.peers.get(peer).map_or(share, |record| record.rx.ledger.held());
+        let missing = share.saturating_sub(held);
+        if missing > 0 && missing >= share / 4 {
+            self.give(peer, missing);
+        }
+    }
+
+    /// Gives a living peer so much credit, or what there is.
+    fn give(&mut self, peer: PeerId, missing: u64) {
         let share = self.share;
         let mut free = self.pool.free();
         if self.plant.is(Defect::PoolOvercommitted) {
@@ -46,10 +57,6 @@ impl<C: Controller> Endpoint<C> {
         }
         let Some(record) = self.peers.get_mut(peer) else { return };
         if record.gone().is_some() {
-            return;
-        }
-        let missing = share.saturating_sub(record.rx.ledger.held());
-        if missing == 0 || missing < share / 4 {
             return;
         }
         let given = missing.min(free);

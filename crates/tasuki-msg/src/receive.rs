@@ -35,7 +35,8 @@ impl<C: Controller> Endpoint<C> {
             }
         };
         let key = self.recvs.insert(RecvOp::new(matching, request.capacity, request.multi, request.user));
-        while self.recvs.get(key).is_some_and(|op| op.open) {
+        let some = self.unexpected(matching.queue) > 0;
+        while some && self.recvs.get(key).is_some_and(|op| op.open) {
             let Some(message) = self.find_unexpected(&matching) else { break };
             self.take_unexpected(message);
             self.attach(key, message);
@@ -61,7 +62,7 @@ impl<C: Controller> Endpoint<C> {
     }
 
     fn enqueue_recv(&mut self, key: Key, matching: &Matching) {
-        let node = self.matcher(matching.queue).posted.insert(matching, key);
+        let node = self.matchers.of(matching.queue).posted.insert(matching, key);
         if let Some(op) = self.recvs.get_mut(key) {
             op.node = node;
         }
@@ -72,7 +73,7 @@ impl<C: Controller> Endpoint<C> {
         op.open = false;
         let (matching, node) = (op.matching, std::mem::replace(&mut op.node, NIL));
         if node != NIL {
-            self.matcher(matching.queue).posted.remove(&matching, node);
+            self.matchers.of(matching.queue).posted.remove(&matching, node);
         }
     }
 
@@ -93,23 +94,18 @@ impl<C: Controller> Endpoint<C> {
     }
 
     pub(crate) fn find_unexpected(&mut self, matching: &Matching) -> Option<Key> {
-        let Endpoint { tagged, msg, service, incoming, match_steps, plant, .. } = self;
-        let matcher = match matching.queue {
-            Queue::Msg => msg,
-            Queue::Tagged => tagged,
-            Queue::Service => service,
-        };
+        let Endpoint { matchers, incoming, match_steps, plant, .. } = self;
         let envelope = |key| {
             incoming.get(key).map_or((crate::PeerId(u32::MAX), 0), |message| (message.peer, message.tag))
         };
-        matcher.unexpected.find(matching, envelope, match_steps, *plant)
+        matchers.of(matching.queue).unexpected.find(matching, envelope, match_steps, *plant)
     }
 
     pub(crate) fn take_unexpected(&mut self, key: Key) {
         let Some(message) = self.incoming.get_mut(key) else { return };
         let (queue, chain) = (message.queue, std::mem::replace(&mut message.chain, NIL));
         if chain != NIL {
-            self.matcher(queue).unexpected.remove(chain);
+            self.matchers.of(queue).unexpected.remove(chain);
         }
     }
 
@@ -118,7 +114,7 @@ impl<C: Controller> Endpoint<C> {
         let Some(message) = self.incoming.get(key) else { return };
         let (peer, queue, tag) = (message.peer, message.queue, message.tag);
         let (mut steps, plant) = (0, self.plant);
-        let found = self.matcher(queue).posted.find(peer, tag, &mut steps, plant);
+        let found = self.matchers.of(queue).posted.find(peer, tag, &mut steps, plant);
         self.match_steps += steps;
         if let Some(record) = self.peers.get_mut(peer) {
             record.counters.received_messages += 1;
@@ -127,7 +123,7 @@ impl<C: Controller> Endpoint<C> {
         if let Some(recv) = found {
             return self.attach(recv, key);
         }
-        let chain = self.matcher(queue).unexpected.insert(peer, tag, key);
+        let chain = self.matchers.of(queue).unexpected.insert(peer, tag, key);
         if let Some(message) = self.incoming.get_mut(key) {
             message.state = State::Unexpected;
             message.chain = chain;

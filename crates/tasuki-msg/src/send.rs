@@ -38,6 +38,7 @@ impl<C: Controller> Endpoint<C> {
             done: false,
             queued: false,
             unanswered: false,
+            pace: None,
             unreleased: 0,
         });
         peer.tx.open += 1;
@@ -125,7 +126,7 @@ impl<C: Controller> Endpoint<C> {
         let available = peer.tx.purse.available();
         let credit = payload_for(available);
         let unanswered = peer.tx.unanswered;
-        let wish = if op.len == 0 {
+        let wish = if op.len == 0 || op.pace.is_some() {
             0
         } else {
             let pull = peer.options.pull && op.remote_key.is_some();
@@ -188,11 +189,13 @@ impl<C: Controller> Endpoint<C> {
 
     /// The next piece of a started send: round robin among those that may send.
     pub(crate) fn next_bulk(&mut self, id: PeerId, room: u64) -> Option<Transmit> {
+        let key = self.take_bulk(id)?;
         let peer = self.peers.get_mut(id)?;
-        let key = peer.tx.bulk.pop_front()?;
         let op = self.sends.get_mut(key)?;
         let in_early = op.sent < op.early;
         let end = if in_early { op.early } else { op.upto };
+        let pace = op.pace;
+        let room = pace.map_or(room, |pace| room.min(pace.piece()));
         let (offset, len) = (op.sent, (end - op.sent).min(room));
         op.sent += len;
         op.unreleased += 1;
@@ -203,6 +206,9 @@ impl<C: Controller> Endpoint<C> {
         let early = if in_early { op.early } else { 0 };
         let frame = Frame::Data(Data { seq: op.seq?, offset, len, early });
         let payload = Some(Payload { send: SendId(key), user: op.user, offset, len });
+        if let Some(pace) = pace {
+            self.spend_pace(id, pace, len, offset == 0);
+        }
         self.settle_send(key);
         Some(Transmit { frame, payload })
     }

@@ -85,6 +85,18 @@ impl<T> Slab<T> {
         }
     }
 
+    /// Removes a tenant that nobody wants to see again.
+    pub fn forget(&mut self, key: Key) {
+        let Some(slot) = self.slots.get_mut(key.index as usize) else { return };
+        if slot.generation != key.generation || matches!(slot.body, Body::Free(_)) {
+            return;
+        }
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.body = Body::Free(self.free);
+        self.free = key.index;
+        self.len -= 1;
+    }
+
     /// Removes the tenants that `stays` does not accept.
     pub fn retain(&mut self, mut stays: impl FnMut(&T) -> bool) {
         for index in 0..self.slots.len() {

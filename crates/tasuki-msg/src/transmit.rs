@@ -92,7 +92,9 @@ impl<C: Controller> Endpoint<C> {
             }
             _ => {
                 peer.tx.starts_in_row = 0;
-                self.next_bulk(id, room)
+                let bulk = self.next_bulk(id, room);
+                // Bulk that has to wait for its pace keeps no start waiting.
+                bulk.or_else(|| start.and_then(|key| self.start(id, key, room)))
             }
         }
     }

@@ -4,6 +4,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use crate::ep::EpShared;
+use crate::queue::Reader;
 
 /// Longest sleep at a time. Completions that another thread has taken in, and signals, are noticed after it.
 pub const SLICE: Duration = Duration::from_millis(10);
@@ -37,8 +38,8 @@ impl Members {
     }
 
     /// Takes in what has arrived, and reports what has completed.
-    pub fn progress(&self) {
-        self.each(EpShared::progress);
+    pub fn progress(&self, mut reader: Option<&mut Reader<'_>>) {
+        self.each(|ep| ep.progress(reader.as_deref_mut()));
     }
 
     /// Whether `test` holds for one that is open.

@@ -73,13 +73,26 @@ impl Queue {
         self.count.load(Ordering::Acquire) == 0
     }
 
+    /// Appends, or gives it to the reader who is waiting for it at this very moment.
+    pub fn report(&self, entry: Entry, reader: Option<&mut Reader<'_>>) {
+        let taken = reader.is_some_and(|reader| ptr::eq(reader.queue, self) && reader.take(&entry));
+        if !taken {
+            self.push(entry);
+        }
+    }
+
     /// Reads up to `count` successful completions; 0 only progresses.
     ///
     /// # Safety
     /// `buf` has room for `count` entries of this queue's size; `sources` is null or has room for as many addresses.
     pub unsafe fn read(&self, buf: *mut u8, count: usize, sources: *mut FiAddr) -> Ret<usize> {
+        // SAFETY: by the contract.
+        let mut reader = unsafe { Reader::new(self, buf, count, sources) };
         if self.is_empty() || count == 0 {
-            self.members.progress();
+            self.members.progress(Some(&mut reader));
+            if reader.read > 0 {
+                return Ok(reader.read);
+            }
             if self.is_empty() {
                 return Err(Errno(FI_EAGAIN));
             }
@@ -91,23 +104,13 @@ impl Queue {
             Some(_) if buf.is_null() && count > 0 => return Err(Errno(FI_EINVAL)),
             Some(_) => {}
         }
-        let mut read = 0;
-        while read < count
+        while reader.has_room()
             && let Some(entry) = entries.pop_front_if(|entry| entry.fault.is_none())
         {
-            let raw = entry.to_raw();
-            // SAFETY: `read` is less than `count`, and the format is a beginning of the whole entry.
-            unsafe {
-                let at = buf.add(read * self.entry_size);
-                ptr::copy_nonoverlapping(ptr::from_ref(&raw).cast::<u8>(), at, self.entry_size);
-                if !sources.is_null() {
-                    sources.add(read).write(entry.source);
-                }
-            }
-            read += 1;
+            reader.write(&entry);
         }
         self.count.store(entries.len(), Ordering::Release);
-        Ok(read)
+        Ok(reader.read)
     }
 
     /// Reads a failed completion if it is next.
@@ -148,7 +151,7 @@ impl Queue {
     /// Whether nothing is to be read, after a look at what has come in.
     pub fn is_idle(&self) -> bool {
         if self.is_empty() {
-            self.members.progress();
+            self.members.progress(None);
         }
         self.is_empty()
     }
@@ -161,6 +164,57 @@ impl Queue {
     /// Whether [`Queue::signal`] was called since the last time.
     pub fn take_signal(&self) -> bool {
         self.signalled.swap(false, Ordering::AcqRel)
+    }
+}
+
+/// Where a read puts what it finds. What completes while it looks goes straight there.
+pub struct Reader<'a> {
+    queue: &'a Queue,
+    buf: *mut u8,
+    room: usize,
+    sources: *mut FiAddr,
+    read: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// # Safety
+    /// `buf` is null or has room for `room` entries of the queue's size; `sources` is null or has room for as many addresses; both for as
+    /// long as the reader is used.
+    unsafe fn new(queue: &'a Queue, buf: *mut u8, room: usize, sources: *mut FiAddr) -> Reader<'a> {
+        Reader { queue, buf, room: if buf.is_null() { 0 } else { room }, sources, read: 0 }
+    }
+
+    fn has_room(&self) -> bool {
+        self.read < self.room
+    }
+
+    /// Takes a completion if it is a success, has room here, and comes before none that waits in the queue.
+    fn take(&mut self, entry: &Entry) -> bool {
+        let takes = entry.fault.is_none() && self.has_room() && self.queue.is_empty();
+        if takes {
+            self.write(entry);
+        }
+        takes
+    }
+
+    /// There is room.
+    fn write(&mut self, entry: &Entry) {
+        debug_assert!(self.has_room());
+        let (raw, size) = (entry.to_raw(), self.queue.entry_size);
+        // SAFETY: `read` is less than `room`, so that by the contract of `new` there is room for it; the queue's format is a beginning of
+        // the whole entry.
+        unsafe {
+            let at = self.buf.add(self.read * size);
+            if size == size_of::<CqTaggedEntry>() {
+                at.cast::<CqTaggedEntry>().write_unaligned(raw);
+            } else {
+                ptr::copy_nonoverlapping(ptr::from_ref(&raw).cast::<u8>(), at, size);
+            }
+            if !self.sources.is_null() {
+                self.sources.add(self.read).write(entry.source);
+            }
+        }
+        self.read += 1;
     }
 }
 

@@ -62,7 +62,7 @@ impl Regions {
                 if Instant::now() > end {
                     return Err(Errno(FI_EBUSY));
                 }
-                ep.progress();
+                ep.progress(None);
             }
         }
         Ok(())

@@ -104,6 +104,7 @@ impl Conn {
         if let Some(time) = top {
             path.rtt.sample(cx.now, cx.now.since_ns(time), delay_us.saturating_mul(1000));
             sum.rtt = Some(path.rtt.latest);
+            path.cut = path.cut.filter(|cut| time <= *cut);
         }
         path.streak = 0;
         path.ping_due = false;

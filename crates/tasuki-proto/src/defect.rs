@@ -44,12 +44,14 @@ pub enum Defect {
     TailLost,
     /// Acknowledgements go only where the packet came from.
     AckSameRail,
+    /// A rail whose NIC seems to have no carrier is not used and not probed until it has.
+    CarrierForbids,
 }
 
 #[cfg(feature = "defects")]
 impl Defect {
     /// All of them.
-    pub const ALL: [Defect; 20] = [
+    pub const ALL: [Defect; 21] = [
         Defect::NoDedupe,
         Defect::ReleaseOnSend,
         Defect::ReleaseTwice,
@@ -70,6 +72,7 @@ impl Defect {
         Defect::AckClearsBelow,
         Defect::TailLost,
         Defect::AckSameRail,
+        Defect::CarrierForbids,
     ];
 }
 

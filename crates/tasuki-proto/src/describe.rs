@@ -41,10 +41,11 @@ impl Conn {
             let stats = path.stats();
             let _ = writeln!(
                 text,
-                "  rail {} {:?} {:?}: in_flight={}/{} packets={} silence={} srtt={}us min={}us rate={}MB/s next={} acked={:?} len={}/{} ack_owed={} lost={} resent={} timer={:?}",
+                "  rail {} {:?} {:?}{}: in_flight={}/{} packets={} silence={} srtt={}us min={}us rate={}MB/s next={} acked={:?} len={}/{} ack_owed={} lost={} resent={} timer={:?}",
                 path.id.rail,
                 path.id.lane,
                 path.state,
+                if stats.carrier { "" } else { " (no carrier)" },
                 path.in_flight,
                 path.window.size,
                 path.flights,

@@ -40,6 +40,8 @@ pub enum Event {
 pub enum DownReason {
     /// Nothing was acknowledged on it while other rails of the pair were alive.
     Silent,
+    /// The own NIC has lost its carrier (`set_carrier`), and another rail of the pair is alive.
+    Carrier,
     /// This side said so (`set_rails`).
     Local,
     /// The peer said so (its list of rails).

@@ -7,6 +7,7 @@
 
 mod acked;
 mod arrive;
+mod carrier;
 mod choose;
 mod config;
 mod conn;

@@ -102,6 +102,8 @@ pub(crate) struct Path {
     pub loss_at: Option<Time>,
     pub pto_at: Option<Time>,
     pub last_sent: Time,
+    /// The NIC of this end has had no carrier since then, as far as is known.
+    pub cut: Option<Time>,
     /// Probe time-outs in a row, and when the first packet of that silence was sent.
     pub streak: u32,
     pub streak_since: Time,
@@ -147,6 +149,7 @@ impl Path {
             loss_at: None,
             pto_at: None,
             last_sent: Time(0),
+            cut: None,
             streak: 0,
             streak_since: Time(0),
             last_ack: Time(0),
@@ -208,6 +211,7 @@ impl Path {
         RailStats {
             path: self.id,
             state: self.state,
+            carrier: self.cut.is_none(),
             sent_packets: stats.sent_packets,
             sent_bytes: stats.sent_bytes,
             received_packets: stats.received_packets,

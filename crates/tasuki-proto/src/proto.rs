@@ -194,11 +194,23 @@ impl Proto {
         self.events.pop_front()
     }
 
-    /// This side's ends of the rails have changed: carrier lost or back, another MTU. A rail that is not in the list, or
+    /// This side's ends of the rails have changed: NICs that are there no more, another MTU. A rail that is not in the list, or
     /// has no lanes, is not used. The peer is told.
     pub fn set_rails(&mut self, now: Time, conn: ConnId, rails: &[Rail]) {
         let Some(found) = self.table.get_mut(conn) else { return };
         found.set_own_rails(rails, &mut context!(self, now));
+        Self::enqueue(&mut self.ready, found);
+    }
+
+    /// The NIC of this side's end of a rail has lost its carrier, or has it back, as far as is known. Without carrier a rail gives way to others
+    /// at once, and is the last choice if there are none; with it again it is asked before it is used. Nothing depends on this being true or
+    /// in time. The peer is not told.
+    pub fn set_carrier(&mut self, now: Time, conn: ConnId, rail: u8, carrier: bool) {
+        let Some(found) = self.table.get_mut(conn) else { return };
+        self.now = now;
+        found.set_carrier(rail, carrier, &mut context!(self, now));
+        // A path that has given way is probed soon.
+        self.next_deadline = self.next_deadline.min(found.deadline().unwrap_or(Time::NEVER));
         Self::enqueue(&mut self.ready, found);
     }
 

@@ -129,7 +129,8 @@ impl Conn {
     /// A path that stays silent while another one lives is dead.
     pub fn judge_path(&mut self, at: usize, cx: &mut Context<'_>) {
         let path = &self.paths[at];
-        if !path.is_up() || path.streak < cx.config.dead_after {
+        let patience = if path.cut.is_some() { 1 } else { cx.config.dead_after };
+        if !path.is_up() || path.streak < patience {
             return;
         }
         let since = path.streak_since;
@@ -137,12 +138,18 @@ impl Conn {
         if !self.paths.iter().enumerate().any(alive) {
             return;
         }
+        self.drop_path(at, DownReason::Silent, cx);
+    }
+
+    /// A path carries nothing any more until it answers a probe.
+    pub fn drop_path(&mut self, at: usize, why: DownReason, cx: &mut Context<'_>) {
         self.abandon_path(at, cx);
         let path = &mut self.paths[at];
         path.state = RailState::Down;
         path.probe.attempts = 0;
-        path.probe.at = Some(cx.now + cx.config.probe_min);
-        self.announce_down(at, DownReason::Silent, cx);
+        let forbidden = cx.plant.is(Defect::CarrierForbids) && why == DownReason::Carrier;
+        path.probe.at = (!forbidden).then(|| cx.now + cx.config.probe_min);
+        self.announce_down(at, why, cx);
     }
 
     /// Size of the next probe of a path, and its nonce; sets the time of the one after.
@@ -186,6 +193,11 @@ impl Conn {
         let Some(sent_at) = path.probe.answered(nonce) else { return };
         let rtt = cx.now.since_ns(sent_at);
         path.rtt.sample(cx.now, rtt, 0);
+        if path.cut.is_some_and(|cut| sent_at <= cut) {
+            // It has crossed while there was a carrier.
+            return;
+        }
+        path.cut = None;
         path.last_ack = cx.now;
         path.proven_len = path.proven_len.max(usize::from(length).min(path.full_len));
         path.probe.at = if path.proven_len < path.full_len { path.probe.at } else { None };
@@ -209,6 +221,7 @@ impl Conn {
             path.probe.due = true;
         }
         cx.events.push_back(Event::RailUp(self.id, path.id.rail));
+        self.judge_carriers(cx);
     }
 
     /// Replies to the peer's probes of a path.

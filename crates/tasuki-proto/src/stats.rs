@@ -51,6 +51,8 @@ pub struct RailStats {
     pub path: Path,
     /// What it is good for.
     pub state: RailState,
+    /// Nothing says that the own NIC has no carrier.
+    pub carrier: bool,
     /// Packets sent.
     pub sent_packets: u64,
     /// Bytes sent.

@@ -127,7 +127,11 @@ impl Conn {
         let count = self.paths.len().max(1);
         let turn = (0..count).map(|step| (from + step) % count);
         let usable = |path: &Path| path.state != RailState::Off && path.id.lane == Lane::Udp;
-        turn.into_iter().find(|at| self.paths.get(*at).is_some_and(usable)).unwrap_or(0)
+        // The first hello goes where there is a carrier, the others everywhere in turn.
+        let good = |path: &Path| usable(path) && (self.hellos > 0 || path.cut.is_none());
+        let mut found = turn.clone().find(|at| self.paths.get(*at).is_some_and(good));
+        found = found.or_else(|| turn.clone().find(|at| self.paths.get(*at).is_some_and(usable)));
+        found.unwrap_or(0)
     }
 
     /// The wait for an answer to the hello that is being sent, ns.

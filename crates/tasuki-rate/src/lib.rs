@@ -17,6 +17,6 @@ mod tank;
 
 pub use burst::{Pace, Path, Sent};
 pub use distribution::{Bin, Distribution};
-pub use model::{Receiver, Static};
+pub use model::{Paced, ParseReceiverError, Receiver, Static};
 pub use slow::{ParseSlowError, Slow};
 pub use tank::Tank;

@@ -1,6 +1,9 @@
 //! Equations (1) and (2).
 
+use crate::slow::{bits, scaled};
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+use thiserror::Error;
 
 /// A receiver, as its senders see it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +35,27 @@ impl Receiver {
     }
 }
 
+/// Not a receiver.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0:?} is no receiver: R in bit/s and B in bytes, as in 52M/64K")]
+pub struct ParseReceiverError(String);
+
+/// `52M/64K`: R in bit/s (k, M, G: powers of 1000), B in bytes (K, M: powers of 1024).
+impl FromStr for Receiver {
+    type Err = ParseReceiverError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parse = || {
+            let (drain, buffer) = text.split_once('/')?;
+            let drain_bps = bits(drain)? as f64;
+            let kibi = |shift: u32| f64::from(1u32 << shift);
+            let buffer_bytes = scaled(buffer, &[("M", kibi(20)), ("K", kibi(10)), ("", 1.0)])?;
+            Some(Self { drain_bps, buffer_bytes })
+        };
+        parse().ok_or_else(|| ParseReceiverError(text.into()))
+    }
+}
+
 /// The paper's way to send: the rate follows from the message's length and two numbers that were measured before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Static {
@@ -47,6 +71,30 @@ impl Static {
     pub fn rate_bps(&self, message: u64) -> f64 {
         self.receiver.send_rate(message).map_or(self.link_bps, |rate| rate.min(self.link_bps))
     }
+
+    /// How fast a transport sends `message` bytes of payload whose packets hold `payload_share` (0 to 1) of payload: R, B and the link count
+    /// whole packets. `None`: at any rate, because the buffer holds the whole message.
+    pub fn paced(&self, message: u64, payload_share: f64) -> Option<Paced> {
+        let packets = (message as f64 / payload_share) as u64;
+        let rate = self.receiver.send_rate(packets)?.min(self.link_bps);
+        let buffer_bytes = self.receiver.buffer_bytes;
+        Some(Paced {
+            payload_bps: (rate * payload_share).max(1.0) as u64,
+            slack_bytes: buffer_bytes / CATCH_UP,
+        })
+    }
+}
+
+/// A sender that was late catches up with one so-manieth of the receiver's buffer at once.
+const CATCH_UP: u64 = 16;
+
+/// The rate of one message, as its sender needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paced {
+    /// Payload, bit/s.
+    pub payload_bps: u64,
+    /// What may leave at once, bytes.
+    pub slack_bytes: u64,
 }
 
 #[cfg(test)]
@@ -74,6 +122,17 @@ mod tests {
         assert_eq!(SS5.overflow_bytes(65_636, f64::INFINITY), 100.0);
         let way = Static { receiver: SS5, link_bps: 135.63e6 };
         assert_eq!((way.rate_bps(1), way.rate_bps(65_537)), (135.63e6, 135.63e6));
+    }
+
+    #[test]
+    fn receivers_are_read() {
+        assert_eq!("52M/64K".parse(), Ok(SS5));
+        let other = Receiver { drain_bps: 1.5e9, buffer_bytes: 4 << 20 };
+        assert_eq!("1.5G/4M".parse(), Ok(other));
+        assert_eq!("100k/1".parse::<Receiver>().unwrap().buffer_bytes, 1);
+        for wrong in ["", "52M", "52M/", "/64K", "52/64K", "0M/64K", "-1M/64K", "52M/64Q", "52M/0"] {
+            assert!(wrong.parse::<Receiver>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

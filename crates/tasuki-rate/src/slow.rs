@@ -141,7 +141,7 @@ fn parse(text: &str) -> Option<Slow> {
 }
 
 /// `52M`: bit/s, at least 1.
-fn bits(text: &str) -> Option<u64> {
+pub(crate) fn bits(text: &str) -> Option<u64> {
     scaled(text, &[("G", 1e9), ("M", 1e6), ("k", 1e3)])
 }
 
@@ -150,7 +150,7 @@ fn nanoseconds(text: &str) -> Option<u64> {
     scaled(text, &[("us", 1e3), ("ms", 1e6), ("s", 1e9)])
 }
 
-fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
+pub(crate) fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
     let (number, scale) = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))?;
     let value = number.parse::<f64>().ok().filter(|value| (0.0..1e6).contains(value))? * scale;
     (value >= 1.0).then_some(value as u64)

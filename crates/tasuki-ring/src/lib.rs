@@ -16,7 +16,7 @@ mod types;
 
 pub use cma::Cma;
 pub use error::{OpenError, RingError};
-pub use outbox::Outbox;
+pub use outbox::{Outbox, Room};
 pub use segment::Segment;
 pub use token::Token;
 pub use types::{Departure, Record, SegmentOptions, SegmentStats, Slot, Verdict};

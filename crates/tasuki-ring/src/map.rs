@@ -25,6 +25,8 @@ impl Map {
     /// Maps `len` bytes of `fd`. They must exist in the file for as long as the map lives, or touching them is SIGBUS: callers touch only
     /// what has been reserved, see `file::reserve`.
     pub(crate) fn new(fd: &OwnedFd, len: usize, writable: bool) -> io::Result<Map> {
+        // `word` and `half` count on it.
+        assert!(len.is_multiple_of(8), "whole words");
         let protection = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
         let at = unsafe { libc::mmap(null_mut(), len, protection, libc::MAP_SHARED, fd.as_raw_fd(), 0) };
@@ -56,17 +58,18 @@ impl Map {
 
     #[inline]
     pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
-        assert!(offset.is_multiple_of(8));
+        // The length is a multiple of 8, so that a word that begins inside is inside.
+        assert!(offset.is_multiple_of(8) && offset < self.len);
         // SAFETY: inside the mapping, aligned (mappings are page-aligned), valid as long as `self`, and only ever used as an atomic
         // at times when another process may use it.
-        unsafe { AtomicU64::from_ptr(self.pointer(offset, 8).cast()) }
+        unsafe { AtomicU64::from_ptr(self.at.as_ptr().add(offset).cast()) }
     }
 
     #[inline]
     pub(crate) fn half(&self, offset: usize) -> &AtomicU32 {
-        assert!(offset.is_multiple_of(4));
+        assert!(offset.is_multiple_of(4) && offset < self.len);
         // SAFETY: as in `word`.
-        unsafe { AtomicU32::from_ptr(self.pointer(offset, 4).cast()) }
+        unsafe { AtomicU32::from_ptr(self.at.as_ptr().add(offset).cast()) }
     }
 
     #[inline]

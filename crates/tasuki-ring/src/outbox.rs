@@ -26,6 +26,28 @@ pub struct Outbox {
     broken: bool,
 }
 
+/// Room that was found for a record. Nothing else can be pushed while it is held, so it cannot be out of date.
+pub struct Room<'a> {
+    outbox: &'a mut Outbox,
+    space: Space,
+}
+
+impl Room<'_> {
+    /// Pushes a record of `len` bytes, at most what was asked for, that `write` fills in place (it finds arbitrary bytes there).
+    #[inline]
+    pub fn fill(self, len: usize, write: impl FnOnce(&mut [u8])) {
+        self.outbox.fill(self.space, len, write);
+    }
+}
+
+/// Where the next record may go. It holds until the next is pushed.
+struct Space {
+    /// Bytes at the ring's end that are left out.
+    skipped: usize,
+    /// Bytes that the record may take.
+    size: usize,
+}
+
 impl Outbox {
     /// Opens the segment named `token` and takes a slot in it, leaving `me` there as the name of the sender.
     pub fn open(token: &Token, me: &Token) -> Result<Outbox, OpenError> {
@@ -134,20 +156,43 @@ impl Outbox {
     /// Cut a long stream into records of at most an eighth of the ring: then both sides copy at the same time.
     #[inline]
     pub fn push(&mut self, len: usize, write: impl FnOnce(&mut [u8])) -> bool {
+        let Some(space) = self.find_space(len) else { return false };
+        self.fill(space, len, write);
+        true
+    }
+
+    /// Room for a record of up to `len` bytes, in a segment that its owner has not closed.
+    #[inline]
+    pub fn room(&mut self, len: usize) -> Option<Room<'_>> {
+        // A line that hardly ever changes, unlike that of `is_shut`, which the receiver writes for every record.
+        let open = self.map.is_here() && self.map.half(AT_CLOSED).load(Ordering::Acquire) == 0;
+        let space = if open { self.find_space(len) } else { None };
+        space.map(|space| Room { outbox: self, space })
+    }
+
+    #[inline]
+    fn find_space(&mut self, len: usize) -> Option<Space> {
         if len > self.geometry.max_record() || !self.map.is_here() {
-            return false;
+            return None;
         }
-        let (ring, mask) = (self.geometry.ring(self.index), self.geometry.ring_bytes - 1);
-        let offset = self.head as usize & mask;
-        let size = footprint(len);
-        let skipped = self.skipped(offset, size);
+        let (offset, size) = (self.head as usize & (self.geometry.ring_bytes - 1), footprint(len));
+        let left = self.geometry.ring_bytes - offset;
+        // At the ring's end, if it does not fit there.
+        let skipped = if size > left { left } else { 0 };
         // A line more, for the zero word behind it.
-        if !self.has_room(skipped + size + LINE) {
-            return false;
-        }
+        self.has_room(skipped + size + LINE).then_some(Space { skipped, size })
+    }
+
+    /// Pushes a record of `len` bytes into the space that was found for it. Private: nothing may have been pushed in between.
+    #[inline]
+    fn fill(&mut self, space: Space, len: usize, write: impl FnOnce(&mut [u8])) {
+        let (ring, mask) = (self.geometry.ring(self.index), self.geometry.ring_bytes - 1);
+        let (offset, size) = (self.head as usize & mask, footprint(len));
+        assert!(size <= space.size, "a record of {len} bytes is larger than its room");
+        let skipped = space.skipped;
         let position = self.head + skipped as u64;
         let start = position as usize & mask;
-        // SAFETY: `has_room` said that the receiver has consumed what was here; it reads it again only after the store of the record's
+        // SAFETY: `has_room` said that the receiver has consumed what was here, and nothing was pushed since; it reads it again only after the store of the record's
         // word, below. The reference ends with `write`.
         write(unsafe { self.map.writable(ring + start + 8, len) });
         let next = position + size as u64;
@@ -166,7 +211,6 @@ impl Outbox {
             self.ring_bell();
         }
         self.prepare(next + LINE as u64);
-        true
     }
 
     /// Does for the next record, if that is a short one, what would keep its receiver waiting then.
@@ -178,27 +222,6 @@ impl Outbox {
             self.map.word(ring + (next as usize & mask)).store(0, Ordering::Relaxed);
             self.zeroed = next;
         }
-    }
-
-    /// Whether a record of `len` bytes would find room now, in a segment that its owner has not closed.
-    #[inline]
-    pub fn is_ready(&mut self, len: usize) -> bool {
-        if len > self.geometry.max_record() || !self.map.is_here() {
-            return false;
-        }
-        // A line that hardly ever changes, unlike that of `is_shut`, which the receiver writes for every record.
-        if self.map.half(AT_CLOSED).load(Ordering::Acquire) != 0 {
-            return false;
-        }
-        let (offset, size) = (self.head as usize & (self.geometry.ring_bytes - 1), footprint(len));
-        self.has_room(self.skipped(offset, size) + size + LINE)
-    }
-
-    /// Bytes at the ring's end into which a record of `size` bytes does not fit.
-    #[inline]
-    fn skipped(&self, offset: usize, size: usize) -> usize {
-        let left = self.geometry.ring_bytes - offset;
-        if size > left { left } else { 0 }
     }
 
     #[inline]

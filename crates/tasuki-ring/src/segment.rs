@@ -8,6 +8,7 @@ use crate::create::{self, PREFIX};
 use crate::file::{DIRECTORY, SharedFile};
 use crate::layout::*;
 use crate::map::Map;
+use crate::senders::IDLE_VISITS_MAX;
 use crate::{Departure, Record, RingError, SegmentOptions, SegmentStats, Slot, Token, Verdict};
 
 /// What the receiver knows about a slot. Nothing here is read back from shared memory.
@@ -46,6 +47,8 @@ pub struct Segment {
     pub(crate) active: Vec<u32>,
     /// Which of them is visited first next time.
     turn: usize,
+    /// There may be lanes that sleep, leave, or are shut.
+    pub(crate) untidy: bool,
     pub(crate) departures: VecDeque<(Slot, Token, Departure)>,
     scratch: Box<[u8]>,
     pub(crate) stats: SegmentStats,
@@ -86,6 +89,7 @@ impl Segment {
             lanes: vec![vacant; geometry.peers].into_boxed_slice(),
             active: Vec::with_capacity(geometry.peers),
             turn: 0,
+            untidy: false,
             departures: VecDeque::new(),
             scratch: vec![0; geometry.max_record()].into_boxed_slice(),
             stats: SegmentStats::default(),
@@ -131,7 +135,9 @@ impl Segment {
             }
         }
         self.turn = at;
-        self.tidy();
+        if self.untidy {
+            self.tidy();
+        }
         taken
     }
 
@@ -150,6 +156,7 @@ impl Segment {
                 Look::Empty => {
                     let lane = &mut self.lanes[index];
                     lane.idle_visits = if taken > 0 { 0 } else { lane.idle_visits.saturating_add(1) };
+                    self.untidy |= lane.idle_visits > IDLE_VISITS_MAX;
                     return (taken, false);
                 }
                 Look::Corrupt => {

@@ -11,7 +11,7 @@ use crate::{Departure, Segment, Slot, Token};
 
 /// Visits in vain after which a ring is no longer looked at until its sender rings the doorbell. Looking costs about a nanosecond, an
 /// armed doorbell costs its sender a contended cache line per message.
-const IDLE_VISITS_MAX: u32 = 4096;
+pub(crate) const IDLE_VISITS_MAX: u32 = 4096;
 /// Departures kept until `reap` reports them.
 const DEPARTURES_MAX: usize = 8192;
 
@@ -52,6 +52,7 @@ impl Segment {
         if state == CLOSED {
             lane.leaving = lane.leaving.or(Some(Departure::Closed));
         }
+        self.untidy |= lane.leaving.is_some();
         if lane.state != State::Active {
             lane.state = State::Active;
             lane.idle_visits = 0;
@@ -62,6 +63,8 @@ impl Segment {
 
     /// Lets idle lanes sleep and empty ones of departed senders go.
     pub(crate) fn tidy(&mut self) {
+        // One that leaves is looked after until its ring is empty.
+        self.untidy = false;
         let mut at = 0;
         while at < self.active.len() {
             let index = self.active[at] as usize;
@@ -74,6 +77,7 @@ impl Segment {
             } else if lane.idle_visits > IDLE_VISITS_MAX && self.sleep(index) {
                 self.active.swap_remove(at);
             } else {
+                self.untidy |= lane.leaving.is_some();
                 at += 1;
             }
         }
@@ -109,6 +113,7 @@ impl Segment {
     /// Nothing more is read from this slot; it is free once its sender has gone.
     pub(crate) fn shut(&mut self, index: usize) {
         self.lanes[index].state = State::Shut;
+        self.untidy = true;
         self.stats.corrupt += 1;
         self.note(index, Departure::Corrupt);
         let slot = self.geometry.slot(index);
@@ -181,6 +186,7 @@ impl Segment {
         }
         let lane = &mut self.lanes[index];
         lane.leaving = lane.leaving.or(Some(Departure::Died));
+        self.untidy = true;
     }
 }
 

@@ -1,10 +1,11 @@
-//! Prints what sixteen senders make of one switch, with both ways to grant. Knobs of the adaptive one as NAME=NUMBER.
+//! Prints what sixteen senders make of one switch, with both ways to grant. Knobs of the adaptive one as NAME=NUMBER; `seeds=N` runs N, `only=1`
+//! leaves the window out, `crowd=1` the incast.
 
 use tasuki_msg::Adapting;
 use tasuki_sim::transport::{Congestion, Crowd, Granting};
 
 fn main() {
-    let mut knobs = Adapting::default();
+    let (mut knobs, mut seeds, mut only, mut crowds) = (Adapting::default(), 1, false, 0);
     for word in std::env::args().skip(1) {
         let Some((name, Ok(value))) = word.split_once('=').map(|(name, value)| (name, value.parse())) else {
             return eprintln!("{word}: not NAME=NUMBER");
@@ -16,14 +17,20 @@ fn main() {
             "queue_low" => knobs.queue_low = value,
             "queue_high" => knobs.queue_high = value,
             "queue_ns" => knobs.queue_ns = value,
+            "seeds" => seeds = value,
+            "crowd" => crowds = value as usize,
+            "only" => only = value > 0,
             _ => return eprintln!("{name}: no such knob"),
         }
     }
-    for crowd in [Crowd::Incast, Crowd::AllToAll] {
-        for (name, granting) in [("window", Granting::Window), ("adaptive", Granting::Adaptive(knobs))] {
-            match Congestion::new(crowd, granting).measure() {
-                Ok(got) => println!("{crowd:?} {name}: {got:?}"),
-                Err(failure) => println!("{crowd:?} {name}: {}", failure.complaint),
+    let ways = [("window", Granting::Window), ("adaptive", Granting::Adaptive(knobs))];
+    for crowd in [Crowd::Incast, Crowd::AllToAll].into_iter().skip(crowds) {
+        for (name, granting) in ways.iter().skip(usize::from(only)) {
+            for seed in 1..=seeds {
+                match (Congestion { seed, ..Congestion::new(crowd, *granting) }).measure() {
+                    Ok(got) => println!("{crowd:?} {name} {seed}: {got:?}"),
+                    Err(failure) => println!("{crowd:?} {name} {seed}: {}", failure.complaint),
+                }
             }
         }
     }

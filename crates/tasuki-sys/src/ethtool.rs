@@ -1,6 +1,11 @@
-//! Offload features and interrupt delay of an interface, by the names that `ethtool -k` prints (`SIOCETHTOOL`,
+//! Offload features, interrupt delay and queue lengths of an interface, by the names that `ethtool -k` prints (`SIOCETHTOOL`,
 //! include/uapi/linux/ethtool.h).
 
+mod rings;
+
+pub use rings::Rings;
+
+use crate::generic::{Attributes, Generic};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use std::{
     io,
@@ -8,7 +13,11 @@ use std::{
 };
 use thiserror::Error;
 
+const ETHTOOL_GDRVINFO: u32 = 0x03;
 const ETHTOOL_GCOALESCE: u32 = 0x0e;
+const ETHTOOL_SCOALESCE: u32 = 0x0f;
+/// Bytes of a `struct ethtool_coalesce`: 23 words.
+const COALESCE_BYTES: usize = 23 * 4;
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETHTOOL_GFEATURES: u32 = 0x3a;
@@ -18,6 +27,24 @@ const ETH_SS_FEATURES: u32 = 4;
 const NAME_BYTES: usize = 32;
 /// Bytes of one `struct ethtool_get_features_block`: available, requested, active, never changed.
 const GET_BLOCK_BYTES: usize = 16;
+
+/// The command and attributes of include/uapi/linux/ethtool_netlink.h.
+const COALESCE_GET: u8 = 19;
+const HEADER: u16 = 1;
+const DEV_INDEX: u16 = 1;
+const USE_ADAPTIVE_RX: u16 = 11;
+
+/// Whether the driver of an interface of the thread's network namespace, by its index, can choose the delay by itself (`adaptive-rx`): by netlink
+/// ethtool tells those settings alone that a driver has. `None`: this kernel does not tell.
+pub fn has_adaptive_rx(index: u32) -> io::Result<Option<bool>> {
+    let Some(mut generic) = Generic::open("ethtool")? else { return Ok(None) };
+    let interface = Attributes::default().word(DEV_INDEX, index);
+    match generic.get(COALESCE_GET, Attributes::default().nest(HEADER, &interface)) {
+        Ok(answer) => Ok(Some(answer.is_some_and(|answer| answer.number(USE_ADAPTIVE_RX).is_some()))),
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(Some(false)),
+        Err(error) => Err(error),
+    }
+}
 
 /// An ethtool request that failed.
 #[derive(Debug, Error)]
@@ -43,6 +70,22 @@ pub struct Feature {
     /// Whether it is in force.
     pub active: bool,
 }
+
+/// When a NIC interrupts for received frames: the part of `struct ethtool_coalesce` that is about receiving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coalescing {
+    /// Delay in microseconds, `rx-usecs`; 0: none.
+    pub rx_usecs: u32,
+    /// Frames after which it does not wait any longer, `rx-frames`; 0: the driver has no such limit.
+    pub rx_frames: u32,
+    /// The driver chooses by itself, `adaptive-rx`.
+    pub adaptive_rx: bool,
+}
+
+/// Offsets into `struct ethtool_coalesce`, bytes.
+const RX_USECS: usize = 4;
+const RX_FRAMES: usize = 8;
+const ADAPTIVE_RX: usize = 40;
 
 /// Access to one interface's features, in the network namespace in which it was opened.
 pub struct Ethtool {
@@ -80,14 +123,69 @@ impl Ethtool {
         if result < 0 { Err(fail(io::Error::last_os_error())) } else { Ok(()) }
     }
 
+    /// The driver's name.
+    pub fn driver(&self) -> Result<String, EthtoolError> {
+        // struct ethtool_drvinfo: cmd, driver[32], and 160 bytes more.
+        let mut buffer = [0u8; 196];
+        buffer[..4].copy_from_slice(&ETHTOOL_GDRVINFO.to_ne_bytes());
+        self.command("ask for the driver", &mut buffer)?;
+        Ok(text(&buffer[4..36]))
+    }
+
     /// For how long the NIC holds received frames back before it interrupts, microseconds (`ethtool -c`, `rx-usecs`). Fails on
     /// devices that have no such setting.
     pub fn receive_delay_us(&self) -> Result<u64, EthtoolError> {
-        // struct ethtool_coalesce: cmd, rx_coalesce_usecs, and 21 words more.
-        let mut buffer = [0u8; 23 * 4];
-        buffer[..4].copy_from_slice(&ETHTOOL_GCOALESCE.to_ne_bytes());
-        self.command("read interrupt delay", &mut buffer)?;
-        Ok(word(&buffer, 4).into())
+        Ok(self.coalescing()?.rx_usecs.into())
+    }
+
+    /// When the NIC interrupts for received frames. Fails on devices that have no such setting.
+    pub fn coalescing(&self) -> Result<Coalescing, EthtoolError> {
+        let buffer = self.read_coalescing()?;
+        Ok(Coalescing {
+            rx_usecs: word(&buffer, RX_USECS),
+            rx_frames: word(&buffer, RX_FRAMES),
+            adaptive_rx: word(&buffer, ADAPTIVE_RX) != 0,
+        })
+    }
+
+    fn read_coalescing(&self) -> Result<[u8; COALESCE_BYTES], EthtoolError> {
+        self.read_words("read interrupt delay", ETHTOOL_GCOALESCE)
+    }
+
+    /// Says when the NIC is to interrupt for received frames; all else that `ethtool -C` knows stays as it is. Drivers round, refuse, or give
+    /// some numbers a meaning of their own: read it back.
+    pub fn set_coalescing(&self, wanted: Coalescing) -> Result<(), EthtoolError> {
+        let new = [
+            (RX_USECS, wanted.rx_usecs),
+            (RX_FRAMES, wanted.rx_frames),
+            (ADAPTIVE_RX, wanted.adaptive_rx.into()),
+        ];
+        self.set_words("set interrupt delay", ETHTOOL_SCOALESCE, self.read_coalescing()?, new)
+    }
+
+    /// A structure that is a command and further words: as the driver has it.
+    fn read_words<const BYTES: usize>(
+        &self,
+        request: &'static str,
+        command: u32,
+    ) -> Result<[u8; BYTES], EthtoolError> {
+        let mut buffer = [0; BYTES];
+        put(&mut buffer, 0, command);
+        self.command(request, &mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// The same structure, as it was read, with other words at these offsets.
+    fn set_words<const BYTES: usize>(
+        &self,
+        request: &'static str,
+        command: u32,
+        mut buffer: [u8; BYTES],
+        new: impl IntoIterator<Item = (usize, u32)>,
+    ) -> Result<(), EthtoolError> {
+        put(&mut buffer, 0, command);
+        new.into_iter().for_each(|(at, value)| put(&mut buffer, at, value));
+        self.command(request, &mut buffer)
     }
 
     fn feature_count(&self) -> Result<usize, EthtoolError> {
@@ -106,11 +204,7 @@ impl Ethtool {
         buffer[4..8].copy_from_slice(&ETH_SS_FEATURES.to_ne_bytes());
         buffer[8..12].copy_from_slice(&(count as u32).to_ne_bytes());
         self.command("name features", &mut buffer)?;
-        let name = |bytes: &[u8]| {
-            let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-            String::from_utf8_lossy(&bytes[..end]).into_owned()
-        };
-        Ok(buffer[12..].chunks_exact(NAME_BYTES).map(name).collect())
+        Ok(buffer[12..].chunks_exact(NAME_BYTES).map(text).collect())
     }
 
     /// All features of the interface.
@@ -157,6 +251,16 @@ impl Ethtool {
     }
 }
 
+/// Text up to its first zero.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+fn put(buffer: &mut [u8], at: usize, word: u32) {
+    buffer[at..at + 4].copy_from_slice(&word.to_ne_bytes());
+}
+
 fn word(buffer: &[u8], at: usize) -> u32 {
     buffer[at..at + 4].try_into().map(u32::from_ne_bytes).unwrap_or_default()
 }
@@ -164,4 +268,25 @@ fn word(buffer: &[u8], at: usize) -> u32 {
 fn set_bit(buffer: &mut [u8], at: usize, bit: usize) {
     let value = word(buffer, at) | 1 << bit;
     buffer[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// ethtool(8) says `on` or `off` of what a driver has, and `n/a` of what it has not; nothing of interfaces without any of it.
+    #[test]
+    fn ethtool_knows_the_same_drivers_that_adapt() {
+        let interfaces = nix::net::if_::if_nameindex().unwrap();
+        for interface in interfaces.iter() {
+            let name = interface.name().to_string_lossy().into_owned();
+            let output = Command::new("ethtool").args(["-c", &name]).output().expect("ethtool is installed");
+            let said = String::from_utf8_lossy(&output.stdout);
+            let line = said.lines().find_map(|line| line.strip_prefix("Adaptive RX: "));
+            let expected = line.is_some_and(|line| line.starts_with("on") || line.starts_with("off"));
+            let told = has_adaptive_rx(interface.index()).unwrap();
+            assert!(told.is_none_or(|told| told == expected), "{name}: {told:?}, ethtool: {said}");
+        }
+    }
 }

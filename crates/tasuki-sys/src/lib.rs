@@ -1,8 +1,14 @@
-//! Raw kernel calls that the other crates share: rtnetlink, ethtool, network namespaces, packet sockets.
+//! Raw kernel calls that the other crates share: rtnetlink, ethtool, network namespaces, packet sockets, TCP's counters,
+//! processors' ticks.
 
 pub mod clock;
+mod conversation;
 pub mod ethtool;
+mod generic;
+pub mod napi;
 pub mod netlink;
 pub mod netns;
 pub mod packet;
 pub mod priority;
+pub mod tcp;
+pub mod ticks;

@@ -84,7 +84,7 @@ struct Daemon {
     view: View,
     nics: Nics,
     rerouting: Rerouting,
-    instance: Instance,
+    instance: Instance<Note>,
     note: Note,
     host: HostId,
     began: Instant,

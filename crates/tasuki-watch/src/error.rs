@@ -19,10 +19,12 @@ pub enum WatchError {
     #[error(transparent)]
     Packet(#[from] PacketError),
     /// Another one runs.
-    #[error("{host}: another tasuki watch runs already (process {pid}); end it, or `tasuki undo`")]
+    #[error("{host}: another {name} runs already (process {pid}); end it, or `tasuki undo`")]
     Running {
         /// Host name.
         host: String,
+        /// The command.
+        name: &'static str,
         /// Its process.
         pid: i32,
     },
@@ -44,7 +46,12 @@ pub enum WatchError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// A running watch does not end.
-    #[error("tasuki watch (process {0}) does not end, even when killed")]
-    Stuck(i32),
+    /// A running process does not end.
+    #[error("{name} (process {pid}) does not end, even when killed")]
+    Stuck {
+        /// The command.
+        name: &'static str,
+        /// Its process.
+        pid: i32,
+    },
 }

@@ -1,4 +1,4 @@
-//! The one watch of a host: a file that is locked as long as it runs, and says what it does.
+//! The one process of a kind on a host: a file that is locked as long as it runs, and says what it does.
 
 use crate::WatchError;
 use nix::{
@@ -7,18 +7,17 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Seek, Write},
+    marker::PhantomData,
     path::Path,
     thread,
     time::{Duration, Instant},
 };
 
-/// The file. It is not below `/run/tasuki`, which `apply` makes and `undo` removes.
-pub const STATE_FILE: &str = "/run/tasuki-watch.json";
-/// How long a watch may take to put the routes back.
+/// How long a process may take to put things back.
 const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// What a running watch says of itself.
@@ -40,74 +39,93 @@ pub struct Note {
     pub changes: u64,
 }
 
-fn fail(doing: &'static str) -> impl FnOnce(std::io::Error) -> WatchError {
-    move |source| WatchError::File { doing, path: STATE_FILE.into(), source }
+/// What a process of a kind says of itself.
+pub trait Said: Serialize + DeserializeOwned {
+    /// The command.
+    const NAME: &'static str;
+    /// Its file. It is not below `/run/tasuki`, which `apply` makes and `undo` removes.
+    const FILE: &'static str;
+    /// The process, and the host's name.
+    fn who(&self) -> (i32, &str);
 }
 
-/// A running watch. Dropping it removes the file.
-pub struct Instance {
+impl Said for Note {
+    const NAME: &'static str = "tasuki watch";
+    const FILE: &'static str = "/run/tasuki-watch.json";
+
+    fn who(&self) -> (i32, &str) {
+        (self.pid, &self.host)
+    }
+}
+
+fn fail<N: Said>(doing: &'static str) -> impl FnOnce(std::io::Error) -> WatchError {
+    move |source| WatchError::File { doing, path: N::FILE.into(), source }
+}
+
+/// A running process of a kind. Dropping it removes the file.
+pub struct Instance<N: Said> {
     file: Flock<File>,
+    says: PhantomData<N>,
 }
 
-impl Instance {
-    /// Becomes the host's watch; fails if there is one.
-    pub fn begin(note: &Note) -> Result<Self, WatchError> {
+impl<N: Said> Instance<N> {
+    /// Becomes the host's process of this kind; fails if there is one.
+    pub fn begin(note: &N) -> Result<Self, WatchError> {
         for _ in 0..100 {
-            let file =
-                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(STATE_FILE);
-            let file = file.map_err(fail("open"))?;
+            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(N::FILE);
+            let file = file.map_err(fail::<N>("open"))?;
             let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock);
             match lock {
                 // Its last owner may have removed it between the two calls.
-                Ok(file) if Path::new(STATE_FILE).exists() => {
-                    let mut instance = Self { file };
+                Ok(file) if Path::new(N::FILE).exists() => {
+                    let mut instance = Self { file, says: PhantomData };
                     instance.say(note)?;
                     return Ok(instance);
                 }
                 Ok(_) => {}
                 Err((_, Errno::EWOULDBLOCK)) => {
-                    let pid = self::note().map_or(0, |note| note.pid);
-                    return Err(WatchError::Running { host: note.host.clone(), pid });
+                    let pid = said::<N>().map_or(0, |note| note.who().0);
+                    return Err(WatchError::Running { host: note.who().1.into(), name: N::NAME, pid });
                 }
-                Err((_, errno)) => return Err(fail("lock")(errno.into())),
+                Err((_, errno)) => return Err(fail::<N>("lock")(errno.into())),
             }
         }
-        Err(fail("lock")(ErrorKind::Interrupted.into()))
+        Err(fail::<N>("lock")(ErrorKind::Interrupted.into()))
     }
 
     /// Says something new.
-    pub fn say(&mut self, note: &Note) -> Result<(), WatchError> {
+    pub fn say(&mut self, note: &N) -> Result<(), WatchError> {
         let text = serde_json::to_vec(note).unwrap_or_default();
         let mut write = || {
             self.file.rewind()?;
             self.file.write_all(&text)?;
             self.file.set_len(text.len() as u64)
         };
-        write().map_err(fail("write"))
+        write().map_err(fail::<N>("write"))
     }
 }
 
-impl Drop for Instance {
+impl<N: Said> Drop for Instance<N> {
     fn drop(&mut self) {
         // Whoever finds it unlocked removes it too.
-        let _ = fs::remove_file(STATE_FILE);
+        let _ = fs::remove_file(N::FILE);
     }
 }
 
 /// Whether somebody holds the file's lock.
-fn is_held() -> bool {
-    let Ok(file) = OpenOptions::new().read(true).write(true).open(STATE_FILE) else { return false };
+fn is_held<N: Said>() -> bool {
+    let Ok(file) = OpenOptions::new().read(true).write(true).open(N::FILE) else { return false };
     matches!(Flock::lock(file, FlockArg::LockExclusiveNonblock), Err((_, Errno::EWOULDBLOCK)))
 }
 
-/// What the running watch says; `None`: none runs.
-pub fn note() -> Option<Note> {
-    if !is_held() {
+/// What the running process of a kind says; `None`: none runs.
+pub fn said<N: Said>() -> Option<N> {
+    if !is_held::<N>() {
         return None;
     }
     // It may be writing just now.
     (0..20).find_map(|_| {
-        let note = serde_json::from_slice(&fs::read(STATE_FILE).ok()?).ok();
+        let note = serde_json::from_slice(&fs::read(N::FILE).ok()?).ok();
         if note.is_none() {
             thread::sleep(Duration::from_millis(5));
         }
@@ -115,29 +133,30 @@ pub fn note() -> Option<Note> {
     })
 }
 
-/// Ends the host's watch and waits until it has put the routes back. False if none ran. A watch that was killed left its file behind, which
-/// goes now; the record of `apply` knows the routes.
-pub fn stop() -> Result<bool, WatchError> {
-    let Some(note) = note() else {
-        return match fs::remove_file(STATE_FILE) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(fail("remove")(error)),
+/// Ends the host's process of a kind and waits until it has put everything back. False if none ran. One that was killed left its file behind,
+/// which goes now; the record knows what was before.
+pub fn end<N: Said>() -> Result<bool, WatchError> {
+    let Some(note) = said::<N>() else {
+        return match fs::remove_file(N::FILE) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(fail::<N>("remove")(error)),
             _ => Ok(false),
         };
     };
+    let (pid, _) = note.who();
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
         // The lock is held, so the number is that of the process that wrote it.
-        match kill(Pid::from_raw(note.pid), signal) {
+        match kill(Pid::from_raw(pid), signal) {
             Ok(()) | Err(Errno::ESRCH) => {}
-            Err(errno) => return Err(WatchError::System { doing: "end tasuki watch", source: errno.into() }),
+            Err(errno) => return Err(WatchError::System { doing: "end it", source: errno.into() }),
         }
         let begun = Instant::now();
         while begun.elapsed() < END_LIMIT {
-            if !is_held() {
-                let _ = fs::remove_file(STATE_FILE);
+            if !is_held::<N>() {
+                let _ = fs::remove_file(N::FILE);
                 return Ok(true);
             }
             thread::sleep(Duration::from_millis(5));
         }
     }
-    Err(WatchError::Stuck(note.pid))
+    Err(WatchError::Stuck { name: N::NAME, pid })
 }

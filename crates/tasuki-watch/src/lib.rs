@@ -9,15 +9,27 @@ mod daemon;
 mod error;
 mod instance;
 mod stripes;
+mod tuned;
 mod view;
 mod way;
 
 pub use daemon::{Nics, run};
 pub use error::WatchError;
-pub use instance::{Instance, Note, STATE_FILE, note, stop};
+pub use instance::{Instance, Note, Said, end, said};
+pub use tuned::{TunePlan, TunedNic, TunerNote};
 pub use view::{TICK, View};
 
 use tasuki_cluster::Cluster;
+
+/// What the host's running watch says; `None`: none runs.
+pub fn note() -> Option<Note> {
+    said()
+}
+
+/// Ends the host's watch, which puts the routes back. False if none ran.
+pub fn stop() -> Result<bool, WatchError> {
+    end::<Note>()
+}
 
 /// What hosts must agree on to trust each other's words: hosts, NICs and cables.
 //= docs/wire.md#cable-probes

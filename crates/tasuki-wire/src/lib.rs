@@ -37,5 +37,5 @@ pub use limits::{
     TAG_LEN,
 };
 pub use message::{Control, Data, Mark, Start};
-pub use packet::{Frames, Packet};
+pub use packet::Packet;
 pub use rails::{Lanes, Rail, RailList, Rails};

@@ -12,8 +12,15 @@ use crate::limits::HEADER_LEN;
 pub struct Packet<'a> {
     header: Header,
     length: u16,
-    frames: &'a [u8],
+    /// The first frames as they were read when the packet was judged.
+    first: [Frame<'a>; KEPT],
+    count: usize,
+    /// The frames behind them.
+    rest: &'a [u8],
 }
+
+/// Frames that need not be read twice: most packets bring an acknowledgement and something else.
+const KEPT: usize = 2;
 
 impl<'a> Packet<'a> {
     /// Judges what came as one Ethernet payload or UDP datagram. Everything else that a receiver tests needs its
@@ -39,9 +46,12 @@ impl<'a> Packet<'a> {
             return Err(DropReason::Tag);
         }
         let path = Path::from_byte(raw.path).ok_or(DropReason::Path)?;
-        judge_frames(frames, raw.peer)?;
         let (number, endpoint, peer, token) = (raw.number, raw.endpoint, raw.peer, raw.token);
-        Ok(Packet { header: Header { path, number, endpoint, peer, token }, length: raw.length, frames })
+        let header = Header { path, number, endpoint, peer, token };
+        let first = [Frame::Padding(0); KEPT];
+        let mut packet = Packet { header, length: raw.length, first, count: 0, rest: &[] };
+        packet.judge(frames)?;
+        Ok(packet)
     }
 
     /// What the packet says about itself.
@@ -55,14 +65,40 @@ impl<'a> Packet<'a> {
     }
 
     /// The frames, in the order in which they stand.
-    pub fn frames(&self) -> Frames<'a> {
-        Frames { reader: Reader::new(self.frames) }
+    pub fn frames(&self) -> impl Iterator<Item = Frame<'a>> + use<'_, 'a> {
+        self.first[..self.count].iter().copied().chain(Frames { reader: Reader::new(self.rest) })
+    }
+
+    /// Reads the frames, all of them, keeps the first, and looks whether they may be together.
+    fn judge(&mut self, frames: &'a [u8]) -> Result<(), DropReason> {
+        if frames.is_empty() {
+            return Err(DropReason::Empty);
+        }
+        let mut reader = Reader::new(frames);
+        let (mut read, mut hello_first, mut hello_later) = (0, false, false);
+        while !reader.is_empty() {
+            let frame = Frame::read(&mut reader)?;
+            let hello = matches!(frame, Frame::Hello(_));
+            hello_first |= hello && read == 0;
+            hello_later |= hello && read > 0;
+            if let Some(place) = self.first.get_mut(read) {
+                *place = frame;
+                (self.count, self.rest) = (read + 1, reader.rest());
+            }
+            read += 1;
+        }
+        //= docs/wire.md#greeting
+        //# A packet whose `peer` is 0 begins with a hello, and a hello is
+        //# nowhere else.
+        if hello_first != (self.header.peer == 0) || hello_later {
+            return Err(DropReason::Handshake);
+        }
+        Ok(())
     }
 }
 
-/// The frames of a packet.
-#[derive(Clone)]
-pub struct Frames<'a> {
+/// Frames that have been read before without an error.
+struct Frames<'a> {
     reader: Reader<'a>,
 }
 
@@ -73,30 +109,6 @@ impl<'a> Iterator for Frames<'a> {
         if self.reader.is_empty() {
             return None;
         }
-        // `Packet::parse` has read the same bytes without an error.
         Frame::read(&mut self.reader).ok()
     }
-}
-
-fn judge_frames(frames: &[u8], peer: u32) -> Result<(), DropReason> {
-    if frames.is_empty() {
-        return Err(DropReason::Empty);
-    }
-    let mut reader = Reader::new(frames);
-    let mut hello_first = false;
-    let mut hello_later = false;
-    let mut first = true;
-    while !reader.is_empty() {
-        let hello = matches!(Frame::read(&mut reader)?, Frame::Hello(_));
-        hello_first |= hello && first;
-        hello_later |= hello && !first;
-        first = false;
-    }
-    //= docs/wire.md#greeting
-    //# A packet whose `peer` is 0 begins with a hello, and a hello is
-    //# nowhere else.
-    if hello_first != (peer == 0) || hello_later {
-        return Err(DropReason::Handshake);
-    }
-    Ok(())
 }

@@ -52,6 +52,11 @@ pub fn measure(options: &Measure) -> Result<Outcome, RawError> {
                 let result = test.check().and_then(|()| test.run(options, &mut control));
                 keep(result, test.protocol, "drain".into(), &mut outcome.drains, &mut outcome.failures)?;
             }
+            Test::Stream(test) => {
+                let result = test.run(options, &mut control);
+                let words = format!("stream, {} bytes", test.bytes);
+                keep(result, Protocol::Tcp, words, &mut outcome.streams, &mut outcome.failures)?;
+            }
             Test::Throughput { protocol, seconds, warm_up_s, pace_bits_per_second } => {
                 let test = ThroughputTest {
                     protocol: *protocol,

@@ -1,6 +1,6 @@
 //! The control connection: one JSON text per line, question and answer.
 
-use super::{Protocol, RawError, sockets::CALL_LIMIT};
+use super::{Protocol, RawError, Side, StreamTest, sockets::CALL_LIMIT};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
@@ -48,6 +48,8 @@ pub(super) enum Work {
     Count { warm_up_s: f64 },
     /// Take bursts, into a buffer of so many bytes.
     Drain { slow: Slow, buffer_bytes: u64 },
+    /// Take messages from connections.
+    Stream(StreamTest),
 }
 
 /// From the peer that answers.
@@ -66,6 +68,8 @@ pub(super) enum Answer {
     Took { bytes: u64, packets: u64, first_bytes: u64, seconds: f64 },
     /// The bursts are over.
     Drained { cpu_s: f64 },
+    /// The streams are over: what each brought while it counted.
+    Streamed { received_bytes: Vec<u64>, receiver: Side },
     /// It cannot be made, or broke off.
     Refused { reason: String },
 }

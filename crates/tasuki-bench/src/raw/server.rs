@@ -10,6 +10,7 @@ use super::{
     pingpong::{self, Echoed},
     sockets::{self, CALL_LIMIT},
     spin::{cpu_seconds, pin},
+    stream,
     throughput::{self, Segments, Window},
 };
 use nix::sys::socket::{getsockopt, sockopt::TcpMaxSeg};
@@ -18,6 +19,7 @@ use std::{
     net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket},
 };
 
+const NO_CONNECTIONS: &str = "streams go over connections of their own";
 /// Frames that fit into the ring of a throughput test: 100 ms of 1 Gbit/s at MTU 1500.
 const COUNTING_SLOTS: u32 = 8192;
 /// And of a ping-pong: a message of 1 MiB at MTU 1500.
@@ -37,7 +39,7 @@ pub fn serve(options: &Serve) -> Result<(), RawError> {
             // The stop of a test that broke off here: its answer has been given already.
             continue;
         };
-        let test = Prepared { protocol, data, session, mac, work, interface };
+        let test = Prepared { protocol, data, session, mac, work, interface, cpu: options.cpu };
         let answer = match test.run(&mut control) {
             Ok(answer) => answer,
             // Without a control connection there is nobody left to tell.
@@ -56,11 +58,15 @@ struct Prepared<'a> {
     mac: Option<[u8; 6]>,
     work: Work,
     interface: Option<&'a str>,
+    cpu: Option<usize>,
 }
 
 impl Prepared<'_> {
     /// Opens the data side, says ready, takes part in the test.
     fn run(&self, control: &mut Control) -> Result<Answer, RawError> {
+        if let Work::Stream(test) = &self.work {
+            return stream::serve(test, self.data, self.interface, self.cpu, control);
+        }
         match self.protocol {
             Protocol::Tcp | Protocol::TcpSpin => self.run_tcp(control),
             Protocol::Udp => self.run_udp(control),
@@ -81,6 +87,7 @@ impl Prepared<'_> {
                 self.echo(&mut channel, bytes, control)
             }
             Work::Drain { .. } => Err(RawError::Value(drain::NO_PACKETS.into())),
+            Work::Stream(_) => Err(RawError::Value(NO_CONNECTIONS.into())),
             Work::Count { warm_up_s } => {
                 let (window, cpu) = (self.window(warm_up_s)?, cpu_seconds());
                 let segments = segments(&stream).map_err(error("ask for the segment size"))?;
@@ -116,6 +123,7 @@ impl Prepared<'_> {
                 let counted = throughput::count_udp(&socket, window, control).map_err(error("receive"))?;
                 Ok(done(cpu, counted))
             }
+            Work::Stream(_) => Err(RawError::Value(NO_CONNECTIONS.into())),
         }
     }
 
@@ -125,6 +133,7 @@ impl Prepared<'_> {
             Work::Echo { .. } => ECHO_SLOTS,
             Work::Count { .. } => COUNTING_SLOTS,
             Work::Drain { buffer_bytes, .. } => drain::slots(interface, buffer_bytes)?,
+            Work::Stream(_) => return Err(RawError::Value(NO_CONNECTIONS.into())),
         };
         let mut link = FrameLink::open(interface, slots, self.session)?;
         link.set_peer(self.mac.ok_or(RawError::NoInterface)?);
@@ -139,6 +148,7 @@ impl Prepared<'_> {
                 let counted = throughput::receive_frames(&mut link, window, control);
                 Ok(done(cpu, counted.map_err(sockets::error(self.protocol, "receive"))?))
             }
+            Work::Stream(_) => Err(RawError::Value(NO_CONNECTIONS.into())),
         }
     }
 
@@ -157,7 +167,7 @@ fn done(cpu_before: f64, counted: Counted) -> Answer {
 }
 
 /// The measuring peer's data connection. It gives up if that peer says or closes something instead.
-fn accept(listener: &TcpListener, control: &Control) -> io::Result<TcpStream> {
+pub(super) fn accept(listener: &TcpListener, control: &Control) -> io::Result<TcpStream> {
     const LOOKS: u32 = 100;
     for _ in 0..LOOKS {
         if wait_readable(listener, CALL_LIMIT / LOOKS)? {

@@ -1,6 +1,7 @@
 //! Data sockets, bound to an interface if one is named.
 
 use super::{Protocol, RawError};
+use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket,
     sockopt::{BindToDevice, ReceiveTimeout, SendTimeout},
@@ -51,8 +52,19 @@ pub(super) fn connect_tcp(to: SocketAddrV4, interface: Option<&str>) -> io::Resu
     hold_to(&socket, interface)?;
     // SO_SNDTIMEO bounds connect() too (socket(7)).
     bound_calls(&socket, CALL_LIMIT)?;
-    connect(socket.as_raw_fd(), &SockaddrIn::from(to))?;
+    connect_within_limit(&socket, to)?;
     Ok(TcpStream::from(socket))
+}
+
+/// Connects a socket whose calls are bounded: the kernel says that it is still at it when the time is up.
+pub(super) fn connect_within_limit(socket: &impl AsFd, to: SocketAddrV4) -> io::Result<()> {
+    match connect(socket.as_fd().as_raw_fd(), &SockaddrIn::from(to)) {
+        Err(Errno::EINPROGRESS) => {
+            let said = format!("no answer from {to} within {} s", CALL_LIMIT.as_secs());
+            Err(io::Error::new(io::ErrorKind::TimedOut, said))
+        }
+        result => Ok(result?),
+    }
 }
 
 pub(super) fn bind_udp(address: Ipv4Addr, interface: Option<&str>) -> io::Result<UdpSocket> {

@@ -1,11 +1,12 @@
 //! How this host is: NICs, addresses, routes, settings, who uses the processor.
 
 use super::{Place, hardware};
-use crate::protocol::{Facts, RouteFacts};
+use crate::protocol::{AddressFacts, Facts, RouteFacts};
 use std::{
     collections::BTreeMap,
-    fs,
+    fs, iter,
     net::Ipv4Addr,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -18,7 +19,7 @@ const TICKS: f64 = 100.0;
 /// Looks, and remembers what processes had used the last time.
 #[derive(Default)]
 pub struct Looker {
-    used: BTreeMap<i32, u64>,
+    used: BTreeMap<i32, Used>,
     at: Option<Instant>,
 }
 
@@ -45,34 +46,104 @@ impl Looker {
         let now = Instant::now();
         let used = processes();
         let seconds = self.at.map_or(f64::INFINITY, |at| now.duration_since(at).as_secs_f64());
-        let own = std::process::id().cast_signed();
         let mut busy = Vec::new();
-        for (pid, (ticks, name)) in &used {
-            let before = self.used.get(pid).copied().unwrap_or(0);
-            let cores = ticks.saturating_sub(before) as f64 / TICKS / seconds.max(0.05);
-            if *pid != own && cores >= BUSY_MIN {
-                busy.push((cores, format!("{name} (process {pid})")));
+        for (pid, of) in &used {
+            let cores = of.wanted_since(self.used.get(pid), seconds.max(0.05));
+            if cores >= BUSY_MIN && !is_ours(*pid, &used) {
+                busy.push((cores, format!("{} (process {pid})", of.name)));
             }
         }
         busy.sort_by(|a, b| b.0.total_cmp(&a.0));
         busy.truncate(8);
-        self.used = used.into_iter().map(|(pid, (ticks, _))| (pid, ticks)).collect();
+        self.used = used;
         self.at = Some(now);
         busy
     }
 }
 
-/// Whether a process is the kernel's way to deal with interrupts and queues: frames keep those busy, those of the check among them, and no
-/// program can be ended for it.
+/// What a process has had of the processor since it began.
+#[derive(Clone, Debug, Default)]
+struct Used {
+    name: String,
+    /// Who started it.
+    parent: i32,
+    /// Clock ticks that it ran.
+    ticks: u64,
+    /// Nanoseconds that it was ready to run and others did.
+    waited_ns: u64,
+    /// Times that it gave the processor away, and that it was taken from it.
+    gave: u64,
+    lost: u64,
+}
+
+impl Used {
+    /// Cores that it wanted since `before`. On a machine with more to do than it has cores (a host that is a virtual one, say) a program
+    /// that computes without rest gets little, and waits for the rest of the time: that counts. What one that sleeps and wakes waits for
+    /// does not: it is as long as the others let it wait, however little it does.
+    fn wanted_since(&self, before: Option<&Self>, seconds: f64) -> f64 {
+        let since = |count: fn(&Self) -> u64| count(self).saturating_sub(before.map_or(0, count));
+        let ran = since(|used| used.ticks) as f64 / TICKS / seconds;
+        let waited = since(|used| used.waited_ns) as f64 / 1e9 / seconds;
+        let is_restless = since(|used| used.lost) > since(|used| used.gave);
+        if is_restless { ran + waited } else { ran }
+    }
+
+    /// Adds what the threads of a process tell (`/proc/PID/task/TID/schedstat`: nanoseconds run, waited, number of turns;
+    /// proc_pid_status(5)).
+    fn add_threads(&mut self, pid: i32) {
+        for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            let read = |file: &str| fs::read_to_string(task.path().join(file)).unwrap_or_default();
+            self.waited_ns += nth(&read("schedstat"), 1);
+            for line in read("status").lines() {
+                match line.split_once(':') {
+                    Some(("voluntary_ctxt_switches", count)) => self.gave += nth(count, 0),
+                    Some(("nonvoluntary_ctxt_switches", count)) => self.lost += nth(count, 0),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// Whether a process is the check's, another part of Tasuki (a host's watch), or the ssh that carries their words: on a slow machine these
+/// are busy, and none of them can be ended for it.
+fn is_ours(pid: i32, all: &BTreeMap<i32, Used>) -> bool {
+    let Some(of) = all.get(&pid) else { return false };
+    let own = std::process::id().cast_signed();
+    let is_tasuki = |pid: i32| program(pid).is_some_and(|of| program(own) == Some(of));
+    let parent = |pid: &i32| all.get(pid).map(|of| of.parent);
+    match of.name.as_str() {
+        "ssh" => is_tasuki(of.parent),
+        // Those by which we came, not those of other users.
+        "sshd" | "sshd-session" => {
+            iter::successors(Some(own), parent).take(all.len()).any(|above| above == pid)
+        }
+        _ => is_tasuki(pid),
+    }
+}
+
+/// The file that a process runs: device and inode.
+fn program(pid: i32) -> Option<(u64, u64)> {
+    let file = fs::metadata(format!("/proc/{pid}/exe")).ok()?;
+    Some((file.dev(), file.ino()))
+}
+
+/// The number at a place; 0 if there is none.
+fn nth(text: &str, at: usize) -> u64 {
+    text.split_whitespace().nth(at).and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// Whether a process is the kernel's way to deal with interrupts, queues and its memory: frames keep those busy, those of the check among
+/// them, and no program can be ended for it.
 fn is_kernels_own(flags: u32, name: &str) -> bool {
     // PF_KTHREAD of include/linux/sched.h; proc_pid_stat(5), field 9.
     const KERNEL_THREAD: u32 = 0x0020_0000;
-    let serves = ["ksoftirqd/", "kworker/", "napi/", "irq/", "rcu"];
+    let serves = ["ksoftirqd/", "kworker/", "napi/", "irq/", "rcu", "khugepaged", "kcompactd", "kswapd"];
     flags & KERNEL_THREAD != 0 && serves.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Processor time of all processes that this host's `/proc` shows, with their names.
-fn processes() -> BTreeMap<i32, (u64, String)> {
+fn processes() -> BTreeMap<i32, Used> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let time = |pid: i32| {
@@ -86,7 +157,10 @@ fn processes() -> BTreeMap<i32, (u64, String)> {
         }
         // utime and stime, proc_pid_stat(5) fields 14 and 15; the third is the first here.
         let ticks = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
-        Some((pid, (ticks, name.to_owned())))
+        let parent = fields.get(1)?.parse().ok()?;
+        let mut used = Used { name: name.to_owned(), parent, ticks, ..Used::default() };
+        used.add_threads(pid);
+        Some((pid, used))
     };
     pids.filter_map(time).collect()
 }
@@ -109,7 +183,8 @@ fn network(facts: &mut Facts, place: &Place) -> Option<()> {
     }
     for address in netlink.addresses().ok()? {
         if let Some(name) = names.get(&address.index) {
-            facts.addresses.push((name.clone(), address.address));
+            let (interface, address, prefix) = (name.clone(), address.address, address.prefix);
+            facts.addresses.push(AddressFacts { interface, address, prefix });
         }
     }
     for saved in netlink.host_routes().ok()? {
@@ -137,10 +212,82 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_program_waits_for_counts_if_it_never_rests() {
+        let used = |ticks, waited_ms: u64, gave, lost| Used {
+            name: "program".into(),
+            parent: 1,
+            ticks,
+            waited_ns: waited_ms * 1_000_000,
+            gave,
+            lost,
+        };
+        let wanted = |after: Used| {
+            let before = used(1000, 70_000, 50, 60);
+            let after = Used {
+                ticks: before.ticks + after.ticks,
+                waited_ns: before.waited_ns + after.waited_ns,
+                gave: before.gave + after.gave,
+                lost: before.lost + after.lost,
+                ..after
+            };
+            (after.wanted_since(Some(&before), 10.0) * 100.0).round() / 100.0
+        };
+        // Alone on a core; with a twentieth of one; a daemon that is let wait whenever it wakes; one that rests.
+        assert_eq!(wanted(used(1000, 0, 0, 40)), 1.0);
+        assert_eq!(wanted(used(50, 9_500, 0, 12)), 1.0);
+        assert_eq!(wanted(used(10, 6_000, 100, 3)), 0.01);
+        assert_eq!(wanted(used(0, 0, 0, 0)), 0.0);
+        // New since then.
+        assert_eq!(used(20, 800, 0, 3).wanted_since(None, 2.0), 0.5);
+    }
+
+    #[test]
+    fn a_thread_that_spins_wants_a_core() {
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+            let pid = std::process::id().cast_signed();
+            // However little of the processor it gets, it never gives it away, and is ready all the time.
+            let used = || (processes().remove(&pid), Instant::now());
+            let (before, begun) = used();
+            let mut wanted = 0;
+            while wanted <= 20 && begun.elapsed().as_secs() < 60 {
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                let (now, before) = (used().0.unwrap(), before.as_ref().unwrap());
+                wanted = now.ticks - before.ticks + (now.waited_ns - before.waited_ns) / 10_000_000;
+            }
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(wanted > 20, "it neither ran nor waited for a fifth of a second");
+        });
+    }
+
+    #[test]
+    fn what_carries_the_check_is_no_load() {
+        let own = std::process::id().cast_signed();
+        let used = |name: &str, parent| Used { name: name.into(), parent, ..Used::default() };
+        // No other process runs this test's program; the first process of the system has a number that all can see.
+        let all = BTreeMap::from([
+            (own, used("tasuki", -3)),
+            (1, used("python3", 0)),
+            (-1, used("ssh", own)),
+            (-2, used("ssh", 1)),
+            (-3, used("sshd", 1)),
+            (-4, used("sshd", 1)),
+        ]);
+        assert!([own, -1, -3].iter().all(|pid| is_ours(*pid, &all)));
+        assert!([1, -2, -4].iter().all(|pid| !is_ours(*pid, &all)), "others' programs, and others' ssh");
+    }
+
+    #[test]
     fn the_kernel_s_own_work_is_no_program() {
         // Flags as `cat /proc/PID/stat` shows them for ksoftirqd, a worker and a shell.
         assert!(is_kernels_own(69_238_848, "ksoftirqd/0"));
         assert!(is_kernels_own(69_238_880, "kworker/1:2-events"));
+        assert!(is_kernels_own(2_097_216, "khugepaged"));
         assert!(!is_kernels_own(4_194_560, "bash"));
         // A name alone proves nothing, and a thread that checks an array of disks is a load.
         assert!(!is_kernels_own(4_194_560, "kworker/1:2"));

@@ -120,8 +120,8 @@ impl Agent {
             }
             Order::Latency { to, port, count } => Answer::Times(pairs::latency(to, port, count)),
             Order::Throughput { to, port, bytes, ms } => Answer::Rate(pairs::throughput(to, port, bytes, ms)),
-            Order::Random { seed, ms, peers, memory_mb, bytes_per_second } => {
-                let test = random::Test { seed, ms, peers, memory_mb, bytes_per_second };
+            Order::Random { seed, ms, peers, memory_mb, workers, bytes_per_second } => {
+                let test = random::Test { seed, ms, peers, memory_mb, workers, bytes_per_second };
                 Answer::Random(Box::new(test.run(self.place.host_name(), self.servers.random())))
             }
             Order::Look => Answer::Facts(Box::new(self.look())),

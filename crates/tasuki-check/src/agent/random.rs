@@ -32,6 +32,8 @@ pub struct Test {
     pub ms: u64,
     pub peers: Vec<(String, Ipv4Addr, u16)>,
     pub memory_mb: usize,
+    /// Threads that write and read it; 0: one for every core.
+    pub workers: usize,
     pub bytes_per_second: u64,
 }
 
@@ -70,7 +72,13 @@ impl Test {
         let mut sent = (0, 0);
         thread::scope(|scope| {
             scope.spawn(|| accept(listener, &counts, scope));
-            scope.spawn(|| exercise_memory(self.memory_mb, self.seed, &counts));
+            let cores = || thread::available_parallelism().map_or(1, usize::from);
+            let workers = if self.workers == 0 { cores() } else { self.workers };
+            for worker in 0..workers {
+                let (counts, seed) = (&counts, self.seed.wrapping_add((worker as u64) << 32));
+                let megabytes = self.memory_mb / workers;
+                scope.spawn(move || exercise_memory(megabytes, seed, counts));
+            }
             sent = self.send(host, end, &counts);
             while Instant::now() < end {
                 thread::sleep(Duration::from_millis(10));
@@ -205,32 +213,114 @@ fn wrong(counts: &Counts, from: &str) {
     *wrong.entry(from.to_owned()).or_default() += 1;
 }
 
+/// Words that are written and read before the test may end.
+const PART: usize = 1 << 16;
+
 /// Writes patterns into memory and reads them again, until the test is over. The patterns are calculated: a processor that errs is
 /// found, too.
 fn exercise_memory(megabytes: usize, seed: u64, counts: &Counts) {
     let mut memory = vec![0_u64; megabytes.max(1) * (1 << 20) / 8];
     for round in 0.. {
-        if counts.is_over() {
+        let pattern = || Pattern::new(seed, round);
+        if !pattern().write(&mut memory, || counts.is_over()) {
             return;
         }
-        let begin = seed.wrapping_add(round);
-        // Every other round is the complement: each bit is written both ways.
-        let flip = if round % 2 == 0 { 0 } else { u64::MAX };
-        let mut random = Random(begin);
-        for words in memory.chunks_mut(1 << 16) {
-            words.iter_mut().for_each(|word| *word = random.next() ^ flip);
-            if counts.is_over() {
-                return;
-            }
-            thread::yield_now();
-        }
-        let mut random = Random(begin);
-        let mut errors = 0;
-        for words in memory.chunks(1 << 16) {
-            errors += words.iter().filter(|word| **word != random.next() ^ flip).count() as u64;
-            thread::yield_now();
-        }
-        counts.memory_errors.fetch_add(errors, Ordering::Relaxed);
+        counts.memory_errors.fetch_add(pattern().differences(&memory), Ordering::Relaxed);
         counts.memory_rounds.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What a round writes, word by word.
+struct Pattern {
+    random: Random,
+    flip: u64,
+}
+
+impl Pattern {
+    /// Every other round is the complement of random words: each bit is written both ways.
+    fn new(seed: u64, round: u64) -> Self {
+        Self {
+            random: Random(seed.wrapping_add(round)),
+            flip: if round.is_multiple_of(2) { 0 } else { u64::MAX },
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.random.next() ^ self.flip
+    }
+
+    /// False if it was told to stop.
+    fn write(mut self, memory: &mut [u64], stop: impl Fn() -> bool) -> bool {
+        for words in memory.chunks_mut(PART) {
+            if stop() {
+                return false;
+            }
+            words.iter_mut().for_each(|word| *word = self.next());
+            thread::yield_now();
+        }
+        true
+    }
+
+    /// Words that are not as written.
+    fn differences(mut self, memory: &[u64]) -> u64 {
+        let mut errors = 0;
+        for words in memory.chunks(PART) {
+            errors += words.iter().filter(|word| **word != self.next()).count() as u64;
+            thread::yield_now();
+        }
+        errors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bit_that_does_not_hold_is_found() {
+        let mut memory = vec![0; PART + 17];
+        for round in 0..4 {
+            assert!(Pattern::new(7, round).write(&mut memory, || false));
+            assert_eq!(Pattern::new(7, round).differences(&memory), 0);
+            // Stuck at one: of rounds that differ in all bits at least one shows it.
+            memory[PART + 3] ^= 1 << 40;
+            memory[5] ^= 1;
+            assert_eq!(Pattern::new(7, round).differences(&memory), 2);
+        }
+        assert!(!Pattern::new(7, 0).write(&mut memory, || true), "it stops when it is told to");
+    }
+
+    fn test(ms: u64, workers: usize) -> Test {
+        Test { seed: 7, ms, peers: Vec::new(), memory_mb: 4, workers, bytes_per_second: 0 }
+    }
+
+    #[test]
+    fn every_core_is_kept_busy() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        for workers in [0, 3] {
+            let report = test(200, workers).run("n1", &listener);
+            assert!(report.memory_rounds > 0 && report.memory_errors == 0, "{report:?}");
+        }
+    }
+
+    /// A byte that changed where TCP's checksum does not look: in the memory of a host or NIC.
+    #[test]
+    fn a_message_with_another_content_names_its_sender() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let sender = thread::spawn(move || {
+            let mut stream = connect(Ipv4Addr::LOCALHOST, port, "n2").unwrap();
+            let mut message = Vec::new();
+            for damaged in [None, Some(HEAD + 4999), None, Some(HEAD), Some(13)] {
+                make(&mut message, 5000, 99);
+                if let Some(at) = damaged {
+                    message[at] ^= 0x10;
+                }
+                stream.write_all(&message).unwrap();
+            }
+        });
+        let report = test(1000, 1).run("n1", &listener);
+        sender.join().unwrap();
+        assert_eq!((report.received.0, report.wrong), (5, vec![("n2".into(), 3)]));
     }
 }

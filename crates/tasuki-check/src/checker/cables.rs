@@ -7,7 +7,7 @@ use crate::{
         self,
         network::{self, Stream, Suspicion},
     },
-    protocol::{Answer, Facts, Order, Sent, Tally},
+    protocol::{Answer, Order, Sent, Tally},
     statistics::quantile,
 };
 use std::{
@@ -29,6 +29,8 @@ const FULL_MAX: u32 = 2000;
 const CONFIRMATIONS: usize = 3;
 /// Runs of a suspicion, those included that were void: a busy machine sends or receives too slowly.
 const TRIES: usize = 12;
+/// How old the counters of a NIC may be that its driver reads by a timer (e1000: two seconds).
+const COUNTERS_AGE: Duration = Duration::from_millis(2_200);
 /// Pings of a host.
 const PINGS: u32 = 24;
 
@@ -43,40 +45,33 @@ impl Checker<'_> {
         self.report.findings.extend(wiring.findings);
         let (streams, confirmed) = self.traffic(&live);
         let late = self.lateness(&live);
+        if confirmed.iter().any(|(suspicion, _)| matches!(suspicion.kind, Kind::Slow | Kind::Loss)) {
+            thread::sleep(COUNTERS_AGE);
+        }
         // Processor time is looked at after some seconds of it.
         let after = self.look();
         let mut hosts = judge::host::judge(self.cluster, &self.plan, &after);
-        // A cable that passes no full frames because of an MTU that is set is the setting's fault.
-        let mtu: BTreeSet<String> = hosts
-            .iter()
-            .filter(|finding| finding.kind == Kind::Mtu)
-            .map(|finding| finding.part.name().to_owned())
-            .collect();
-        let ends = |suspicion: &Suspicion| {
-            suspicion.directions.iter().flatten().any(|nic| mtu.contains(&self.cluster.nic_name(*nic)))
-        };
+        let mtus = hosts.iter().filter(|finding| finding.kind == Kind::Mtu);
+        let short_mtu = mtus.filter_map(|finding| self.cluster.nic(finding.part.name())).collect();
+        let missed = judge::host::missed(self.cluster, &self.facts, &after);
         let confirmed: Vec<_> = confirmed
             .into_iter()
-            .filter(|(suspicion, _)| suspicion.kind != Kind::Mtu || !ends(suspicion))
+            .filter(|(suspicion, _)| !network::is_explained(suspicion, &short_mtu, &missed))
             .collect();
-        let found = network::findings(self.cluster, &confirmed);
-        // A rate that was negotiated and measured is one finding.
-        hosts.retain(|host| !found.iter().any(|found| (found.kind, &found.part) == (host.kind, &host.part)));
+        let mut found = network::findings(self.cluster, &confirmed);
+        // A rate that was negotiated and measured is one finding: what a host says of itself tells more than what was measured, which goes
+        // with it.
+        for host in &mut hosts {
+            let same = |found: &mut crate::Finding| (found.kind, &found.part) == (host.kind, &host.part);
+            let measured: Vec<_> = found.extract_if(.., same).collect();
+            host.evidence.extend(measured.into_iter().flat_map(|found| found.evidence));
+        }
         self.report.findings.extend(hosts);
         self.report.findings.extend(found);
         for late in late {
             self.report.findings.push(network::late_finding(self.cluster, late));
         }
         self.table(&streams);
-    }
-
-    fn look(&mut self) -> Vec<Option<Facts>> {
-        let answers = self.agents.tell(LIMIT, |_| Some(Order::Look)).into_iter();
-        let facts = answers.map(|answer| match answer {
-            Some(Ok(Answer::Facts(facts))) => Some(*facts),
-            _ => None,
-        });
-        facts.collect()
     }
 
     fn tally(&mut self, run: u64) -> Vec<Vec<Tally>> {

@@ -155,16 +155,19 @@ impl<'a> Checker<'a> {
         self.runs
     }
 
+    /// How hosts are now.
+    fn look(&mut self) -> Vec<Option<Facts>> {
+        let answers = self.agents.tell(LIMIT, |_| Some(Order::Look)).into_iter();
+        let facts = answers.map(|answer| match answer {
+            Some(Ok(Answer::Facts(facts))) => Some(*facts),
+            _ => None,
+        });
+        facts.collect()
+    }
+
     /// What the whole check did to counters, and who used processors meanwhile.
     fn look_again(&mut self, lasted: Duration) {
-        let answers = self.agents.tell(LIMIT, |_| Some(Order::Look));
-        let facts: Vec<_> = answers
-            .into_iter()
-            .map(|answer| match answer {
-                Some(Ok(Answer::Facts(facts))) => Some(*facts),
-                _ => None,
-            })
-            .collect();
+        let facts = self.look();
         let seconds = lasted.as_secs_f64();
         let limit = self.options.errors_per_hour;
         let errors = crate::judge::host::errors(self.cluster, &self.facts, &facts, seconds, limit);
@@ -184,8 +187,7 @@ impl<'a> Checker<'a> {
         self.report.tables.push(("TCP during the check".into(), names, rows.collect()));
         // A part that is accused needs no second accusation by its counters.
         let known = self.report.findings.clone();
-        self.report.findings.extend(
-            errors.into_iter().filter(|error| !known.iter().any(|finding| finding.part == error.part)),
-        );
+        let is_new = |error: &Finding| !known.iter().any(|finding| finding.part == error.part);
+        self.report.findings.extend(errors.into_iter().filter(is_new));
     }
 }

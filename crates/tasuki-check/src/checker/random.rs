@@ -1,4 +1,4 @@
-//! Stage 3, `rcstest`: random messages among the hosts of a rack, then among all, while memory and processor are busy.
+//! Stage 3, `rcstest`: random messages among the hosts of a rack, then of a module, then among all, while memory and processor are busy.
 
 use super::Checker;
 use crate::{
@@ -6,6 +6,7 @@ use crate::{
     protocol::{Answer, Order, RandomReport},
 };
 use std::{collections::BTreeMap, time::Duration};
+use tasuki_cluster::Host;
 
 /// Longest time that agents work without a word: the bar moves once for every such part.
 const SLICE: Duration = Duration::from_secs(10);
@@ -13,7 +14,7 @@ const SLICE: Duration = Duration::from_secs(10);
 impl Checker<'_> {
     /// Runs the stage.
     pub(super) fn random_messages(&mut self) {
-        let groupings = self.groupings();
+        let groupings = groupings(&self.cluster.hosts, |host| self.facts[host].is_some());
         let mut totals: Vec<RandomReport> = vec![RandomReport::default(); self.cluster.hosts.len()];
         for (number, groups) in groupings.iter().enumerate() {
             let mut left = self.options.time / groupings.len() as u32;
@@ -32,17 +33,6 @@ impl Checker<'_> {
         self.judge_random(&totals);
     }
 
-    /// Hosts of one rack each, if racks are known and there are several; then all.
-    fn groupings(&self) -> Vec<Vec<Vec<usize>>> {
-        let known = |host: usize| self.facts[host].is_some();
-        let mut racks: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (number, host) in self.cluster.hosts.iter().enumerate().filter(|(number, _)| known(*number)) {
-            racks.entry(host.rack.as_deref().unwrap_or("")).or_default().push(number);
-        }
-        let all = vec![(0..self.cluster.hosts.len()).filter(|&host| known(host)).collect()];
-        if racks.len() > 1 { vec![racks.into_values().collect(), all] } else { vec![all] }
-    }
-
     fn slice(&mut self, groups: &[Vec<usize>], time: Duration, totals: &mut [RandomReport]) {
         let seed = self.random.next();
         let (plan, facts, options) = (&self.plan, &self.facts, &self.options);
@@ -58,7 +48,9 @@ impl Checker<'_> {
             };
             let peers = group.iter().filter_map(peer).collect();
             let ms = time.as_millis() as u64;
-            Some(Order::Random { seed, ms, peers, memory_mb: options.memory_mb, bytes_per_second })
+            // So do their processors.
+            let workers = usize::from(options.total_bits_per_second.is_some());
+            Some(Order::Random { seed, ms, peers, memory_mb: options.memory_mb, workers, bytes_per_second })
         };
         let answers = self.agents.tell(time + Duration::from_secs(60), order);
         for (total, answer) in totals.iter_mut().zip(answers) {
@@ -134,6 +126,22 @@ impl Checker<'_> {
     }
 }
 
+/// Hosts by rack, then by module, then all: whichever are known and are several groups. A host without a rack is in one with all such.
+fn groupings(hosts: &[Host], is_known: impl Fn(usize) -> bool) -> Vec<Vec<Vec<usize>>> {
+    let by = |key: &dyn Fn(&Host) -> Option<&str>| {
+        let mut groups: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+        for (number, host) in hosts.iter().enumerate().filter(|(number, _)| is_known(*number)) {
+            groups.entry(key(host)).or_default().push(number);
+        }
+        groups.into_values().collect::<Vec<_>>()
+    };
+    let mut all = vec![by(&|host| host.rack.as_deref()), by(&|host| host.module.as_deref())];
+    all.retain(|groups| groups.len() > 1);
+    all.push(by(&|_| None));
+    all.dedup();
+    all
+}
+
 fn add(total: &mut RandomReport, report: RandomReport) {
     let sum = |(a, b): (u64, u64), (c, d): (u64, u64)| (a + c, b + d);
     total.sent = sum(total.sent, report.sent);
@@ -151,4 +159,47 @@ fn add(total: &mut RandomReport, report: RandomReport) {
     }
     total.memory_errors += report.memory_errors;
     total.memory_rounds += report.memory_rounds;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasuki_cluster::Cluster;
+
+    fn of(places: &[(&str, &str)], is_known: impl Fn(usize) -> bool) -> Vec<Vec<Vec<usize>>> {
+        let mut text = String::new();
+        for (number, (rack, module)) in places.iter().enumerate() {
+            let place = |key: &str, value: &str| {
+                if value.is_empty() { String::new() } else { format!("{key} = \"{value}\"\n") }
+            };
+            let nic = "nic = [{ name = \"eth1\" }]\n";
+            let places = place("rack", rack) + &place("module", module);
+            text += &format!(
+                "[[host]]\nname = \"n{number}\"\n{nic}{places}[[cable]]\nends = [\"n{number}:eth1\", \"sw1\"]\n"
+            );
+        }
+        text += "[[switch]]\nname = \"sw1\"\nports = 8\n";
+        groupings(&Cluster::parse(&text, None).unwrap().hosts, is_known)
+    }
+
+    /// The SCore III paper, section 4.3: within racks, within modules of two racks, all.
+    #[test]
+    fn from_racks_to_modules_to_all() {
+        let places = [("a", "A"), ("a", "A"), ("b", "A"), ("c", "B"), ("d", "B"), ("c", "B")];
+        let all = vec![vec![0, 1, 2, 3, 4, 5]];
+        let racks = vec![vec![0, 1], vec![2], vec![3, 5], vec![4]];
+        let modules = vec![vec![0, 1, 2], vec![3, 4, 5]];
+        assert_eq!(of(&places, |_| true), [racks, modules, all]);
+        let without = of(&places, |host| host != 3);
+        assert_eq!(without[0], [vec![0, 1], vec![2], vec![5], vec![4]]);
+    }
+
+    #[test]
+    fn one_rack_or_none_is_all() {
+        assert_eq!(of(&[("", ""), ("", "")], |_| true), [[[0, 1]]]);
+        assert_eq!(of(&[("a", "A"), ("a", "A")], |_| true), [[[0, 1]]]);
+        // Modules of one rack each are not gone through twice.
+        let racks = vec![vec![0], vec![1]];
+        assert_eq!(of(&[("a", "A"), ("b", "B")], |_| true), [racks, vec![vec![0, 1]]]);
+    }
 }

@@ -2,14 +2,14 @@
 
 use crate::{
     finding::{Finding, Kind, Part},
-    protocol::Facts,
+    protocol::{AddressFacts, Facts, NicFacts},
     statistics::median,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::Ipv4Addr,
 };
-use tasuki_cluster::{AddressPlan, Cluster, HostPlan};
+use tasuki_cluster::{AddressPlan, Cluster, End, Host, HostId, HostPlan, NicId};
 
 /// Part of a core that programs of others may use without a word.
 const LOAD_MAX: f64 = 0.15;
@@ -37,7 +37,7 @@ pub fn judge(cluster: &Cluster, plan: &AddressPlan, facts: &[Option<Facts>]) -> 
             continue;
         }
         let wrong = addresses(plan, own, facts, &mut findings);
-        mtus(own, facts, &mut findings);
+        mtus(host, facts, &mut findings);
         if wrong.is_empty() {
             settings(own, facts, &mut findings);
         }
@@ -54,7 +54,7 @@ fn is_bare(own: &HostPlan, facts: &Facts) -> bool {
     let planned = |address: &Ipv4Addr| {
         own.identity == *address || own.links.iter().any(|link| link.address == *address)
     };
-    !facts.addresses.iter().any(|(_, address)| planned(address))
+    !facts.addresses.iter().any(|has| planned(&has.address))
 }
 
 /// Addresses that are missing, or that belong to somebody else. Returns the interfaces with a wrong one.
@@ -73,41 +73,62 @@ fn addresses(
         let link = host.links.iter().find(|link| link.address == address);
         Some(link.map_or(host.host.clone(), |link| format!("{}:{}", host.host, link.interface)))
     };
-    let identity = (tasuki_cluster::IDENTITY_INTERFACE.to_owned(), own.identity);
-    let identity = own.has_identity_interface().then_some(identity);
-    let planned: Vec<_> =
-        own.links.iter().map(|link| (link.interface.clone(), link.address)).chain(identity).collect();
-    for (interface, address) in &facts.addresses {
-        let Some(owner) = owner(*address).filter(|_| !planned.contains(&(interface.clone(), *address)))
-        else {
-            continue;
-        };
+    let planned = planned_addresses(own);
+    let is_planned = |has: &AddressFacts| {
+        planned.iter().any(|own| (&own.interface, own.address) == (&has.interface, has.address))
+    };
+    for has in facts.addresses.iter().filter(|has| !is_planned(has)) {
+        let Some(owner) = owner(has.address) else { continue };
+        let AddressFacts { interface, address, .. } = has;
         let name = format!("{}:{interface}", own.host);
         let says = format!("{name} has the address {address}, which belongs to {owner}");
         let advice = format!("`ip address del {address} dev {interface}` on {}, or {APPLY}", own.host);
         findings.push(Finding::new(1, Kind::DuplicateAddress, Part::Setting(name), says, advice));
         wrong.insert(interface.clone());
     }
-    for (interface, address) in &planned {
-        let has: Vec<_> =
-            facts.addresses.iter().filter(|(on, _)| on == interface).map(|(_, has)| *has).collect();
-        if has.contains(address) || !wrong.insert(interface.clone()) {
+    for own_address in &planned {
+        let interface = &own_address.interface;
+        if facts.addresses.contains(own_address) || !wrong.insert(interface.clone()) {
             continue;
         }
         let name = format!("{}:{interface}", own.host);
-        let has: Vec<_> = has.iter().map(Ipv4Addr::to_string).collect();
+        let on_it = facts.addresses.iter().filter(|has| has.interface == *interface);
+        // One that only has another prefix is told as such.
+        let is_it = |has: &AddressFacts| has.address == own_address.address;
+        let text = |has: &AddressFacts| if is_it(has) { with_prefix(has) } else { has.address.to_string() };
+        let has: Vec<_> = on_it.clone().map(text).collect();
         let has = if has.is_empty() { "no address".to_owned() } else { has.join(", ") };
-        let says = format!("{name} has {has}, the plan says {address}");
+        let plan =
+            if on_it.clone().any(is_it) { with_prefix(own_address) } else { own_address.address.to_string() };
+        let says = format!("{name} has {has}, the plan says {plan}");
         findings.push(Finding::new(1, Kind::Address, Part::Setting(name), says, APPLY));
     }
     wrong
 }
 
-fn mtus(own: &HostPlan, facts: &Facts, findings: &mut Vec<Finding>) {
-    let nics = facts.nics.iter().zip(&own.links);
-    for (nic, link) in nics.filter(|(nic, link)| nic.exists && nic.mtu != link.mtu) {
-        let name = format!("{}:{}", own.host, link.interface);
-        let says = format!("{name} has MTU {}, the plan says {}", nic.mtu, link.mtu);
+fn with_prefix(of: &AddressFacts) -> String {
+    format!("{}/{}", of.address, of.prefix)
+}
+
+/// Those of a host's NICs, and its identity address.
+fn planned_addresses(own: &HostPlan) -> Vec<AddressFacts> {
+    let link = |link: &tasuki_cluster::LinkPlan| AddressFacts {
+        interface: link.interface.clone(),
+        address: link.address,
+        prefix: link.prefix,
+    };
+    let interface = tasuki_cluster::IDENTITY_INTERFACE.to_owned();
+    let identity = AddressFacts { interface, address: own.identity, prefix: 32 };
+    own.links.iter().map(link).chain(own.has_identity_interface().then_some(identity)).collect()
+}
+
+fn mtus(host: &Host, facts: &Facts, findings: &mut Vec<Finding>) {
+    for nic in facts.nics.iter().filter(|nic| nic.exists) {
+        let Some(planned) = host.nics.get(nic.index).filter(|planned| planned.mtu != nic.mtu) else {
+            continue;
+        };
+        let name = format!("{}:{}", host.name, planned.name);
+        let says = format!("{name} has MTU {}, the plan says {}", nic.mtu, planned.mtu);
         findings.push(
             Finding::new(1, Kind::Mtu, Part::Setting(name), says, APPLY)
                 .seen("longer frames are lost without a word"),
@@ -136,7 +157,7 @@ fn load(host: &str, facts: &Facts, findings: &mut Vec<Finding>) {
     if all < LOAD_MAX {
         return;
     }
-    let says = format!("{host}: programs use {all:.2} cores");
+    let says = format!("{host}: programs want {all:.2} cores");
     let mut finding = Finding::new(
         1,
         Kind::Load,
@@ -314,50 +335,95 @@ pub fn errors(
     per_hour_max: f64,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for ((host, before), after) in cluster.hosts.iter().zip(before).zip(after) {
-        let (Some(before), Some(after)) = (before, after) else { continue };
-        for nic in &after.nics {
-            let Some(old) = before.nics.iter().find(|old| old.index == nic.index) else { continue };
-            for (name, count) in &nic.errors {
-                let was = old.errors.iter().find(|(known, _)| known == name).map_or(0, |(_, count)| *count);
-                let grown = count.saturating_sub(was);
-                let per_hour = grown as f64 * 3600.0 / seconds.max(1.0);
-                if grown == 0 || per_hour <= per_hour_max {
-                    continue;
-                }
-                let Some(of) = host.nics.get(nic.index) else { continue };
-                let nic_name = format!("{}:{}", host.name, of.name);
-                let says = format!("{nic_name}: {name} grew by {grown}, {per_hour:.0} an hour");
-                let seen = format!("{was} before, {count} after");
-                findings.push(counted(cluster, nic_name, name, says).seen(seen));
-            }
+    for Grown { nic, facts, counter, was, now } in grown(cluster, before, after) {
+        // A NIC that is set to take shorter frames than it is sent counts each of them (e1000 does): the setting has a finding of its own.
+        let is_short = facts.mtu < cluster.nic_of(nic).mtu && counter.starts_with("rx_");
+        let grown = now - was;
+        let per_hour = grown as f64 * 3600.0 / seconds.max(1.0);
+        if is_short || per_hour <= per_hour_max {
+            continue;
         }
+        let name = cluster.nic_name(nic);
+        let says = format!("{name}: {counter} grew by {grown}, {per_hour:.0} an hour");
+        let seen = format!("{was} before, {now} after");
+        findings.push(counted(cluster, nic, counter, says).seen(seen));
     }
     findings
 }
 
+/// Frames that hosts were too slow to take, by NIC (Documentation/networking/statistics.rst: both counters are of frames that had no room in
+/// the NIC).
+pub fn missed(cluster: &Cluster, before: &[Option<Facts>], after: &[Option<Facts>]) -> BTreeMap<NicId, u64> {
+    let mut missed = BTreeMap::new();
+    for Grown { nic, counter, was, now, .. } in grown(cluster, before, after) {
+        if is_of_a_slow_host(counter) {
+            *missed.entry(nic).or_insert(0) += now - was;
+        }
+    }
+    missed
+}
+
+fn is_of_a_slow_host(counter: &str) -> bool {
+    matches!(counter, "rx_missed_errors" | "rx_fifo_errors")
+}
+
+/// A counter that is larger than before.
+struct Grown<'a> {
+    nic: NicId,
+    /// How the NIC is now.
+    facts: &'a NicFacts,
+    counter: &'a str,
+    was: u64,
+    now: u64,
+}
+
+fn grown<'a>(
+    cluster: &'a Cluster,
+    before: &'a [Option<Facts>],
+    after: &'a [Option<Facts>],
+) -> impl Iterator<Item = Grown<'a>> {
+    let both = before.iter().zip(after).enumerate();
+    let hosts = both.filter_map(|(host, (before, after))| Some((host, before.as_ref()?, after.as_ref()?)));
+    hosts.flat_map(move |(host, before, after)| {
+        let is_known = move |facts: &&NicFacts| facts.index < cluster.hosts[host].nics.len();
+        after.nics.iter().filter(is_known).flat_map(move |facts| {
+            let nic = NicId { host: HostId(host), index: facts.index };
+            // One that was not there before has no count to compare with.
+            let old = before.nics.iter().find(|old| old.index == facts.index);
+            let counters = old.into_iter().flat_map(|old| facts.errors.iter().map(move |one| (old, one)));
+            counters.filter_map(move |(old, (counter, now))| {
+                let was = old.errors.iter().find(|(known, _)| known == counter).map_or(0, |(_, was)| *was);
+                (*now > was).then_some(Grown { nic, facts, counter, was, now: *now })
+            })
+        })
+    })
+}
+
 /// What a counter that grows accuses (Documentation/networking/statistics.rst).
-fn counted(cluster: &Cluster, nic: String, counter: &str, says: String) -> Finding {
+fn counted(cluster: &Cluster, nic: NicId, counter: &str, says: String) -> Finding {
     let finding = |part, advice| Finding::new(1, Kind::Errors, part, says, advice);
+    let setting = || Part::Setting(cluster.nic_name(nic));
     match counter {
         // The frames came, whole: nothing is wrong with what brought them.
-        "rx_missed_errors" | "rx_fifo_errors" => finding(
-            Part::Setting(nic),
+        _ if is_of_a_slow_host(counter) => finding(
+            setting(),
             "the host was too slow to take all frames: a longer ring (`ethtool -G NIC rx 4096`), programs that use its processor, or \
              interrupts that all go to one core",
         )
         .as_warning(),
         "rx_length_errors" => {
-            finding(Part::Setting(nic), "the other end sends longer frames than this one takes: compare both MTUs")
+            finding(setting(), "the other end sends longer frames than this one takes: compare both MTUs")
         }
         "collisions" => finding(
-            Part::Setting(nic),
+            setting(),
             "half duplex: one end is set by hand, the other negotiates: let both negotiate (`ethtool -s NIC autoneg on`)",
         ),
-        _ => {
-            let id = cluster.nic(&nic);
-            let part = id.map_or(Part::Nic(nic), |id| Part::Cable(super::cable_name(cluster, id)));
-            finding(part, "the cable or its plugs first, then the NIC's seat, then the NIC and the port at the other end")
-        }
+        _ => finding(
+            match cluster.cable_at(End::Nic(nic)) {
+                Some(_) => Part::Cable(super::cable_name(cluster, nic)),
+                None => Part::Nic(cluster.nic_name(nic)),
+            },
+            "the cable or its plugs first, then the NIC's seat, then the NIC and the port at the other end",
+        ),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Segments, blame, cable_name, port_of};
 use crate::finding::{Finding, Kind, Part};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tasuki_cluster::{Cluster, HostId, NicId};
 
 /// So many lost frames of a run, and such a part, are suspicious: three of four thousand.
@@ -13,6 +13,8 @@ const SLOW_PART: f64 = 0.6;
 /// A pair's round trip of so many times the others', and so much more, is late.
 const LATE_RATIO: f64 = 8.0;
 const LATE_US: f64 = 300.0;
+/// A host that was too slow for so many frames was so when they were sent fast, which is when rates and losses are measured.
+const MISSED_MIN: u64 = 100;
 /// Fewest answers to go by.
 const PONGS_MIN: usize = 8;
 
@@ -164,6 +166,21 @@ pub fn findings(cluster: &Cluster, confirmed: &[(Suspicion, Vec<Stream>)]) -> Ve
         }
     }
     by_cable.into_values().collect()
+}
+
+/// Whether something that has a finding of its own is why: a NIC that is set to take shorter frames, or hosts that could not take what came, by
+/// their own counters. Neither says anything of the cable.
+pub fn is_explained(
+    suspicion: &Suspicion,
+    short_mtu: &BTreeSet<NicId>,
+    missed: &BTreeMap<NicId, u64>,
+) -> bool {
+    let too_slow = |to: &NicId| missed.get(to).is_some_and(|count| *count >= MISSED_MIN);
+    match suspicion.kind {
+        Kind::Mtu => suspicion.directions.iter().flatten().any(|nic| short_mtu.contains(nic)),
+        Kind::Slow | Kind::Loss => suspicion.directions.iter().all(|[_, to]| too_slow(to)),
+        _ => false,
+    }
 }
 
 fn words(kind: Kind) -> (&'static str, &'static str) {

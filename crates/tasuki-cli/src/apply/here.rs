@@ -1,11 +1,15 @@
 //! This machine alone.
 
-use super::{show::HostStatus, state_folder};
+use super::{
+    delays::{self, Delays},
+    show::HostStatus,
+    state_folder,
+};
 use crate::{
     args::{ApplyArgs, HostsArgs, OnOff},
     failure::Failure,
     places::host_name,
-    watch,
+    tune, watch,
 };
 use nix::sys::signal::{Signal, raise};
 use std::{
@@ -60,6 +64,7 @@ fn try_apply(arguments: &ApplyArgs, cluster: &Cluster, name: &str, mode: Mode) -
         OnOff::Off => Some(false),
         OnOff::Keep => None,
     };
+    wanted.rings = arguments.rings;
     wanted.stop_forwarding = arguments.stop_forwarding;
     // Who has no address but those of his cables is reached by no other.
     let is_watchable = cluster.fallback && cluster.addressing.style == AddressStyle::Identity;
@@ -68,6 +73,12 @@ fn try_apply(arguments: &ApplyArgs, cluster: &Cluster, name: &str, mode: Mode) -
     if arguments.no_names {
         wanted.names.clear();
     }
+    let delays = Delays::of(cluster, host, &folder);
+    let looked = delays.look(mode)?;
+    if !looked.problems.is_empty() && mode == Mode::Change {
+        return Ok(Report { done: false, ..looked });
+    }
+    wanted.files.extend(delays.file());
     if let Some(unit_folder) = unit_folder(arguments, &setup)? {
         let mut persistence = Persistence {
             program: std::env::current_exe()?,
@@ -77,8 +88,9 @@ fn try_apply(arguments: &ApplyArgs, cluster: &Cluster, name: &str, mode: Mode) -
             // The record remembers the unit's folder.
             words: super::words(arguments, None),
             watched,
+            tuned: delays.is_dynamic(),
         };
-        if persistence.watched {
+        if persistence.watched || persistence.tuned {
             persistence.words.push("--watch-by-unit".into());
         }
         wanted.files.extend(persistence.files(&wanted.plan));
@@ -88,12 +100,29 @@ fn try_apply(arguments: &ApplyArgs, cluster: &Cluster, name: &str, mode: Mode) -
         // Routes that it has changed would be taken for changes of somebody else.
         tasuki_watch::stop()?;
     }
-    let report = setup.apply(&wanted, &mut stop_after(APPLY_STOP)).map_err(|error| unfinished(&error))?;
+    if mode == Mode::Change {
+        delays.end_other_plan(&folder)?;
+    }
+    let mut report = setup.apply(&wanted, &mut stop_after(APPLY_STOP)).map_err(|error| unfinished(&error))?;
+    let is_set_up = report.done;
+    let delayed = if is_set_up { delays.set()? } else { looked };
+    add(&mut report, delayed);
     reload_units(&report.changes, report.done);
-    if report.done && watched && !arguments.watch_by_unit {
+    if is_set_up && watched && !arguments.watch_by_unit {
         watch::start(cluster, name)?;
     }
+    if report.done {
+        delays.follow(&folder, arguments.watch_by_unit)?;
+    }
     Ok(report)
+}
+
+/// What came of another part of the same host.
+pub fn add(report: &mut Report, other: Report) {
+    report.changes.extend(other.changes);
+    report.notes.extend(other.notes);
+    report.problems.extend(other.problems);
+    report.done &= other.done;
 }
 
 /// A change that the kernel refused although all looked well.
@@ -144,7 +173,21 @@ pub fn undo(hosts: &HostsArgs, mode: Mode) -> Report {
         if mode == Mode::Change {
             watch::end()?;
         }
-        Ok(setup.undo(&mut stop_after(UNDO_STOP))?)
+        // The last that was set goes first: what somebody set by hand, what the cluster file has set, all that is below.
+        let mut delayed = Vec::new();
+        if mode != Mode::Check && tune::is_tuned(hosts.state_dir.as_deref()) {
+            delayed.push(tune::restore(hosts.state_dir.as_deref(), mode)?);
+        }
+        if mode != Mode::Check {
+            delayed.extend(delays::restore(&name, &state_folder(hosts), mode)?);
+        }
+        let mut report = setup.undo(&mut stop_after(UNDO_STOP))?;
+        if report.changes.is_empty() && !delayed.is_empty() {
+            // That there was nothing to undo is not true.
+            report.notes.clear();
+        }
+        delayed.into_iter().for_each(|delayed| add(&mut report, delayed));
+        Ok(report)
     };
     let report = undo().unwrap_or_else(|failure: Failure| failed(&name, failure.message));
     reload_units(&report.changes, report.done);
@@ -154,10 +197,14 @@ pub fn undo(hosts: &HostsArgs, mode: Mode) -> Report {
 /// How this machine is.
 pub fn status(hosts: &HostsArgs) -> HostStatus {
     let name = hosts.host.clone().unwrap_or_else(host_name);
-    let status =
-        Setup::open(&name, &state_folder(hosts), Mode::Show, false).and_then(|mut setup| setup.status(&name));
-    match status {
+    let look = || {
+        let folder = state_folder(hosts);
+        let mut status = Setup::open(&name, &folder, Mode::Show, false)?.status(&name)?;
+        delays::add_status(&mut status, &folder)?;
+        Ok::<_, Failure>(status)
+    };
+    match look() {
         Ok(status) => HostStatus { host: status.host.clone(), status: Some(status), problem: None },
-        Err(error) => HostStatus { host: name, status: None, problem: Some(error.to_string()) },
+        Err(failure) => HostStatus { host: name, status: None, problem: Some(failure.message) },
     }
 }

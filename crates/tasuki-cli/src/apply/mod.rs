@@ -1,5 +1,6 @@
 //! `tasuki apply`, `diff`, `undo` and `status`: on this machine, or on all hosts of a cluster.
 
+mod delays;
 mod fleet;
 mod here;
 mod show;
@@ -8,6 +9,10 @@ use crate::{
     args::{ApplyArgs, HostsArgs, StateArgs},
     failure::Failure,
 };
+pub use delays::end as end_tuner;
+pub use here::add;
+pub use show::reports;
+
 use fleet::Fleet;
 use std::{
     io::Read,
@@ -15,7 +20,7 @@ use std::{
     process::ExitCode,
 };
 use tasuki_cluster::Cluster;
-use tasuki_host::{Mode, Report};
+use tasuki_host::{Mode, Report, Status};
 
 /// Exit code of `diff` where hosts differ from the file, as diff(1) has it; trouble is one more.
 const DIFFERENT: u8 = 1;
@@ -61,7 +66,10 @@ pub fn status(arguments: &StateArgs) -> Result<ExitCode, Failure> {
     };
     show::status(&answers, arguments.hosts.json)?;
     let is_well = |answer: &show::HostStatus| {
-        answer.problem.is_none() && answer.status.as_ref().is_some_and(|status| status.drift.is_empty())
+        let is_as_set = |status: &Status| {
+            status.drift.is_empty() && status.following.as_ref().is_none_or(|following| following.runs)
+        };
+        answer.problem.is_none() && answer.status.as_ref().is_some_and(is_as_set)
     };
     Ok(if answers.iter().all(is_well) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -106,6 +114,7 @@ fn words(arguments: &ApplyArgs, lab_offloads: Option<bool>) -> Vec<String> {
         }
     };
     option("--offloads", offloads.map(str::to_owned));
+    option("--rings", arguments.rings.map(|length| length.to_string()));
     option("--rate", arguments.rate.map(|rate| rate.to_string()));
     let flags = [
         ("--no-names", arguments.no_names),
@@ -128,10 +137,15 @@ pub fn load(file: &Path) -> Result<Cluster, Failure> {
 
 /// Where this host keeps its record.
 fn state_folder(hosts: &HostsArgs) -> PathBuf {
+    state_folder_or(hosts.state_dir.as_deref())
+}
+
+/// The folder that was asked for, or where this host keeps its record.
+pub fn state_folder_or(asked: Option<&Path>) -> PathBuf {
     // A lab's hosts share the machine's /var; their /run is their own.
     let default =
         if Path::new(tasuki_lab::HOST_SOCKET).exists() { "/run/tasuki-state" } else { "/var/lib/tasuki" };
-    hosts.state_dir.clone().unwrap_or_else(|| default.into())
+    asked.map_or_else(|| default.into(), Path::to_path_buf)
 }
 
 fn code(reports: &[Report]) -> ExitCode {

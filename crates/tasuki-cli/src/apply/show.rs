@@ -84,7 +84,8 @@ pub fn status(answers: &[HostStatus], json: bool) -> Result<(), Failure> {
                 _ => "DOWN",
             };
             let mut row = first.take().unwrap_or_default().to_vec();
-            let (address, mtu) = (link.address.to_string(), link.mtu.to_string());
+            let address = link.address.map_or("no IP".to_owned(), |address| address.to_string());
+            let mtu = link.mtu.to_string();
             row.extend([link.interface.clone(), address, mtu, state.to_owned()]);
             rows.add_row(row);
         }
@@ -99,6 +100,16 @@ pub fn status(answers: &[HostStatus], json: bool) -> Result<(), Failure> {
         }
         if let Some(striping) = answer.status.as_ref().and_then(|status| status.striping.as_ref()) {
             println!("{}: striping, {striping}", answer.host);
+        }
+        if let Some(following) = answer.status.as_ref().and_then(|status| status.following.as_ref()) {
+            let nics = following.nics.join(", ");
+            match following.runs {
+                true => println!("{}: the interrupt delay of {nics} follows the load", answer.host),
+                false => println!(
+                    "{}: the interrupt delay of {nics} does not follow the load: `tasuki tune run` does not run; `tasuki apply` starts it",
+                    answer.host
+                ),
+            }
         }
         for Change { key, from, to } in answer.status.iter().flat_map(|status| &status.drift) {
             println!("{}: {key} was set to {to} and is {from}", answer.host);

@@ -4,6 +4,7 @@ use super::{RemoteArgs, rate::rate};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use tasuki_cluster::Rate;
+use tasuki_host::RingLength;
 
 /// On, off, or left alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -69,6 +70,9 @@ pub struct ApplyArgs {
     /// Segmentation, merging and checksum offloads of cabled NICs; in a lab as the lab has them
     #[arg(long, value_enum, default_value = "keep")]
     pub offloads: OnOff,
+    /// Frames that the receive and send queues of cabled NICs hold: max, or a power of two; otherwise they stay as they are
+    #[arg(long, value_name = "FRAMES")]
+    pub rings: Option<RingLength>,
     /// Leave /etc/hosts alone; otherwise the hosts' names lead to their identity addresses
     #[arg(long)]
     pub no_names: bool,

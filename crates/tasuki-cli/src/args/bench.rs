@@ -3,6 +3,7 @@
 use super::{
     drain::{BenchDrain, BenchRates},
     rate::rate,
+    stripe::{BenchCross, BenchStripe},
 };
 use crate::{shape::RatedShape, transport::Wanted};
 use clap::{Args, Subcommand};
@@ -25,6 +26,12 @@ pub enum BenchCommand {
     /// How fast a host takes bursts and what its buffer holds: the rates at which it can be sent to
     #[command(after_help = super::drain::drain_help())]
     Drain(BenchDrain),
+    /// One TCP stream over several NICs: striping, bonding and Multipath TCP; bandwidth, processor time, order
+    #[command(after_help = super::stripe::STRIPE_HELP)]
+    Stripe(BenchStripe),
+    /// Two hosts through a switch, by a cable, without interrupt delay, by two cables: the cross-connection paper
+    #[command(after_help = super::stripe::CROSS_HELP)]
+    Cross(BenchCross),
     /// At which rate a message can be sent without loss, computed; and table 1 of the ATM paper
     #[command(after_help = super::drain::RATES_HELP)]
     Rates(BenchRates),
@@ -71,6 +78,17 @@ impl LabSource {
     }
 }
 
+/// Where results go.
+#[derive(Debug, Args)]
+pub struct Results {
+    /// Write table, JSON and plots, where there are any, into this folder
+    #[arg(long)]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Options of `tasuki bench raw`.
 #[derive(Debug, Args)]
 pub struct BenchRaw {
@@ -114,18 +132,17 @@ pub struct BenchMpi {
     /// --transport shm is libfabric's
     #[arg(long)]
     pub one_host: bool,
+    /// Ranks over Tasuki run as an ordinary user, who gets the raw lane from a broker on every host; MPICH and Intel MPI
+    #[arg(long)]
+    pub as_user: bool,
     /// How often everything is repeated; six or more give ratios with 95 % confidence
     #[arg(long, default_value_t = 6)]
     pub repetitions: usize,
     /// Time for one test at one size in one repetition, in seconds
     #[arg(long, default_value_t = 0.3)]
     pub seconds: f64,
-    /// Write table, JSON and plots into this folder
-    #[arg(long)]
-    pub output: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub results: Results,
 }
 
 /// Options of `tasuki bench nas`.
@@ -154,12 +171,8 @@ pub struct BenchNas {
     /// Longest time for one run, in seconds
     #[arg(long, default_value_t = 300)]
     pub limit: u64,
-    /// Write table, JSON and bar charts into this folder
-    #[arg(long)]
-    pub output: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub results: Results,
 }
 
 /// Options of `tasuki bench startup`.
@@ -182,12 +195,8 @@ pub struct BenchStartup {
     /// Longest time for one start, in seconds
     #[arg(long, default_value_t = 120)]
     pub limit: u64,
-    /// Write table and JSON into this folder
-    #[arg(long)]
-    pub output: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub results: Results,
 }
 
 /// Options of `tasuki demo`.

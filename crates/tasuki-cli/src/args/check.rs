@@ -9,8 +9,9 @@ use std::path::PathBuf;
 #[command(after_help = "Stages:
   1  every NIC and cable: who is really at the other end, loss, damage, rate, MTU, interrupt delay, counters, bus, host settings
   2  every pair of hosts: round trips and TCP streams, outliers named
-  3  random messages among the hosts of each rack, then among all, every byte checked, while memory and processor are busy
-  4  parallel programs for a burn-in: HPCC (if it is installed), in a lab the NAS kernels IS, CG and EP
+  3  random messages among the hosts of each rack, each module, then among all, every byte checked, while memory and all
+     cores are busy
+  4  parallel programs for a burn-in: HPCC (if it is installed) and NAS kernels (--nas; in a lab IS, CG and EP without it)
 
 Examples:
   tasuki check --lab ring                                 # stages 1 and 2
@@ -41,6 +42,9 @@ pub struct CheckArgs {
     /// Errors per hour of a NIC's counters that are tolerated
     #[arg(long, default_value_t = 0.0)]
     pub errors_per_hour: f64,
+    /// Folder with NAS kernels for stage 4, the same on every host: what bench/nas/build.sh makes
+    #[arg(long, value_name = "FOLDER")]
+    pub nas: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -1,8 +1,7 @@
 //! `tasuki bench drain`, `tasuki bench rates`
 
-use super::{LabSource, rate::rate};
+use super::{LabSource, Results, rate::rate};
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
 use tasuki_cluster::Rate;
 use tasuki_rate::Slow;
 
@@ -68,12 +67,8 @@ pub struct BenchDrain {
     /// The receiver's buffer in bytes: payload in its ring, or SO_RCVBUF; Tasuki's own sockets have 4 MiB
     #[arg(long, default_value_t = 4 << 20)]
     pub buffer: u64,
-    /// Write table, JSON and the histogram into this folder
-    #[arg(long)]
-    pub output: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub results: Results,
 }
 
 /// Options of `tasuki bench rates`.

@@ -13,11 +13,13 @@ mod remote;
 mod run;
 mod simulate;
 mod stats;
+mod stripe;
 mod topo;
 mod topo_tables;
+mod tune;
 
 pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs, WatchArgs};
-pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, DemoArgs, LabSource};
+pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, DemoArgs, LabSource, Results};
 pub use broker::BrokerArgs;
 pub use check::CheckArgs;
 pub use cluster::{ClusterCommand, ClusterNew};
@@ -29,8 +31,10 @@ pub use remote::RemoteArgs;
 pub use run::{EnvArgs, RunArgs};
 pub use simulate::{Barriers, Rhinet2Args, SimulateArgs, Simulated};
 pub use stats::{DoctorArgs, StatsArgs};
+pub use stripe::{BenchCross, BenchStripe};
 pub use topo::{Best, ENGINES, MeasureArgs, OwnSwitch, PlanArgs, Prices, RouteArgs, TopoCommand, Traffics};
 pub use topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
+pub use tune::{By, TuneChange, TuneCommand, TuneJson, TuneRun, TuneSet, TuneShow, TuneSimulate};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -61,6 +65,9 @@ pub enum Command {
     Status(StateArgs),
     /// Lead pairs of hosts around dead cables, and back when they heal: what `apply` starts on every host
     Watch(WatchArgs),
+    /// The receive-interrupt delay of NICs: show it, set it, or have it follow the load
+    #[command(subcommand)]
+    Tune(TuneCommand),
     /// Prove the cables and the hosts, and name the part at fault: cable, NIC, switch port, host setting, memory
     Check(CheckArgs),
     /// What runs on every host while a check is made
@@ -117,6 +124,12 @@ pub enum Command {
     #[command(hide = true)]
     RawPeer {
         /// What to do, as JSON
+        specification: String,
+    },
+    /// Makes NICs of a host as `bench stripe` wants them
+    #[command(hide = true)]
+    BundleHere {
+        /// How, as JSON
         specification: String,
     },
 }

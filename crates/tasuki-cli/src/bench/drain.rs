@@ -2,14 +2,14 @@
 
 use super::{
     LabNetwork,
-    mpi::write_all,
     rates::{self, RateRow},
     raw::{Pair, choose, measure},
+    results::give,
 };
 use crate::{
     args::{BenchDrain, Packets},
     failure::Failure,
-    terminal::{print_json, progress_bar, table},
+    terminal::{progress_bar, table},
 };
 use serde::Serialize;
 use std::{fmt::Write, process::ExitCode};
@@ -74,19 +74,11 @@ pub fn run(arguments: &BenchDrain) -> Result<ExitCode, Failure> {
         reports.push(report(&network, &pair, arguments.bytes, drain)?);
     }
     let text: String = reports.iter().map(text).collect();
-    if let Some(folder) = &arguments.output {
-        let mut files = vec![
-            ("drain.txt".to_owned(), text.clone()),
-            ("drain.json".to_owned(), serde_json::to_string_pretty(&reports)?),
-        ];
-        files.push(("drain.svg".to_owned(), lines(&reports.iter().map(histogram).collect::<Vec<_>>())?));
-        write_all(folder, &files)?;
-    }
-    if arguments.json {
-        print_json(&reports)?;
-    } else {
-        print!("{text}");
-    }
+    let plots = || {
+        let panels: Vec<_> = reports.iter().map(histogram).collect();
+        Ok(vec![("drain.svg".to_owned(), lines(&panels)?)])
+    };
+    give(&arguments.results, "drain", &text, &serde_json::to_string_pretty(&reports)?, plots)?;
     Ok(ExitCode::SUCCESS)
 }
 

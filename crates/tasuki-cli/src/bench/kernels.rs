@@ -3,11 +3,11 @@
 use super::{
     LabNetwork,
     launch::{share, start},
-    mpi::interruption,
     stacks::{self, BuiltStack, Program},
+    turns::{in_turn, interruption},
 };
-use crate::{failure::Failure, mpi::Finder, terminal::progress_bar, transport::Wanted};
-use std::{sync::atomic::Ordering, time::Duration};
+use crate::{failure::Failure, mpi::Finder, transport::Wanted};
+use std::time::Duration;
 use tasuki_bench::{
     FailedRun, Machine,
     nas::{self, Case, Class, Kernel, NasReport},
@@ -104,24 +104,16 @@ impl<'a> Kernels<'a> {
     pub fn run(&self) -> Result<NasReport, Failure> {
         let mut planned = self.plan()?;
         let mut report = NasReport::new(Machine::here());
-        let interrupted = interruption()?;
-        let bar = progress_bar((planned.len() * self.repetitions) as u64).with_prefix("nas");
-        for repetition in 1..=self.repetitions {
-            for one in planned.iter_mut() {
-                if interrupted.load(Ordering::Relaxed) {
-                    report.interrupted = true;
-                    bar.finish_and_clear();
-                    return Ok(report);
-                }
-                let Case { kernel, class, ranks, network, stack, .. } = &one.case;
-                bar.set_message(format!("{kernel} {class}, {ranks} ranks, {network}, {stack}"));
-                if !one.failed {
-                    one.failed = !add(&mut report, one, repetition, self.limit);
-                }
-                bar.inc(1);
+        let name = |one: &Planned<'_>| {
+            let Case { kernel, class, ranks, network, stack, .. } = &one.case;
+            format!("{kernel} {class}, {ranks} ranks, {network}, {stack}")
+        };
+        let step = |one: &mut Planned<'_>, repetition| {
+            if !one.failed {
+                one.failed = !add(&mut report, one, repetition, self.limit);
             }
-        }
-        bar.finish_and_clear();
+        };
+        report.interrupted = in_turn("nas", &*interruption()?, self.repetitions, &mut planned, name, step);
         Ok(report)
     }
 }

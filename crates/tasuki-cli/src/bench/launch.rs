@@ -104,6 +104,7 @@ pub fn start(
     limit: Duration,
 ) -> Result<Output, Failure> {
     let mut detected = stack.detected.clone();
+    detected.argv.splice(0..0, stack.prefix.iter().cloned());
     detected.argv.extend_from_slice(arguments);
     let is_alone = hosts == 1 && ranks > 1;
     if is_alone {
@@ -121,6 +122,7 @@ pub fn start(
         // MPICH uses its own shared memory inside a host, whatever its libfabric is told; hydra passes this on.
         process.env("MPIR_CVAR_NOLOCAL", "1");
     }
+    process.envs(stack.variables.iter().copied());
     Ok(run_limited(process.envs(command.env), limit)?)
 }
 

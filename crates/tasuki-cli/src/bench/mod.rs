@@ -6,16 +6,22 @@ mod launch;
 mod mpi;
 mod nas;
 mod network;
+mod ordinary;
 mod rates;
 mod raw;
+mod results;
 mod stacks;
 mod startup;
+mod stripe;
+mod turns;
 
 pub use kernels::{Kernels, programs};
 pub use launch::Spread;
-pub use mpi::{Measurement, over_tcp, write_all};
+pub use mpi::{Measurement, over_tcp};
 pub use network::LabNetwork;
+pub use results::write_all;
 pub use stacks::{BuiltStack, Program, build as build_stacks, over};
+pub use stripe::bundle_here;
 
 use crate::{args::BenchCommand, failure::Failure};
 use std::process::ExitCode;
@@ -27,6 +33,8 @@ pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
         BenchCommand::Nas(arguments) => nas::run(&arguments),
         BenchCommand::Startup(arguments) => startup::run(&arguments),
         BenchCommand::Drain(arguments) => drain::run(&arguments),
+        BenchCommand::Stripe(arguments) => stripe::run(&arguments),
+        BenchCommand::Cross(arguments) => stripe::run_cross(&arguments),
         BenchCommand::Rates(arguments) => rates::run(&arguments),
         BenchCommand::Raw(arguments) => raw::run(&arguments),
     }

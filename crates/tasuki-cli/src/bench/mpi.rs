@@ -3,21 +3,13 @@
 use super::{
     LabNetwork,
     launch::{LabLaunch, Spread},
+    ordinary::{self, Brokers},
+    results::give,
     stacks::{self, BuiltStack, Program},
+    turns::interruption,
 };
 use crate::{args::BenchMpi, failure::Failure, mpi::Finder, terminal::progress_bar};
-use signal_hook::{consts, flag};
-use std::{
-    fs,
-    ops::ControlFlow,
-    path::Path,
-    process::ExitCode,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{ops::ControlFlow, process::ExitCode, sync::atomic::Ordering, time::Duration};
 use tasuki_bench::{Plan, Record, Report, Stack, TestPlan, TestSet};
 use tasuki_launch::{Provider, Transport};
 
@@ -89,7 +81,13 @@ impl Measurement<'_> {
 /// Runs the command.
 pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
     let (stacks, problems) = stacks::build(&Finder::here()?, &arguments.mpi, Program::Bench)?;
-    let (stacks, others) = stacks::over(stacks, &arguments.transport);
+    let (mut stacks, mut others) = stacks::over(stacks, &arguments.transport);
+    if arguments.as_user {
+        let (chosen, problems) = ordinary::choose(stacks)?;
+        stacks = chosen;
+        others.extend(problems);
+        eprintln!("tasuki: ranks over Tasuki are an ordinary user's, with the raw lane from a broker");
+    }
     if stacks.is_empty() {
         return Err(Failure::new(others.join("\n")));
     }
@@ -97,6 +95,8 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
         eprintln!("tasuki: left out: {problem}");
     }
     let networks = LabNetwork::of(&arguments.source)?;
+    // To the end of the measurement.
+    let _brokers = if arguments.as_user { Some(Brokers::start(&networks)?) } else { None };
     let spread = if arguments.one_host { Spread::OneHost } else { Spread::All };
     let report = Measurement {
         networks: &networks,
@@ -108,19 +108,8 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
         seconds: arguments.seconds,
     }
     .run()?;
-    if let Some(folder) = &arguments.output {
-        write(&report, spread, folder)?;
-    }
-    print!("{}", if arguments.json { report.json() } else { table(&report, spread) });
+    give(&arguments.results, "mpi", &table(&report, spread), &report.json(), || plots(&report))?;
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Set by Ctrl-C. The second one ends the command at once; its labs end with it.
-pub fn interruption() -> Result<Arc<AtomicBool>, Failure> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    flag::register_conditional_shutdown(consts::SIGINT, 130, Arc::clone(&interrupted))?;
-    flag::register(consts::SIGINT, Arc::clone(&interrupted))?;
-    Ok(interrupted)
 }
 
 /// The same MPI over its own TCP, if this stack is one over Tasuki.
@@ -144,27 +133,13 @@ fn table(report: &Report, spread: Spread) -> String {
     }
 }
 
-/// Writes table, JSON and one plot per test.
-fn write(report: &Report, spread: Spread, folder: &Path) -> Result<(), Failure> {
-    let mut files =
-        vec![("mpi.txt".to_owned(), table(report, spread)), ("mpi.json".to_owned(), report.json())];
+/// A plot per test.
+fn plots(report: &Report) -> Result<Vec<(String, String)>, Failure> {
+    let mut files = Vec::new();
     for test in report.tests() {
         if let Some(svg) = report.svg(test)? {
             files.push((format!("{}.svg", test.replace(' ', "-")), svg));
         }
     }
-    write_all(folder, &files)
-}
-
-/// Writes files, names and texts, into a folder, which is made if it is not there.
-pub fn write_all(folder: &Path, files: &[(String, String)]) -> Result<(), Failure> {
-    fs::create_dir_all(folder)
-        .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
-    for (name, text) in files {
-        let path = folder.join(name);
-        fs::write(&path, text)
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
-    }
-    eprintln!("results are in {}", folder.display());
-    Ok(())
+    Ok(files)
 }

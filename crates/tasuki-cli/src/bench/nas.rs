@@ -3,7 +3,8 @@
 use super::{
     LabNetwork,
     kernels::{Kernels, programs},
-    mpi::{over_tcp, write_all},
+    mpi::over_tcp,
+    results::give,
 };
 use crate::{args::BenchNas, failure::Failure};
 use std::{process::ExitCode, time::Duration};
@@ -24,13 +25,11 @@ pub fn run(arguments: &BenchNas) -> Result<ExitCode, Failure> {
     }
     .run()?;
     let table = report.table(over_tcp);
-    if let Some(folder) = &arguments.output {
+    let plots = || {
         let charts = report.charts()?.into_iter();
-        let charts = charts.map(|(name, svg)| (format!("nas-{}.svg", name.replace(' ', "-")), svg));
-        let files = [("nas.txt".to_owned(), table.clone()), ("nas.json".to_owned(), report.json())];
-        write_all(folder, &files.into_iter().chain(charts).collect::<Vec<_>>())?;
-    }
-    print!("{}", if arguments.json { report.json() + "\n" } else { table });
+        Ok(charts.map(|(name, svg)| (format!("nas-{}.svg", name.replace(' ', "-")), svg)).collect())
+    };
+    give(&arguments.results, "nas", &table, &report.json(), plots)?;
     Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

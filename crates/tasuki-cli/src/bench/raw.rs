@@ -4,10 +4,17 @@ use super::LabNetwork;
 use crate::{
     args::BenchRaw,
     failure::Failure,
-    places::in_lab,
+    places::{HERE, in_lab},
     terminal::{print_json, progress_bar, table},
 };
-use std::{ffi::OsString, net::SocketAddr, process::ExitCode, thread, time::Duration};
+use std::{
+    ffi::OsString,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    thread,
+    time::Duration,
+};
 use tasuki_bench::{
     process::{Output, run_limited},
     raw::{Measure, Outcome, Peer, Serve, Test, limits},
@@ -61,9 +68,21 @@ pub fn measure(network: &LabNetwork, pair: &Pair, tests: Vec<Test>) -> Result<Ou
         connect_s: PATIENCE_SECONDS,
         tests,
     });
+    run_peers(network, pair, [&measuring, &answering], [None, None])
+}
+
+/// Runs both peers to their end, each as a member of the control group that has this file of members, if one is given: first the one that
+/// measures.
+pub fn run_peers(
+    network: &LabNetwork,
+    pair: &Pair,
+    peers: [&Peer; 2],
+    groups: [Option<PathBuf>; 2],
+) -> Result<Outcome, Failure> {
+    let [measuring, answering] = [0, 1].map(|side| (peers[side], groups[side].as_deref()));
     let (answered, measured) = thread::scope(|scope| {
-        let answering = scope.spawn(|| run_peer(network, pair.to, &answering));
-        let measured = run_peer(network, pair.from, &measuring);
+        let answering = scope.spawn(|| run_peer(network, pair.to, answering.0, answering.1));
+        let measured = run_peer(network, pair.from, measuring.0, measuring.1);
         (answering.join(), measured)
     });
     let measured = measured.map_err(|failure| match answered {
@@ -74,21 +93,38 @@ pub fn measure(network: &LabNetwork, pair: &Pair, tests: Vec<Test>) -> Result<Ou
 }
 
 /// A core for each peer: two that spin on one core would measure the scheduler.
-fn core(number: usize) -> Option<usize> {
+pub fn core(number: usize) -> Option<usize> {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (cores >= 2).then_some(number)
 }
 
-fn run_peer(network: &LabNetwork, host: HostId, peer: &Peer) -> Result<String, Failure> {
+/// Runs a peer in a host to its end.
+fn run_peer(
+    network: &LabNetwork,
+    host: HostId,
+    peer: &Peer,
+    group: Option<&Path>,
+) -> Result<String, Failure> {
     let specification = OsString::from(serde_json::to_string(peer)?);
     let words = ["raw-peer".into(), specification];
     let limit = Duration::from_secs(300);
-    let output: Output = run_limited(&mut in_lab(network, host, words), limit)?;
+    let mut command = match group {
+        None => in_lab(network, host, words),
+        // The process itself joins, so that nothing of it has run outside.
+        Some(group) => network.command(host, joining(group, words)),
+    };
+    let output: Output = run_limited(&mut command, limit)?;
     if output.is_success() {
         return Ok(output.stdout);
     }
     let (host, reason) = (&network.cluster.host_of(host).name, output.reason());
     Err(Failure::new(format!("raw peer in {host}: {reason}: {}", output.stderr_tail(3))))
+}
+
+fn joining(group: &Path, words: [OsString; 2]) -> impl Iterator<Item = OsString> {
+    let script = r#"echo 0 > "$0" && exec "$@""#;
+    let shell = ["/bin/sh".into(), "-c".into(), script.into(), group.into(), HERE.into()];
+    shell.into_iter().chain(words)
 }
 
 /// Runs the command.

@@ -50,6 +50,10 @@ pub struct BuiltStack {
     pub transport: Transport,
     /// The program, moved to this MPI if it was built with another of the same ABI.
     pub detected: Detected,
+    /// What stands before the program on its hosts.
+    pub prefix: Vec<OsString>,
+    /// Variables of the launcher, which passes them on to all ranks.
+    pub variables: Vec<(&'static str, &'static str)>,
 }
 
 /// Builds a program for each MPI of `choices`, or for all that are installed. What cannot be built is
@@ -117,7 +121,13 @@ fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi], program: Program) -> Res
     let argv = [OsString::from(target)];
     let prefix = mpi.launcher.to_string_lossy().into_owned();
     let choice = (builder.library != mpi.library).then_some(prefix.as_str());
-    Ok(BuiltStack { name: mpi.id(), transport: Transport::Tcp, detected: finder.detect(&argv, choice)? })
+    Ok(BuiltStack {
+        name: mpi.id(),
+        transport: Transport::Tcp,
+        detected: finder.detect(&argv, choice)?,
+        prefix: Vec::new(),
+        variables: Vec::new(),
+    })
 }
 
 /// The compiler wrapper that stands beside an MPI's launcher, with the launcher's suffix (`mpirun.openmpi`).

@@ -3,11 +3,13 @@
 use super::{
     LabNetwork,
     launch::{share, start},
-    mpi::{interruption, over_tcp, write_all},
+    mpi::over_tcp,
+    results::give,
     stacks::{self, BuiltStack, Program},
+    turns::{in_turn, interruption},
 };
-use crate::{args::BenchStartup, failure::Failure, mpi::Finder, terminal::progress_bar};
-use std::{process::ExitCode, sync::atomic::Ordering, time::Duration};
+use crate::{args::BenchStartup, failure::Failure, mpi::Finder};
+use std::{process::ExitCode, time::Duration};
 use tasuki_bench::{
     FailedRun, Machine,
     startup::{self, StartupCase, StartupReport},
@@ -34,10 +36,7 @@ pub fn run(arguments: &BenchStartup) -> Result<ExitCode, Failure> {
     let networks = networks(arguments)?;
     let report = measure(arguments, &mut plan(arguments, &networks, &stacks)?)?;
     let table = report.table(over_tcp);
-    if let Some(folder) = &arguments.output {
-        write_all(folder, &[("startup.txt".into(), table.clone()), ("startup.json".into(), report.json())])?;
-    }
-    print!("{}", if arguments.json { report.json() + "\n" } else { table });
+    give(&arguments.results, "startup", &table, &report.json(), || Ok(Vec::new()))?;
     Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -107,24 +106,17 @@ fn plan<'a>(
 /// what was measured is kept.
 fn measure(arguments: &BenchStartup, planned: &mut [Planned<'_>]) -> Result<StartupReport, Failure> {
     let mut report = StartupReport::new(Machine::here());
-    let interrupted = interruption()?;
-    let bar = progress_bar((planned.len() * arguments.repetitions) as u64).with_prefix("startup");
-    for repetition in 1..=arguments.repetitions {
-        for one in planned.iter_mut() {
-            if interrupted.load(Ordering::Relaxed) {
-                report.interrupted = true;
-                bar.finish_and_clear();
-                return Ok(report);
-            }
-            let StartupCase { ranks, network, stack, .. } = &one.case;
-            bar.set_message(format!("{ranks} ranks, {network}, {stack}"));
-            if !one.failed {
-                one.failed = !add(&mut report, one, repetition, Duration::from_secs(arguments.limit));
-            }
-            bar.inc(1);
+    let limit = Duration::from_secs(arguments.limit);
+    let name = |one: &Planned<'_>| {
+        let StartupCase { ranks, network, stack, .. } = &one.case;
+        format!("{ranks} ranks, {network}, {stack}")
+    };
+    let step = |one: &mut Planned<'_>, repetition| {
+        if !one.failed {
+            one.failed = !add(&mut report, one, repetition, limit);
         }
-    }
-    bar.finish_and_clear();
+    };
+    report.interrupted = in_turn("startup", &*interruption()?, arguments.repetitions, planned, name, step);
     Ok(report)
 }
 

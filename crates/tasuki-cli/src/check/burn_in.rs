@@ -3,11 +3,12 @@
 use super::Subject;
 use crate::{args::CheckArgs, failure::Failure, places::host_name, places::this_program};
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 use tasuki_bench::{
     hpcc::{self, HpccError, Input},
+    nas::Kernel,
     process::run_limited,
 };
 use tasuki_check::{Finding, Kind, Part, Report};
@@ -17,6 +18,8 @@ use tasuki_launch::find_program;
 const LIMIT: Duration = Duration::from_secs(3600);
 /// Memory of HPCC's matrix in a lab, all hosts together: they share one machine.
 const LAB_MEMORY: u64 = 2 << 20;
+/// NAS kernels, those that talk most first.
+const KERNELS: [Kernel; 6] = [Kernel::Is, Kernel::Cg, Kernel::Ft, Kernel::Mg, Kernel::Lu, Kernel::Ep];
 
 /// A program, as words for this program.
 struct Program {
@@ -63,7 +66,16 @@ fn programs(arguments: &CheckArgs, subject: &Subject) -> Result<Vec<Program>, Fa
         _ => Vec::new(),
     };
     let mut programs = Vec::new();
-    if subject.lab.is_some() {
+    for (kernel, file) in kernels(arguments)? {
+        // They divide their grids by two again and again.
+        let ranks = 1 << (hosts.len() as u32).min(Kernel::MOST_RANKS).ilog2();
+        let class = if subject.lab.is_some() { "S" } else { "A" };
+        let how = words(&format!("-n {ranks} --transport tcp"));
+        let program = vec![file.display().to_string(), "--class".into(), class.into()];
+        let words = [words("run"), place.clone(), how, program].concat();
+        programs.push(Program { name: format!("NAS {kernel}"), words, input: None });
+    }
+    if subject.lab.is_some() && arguments.nas.is_none() {
         for kernel in ["is", "cg", "ep"] {
             let options =
                 words(&format!("--kernel {kernel} --class S --repetitions 1 --transport tcp --json"));
@@ -90,6 +102,21 @@ fn programs(arguments: &CheckArgs, subject: &Subject) -> Result<Vec<Program>, Fa
         programs.push(Program { name: "HPCC".into(), words, input: Some(input) });
     }
     Ok(programs)
+}
+
+/// The NAS kernels in the folder that was named.
+pub fn kernels(arguments: &CheckArgs) -> Result<Vec<(Kernel, PathBuf)>, Failure> {
+    let Some(folder) = &arguments.nas else { return Ok(Vec::new()) };
+    let folder = std::path::absolute(folder)?;
+    let file = |kernel: Kernel| (kernel, folder.join(kernel.program()));
+    let found: Vec<_> = KERNELS.into_iter().map(file).filter(|(_, file)| file.is_file()).collect();
+    if found.is_empty() {
+        return Err(Failure::new(format!(
+            "{} has none of the NAS kernels is, cg, ft, mg, lu, ep; build them on every host: bench/nas/build.sh mpicc {0}",
+            folder.display()
+        )));
+    }
+    Ok(found)
 }
 
 /// A problem of about that size, or the smallest for so many ranks.

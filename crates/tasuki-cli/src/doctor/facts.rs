@@ -82,7 +82,7 @@ impl HostFacts {
             Some((at.blocks() * at.fragment_size(), at.blocks_available() * at.fragment_size()))
         };
         let raw_refused = raw_refused();
-        let nic = rails.as_ref().and_then(|table| table.peers.values().flat_map(|peer| &peer.rails).next());
+        let nic = rails.as_ref().and_then(|table| table.rails().next());
         let broker_refused = match (&raw_refused, nic) {
             (Some(_), Some(rail)) => broker_refused(&rail.nic),
             _ => None,

@@ -36,7 +36,9 @@ impl Draft {
             management: None,
             cores: DEFAULT_CORES,
             rack: None,
+            module: None,
             relay: true,
+            delay: None,
             nics: Vec::new(),
         };
         let cluster = Cluster {
@@ -45,11 +47,19 @@ impl Draft {
             addressing: Addressing::default(),
             fallback: true,
             striping: None,
+            tune: None,
             hosts: (1..=arguments.hosts).map(host).collect(),
             switches: Vec::new(),
             cables: Vec::new(),
         };
-        let nic = Nic { name: String::new(), mac: None, rate: arguments.rate, mtu: arguments.mtu };
+        let nic = Nic {
+            name: String::new(),
+            mac: None,
+            rate: arguments.rate,
+            mtu: arguments.mtu,
+            ip: true,
+            delay: None,
+        };
         Self { cluster, nic }
     }
 

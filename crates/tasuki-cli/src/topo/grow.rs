@@ -224,7 +224,9 @@ fn build(old: &Cluster, target: Target, arguments: &PlanArgs) -> Proposal {
             management: None,
             cores: old.hosts.last().map_or(DEFAULT_CORES, |host| host.cores),
             rack: None,
+            module: None,
             relay: true,
+            delay: None,
             nics: Vec::new(),
         });
     }
@@ -291,7 +293,14 @@ fn plug(cluster: &mut Cluster, part: Part, arguments: &PlanArgs, besides: Option
                 let nics = &mut cluster.hosts[host].nics;
                 let unused = |name: &String| nics.iter().all(|nic| nic.name != *name);
                 let name = (nics.len() + 1..).map(|n| format!("eth{n}")).find(unused).unwrap_or_default();
-                nics.push(Nic { name, mac: None, rate: arguments.rate, mtu: arguments.mtu });
+                nics.push(Nic {
+                    name,
+                    mac: None,
+                    rate: arguments.rate,
+                    mtu: arguments.mtu,
+                    ip: true,
+                    delay: None,
+                });
                 nic(nics.len() - 1)
             })
         }

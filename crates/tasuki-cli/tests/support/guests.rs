@@ -6,7 +6,9 @@
 
 use std::{
     fs::{self, File},
+    io::{Read, Write},
     net::{Ipv4Addr, TcpListener},
+    os::unix::net::UnixStream,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     thread,
@@ -14,9 +16,9 @@ use std::{
 };
 
 /// How long a guest may take to start before that counts as failed; it measures nothing.
-const START: Duration = Duration::from_secs(1200);
+const START: Duration = Duration::from_secs(2400);
 /// The same for a command.
-const COMMAND_SECONDS: &str = "900";
+const COMMAND_SECONDS: &str = "1800";
 
 /// A NIC: which model QEMU emulates, and the cable that its end is of.
 pub struct Nic<'a> {
@@ -40,7 +42,22 @@ pub struct Guest {
     key: PathBuf,
     port: u16,
     console: PathBuf,
+    monitor: PathBuf,
     machine: Child,
+}
+
+/// Two hosts and two cables, of `n1`'s NICs in turn to these of `n2`.
+pub fn back_to_back(rate: &str, mtu: u32, [first, second]: [&str; 2]) -> String {
+    let host =
+        |name| format!("[[host]]\nname = \"{name}\"\nnic = [{{ name = \"ens4\" }}, {{ name = \"ens5\" }}]\n");
+    let cable = |from, to| format!("[[cable]]\nends = [\"n1:{from}\", \"n2:{to}\"]\n");
+    format!(
+        "[cluster]\nname = \"guests\"\n[defaults]\nrate = \"{rate}\"\nmtu = {mtu}\n{}{}{}{}",
+        host("n1"),
+        host("n2"),
+        cable("ens4", first),
+        cable("ens5", second)
+    )
 }
 
 impl Guests {
@@ -60,8 +77,17 @@ impl Guests {
         Some(Guests { image: image?, folder })
     }
 
-    /// Starts a guest. Its NICs are `ens4`, `ens5` and so on, in the order given.
+    /// Starts a guest that ends when it is restarted, as one whose kernel panics is. Its NICs are `ens4`, `ens5` and so on, in the order given.
     pub fn start(&self, name: &str, nics: &[Nic<'_>]) -> Guest {
+        self.launch(name, nics, &["-no-reboot"])
+    }
+
+    /// The same for one that can be restarted ([`Guest::restart`]), with what is on its disk.
+    pub fn start_lasting(&self, name: &str, nics: &[Nic<'_>]) -> Guest {
+        self.launch(name, nics, &[])
+    }
+
+    fn launch(&self, name: &str, nics: &[Nic<'_>], words: &[&str]) -> Guest {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .and_then(|free| free.local_addr())
             .expect("a port")
@@ -81,12 +107,14 @@ impl Guests {
             "-m",
             "768",
         ]);
-        qemu.args(["-nodefaults", "-display", "none", "-monitor", "none", "-no-reboot"]);
+        let monitor = self.folder.path().join(format!("{name}.monitor"));
+        qemu.args(["-nodefaults", "-display", "none"]).args(words);
+        qemu.args(["-monitor", &format!("unix:{},server=on,wait=off", monitor.display())]);
         qemu.args(["-serial", &format!("file:{}", console.display())]);
         qemu.args(["-kernel", &at("vmlinuz"), "-initrd", &at("initrd")]);
         qemu.args([
             "-append",
-            &format!("root=/dev/vda rw console=ttyS0 quiet panic=1 no_timer_check nowatchdog mitigations=off systemd.show_status=false systemd.hostname={name}"),
+            &format!("root=/dev/vda rw console=ttyS0 quiet panic=1 no_timer_check nowatchdog mitigations=off systemd.show_status=false systemd.default_timeout_start_sec=1h systemd.default_device_timeout_sec=1h systemd.hostname={name}"),
         ]);
         qemu.args(["-drive", &format!("file={},if=virtio,format=raw,snapshot=on", at("root.ext4"))]);
         qemu.args(["-device", "virtio-rng-pci"]);
@@ -113,7 +141,7 @@ impl Guests {
         let machine =
             qemu.stdin(Stdio::null()).stdout(said.try_clone().expect("a copy")).stderr(said).spawn();
         let machine = machine.expect("qemu-system-x86_64 (apt: qemu-system-x86)");
-        Guest { name: name.into(), key: self.key(), port, console, machine }
+        Guest { name: name.into(), key: self.key(), port, console, monitor, machine }
     }
 
     /// The key, as ssh wants it: nobody else's to read.
@@ -144,9 +172,64 @@ impl Guest {
         self
     }
 
+    /// Restarts it as its administrator would, and waits until one can log in again.
+    pub fn restart(&mut self) -> &Self {
+        const BOOT: &str = "cat /proc/sys/kernel/random/boot_id";
+        let before = self.ok("root", BOOT);
+        // The way in closes while it goes down.
+        self.run("root", "systemctl reboot");
+        let end = Instant::now() + START;
+        loop {
+            self.wait();
+            let now = self.run("root", BOOT);
+            if now.status.success() && now.stdout != before.as_bytes() {
+                return self;
+            }
+            assert!(Instant::now() < end, "{} does not restart\n{}", self.name, self.printed());
+            thread::sleep(Duration::from_secs(1));
+        }
+    }
+
     /// What it has printed on its console.
     pub fn printed(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.console).unwrap_or_default()).into_owned()
+    }
+
+    /// A register of one of its NICs, read past the guest's driver by the machine itself: 32 bits at this offset of the NIC's memory.
+    pub fn register(&self, nic: &str, offset: u64) -> u32 {
+        let resource = self.ok("root", &format!("head -n 1 /sys/class/net/{nic}/device/resource"));
+        let base = resource.split_whitespace().next().and_then(|word| word.strip_prefix("0x"));
+        let base = base.and_then(|digits| u64::from_str_radix(digits, 16).ok()).expect("an address");
+        let said = self.ask_machine(&format!("xp /1wx {:#x}", base + offset));
+        let value = said.rsplit("0x").next().and_then(|rest| rest.get(..8));
+        value.and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or_else(|| panic!("{said}"))
+    }
+
+    /// A command of QEMU's monitor, and its answer.
+    fn ask_machine(&self, command: &str) -> String {
+        const PROMPT: &[u8] = b"(qemu) ";
+        let mut stream = UnixStream::connect(&self.monitor).expect("the monitor");
+        stream.set_read_timeout(Some(Duration::from_secs(300))).expect("a limit");
+        let mut answer = Vec::new();
+        for words in [None, Some(command)] {
+            if let Some(words) = words {
+                answer.clear();
+                stream.write_all(format!("{words}\n").as_bytes()).expect("writes");
+            }
+            while !answer.ends_with(PROMPT) {
+                let mut some = [0; 4096];
+                let read = stream.read(&mut some).expect("an answer in time");
+                assert!(read > 0, "the monitor has closed: {}", String::from_utf8_lossy(&answer));
+                answer.extend_from_slice(&some[..read]);
+            }
+        }
+        answer.truncate(answer.len() - PROMPT.len());
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// Writes a cluster file into root's home.
+    pub fn put_cluster(&self, file: &str, cluster: &str) {
+        self.ok("root", &format!("cat > {file} <<'EOF'\n{cluster}EOF"));
     }
 
     /// A shell script as a user.
@@ -158,7 +241,7 @@ impl Guest {
             "UserKnownHostsFile=/dev/null",
             "LogLevel=ERROR",
             "BatchMode=yes",
-            "ConnectTimeout=10",
+            "ConnectTimeout=300",
         ] {
             command.args(["-o", option]);
         }
@@ -176,6 +259,25 @@ impl Guest {
         let output = self.run(user, script);
         assert!(output.status.success(), "{}: {user}: {script}: {}", self.name, super::text(&output));
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs a script in the background, and asks until it has ended: what keeps a guest so busy that the way in breaks does not end it.
+    /// Exit code, and what it printed.
+    pub fn detached(&self, user: &str, script: &str) -> (i32, String) {
+        let whole = format!("( {script} ) > printed 2> errors; echo $? > code.new; mv code.new code");
+        let start = format!("rm -f code; ( {whole} ) < /dev/null > /dev/null 2>&1 &");
+        self.ok(user, &start);
+        let end = Instant::now() + START;
+        loop {
+            // One visit that sleeps there: each login is a load that a check would tell.
+            let output = self.run(user, "n=0; until test -e code || test $n = 30; do sleep 3; n=$((n + 1)); done; cat code && cat printed");
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            if let (true, Some((code, printed))) = (output.status.success(), said.split_once('\n')) {
+                return (code.parse().expect("an exit code"), printed.to_owned());
+            }
+            assert!(Instant::now() < end, "{}: {script} does not end: {}", self.name, super::text(&output));
+            thread::sleep(Duration::from_secs(2));
+        }
     }
 
     /// Puts a file there, readable by all.

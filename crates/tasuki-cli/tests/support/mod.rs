@@ -7,6 +7,7 @@ pub mod lanes;
 pub mod mpi;
 pub mod mpis;
 pub mod run;
+pub mod ssh;
 pub mod state;
 pub mod stream;
 pub mod trial;
@@ -89,6 +90,16 @@ impl TestLab {
     /// A shell script in a host.
     pub fn sh(&self, host: &str, script: &str) -> String {
         self.run(host, &["sh", "-c", script])
+    }
+
+    /// iperf3 from one host to an address or name of another: what it printed.
+    pub fn iperf3(&self, from: &str, to: &str, words: &[&str]) -> String {
+        // It forks before it listens.
+        let listens = "until ss -Hltn sport = :5201 | grep -q .; do sleep 0.02; done";
+        self.sh(to, &format!("iperf3 -s -D -1 && timeout 60 sh -c '{listens}'"));
+        let mut command = vec!["iperf3", "-c", to, "--connect-timeout", "30000"];
+        command.extend(words);
+        self.run(from, &command)
     }
 
     /// Plants a fault: `fault("cut", &["n1-n2"])`.

@@ -13,6 +13,7 @@ echo "== sysctl"; cd /proc/sys/net/ipv4 && grep -rs "" . | grep -v tcp_fastopen_
 for device in /sys/class/net/*; do
     device=${device##*/}
     for what in k c g l a; do echo "== ethtool -$what $device"; ethtool -$what $device 2>&1; done
+    echo "== napi $device"; cd /sys/class/net/$device; echo $(cat gro_flush_timeout napi_defer_hard_irqs)
     echo "== ebpf $device"; ip -d link show $device | grep -oE '(xdp|prog/xdp).*'
     echo "== tc $device"; tc qdisc show dev $device; tc class show dev $device
     for side in root ingress egress; do tc filter show dev $device $side 2>&1; done
@@ -45,6 +46,13 @@ pub fn whole(lab: &TestLab, host: &str) -> String {
 /// The same of all hosts.
 pub fn whole_of_all(lab: &TestLab) -> Vec<String> {
     hosts(lab).iter().map(|host| whole(lab, host)).collect()
+}
+
+/// Demands that all hosts are as they were, and names the one that is not.
+pub fn same_of_all(what: &str, before: &[String], lab: &TestLab) {
+    for (host, (before, after)) in hosts(lab).iter().zip(before.iter().zip(&whole_of_all(lab))) {
+        same(&format!("{what}, {host}"), before, after);
+    }
 }
 
 /// What is set on one host.

@@ -16,7 +16,9 @@ impl Builder {
             management: None,
             cores: options.cores,
             rack: None,
+            module: None,
             relay: true,
+            delay: None,
             nics: Vec::new(),
         };
         let cluster = Cluster {
@@ -25,6 +27,7 @@ impl Builder {
             addressing: Addressing::default(),
             fallback: true,
             striping: None,
+            tune: None,
             hosts: (1..=hosts).map(host).collect(),
             switches: Vec::new(),
             cables: Vec::new(),
@@ -36,7 +39,14 @@ impl Builder {
     fn nic(&mut self, host: usize) -> End {
         let nics = &mut self.cluster.hosts[host].nics;
         let name = format!("eth{}", nics.len() + 1);
-        nics.push(Nic { name, mac: None, rate: self.options.rate, mtu: self.options.mtu });
+        nics.push(Nic {
+            name,
+            mac: None,
+            rate: self.options.rate,
+            mtu: self.options.mtu,
+            ip: true,
+            delay: None,
+        });
         End::Nic(NicId { host: HostId(host), index: nics.len() - 1 })
     }
 

@@ -6,7 +6,8 @@ use super::{
     report::{Findings, Span},
 };
 use crate::{
-    AddressPlan, AddressStyle, End, HostId, NicId, PlanError, SwitchId, fabric::Fabric, names::nearest, plan,
+    AddressPlan, AddressStyle, Delay, DelayWish, End, HostId, NicId, PlanError, SwitchId, fabric::Fabric,
+    names::nearest, plan,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,6 +92,20 @@ pub(super) fn mtus(document: &Document, findings: &Findings) {
             let problem = Problem::UnequalMtu { nic, mtu, other, other_mtu, on: on.into() };
             findings.add_with_notes(marks.mtu.clone(), "host.nic.mtu", problem, notes);
         }
+    }
+}
+
+/// The bounds in `[tune]` are for delays that follow the load, and leave something to choose.
+pub(super) fn tune(document: &Document, findings: &Findings) {
+    let cluster = &document.cluster;
+    let Some((tune, bound)) = cluster.tune.zip(document.marks.tune.clone()) else { return };
+    let nics =
+        cluster.hosts.iter().flat_map(|host| host.nics.iter().map(|nic| nic.delay).chain([host.delay]));
+    if !nics.chain([tune.delay]).any(|delay| delay == Some(DelayWish::Dynamic)) {
+        findings.add(bound, "tune", Problem::NothingDynamic);
+    } else if tune.least_us >= tune.most_us {
+        let [least, most] = [tune.least_us, tune.most_us].map(Delay::from_us);
+        findings.add(bound, "tune", Problem::NoDelayBetween { least, most });
     }
 }
 

@@ -7,8 +7,9 @@ use super::{
     report::{Findings, Span},
 };
 use crate::{
-    Addressing, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Host, MTU_MAX, MTU_MIN, Nic, Rate,
-    Striping, Switch,
+    Addressing, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, DelayWish, Host, MTU_MAX, MTU_MIN, Nic,
+    Rate, Striping, Switch, Tuning,
+    delay::DelayBound,
     names::{check_cluster, check_interface, check_label},
 };
 use serde_spanned::Spanned;
@@ -46,6 +47,8 @@ pub(super) struct Marks {
     pub(super) striping: Span,
     pub(super) stripe_nics: Vec<Span>,
     pub(super) stripe_except: Vec<Span>,
+    /// A bound in `[tune]`, if there is one.
+    pub(super) tune: Option<Span>,
     /// Of the cables that found their ends.
     pub(super) cables: Vec<Span>,
 }
@@ -77,7 +80,7 @@ struct Defaults {
 
 /// Reads the tables of a file.
 pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document {
-    let known = ["cluster", "defaults", "striping", "host", "switch", "cable"];
+    let known = ["cluster", "defaults", "striping", "tune", "host", "switch", "cable"];
     let root = Fields::new(file.get_ref(), 0..0, "", &known, findings);
     let mut marks = Marks::default();
     let (name, addressing, fallback) = read_cluster(&root, &mut marks, findings);
@@ -89,6 +92,7 @@ pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document
         addressing,
         fallback,
         striping: read_striping(&root, &mut marks, findings),
+        tune: read_tune(&root, &mut marks, findings),
         hosts: Vec::new(),
         switches: Vec::new(),
         cables: Vec::new(),
@@ -172,8 +176,26 @@ fn read_striping(root: &Fields<'_, '_>, marks: &mut Marks, findings: &Findings) 
     })
 }
 
+fn read_tune(root: &Fields<'_, '_>, marks: &mut Marks, findings: &Findings) -> Option<Tuning> {
+    let fields = Fields::of(root.get("tune")?, "tune", &["delay", "least", "most"], findings)?;
+    let bounds =
+        ["least", "most"].map(|key| fields.parsed::<DelayBound>(key, "a time, as \"500us\", or \"off\""));
+    marks.tune = bounds.iter().flatten().next().map(Spanned::span);
+    let [least, most] = bounds.map(|bound| bound.map(|bound| bound.into_inner().0));
+    let usual = Tuning::default();
+    Some(Tuning {
+        delay: read_delay(&fields),
+        least_us: least.unwrap_or(usual.least_us),
+        most_us: most.unwrap_or(usual.most_us),
+    })
+}
+
+fn read_delay(fields: &Fields<'_, '_>) -> Option<DelayWish> {
+    fields.parsed("delay", "a delay, as \"off\", \"50us\" or \"dynamic\"").map(Spanned::into_inner)
+}
+
 fn read_host(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Option<(Host, HostMarks)> {
-    let known = ["name", "management", "cores", "rack", "relay", "nic"];
+    let known = ["name", "management", "cores", "rack", "module", "relay", "delay", "nic"];
     let fields = Fields::of(value, "host", &known, findings)?;
     let (name, name_span) = read_name(&fields, "host", check_label);
     let text = |key| fields.string(key, "a text in quotes").map(Spanned::into_inner);
@@ -182,7 +204,9 @@ fn read_host(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Opt
         management: text("management"),
         cores: fields.count("cores", CORES).map_or(defaults.cores, Spanned::into_inner),
         rack: text("rack"),
+        module: text("module"),
         relay: fields.boolean("relay").unwrap_or(true),
+        delay: read_delay(&fields),
         nics: Vec::new(),
     };
     let mut marks = HostMarks { name: name_span, nics: Vec::new() };
@@ -196,7 +220,7 @@ fn read_host(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Opt
 }
 
 fn read_nic(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Option<(Nic, NicMarks)> {
-    let fields = Fields::of(value, "host.nic", &["name", "mac", "rate", "mtu"], findings)?;
+    let fields = Fields::of(value, "host.nic", &["name", "mac", "rate", "mtu", "ip", "delay"], findings)?;
     let (name, name_span) = read_name(&fields, "NIC", check_interface);
     let mac = fields.parsed("mac", "a MAC address, as \"02:54:00:01:00:01\"");
     if let Some(mac) = &mac
@@ -213,7 +237,9 @@ fn read_nic(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Opti
     };
     let rate = fields.rate("rate").unwrap_or(defaults.rate);
     let mtu = mtu.map_or(defaults.mtu, Spanned::into_inner);
-    Some((Nic { name, mac: mac.map(Spanned::into_inner), rate, mtu }, marks))
+    let ip = fields.boolean("ip").unwrap_or(true);
+    let delay = read_delay(&fields);
+    Some((Nic { name, mac: mac.map(Spanned::into_inner), rate, mtu, ip, delay }, marks))
 }
 
 fn read_switch(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Option<(Switch, Span)> {

@@ -46,6 +46,7 @@ impl Cluster {
         check::mtus(&document, &findings);
         check::loops(&document, &findings);
         check::addresses(&document, &findings);
+        check::tune(&document, &findings);
         // A cable that is wrong must not cut off the hosts behind it.
         if findings.is_empty() {
             check::reachability(&document, &findings);

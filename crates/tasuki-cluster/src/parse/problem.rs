@@ -1,6 +1,6 @@
 //! What can be wrong with a cluster file, and what to do about it.
 
-use crate::{MacAddr, PlanError};
+use crate::{Delay, MacAddr, PlanError};
 use std::ops::RangeInclusive;
 use thiserror::Error;
 
@@ -207,6 +207,17 @@ pub enum Problem {
     /// Addresses belong to cables.
     #[error("striping needs one address per host, and `addresses = \"subnets\"` gives every cable its own")]
     StripedSubnets,
+    /// Bounds in `[tune]` that hold for nothing.
+    #[error("least and most are for delays that follow the load, and none here is \"dynamic\"")]
+    NothingDynamic,
+    /// Bounds in `[tune]` that leave nothing to choose.
+    #[error("the shortest delay is {least} and the longest {most}: there is nothing to choose")]
+    NoDelayBetween {
+        /// The shortest.
+        least: Delay,
+        /// The longest.
+        most: Delay,
+    },
     /// A loop among switches.
     #[error("this cable closes a loop of switches: {}", path.join(" - "))]
     Loop {
@@ -276,6 +287,10 @@ impl Problem {
             ),
             Self::StripedSubnets => "remove [striping], or `addresses`".into(),
             Self::NothingToStripe(_) => "add cables, or remove [striping]".into(),
+            Self::NothingDynamic => "remove them, or write delay = \"dynamic\"".into(),
+            Self::NoDelayBetween { .. } => {
+                "write a shorter least, or a longer most (default: off to 500us)".into()
+            }
             Self::Loop { .. } => "remove the cable: frames would circle, no spanning tree is assumed".into(),
             Self::Unreachable { advice, .. } => advice.clone(),
             Self::Addresses(error) => addresses_help(error).into(),

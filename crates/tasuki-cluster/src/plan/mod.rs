@@ -13,7 +13,7 @@ pub use around::Around;
 pub(crate) use striping::pairs as striped_pairs;
 pub use striping::{StripeNic, StripePeer, StripePlan, StripeSlot};
 
-use crate::{AddressStyle, Cluster, HostId, MacAddr, fabric::Fabric};
+use crate::{AddressStyle, Cluster, HostId, MacAddr, Nic, NicId, fabric::Fabric};
 use addresses::Addresses;
 use routes::Router;
 use serde::Serialize;
@@ -43,6 +43,8 @@ pub struct HostPlan {
     pub peers: Vec<Ipv4Addr>,
     /// Cabled NICs with their addresses. NICs without a cable are left alone.
     pub links: Vec<LinkPlan>,
+    /// Cabled NICs that carry no IP.
+    pub bare: Vec<BarePlan>,
     /// Routes to other hosts' link and identity addresses. Link routes come first: identity routes need them.
     pub routes: Vec<RoutePlan>,
     /// Static neighbours (only where the MAC address of the peer is known).
@@ -62,6 +64,15 @@ pub struct LinkPlan {
     pub address: Ipv4Addr,
     /// Bits of its network: 32, or those of the cable's subnet.
     pub prefix: u8,
+    /// MTU in bytes.
+    pub mtu: u32,
+}
+
+/// A NIC without IP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BarePlan {
+    /// Interface name.
+    pub interface: String,
     /// MTU in bytes.
     pub mtu: u32,
 }
@@ -116,6 +127,12 @@ impl HostPlan {
         self.style == AddressStyle::Identity
     }
 
+    /// Names and MTUs of all cabled NICs, those without IP last.
+    pub fn cabled(&self) -> impl Iterator<Item = (&str, u32)> {
+        let links = self.links.iter().map(|link| (link.interface.as_str(), link.mtu));
+        links.chain(self.bare.iter().map(|bare| (bare.interface.as_str(), bare.mtu)))
+    }
+
     /// Whether routes of other hosts lead through this one, so that it passes their packets on.
     pub fn relays(&self) -> bool {
         let asks = striping::asks();
@@ -140,6 +157,7 @@ impl AddressPlan {
                 }
                 AddressStyle::Subnets => sysctls::of_subnets(&host.links),
             };
+            host.sysctls.extend(sysctls::of_bare(&host.bare));
             host.striping = striping::plan(&router, HostId(index));
             host.sysctls.extend(host.striping.iter().map(|_| striping::asks()));
         }
@@ -175,6 +193,10 @@ fn host_plan(router: &mut Router<'_>, id: HostId) -> Result<HostPlan, PlanError>
         LinkPlan { interface: nic.name.clone(), address, prefix, mtu: nic.mtu }
     };
     let first = cabled.first().copied();
+    let bare = |(_, nic): (NicId, &Nic)| BarePlan { interface: nic.name.clone(), mtu: nic.mtu };
+    let nics = cluster.host_of(id).nics.iter().enumerate();
+    let nics = nics.map(|(index, nic)| (NicId { host: id, index }, nic));
+    let bare = nics.filter(|(id, nic)| !nic.ip && router.fabric.is_cabled(*id)).map(bare).collect();
     let links = cabled.into_iter().map(link).collect();
     let style = cluster.addressing.style;
     let (routes, peers) = match style {
@@ -197,6 +219,7 @@ fn host_plan(router: &mut Router<'_>, id: HostId) -> Result<HostPlan, PlanError>
         identity: router.addresses.identity(id),
         peers,
         links,
+        bare,
         routes,
         neighbours: router.neighbours(id),
         sysctls: Vec::new(),

@@ -1,6 +1,6 @@
 //! Kernel settings of a host.
 
-use crate::{LinkPlan, SysctlPlan};
+use crate::{BarePlan, LinkPlan, SysctlPlan};
 
 /// Settings of every cabled NIC.
 const OF_LINKS: [(&str, &str); 6] = [
@@ -26,6 +26,17 @@ const OF_ALL: [(&str, &str); 3] = [("rp_filter", "0"), ("send_redirects", "0"), 
 pub(super) fn of_subnets(links: &[LinkPlan]) -> Vec<SysctlPlan> {
     let path = |link: &LinkPlan| format!("net/ipv4/conf/{}/forwarding", link.interface);
     links.iter().map(|link| SysctlPlan { path: path(link), value: "0".into() }).collect()
+}
+
+/// A NIC without IP passes nothing on, and answers for none of the host's addresses.
+pub(super) fn of_bare(nics: &[BarePlan]) -> Vec<SysctlPlan> {
+    let set = |nic: &BarePlan, (name, value): (&str, &str)| SysctlPlan {
+        path: format!("net/ipv4/conf/{}/{name}", nic.interface),
+        value: value.into(),
+    };
+    nics.iter()
+        .flat_map(|nic| [("forwarding", "0"), ("arp_ignore", "1")].map(|setting| set(nic, setting)))
+        .collect()
 }
 
 /// The settings in the order in which they are to be written. Whether packets are passed on is decided by the

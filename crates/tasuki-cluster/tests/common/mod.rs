@@ -48,7 +48,9 @@ impl Recipe {
             management: None,
             cores: 1,
             rack: None,
+            module: None,
             relay: *relay,
+            delay: None,
             nics: Vec::new(),
         };
         let switch =
@@ -59,6 +61,7 @@ impl Recipe {
             addressing: Addressing::default(),
             fallback: true,
             striping: None,
+            tune: None,
             hosts: self.relay.iter().enumerate().map(host).collect(),
             switches: (0..self.switches).map(switch).collect(),
             cables: Vec::new(),
@@ -88,6 +91,8 @@ impl Recipe {
                     mac: None,
                     rate: rate(dice),
                     mtu: 1500,
+                    ip: true,
+                    delay: None,
                 });
                 End::Nic(NicId { host: HostId(place), index: nics.len() - 1 })
             });

@@ -2,7 +2,11 @@
 //!
 //! Truth from outside: the bytes that were sent, and the rules of MPI for their order. `TASUKI_SEED` replays a random test.
 
+mod bulk;
 mod exchange;
+mod framing;
 mod node;
 mod operations;
+#[path = "../common/plain.rs"]
+mod plain;
 mod remote;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
-use tasuki_engine::{Buffer, Completion, Endpoint, Options, Peer, RecvArgs, Report, SendArgs};
+use tasuki_engine::{Buffer, Completion, Endpoint, Framing, Options, Peer, RecvArgs, Report, SendArgs};
 
 /// After so long without what it waits for a test has failed: a hang is a defect, slowness is not.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -13,9 +13,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub enum Lane {
     Shared,
     Packets,
+    /// Packets, and length-coded bulk.
+    Bulk,
 }
 
-pub const LANES: [Lane; 2] = [Lane::Shared, Lane::Packets];
+pub const LANES: [Lane; 3] = [Lane::Shared, Lane::Packets, Lane::Bulk];
 
 pub struct Node {
     pub endpoint: Endpoint,
@@ -31,22 +33,27 @@ pub fn options(lane: Lane) -> Options {
         identity: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         shm: lane == Lane::Shared,
         stats: false,
+        framing: if lane == Lane::Bulk { Framing::Length } else { Framing::Frames },
         ..Options::default()
     }
 }
 
 /// So many endpoints that know each other; `peers[i]` is the i-th, itself included.
 pub fn nodes(count: usize, lane: Lane) -> Vec<Node> {
-    let endpoints: Vec<Endpoint> = (0..count).map(|_| Endpoint::open(&options(lane)).unwrap()).collect();
-    let addresses: Vec<_> = endpoints.iter().map(Endpoint::address).collect();
-    let node = |endpoint: Endpoint| {
-        let peers = addresses.iter().map(|address| endpoint.add_peer(address)).collect();
-        Node { endpoint, peers, buffers: HashMap::new(), next: 1, done: Vec::new() }
-    };
-    endpoints.into_iter().map(node).collect()
+    Node::acquainted((0..count).map(|_| Endpoint::open(&options(lane)).unwrap()).collect())
 }
 
 impl Node {
+    /// Endpoints that know each other.
+    pub fn acquainted(endpoints: Vec<Endpoint>) -> Vec<Node> {
+        let addresses: Vec<_> = endpoints.iter().map(Endpoint::address).collect();
+        let node = |endpoint: Endpoint| {
+            let peers = addresses.iter().map(|address| endpoint.add_peer(address)).collect();
+            Node { endpoint, peers, buffers: HashMap::new(), next: 1, done: Vec::new() }
+        };
+        endpoints.into_iter().map(node).collect()
+    }
+
     fn keep(&mut self, bytes: Box<[u8]>) -> (u64, Buffer) {
         let context = self.next;
         self.next += 1;

@@ -1,9 +1,12 @@
 //! The running kernel as a map from keys to values: reading.
 
+mod delay;
 mod write;
 
+pub use delay::is_refusal;
+
 use crate::{
-    Hop, HostError, Key, RouteValue, StripingValue, Value,
+    Hop, HostError, Key, RingsValue, RouteValue, StripingValue, Value,
     difference::Actual,
     files::{read_file, read_link},
 };
@@ -15,7 +18,7 @@ use std::{
 };
 use tasuki_cluster::MacAddr;
 use tasuki_sys::{
-    ethtool::{Ethtool, Feature},
+    ethtool::{Ethtool, Feature, Rings},
     netlink::{Link, Netlink, NetlinkError, SavedRoute},
 };
 
@@ -145,12 +148,31 @@ impl Kernel {
                 let mac = link.and_then(|link| self.neighbours.get(&(link.index, *address)));
                 mac.map_or(Value::Absent, |mac| Value::Mac(*mac))
             }
+            Key::Coalescing { interface } => self.read_coalescing(interface)?,
+            Key::NapiDelay { interface } => {
+                let index = self.index(interface)?;
+                self.read_napi_delay(interface, index)?
+            }
+            Key::Rings { interface } => {
+                let value = |rings: Rings| Value::Rings(RingsValue { rx: rings.rx, tx: rings.tx });
+                self.rings(interface)?.map_or(Value::Absent, value)
+            }
             Key::Offload { interface, feature } => {
                 let features = self.features_of(interface)?;
                 let found = features.iter().find(|known| known.name == *feature && known.changeable);
                 found.map_or(Value::Absent, |found| Value::On(found.requested))
             }
         })
+    }
+
+    /// Lengths of an interface's queues; `None`: it has none to set.
+    pub fn rings(&self, interface: &str) -> Result<Option<Rings>, HostError> {
+        match Ethtool::open(interface).and_then(|ethtool| ethtool.rings()) {
+            // Some drivers tell lengths that cannot be set.
+            Ok(rings) => Ok(Some(rings).filter(|rings| rings.rx_max > 0 && rings.tx_max > 0)),
+            Err(error) if is_refusal(&error.source) => Ok(None),
+            Err(error) => Err(self.ethtool()(error)),
+        }
     }
 
     /// Offloads of an interface.
@@ -161,6 +183,17 @@ impl Kernel {
             self.features.insert(interface.into(), features);
         }
         Ok(self.features.get(interface).map_or(&[], Vec::as_slice))
+    }
+
+    /// Whether an offload of an interface is in force.
+    pub fn has_feature(&mut self, interface: &str, name: &str) -> Result<bool, HostError> {
+        Ok(self.features_of(interface)?.iter().any(|feature| feature.name == name && feature.active))
+    }
+
+    /// The interfaces of a driver.
+    pub fn interfaces_of(&self, driver: &str) -> Vec<String> {
+        let of_it = self.links.keys().filter(|name| self.driver(name).as_deref() == Some(driver));
+        of_it.cloned().collect()
     }
 
     fn read_sysctl(&self, path: &str) -> Result<Value, HostError> {

@@ -30,9 +30,14 @@ impl Kernel {
                 self.netlink.set_up(index, *up).map_err(fail)
             }
             (Key::Offload { interface, feature }, Value::On(on)) => {
-                let fail = |source| HostError::Ethtool { host: self.host.clone(), source };
-                let ethtool = Ethtool::open(interface).map_err(fail)?;
+                let fail = self.ethtool();
+                let ethtool = Ethtool::open(interface).map_err(&fail)?;
                 ethtool.set_features(|name| name == feature, *on).map_err(fail)
+            }
+            (Key::Rings { interface }, Value::Rings(wanted)) => {
+                let fail = self.ethtool();
+                let ethtool = Ethtool::open(interface).map_err(&fail)?;
+                ethtool.set_rings(wanted.rx, wanted.tx).map_err(fail)
             }
             (Key::Address { interface, address, prefix }, value) => {
                 let address = Address { index: self.index(interface)?, address: *address, prefix: *prefix };
@@ -53,6 +58,12 @@ impl Kernel {
             (Key::GsoMaxSegs { interface }, Value::Number(frames)) => {
                 let index = self.index(interface)?;
                 self.netlink.set_gso_max_segs(index, *frames).map_err(fail)
+            }
+            (Key::Coalescing { interface }, Value::Coalescing(wanted)) => {
+                self.write_coalescing(interface, *wanted)
+            }
+            (Key::NapiDelay { interface }, Value::NapiDelay(wanted)) => {
+                self.write_napi_delay(interface, wanted)
             }
             (Key::Clsact { interface }, value) => self.write_clsact(interface, value),
             (Key::Striping, value) => self.write_striping(value),

@@ -12,9 +12,9 @@ use tasuki_cluster::{IDENTITY_INTERFACE, MacAddr};
 /// Cabled NICs against what is there: names, MTU, MAC addresses. All problems at once.
 pub fn interfaces(host: &str, kernel: &Kernel, wanted: &Wanted) -> Vec<String> {
     let mut problems = Vec::new();
-    for planned in &wanted.plan.links {
+    for (interface, mtu) in wanted.plan.cabled() {
         let host = || host.to_owned();
-        let link = match kernel.link(&planned.interface) {
+        let link = match kernel.link(interface) {
             Ok(link) => link,
             Err(error) => {
                 problems.push(error.to_string());
@@ -22,16 +22,16 @@ pub fn interfaces(host: &str, kernel: &Kernel, wanted: &Wanted) -> Vec<String> {
             }
         };
         let [least, most] = link.mtu_range;
-        if planned.mtu < least || (most > 0 && planned.mtu > most) {
-            let (interface, mtu) = (planned.interface.clone(), planned.mtu);
+        if mtu < least || (most > 0 && mtu > most) {
+            let interface = interface.to_owned();
             problems.push(HostError::Mtu { host: host(), interface, mtu, least, most }.to_string());
         }
-        let expected = wanted.macs.iter().find(|(name, _)| *name == planned.interface).map(|(_, mac)| *mac);
+        let expected = wanted.macs.iter().find(|(name, _)| name == interface).map(|(_, mac)| *mac);
         let actual = link.mac.map(MacAddr);
         if let (Some(expected), Some(actual)) = (expected, actual)
             && expected != actual
         {
-            let interface = planned.interface.clone();
+            let interface = interface.to_owned();
             problems.push(HostError::Mac { host: host(), interface, actual, planned: expected }.to_string());
         }
     }
@@ -72,6 +72,17 @@ pub fn notes(kernel: &Kernel, wanted: &Wanted, changes: &[Change]) -> Vec<String
             notes.push(format!("{} has {} besides; left alone", link.interface, others.join(", ")));
         }
     }
+    for nic in &wanted.plan.bare {
+        let has = kernel.addresses_of(&nic.interface).into_iter();
+        let has: Vec<_> = has.map(|(address, prefix)| format!("{address}/{prefix}")).collect();
+        if !has.is_empty() {
+            notes.push(format!(
+                "{} has {}, although the file says ip = false; left alone",
+                nic.interface,
+                has.join(", ")
+            ));
+        }
+    }
     notes.extend(changes.iter().filter_map(|change| loosened(wanted, change)));
     notes
 }
@@ -84,7 +95,7 @@ fn loosened(wanted: &Wanted, change: &Change) -> Option<String> {
     let interfaces = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let is_ours = |interface: &str| {
         ["all", "default", "lo", IDENTITY_INTERFACE].contains(&interface)
-            || wanted.plan.links.iter().any(|link| link.interface == interface)
+            || wanted.plan.cabled().any(|(cabled, _)| cabled == interface)
     };
     let differs = |interface: &String| {
         let own = fs::read_to_string(sysctl_file(&format!("net/ipv4/conf/{interface}/{name}")));

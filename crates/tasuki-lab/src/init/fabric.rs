@@ -15,7 +15,10 @@ use super::{
 use crate::LabOptions;
 use std::fs;
 use tasuki_cluster::{Cluster, End, NicId, Rate};
-use tasuki_sys::netlink::{Netlink, TokenBucket, VethEnd};
+use tasuki_sys::{
+    ethtool::Ethtool,
+    netlink::{Netlink, TokenBucket, VethEnd},
+};
 
 /// Time that a token bucket's burst takes on the wire. Shorter ones starve when several links are busy on
 /// few cores, because the bucket is refilled by a timer that may come late.
@@ -66,6 +69,14 @@ pub fn cable_rate(cluster: &Cluster, cable: usize) -> Rate {
     rate(a).min(rate(b))
 }
 
+/// Frames leave a port one by one. They do anyway, but as long as a port could send super-frames, the kernel never delivers them
+/// by NAPI, and so a host could not delay its receive interrupts (`veth_skb_is_eligible_for_gro`, drivers/net/veth.c).
+fn send_one_by_one(port: &str) -> Outcome<()> {
+    let is_segmentation = |name: &str| name.starts_with("tx-") && name.ends_with("-segmentation");
+    let ethtool = Ethtool::open(port).map_err(|error| error.to_string())?;
+    ethtool.set_features(is_segmentation, false).map_err(|error| error.to_string())
+}
+
 impl Fabric {
     /// Starts with the switches. The calling thread's network namespace becomes the fabric.
     pub fn new(cluster: &Cluster, options: &LabOptions) -> Outcome<Self> {
@@ -101,6 +112,9 @@ impl Fabric {
             let name = format!("w{cable}{}", letter(side));
             let far = FarEnd::new(cluster, hosts, cable, side, end, self.largest_mtu);
             ports[side] = self.connect(&name, &far)?;
+            if !options.offloads {
+                send_one_by_one(&name)?;
+            }
         }
         let rule = |side: usize| PortRule {
             redirect: ports[1 - side],

@@ -78,9 +78,8 @@ fn configure(cluster: &Cluster, plan: &AddressPlan, number: usize, options: &Lab
     set_up_management(management).map_err(while_doing(&host.host))?;
     tasuki_host::apply(host).map_err(|error| error.to_string())?;
     if !options.offloads {
-        for link in &host.links {
-            tasuki_host::set_offloads(&host.host, &link.interface, false)
-                .map_err(|error| error.to_string())?;
+        for (interface, _) in host.cabled() {
+            tasuki_host::set_offloads(&host.host, interface, false).map_err(|error| error.to_string())?;
         }
     }
     Ok(())
@@ -92,8 +91,8 @@ fn leave_bare(cluster: &Cluster, plan: &AddressPlan, number: usize, _: &LabOptio
     let up = || {
         set_up_management(cluster.lab_management(HostId(number)))?;
         let mut netlink = Netlink::open()?;
-        for link in &host.links {
-            let index = netlink.link(&link.interface)?.index;
+        for (interface, _) in host.cabled() {
+            let index = netlink.link(interface)?.index;
             netlink.set_up(index, true)?;
         }
         Ok::<_, Box<dyn std::error::Error>>(())

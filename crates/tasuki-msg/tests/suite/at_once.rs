@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::num::NonZeroU64;
 
 use tasuki_msg::{
-    Action, Config, EarlyId, Endpoint, Event, Frame, Matching, PeerId, PeerOptions, Queue, RecvRequest,
-    SendRequest, Sink, Source, Window,
+    Action, Config, EarlyId, Endpoint, Event, Frame, Matching, PeerId, PeerOptions, Queue, RecvDone,
+    RecvRequest, SendRequest, Sink, Source, Window,
 };
 
 use crate::rng::Rng;
@@ -62,7 +62,14 @@ impl Pair {
 
     /// A frame with payload of a message, from its byte `offset`, has come to the receiver.
     fn arrive(&mut self, frame: &Frame, message: u64, offset: u64) {
-        let placement = self.ends[1].handle_frame(self.peers[1], frame).unwrap();
+        let done = match frame {
+            Frame::Start(start) if self.short_cuts => self.ends[1].take_now(self.peers[1], start),
+            _ => None,
+        };
+        let placement = match &done {
+            Some(done) => done.placement(),
+            None => self.ends[1].handle_frame(self.peers[1], frame).unwrap(),
+        };
         let bytes = (offset..offset + placement.len).map(|at| content(message, at));
         match placement.sink {
             Sink::Nowhere => {}
@@ -75,6 +82,10 @@ impl Pair {
                     &mut self.early.entry(buffer).or_insert_with(|| vec![0; size as usize])[at as usize..];
                 into.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
             }
+        }
+        if let Some(done) = done {
+            self.taken += 1;
+            self.received(&done);
         }
     }
 
@@ -121,14 +132,16 @@ impl Pair {
                     self.buffers.get_mut(&user).unwrap()[at..at + len as usize].copy_from_slice(bytes);
                 }
                 Action::FreeEarly(buffer) => drop(self.early.remove(&buffer)),
-                Action::Event(Event::RecvDone(done)) => {
-                    let bytes = &self.buffers[&done.user][done.offset as usize..][..done.len as usize];
-                    let sum = bytes.iter().fold(0u64, |sum, byte| sum.wrapping_mul(31) + u64::from(*byte));
-                    self.seen.push((done.user, done.tag, done.data, done.len, done.total, sum));
-                }
+                Action::Event(Event::RecvDone(done)) => self.received(&done),
                 other => panic!("{other:?} in a program without it"),
             }
         }
+    }
+
+    fn received(&mut self, done: &RecvDone) {
+        let bytes = &self.buffers[&done.user][done.offset as usize..][..done.len as usize];
+        let sum = bytes.iter().fold(0u64, |sum, byte| sum.wrapping_mul(31) + u64::from(*byte));
+        self.seen.push((done.user, done.tag, done.data, done.len, done.total, sum));
     }
 
     /// What neither path may leave behind or count differently. How many frames it took is not among it.

@@ -1,83 +1,65 @@
 //! What the engine reports, as entries of queues and counts.
 
-use tasuki_engine::{Completion, Failure};
+use tasuki_engine::{Completion, Failure, Names};
 
 use super::EpShared;
+use super::wiring::Wiring;
 use crate::abi::*;
 use crate::note;
-use crate::queue::{Entry, Fault};
+use crate::queue::{Entry, Fault, Reader};
 
 impl EpShared {
-    /// Reports a completion where it belongs.
-    pub fn complete(&self, completion: Completion) {
-        let Some(wiring) = self.wiring.get() else {
-            return;
-        };
-        let (send, context, quiet) = kind(&completion);
-        let way = if send { &wiring.tx } else { &wiring.rx };
-        if let Completion::Error { failure, peer: Some(peer), .. } = completion
-            && failure != Failure::Cancelled
-        {
-            self.lost.add(peer, errno(failure));
-        }
-        let entry = self.entry(completion, &wiring.space);
-        if let Some(counter) = &way.counter {
-            counter.count(entry.fault.is_none());
-        }
-        match entry.fault {
-            None if quiet => return,
-            // An injected message has no context, and MPIs follow the context of whatever fails. Whoever waits for an answer
-            // hears of the failure by the receive; others by the next send, which is refused.
-            Some(fault) if send && quiet && context == 0 => {
-                note!("an injected message is lost: error {}", fault.err);
-                return;
+    /// Reports a completion where it belongs. Called while the engine is at work.
+    pub fn complete(
+        &self,
+        completion: &Completion,
+        names: &Names<'_>,
+        wiring: &Wiring,
+        reader: Option<&mut Reader<'_>>,
+    ) {
+        let name = |peer| self.peers.name(peer, |peer| names.address(peer), &wiring.space);
+        let (way, told, entry) = match *completion {
+            Completion::Send { context, tagged, quiet, .. } => {
+                (&wiring.tx, !quiet, Entry { context, ..blank(FI_SEND, tagged) })
             }
-            _ => {}
-        }
-        if let Some(queue) = &way.queue {
-            queue.push(entry);
-        }
-    }
-
-    fn entry(&self, completion: Completion, space: &crate::space::Space) -> Entry {
-        match completion {
-            Completion::Send { context, tagged, .. } => Entry { context, ..blank(FI_SEND, tagged) },
-            Completion::Recv { context, source, tagged, tag, data, ptr, len, total, last, multi, .. } => {
+            Completion::Recv { context, source, tagged, tag, data, ptr, len, total, last, multi, quiet } => {
                 let blank = blank(FI_RECV, tagged);
-                let mut flags = blank.flags;
-                if data.is_some() {
-                    flags |= FI_REMOTE_CQ_DATA;
-                }
-                if multi && last {
-                    flags |= FI_MULTI_RECV;
-                }
-                Entry {
+                let remote = if data.is_some() { FI_REMOTE_CQ_DATA } else { 0 };
+                let over = if multi && last { FI_MULTI_RECV } else { 0 };
+                let fault = (total > len).then(|| Fault { err: FI_ETRUNC, olen: (total - len) as usize });
+                let told = !quiet || fault.is_some();
+                let entry = Entry {
                     context,
-                    flags,
+                    flags: blank.flags | remote | over,
                     len: len as usize,
                     buf: ptr as usize,
                     data: data.unwrap_or(0),
                     tag,
-                    source: self.peers.name(source, &self.engine, space),
-                    fault: (total > len).then(|| Fault { err: FI_ETRUNC, olen: (total - len) as usize }),
+                    source: name(source),
+                    fault,
+                };
+                (&wiring.rx, told, entry)
+            }
+            Completion::Error { context, tagged, send, failure, peer, quiet, .. } => {
+                if let (Some(peer), true) = (peer, failure != Failure::Cancelled) {
+                    self.lost.add(peer, errno(failure));
                 }
-            }
-            Completion::Error { context, tagged, send, failure, peer, .. } => {
-                let source = peer.map_or(FI_ADDR_NOTAVAIL, |peer| self.peers.name(peer, &self.engine, space));
-                let direction = if send { FI_SEND } else { FI_RECV };
+                let source = peer.map_or(FI_ADDR_NOTAVAIL, name);
+                let (way, direction) = if send { (&wiring.tx, FI_SEND) } else { (&wiring.rx, FI_RECV) };
                 let fault = Some(Fault { err: errno(failure), olen: 0 });
-                Entry { context, source, fault, ..blank(direction, tagged) }
+                // An injected message has no context, and MPIs follow the context of whatever fails. Whoever waits for an answer
+                // hears of the failure by the receive; others by the next send, which is refused.
+                let told = !(send && quiet && context == 0);
+                if !told {
+                    note!("an injected message is lost: error {}", errno(failure));
+                }
+                (way, told, Entry { context, source, fault, ..blank(direction, tagged) })
             }
+        };
+        way.count(&entry);
+        if told {
+            way.report_to(entry, reader);
         }
-    }
-}
-
-/// Send, context, quiet.
-fn kind(completion: &Completion) -> (bool, u64, bool) {
-    match *completion {
-        Completion::Send { context, quiet, .. } => (true, context, quiet),
-        Completion::Recv { context, quiet, .. } => (false, context, quiet),
-        Completion::Error { context, quiet, send, .. } => (send, context, quiet),
     }
 }
 

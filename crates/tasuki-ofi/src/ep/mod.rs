@@ -17,15 +17,16 @@ mod wiring;
 
 use std::fmt::Display;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, OnceLock, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use tasuki_engine::{Completion, Endpoint, Options};
+use tasuki_engine::{Endpoint, Options};
 
 use crate::abi::*;
 use crate::guard::{self, Errno, Ret, lock};
 use crate::limits::*;
 use crate::object::domain::DomainShared;
+use crate::queue::Reader;
 use crate::{log, note};
 
 /// What queues and counters see of an endpoint.
@@ -45,12 +46,7 @@ pub struct EpShared {
     lost: lost::Lost,
     remote: remote::Remote,
     min_multi_recv: AtomicUsize,
-    /// Held while completions go from the engine to the queues, so that they keep their order.
-    draining: Mutex<Vec<Completion>>,
 }
-
-/// Completions that are taken from the engine at once.
-const BATCH: usize = 64;
 
 /// An endpoint.
 #[repr(C)]
@@ -102,7 +98,6 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         lost: lost::Lost::default(),
         remote: remote::Remote::default(),
         min_multi_recv: AtomicUsize::new(MIN_MULTI_RECV),
-        draining: Mutex::new(Vec::with_capacity(BATCH)),
     });
     domain.regions.join(&shared);
     let handle = FidEp {
@@ -152,23 +147,13 @@ unsafe fn shared<'a, H>(ep: *mut H) -> Ret<&'a EpShared> {
 }
 
 impl EpShared {
-    /// Takes in what has arrived, and reports what has completed.
-    pub fn progress(&self) {
-        // If another thread drains, then it reports what is there; waiting for it would gain nothing.
-        let mut draining = match self.draining.try_lock() {
-            Ok(draining) => draining,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                self.engine.progress();
-                return;
-            }
-        };
-        // Handed on outside the engine, which may be asked about their senders.
-        let mut count = self.engine.turn(BATCH, |completion| draining.push(completion));
-        while count > 0 {
-            draining.drain(..).for_each(|completion| self.complete(completion));
-            count = if count < BATCH { 0 } else { self.engine.poll_many(BATCH, |one| draining.push(one)) };
-        }
+    /// Takes in what has arrived, and reports what has completed, to the reader if that is whom it is for.
+    pub fn progress(&self, mut reader: Option<&mut Reader<'_>>) {
+        let Some(wiring) = self.wiring.get() else { return self.engine.progress() };
+        // Under the engine's lock, so that they keep their order. If another thread has it, then that one reports what is there.
+        self.engine.turn_with(usize::MAX, |completion, names| {
+            self.complete(completion, names, wiring, reader.as_deref_mut());
+        });
         self.drain_remote();
     }
 

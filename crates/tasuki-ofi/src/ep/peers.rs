@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use tasuki_engine::{Endpoint, Peer};
+use tasuki_engine::{Address, Endpoint, Peer};
 
 use crate::abi::{FI_ADDR_NOTAVAIL, FI_EINVAL, FiAddr};
 use crate::guard::{Errno, Ret};
@@ -78,8 +78,8 @@ impl Peers {
         Ok(peer)
     }
 
-    /// The name of a peer; `FI_ADDR_NOTAVAIL` if its address is not in the vector (yet: it may have connected by itself).
-    pub fn name(&self, peer: Peer, engine: &Endpoint, space: &Space) -> FiAddr {
+    /// The name of a peer whose address can be asked for; `FI_ADDR_NOTAVAIL` if its address is not in the vector (yet: it may have connected by itself).
+    pub fn name(&self, peer: Peer, address: impl FnOnce(Peer) -> Option<Address>, space: &Space) -> FiAddr {
         if let Some((name, _)) = self.latest_peer.get().filter(|(_, latest)| *latest == peer) {
             return name;
         }
@@ -91,7 +91,7 @@ impl Peers {
             return name;
         }
         drop(maps);
-        let Some(name) = engine.peer_address(peer).and_then(|address| space.name(&address)) else {
+        let Some(name) = address(peer).and_then(|address| space.name(&address)) else {
             return FI_ADDR_NOTAVAIL;
         };
         self.write().join(name as usize, peer, name);

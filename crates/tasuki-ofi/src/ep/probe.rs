@@ -24,7 +24,7 @@ impl EpShared {
         let probe = Probe { source: self.source(rx.from)?, tag: rx.tag, ignore: rx.ignore };
         let context = rx.context as u64;
         // A program may do nothing but peek.
-        self.progress();
+        self.progress(None);
         let found = if rx.flags & FI_DISCARD != 0 {
             self.engine.discard(&probe)
         } else if rx.flags & FI_CLAIM != 0 {
@@ -72,7 +72,8 @@ impl EpShared {
     }
 
     fn report_found(&self, rx: &Rx, found: &Found, len: u64) -> Ret<usize> {
-        let source = self.peers.name(found.source, &self.engine, &self.wiring()?.space);
+        let source =
+            self.peers.name(found.source, |peer| self.engine.peer_address(peer), &self.wiring()?.space);
         let data = if found.data.is_some() { FI_REMOTE_CQ_DATA } else { 0 };
         self.report(Entry {
             flags: kind(rx) | data,

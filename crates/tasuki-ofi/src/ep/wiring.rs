@@ -8,7 +8,7 @@ use super::EpShared;
 use crate::abi::*;
 use crate::guard::{Errno, Ret};
 use crate::object::cntr::Counter;
-use crate::queue::Queue;
+use crate::queue::{Entry, Queue, Reader};
 use crate::space::Space;
 
 /// Where operations of one direction are reported.
@@ -83,6 +83,20 @@ impl Way {
             (true, _) => Report::Completion,
             (false, Some(_)) => Report::Quiet,
             (false, None) => Report::Failure,
+        }
+    }
+
+    /// An operation is over: it is counted, if anybody counts.
+    pub fn count(&self, entry: &Entry) {
+        if let Some(counter) = &self.counter {
+            counter.count(entry.fault.is_none());
+        }
+    }
+
+    /// The program is told of it, if anybody listens.
+    pub fn report_to(&self, entry: Entry, reader: Option<&mut Reader<'_>>) {
+        if let Some(queue) = &self.queue {
+            queue.report(entry, reader);
         }
     }
 

@@ -39,7 +39,7 @@ impl Counter {
     /// its queue, which has just made progress.
     fn progress(&self) {
         if self.messages.load(Ordering::Acquire) || self.members.any(EpShared::accesses) {
-            self.members.progress();
+            self.members.progress(None);
         }
     }
 }
@@ -164,7 +164,7 @@ unsafe extern "C" fn wait(cntr: *mut FidCntr, threshold: u64, timeout_ms: i32) -
         let failed = counter.failed.load(Ordering::Acquire);
         let deadline = deadline(timeout_ms);
         loop {
-            counter.members.progress();
+            counter.members.progress(None);
             if counter.done.load(Ordering::Acquire) >= threshold {
                 return Ok(());
             }

@@ -3,7 +3,7 @@
 use tasuki_proto::Defect;
 
 use crate::net::PLANT;
-use crate::{closing, handshake, hostile, rails, random};
+use crate::{carrier, closing, handshake, hostile, rails, random};
 
 fn fails(defect: Defect, case: &(dyn Fn() + std::panic::RefUnwindSafe)) -> bool {
     PLANT.set(Some(defect));
@@ -24,6 +24,7 @@ fn planted_defects_are_caught() {
             Defect::NeverBack => &rails::a_dead_rail_is_left_and_taken_again,
             Defect::NoLinger => &closing::any_of_the_last_packets_may_be_lost,
             Defect::AckSameRail => &rails::one_way_dead_rail_still_carries_the_other_way,
+            Defect::CarrierForbids => &carrier::a_wrong_word_for_ever,
             _ => &schedules,
         };
         if !fails(defect, case) {

@@ -2,6 +2,7 @@
 
 mod app;
 mod basics;
+mod carrier;
 mod closing;
 mod defects;
 mod handshake;

@@ -227,6 +227,14 @@ impl Net {
         self.pump(host);
     }
 
+    /// A host is told, rightly or not, that its NIC of a rail has a carrier or none.
+    pub fn set_carrier(&mut self, host: usize, rail: u8, carrier: bool) {
+        if let Some(id) = self.hosts[host].conn {
+            self.hosts[host].proto.set_carrier(Time(self.now), id, rail, carrier);
+        }
+        self.flush(host);
+    }
+
     /// Wakes the connection and sends all that may go.
     pub fn pump(&mut self, host: usize) {
         if let Some(id) = self.hosts[host].conn {

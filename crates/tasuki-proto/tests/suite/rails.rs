@@ -4,17 +4,17 @@ use tasuki_proto::{DownReason, Event, RailState};
 
 use crate::net::{Link, Net, rail};
 
-fn lan() -> Link {
+pub fn lan() -> Link {
     Link::new(1000, 20, 256)
 }
 
-fn state(net: &Net, host: usize, number: u8) -> RailState {
+pub fn state(net: &Net, host: usize, number: u8) -> RailState {
     let stats = net.hosts[host].proto.rail_stats(net.conn(host));
     stats.filter(|stats| stats.path.rail == number).map(|stats| stats.state).next().expect("a rail")
 }
 
 /// Connected, all rails proven.
-fn warm(links: &[Link]) -> Net {
+pub fn warm(links: &[Link]) -> Net {
     let mut net = Net::new(9, links, true);
     net.send(0, 8);
     net.send(1, 8);
@@ -30,7 +30,7 @@ fn warm(links: &[Link]) -> Net {
 }
 
 /// Keeps `host` sending 64 KiB messages for so long.
-fn stream(net: &mut Net, host: usize, us: u64) {
+pub fn stream(net: &mut Net, host: usize, us: u64) {
     let end = net.now + us * 1000;
     while net.now < end {
         while net.hosts[host].app.sent() < net.hosts[1 - host].app.messages + 8 {
@@ -198,9 +198,9 @@ fn the_last_resort() {
     net.settle(1000);
 }
 
-/// Carrier lost and back, told by the layer below: no time-out is needed, the peer is told.
+/// An end of a rail that is taken away and given back: no time-out is needed, the peer is told.
 #[test]
-fn carrier() {
+fn an_end_is_off() {
     let mut net = warm(&[lan(), lan()]);
     stream(&mut net, 0, 2_000);
     let mut rails = net.rails[0].clone();

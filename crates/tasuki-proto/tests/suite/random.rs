@@ -29,7 +29,7 @@ fn links(rng: &mut Rng) -> Vec<Link> {
 
 fn disturb(net: &mut Net, rng: &mut Rng, rails: u8) {
     let rail = rng.below(u64::from(rails)) as u8;
-    match rng.below(6) {
+    match rng.below(8) {
         0 => net.both(rail, |link| link.dead = !link.dead),
         1 => {
             let link = net.links.get_mut(&(rng.below(2) as usize, rail)).expect("a rail");
@@ -40,6 +40,8 @@ fn disturb(net: &mut Net, rng: &mut Rng, rails: u8) {
             let hole = [1300, usize::MAX][rng.below(2) as usize];
             net.both(rail, |link| link.hole = hole);
         }
+        // What the hosts say of carriers may be right or not, and stays as it is to the end.
+        4 | 5 => net.set_carrier(rng.below(2) as usize, rail, rng.chance(400)),
         _ => {}
     }
 }

@@ -36,7 +36,7 @@ impl std::error::Error for Deadlock {}
 impl Fabric {
     /// A circle of buffers that wait for each other, if there is one now.
     pub fn deadlock(&self) -> Option<Deadlock> {
-        let lanes = self.buffers.len();
+        let lanes = self.sources;
         // 0: not seen; otherwise the number of the walk that saw it.
         let mut seen = vec![0u32; lanes];
         for first in 0..lanes {
@@ -56,7 +56,7 @@ impl Fabric {
     /// The buffer that the head of another waits for, if it is full for good as far as one can see: no packet of it
     /// is leaving, and no room is being reported.
     fn waits_for(&self, lane: usize) -> Option<usize> {
-        let queue = &self.queues[lane];
+        let queue = &self.lanes[lane];
         if !queue.waits || queue.head == NONE || queue.busy > self.now() {
             return None;
         }
@@ -66,10 +66,10 @@ impl Fabric {
             return None;
         }
         let next = self.plan.lane(packet.out, packet.out_vc);
-        let buffer = &self.buffers[next];
+        let buffer = &self.lanes[next];
         let super::Room::Lossless { buffer: size, .. } = self.settings.room else { return None };
-        let full = buffer.stopped || buffer.used + packet.bytes > size;
-        (full && self.back[next].is_empty()).then_some(next)
+        let full = !buffer.has_room(packet.bytes, size);
+        (full && buffer.next_room() == u64::MAX).then_some(next)
     }
 
     fn explain(&self, first: usize) -> Deadlock {
@@ -77,7 +77,7 @@ impl Fabric {
         while let Some(next) = self.waits_for(at) {
             let channel = at >> self.plan.lane_bits;
             circle.push((self.name(channel), (at - (channel << self.plan.lane_bits)) as u8));
-            let mut id = self.queues[at].head;
+            let mut id = self.lanes[at].head;
             while id != NONE {
                 packets += 1;
                 id = self.packets.get(id).next;

@@ -6,8 +6,17 @@ use super::world::{Event, Fabric};
 use crate::kernel::Time;
 
 impl Fabric {
-    /// A packet at a switch (or a relaying host) that has its next channel.
-    pub(super) fn forward_or_drop(&mut self, id: u32) {
+    /// A packet comes to a switch (or a relaying host).
+    pub(super) fn store(&mut self, id: u32) {
+        let packet = self.packets.get(id);
+        let (out, out_vc) = self.plan.onward(packet.out, packet.out_vc, packet.to);
+        let packet = self.packets.get_mut(id);
+        (packet.vc, packet.out, packet.out_vc) = (packet.out_vc, out, out_vc);
+        self.forward_or_drop(id);
+    }
+
+    /// Puts it into the queue of its next channel if it fits.
+    fn forward_or_drop(&mut self, id: u32) {
         let Room::DropTail { queue } = self.settings.room else { return };
         let now = self.now();
         let packet = *self.packets.get(id);
@@ -32,7 +41,7 @@ impl Fabric {
             self.kernel.schedule(Time(end + line.ahead), Event::Deliver(id));
         } else {
             let at = if line.stores { end } else { start } + line.ahead;
-            self.kernel.schedule(Time(at), Event::Head(id));
+            self.kernel.schedule(Time(at), Event::Store(id));
         }
     }
 }

@@ -16,6 +16,7 @@ mod deadlock;
 mod drops;
 mod error;
 mod exponential;
+mod lane;
 pub mod loads;
 mod packet;
 mod plan;

@@ -1,32 +1,38 @@
 //! Virtual cut-through: queues ask for channels, channels choose among queues.
 
+use super::lane::Lane;
 use super::packet::Packet;
 use super::plan::NONE;
 use super::world::{Event, Fabric};
-use super::{Arbiter, Crossbar};
+use super::{Arbiter, Crossbar, Room};
 use crate::kernel::Time;
 
 impl Fabric {
-    /// A packet's head can leave the node that it came to: it joins the queue there.
+    /// A packet joins a queue; true if it is the first.
     #[inline]
-    pub(super) fn head(&mut self, id: u32) {
-        let packet = self.packets.get(id);
-        let (channel, vc, to) = (packet.out, packet.out_vc, packet.to);
-        let (out, out_vc) = self.plan.onward(channel, vc, to);
-        let packet = self.packets.get_mut(id);
-        (packet.vc, packet.out, packet.out_vc) = (vc, out, out_vc);
-        if self.settings.drops() {
-            self.forward_or_drop(id);
-            return;
+    pub(super) fn append(&mut self, queue: usize, id: u32) -> bool {
+        self.packets.get_mut(id).next = NONE;
+        let Lane { head, tail, .. } = &mut self.lanes[queue];
+        let before = std::mem::replace(tail, id);
+        if *head == NONE {
+            *head = id;
+            return true;
         }
-        self.join(self.plan.lane(channel, vc), id);
+        self.packets.get_mut(before).next = id;
+        false
     }
 
-    /// A packet joins a queue.
+    /// A packet is on its way to a switch, which its head can leave at `at` if nothing is before it. What comes behind others
+    /// is an event only once it is the first.
     #[inline]
-    pub(super) fn join(&mut self, queue: usize, id: u32) {
-        if self.queues[queue].push(id, &mut self.packets) {
-            self.ask(queue);
+    fn come(&mut self, id: u32, at: u64) {
+        let packet = self.packets.get_mut(id);
+        let (channel, vc, to) = (packet.out, packet.out_vc, packet.to);
+        let (out, out_vc) = self.plan.onward(channel, vc, to);
+        (packet.vc, packet.out, packet.out_vc, packet.head) = (vc, out, out_vc, at);
+        let queue = self.plan.lane(channel, vc);
+        if self.append(queue, id) {
+            self.kernel.schedule(Time(at), Event::Head(queue as u32));
         }
     }
 
@@ -34,10 +40,11 @@ impl Fabric {
     #[inline]
     pub(super) fn ask(&mut self, queue: usize) {
         let now = self.now();
-        let packet = self.packets.get(self.queues[queue].head);
+        let packet = self.packets.get(self.lanes[queue].head);
         let (channel, lane) = (packet.out as usize, self.plan.lane(packet.out, packet.out_vc) as u32);
-        let asking = &mut self.queues[queue];
-        (asking.bytes, asking.lane) = (packet.bytes, lane);
+        let bytes = packet.bytes;
+        let asking = &mut self.lanes[queue];
+        (asking.bytes, asking.lane) = (bytes, lane);
         let track = self.tracks[channel];
         // Whoever asked before is served by the wake that is due now.
         let turn_of_others = track.first != NONE && track.wake <= now;
@@ -47,11 +54,12 @@ impl Fabric {
             return;
         }
         self.counts.waits += 1;
-        (self.queues[queue].waits, self.queues[queue].beside) = (true, NONE);
+        (self.lanes[queue].waits, self.lanes[queue].beside) = (true, NONE);
+        self.lanes[lane as usize].wanted += 1;
         let track = &mut self.tracks[channel];
         match track.first {
             NONE => track.first = queue as u32,
-            _ => self.queues[track.last as usize].beside = queue as u32,
+            _ => self.lanes[track.last as usize].beside = queue as u32,
         }
         self.tracks[channel].last = queue as u32;
         let retry = self.retry(channel, queue, now);
@@ -61,7 +69,7 @@ impl Fabric {
     /// Whether the head of a queue could go if its channel were idle.
     #[inline]
     fn may_go(&mut self, channel: usize, queue: usize, now: u64) -> bool {
-        let asking = self.queues[queue];
+        let asking = self.lanes[queue];
         if asking.busy > now {
             return false;
         }
@@ -77,7 +85,7 @@ impl Fabric {
     /// When it is worth asking again; `u64::MAX` if something else has to happen first.
     #[inline]
     fn retry(&self, channel: usize, queue: usize, now: u64) -> u64 {
-        let mut at = self.queues[queue].busy;
+        let mut at = self.lanes[queue].busy;
         if !self.settings.drops() {
             at = at.max(self.tracks[channel].busy);
         }
@@ -86,11 +94,14 @@ impl Fabric {
         {
             at = at.max(self.ports[port]);
         }
-        if at <= now {
-            let lane = self.queues[queue].lane as usize;
-            return self.back[lane].front().map_or(u64::MAX, |&(at, _)| at.max(now));
+        let Lane { lane, bytes, .. } = self.lanes[queue];
+        let ahead = &self.lanes[lane as usize];
+        if let Room::Lossless { buffer: size, .. } = self.settings.room
+            && !ahead.has_room(bytes, size)
+        {
+            at = at.max(ahead.next_room());
         }
-        at
+        at.max(now)
     }
 
     /// The channel looks at who wants it at `at`, or before.
@@ -127,7 +138,7 @@ impl Fabric {
             if self.tracks[channel].busy > now && retry <= self.tracks[channel].busy {
                 break;
             }
-            next = self.queues[next as usize].beside;
+            next = self.lanes[next as usize].beside;
         }
         if retry < u64::MAX {
             self.wake_at(channel, retry);
@@ -139,7 +150,7 @@ impl Fabric {
         let (mut before, mut at) = (NONE, self.tracks[channel].first);
         let mut best: Option<(u32, u32, usize)> = None;
         let turn = self.tracks[channel].turn;
-        let lanes = self.queues.len() as u32;
+        let lanes = self.lanes.len() as u32;
         while at != NONE {
             let queue = at as usize;
             if self.may_go(channel, queue, now) {
@@ -151,17 +162,18 @@ impl Fabric {
                     best = Some((rank, before, queue));
                 }
             }
-            (before, at) = (at, self.queues[queue].beside);
+            (before, at) = (at, self.lanes[queue].beside);
         }
         best.map(|(_, before, queue)| (before, queue))
     }
 
     /// Takes a queue from the list of those that want a channel.
     fn unlink(&mut self, channel: usize, before: u32, queue: usize) {
-        let after = self.queues[queue].beside;
+        let Lane { beside: after, lane, .. } = self.lanes[queue];
+        self.lanes[lane as usize].wanted -= 1;
         match before {
             NONE => self.tracks[channel].first = after,
-            _ => self.queues[before as usize].beside = after,
+            _ => self.lanes[before as usize].beside = after,
         }
         if after == NONE {
             self.tracks[channel].last = before;
@@ -171,7 +183,7 @@ impl Fabric {
     /// The head of a queue goes.
     #[inline]
     fn grant(&mut self, queue: usize, now: u64) {
-        let id = self.queues[queue].pop(&self.packets);
+        let id = self.lanes[queue].pop(&self.packets);
         let channel = self.packets.get(id).out as usize;
         let line = self.plan.lines[channel];
         let packet = self.packets.get_mut(id);
@@ -186,8 +198,8 @@ impl Fabric {
         self.tracks[channel].turn = queue as u32;
         self.passed[channel] += u64::from(bytes);
         self.counts.hops += 1;
-        self.queues[queue].busy = end;
-        self.queues[queue].waits = false;
+        self.lanes[queue].busy = end;
+        self.lanes[queue].waits = false;
         if line.limited {
             self.fill(self.plan.lane(channel as u32, vc), bytes);
         }
@@ -195,7 +207,11 @@ impl Fabric {
             self.kernel.schedule(Time(end + line.ahead), Event::Deliver(id));
         } else {
             let at = if line.stores { end } else { start } + line.ahead;
-            self.kernel.schedule(Time(at), Event::Head(id));
+            if self.settings.drops() {
+                self.kernel.schedule(Time(at), Event::Store(id));
+            } else {
+                self.come(id, at);
+            }
         }
         match self.channel_of(queue) {
             Some(port) => {
@@ -207,8 +223,14 @@ impl Fabric {
                 self.gone.push((id, end));
             }
         }
-        if self.queues[queue].head != NONE {
-            self.ask(queue);
+        let next = self.lanes[queue].head;
+        if next != NONE {
+            let at = self.packets.get(next).head;
+            if at <= now {
+                self.ask(queue);
+            } else {
+                self.kernel.schedule(Time(at), Event::Head(queue as u32));
+            }
         }
     }
 
@@ -220,8 +242,8 @@ impl Fabric {
             return;
         }
         let at = end + self.settings.cable_ps;
-        self.back[lane].push_back((at, bytes));
-        if self.tracks[channel].first != NONE {
+        self.lanes[lane].announce(at, bytes, &mut self.back[lane]);
+        if self.lanes[lane].wanted > 0 {
             let at = at.max(self.tracks[channel].busy);
             self.wake_at(channel, at);
         }

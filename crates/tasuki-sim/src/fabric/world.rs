@@ -2,7 +2,8 @@
 
 use tasuki_topo::{Network, Tables};
 
-use super::packet::{Packet, Packets, Queue};
+use super::lane::Lane;
+use super::packet::{Packet, Packets};
 use super::plan::{NONE, Plan};
 use super::{FabricError, FlowControl, Room, Settings};
 use crate::kernel::{Kernel, Time};
@@ -11,8 +12,10 @@ use std::collections::VecDeque;
 /// What can happen.
 #[derive(Clone, Copy)]
 pub(super) enum Event {
-    /// A packet's head can leave the node that it came to.
+    /// The head of the first packet of a queue can leave the node that it came to.
     Head(u32),
+    /// A packet is at a switch that drops what does not fit.
+    Store(u32),
     /// A packet's tail is at its destination.
     Deliver(u32),
     /// A channel looks at who wants it.
@@ -33,13 +36,6 @@ pub(super) struct Track {
     pub wake: u64,
     /// Port at its node that went last, for arbiters that go round.
     pub turn: u32,
-}
-
-/// The buffer at the end of a virtual channel, as its sender sees it.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Buffer {
-    pub used: u32,
-    pub stopped: bool,
 }
 
 /// Everything counted since the beginning.
@@ -84,10 +80,10 @@ pub struct Fabric {
     pub(super) kernel: Kernel<Event>,
     pub(super) packets: Packets,
     /// By [`Plan::lane`], then a source per channel.
-    pub(super) queues: Vec<Queue>,
-    /// By [`Plan::lane`].
-    pub(super) buffers: Vec<Buffer>,
-    /// Likewise: bytes that become free, and when, in order.
+    pub(super) lanes: Vec<Lane>,
+    /// Where the sources begin.
+    pub(super) sources: usize,
+    /// By [`Plan::lane`]: bytes that become free after the first, and when.
     pub(super) back: Vec<VecDeque<(u64, u32)>>,
     pub(super) tracks: Vec<Track>,
     /// By channel, for crossbars with one way per port: until when that is taken.
@@ -122,8 +118,8 @@ impl Fabric {
             // A slot of 1 ns: seldom events of different times on a busy fabric of 64 hosts.
             kernel: Kernel::with_slots(10),
             packets: Packets::default(),
-            queues: vec![Queue::EMPTY; lanes + channels],
-            buffers: vec![Buffer::default(); lanes],
+            lanes: vec![Lane::EMPTY; lanes + channels],
+            sources: lanes,
             back: vec![VecDeque::new(); lanes],
             tracks: vec![track; channels],
             ports: vec![0; channels],
@@ -209,11 +205,14 @@ impl Fabric {
         if out == NONE {
             return false;
         }
-        let packet = Packet { from, to, bytes, tag, born, left: 0, vc: 0, out_vc, out, tail: 0, next: NONE };
+        let packet =
+            Packet { from, to, bytes, tag, born, left: 0, vc: 0, out_vc, out, tail: 0, head: 0, next: NONE };
         let id = self.packets.add(packet);
         self.counts.injected += 1;
         let source = self.source(out);
-        self.join(source, id);
+        if self.append(source, id) {
+            self.ask(source);
+        }
         true
     }
 
@@ -241,7 +240,8 @@ impl Fabric {
     #[inline]
     fn happen(&mut self, event: Event, load: &mut impl Load) {
         match event {
-            Event::Head(id) => self.head(id),
+            Event::Head(queue) => self.ask(queue as usize),
+            Event::Store(id) => self.store(id),
             Event::Deliver(id) => {
                 let packet = self.deliver(id);
                 load.arrived(self, packet);
@@ -291,13 +291,13 @@ impl Fabric {
     /// The queue of packets that a host sends over a channel.
     #[inline]
     pub(super) fn source(&self, channel: u32) -> usize {
-        self.buffers.len() + channel as usize
+        self.sources + channel as usize
     }
 
     /// The channel that a queue is at the end of; none for a source.
     #[inline]
     pub(super) fn channel_of(&self, queue: usize) -> Option<usize> {
-        (queue < self.buffers.len()).then(|| queue >> self.plan.lane_bits)
+        (queue < self.sources).then(|| queue >> self.plan.lane_bits)
     }
 
     pub(super) fn name(&self, channel: usize) -> String {
@@ -308,29 +308,22 @@ impl Fabric {
     #[inline]
     pub(super) fn fits(&mut self, lane: usize, bytes: u32, now: u64) -> bool {
         let Room::Lossless { buffer: size, flow } = self.settings.room else { return true };
-        let buffer = &mut self.buffers[lane];
-        if !buffer.stopped && buffer.used + bytes <= size {
+        let buffer = &mut self.lanes[lane];
+        if buffer.has_room(bytes, size) {
             return true;
         }
-        let back = &mut self.back[lane];
-        while let Some(&(at, freed)) = back.front() {
-            if at > now {
-                break;
-            }
-            buffer.used -= freed;
-            back.pop_front();
-            if let FlowControl::GoAndStop { go } = flow {
-                buffer.stopped &= buffer.used > go;
-            }
+        if buffer.next_room() > now {
+            return false;
         }
-        !buffer.stopped && buffer.used + bytes <= size
+        buffer.collect(now, flow, &mut self.back[lane]);
+        buffer.has_room(bytes, size)
     }
 
     /// Fills room in a buffer.
     #[inline]
     pub(super) fn fill(&mut self, lane: usize, bytes: u32) {
         let Room::Lossless { buffer: size, flow } = self.settings.room else { return };
-        let buffer = &mut self.buffers[lane];
+        let buffer = &mut self.lanes[lane];
         buffer.used += bytes;
         if flow != FlowControl::Credits {
             buffer.stopped |= buffer.used + self.settings.largest > size;

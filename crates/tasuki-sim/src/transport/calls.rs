@@ -1,10 +1,11 @@
 //! What the program on a node may call, checked against the model as far as the answer is immediate.
 
-use tasuki_msg::{ClaimError, Failure, Matching, PeerId, Queue, RecvRequest, SendRequest, Source};
+use tasuki_msg::{ClaimError, Failure, Matching, Pace, PeerId, Queue, RecvRequest, SendRequest, Source};
 
 use super::content::{GUARD, fill};
 use super::core::{Check, Core, demand, same};
 use super::node::{Claim, Fate, RecvBuf, Sent};
+use super::receivers::PAYLOAD_OF_PACKET;
 use crate::model::{Match, Message, Posted};
 
 /// A message to send.
@@ -50,6 +51,10 @@ impl Core {
         let request = SendRequest { peer, queue, tag, data, len, delivery, remote_key, user: name as u64 };
         let send = self.nodes[from].ep.post_send(request).map_err(|error| error.to_string())?;
         self.note(|| format!("node {from} sends message {name} to {to}: {spec:?} as {send:?}"));
+        if let Some(pace) = self.pace(len) {
+            self.nodes[from].ep.handle_time(self.now.0);
+            self.nodes[from].ep.pace_send(send, pace);
+        }
         let mut bytes = vec![0; len as usize];
         fill(name, 0, &mut bytes);
         self.sent.push(Sent {
@@ -77,6 +82,12 @@ impl Core {
         self.link(from, to)?.order.push(name);
         self.settle(from)?;
         Ok(name)
+    }
+
+    /// In static mode, how fast a message leaves.
+    fn pace(&self, len: u64) -> Option<Pace> {
+        let paced = self.static_rate?.paced(len, PAYLOAD_OF_PACKET)?;
+        Some(Pace { bps: paced.payload_bps, slack: paced.slack_bytes })
     }
 
     pub fn cancel_send(&mut self, name: usize) -> Check {

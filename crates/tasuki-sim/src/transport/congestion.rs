@@ -15,7 +15,7 @@ use crate::channel::ETHERNET_OVERHEAD;
 use crate::fabric::{Fabric, Room, Settings};
 use crate::kernel::Time;
 use crate::rng::Rng;
-use tasuki_msg::{Adapting, Adaptive, Config, Pacer, Queue};
+use tasuki_msg::{Adapting, Adaptive, Config, Pacer, Queue, Window};
 use tasuki_topo::shapes::{self, Fit};
 use tasuki_topo::{Engine, Limits, PathRule, route};
 use tasuki_wire::{Lane, Lanes};
@@ -25,6 +25,8 @@ use tasuki_wire::{Lane, Lanes};
 pub enum Granting {
     /// A fixed window.
     Window,
+    /// Everything at once: for senders that know how fast they may send.
+    Open,
     /// As much as arrives.
     Adaptive(Adapting),
 }
@@ -37,6 +39,7 @@ impl Granting {
     pub fn name(self) -> &'static str {
         match self {
             Granting::Window => "window",
+            Granting::Open => "open",
             Granting::Adaptive(_) => "adaptive",
         }
     }
@@ -44,6 +47,7 @@ impl Granting {
     pub(super) fn pacer(self) -> Pacer {
         match self {
             Granting::Window => Pacer::default(),
+            Granting::Open => Window::OPEN.into(),
             Granting::Adaptive(knobs) => Pacer::Adaptive(Adaptive::new(knobs)),
         }
     }

@@ -56,6 +56,8 @@ pub(crate) struct Core {
     pub coverage: Coverage,
     pub trace: Trace,
     pub now: Time,
+    /// Senders know R and B of their receivers, and keep to the rate that follows.
+    pub static_rate: Option<tasuki_rate::Static>,
     /// Percent of frames after which an engine does not look at the actions at once.
     pub lazy_percent: u64,
     /// Draws what engines do.
@@ -74,6 +76,7 @@ impl Core {
             coverage: Coverage::default(),
             trace,
             now: Time::ZERO,
+            static_rate: None,
             lazy_percent: 0,
             dice: Rng::new(0),
         }

@@ -40,6 +40,7 @@ impl World {
         if packets && self.hosts[node].proto.deadline().is_some_and(|deadline| deadline <= now) {
             self.hosts[node].proto.handle_timeout(now);
         }
+        self.core.nodes[node].ep.handle_time(now.0);
         if let Some(at) = self.hosts[node].next_packet() {
             // A slow host takes the next one when it is done with this.
             self.poll_by(node, at);
@@ -98,6 +99,7 @@ impl World {
         let conn = host.proto.connect(now, remote, &rails);
         host.conns.of_conn.insert(conn, there);
         host.conns.of_node.insert(there, conn);
+        self.tell_words(node, conn);
         self.core.note(|| format!("node {node} connects to {there} as {conn:?}"));
         if self.hosts[there].conns.of_node.contains_key(&node) {
             self.core.cover("both opened the connection");
@@ -128,6 +130,9 @@ impl World {
             }
         }
         self.core.settle(node)?;
+        if let Some(due) = self.core.nodes[node].ep.time_due() {
+            self.poll_by(node, Time(due).max(self.now().after(1)));
+        }
         if self.carriage != Carriage::Perfect
             && let Some(deadline) = self.hosts[node].proto.deadline()
         {
@@ -251,10 +256,14 @@ impl World {
             heard = true;
             self.core.note(|| format!("node {node}: {event:?}"));
             match event {
-                ProtoEvent::Connected(_) => self.core.cover("connected"),
+                ProtoEvent::Connected(conn) => {
+                    self.core.cover("connected");
+                    self.tell_words(node, conn);
+                }
                 ProtoEvent::RailUp(..) => self.core.cover("rail up"),
                 ProtoEvent::RailDown(_, _, reason) => self.core.cover(match reason {
                     tasuki_proto::DownReason::Silent => "rail down: silent",
+                    tasuki_proto::DownReason::Carrier => "rail down: no carrier",
                     tasuki_proto::DownReason::Local => "rail down: said here",
                     tasuki_proto::DownReason::Remote => "rail down: said there",
                 }),

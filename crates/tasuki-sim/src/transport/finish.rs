@@ -89,6 +89,7 @@ impl Scenario {
             self.world.rest("what was received at the end")?;
         }
         self.cancel_all()?;
+        self.world.count_wrong_words();
         self.world.rest("what was cancelled at the end")?;
         self.world.core.audit_rest()?;
         self.last_silence()?;

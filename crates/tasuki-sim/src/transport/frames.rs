@@ -106,14 +106,24 @@ impl Core {
         self.link(from, to)?.arrived_frames += 1;
         let name = self.account(from, to, frame, payload)?;
         self.nodes[to].ep.controller_mut().set_now(self.now.0);
-        match self.nodes[to].ep.handle_frame(peer, frame) {
+        // As an engine does: whole messages first by the short cut.
+        let done = match frame {
+            Frame::Start(start) => self.nodes[to].ep.take_now(peer, start),
+            _ => None,
+        };
+        let answer = match &done {
+            Some(done) => Ok(done.placement()),
+            None => self.nodes[to].ep.handle_frame(peer, frame),
+        };
+        match answer {
             Ok(placement) => {
                 if let Some((name, offset)) = name {
                     let wrong = first_wrong(name, offset, payload);
                     demand(wrong.is_none(), || format!("byte {wrong:?} of message {name} arrived wrong"))?;
                 }
                 self.place(to, peer, placement, payload)?;
-                self.appear(from, to, frame)
+                self.appear(from, to, frame)?;
+                done.map_or(Ok(()), |done| self.recv_done(to, done))
             }
             Err(FrameError::PeerGone(_)) if !self.nodes[to].lives(peer) => {
                 self.cover("late frame");

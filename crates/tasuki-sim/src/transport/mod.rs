@@ -4,6 +4,7 @@
 mod actions;
 mod audit;
 mod calls;
+mod carriers;
 mod congestion;
 mod content;
 mod core;

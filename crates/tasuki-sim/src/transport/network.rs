@@ -35,6 +35,8 @@ pub(crate) struct Network {
     ends: BTreeMap<(usize, usize, u8), End>,
     /// Channels that lose raw frames.
     deaf: BTreeSet<(usize, usize, u8)>,
+    /// Ends of which their hosts say that they have no carrier.
+    silent: BTreeSet<(usize, usize, u8)>,
     /// A fabric per rail instead of lines.
     pub switched: Option<Switched>,
 }
@@ -118,6 +120,26 @@ impl Network {
         } else {
             self.deaf.remove(&(from, to, rail));
         }
+    }
+
+    /// A host says that its end of a rail has no carrier, or that it has one.
+    pub fn set_silent(&mut self, place: usize, other: usize, rail: u8, silent: bool) {
+        if silent {
+            self.silent.insert((place, other, rail));
+        } else {
+            self.silent.remove(&(place, other, rail));
+        }
+    }
+
+    /// Rails to another place whose ends have no carrier, as their host says.
+    pub fn silent(&self, place: usize, other: usize) -> Vec<u8> {
+        let between = (place, other, 0)..=(place, other, u8::MAX);
+        self.silent.range(between).map(|(_, _, rail)| *rail).collect()
+    }
+
+    /// How many ends have no carrier, as their hosts say.
+    pub fn silents(&self) -> usize {
+        self.silent.len()
     }
 
     /// All channels, with the numbers of their rails.

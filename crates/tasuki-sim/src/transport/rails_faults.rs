@@ -10,8 +10,10 @@ use crate::kernel::Time;
 pub(crate) enum Mishap {
     /// One direction of a rail stops or starts to carry packets.
     Cable { from: usize, to: usize, rail: u8, up: bool },
-    /// A host notices that its end of a rail has lost its carrier, or has it back.
+    /// A host takes its end of a rail out of use, or puts it back.
     Carrier { place: usize, other: usize, rail: u8, up: bool },
+    /// A host says that its end of a rail has lost its carrier, or has it back, whether that is so or not.
+    Word { place: usize, other: usize, rail: u8, up: bool },
     /// One direction of a rail carries only packets up to this size, headers included.
     Hole { from: usize, to: usize, rail: u8, mtu: usize },
     /// A host sets the MTU of its end of a rail.
@@ -30,6 +32,8 @@ impl Mishap {
             Mishap::Hole { mtu, .. } => mtu < 9000,
             Mishap::Deaf { deaf, .. } => deaf,
             Mishap::Mtu { .. } | Mishap::Stop { .. } => true,
+            // Words do no harm.
+            Mishap::Word { .. } => false,
         }
     }
 }
@@ -67,6 +71,7 @@ impl World {
                 }
                 self.rails_changed(place, other)
             }
+            Mishap::Word { place, other, rail, up } => self.hear_word(place, other, rail, up),
             Mishap::Mtu { place, other, rail, mtu } => {
                 self.core.cover("MTU set");
                 if let Some(end) = self.network.end_mut(place, other, rail) {

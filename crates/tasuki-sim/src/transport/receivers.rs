@@ -16,7 +16,7 @@ use crate::kernel::Time;
 use crate::rng::Rng;
 use tasuki_msg::{Config, Queue};
 use tasuki_rate::paper::{HOSTS, LINK_BPS};
-use tasuki_rate::{Pace, Path, Receiver, Sent, Slow};
+use tasuki_rate::{Pace, Path, Receiver, Sent, Slow, Static};
 use tasuki_wire::{Lane, Lanes};
 
 /// A message to a slow receiver.
@@ -26,6 +26,8 @@ pub struct SlowReceiver {
     pub path: Path,
     /// How the receiver grants.
     pub granting: Granting,
+    /// The sender knows the mean R and B, and keeps to the paper's rate.
+    pub static_rate: bool,
     /// Decides what endpoints draw.
     pub seed: u64,
 }
@@ -48,8 +50,13 @@ impl SlowReceiver {
     fn world(&self) -> Check<World> {
         let Path { link_bps, sender_bps, way_ns, receiver, slow, .. } = self.path;
         let Receiver { drain_bps, buffer_bytes } = receiver;
-        let core =
+        let mut core =
             Core::new(Config::default(), self.granting.pacer(), Plant::default(), Trace::new(Text::None));
+        if self.static_rate {
+            let drain_bps = slow.mean_bps(drain_bps as u64);
+            let receiver = Receiver { drain_bps, buffer_bytes };
+            core.static_rate = Some(Static { receiver, link_bps: link_bps.min(sender_bps) as f64 });
+        }
         let proto = tasuki_proto::Config::default();
         let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;
@@ -112,6 +119,8 @@ pub enum Way {
     Unpaced,
     /// The same at the rate of equation (2).
     Static,
+    /// This transport at the rate of equation (2), told R and B.
+    Paced,
     /// This transport, which grants a fixed window.
     Window,
     /// This transport, which grants as much as arrives.
@@ -119,7 +128,7 @@ pub enum Way {
 }
 
 /// All of them, in the order of the figures' legends.
-pub const WAYS: [Way; 4] = [Way::Unpaced, Way::Static, Way::Window, Way::Adaptive];
+pub const WAYS: [Way; 5] = [Way::Unpaced, Way::Static, Way::Paced, Way::Window, Way::Adaptive];
 
 impl Way {
     /// In a word.
@@ -127,6 +136,7 @@ impl Way {
         match self {
             Way::Unpaced => "unpaced",
             Way::Static => "static",
+            Way::Paced => "static, transport",
             Way::Window => "window",
             Way::Adaptive => "adaptive",
         }
@@ -197,12 +207,15 @@ impl Receivers {
         // At ten different moments of a receiver that varies.
         let model =
             |pace| (0..TIMES as u64).map(|at| self.path.send(message, pace, at * 3_700_000)).collect();
-        let real = |granting| SlowReceiver { path: self.path, granting, seed: 1 }.send(message, TIMES);
+        let real = |granting, static_rate| {
+            SlowReceiver { path: self.path, granting, static_rate, seed: 1 }.send(message, TIMES)
+        };
         match way {
             Way::Unpaced => Ok(model(Pace::Unpaced)),
             Way::Static => Ok(model(Pace::Static)),
-            Way::Window => real(Granting::Window),
-            Way::Adaptive => real(ALL_GRANTING[1]),
+            Way::Paced => real(Granting::Open, true),
+            Way::Window => real(Granting::Window, false),
+            Way::Adaptive => real(ALL_GRANTING[1], false),
         }
     }
 }

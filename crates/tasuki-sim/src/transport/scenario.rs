@@ -22,6 +22,8 @@ pub(crate) struct Scenario {
     next_place: usize,
     /// When the next mishap begins.
     mishap_due: u64,
+    /// Draws what hosts say of carriers, if they do.
+    pub word: Option<Rng>,
 }
 
 impl Scenario {
@@ -42,8 +44,9 @@ impl Scenario {
         let steps_left = profile.steps;
         let bytes_left = if profile.longest > 1_000_000 { 5_000_000 } else { 600_000 };
         let (next_place, mishap_due, buffers_left) = (0, 0, BUFFERS);
+        let word = if carriage == Carriage::Perfect { None } else { super::carriers::dice(seed) };
         let mut scenario =
-            Scenario { world, profile, steps_left, bytes_left, buffers_left, next_place, mishap_due };
+            Scenario { world, profile, steps_left, bytes_left, buffers_left, next_place, mishap_due, word };
         for _ in 0..scenario.profile.nodes {
             scenario.newcomer(None);
         }
@@ -116,6 +119,7 @@ impl Scenario {
         let lasting = self.world.rng.magnitude(longest);
         let (a, b) = (self.world.hosts[node].place, self.world.hosts[other].place);
         let rails = self.world.network.numbers(a, b);
+        self.word_of_nothing(a, b, &rails);
         match self.world.rng.below(if self.profile.two_lanes { 6 } else { 5 }) {
             0 if kinds.stops => {
                 self.world.plan(0, Mishap::Stop { node, ns: lasting / 2 });
@@ -158,6 +162,7 @@ impl Scenario {
         for (from, to) in ways {
             self.world.plan(0, Mishap::Cable { from, to, rail, up: false });
             self.world.plan(lasting, Mishap::Cable { from, to, rail, up: true });
+            self.word_of_cut(from, to, rail, lasting);
             if self.profile.kinds.carrier && self.world.rng.chance(50) {
                 // Netlink tells about it about a second later (MEASURED); sooner and later are worth trying too.
                 let notice = self.world.rng.magnitude(1_000_000_000);

@@ -2,19 +2,33 @@
 
 use tasuki_sim::transport::{ALL_GRANTING, Congestion, Crowd, PAYLOAD_OF_PACKET, Receivers, Way};
 
-/// Figures 5 to 7 of the ATM paper, and receivers that are not steady, which the paper left for later: at least 95 % of what the
-/// receiver can take (of payload), and at most 0.1 % lost.
+/// At least 95 % of what the receiver can take (of payload) arrive, and at most 0.1 % are lost.
+fn fares(case: &Receivers, message: u64, way: Way) {
+    let sent = case.send(message, way).expect("it ends");
+    let n = sent.len() as f64;
+    let bps = sent.iter().map(|sent| message as f64 * 8.0 / sent.seconds).sum::<f64>() / n;
+    let lost = sent.iter().map(|sent| sent.lost).sum::<f64>() / n;
+    let most = case.most_bps() * PAYLOAD_OF_PACKET;
+    assert!(bps >= 0.95 * most, "{}, {message}: {bps:.0} of {most:.0} bit/s", case.name);
+    assert!(lost <= 0.001, "{}, {message}: {lost} lost", case.name);
+}
+
+/// Figures 5 to 7 of the ATM paper, and receivers that are not steady, which the paper left for later.
 #[test]
 fn receivers_of_any_kind_get_what_they_can_take() {
     for case in Receivers::all() {
         for message in [500_000, 5_000_000] {
-            let sent = case.send(message, Way::Adaptive).expect("it ends");
-            let n = sent.len() as f64;
-            let bps = sent.iter().map(|sent| message as f64 * 8.0 / sent.seconds).sum::<f64>() / n;
-            let lost = sent.iter().map(|sent| sent.lost).sum::<f64>() / n;
-            let most = case.most_bps() * PAYLOAD_OF_PACKET;
-            assert!(bps >= 0.95 * most, "{}, {message}: {bps:.0} of {most:.0} bit/s", case.name);
-            assert!(lost <= 0.001, "{}, {message}: {lost} lost", case.name);
+            fares(&case, message, Way::Adaptive);
+        }
+    }
+}
+
+/// The paper's static mode in this transport, told R and B, in the paper's own three cases.
+#[test]
+fn senders_that_know_r_and_b_lose_nothing() {
+    for case in Receivers::all().iter().filter(|case| case.figure.is_some()) {
+        for message in [500_000, 5_000_000] {
+            fares(case, message, Way::Paced);
         }
     }
 }
@@ -37,8 +51,24 @@ fn sixteen_senders_share_one_receiver() {
     let got = got.measure().expect("it ends");
     assert!(got.goodput >= 0.9 && got.fairness >= 0.95, "{got:?}");
     assert!(got.resent < 0.01 && got.dropped <= 0.001, "{got:?}");
-    // With a fixed window the first senders fill the port and the others lose; what came there last was late by milliseconds.
+    // Senders take turns: no more waits before the receiver than one window and the queue that it aims at.
+    let knobs = tasuki_msg::Adapting::DEFAULT;
+    let queue_ns = (knobs.window_min + knobs.queue_high) * 8;
+    assert!(got.p99_ns <= got.idle_ns + queue_ns, "{got:?}");
+    // With a fixed window the first senders fill the port and the others lose; what comes there last was late by milliseconds.
     let fixed = Congestion { messages: 3, ..Congestion::new(Crowd::Incast, ALL_GRANTING[0]) };
     let fixed = fixed.measure().expect("it ends");
-    assert!(got.p99_ns * 2 < fixed.p99_ns, "{got:?} {fixed:?}");
+    assert!(got.p99_ns * 10 < fixed.p99_ns, "{got:?} {fixed:?}");
+}
+
+/// Every receiver waits for senders that are busy with others. The aim is 90 % of the bottleneck; the mean of six seeds is near it, and single ones are
+/// not (`docs/rate.md` has the spread): the last pair alone decides when a run is over. What is demanded here is what no seed has fallen below.
+#[test]
+fn sixteen_send_to_each_other() {
+    for seed in 1..=3 {
+        let got = Congestion { seed, ..Congestion::new(Crowd::AllToAll, ALL_GRANTING[1]) };
+        let got = got.measure().expect("it ends");
+        assert!(got.fairness >= 0.95 && got.resent < 0.01 && got.dropped <= 0.001, "seed {seed}: {got:?}");
+        assert!(got.goodput >= 0.85, "seed {seed}: {got:?}");
+    }
 }

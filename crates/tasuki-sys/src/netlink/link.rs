@@ -188,6 +188,12 @@ impl Netlink {
         self.set_attribute(index, LinkAttribute::Mtu(mtu), || format!("set MTU {mtu} on interface {index}"))
     }
 
+    /// Sets an interface's MAC address. The kernel forgets all neighbours on it, permanent ones too.
+    pub fn set_mac(&mut self, index: u32, mac: [u8; 6]) -> Result<(), NetlinkError> {
+        let what = || format!("set a MAC address on interface {index}");
+        self.set_attribute(index, LinkAttribute::Address(mac.to_vec()), what)
+    }
+
     /// Sets how many frames the kernel hands to an interface at once; connections that are open already keep theirs.
     pub fn set_gso_max_segs(&mut self, index: u32, segments: u32) -> Result<(), NetlinkError> {
         let what = || format!("set gso_max_segs {segments} on interface {index}");

@@ -33,6 +33,29 @@ impl Acyclic {
         }
     }
 
+    /// A graph of edges that close no circle; `None` if they do.
+    pub fn of(vertices: usize, edges: impl Iterator<Item = (u32, u32)>) -> Option<Self> {
+        let mut graph = Self::new(vertices);
+        for (from, to) in edges {
+            graph.out[from as usize].push(to);
+            graph.into[to as usize].push(from);
+        }
+        let mut waits: Vec<usize> = graph.into.iter().map(Vec::len).collect();
+        let mut order: Vec<u32> = (0..vertices as u32).filter(|&v| waits[v as usize] == 0).collect();
+        let mut at = 0;
+        while let Some(&v) = order.get(at) {
+            graph.position[v as usize] = at as u32;
+            at += 1;
+            for &next in &graph.out[v as usize] {
+                waits[next as usize] -= 1;
+                if waits[next as usize] == 0 {
+                    order.push(next);
+                }
+            }
+        }
+        (at == vertices).then_some(graph)
+    }
+
     pub fn insert(&mut self, from: u32, to: u32) -> Insert {
         if self.out[from as usize].contains(&to) {
             return Insert::Present;
@@ -143,6 +166,14 @@ mod tests {
                 assert_eq!(graph.closes(a as u32, b as u32), seen[a], "seed {seed}: edge {a} -> {b}");
                 assert_eq!(graph.insert(a as u32, b as u32), expected, "seed {seed}: edge {a} -> {b}");
                 edges[a][b] |= expected == Insert::Added;
+            }
+            // The same graph at once, and with an edge that closes a circle.
+            let pairs = (0..n as u32).flat_map(|a| (0..n as u32).map(move |b| (a, b)));
+            let all: Vec<(u32, u32)> = pairs.filter(|&(a, b)| edges[a as usize][b as usize]).collect();
+            let whole = Acyclic::of(n, all.iter().copied()).expect("no circle");
+            assert!(all.iter().all(|&(a, b)| whole.position[a as usize] < whole.position[b as usize]));
+            if let Some(&(a, b)) = all.first() {
+                assert!(Acyclic::of(n, all.iter().copied().chain([(b, a)])).is_none(), "seed {seed}");
             }
         }
     }

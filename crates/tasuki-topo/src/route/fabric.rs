@@ -40,6 +40,9 @@ pub(super) struct Fabric<'n> {
     pub sources: Vec<u32>,
     /// By channel: row at its head, or `NONE`.
     pub head: Vec<u32>,
+    /// By row: `at_port[first_port[r]..first_port[r + 1]]` are the working channels at its ports, or `NONE`.
+    first_port: Vec<u32>,
+    at_port: Vec<u32>,
     /// By channel: whether both ends forward. Only such channels can wait for each other in a circle.
     pub inner: Vec<bool>,
 }
@@ -67,10 +70,17 @@ impl<'n> Fabric<'n> {
                 into[head[channel.ix()] as usize].push(Arc { row: i as u32, channel });
             }
         }
+        let (mut first_port, mut at_port) = (vec![0], Vec::new());
+        for &node in &routers {
+            let channels = (0..net.ports(node) as u16).map(|port| net.channel_at(node, Port(port)));
+            at_port.extend(channels.map(|channel| channel.map_or(NONE, |c| c.0)));
+            first_port.push(at_port.len() as u32);
+        }
         let forwards = routers.iter().map(|&n| net.forwards(n)).collect();
         let sources = vec![0; routers.len()];
+        let classes = Vec::new();
         let mut fabric =
-            Self { net, routers, forwards, out, into, classes: Vec::new(), sources, head, inner };
+            Self { net, routers, forwards, out, into, classes, sources, head, first_port, at_port, inner };
         fabric.classify(&row)?;
         Ok(fabric)
     }
@@ -173,8 +183,19 @@ impl<'n> Fabric<'n> {
 
     /// The channel that the tables give at a row.
     pub fn next(&self, tables: &Tables, row: u32, host: HostId) -> Option<ChannelId> {
-        let port = tables.port(row as usize, host)?;
-        self.net.channel_at(self.routers[row as usize], port)
+        self.next_in(tables.column(host), row)
+    }
+
+    /// The same from the column of a destination.
+    #[inline]
+    pub fn next_in(&self, column: &[u16], row: u32) -> Option<ChannelId> {
+        let port = column[row as usize];
+        let [first, end] = [row, row + 1].map(|row| self.first_port[row as usize]);
+        let at = first + u32::from(port);
+        if port == Tables::NO_PORT || at >= end {
+            return None;
+        }
+        Some(self.at_port[at as usize]).filter(|&channel| channel != NONE).map(ChannelId)
     }
 
     /// Sets the entries of the root itself: delivery to every host of the class.
@@ -220,6 +241,11 @@ impl Dependencies {
     /// Number of the pair.
     pub fn id(&self, net: &Network, first: ChannelId, second: ChannelId) -> usize {
         self.base[first.ix()] as usize + net.out_port(second).ix()
+    }
+    /// Number of the pair of a channel and what follows it by a port.
+    #[inline]
+    pub fn by_port(&self, first: ChannelId, port: u16) -> usize {
+        self.base[first.ix()] as usize + usize::from(port)
     }
     /// The pair of a number.
     pub fn pair(&self, id: usize) -> (ChannelId, ChannelId) {

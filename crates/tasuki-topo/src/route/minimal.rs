@@ -28,8 +28,8 @@ pub(super) fn route(
                 match alike(class, number, &tables) {
                     Some(other) => layers.copy(other, host),
                     None => {
-                        layers
-                            .lay_all(class, host, &tables, |layers, row, layer| layers.set(row, host, layer));
+                        let set = |layers: &mut Layers, row, layer| layers.set(row, host, layer);
+                        layers.lay_all(class, host, &tables, |_, _| true, set);
                     }
                 }
             }

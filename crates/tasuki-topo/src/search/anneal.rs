@@ -24,7 +24,7 @@ pub(super) fn anneal(
     let unit = 2.0 * graph.size as f64;
     let (hot, cold) = (vertices as f64 / 8.0, 0.2);
     for step in 0..evaluations {
-        let Some((at, new)) = draw(&graph, random) else { continue };
+        let Some((at, new)) = draw(&graph, &neighbours, random) else { continue };
         let old = at.map(|i| graph.edges[i]);
         replace(&mut graph, &mut neighbours, at, old, new);
         let then = quality(vertices, &neighbours, aim).unwrap_or(Quality::WORST);
@@ -63,7 +63,11 @@ fn energy(quality: Quality, pairs: f64) -> f64 {
 }
 
 /// Two orbits of edges and what to put in their place; `None` if the draw would not leave the graph simple.
-fn draw(graph: &Rotations, random: &mut SplitMix64) -> Option<([usize; 2], [Orbit; 2])> {
+fn draw(
+    graph: &Rotations,
+    neighbours: &[Vec<u32>],
+    random: &mut SplitMix64,
+) -> Option<([usize; 2], [Orbit; 2])> {
     let (i, j) = (random.below(graph.edges.len()), random.below(graph.edges.len()));
     if i == j {
         return None;
@@ -82,7 +86,8 @@ fn draw(graph: &Rotations, random: &mut SplitMix64) -> Option<([usize; 2], [Orbi
     let size = graph.size as u32;
     let turned = Orbit { a: new[1].b, b: new[1].a, shift: (size - new[1].shift) % size };
     without &= turned != new[0];
-    (without && new.iter().all(|&edge| graph.fits(edge, i, j))).then_some(([i, j], new))
+    let fits = |edge| graph.is_simple(edge) && (graph.is_at(edge, [i, j]) || !graph.joins(neighbours, edge));
+    (without && new.into_iter().all(fits)).then_some(([i, j], new))
 }
 
 /// Exchanges two orbits, in the graph and in its neighbours.

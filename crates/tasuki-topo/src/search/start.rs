@@ -52,25 +52,28 @@ impl Rotations {
     }
 
     fn add(&mut self, edge: Orbit) -> bool {
-        let fits = self.fits(edge, usize::MAX, usize::MAX);
-        if fits {
+        let is_new = self.is_simple(edge) && !self.is_at(edge, 0..self.edges.len());
+        if is_new {
             self.edges.push(edge);
         }
-        fits
+        is_new
     }
 
-    /// Whether an orbit can join, were it not for the two at `except`: no loops, no edge twice, and every orbit gives
-    /// two ends.
-    pub fn fits(&self, edge: Orbit, except: usize, other: usize) -> bool {
+    /// Whether an orbit has no loops and gives two ends of edges to every vertex, or one to each of two orbits.
+    pub fn is_simple(&self, edge: Orbit) -> bool {
+        edge.a != edge.b || !(edge.shift * 2).is_multiple_of(self.size as u32)
+    }
+
+    /// Whether an orbit of edges is at one of these places, seen from either end.
+    pub fn is_at(&self, edge: Orbit, places: impl IntoIterator<Item = usize>) -> bool {
         let size = self.size as u32;
-        if edge.a == edge.b && (edge.shift * 2).is_multiple_of(size) {
-            return false;
-        }
-        let back = (size - edge.shift) % size;
-        self.edges.iter().enumerate().all(|(i, &old)| {
-            let same = old == edge || old == Orbit { a: edge.b, b: edge.a, shift: back };
-            i == except || i == other || !same
-        })
+        let back = Orbit { a: edge.b, b: edge.a, shift: (size - edge.shift) % size };
+        places.into_iter().any(|at| self.edges[at] == edge || self.edges[at] == back)
+    }
+
+    /// Whether the graph, given by its neighbours, has the edges of an orbit.
+    pub fn joins(&self, neighbours: &[Vec<u32>], edge: Orbit) -> bool {
+        self.spread(edge).next().is_some_and(|(a, b)| neighbours[a as usize].contains(&b))
     }
 
     pub fn vertices(&self) -> usize {

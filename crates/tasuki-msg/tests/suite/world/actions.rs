@@ -146,7 +146,7 @@ impl World {
         Ok(())
     }
 
-    fn recv_done(&mut self, node: usize, done: RecvDone) -> Check {
+    pub(super) fn recv_done(&mut self, node: usize, done: RecvDone) -> Check {
         let name = done.user as usize;
         let buffer = &mut self.nodes[node].recvs[name];
         same("receive's id", done.recv, buffer.id)?;

@@ -226,15 +226,24 @@ impl<'f> Grower<'f> {
     /// Writes `next` for one host and adds the sources behind every channel to its weight.
     pub fn write(&mut self, class: &Class, host: HostId, tables: &mut Tables) {
         let fabric = self.fabric;
+        let head = |channel: ChannelId| fabric.head[channel.ix()] as usize;
+        let mut through: Vec<u64> = fabric.sources.iter().map(|&sources| u64::from(sources)).collect();
+        // Rows that send to each, and have not handed over what passes them yet.
+        let mut waits = vec![0u32; fabric.routers.len()];
         for row in (0..fabric.routers.len()).filter(|&row| row != class.root as usize) {
             if let Some(channel) = self.next[row] {
                 tables.set_port(row, host, Some(fabric.net.out_port(channel)));
+                waits[head(channel)] += 1;
             }
-            let mut at = row as u32;
-            while at != class.root && fabric.sources[row] > 0 {
-                let Some(channel) = self.next[at as usize] else { break };
-                self.weight[channel.ix()] += u64::from(fabric.sources[row]);
-                at = fabric.head[channel.ix()];
+        }
+        let mut ready: Vec<usize> = (0..waits.len()).filter(|&row| waits[row] == 0).collect();
+        while let Some(row) = ready.pop() {
+            let Some(channel) = self.next[row].filter(|_| row != class.root as usize) else { continue };
+            self.weight[channel.ix()] += through[row];
+            through[head(channel)] += through[row];
+            waits[head(channel)] -= 1;
+            if waits[head(channel)] == 0 {
+                ready.push(head(channel));
             }
         }
     }

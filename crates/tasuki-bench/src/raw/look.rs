@@ -1,0 +1,129 @@
+//! What the kernel has counted so far, for one side of a stream: processor time, segments, what was sent again and what came out of order.
+
+use super::stream::Side;
+use std::{collections::BTreeMap, fs, io, net::TcpStream, time::Instant};
+use tasuki_sys::{tcp::TcpCounts, ticks::Ticks};
+
+/// Counters at one moment.
+pub(super) struct Look {
+    at: Instant,
+    process_s: f64,
+    core: Option<Ticks>,
+    counts: TcpCounts,
+    received_by: BTreeMap<String, u64>,
+}
+
+impl Look {
+    /// Looks now. `core`: the processor that this side stays on. With `mptcp` the counters are those of the whole network
+    /// namespace: the kernel tells a connection's own only for its first path.
+    pub fn now(core: Option<usize>, streams: &[TcpStream], mptcp: bool) -> io::Result<Self> {
+        Ok(Self {
+            at: Instant::now(),
+            process_s: process_seconds()?,
+            core: core.and_then(|core| Ticks::now(Some(core)).ok().flatten()),
+            counts: if mptcp { of_namespace()? } else { of_streams(streams)? },
+            received_by: received_by(&fs::read_to_string("/proc/thread-self/net/dev")?),
+        })
+    }
+
+    /// What was counted between an earlier look and this one.
+    pub fn since(&self, before: &Look) -> Side {
+        let seconds = (self.at - before.at).as_secs_f64();
+        let core = self.core.zip(before.core).and_then(|(now, then)| now.since(&then).shares());
+        Side {
+            seconds,
+            process: (self.process_s - before.process_s) / seconds.max(1e-9),
+            core: core.map(|shares| shares.busy),
+            interrupts: core.map(|shares| shares.interrupts),
+            data_out: self.counts.data_out.saturating_sub(before.counts.data_out),
+            resent: self.counts.resent.saturating_sub(before.counts.resent),
+            data_in: self.counts.data_in.saturating_sub(before.counts.data_in),
+            out_of_order: self.counts.out_of_order.saturating_sub(before.counts.out_of_order),
+            received_by: self.received_since(before),
+        }
+    }
+
+    fn received_since(&self, before: &Look) -> BTreeMap<String, u64> {
+        let of = |name: &str| before.received_by.get(name).copied().unwrap_or(0);
+        self.received_by.iter().map(|(name, bytes)| (name.clone(), bytes.saturating_sub(of(name)))).collect()
+    }
+}
+
+/// Bytes that each interface has received (`/proc/net/dev`: its name, a colon, and the number of bytes first).
+fn received_by(text: &str) -> BTreeMap<String, u64> {
+    let of_line = |line: &str| {
+        let (name, numbers) = line.split_once(':')?;
+        Some((name.trim().to_owned(), numbers.split_whitespace().next()?.parse().ok()?))
+    };
+    text.lines().filter_map(of_line).collect()
+}
+
+/// Seconds that this process has spent on processors, its threads' together.
+fn process_seconds() -> io::Result<f64> {
+    let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
+    Ok(time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
+}
+
+fn of_streams(streams: &[TcpStream]) -> io::Result<TcpCounts> {
+    let mut sum = TcpCounts::default();
+    for stream in streams {
+        let one = TcpCounts::of(stream)?;
+        sum.data_out += one.data_out;
+        sum.resent += one.resent;
+        sum.data_in += one.data_in;
+        sum.out_of_order += one.out_of_order;
+    }
+    Ok(sum)
+}
+
+fn of_namespace() -> io::Result<TcpCounts> {
+    let snmp = fs::read_to_string("/proc/thread-self/net/snmp")?;
+    let netstat = fs::read_to_string("/proc/thread-self/net/netstat")?;
+    let counter = |text: &str, group, name| counter(text, group, name).unwrap_or(0);
+    Ok(TcpCounts {
+        data_out: counter(&snmp, "Tcp", "OutSegs"),
+        resent: counter(&snmp, "Tcp", "RetransSegs"),
+        data_in: counter(&snmp, "Tcp", "InSegs"),
+        // Of the whole connection's data: each path by itself keeps its order.
+        out_of_order: counter(&netstat, "MPTcpExt", "OFOQueue"),
+    })
+}
+
+/// A counter of `/proc/net/snmp` or `/proc/net/netstat`: a line of names, below it a line of numbers.
+fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| {
+        let (of, rest) = line.split_once(':')?;
+        (of == group).then_some(rest)
+    });
+    let (names, numbers) = (lines.next()?, lines.next()?);
+    let at = names.split_whitespace().position(|known| known == name)?;
+    numbers.split_whitespace().nth(at)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Shortened from a running system.
+    const NETSTAT: &str = "TcpExt: SyncookiesSent TCPOFOQueue TCPSACKReorder\nTcpExt: 0 512 3\n\
+        IpExt: InNoRoutes InOctets\nIpExt: 0 7744\nMPTcpExt: MPCapableSYNRX OFOQueueTail OFOQueue\nMPTcpExt: 1 2 77\n";
+
+    #[test]
+    fn counters_are_found_by_their_names() {
+        assert_eq!(counter(NETSTAT, "TcpExt", "TCPOFOQueue"), Some(512));
+        assert_eq!(counter(NETSTAT, "MPTcpExt", "OFOQueue"), Some(77));
+        assert_eq!(counter(NETSTAT, "IpExt", "TCPOFOQueue"), None);
+        assert_eq!(counter("TcpExt: A B\nTcpExt: 1\n", "TcpExt", "B"), None);
+        assert!(
+            fs::read_to_string("/proc/thread-self/net/snmp")
+                .is_ok_and(|text| counter(&text, "Tcp", "OutSegs").is_some())
+        );
+    }
+
+    #[test]
+    fn interfaces_are_told_apart() {
+        let text = "Inter-|   Receive  |  Transmit\n face |bytes    packets|bytes\n    lo:     100       2\n  eth1:7000 5 0\n";
+        let expected = [("lo".to_owned(), 100), ("eth1".to_owned(), 7000)];
+        assert_eq!(received_by(text), BTreeMap::from(expected));
+    }
+}

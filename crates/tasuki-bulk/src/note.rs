@@ -1,0 +1,211 @@
+//! What the two sides say to each other, on a channel that loses, changes and reorders nothing: `docs/wire.md`, "Length-coded bulk".
+
+use crate::round::{PACKETS_MAX, Sizes};
+
+/// Longest note, bytes.
+pub const NOTE_MAX: usize = 4096;
+
+/// Packets one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Sequence number of the first.
+    pub first: u16,
+    /// How many.
+    pub count: u16,
+}
+
+impl Run {
+    pub(crate) const BYTES: usize = 4;
+    /// In one note.
+    pub(crate) const MOST: usize = 1000;
+}
+
+/// One note. Rounds are numbered by the taker, bursts of a round by both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Taker: send to this port of mine on this rail, in packets that begin with this length.
+    Open {
+        /// The rail.
+        rail: u8,
+        /// UDP port.
+        port: u16,
+    },
+    /// Giver: I shall, from this port.
+    Opened {
+        /// UDP port.
+        port: u16,
+    },
+    /// Giver: I shall not.
+    Refused,
+    /// Taker: I am ready for these bytes of the message that you call `key`.
+    Take {
+        /// Number of the round.
+        round: u32,
+        /// The giver's name of the message.
+        key: u64,
+        /// First byte.
+        offset: u64,
+        /// How many.
+        len: u64,
+        /// The agreement.
+        sizes: Sizes,
+    },
+    /// Giver: I have no such message (any more).
+    Gone {
+        /// Number of the round.
+        round: u32,
+    },
+    /// Giver: this burst is over.
+    Sent {
+        /// Number of the round.
+        round: u32,
+        /// Number of the burst, from 1.
+        pass: u16,
+        /// With the first burst: CRC32C of every packet of the round.
+        checks: Vec<u32>,
+    },
+    /// Taker: I miss these.
+    Again {
+        /// Number of the round.
+        round: u32,
+        /// The burst after which they are missing.
+        pass: u16,
+        /// Which.
+        missing: Vec<Run>,
+    },
+}
+
+const OPEN: u8 = 1;
+const OPENED: u8 = 2;
+const REFUSED: u8 = 3;
+const TAKE: u8 = 4;
+const GONE: u8 = 5;
+const SENT: u8 = 6;
+const AGAIN: u8 = 7;
+
+impl Note {
+    /// As it travels, integers little-endian: the kind, and its fields in order.
+    pub fn write(&self, into: &mut Vec<u8>) {
+        match self {
+            Note::Open { rail, port } => {
+                into.extend([OPEN, *rail]);
+                into.extend(port.to_le_bytes());
+            }
+            Note::Opened { port } => {
+                into.push(OPENED);
+                into.extend(port.to_le_bytes());
+            }
+            Note::Refused => into.push(REFUSED),
+            Note::Take { round, key, offset, len, sizes } => {
+                into.push(TAKE);
+                into.extend(round.to_le_bytes());
+                [key, offset, len].into_iter().for_each(|field| into.extend(field.to_le_bytes()));
+                into.extend((sizes.first() as u16).to_le_bytes());
+                into.extend(sizes.packets().to_le_bytes());
+            }
+            Note::Gone { round } => {
+                into.push(GONE);
+                into.extend(round.to_le_bytes());
+            }
+            Note::Sent { round, pass, checks } => {
+                into.push(SENT);
+                into.extend(round.to_le_bytes());
+                into.extend(pass.to_le_bytes());
+                checks.iter().for_each(|check| into.extend(check.to_le_bytes()));
+            }
+            Note::Again { round, pass, missing } => {
+                into.push(AGAIN);
+                into.extend(round.to_le_bytes());
+                into.extend(pass.to_le_bytes());
+                missing
+                    .iter()
+                    .flat_map(|run| [run.first, run.count])
+                    .for_each(|field| into.extend(field.to_le_bytes()));
+            }
+        }
+    }
+
+    /// Reads a note; `None` if it is none.
+    pub fn read(bytes: &[u8]) -> Option<Note> {
+        let (&kind, rest) = bytes.split_first()?;
+        let mut rest = Fields(rest);
+        let note = match kind {
+            OPEN => {
+                Note::Open { rail: u8::from_le_bytes(rest.next()?), port: u16::from_le_bytes(rest.next()?) }
+            }
+            OPENED => Note::Opened { port: u16::from_le_bytes(rest.next()?) },
+            REFUSED => Note::Refused,
+            TAKE => {
+                let round = u32::from_le_bytes(rest.next()?);
+                let [key, offset, len] = [rest.next()?, rest.next()?, rest.next()?].map(u64::from_le_bytes);
+                let [first, packets] = [rest.next()?, rest.next()?].map(u16::from_le_bytes);
+                Note::Take { round, key, offset, len, sizes: Sizes::new(first, packets)? }
+            }
+            GONE => Note::Gone { round: u32::from_le_bytes(rest.next()?) },
+            SENT => {
+                let (round, pass) = (u32::from_le_bytes(rest.next()?), u16::from_le_bytes(rest.next()?));
+                let mut checks = Vec::with_capacity(rest.0.len() / 4);
+                while !rest.0.is_empty() {
+                    checks.push(u32::from_le_bytes(rest.next()?));
+                }
+                (checks.len() <= PACKETS_MAX.into()).then_some(Note::Sent { round, pass, checks })?
+            }
+            AGAIN => {
+                let (round, pass) = (u32::from_le_bytes(rest.next()?), u16::from_le_bytes(rest.next()?));
+                let mut missing = Vec::with_capacity(rest.0.len() / Run::BYTES);
+                while !rest.0.is_empty() {
+                    let [first, count] = [rest.next()?, rest.next()?].map(u16::from_le_bytes);
+                    missing.push(Run { first, count });
+                }
+                (missing.len() <= Run::MOST).then_some(Note::Again { round, pass, missing })?
+            }
+            _ => return None,
+        };
+        rest.0.is_empty().then_some(note)
+    }
+}
+
+/// What is left to be read.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn next<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (field, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*field)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_come_back_and_nonsense_does_not() {
+        let sizes = Sizes::new(8972, 1000).unwrap();
+        let notes = [
+            Note::Open { rail: 31, port: 65_535 },
+            Note::Opened { port: 1 },
+            Note::Refused,
+            Note::Take { round: 7, key: u64::MAX, offset: 3, len: 4, sizes },
+            Note::Gone { round: u32::MAX },
+            Note::Sent { round: 1, pass: 2, checks: vec![3; PACKETS_MAX.into()] },
+            Note::Sent { round: 1, pass: 2, checks: vec![] },
+            Note::Again { round: 1, pass: 2, missing: vec![Run { first: 3, count: 4 }; Run::MOST] },
+        ];
+        for note in notes {
+            let mut bytes = Vec::new();
+            note.write(&mut bytes);
+            assert!(bytes.len() <= NOTE_MAX);
+            assert_eq!(Note::read(&bytes), Some(note.clone()));
+            bytes.push(0);
+            assert_eq!(Note::read(&bytes), None, "{note:?}: a byte too many");
+            bytes.truncate(bytes.len() - 2);
+            assert_eq!(Note::read(&bytes), None, "{note:?}: a byte too few");
+        }
+        assert_eq!((Note::read(&[]), Note::read(&[0]), Note::read(&[8, 0, 0])), (None, None, None));
+        let mut take = vec![TAKE; 33];
+        take[29..].fill(0);
+        assert_eq!(Note::read(&take), None, "packets without length");
+    }
+}

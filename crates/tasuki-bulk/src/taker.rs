@@ -1,0 +1,144 @@
+//! The side that receives.
+
+use crate::note::{NOTE_MAX, Run};
+use crate::round::Round;
+
+/// One round at its receiver.
+#[derive(Clone, Debug)]
+pub struct Taker {
+    round: Round,
+    /// By sequence number.
+    here: Vec<bool>,
+    left: u16,
+    /// Of this burst, everything before this was looked for: packets come in order.
+    next: u16,
+    /// The last one of this burst.
+    last: u16,
+    slots: Vec<u16>,
+}
+
+/// What a batch of datagrams was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// Packets that were missing.
+    pub new: usize,
+    /// Packets that were here already, or are none of this round.
+    pub useless: usize,
+    /// Bytes that had to be copied because they came to another packet's place.
+    pub moved: usize,
+}
+
+impl Taker {
+    /// Nothing has come.
+    pub fn new(round: Round) -> Taker {
+        let packets = round.packets();
+        Taker {
+            round,
+            here: vec![false; packets.into()],
+            left: packets,
+            next: 0,
+            last: packets - 1,
+            slots: Vec::new(),
+        }
+    }
+
+    /// The round.
+    pub fn round(&self) -> &Round {
+        &self.round
+    }
+
+    /// Everything is here.
+    pub fn is_complete(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The last packet of this burst has come: what is missing of it is lost, unless it comes out of order.
+    pub fn saw_last(&self) -> bool {
+        self.next == self.last + 1
+    }
+
+    /// For whom the next datagrams are expected, at most `most`: packets that are missing, the ones that follow the last that came first.
+    /// Only places of missing packets are named, so whatever comes there, nothing that is here is lost.
+    pub fn slots(&mut self, most: usize) -> &[u16] {
+        self.slots.clear();
+        let all = 0..self.round.packets();
+        let order = (self.next..all.end).chain(0..self.next);
+        self.slots.extend(order.filter(|seq| !self.here[usize::from(*seq)]).take(most));
+        &self.slots
+    }
+
+    /// Datagrams of these lengths have come, in the order of [`Taker::slots`], as many as there were at most. The first bytes of each are at its
+    /// slot's place in `into`, which is the round's memory; what is longer than that place went on at the beginning of its part of `over`, which has parts as long as
+    /// the first packet. A length beyond that is a datagram that was cut.
+    pub fn settle(&mut self, lens: &[usize], into: &mut [u8], over: &mut [u8]) -> Settled {
+        let mut settled = Settled::default();
+        let slots = std::mem::take(&mut self.slots);
+        let part = self.round.sizes().first();
+        let misplaced = |(&slot, &len): (&u16, &usize)| self.round.which(len) != Some(slot);
+        let in_order = !slots.iter().zip(lens).any(misplaced);
+        if !in_order {
+            self.lift(&slots, lens, into, over);
+        }
+        for (at, (&slot, &len)) in slots.iter().zip(lens).enumerate() {
+            let Some(seq) = self.round.which(len).filter(|seq| !self.here[usize::from(*seq)]) else {
+                settled.useless += 1;
+                continue;
+            };
+            if seq != slot {
+                into[self.round.place(seq)].copy_from_slice(&over[at * part..at * part + len]);
+                settled.moved += len;
+            }
+            self.here[usize::from(seq)] = true;
+            self.left -= 1;
+            self.next = seq + 1;
+            settled.new += 1;
+        }
+        self.slots = slots;
+        settled
+    }
+
+    /// Takes datagrams out of places that are not theirs: each as a whole into its part of `over`.
+    fn lift(&self, slots: &[u16], lens: &[usize], into: &[u8], over: &mut [u8]) {
+        let part = self.round.sizes().first();
+        for (at, (&slot, &len)) in slots.iter().zip(lens).enumerate() {
+            if len > part || self.round.which(len) == Some(slot) {
+                continue;
+            }
+            let place = self.round.place(slot);
+            let head = len.min(place.len());
+            let over = &mut over[at * part..(at + 1) * part];
+            over.copy_within(..len - head, head);
+            over[..head].copy_from_slice(&into[place][..head]);
+        }
+    }
+
+    /// What is missing, as far as it fits into a note. From now on another burst is expected.
+    pub fn missing(&mut self) -> Vec<Run> {
+        self.next = 0;
+        let mut runs: Vec<Run> = Vec::new();
+        for seq in (0..self.round.packets()).filter(|seq| !self.here[usize::from(*seq)]) {
+            if let Some(run) = runs.last_mut().filter(|run| run.first + run.count == seq) {
+                run.count += 1;
+            } else if runs.len() < Run::MOST {
+                runs.push(Run { first: seq, count: 1 });
+            } else {
+                break;
+            }
+        }
+        self.last = runs.last().map_or(0, |run| run.first + run.count - 1);
+        debug_assert!(runs.len() * Run::BYTES < NOTE_MAX);
+        runs
+    }
+
+    /// Compares what is here with the checksums of what was sent, one for each packet; whatever differs is missing again. How many.
+    pub fn check(&mut self, checks: &[u32], from: &[u8]) -> u16 {
+        let before = self.left;
+        for seq in 0..self.round.packets() {
+            let good = checks.get(usize::from(seq)) == Some(&crc32c::crc32c(&from[self.round.place(seq)]));
+            if !good && std::mem::replace(&mut self.here[usize::from(seq)], false) {
+                self.left += 1;
+            }
+        }
+        self.left - before
+    }
+}

@@ -1,0 +1,124 @@
+//! `tasuki bench stripe`, `tasuki bench cross`
+
+use super::{Results, rate::rate};
+use clap::{Args, ValueEnum};
+use tasuki_bench::stripe::{Cabling, Way};
+use tasuki_cluster::Rate;
+
+/// Explains `tasuki bench stripe`.
+pub const STRIPE_HELP: &str = "\
+Two hosts with 1 to 8 NICs each, one TCP stream of messages of one length from the first to the second, everything in turn, repetition by \
+repetition. For each point: payload per second, processor time of both sides, segments out of order and sent again; beside it what the paper \
+has (Fukunaga et al.: NIC distribution, figures 2 to 4). docs/striping.md explains the figures. It makes its own labs (root), and ends them.
+
+Ways (--way):
+  shortest-delay, round-robin, byte-weighted, flow-hash   Tasuki's policies; the paper's scheme is round-robin
+  bond-fixed      bonding as the paper's section 2.2 describes it: all frames to one NIC's address (on one switch only)
+  bond-one-mac    bonding as the kernel's balance-rr has it: one address on all NICs of a host
+  mptcp           the kernel's Multipath TCP, each NIC a path
+Networks (--network): cables, switch (one for all NICs), switches (one for each NIC index, without links between them).
+A slow processor (--cpu slow) is a quota on both sides' processes: so much that two NICs are just possible, found by trying, or --quota.
+
+Examples:
+  tasuki bench stripe --output results                                # all of it, about 20 minutes
+  tasuki bench stripe --network switch --bytes 1024 --cpu fast        # figure 4
+  tasuki bench stripe --network cables --way round-robin --cpu slow   # figure 2
+  tasuki bench stripe --network cables --way shortest-delay --cpu fast --rate 1G --mtu 9000 --bytes 65536
+  tasuki bench stripe --network cables --way shortest-delay,mptcp --cpu fast --nics 1,4 --streams 64";
+
+/// Explains `tasuki bench cross`.
+pub const CROSS_HELP: &str = "\
+The cross-connection paper's (a) to (d) between two hosts (Fukunaga et al.: Tuning of a small-scale PC cluster, figures 4 and 5): (a) through a \
+switch, (b) by a cable, (c) the same without interrupt delay, (d) by two cables bonded; and as a control two cables that together have the \
+rate of one. Bandwidth at 1,024 bytes, half a round trip of 4 bytes, processor time of both sides, everything in turn.
+The paper's parallel programs on such networks: `tasuki bench nas`, whose tables have one host alone beside them.
+
+Example:
+  tasuki bench cross --rate 1G --repetitions 6 --output results";
+
+/// How fast the processors are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Speed {
+    /// As they are
+    Fast,
+    /// Both sides' processes have a quota
+    Slow,
+}
+
+impl Speed {
+    /// Whether there is a quota.
+    pub fn is_slow(self) -> bool {
+        self == Self::Slow
+    }
+}
+
+/// Options of `tasuki bench stripe`.
+#[derive(Debug, Args)]
+pub struct BenchStripe {
+    /// What is between the hosts
+    #[arg(long, value_delimiter = ',', default_values = ["cables", "switch", "switches"])]
+    pub network: Vec<Cabling>,
+    /// How the stream is spread (see below); one NIC is always measured
+    #[arg(long, value_delimiter = ',', default_values = ["round-robin", "shortest-delay", "bond-fixed", "bond-one-mac", "mptcp"])]
+    pub way: Vec<Way>,
+    /// Numbers of NICs
+    #[arg(long, value_delimiter = ',', default_values = ["1", "2", "3", "4"])]
+    pub nics: Vec<u32>,
+    /// Lengths of messages, in bytes: one call of the sender each
+    #[arg(long, value_delimiter = ',', default_values = ["1024", "65536"])]
+    pub bytes: Vec<u32>,
+    /// Speeds of the processors
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["fast", "slow"])]
+    pub cpu: Vec<Speed>,
+    /// The slow processor, in per cent of one of this machine; none: found by trying
+    #[arg(long)]
+    pub quota: Option<f64>,
+    /// Connections at once
+    #[arg(long, default_value_t = 1)]
+    pub streams: u32,
+    /// Rate of every NIC
+    #[arg(long, default_value = "100M", value_parser = rate)]
+    pub rate: Rate,
+    /// MTU of the NICs, in bytes
+    #[arg(long, default_value_t = 1500)]
+    pub mtu: u32,
+    /// Frames that Tasuki's policies give to one NIC at once; none: by rate (docs/striping.md)
+    #[arg(long)]
+    pub granularity: Option<u32>,
+    /// Leave segmentation and checksum offloads on
+    #[arg(long)]
+    pub offloads: bool,
+    /// How often everything is repeated; six or more give ratios with 95 % confidence
+    #[arg(long, default_value_t = 3)]
+    pub repetitions: usize,
+    /// Time that counts at each point, in seconds; half of it passes before
+    #[arg(long, default_value_t = 1.5)]
+    pub seconds: f64,
+    #[command(flatten)]
+    pub results: Results,
+}
+
+/// Options of `tasuki bench cross`.
+#[derive(Debug, Args)]
+pub struct BenchCross {
+    /// Rate of every NIC but the control's, which have half of it
+    #[arg(long, default_value = "1G", value_parser = rate)]
+    pub rate: Rate,
+    /// Interrupt delay of (a) and (b), in microseconds; the default is that of 8,000 interrupts a second
+    #[arg(long, default_value_t = 125)]
+    pub delay: u32,
+    /// MTU of the NICs, in bytes
+    #[arg(long, default_value_t = 1500)]
+    pub mtu: u32,
+    /// Length of messages, in bytes
+    #[arg(long, default_value_t = 1024)]
+    pub bytes: u32,
+    /// How often everything is repeated; six or more give ratios with 95 % confidence
+    #[arg(long, default_value_t = 6)]
+    pub repetitions: usize,
+    /// Time for bandwidth at each point, in seconds; latency takes a fifth of it
+    #[arg(long, default_value_t = 1.5)]
+    pub seconds: f64,
+    #[command(flatten)]
+    pub results: Results,
+}

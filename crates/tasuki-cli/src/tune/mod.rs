@@ -1,0 +1,250 @@
+//! `tasuki tune`: the receive-interrupt delay, by hand and by load.
+
+mod daemon;
+mod reload;
+mod sampler;
+mod simulate;
+
+use crate::{
+    apply::{reports, state_folder_or},
+    args::{By, TuneChange, TuneCommand, TuneJson, TuneSet, TuneShow},
+    failure::Failure,
+    places::host_name,
+    terminal::{print_json, table},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+use tasuki_cluster::{HostRail, RailTable};
+use tasuki_host::{Delay, DelayLook, Means, Mode, Report, Setup, Wish};
+use tasuki_watch::{TunerNote, said};
+
+/// Runs the command.
+pub fn run(command: TuneCommand) -> Result<ExitCode, Failure> {
+    match command {
+        TuneCommand::Show(arguments) => show(&arguments),
+        TuneCommand::Set(arguments) => set(&arguments),
+        TuneCommand::Run(arguments) => daemon::run(&arguments),
+        TuneCommand::Status(arguments) => status(&arguments),
+        TuneCommand::Undo(arguments) => undo(&arguments),
+        TuneCommand::Simulate(arguments) => simulate::run(&arguments),
+    }
+}
+
+/// The folder of the record: beside that of `apply`, so that each can be undone without the other.
+pub fn folder(state_dir: Option<&Path>) -> PathBuf {
+    state_folder_or(state_dir).join("tune")
+}
+
+/// The folder of the record of a daemon that follows a cluster file's plan: nobody's else, so that it can be taken back by itself.
+pub fn following(state_dir: Option<&Path>) -> PathBuf {
+    state_folder_or(state_dir).join("following")
+}
+
+/// Whether a folder holds a record.
+pub fn is_kept(folder: &Path) -> bool {
+    folder.join("changes.json").exists()
+}
+
+/// This host's rails; none if nothing was set up.
+fn rails() -> Vec<HostRail> {
+    let table = RailTable::load(Path::new(RailTable::PATH));
+    table.map_or_else(|_| Vec::new(), |table| table.rails().cloned().collect())
+}
+
+/// The NICs of this host's rails.
+fn cabled() -> Vec<String> {
+    let mut nics: Vec<_> = rails().into_iter().map(|rail| rail.nic).collect();
+    nics.sort();
+    nics.dedup();
+    nics
+}
+
+/// All interfaces but loopback.
+fn present() -> Vec<String> {
+    let names = nix::net::if_::if_nameindex();
+    let names =
+        names.iter().flat_map(|all| all.to_slice()).map(|one| one.name().to_string_lossy().into_owned());
+    names.filter(|name| name != "lo").collect()
+}
+
+/// Those that were named, or those of the rails.
+fn named(nics: &[String]) -> Result<Vec<String>, Failure> {
+    if !nics.is_empty() {
+        return Ok(nics.to_vec());
+    }
+    let cabled = cabled();
+    if cabled.is_empty() {
+        return Err(Failure::new(format!(
+            "name NICs: nothing was set up here by `tasuki apply` that would say which; there are {}",
+            present().join(", ")
+        )));
+    }
+    Ok(cabled)
+}
+
+fn open(state_dir: Option<&Path>, mode: Mode) -> Result<Setup, Failure> {
+    // An interrupt delay cuts nobody off.
+    Ok(Setup::open(&host_name(), &folder(state_dir), mode, true)?)
+}
+
+fn show(arguments: &TuneShow) -> Result<ExitCode, Failure> {
+    let mut setup = open(None, Mode::Show)?;
+    let mut nics = if arguments.nics.is_empty() { cabled() } else { arguments.nics.clone() };
+    if nics.is_empty() {
+        nics = present();
+    }
+    let looks = nics.iter().map(|nic| setup.delay_of(nic)).collect::<Result<Vec<_>, _>>()?;
+    if arguments.json {
+        print_json(&looks)?;
+    } else {
+        print(&looks);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(looks: &[DelayLook]) {
+    let mut rows = table(["NIC", "driver", "means", "delay", "settings"]);
+    for look in looks {
+        for (number, means) in look.means.iter().filter(|means| means.means != Means::Module).enumerate() {
+            let first = |text: &str| if number == 0 { text.to_owned() } else { String::new() };
+            let used = if look.best().is_some_and(|best| best.means == means.means) { "*" } else { "" };
+            let delay = match means.obstacle {
+                Some(_) => "-".into(),
+                None => means.delay.map_or("-".into(), |delay| delay.to_string()),
+            };
+            let setting = means.obstacle.as_ref().unwrap_or(&means.setting);
+            rows.add_row([
+                first(&look.interface),
+                first(&look.driver),
+                format!("{}{used}", means.means),
+                delay,
+                setting.clone(),
+            ]);
+        }
+    }
+    println!("{rows}");
+    println!("* is what `tasuki tune` uses, unless --by says otherwise");
+}
+
+/// Nobody else may be at the delays.
+fn refuse_beside_daemon() -> Result<(), Failure> {
+    match said::<TunerNote>() {
+        Some(note) => Err(Failure::new(format!(
+            "`tasuki tune run` (process {}) sets the delay of this host's NICs; end it first: tasuki tune undo",
+            note.pid
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn set(arguments: &TuneSet) -> Result<ExitCode, Failure> {
+    if arguments.reload && arguments.by != Some(By::Module) {
+        return Err(Failure::new(
+            "--reload is for --by module: nothing else needs the driver to be loaded again",
+        ));
+    }
+    let nics = named(&arguments.nics)?;
+    let mode = arguments.change.mode();
+    if mode == Mode::Change {
+        refuse_beside_daemon()?;
+    }
+    let means = arguments.by.map(Means::from);
+    let wish = |interface: &String| Wish { interface: interface.clone(), delay: arguments.delay, means };
+    let wishes: Vec<_> = nics.iter().map(wish).collect();
+    let mut setup = open(arguments.change.state_dir(), mode)?;
+    let drivers = match means {
+        Some(Means::Module) => drivers(&mut setup, &nics)?,
+        _ => Vec::new(),
+    };
+    if arguments.reload {
+        reload::check(&setup, &drivers)?;
+    }
+    let mut report = setup.tune(&wishes, &mut |_| ())?;
+    reload::now_or_later(&mut report, &drivers, arguments.reload, arguments.delay)?;
+    finish(report, "changed", mode, arguments.change.json)
+}
+
+fn drivers(setup: &mut Setup, nics: &[String]) -> Result<Vec<String>, Failure> {
+    let drivers = nics.iter().map(|nic| Ok::<_, Failure>(setup.delay_of(nic)?.driver));
+    let mut drivers = drivers.collect::<Result<Vec<_>, _>>()?;
+    drivers.sort();
+    drivers.dedup();
+    Ok(drivers)
+}
+
+fn finish(report: Report, verb: &str, mode: Mode, json: bool) -> Result<ExitCode, Failure> {
+    let is_well = report.problems.is_empty();
+    reports(&[report], verb, mode, json)?;
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn undo(arguments: &TuneChange) -> Result<ExitCode, Failure> {
+    let mode = arguments.mode();
+    let report = restore(arguments.state_dir(), mode)?;
+    if report.done {
+        // The folder around the record's, if nothing else is in it.
+        let _ = fs::remove_dir(state_folder_or(arguments.state_dir()));
+    }
+    finish(report, "restored", mode, arguments.json)
+}
+
+/// Ends the daemon, and gives NICs back what they had.
+pub fn restore(state_dir: Option<&Path>, mode: Mode) -> Result<Report, Failure> {
+    if mode == Mode::Change && nix::unistd::Uid::effective().is_root() {
+        crate::apply::end_tuner()?;
+    }
+    let mut report = open(state_dir, mode)?.undo(&mut |_| ())?;
+    if let Some(left) = undo_at(&host_name(), &following(state_dir), mode)? {
+        if report.changes.is_empty() {
+            // That there was nothing to undo is not true.
+            report.notes.clear();
+        }
+        crate::apply::add(&mut report, left);
+    }
+    reload::note_after_undo(&mut report);
+    Ok(report)
+}
+
+/// Takes back what the record in a folder says, if there is one.
+pub fn undo_at(host: &str, folder: &Path, mode: Mode) -> Result<Option<Report>, Failure> {
+    match is_kept(folder) {
+        true => Ok(Some(Setup::open(host, folder, mode, true)?.undo(&mut |_| ())?)),
+        false => Ok(None),
+    }
+}
+
+/// Whether there is something to restore.
+pub fn is_tuned(state_dir: Option<&Path>) -> bool {
+    is_kept(&folder(state_dir)) || is_kept(&following(state_dir)) || said::<TunerNote>().is_some()
+}
+
+fn status(arguments: &TuneJson) -> Result<ExitCode, Failure> {
+    let note = said::<TunerNote>();
+    if arguments.json {
+        print_json(&note)?;
+    } else {
+        match &note {
+            None => println!("no `tasuki tune run` runs on this host"),
+            Some(note) => print_note(note),
+        }
+    }
+    Ok(if note.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print_note(note: &TunerNote) {
+    let nics: Vec<_> = note.nics.iter().map(|nic| format!("{} by {}", nic.interface, nic.means)).collect();
+    println!("{}: process {}, {}", note.host, note.pid, nics.join(", "));
+    println!("delay {}, chosen anew {} times", Delay::from_us(note.best_us), note.changes);
+    println!(
+        "{:.0} packets/s, {:.0} interrupts/s, processors {:.0} % busy",
+        note.packets,
+        note.interrupts,
+        note.busy * 100.0
+    );
+    if !note.resting.is_empty() {
+        println!("out of the bundle: {}", note.resting.join(", "));
+    }
+}

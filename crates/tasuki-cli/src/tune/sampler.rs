@@ -1,0 +1,101 @@
+//! What a host shows of its load: processors, packets, interrupts.
+
+use std::{
+    collections::HashSet,
+    fs,
+    time::{Duration, Instant},
+};
+use tasuki_host::NicCounts;
+use tasuki_sys::ticks::{Shares, Ticks};
+use tasuki_tune::Sample;
+
+/// Counts since the machine's start.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    at: Instant,
+    /// Of all processors.
+    ticks: Ticks,
+    interrupts: Option<u64>,
+    /// Of each NIC.
+    pub nics: Vec<NicCounts>,
+}
+
+/// Looks at the interrupts of some NICs.
+pub struct Sampler {
+    interrupts: HashSet<u32>,
+}
+
+impl Sampler {
+    /// Finds the interrupts of these NICs. Virtual ones have none.
+    pub fn new(interfaces: &[String]) -> Self {
+        Self { interrupts: interfaces.iter().flat_map(|name| interrupts_of(name)).collect() }
+    }
+
+    /// Whether interrupts can be counted; else packets stand for them.
+    pub fn counts_interrupts(&self) -> bool {
+        !self.interrupts.is_empty()
+    }
+
+    /// The counts now.
+    pub fn look(&self, nics: Vec<NicCounts>) -> Counts {
+        let ticks = Ticks::now(None).ok().flatten().unwrap_or_default();
+        let all = fs::read_to_string("/proc/interrupts").unwrap_or_default();
+        let interrupts = (!self.interrupts.is_empty()).then(|| count(&all, &self.interrupts));
+        Counts { at: Instant::now(), ticks, interrupts, nics }
+    }
+}
+
+impl Counts {
+    /// What happened between two looks.
+    pub fn since(&self, before: &Counts) -> Sample {
+        let Shares { user, busy, .. } = self.ticks.since(&before.ticks).shares().unwrap_or_default();
+        let packets = |counts: &Counts| counts.nics.iter().map(|nic| nic.packets).sum::<u64>();
+        let packets = packets(self).saturating_sub(packets(before)) as f64;
+        let interrupts = self.interrupts.zip(before.interrupts);
+        let interrupts = interrupts.map(|(now, before)| now.saturating_sub(before) as f64);
+        Sample {
+            seconds: self.at.duration_since(before.at).max(Duration::from_micros(1)).as_secs_f64(),
+            busy,
+            user,
+            packets,
+            interrupts: interrupts.unwrap_or(packets),
+        }
+    }
+}
+
+/// The numbers of a NIC's interrupts, as sysfs has them.
+fn interrupts_of(interface: &str) -> Vec<u32> {
+    let device = format!("/sys/class/net/{interface}/device");
+    let several = fs::read_dir(format!("{device}/msi_irqs")).into_iter().flatten().flatten();
+    let several: Vec<u32> = several.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    if !several.is_empty() {
+        return several;
+    }
+    let one = fs::read_to_string(format!("{device}/irq")).ok().and_then(|text| text.trim().parse().ok());
+    one.filter(|number| *number > 0).into_iter().collect()
+}
+
+/// The sum of these interrupts over all processors, from `/proc/interrupts`.
+fn count(text: &str, numbers: &HashSet<u32>) -> u64 {
+    let of_line = |line: &str| {
+        let (number, rest) = line.split_once(':')?;
+        if !numbers.contains(&number.trim().parse().ok()?) {
+            return None;
+        }
+        Some(rest.split_whitespace().map_while(|word| word.parse::<u64>().ok()).sum::<u64>())
+    };
+    text.lines().filter_map(of_line).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupts_are_read_as_the_kernel_writes_them() {
+        let interrupts = "           CPU0       CPU1\n  1:          9          0   IO-APIC   1-edge      i8042\n \
+                          24:      10000       2345   PCI-MSI 65536-edge      ens4\n 25:  1 2  PCI-MSI ens4-TxRx-1\nNMI: 5 5 x\n";
+        assert_eq!(count(interrupts, &HashSet::from([24, 25])), 12_348);
+        assert_eq!(count(interrupts, &HashSet::from([7])), 0);
+    }
+}

@@ -1,0 +1,128 @@
+//! Changing the interrupt delay while a host runs, for `tasuki tune run`. What was there before is in the record first, so that `undo` restores it
+//! whatever becomes of the process.
+
+use crate::{Delay, HostError, Key, Means, Mode, Setup, Value, kernel::Kernel};
+use std::{fs, path::Path};
+
+/// A NIC whose delay is changed.
+struct Nic {
+    interface: String,
+    means: Means,
+    driver: String,
+    key: Key,
+    before: Value,
+}
+
+/// NICs of the calling thread's network namespace, all with the same delay.
+pub struct DelayControl {
+    host: String,
+    kernel: Kernel,
+    nics: Vec<Nic>,
+}
+
+/// What NICs have counted since they were made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NicCounts {
+    /// Packets received.
+    pub packets: u64,
+    /// Bytes received.
+    pub received: u64,
+    /// Bytes sent.
+    pub sent: u64,
+}
+
+impl DelayControl {
+    /// Writes down how these NICs are, in the record in `folder`. Fails if one has no delay that could be changed.
+    pub fn begin(
+        host: &str,
+        folder: &Path,
+        interfaces: &[String],
+        means: Option<Means>,
+    ) -> Result<Self, HostError> {
+        let mut setup = Setup::open(host, folder, Mode::Change, true)?;
+        let mut nics = Vec::new();
+        for interface in interfaces {
+            let look = setup.delay_of(interface)?;
+            let fits = |found: &&crate::MeansLook| {
+                found.obstacle.is_none()
+                    && found.means != Means::Module
+                    && means.is_none_or(|means| means == found.means)
+            };
+            let Some(found) = look.means.iter().find(fits) else {
+                let why = look.means.iter().filter(|found| found.means != Means::Module);
+                let why =
+                    why.filter_map(|found| Some(format!("{}: {}", found.means, found.obstacle.as_ref()?)));
+                let why = why.collect::<Vec<_>>().join("; ");
+                return Err(HostError::NoDelay { host: host.into(), interface: interface.clone(), why });
+            };
+            let key = match found.means {
+                Means::Ethtool => Key::Coalescing { interface: interface.clone() },
+                _ => Key::NapiDelay { interface: interface.clone() },
+            };
+            let (means, driver) = (found.means, look.driver.clone());
+            nics.push(Nic { interface: interface.clone(), means, driver, key, before: Value::Absent });
+        }
+        let keys: Vec<_> = nics.iter().map(|nic| nic.key.clone()).collect();
+        let now = setup.guard_delays(&keys)?;
+        for (nic, before) in nics.iter_mut().zip(now) {
+            nic.before = before;
+        }
+        Ok(Self { host: host.into(), kernel: Kernel::open(host)?, nics })
+    }
+
+    /// By what each NIC's delay is set.
+    pub fn means(&self) -> Vec<(String, Means)> {
+        self.nics.iter().map(|nic| (nic.interface.clone(), nic.means)).collect()
+    }
+
+    /// Gives all NICs this delay, microseconds; 0: off. Drivers that take no times so short get their shortest.
+    pub fn set_us(&mut self, us: u32) -> Result<(), HostError> {
+        for nic in &self.nics {
+            let value = match (&nic.before, nic.means) {
+                (Value::Coalescing(now), Means::Ethtool) => {
+                    let mut wanted = crate::delay::to_coalescing(&nic.driver, *now, Delay::from_us(us));
+                    if wanted.is_err() {
+                        wanted = crate::delay::to_coalescing(
+                            &nic.driver,
+                            *now,
+                            Delay::from_us(us.clamp(10, 10_000)),
+                        );
+                    }
+                    wanted.map(Value::Coalescing)
+                }
+                _ => crate::delay::to_napi(Delay::from_us(us)).map(Value::NapiDelay),
+            };
+            let refused =
+                |why| HostError::NoDelay { host: self.host.clone(), interface: nic.interface.clone(), why };
+            self.kernel.write(&nic.key, &value.map_err(refused)?)?;
+        }
+        Ok(())
+    }
+
+    /// What each NIC has counted; one that is gone has counted nothing.
+    pub fn counts(&self) -> Vec<NicCounts> {
+        let count = |nic: &Nic| {
+            let number = |name: &str| {
+                let path = format!("/sys/class/net/{}/statistics/{name}", nic.interface);
+                fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+            };
+            NicCounts {
+                packets: number("rx_packets"),
+                received: number("rx_bytes"),
+                sent: number("tx_bytes"),
+            }
+        };
+        self.nics.iter().map(count).collect()
+    }
+
+    /// Puts every NIC back as it was at the beginning, and takes what is as it was out of the record.
+    pub fn end(mut self, folder: &Path) -> Result<(), HostError> {
+        let mut done = Ok(());
+        for nic in &self.nics {
+            // A NIC that is gone must not keep the others from being restored.
+            done = done.and(self.kernel.write(&nic.key, &nic.before));
+        }
+        self.kernel.refresh()?;
+        done.and(Setup::open(&self.host, folder, Mode::Change, true)?.settle_delays())
+    }
+}

@@ -1,0 +1,89 @@
+//! What processors have spent their time on since the machine's start: `/proc/stat` (proc_stat(5)).
+
+use std::{fs, io};
+
+/// Ticks of a processor, or of all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ticks {
+    /// Programs.
+    pub user: u64,
+    /// Nothing, waiting for disks included.
+    pub idle: u64,
+    /// Interrupts, and the work that they left for later.
+    pub interrupts: u64,
+    /// All of them together, what the hypervisor has taken included.
+    pub all: u64,
+}
+
+impl Ticks {
+    /// Those of one processor, or of all; `None`: there is no such processor.
+    pub fn now(processor: Option<usize>) -> io::Result<Option<Self>> {
+        Ok(Self::parse(&fs::read_to_string("/proc/stat")?, processor))
+    }
+
+    fn parse(stat: &str, processor: Option<usize>) -> Option<Self> {
+        let name = processor.map_or("cpu".into(), |number| format!("cpu{number}"));
+        let line = stat.lines().find(|line| line.split_whitespace().next() == Some(&name))?;
+        let ticks: Vec<u64> = line.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
+        // What guests take is counted as user already.
+        let [user, nice, system, idle, waiting, hard, soft, stolen, ..] = ticks[..] else { return None };
+        let (user, idle, interrupts) = (user + nice, idle + waiting, hard + soft);
+        Some(Self { user, idle, interrupts, all: user + system + idle + interrupts + stolen })
+    }
+
+    /// What was spent since an earlier look.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(before.user),
+            idle: self.idle.saturating_sub(before.idle),
+            interrupts: self.interrupts.saturating_sub(before.interrupts),
+            all: self.all.saturating_sub(before.all),
+        }
+    }
+
+    /// The shares of programs, of everything but idling, and of interrupts. `None`: no tick has passed.
+    pub fn shares(&self) -> Option<Shares> {
+        let all = (self.all > 0).then_some(self.all as f64)?;
+        Some(Shares {
+            user: self.user as f64 / all,
+            busy: 1.0 - self.idle as f64 / all,
+            interrupts: self.interrupts as f64 / all,
+        })
+    }
+}
+
+/// Parts of some time, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// Programs.
+    pub user: f64,
+    /// Not idle.
+    pub busy: f64,
+    /// Interrupts.
+    pub interrupts: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processors_time_is_split_as_the_manual_says() {
+        let text = |idle: u64, soft: u64| {
+            format!(
+                "cpu  100 20 30 1000 50 6 7 8 9 0\ncpu1 10 0 20 {idle} 5 1 {soft} 0 0 0\ncpu11 1 1 1 1 1 1 1 1 0 0\n"
+            )
+        };
+        let at = |idle, soft| Ticks::parse(&text(idle, soft), Some(1)).unwrap();
+        // 100 ticks: 60 idle, 40 in interrupts.
+        let shares = at(160, 50).since(&at(100, 10)).shares().unwrap();
+        assert!((shares.busy - 0.4).abs() < 1e-9 && (shares.interrupts - 0.4).abs() < 1e-9, "{shares:?}");
+        assert_eq!(at(100, 10).since(&at(100, 10)).shares(), None);
+        assert_eq!(Ticks::parse(&text(1, 1), Some(2)), None);
+        let all = Ticks { user: 120, idle: 1050, interrupts: 13, all: 1221 };
+        assert_eq!(Ticks::parse(&text(1, 1), None), Some(all));
+        for text in ["", "cpu", "cpu x y", "cpu 1 2 3\n"] {
+            assert_eq!(Ticks::parse(text, None), None);
+        }
+    }
+}

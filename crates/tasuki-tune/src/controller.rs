@@ -1,0 +1,381 @@
+//! The length of the interrupt delay, by processor use and packet rate.
+//!
+//! What one wants to know is how fast the program gets on, and that no host tells. Two things follow it: what comes in (the packets of a program that
+//! waits for answers are as many as its answers), and the time that programs have the processor (less is left to them by interrupts, or used
+//! by them while they wait). The controller tries a neighbouring length now and then, back and forth, and stays where more came in, or where
+//! programs had more if as much came in. Where neither differs the shorter delay is taken: the paper's "no need to lower the use of
+//! the processor beyond what computing needs".
+
+use crate::{
+    Lengths, Sample,
+    memory::{Look, Memory},
+};
+use serde::Serialize;
+
+/// Differences below this are none: 1 %.
+const LEAST_GAIN: f64 = 0.01;
+/// A difference that needs no second look.
+const PLAIN_GAIN: f64 = 0.25;
+/// Comparisons in a row at most.
+const ROUNDS: usize = 4;
+/// Periods between two trials, once no neighbour is better.
+const LONGEST_PAUSE: u32 = 32;
+/// Below so many packets per second interrupts cost nothing worth saving: at 10 us each, half a per cent.
+const QUIET: f64 = 500.0;
+/// From this use on the processor is the limit.
+const BUSY: f64 = 0.95;
+
+/// Why a length was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Nothing to do.
+    Steady,
+    /// A neighbour is tried, or tried against again.
+    Trial,
+    /// The neighbour was better by this part (of packets, or of programs' time), and is kept.
+    Better(f64),
+    /// The neighbour was worse by this part.
+    Worse(f64),
+    /// No difference, so the shorter.
+    Same,
+    /// The load is another than before.
+    Changed,
+    /// It is a load that was seen before: back to what was best then.
+    Remembered,
+    /// Hardly any packets.
+    Quiet,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Decision {
+    /// Length for the next period, microseconds; 0: off.
+    pub us: u32,
+    /// Why.
+    pub reason: Reason,
+}
+
+#[derive(Clone, Debug)]
+enum Phase {
+    /// At home, so many periods until the next trial.
+    Rest(u32),
+    /// The load has changed; the next period is the first that is wholly of the new one.
+    New,
+    /// A trial.
+    Trial(Trial),
+}
+
+#[derive(Clone, Debug)]
+struct Trial {
+    to: usize,
+    /// Whether the length under trial is in force now.
+    is_away: bool,
+    /// The last period at home, and the last away.
+    home: Sample,
+    away: Sample,
+    /// Differences of packets and of programs' time, away against home, as logarithms.
+    rounds: Vec<[f64; 2]>,
+}
+
+/// Chooses the length of an interrupt delay.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    lengths: Lengths,
+    at: usize,
+    phase: Phase,
+    last: Option<Sample>,
+    memory: Memory,
+    /// How the present load looked when it was new.
+    look: Option<Look>,
+    /// Where to look next: longer or shorter, by so many lengths.
+    up: bool,
+    stride: usize,
+    /// Neighbours in a row that were not better.
+    failed: u32,
+    pause: u32,
+}
+
+impl Controller {
+    /// Begins with the shortest of these lengths.
+    pub fn new(lengths: Lengths) -> Self {
+        Self {
+            lengths,
+            at: 0,
+            phase: Phase::New,
+            last: None,
+            memory: Memory::default(),
+            look: None,
+            up: true,
+            stride: 2,
+            failed: 0,
+            pause: 1,
+        }
+    }
+
+    /// The length that is held for best at present, microseconds.
+    pub fn best_us(&self) -> u32 {
+        self.lengths.at(self.at)
+    }
+
+    /// Takes what was seen in a period under the length that was last decided (the shortest at first), and decides for the next.
+    pub fn step(&mut self, sample: &Sample) -> Decision {
+        if sample.packet_rate() < QUIET {
+            return self.be_quiet();
+        }
+        match std::mem::replace(&mut self.phase, Phase::New) {
+            Phase::New => self.begin(sample),
+            Phase::Rest(_) if self.has_changed(sample) => self.change(),
+            Phase::Rest(left) => {
+                self.last = Some(*sample);
+                if left > 0 {
+                    self.phase = Phase::Rest(left - 1);
+                    return self.stay(Reason::Steady);
+                }
+                self.try_neighbour(sample)
+            }
+            Phase::Trial(trial) if trial.is_away => {
+                self.phase = Phase::Trial(Trial { is_away: false, away: *sample, ..trial });
+                self.stay(Reason::Trial)
+            }
+            Phase::Trial(_) if self.has_changed(sample) => self.change(),
+            Phase::Trial(trial) => self.compare(trial, sample),
+        }
+    }
+
+    fn stay(&self, reason: Reason) -> Decision {
+        Decision { us: self.lengths.at(self.at), reason }
+    }
+
+    fn be_quiet(&mut self) -> Decision {
+        let was = self.at;
+        self.at = 0;
+        self.phase = Phase::New;
+        self.last = None;
+        self.look = None;
+        self.stay(if was == 0 { Reason::Steady } else { Reason::Quiet })
+    }
+
+    /// Against the last period at the same length.
+    fn has_changed(&self, sample: &Sample) -> bool {
+        let Some(last) = &self.last else { return false };
+        let (a, b) = (last.packets, sample.packets);
+        // Five times what packets at random would differ by, and by much.
+        let packets = (a - b).abs() > 5.0 * (a + b + 1.0).sqrt() && (a.max(b) > 1.4 * a.min(b));
+        packets || (last.busy - sample.busy).abs() > 0.2
+    }
+
+    fn change(&mut self) -> Decision {
+        self.remember();
+        self.last = None;
+        self.phase = Phase::New;
+        self.stay(Reason::Changed)
+    }
+
+    /// What is best for the present load, for when it comes again.
+    fn remember(&mut self) {
+        if let Some(look) = self.look.take() {
+            self.memory.note(look, self.at);
+        }
+    }
+
+    /// The first whole period of a new load.
+    fn begin(&mut self, sample: &Sample) -> Decision {
+        let look = Look { at: self.at, rate: sample.packet_rate(), busy: sample.busy };
+        self.look = Some(look);
+        self.up = sample.busy >= BUSY;
+        (self.stride, self.failed, self.pause) = (2, 0, 1);
+        if let Some(best) = self.memory.best(&look) {
+            let is_there = best == self.at;
+            self.at = best;
+            (self.stride, self.pause) = (1, 8);
+            self.last = is_there.then_some(*sample);
+            self.phase = Phase::Rest(self.pause);
+            return self.stay(if is_there { Reason::Steady } else { Reason::Remembered });
+        }
+        self.last = Some(*sample);
+        self.try_neighbour(sample)
+    }
+
+    /// The next length to try. One that is shorter than what lies between two interrupts anyway would change nothing, so the way up begins above that.
+    fn neighbour(&self, home: &Sample) -> Option<usize> {
+        let last = self.lengths.len() - 1;
+        if !self.up {
+            return (self.at > 0).then(|| self.at.saturating_sub(self.stride));
+        }
+        let apart_us = 1e6 / home.interrupt_rate().max(1.0);
+        let felt = self.lengths.up_to((apart_us * 2f64.powi(self.stride as i32)) as u32);
+        (self.at < last).then(|| (self.at + self.stride).max(felt).min(last))
+    }
+
+    fn try_neighbour(&mut self, home: &Sample) -> Decision {
+        let to = self.neighbour(home).or_else(|| {
+            self.up = !self.up;
+            self.failed += 1;
+            self.neighbour(home)
+        });
+        // There are at least two lengths, so that one has a neighbour.
+        let to = to.unwrap_or(self.at);
+        self.phase = Phase::Trial(Trial { to, is_away: true, home: *home, away: *home, rounds: Vec::new() });
+        Decision { us: self.lengths.at(to), reason: Reason::Trial }
+    }
+
+    /// At home again after a period away.
+    fn compare(&mut self, mut trial: Trial, sample: &Sample) -> Decision {
+        let home = trial.home.with(sample);
+        let part = |away: f64, home: f64| ((away + 1e-6) / (home + 1e-6)).ln();
+        let packets = part(trial.away.packet_rate(), home.packet_rate());
+        trial.rounds.push([packets, part(trial.away.user, home.user)]);
+        self.last = Some(*sample);
+        let gain = decided(&trial.rounds);
+        if gain.is_none() && trial.rounds.len() < ROUNDS {
+            let to = trial.to;
+            self.phase = Phase::Trial(Trial { is_away: true, home: *sample, ..trial });
+            return Decision { us: self.lengths.at(to), reason: Reason::Trial };
+        }
+        match gain {
+            Some(gain) if gain > 0.0 => self.go(trial.to, Reason::Better(gain)),
+            Some(gain) => self.turn_round(Reason::Worse(-gain)),
+            None if trial.to < self.at => self.go(trial.to, Reason::Same),
+            None => self.turn_round(Reason::Same),
+        }
+    }
+
+    /// On in the same direction.
+    fn go(&mut self, to: usize, reason: Reason) -> Decision {
+        self.at = to;
+        (self.failed, self.pause) = (0, 1);
+        self.last = None;
+        self.phase = Phase::Rest(0);
+        self.stay(reason)
+    }
+
+    /// The other direction; once neither was better, a pause, longer every time.
+    fn turn_round(&mut self, reason: Reason) -> Decision {
+        self.failed += 1;
+        if self.stride > 1 {
+            // What was jumped over may be better still.
+            self.stride = 1;
+            self.failed = 0;
+        } else {
+            self.up = !self.up;
+        }
+        if self.failed >= 2 {
+            self.failed = 0;
+            self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+            self.phase = Phase::Rest(self.pause);
+        } else {
+            self.phase = Phase::Rest(0);
+        }
+        self.stay(reason)
+    }
+}
+
+/// The part by which away was better than home, negative: worse; `None`: not known, or none.
+fn decided(rounds: &[[f64; 2]]) -> Option<f64> {
+    [0, 1].into_iter().find_map(|which| {
+        let values: Vec<f64> = rounds.iter().map(|round| round[which]).collect();
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        if rounds.len() == 1 {
+            return (mean.abs() > PLAIN_GAIN).then_some(mean);
+        }
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        // Student's t for 95 % on both sides, for 1, 2 and 3 degrees of freedom.
+        let t = [12.7, 4.3, 3.18][(rounds.len() - 2).min(2)];
+        (mean.abs() > LEAST_GAIN && mean.abs() > t * (variance / count).sqrt()).then_some(mean)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn controller() -> Controller {
+        Controller::new(Lengths::new(0, 10, 640).unwrap())
+    }
+
+    /// Runs against a host whose sample follows from the length alone.
+    fn settle(controller: &mut Controller, host: impl Fn(u32) -> Sample, periods: usize) -> Vec<Decision> {
+        let mut us = controller.best_us();
+        let mut decisions = Vec::new();
+        for _ in 0..periods {
+            let decision = controller.step(&host(us));
+            us = decision.us;
+            decisions.push(decision);
+        }
+        decisions
+    }
+
+    fn waits(us: u32) -> Sample {
+        let packets = 1e5 / (60.0 + f64::from(us.max(60)));
+        Sample { seconds: 0.1, busy: 0.3, user: 0.1, packets: packets * 10.0, interrupts: packets * 10.0 }
+    }
+
+    fn computes(us: u32) -> Sample {
+        let interrupts = 1e5 / f64::from(us.max(20));
+        Sample { seconds: 0.1, busy: 1.0, user: 0.9 - interrupts * 1e-4, packets: 5000.0, interrupts }
+    }
+
+    #[test]
+    fn a_program_that_waits_gets_no_delay_that_lengthens_its_wait() {
+        let mut controller = controller();
+        controller.at = 6;
+        settle(&mut controller, waits, 100);
+        assert_eq!(controller.best_us(), 0, "no difference up to 60 us: the shortest");
+    }
+
+    #[test]
+    fn a_program_that_computes_gets_a_long_delay() {
+        let mut controller = controller();
+        settle(&mut controller, computes, 100);
+        // From 320 to 640 us is a gain of less than the least.
+        assert!(controller.best_us() >= 320, "{}", controller.best_us());
+    }
+
+    #[test]
+    fn trials_become_rare_once_nothing_is_better() {
+        let mut controller = controller();
+        settle(&mut controller, computes, 300);
+        let later = settle(&mut controller, computes, 300);
+        let away = later.iter().filter(|decision| decision.us != controller.best_us()).count();
+        assert!(away < 60, "{away} of 300");
+    }
+
+    #[test]
+    fn a_load_that_comes_again_is_known_again() {
+        let mut controller = controller();
+        let mut took = Vec::new();
+        for _ in 0..4 {
+            settle(&mut controller, computes, 120);
+            let goal = controller.best_us();
+            settle(&mut controller, waits, 120);
+            assert_eq!(controller.best_us(), 0);
+            let back = settle(&mut controller.clone(), computes, 120);
+            took.push(back.iter().position(|decision| decision.us == goal).unwrap());
+        }
+        assert!(took[3] <= 3, "{took:?}");
+    }
+
+    #[test]
+    fn a_quiet_host_has_no_delay() {
+        let mut controller = controller();
+        controller.at = 5;
+        let sample = Sample { seconds: 0.1, packets: 3.0, ..Sample::default() };
+        assert_eq!(controller.step(&sample), Decision { us: 0, reason: Reason::Quiet });
+        assert_eq!(controller.step(&sample), Decision { us: 0, reason: Reason::Steady });
+    }
+
+    #[test]
+    fn nonsense_changes_nothing_for_the_worse() {
+        let mut controller = controller();
+        for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
+            for _ in 0..50 {
+                let sample = Sample { seconds: bad, busy: bad, user: bad, packets: bad, interrupts: bad };
+                assert!(controller.step(&sample).us <= 640);
+            }
+        }
+        settle(&mut controller, computes, 200);
+        assert!(controller.best_us() >= 320);
+    }
+}
