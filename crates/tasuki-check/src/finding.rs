@@ -53,7 +53,7 @@ impl fmt::Display for Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The host could not be checked.
+    /// The host could not be checked, or a cable not be measured.
     Unchecked,
     /// There is no such interface, or it is down.
     Interface,
@@ -164,7 +164,8 @@ pub struct Report {
 impl Report {
     /// As monitoring systems have it: 0 well, 1 warnings, 2 faults, 3 hosts that could not be checked.
     pub fn exit_code(&self) -> u8 {
-        let unchecked = self.findings.iter().any(|finding| finding.kind == Kind::Unchecked);
+        let unchecked =
+            self.findings.iter().any(|finding| finding.kind == Kind::Unchecked && !finding.warning);
         let faults = self.findings.iter().any(|finding| !finding.warning);
         match (unchecked, faults, self.findings.is_empty()) {
             (true, ..) => 3,

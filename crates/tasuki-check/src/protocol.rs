@@ -193,6 +193,8 @@ pub struct Sent {
     pub frames: u32,
     /// From the first to the last, seconds.
     pub seconds: f64,
+    /// How much of that the sender waited because its NIC's queue was full, seconds.
+    pub held: f64,
     /// Why it took no more.
     pub problem: Option<String>,
 }

@@ -150,10 +150,14 @@ fn fill_one(place: &Place, listener: &Listener, filling: Filling) -> Sent {
 
 /// Sends a frame; false if the NIC takes no more.
 fn push(listener: &Listener, frame: &[u8], sent: &mut Sent) -> bool {
-    for _ in 0..50 {
+    let begun = Instant::now();
+    for attempt in 0..50 {
         match listener.socket().send(frame) {
             Ok(_) => {
                 sent.frames += 1;
+                if attempt > 0 {
+                    sent.held += begun.elapsed().as_secs_f64();
+                }
                 return true;
             }
             // The NIC's queue is full.

@@ -28,13 +28,24 @@ const FULL_MAX: u32 = 2000;
 /// How often a suspicion must show again.
 const CONFIRMATIONS: usize = 3;
 /// Runs of a suspicion, those included that were void: a busy machine sends or receives too slowly.
-const TRIES: usize = 12;
+const TRIES: usize = 24;
+/// After so many of them a busy machine gets time.
+const TRIES_AT_ONCE: usize = 6;
+const PAUSE: Duration = Duration::from_millis(300);
 /// How old the counters of a NIC may be that its driver reads by a timer (e1000: two seconds).
 const COUNTERS_AGE: Duration = Duration::from_millis(2_200);
 /// Pings of a host.
 const PINGS: u32 = 24;
 
 type Streams = BTreeMap<[NicId; 2], Vec<Stream>>;
+
+/// What became of a suspicion.
+enum Verdict {
+    Confirmed(Suspicion, Vec<Stream>),
+    Cleared,
+    /// No run of this direction told anything.
+    Unknown([NicId; 2]),
+}
 
 impl Checker<'_> {
     /// Runs the stage.
@@ -43,7 +54,15 @@ impl Checker<'_> {
         let wiring = self.wiring();
         let live = wiring.live;
         self.report.findings.extend(wiring.findings);
-        let (streams, confirmed) = self.traffic(&live);
+        let (streams, verdicts) = self.traffic(&live);
+        let (mut confirmed, mut unknown) = (Vec::new(), BTreeSet::new());
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Confirmed(suspicion, streams) => confirmed.push((suspicion, streams)),
+                Verdict::Cleared => (),
+                Verdict::Unknown(direction) => drop(unknown.insert(direction)),
+            }
+        }
         let late = self.lateness(&live);
         if confirmed.iter().any(|(suspicion, _)| matches!(suspicion.kind, Kind::Slow | Kind::Loss)) {
             thread::sleep(COUNTERS_AGE);
@@ -66,6 +85,7 @@ impl Checker<'_> {
             let measured: Vec<_> = found.extract_if(.., same).collect();
             host.evidence.extend(measured.into_iter().flat_map(|found| found.evidence));
         }
+        found.extend(network::unmeasured(self.cluster, &unknown, &hosts));
         self.report.findings.extend(hosts);
         self.report.findings.extend(found);
         for late in late {
@@ -100,7 +120,7 @@ impl Checker<'_> {
     }
 
     /// Fillers over all cables; what is suspicious again and alone.
-    fn traffic(&mut self, live: &BTreeSet<[NicId; 2]>) -> (Streams, Vec<(Suspicion, Vec<Stream>)>) {
+    fn traffic(&mut self, live: &BTreeSet<[NicId; 2]>) -> (Streams, Vec<Verdict>) {
         let batches = self.batches(live);
         let mut streams = Streams::new();
         for (number, batch) in batches.iter().enumerate() {
@@ -125,11 +145,8 @@ impl Checker<'_> {
                 });
             }
         }
-        let mut confirmed = Vec::new();
-        for suspicion in doubtful {
-            confirmed.extend(self.confirm(suspicion, live));
-        }
-        (streams, confirmed)
+        let verdicts = doubtful.into_iter().map(|suspicion| self.confirm(suspicion, live)).collect();
+        (streams, verdicts)
     }
 
     /// Senders that may send at once: no NIC hears two of them, and all together stay within bounds. One cable's two ends are in different
@@ -231,6 +248,7 @@ impl Checker<'_> {
                         damaged: damaged.get(&to).copied().unwrap_or(0),
                         missed: missed.get(&to).copied().unwrap_or(0),
                         sending: sent.seconds,
+                        held: sent.held,
                         arriving: came.seconds,
                         wire_bytes: (bytes + AROUND) as u64,
                         planned: if full { planned } else { 0 },
@@ -251,30 +269,36 @@ impl Checker<'_> {
     }
 
     /// Measures a suspicion's directions again, alone. It stands if it shows every time.
-    fn confirm(
-        &mut self,
-        suspicion: Suspicion,
-        live: &BTreeSet<[NicId; 2]>,
-    ) -> Option<(Suspicion, Vec<Stream>)> {
+    fn confirm(&mut self, suspicion: Suspicion, live: &BTreeSet<[NicId; 2]>) -> Verdict {
         let mut seen = Vec::new();
         let is_unknown = suspicion.kind == Kind::Unchecked;
         let mut kind = suspicion.kind;
         for attempt in 0..TRIES {
+            if attempt >= TRIES_AT_ONCE {
+                thread::sleep(PAUSE);
+            }
             let direction = suspicion.directions[attempt % suspicion.directions.len()];
-            let streams = self.fill(&[direction[0]], live).remove(&direction)?;
+            let Some(streams) = self.fill(&[direction[0]], live).remove(&direction) else {
+                return Verdict::Cleared;
+            };
             if streams.iter().any(Stream::is_void) {
                 continue;
             }
             if is_unknown && seen.is_empty() {
-                kind = streams.iter().flat_map(Stream::symptoms).next()?;
+                let Some(shown) = streams.iter().flat_map(Stream::symptoms).next() else {
+                    return Verdict::Cleared;
+                };
+                kind = shown;
             }
-            let shows = streams.into_iter().find(|stream| stream.symptoms().contains(&kind))?;
+            let Some(shows) = streams.into_iter().find(|stream| stream.symptoms().contains(&kind)) else {
+                return Verdict::Cleared;
+            };
             seen.push(shows);
             if seen.len() == CONFIRMATIONS {
-                return Some((Suspicion { kind, ..suspicion }, seen));
+                return Verdict::Confirmed(Suspicion { kind, ..suspicion }, seen);
             }
         }
-        None
+        Verdict::Unknown(suspicion.directions[0])
     }
 
     /// Hosts that receive late: pings from one host after the other, again if somebody seems late.

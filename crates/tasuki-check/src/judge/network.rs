@@ -33,6 +33,8 @@ pub struct Stream {
     pub missed: u64,
     /// From the first frame to the last, at the sender and at the receiver, seconds.
     pub sending: f64,
+    /// Of that, waiting for room in the sending NIC's queue.
+    pub held: f64,
     /// At the receiver.
     pub arriving: f64,
     /// Bytes of a frame on the wire.
@@ -56,12 +58,13 @@ impl Stream {
         self.planned > 0 && self.arrived > 0 && self.rate() < self.planned as f64 * SLOW_PART
     }
 
-    /// It came later than it was sent: the line is slow, not the sender. A busy sender takes longer itself, but then what waited on the line
-    /// still comes after its last frame, and much of the rest is lost.
+    /// It came later than it was sent: the line is slow, not the sender. A sender that waited because its NIC took no more was held up by the
+    /// line. A busy sender takes longer itself, but then what waited on the line still comes after its last frame, and much of the rest is
+    /// lost.
     fn is_stretched(&self) -> bool {
         let waited = self.arriving > self.sending + 0.02;
         let overran = self.lost() * 4 > self.sent;
-        self.arriving > self.sending * 1.5 + 0.004 || (waited && overran)
+        self.arriving > (self.sending - self.held) * 1.5 + 0.004 || (waited && overran)
     }
 
     /// It says nothing: the receiver was too slow to take all, or the sender to send as planned.
@@ -166,6 +169,23 @@ pub fn findings(cluster: &Cluster, confirmed: &[(Suspicion, Vec<Stream>)]) -> Ve
         }
     }
     by_cable.into_values().collect()
+}
+
+/// Directions of which no run told anything, unless a host at their ends has a finding that says why.
+pub fn unmeasured(cluster: &Cluster, unknown: &BTreeSet<[NicId; 2]>, hosts: &[Finding]) -> Vec<Finding> {
+    let is_loaded = |nic: &NicId| {
+        let name = &cluster.host_of(nic.host).name;
+        hosts.iter().any(|finding| finding.kind == Kind::Load && finding.part.name() == name.as_str())
+    };
+    let unexplained = unknown.iter().filter(|direction| !direction.iter().any(is_loaded));
+    let finding = |[from, to]: &[NicId; 2]| {
+        let cable = cable_name(cluster, *from);
+        let (from, to) = (cluster.nic_name(*from), cluster.nic_name(*to));
+        let says = format!("rate and loss from {from} to {to} could not be measured on the cable {cable}");
+        let advice = "the hosts at its ends were too busy at every attempt: end what runs there and check again";
+        Finding::new(1, Kind::Unchecked, Part::Cable(cable), says, advice).as_warning()
+    };
+    unexplained.map(finding).collect()
 }
 
 /// Whether something that has a finding of its own is why: a NIC that is set to take shorter frames, or hosts that could not take what came, by
