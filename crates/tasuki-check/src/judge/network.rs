@@ -182,7 +182,8 @@ pub fn unmeasured(cluster: &Cluster, unknown: &BTreeSet<[NicId; 2]>, hosts: &[Fi
         let cable = cable_name(cluster, *from);
         let (from, to) = (cluster.nic_name(*from), cluster.nic_name(*to));
         let says = format!("rate and loss from {from} to {to} could not be measured on the cable {cable}");
-        let advice = "the hosts at its ends were too busy at every attempt: end what runs there and check again";
+        let advice =
+            "the hosts at its ends were too busy at every attempt: end what runs there and check again";
         Finding::new(1, Kind::Unchecked, Part::Cable(cable), says, advice).as_warning()
     };
     unexplained.map(finding).collect()
