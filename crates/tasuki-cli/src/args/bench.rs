@@ -5,7 +5,7 @@ use super::{
     rate::rate,
     stripe::{BenchCross, BenchStripe},
 };
-use crate::{shape::RatedShape, transport::Wanted};
+use crate::{bench::Setting, shape::RatedShape, transport::Wanted};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tasuki_bench::nas::{Class, Kernel};
@@ -122,6 +122,12 @@ pub struct BenchMpi {
     /// What carries the messages; with several, each MPI runs over all of them in turn
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp"])]
     pub transport: Vec<Wanted>,
+    /// Each MPI over Tasuki once more with this variable in its ranks, as TASUKI_RATE=adaptive, compared with Tasuki as it is
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub variant: Vec<Setting>,
+    /// Each MPI over Tasuki once more with the provider of this folder (that of another build), compared with this one's
+    #[arg(long, value_name = "FOLDER")]
+    pub other_provider: Vec<PathBuf>,
     /// Tests with two ranks, with sizes in bytes
     #[arg(long, default_values = ["pingpong:8,64,1k,8k,64k,1M,4M", "stream:8,1k,8k,64k,1M,4M"])]
     pub pair: Vec<String>,

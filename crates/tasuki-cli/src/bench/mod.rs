@@ -14,6 +14,7 @@ mod stacks;
 mod startup;
 mod stripe;
 mod turns;
+mod variants;
 
 pub use kernels::{Kernels, programs};
 pub use launch::Spread;
@@ -22,6 +23,7 @@ pub use network::LabNetwork;
 pub use results::write_all;
 pub use stacks::{BuiltStack, Program, build as build_stacks, over};
 pub use stripe::bundle_here;
+pub use variants::Setting;
 
 use crate::{args::BenchCommand, failure::Failure};
 use std::process::ExitCode;

@@ -7,6 +7,7 @@ use super::{
     results::give,
     stacks::{self, BuiltStack, Program},
     turns::interruption,
+    variants::{plain, with_variants},
 };
 use crate::{args::BenchMpi, failure::Failure, mpi::Finder, terminal::progress_bar};
 use std::{ops::ControlFlow, process::ExitCode, sync::atomic::Ordering, time::Duration};
@@ -88,6 +89,7 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
         others.extend(problems);
         eprintln!("tasuki: ranks over Tasuki are an ordinary user's, with the raw lane from a broker");
     }
+    stacks = with_variants(stacks, &arguments.variant, &arguments.other_provider)?;
     if stacks.is_empty() {
         return Err(Failure::new(others.join("\n")));
     }
@@ -118,7 +120,7 @@ pub fn over_tcp(stack: &str) -> Option<String> {
 }
 
 /// With a column that compares each MPI over Tasuki with itself over libfabric's `shm`, or else over its own means, if both were
-/// measured.
+/// measured, and each variant with Tasuki as it is.
 fn table(report: &Report, spread: Spread) -> String {
     let shm = report.records.iter().any(|record| record.lane == Transport::Shm.name());
     let (title, suffix) = match (shm, spread) {
@@ -126,9 +128,14 @@ fn table(report: &Report, spread: Spread) -> String {
         (false, Spread::OneHost) => ("against its own shared memory", String::new()),
         (false, Spread::All) => ("against its own TCP", String::new()),
     };
-    let peer = |record: &Record| Some(over_tcp(&record.stack)? + &suffix);
+    let is_varied = report.records.iter().any(|record| plain(&record.stack).is_some());
+    let title = if is_varied { format!("{title}; variants: against Tasuki") } else { title.to_owned() };
+    let peer = |record: &Record| match plain(&record.stack) {
+        Some(plain) => Some(plain.to_owned()),
+        None => Some(over_tcp(&record.stack)? + &suffix),
+    };
     match report.records.iter().any(|record| peer(record).is_some()) {
-        true => report.table_against_each(title, &peer),
+        true => report.table_against_each(&title, &peer),
         false => report.table(),
     }
 }
