@@ -35,7 +35,7 @@ impl Adapting {
     /// For networks of 100 Mbit/s to 25 Gbit/s with switches whose ports hold 256 KiB and more for 16 senders.
     pub const DEFAULT: Adapting = Adapting {
         eager_max: 16 << 10,
-        unscheduled: 16 << 10,
+        unscheduled: 12 << 10,
         quantum_min: 8 << 10,
         quantum_max: 256 << 10,
         window_min: 32 << 10,
@@ -222,16 +222,12 @@ impl Adaptive {
         waits
     }
 
-    /// A sender has something under way: it gets more as long as there is room in the window for all, and in its share of it. If it is busy
-    /// with other receivers it may have as much under way as it may send unasked: queues must have room for that in any case.
+    /// A sender has something under way: it gets more as long as there is room in the window for all, and in its share of it. That
+    /// holds also if it is busy with other receivers: more would wait in its queue, before what they have granted it.
     fn has_enough(&mut self, demand: &Demand, quantum: u64, share: u64) -> bool {
-        let ahead = demand.peer_in_flight + quantum;
-        if self.crowd > 0 && ahead <= self.knobs.unscheduled {
-            return false;
-        }
         let full = demand.in_flight + quantum > self.window;
         self.limited |= full;
-        full || ahead > share
+        full || demand.peer_in_flight + quantum > share
     }
 
     /// Once per sample: so much waits somewhere.

@@ -61,14 +61,13 @@ fn sixteen_senders_share_one_receiver() {
     assert!(got.p99_ns * 10 < fixed.p99_ns, "{got:?} {fixed:?}");
 }
 
-/// Every receiver waits for senders that are busy with others. The aim is 90 % of the bottleneck; the mean of six seeds is near it, and single ones are
-/// not (`docs/rate.md` has the spread): the last pair alone decides when a run is over. What is demanded here is what no seed has fallen below.
+/// Every receiver waits for senders that are busy with others.
 #[test]
 fn sixteen_send_to_each_other() {
-    for seed in 1..=3 {
+    for seed in 1..=6 {
         let got = Congestion { seed, ..Congestion::new(Crowd::AllToAll, ALL_GRANTING[1]) };
         let got = got.measure().expect("it ends");
         assert!(got.fairness >= 0.95 && got.resent < 0.01 && got.dropped <= 0.001, "seed {seed}: {got:?}");
-        assert!(got.goodput >= 0.85, "seed {seed}: {got:?}");
+        assert!(got.goodput >= 0.9, "seed {seed}: {got:?}");
     }
 }
