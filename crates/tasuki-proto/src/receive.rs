@@ -186,13 +186,12 @@ impl Conn {
     }
 
     /// A ping says that acknowledgements have been missed: the way back may be dead though this rail's way here is
-    /// alive. So the answer goes over all rails, and from now on over another one.
+    /// alive. So the answer goes over all rails, and from now on over another one. The rail of the ping is among them, and so are those that
+    /// are dead or have never answered: if every rail works one way only, their ways back are all there is.
     fn answer_everywhere(&mut self, at: usize) {
         let mut mask = 0u32;
         for (other, path) in self.paths.iter().enumerate().take(32) {
-            // The rail of the ping as well: of those that seem alive it is perhaps the only one whose way back is.
-            let asks = other == at && path.state != RailState::Off;
-            mask |= u32::from(path.is_up() || asks) << other;
+            mask |= u32::from(path.state != RailState::Off) << other;
         }
         let last = self.paths[at].owed.via.unwrap_or(at);
         let count = self.paths.len();

@@ -5,7 +5,7 @@ use tasuki_wire::{Frame, PacketBuilder};
 use crate::conn::{Conn, Context};
 use crate::draft::Draft;
 use crate::event::Transmit;
-use crate::path::{Path, floor_len};
+use crate::path::floor_len;
 use crate::stats::RailState;
 use crate::upper::Upper;
 
@@ -178,8 +178,7 @@ impl Conn {
             let owed = &mut self.paths[at].owed;
             let over = if owed.everywhere != 0 {
                 let over = owed.everywhere.trailing_zeros() as usize;
-                let usable = |path: &Path| path.is_up() || (over == at && path.state != RailState::Off);
-                if !self.paths.get(over).is_some_and(usable) {
+                if self.paths.get(over).is_none_or(|path| path.state == RailState::Off) {
                     self.paths[at].owed.everywhere &= !(1 << over);
                     continue;
                 }
