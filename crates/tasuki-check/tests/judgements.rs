@@ -5,7 +5,7 @@ use tasuki_check::{
     Arrivals, Facts, Finding, Heard, Kind, NicFacts, Part, Report, Tally,
     judge::{
         Segments, blame, host,
-        network::{Stream, Suspicion, is_explained, late},
+        network::{Stream, Suspicion, is_explained, late, unmeasured},
         wiring,
     },
 };
@@ -147,6 +147,22 @@ fn streams_show_what_is_wrong_and_nothing_else() {
     let by_its_nic = Stream { sending: 0.27, held: 0.23, arriving: 0.34, ..full };
     assert_eq!(by_its_nic.symptoms(), [Kind::Slow]);
     assert_eq!(Stream { arrived: 0, ..full }.symptoms(), [Kind::Mtu]);
+}
+
+/// One fault, one finding: what is known already is not told again as something that could not be measured.
+#[test]
+fn cables_that_could_not_be_measured_are_told_unless_it_is_known_why() {
+    let cluster = cluster("full:3");
+    let from = nic(0, 0);
+    let hearer = Segments::of(&cluster).hearers[&from][0];
+    let told = |known: &[Finding]| unmeasured(&cluster, &BTreeSet::from([[from, hearer]]), known);
+    let [finding] = &told(&[])[..] else { panic!("{:?}", told(&[])) };
+    assert!(finding.warning && finding.kind == Kind::Unchecked && matches!(finding.part, Part::Cable(_)));
+    let with = |kind, part: Part| Finding::new(1, kind, part, "", "");
+    assert_eq!(told(&[with(Kind::Slow, finding.part.clone())]), []);
+    assert_eq!(told(&[with(Kind::Load, Part::Host("n1".into()))]), []);
+    assert_eq!(told(&[with(Kind::Load, Part::Host("n3".into()))]).len(), 1, "n3 is at no end of it");
+    assert_eq!(told(&[with(Kind::Mtu, Part::Host("n1".into()))]).len(), 1, "that explains nothing");
 }
 
 #[test]

@@ -85,9 +85,10 @@ impl Checker<'_> {
             let measured: Vec<_> = found.extract_if(.., same).collect();
             host.evidence.extend(measured.into_iter().flat_map(|found| found.evidence));
         }
-        found.extend(network::unmeasured(self.cluster, &unknown, &hosts));
         self.report.findings.extend(hosts);
         self.report.findings.extend(found);
+        let unmeasured = network::unmeasured(self.cluster, &unknown, &self.report.findings);
+        self.report.findings.extend(unmeasured);
         for late in late {
             self.report.findings.push(network::late_finding(self.cluster, late));
         }

@@ -171,13 +171,17 @@ pub fn findings(cluster: &Cluster, confirmed: &[(Suspicion, Vec<Stream>)]) -> Ve
     by_cable.into_values().collect()
 }
 
-/// Directions of which no run told anything, unless a host at their ends has a finding that says why.
-pub fn unmeasured(cluster: &Cluster, unknown: &BTreeSet<[NicId; 2]>, hosts: &[Finding]) -> Vec<Finding> {
-    let is_loaded = |nic: &NicId| {
-        let name = &cluster.host_of(nic.host).name;
-        hosts.iter().any(|finding| finding.kind == Kind::Load && finding.part.name() == name.as_str())
+/// Directions of which no run told anything, unless what is known already says why: a host at their ends is loaded, or the cable is accused.
+pub fn unmeasured(cluster: &Cluster, unknown: &BTreeSet<[NicId; 2]>, known: &[Finding]) -> Vec<Finding> {
+    let is_explained = |[from, to]: &&[NicId; 2]| {
+        let cable = cable_name(cluster, *from);
+        known.iter().any(|finding| {
+            let name = finding.part.name();
+            let is_end = [from, to].iter().any(|nic| cluster.host_of(nic.host).name == name);
+            name == cable || (is_end && finding.kind == Kind::Load)
+        })
     };
-    let unexplained = unknown.iter().filter(|direction| !direction.iter().any(is_loaded));
+    let unexplained = unknown.iter().filter(|direction| !is_explained(direction));
     let finding = |[from, to]: &[NicId; 2]| {
         let cable = cable_name(cluster, *from);
         let (from, to) = (cluster.nic_name(*from), cluster.nic_name(*to));
