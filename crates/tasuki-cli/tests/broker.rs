@@ -17,7 +17,7 @@ use std::{
 };
 use support::{
     Background, TestLab, background, eventually,
-    lanes::{lane, until},
+    lanes::{UNTIL_ENDED, end, lane, not_ended, until},
     mpi::{Programs, families},
     mpis::Mpi,
     ok,
@@ -66,18 +66,15 @@ fn brokers(lab: &TestLab) -> [Background; 2] {
     })
 }
 
-fn start(lab: &TestLab, mpi: &Mpi, program: &Path, user: &[&str], rounds: &str) -> Running {
+fn start(lab: &TestLab, mpi: &Mpi, program: &Path, user: &[&str]) -> Running {
     let mut command = tasuki();
     command.args(["run", "--lab", &lab.name, "--mpi", mpi.name, "--transport", "tasuki", "-n", "2"]);
     // Open MPI 5 would not take another user's word for who he is, nor share files with him.
     command.args(["-x", "PMIX_MCA_psec=none", "-x", "PMIX_MCA_gds=hash"]);
-    command.args(user).arg(program).arg(rounds);
+    command.args(user).arg(program).args(UNTIL_ENDED);
+    not_ended(lab);
     let run = MpiRun::of(command, lab, format!("{} as {}", mpi.name, user[1]));
     run.env("TASUKI_LANES", "raw,udp").env("TASUKI_BROKER", SOCKET).limit(300).start()
-}
-
-fn finished(job: Running, mpi: &Mpi) {
-    assert!(job.ok().contains("collect ok"), "{}", mpi.name);
 }
 
 /// A program that others may read.
@@ -105,17 +102,17 @@ fn members_programs_get_raw_lanes_and_strangers_udp() {
     let programs = Programs::new();
     for mpi in launchable(test) {
         let program = program(&programs, &mpi);
-        let mut job = start(&lab, &mpi, &program, &MEMBER, "10000");
+        let mut job = start(&lab, &mpi, &program, &MEMBER);
         let now = until("frames both ways", &lab, &mut job, |told| {
             let raw = lane(told, "raw");
             raw.up && raw.sent > 500 && raw.received > 500
         });
         eprintln!("{}: {now:?}", mpi.name);
-        finished(job, &mpi);
-        let mut job = start(&lab, &mpi, &program, &STRANGER, "10000");
+        end(&lab, job, mpi.name);
+        let mut job = start(&lab, &mpi, &program, &STRANGER);
         let now = until("datagrams", &lab, &mut job, |told| lane(told, "udp").sent > 500);
         assert!(!now.lanes.contains_key("raw"), "{}: {now:?}", mpi.name);
-        finished(job, &mpi);
+        end(&lab, job, mpi.name);
     }
     let (member, stranger) = (doctor(&lab, &MEMBER), doctor(&lab, &STRANGER));
     assert!(member["raw_refused"].is_string() && member["broker_refused"].is_null(), "{member}");
@@ -135,7 +132,7 @@ fn lanes_outlive_their_broker_and_without_one_there_is_udp() {
     for mpi in launchable(test) {
         let program = program(&programs, &mpi);
         let mut dying = brokers(&lab);
-        let mut job = start(&lab, &mpi, &program, &MEMBER, "20000");
+        let mut job = start(&lab, &mpi, &program, &MEMBER);
         let before = until("frames", &lab, &mut job, |told| lane(told, "raw").received > 200);
         for broker in &mut dying {
             // The session in the lab ends with its client.
@@ -146,11 +143,11 @@ fn lanes_outlive_their_broker_and_without_one_there_is_udp() {
             let raw = lane(told, "raw");
             raw.up && raw.received > lane(&before, "raw").received + 500
         });
-        finished(job, &mpi);
-        let mut job = start(&lab, &mpi, &program, &MEMBER, "10000");
+        end(&lab, job, mpi.name);
+        let mut job = start(&lab, &mpi, &program, &MEMBER);
         let now = until("datagrams", &lab, &mut job, |told| lane(told, "udp").sent > 500);
         assert!(!now.lanes.contains_key("raw"), "{}: {now:?}", mpi.name);
-        finished(job, &mpi);
+        end(&lab, job, mpi.name);
         lab.sh("n1", "rm -f /run/broker.sock");
         lab.sh("n2", "rm -f /run/broker.sock");
     }
@@ -202,9 +199,9 @@ fn a_broker_that_hangs_keeps_no_program_from_starting() {
     let programs = Programs::new();
     for mpi in launchable(test).into_iter().take(1) {
         let program = program(&programs, &mpi);
-        let mut job = start(&lab, &mpi, &program, &MEMBER, "10000");
+        let mut job = start(&lab, &mpi, &program, &MEMBER);
         let now = until("datagrams", &lab, &mut job, |told| lane(told, "udp").sent > 500);
         assert!(!now.lanes.contains_key("raw"), "{}: {now:?}", mpi.name);
-        finished(job, &mpi);
+        end(&lab, job, mpi.name);
     }
 }

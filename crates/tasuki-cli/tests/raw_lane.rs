@@ -10,7 +10,7 @@ use nix::{
 use std::{collections::BTreeMap, path::Path};
 use support::{
     TestLab, background,
-    lanes::{lane, told, until},
+    lanes::{Told, UNTIL_ENDED, end, lane, not_ended, told, until},
     mpi::{Programs, families},
     mpis::Mpi,
     run::{MpiRun, Running},
@@ -21,7 +21,12 @@ use support::{
 const SCRIPT: &str = include_str!("support/hostile.py");
 
 fn start(lab: &TestLab, mpi: &Mpi, program: &Path, lanes: &str) -> Running {
-    MpiRun::new(lab, mpi, "tasuki", 2, program).args(["10000"]).env("TASUKI_LANES", lanes).limit(300).start()
+    not_ended(lab);
+    run(lab, mpi, program, lanes).args(UNTIL_ENDED).start()
+}
+
+fn run(lab: &TestLab, mpi: &Mpi, program: &Path, lanes: &str) -> MpiRun {
+    MpiRun::new(lab, mpi, "tasuki", 2, program).env("TASUKI_LANES", lanes).limit(300)
 }
 
 #[test]
@@ -40,11 +45,11 @@ fn short_messages_go_in_frames_if_that_is_wanted() {
             raw.up && raw.sent > 500 && raw.received > 500
         });
         eprintln!("{}: {now:?}", mpi.name);
-        assert!(job.ok().contains("collect ok"), "{}", mpi.name);
+        end(&lab, job, mpi.name);
         let mut job = start(&lab, &mpi, &program, "udp");
         let now = until("datagrams", &lab, &mut job, |told| lane(told, "udp").sent > 500);
         assert!(!now.lanes.contains_key("raw"), "{}: {now:?}", mpi.name);
-        assert!(job.ok().contains("collect ok"), "{}", mpi.name);
+        end(&lab, job, mpi.name);
     }
 }
 
@@ -68,15 +73,18 @@ fn udp_takes_over_while_frames_do_not_arrive() {
         let mut job = start(&lab, &mpi, &program, "raw,udp");
         let before = until("frames", &lab, &mut job, |told| lane(told, "raw").received > 200);
         change("02:99:00:00:00:01");
+        // A silent lane is given up for the other one of its rail at once, and called dead after some time-outs more, which are long on a
+        // machine with more to do than cores. What counts is what carries: as long as frames arrive, three packets of seven are frames.
+        let grown = |told: &Told, name: &str| lane(told, name).sent - lane(&before, name).sent;
         let without = until("datagrams instead", &lab, &mut job, |told| {
-            !lane(told, "raw").up && lane(told, "udp").sent > lane(&before, "udp").sent + 300
+            told.lanes.len() == 2 && grown(told, "udp") > 300 && grown(told, "raw") * 8 < grown(told, "udp")
         });
         change(&mac);
         let after = until("frames again", &lab, &mut job, |told| {
             lane(told, "raw").up && lane(told, "raw").sent > lane(&without, "raw").sent + 200
         });
         eprintln!("{}: {before:?} {without:?} {after:?}", mpi.name);
-        assert!(job.ok().contains("collect ok"), "{}", mpi.name);
+        end(&lab, job, mpi.name);
     }
 }
 
@@ -92,7 +100,7 @@ fn forged_damaged_and_replayed_frames() {
     let programs = Programs::new();
     for mpi in families(test) {
         let program = programs.build("collect", &mpi);
-        let mut job = start(&lab, &mpi, &program, "raw,udp");
+        let mut job = run(&lab, &mpi, &program, "raw,udp").args(["10000"]).start();
         until("frames", &lab, &mut job, |told| lane(told, "raw").received > 20);
         let captured =
             lab.run("n1", &["timeout", "20", "python3", "-c", SCRIPT, "capture-raw", "eth1", "25"]);

@@ -49,6 +49,22 @@ pub fn told(lab: &TestLab, host: &str) -> Told {
     told
 }
 
+/// File of n1 that ends `collect`, and the arguments with which it goes on until then: a test that looks at a running program must not depend
+/// on how long that takes on this machine.
+const END: &str = "/run/end-of-collect";
+pub const UNTIL_ENDED: [&str; 2] = ["1000000000", END];
+
+/// To be called before `collect` is started.
+pub fn not_ended(lab: &TestLab) {
+    lab.sh("n1", &format!("rm -f {END}"));
+}
+
+/// Ends `collect`, which must have found everything right.
+pub fn end(lab: &TestLab, job: Running, name: &str) {
+    lab.sh("n1", &format!("touch {END}"));
+    assert!(job.ok().contains("collect ok"), "{name}");
+}
+
 /// Waits until the lane of rail 0 of the process on n1 is as wanted.
 pub fn until(what: &str, lab: &TestLab, job: &mut Running, wanted: impl Fn(&Told) -> bool) -> Told {
     let mut last = Told::default();
