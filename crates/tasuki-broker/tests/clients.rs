@@ -10,6 +10,7 @@ use std::{
 };
 use tasuki_broker::{Limits, Listener, Options, ServeError};
 use tasuki_link::broker::{Broker, BrokerError, Outcome};
+use tasuki_random::Random;
 use tasuki_sys::packet::{PacketRing, PacketSocket, RingLayout};
 
 fn refused(result: Result<impl Sized, BrokerError>) -> Outcome {
@@ -157,16 +158,10 @@ fn garbage_is_answered_or_hung_up_on() {
     }
     let broker = Running::start(options());
     let seed = std::env::var("TASUKI_SEED").ok().and_then(|text| text.parse().ok());
-    let mut state: u64 = seed.unwrap_or_else(|| u64::from(std::process::id()));
-    eprintln!("replay with TASUKI_SEED={state}");
-    // SplitMix64 (Steele, Lea, Flood 2014).
-    let mut random = move |below: u64| {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % below
-    };
+    let seed: u64 = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    eprintln!("replay with TASUKI_SEED={seed}");
+    let mut generator = Random::new(seed);
+    let mut random = move |below| generator.below(below);
     as_user(MEMBER, || {
         let (mut answered, mut granted) = (0, 0);
         for round in 0..2000 {

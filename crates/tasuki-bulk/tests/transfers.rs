@@ -4,27 +4,7 @@
 use std::collections::VecDeque;
 
 use tasuki_bulk::{Giver, Note, Round, Settled, Sizes, Taker};
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
+use tasuki_random::Random;
 
 /// What may happen to a datagram, percent; to those of the first burst alone if `first` is set.
 #[derive(Clone, Copy, Default)]
@@ -135,12 +115,12 @@ fn transfer(
 }
 
 fn some_bytes(len: u64, random: &mut Random) -> Vec<u8> {
-    (0..len).map(|_| random.next() as u8).collect()
+    (0..len).map(|_| random.next_u64() as u8).collect()
 }
 
 #[test]
 fn without_loss_nothing_is_moved_and_nothing_but_the_message_is_sent() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for (first, packets, len) in
         [(1472, 368, 474_000), (8972, 1000, 8_400_000), (8000, 8, 56_000), (1472, 368, 1), (100, 3, 250)]
     {
@@ -161,7 +141,7 @@ fn without_loss_nothing_is_moved_and_nothing_but_the_message_is_sent() {
 #[test]
 fn any_one_packet_may_be_lost_and_is_sent_again_alone() {
     let sizes = Sizes::new(200, 40).unwrap();
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let bytes = some_bytes(7000, &mut random);
     let round = Round::new(sizes, 7000).unwrap();
     for lost in 0..round.packets() {
@@ -186,7 +166,7 @@ fn any_one_packet_may_be_lost_and_is_sent_again_alone() {
 
 fn random_transfer(seed: u64) {
     println!("replay with TASUKI_BULK_SEED={seed} cargo test -p tasuki-bulk --test transfers random");
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let most = [20, 300, 9000][random.below(3) as usize];
     let first = 2 + random.below(most) as u16;
     let packets = 1 + random.below(u64::from((first - 1).min(1000))) as u16;

@@ -5,9 +5,10 @@ mod support;
 
 use std::process::Command;
 use support::{
-    Random, background, ok, seed, skip_without_root, tasuki, text,
+    background, ok, seed, skip_without_root, tasuki, text,
     trial::{FAULTS, Plant, run},
 };
+use tasuki_random::Random;
 
 /// Runs trials; all failures are told at the end.
 fn trials(all: impl IntoIterator<Item = (u64, Plant)>, hosts_max: usize) {
@@ -29,7 +30,7 @@ fn every_kind_of_fault_is_named_and_a_healthy_cluster_is_not() {
     if skip_without_root(test) {
         return;
     }
-    let mut random = Random(seed(test));
+    let mut random = Random::new(seed(test));
     let plants = FAULTS.into_iter().chain([Plant::Nothing; 2]);
     trials(plants.map(|plant| (random.below(u64::MAX), plant)).collect::<Vec<_>>(), 8);
 }
@@ -42,7 +43,7 @@ fn two_hundred_random_faults_and_twenty_healthy_clusters() {
     if skip_without_root(test) {
         return;
     }
-    let mut random = Random(seed(test));
+    let mut random = Random::new(seed(test));
     let faults: u64 = std::env::var("TASUKI_TRIALS").ok().and_then(|count| count.parse().ok()).unwrap_or(200);
     let mut all = Vec::new();
     for number in 0..faults {

@@ -5,11 +5,12 @@ mod support;
 
 use std::{path::Path, thread, time::Duration};
 use support::{
-    Random, TestLab,
+    TestLab,
     mpi::{Programs, families, transports},
     run::{Finished, MpiRun, Running},
     seed, skip_without_root,
 };
+use tasuki_random::Random;
 
 fn pause(random: &mut Random, least_ms: u64, most_ms: u64) {
     thread::sleep(Duration::from_millis(least_ms + random.below(most_ms - least_ms)));
@@ -52,7 +53,7 @@ fn dead_ends(test: &str, rounds: u64) {
     if skip_without_root(test) {
         return;
     }
-    let mut random = Random(seed(test));
+    let mut random = Random::new(seed(test));
     let lab = TestLab::up("cutends", &["--shape", "full:2"]);
     let programs = Programs::new();
     for mpi in families(test) {
@@ -187,7 +188,7 @@ fn hpcc_over_wires_that_damage() {
 #[ignore = "takes minutes"]
 fn hpcc_while_cables_are_cut_and_healed() {
     let test = "hpcc_while_cables_are_cut_and_healed";
-    let mut random = Random(seed(test));
+    let mut random = Random::new(seed(test));
     hpcc_survives(test, &["--shape", "pair:4"], 8 << 20, |lab, running| {
         let (mut cuts, mut blackouts) = (0, 0);
         while running.is_running() {

@@ -4,9 +4,10 @@ mod support;
 
 use std::{collections::BTreeSet, io::Read, thread, time::Duration};
 use support::{
-    MARK, Machine, Random, TestLab, all_namespaces, background, eventually, marked, namespaces, ok, seed,
+    MARK, Machine, TestLab, all_namespaces, background, eventually, marked, namespaces, ok, seed,
     skip_without_root, tasuki, unique,
 };
+use tasuki_random::Random;
 
 /// Namespaces of the processes of a lab that this process is not in itself.
 fn lab_namespaces(mark: &str) -> BTreeSet<String> {
@@ -76,7 +77,7 @@ fn killing_up_at_any_moment_leaves_nothing() {
         return;
     }
     let test = "killing_up_at_any_moment_leaves_nothing";
-    let mut random = Random(seed(test));
+    let mut random = Random::new(seed(test));
     let before = Machine::look();
     let (mut killed_early, mut complete) = (0, 0);
     for round in 0..100 {

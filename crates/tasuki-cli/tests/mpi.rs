@@ -5,10 +5,11 @@ mod support;
 
 use std::{path::Path, process::Command};
 use support::{
-    Random, TestLab, background, eventually, marked,
+    TestLab, background, eventually, marked,
     mpis::{build, mpis, run_over, sent},
     ok, seed, skip_without_root, tasuki, text,
 };
+use tasuki_random::Random;
 
 fn run(lab: &TestLab, mpi: &str, ranks: u32, program: &Path) -> Command {
     run_over("tcp", lab, mpi, ranks, program)
@@ -106,7 +107,7 @@ fn killing_run_at_any_moment_leaves_no_process() {
     if skip_without_root(test) {
         return;
     }
-    let mut random = Random(seed(test));
+    let mut random = Random::new(seed(test));
     let lab = TestLab::up("killrun", &["--shape", "full:3"]);
     let folder = tempfile::tempdir().expect("a folder");
     let programs: Vec<_> =

@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::{Random, bind, push, receive_all};
+use common::{bind, push, receive_all, seeded};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use tasuki_link::{RefusalKind, UdpLink, UdpOptions};
 
 #[test]
 fn every_packet_arrives_as_it_was_from_whom_it_came() {
-    let mut random = Random::new();
+    let mut random = seeded();
     for family in ["127.0.0.1", "::1"] {
         let mut senders = [bind(family), bind(family)];
         let mut receivers = [bind(family), bind(family), bind(family)];
@@ -20,7 +20,7 @@ fn every_packet_arrives_as_it_was_from_whom_it_came() {
                     let to = receivers[random.below(3) as usize].local();
                     let len = 1 + random.below(1472) as usize;
                     for _ in 0..random.below(20) {
-                        let packet: Vec<u8> = (0..len).map(|_| random.next() as u8).collect();
+                        let packet: Vec<u8> = (0..len).map(|_| random.next_u64() as u8).collect();
                         push(sender, to, &packet);
                         expected.entry((sender.local(), to)).or_default().push(packet);
                     }

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Random, private_network, run};
+use common::{private_network, run, seeded};
 use tasuki_link::{LinkError, Mac, RawLink, RawOptions};
+use tasuki_random::Random;
 use tasuki_sys::packet::PacketSocket;
 
 /// `docs/wire.md`, "Carriage".
@@ -40,8 +41,8 @@ fn open(nic: &str, endpoint: u32) -> RawLink {
 
 /// A packet for an endpoint: as much of one as the lane looks at.
 fn packet(endpoint: u32, len: usize, salt: u64) -> Vec<u8> {
-    let mut random = Random(salt);
-    let mut bytes: Vec<u8> = (0..len).map(|_| random.next() as u8).collect();
+    let mut random = Random::new(salt);
+    let mut bytes: Vec<u8> = (0..len).map(|_| random.next_u64() as u8).collect();
     bytes[ENDPOINT].copy_from_slice(&endpoint.to_le_bytes());
     bytes
 }
@@ -62,7 +63,7 @@ fn receive_all(link: &mut RawLink) -> Vec<Vec<u8>> {
 
 #[test]
 fn packets_of_all_sizes_arrive_whole_and_in_order() {
-    let mut random = Random::new();
+    let mut random = seeded();
     for mtu in [1500, 9000] {
         if !cable(mtu) {
             return;
@@ -71,8 +72,8 @@ fn packets_of_all_sizes_arrive_whole_and_in_order() {
         assert_eq!([a.mac(), b.mac()], MACS);
         let mut lengths = vec![16, 17, 45, 46, 47, 59, 60, 61, 1279, 1280, mtu as usize - 1, mtu as usize];
         lengths.extend((0..50).map(|_| 16 + random.below(u64::from(mtu) - 15) as usize));
-        let to_b: Vec<_> = lengths.iter().map(|len| packet(8, *len, random.next())).collect();
-        let to_a: Vec<_> = lengths.iter().map(|len| packet(7, *len, random.next())).collect();
+        let to_b: Vec<_> = lengths.iter().map(|len| packet(8, *len, random.next_u64())).collect();
+        let to_a: Vec<_> = lengths.iter().map(|len| packet(7, *len, random.next_u64())).collect();
         // One by one, then as one batch.
         for batch in [1, 64] {
             for (b_gets, a_gets) in to_b.chunks(batch).zip(to_a.chunks(batch)) {

@@ -12,8 +12,8 @@ use crate::ids::{ConnId, Local, Remote};
 use crate::interval::IntervalSet;
 use crate::outbox::Outbox;
 use crate::path::Path;
-use crate::random::Random;
 use crate::time::Time;
+use tasuki_random::Random;
 
 /// What all connections of an endpoint share, for the length of a call.
 pub(crate) struct Context<'a> {

@@ -22,7 +22,6 @@ mod outbox;
 mod path;
 mod proto;
 mod rails;
-mod random;
 mod receive;
 mod received;
 mod rtt;

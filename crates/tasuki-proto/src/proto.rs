@@ -10,11 +10,11 @@ use crate::defect::{Defect, Plant};
 use crate::event::{Event, Transmit};
 use crate::ids::{ConnId, Local, Remote};
 use crate::path::floor_len;
-use crate::random::Random;
 use crate::stats::{Drops, RailStats};
 use crate::table::Table;
 use crate::time::Time;
 use crate::upper::Upper;
+use tasuki_random::Random;
 
 /// All connections of one local endpoint.
 ///
@@ -54,11 +54,11 @@ pub(crate) use context;
 impl Proto {
     /// An endpoint without connections. `seed` makes the nonces; two endpoints should not have the same.
     pub fn new(local: Local, config: Config, seed: u64) -> Proto {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         Proto {
             local,
             config,
-            table: Table::new(random.next() as u32),
+            table: Table::new(random.next_u64() as u32),
             drops: Drops::new(),
             events: VecDeque::new(),
             random,

@@ -167,7 +167,7 @@ impl Conn {
             probe.at = None;
         }
         // The nonce says which of the sizes was answered: replies may be late.
-        let nonce = cx.random.next() << 1 | u64::from(small);
+        let nonce = cx.random.next_u64() << 1 | u64::from(small);
         probe.asks(nonce, cx.now);
         (nonce, if small { floor_len(path.id.lane) } else { path.full_len })
     }

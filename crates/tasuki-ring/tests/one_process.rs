@@ -3,6 +3,7 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use tasuki_random::Random;
 use tasuki_ring::{Departure, OpenError, Outbox, RingError, Segment, SegmentOptions, Token, Verdict};
 
 /// Bounds that the layout states.
@@ -197,15 +198,6 @@ fn sizes_outside_the_bounds_are_refused() {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 #[test]
 fn hostile_contents_shut_the_slot_and_nothing_else() {
     let seed = std::env::var("TASUKI_SEED")
@@ -213,7 +205,7 @@ fn hostile_contents_shut_the_slot_and_nothing_else() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(u64::from(std::process::id()));
     println!("replay with TASUKI_SEED={seed}");
-    let mut state = seed;
+    let mut random = Random::new(seed);
     for _ in 0..200 {
         // Its own directory, as the file is opened behind the crate's back (which would end the locks of this process).
         let directory = tempfile::tempdir().unwrap();
@@ -226,14 +218,14 @@ fn hostile_contents_shut_the_slot_and_nothing_else() {
         let path = directory.path().join(format!("tasuki-ring.{token}"));
         let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
         let len = file.metadata().unwrap().len();
-        for _ in 0..1 + random(&mut state) % 40 {
+        for _ in 0..1 + random.next_u64() % 40 {
             // Half of the damage goes to the first pages: header, bells, slots, the ring in use.
-            let reach = if random(&mut state).is_multiple_of(2) { 4096 + 512 } else { len - 8 };
-            let at = random(&mut state) % reach;
-            let value = match random(&mut state) % 4 {
+            let reach = if random.next_u64().is_multiple_of(2) { 4096 + 512 } else { len - 8 };
+            let at = random.next_u64() % reach;
+            let value = match random.next_u64() % 4 {
                 0 => u64::MAX,
-                1 => random(&mut state) % 8,
-                _ => random(&mut state),
+                1 => random.next_u64() % 8,
+                _ => random.next_u64(),
             };
             file.write_all_at(&value.to_ne_bytes(), at).unwrap();
             let mut records = 0;

@@ -6,31 +6,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use tasuki_random::Random;
 use tasuki_ring::stats_page::{self, EndpointRecord, Identity, Layout, Reader, Writer};
 use tasuki_ring::{Cma, Departure, OpenError, Outbox, Segment, SegmentOptions, Token, Verdict};
 
 const RING: usize = 8192;
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-}
-
 /// Record number `number` of the stream with this seed: both processes compute it.
 fn record(seed: u64, number: u64) -> Vec<u8> {
-    let mut random = Random(seed ^ number.wrapping_mul(0x1234_5678_9abc_def1));
+    let mut random = Random::new(seed ^ number.wrapping_mul(0x1234_5678_9abc_def1));
     // Mostly small, some as large as a record may be.
-    let limit = [64, 256, (RING / 2 - 8) as u64][(random.next() % 3) as usize];
-    let len = 1 + random.next() % limit;
-    (0..len).map(|_| random.next() as u8).collect()
+    let limit = [64, 256, (RING / 2 - 8) as u64][(random.next_u64() % 3) as usize];
+    let len = 1 + random.next_u64() % limit;
+    (0..len).map(|_| random.next_u64() as u8).collect()
 }
 
 fn token(text: &str) -> Token {
@@ -112,7 +100,7 @@ fn helper() {
                     std::thread::yield_now();
                 }
                 // Now and then a pause, long enough for the ring to fall asleep at the other side, or not quite.
-                let pause = Random(seed ^ number).next();
+                let pause = Random::new(seed ^ number).next_u64();
                 if pause.is_multiple_of(32) {
                     (0..(pause >> 8) % 100_000).for_each(|_| std::hint::spin_loop());
                 }

@@ -1,9 +1,9 @@
 //! One direction of a simulated rail: a line of some rate and length with a drop-tail queue in front, and everything
 //! that can happen to a packet on it.
 
+use crate::Rng;
 use crate::faults::{Faults, Weather};
 use crate::kernel::Time;
-use crate::rng::Rng;
 
 /// What a line is when nothing is wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

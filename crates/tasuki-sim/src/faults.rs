@@ -1,7 +1,7 @@
 //! What can happen to packets on a line. Every rate is in parts per million, and 0 switches the fault off.
 
+use crate::Rng;
 use crate::kernel::Time;
-use crate::rng::Rng;
 
 /// Losses that come in bursts: the model of Gilbert (1960) and Elliott (1963), a line with a good and a bad state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

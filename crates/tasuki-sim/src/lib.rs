@@ -12,7 +12,6 @@ mod kernel;
 pub mod model;
 mod reached;
 pub mod rhinet2;
-mod rng;
 pub mod soak;
 pub mod transport;
 
@@ -20,4 +19,4 @@ pub use channel::{Arrival, Channel, ETHERNET_OVERHEAD, Fate, Line};
 pub use faults::{Burst, Faults};
 pub use kernel::{Kernel, Time};
 pub use reached::REACHED;
-pub use rng::{Rng, mix};
+pub use tasuki_random::{Random as Rng, mix};

@@ -1,25 +1,20 @@
 //! The one source of chance: small, seedable and the same on every machine and in every release.
 
-/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014).
-///
-/// Networks are named by their seed in tests and reports, so the sequence must never change; a general-purpose
-/// crate gives no such promise between versions.
+use tasuki_random::Random;
+
+/// The numbers of [`tasuki_random::Random`], taken into a range and a shuffle in ways that seeds of networks hang on.
 #[derive(Clone, Debug)]
-pub struct SplitMix64(u64);
+pub struct SplitMix64(Random);
 
 impl SplitMix64 {
     /// A generator whose whole sequence follows from `seed`.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(Random::new(seed))
     }
 
     /// The next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     /// A number below `bound`; 0 for a `bound` of 0. The bias is below 2^-32 for bounds below 2^32.

@@ -3,6 +3,7 @@
 
 use crate::Sample;
 use std::collections::VecDeque;
+use tasuki_random::Random;
 
 /// What things cost on a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,7 +73,7 @@ pub struct Model {
     load: Load,
     delay_ns: f64,
     /// State of SplitMix64 (Steele, Lea, Flood 2014).
-    random: u64,
+    random: Random,
     counters: Counters,
     /// Packets in the ring; true: the answer.
     ring: VecDeque<bool>,
@@ -90,7 +91,7 @@ impl Model {
             costs,
             load,
             delay_ns: 0.0,
-            random: seed,
+            random: Random::new(seed),
             counters: Counters::default(),
             ring: VecDeque::new(),
             next_stream: f64::INFINITY,
@@ -121,13 +122,8 @@ impl Model {
     }
 
     fn uniform(&mut self) -> f64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
         // In (0, 1].
-        ((z >> 11) + 1) as f64 / (1u64 << 53) as f64
+        ((self.random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
     fn exponential(&mut self, mean: f64) -> f64 {

@@ -9,6 +9,7 @@ use tasuki_cluster::{
     Cluster, HostId, NicId,
     generate::{Options, Shape, generate},
 };
+use tasuki_random::Random;
 use tasuki_watch::{TICK, View};
 use tasuki_wire::{CableKind, CableNic, CableProbe};
 
@@ -166,19 +167,6 @@ fn nothing_dead_is_the_plan() {
     }
 }
 
-/// A small deterministic generator (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % bound as u64) as usize
-    }
-}
-
 #[test]
 fn routes_lead_around_what_dies_and_back() {
     let seeds = std::env::var("TASUKI_SEED").map_or(0..40, |seed| {
@@ -186,16 +174,16 @@ fn routes_lead_around_what_dies_and_back() {
         seed..seed + 1
     });
     for seed in seeds {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let shapes = shapes();
-        let shape = shapes[random.below(shapes.len())];
+        let shape = shapes[random.index(shapes.len())];
         let what = format!("{shape}, TASUKI_SEED={seed}");
         let mut world = World::new(shape);
         world.run(3000);
         let pairs = world.pairs();
-        for _ in 0..1 + random.below(3) {
-            let [a, b] = pairs[random.below(pairs.len())];
-            match random.below(3) {
+        for _ in 0..1 + random.index(3) {
+            let [a, b] = pairs[random.index(pairs.len())];
+            match random.index(3) {
                 0 => world.cut.extend([(a, b)]),
                 1 => world.cut.extend([(b, a)]),
                 _ => world.cut.extend([(a, b), (b, a)]),

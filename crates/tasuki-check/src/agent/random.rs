@@ -3,7 +3,9 @@
 //! A message is its length, a seed and a CRC32C, then bytes that the seed gives. The receiver makes the bytes anew: what differs was changed
 //! in a memory, a NIC or a cable on the way, or TCP's own checksum would have caught it.
 
-use crate::{protocol::RandomReport, statistics::Random};
+use tasuki_random::Random;
+
+use crate::protocol::RandomReport;
 use std::{
     collections::BTreeMap,
     io::{self, BufReader, Read, Write},
@@ -105,15 +107,15 @@ impl Test {
 
     /// Sends messages until the time is over. Returns how many, and bytes.
     fn send(&self, host: &str, end: Instant, counts: &Counts) -> (u64, u64) {
-        let mut random = Random(self.seed ^ u64::from(crc32c::crc32c(host.as_bytes())));
+        let mut random = Random::new(self.seed ^ u64::from(crc32c::crc32c(host.as_bytes())));
         let mut streams: BTreeMap<usize, TcpStream> = BTreeMap::new();
         let (mut sent, mut message) = ((0, 0), Vec::new());
         let begun = Instant::now();
         while Instant::now() < end && !self.peers.is_empty() {
-            let (peer, seed) = (random.below(self.peers.len()), random.next());
+            let (peer, seed) = (random.index(self.peers.len()), random.next_u64());
             // Short ones and long ones, as programs send them.
-            let scale = 3 * random.below(5);
-            let length = 1 + random.below(MESSAGE_MAX >> scale);
+            let scale = 3 * random.index(5);
+            let length = 1 + random.index(MESSAGE_MAX >> scale);
             let (name, address, port) = &self.peers[peer];
             make(&mut message, length, seed);
             let stream = match streams.entry(peer) {
@@ -142,7 +144,7 @@ impl Test {
 fn make(message: &mut Vec<u8>, length: usize, seed: u64) {
     message.clear();
     message.resize(HEAD + length, 0);
-    Random(seed).fill(&mut message[HEAD..]);
+    Random::new(seed).fill(&mut message[HEAD..]);
     let sum = crc32c::crc32c(&message[HEAD..]);
     message[..4].copy_from_slice(&(length as u32).to_le_bytes());
     message[4..12].copy_from_slice(&seed.to_le_bytes());
@@ -240,13 +242,13 @@ impl Pattern {
     /// Every other round is the complement of random words: each bit is written both ways.
     fn new(seed: u64, round: u64) -> Self {
         Self {
-            random: Random(seed.wrapping_add(round)),
+            random: Random::new(seed.wrapping_add(round)),
             flip: if round.is_multiple_of(2) { 0 } else { u64::MAX },
         }
     }
 
     fn next(&mut self) -> u64 {
-        self.random.next() ^ self.flip
+        self.random.next_u64() ^ self.flip
     }
 
     /// False if it was told to stop.

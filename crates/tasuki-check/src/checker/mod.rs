@@ -10,10 +10,10 @@ use crate::{
     finding::{Finding, Kind, Part, Report},
     judge::Segments,
     protocol::{Answer, Facts, Order},
-    statistics::Random,
 };
 use std::time::{Duration, Instant};
 use tasuki_cluster::{AddressPlan, Cluster};
+use tasuki_random::Random;
 
 /// How long a host may take for what takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -72,7 +72,7 @@ impl<'a> Checker<'a> {
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         // Not of the seed: runs of two checks must not be taken for each other.
         let runs = since_epoch.as_nanos() as u64;
-        let random = Random(options.seed);
+        let random = Random::new(options.seed);
         let segments = Segments::of(cluster);
         let facts = Vec::new();
         Ok(Self { cluster, plan, segments, agents, options, random, report, facts, runs, progress })

@@ -34,7 +34,7 @@ impl Checker<'_> {
     }
 
     fn slice(&mut self, groups: &[Vec<usize>], time: Duration, totals: &mut [RandomReport]) {
-        let seed = self.random.next();
+        let seed = self.random.next_u64();
         let (plan, facts, options) = (&self.plan, &self.facts, &self.options);
         let hosts: usize = groups.iter().map(Vec::len).sum();
         // Hosts that share a machine share what it can carry.

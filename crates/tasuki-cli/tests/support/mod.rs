@@ -204,20 +204,6 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     panic!("waited 30 s for: {what}");
 }
 
-/// A small deterministic generator (SplitMix64), for tests that print their seed.
-pub struct Random(pub u64);
-
-impl Random {
-    /// The next number below `bound`.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-}
-
 /// The seed of a randomised test: TASUKI_SEED, or one from the clock; printed so that a run can be repeated.
 pub fn seed(test: &str) -> u64 {
     let from_clock = || {

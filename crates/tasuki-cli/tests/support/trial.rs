@@ -1,9 +1,10 @@
 //! Trials of `tasuki check`: a cluster, a fault that the checker is not told of, and the parts that it must name.
 
-use super::{Background, MARK, Random, TestLab, background, ok, tasuki, text};
+use super::{Background, MARK, TestLab, background, ok, tasuki, text};
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::Path};
 use tasuki_cluster::{AddressPlan, Cluster, End, HostId, NicId, generate};
+use tasuki_random::Random;
 
 /// What can be planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +120,7 @@ fn swapped(plan: &Cluster, random: &mut Random) -> Option<(Cluster, Vec<NicId>)>
 
 /// Runs one trial. `Err`: what the checker said, and what it should have.
 pub fn run(seed: u64, plant: Plant, hosts_max: usize) -> Result<(), String> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let shapes: Vec<_> = SHAPES.iter().filter(|shape| count(shape) <= hosts_max).collect();
     let shape = *shapes[random.below(shapes.len() as u64) as usize];
     // Only cables between NICs can be told apart when they are swapped.

@@ -3,33 +3,17 @@
 use std::collections::BTreeMap;
 
 use tasuki_engine::Completion;
+use tasuki_random::Random;
 
 use crate::node::{LANES, Lane, nodes, run};
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
+fn size(random: &mut Random) -> usize {
+    let limit = random.pick(&[64, 2000, 40_000, 400_000]);
+    random.below(limit) as usize
+}
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn size(&mut self) -> usize {
-        let limit = [64, 2000, 40_000, 400_000][self.below(4) as usize];
-        self.below(limit) as usize
-    }
-
-    fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len).map(|_| self.next() as u8).collect()
-    }
+fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
+    (0..len).map(|_| random.next_u64() as u8).collect()
 }
 
 fn seed() -> u64 {
@@ -46,15 +30,15 @@ type Expected = BTreeMap<u64, (usize, u64, Vec<u8>)>;
 /// first and whatever else is under way.
 fn exchange(lane: Lane, seed: u64) {
     println!("{lane:?}: replay with TASUKI_SEED={seed} cargo test -p tasuki-engine --test suite exchange");
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut all = nodes(4, lane);
     // By receiver.
     let mut expected: Vec<Expected> = vec![BTreeMap::new(); all.len()];
     for round in 0..40 {
         for _ in 0..25 {
             let (from, to, tag) = (random.below(4) as usize, random.below(4) as usize, random.below(3));
-            let size = random.size();
-            let bytes = random.bytes(size);
+            let size = size(&mut random);
+            let bytes = bytes(&mut random, size);
             let inject = bytes.len() < 4096 && random.below(2) == 0;
             let first = random.below(2) == 0;
             let early = first.then(|| all[to].recv(Some(from), Some(tag), 0, 400_000));

@@ -5,30 +5,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
 
 use tasuki_link::{UdpLink, UdpOptions};
+use tasuki_random::Random;
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-pub struct Random(pub u64);
-
-impl Random {
-    /// Seeded from TASUKI_SEED, or from the process id; printed.
-    pub fn new() -> Random {
-        let seed = std::env::var("TASUKI_SEED").ok().and_then(|text| text.parse().ok());
-        let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
-        println!("replay with TASUKI_SEED={seed}");
-        Random(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
+/// Seeded from TASUKI_SEED, or from the process id; printed.
+pub fn seeded() -> Random {
+    let seed = std::env::var("TASUKI_SEED").ok().and_then(|text| text.parse().ok());
+    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    println!("replay with TASUKI_SEED={seed}");
+    Random::new(seed)
 }
 
 pub fn bind(address: &str) -> UdpLink {

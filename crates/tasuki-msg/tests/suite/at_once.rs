@@ -9,7 +9,7 @@ use tasuki_msg::{
     RecvRequest, SendRequest, Sink, Source, Window,
 };
 
-use crate::rng::Rng;
+use tasuki_random::Random;
 
 const SEEDS: u64 = 100;
 const STEPS: usize = 200;
@@ -162,7 +162,7 @@ impl Pair {
     }
 }
 
-fn send(rng: &mut Rng, user: u64, peer: PeerId) -> SendRequest {
+fn send(rng: &mut Random, user: u64, peer: PeerId) -> SendRequest {
     let len = rng.pick(&[0, 1, 8, 40, 64, 1400, 1401, 2000, 5000]);
     let queue = rng.pick(&[Queue::Tagged, Queue::Tagged, Queue::Msg]);
     let tag = rng.pick(&[1, 2, 0x1_0001]);
@@ -170,7 +170,7 @@ fn send(rng: &mut Rng, user: u64, peer: PeerId) -> SendRequest {
     SendRequest { peer, queue, tag, data, len, delivery: rng.chance(10), remote_key: None, user }
 }
 
-fn recv(rng: &mut Rng, user: u64, from: PeerId) -> RecvRequest {
+fn recv(rng: &mut Random, user: u64, from: PeerId) -> RecvRequest {
     let queue = rng.pick(&[Queue::Tagged, Queue::Tagged, Queue::Msg]);
     let source = rng.pick(&[Source::Any, Source::Peer(from)]);
     let matching =
@@ -187,7 +187,7 @@ fn sorted<T: Ord>(news: &mut Vec<T>) -> Vec<T> {
 }
 
 fn run(seed: u64) -> usize {
-    let mut rng = Rng::new(seed);
+    let mut rng = Random::new(seed);
     let pool_bytes = rng.pick(&[4096, 1 << 20]);
     let config = Config { pool_bytes, peer_bytes: 1 << 20, expected_peers: 1 };
     let mut pairs = [true, false].map(|short_cuts| Pair::new(short_cuts, config));

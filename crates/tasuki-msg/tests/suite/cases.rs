@@ -9,8 +9,8 @@ mod transfer;
 
 use tasuki_msg::{Config, PeerOptions, Queue, RecvDone, Window};
 
-use crate::rng::Rng;
 use crate::world::{Habits, RecvSpec, SendSpec, World};
+use tasuki_random::Random;
 
 /// Plenty of credit, small messages eager, from 1000 bytes rendezvous.
 const CONFIG: Config = Config { pool_bytes: 4 << 20, peer_bytes: 1 << 20, expected_peers: 4 };
@@ -18,7 +18,7 @@ const WINDOW: Window = Window { eager_max: 1000, unscheduled: 0, window: 1 << 20
 
 /// `nodes` endpoints that have exchanged their first credit.
 fn world_with(nodes: usize, config: Config, window: Window, habits: Habits) -> World {
-    let mut world = World::new(Rng::new(1), config, window, habits, None);
+    let mut world = World::new(Random::new(1), config, window, habits, None);
     for _ in 0..nodes {
         world.add_node(PeerOptions::default());
     }

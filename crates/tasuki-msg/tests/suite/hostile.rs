@@ -7,26 +7,26 @@ use tasuki_msg::{
     PeerOptions, PullId, Queue, RecvRequest, SendRequest, Source, Start, Window, charge,
 };
 
-use crate::rng::Rng;
+use tasuki_random::Random;
 
 const CONFIG: Config = Config { pool_bytes: 16_384, peer_bytes: 8192, expected_peers: 2 };
 const WINDOW: Window = Window { eager_max: 200, unscheduled: 100, window: 4096, quantum: 1000 };
 
 /// Small numbers, numbers about the limits, and absurd ones.
-fn number(rng: &mut Rng) -> u64 {
+fn number(rng: &mut Random) -> u64 {
     match rng.below(10) {
         0..7 => rng.below(8),
         7 => rng.pick(&[63, 64, 65, 200, 1000, 4096, 8192]),
         8 => u64::MAX - rng.below(3),
-        _ => rng.next() >> rng.below(64),
+        _ => rng.next_u64() >> rng.below(64),
     }
 }
 
-fn mark(rng: &mut Rng) -> Mark {
+fn mark(rng: &mut Random) -> Mark {
     Mark { frames: number(rng), bytes: number(rng) }
 }
 
-fn lie(rng: &mut Rng) -> Frame {
+fn lie(rng: &mut Random) -> Frame {
     let seq = MsgSeq(number(rng));
     match rng.below(16) {
         0..5 => {
@@ -36,13 +36,13 @@ fn lie(rng: &mut Rng) -> Frame {
                 seq,
                 queue: rng.pick(&[Queue::Msg, Queue::Tagged, Queue::Service]),
                 tag: number(rng),
-                data: rng.chance(50).then(|| rng.next()),
+                data: rng.chance(50).then(|| rng.next_u64()),
                 len: if sorted { a.max(b).max(c) } else { a },
                 early: if sorted { b.max(c).min(a.max(b.min(c))) } else { b },
                 inline: if sorted { a.min(b).min(c) } else { c },
                 charged: rng.chance(70),
                 ack: rng.chance(70),
-                remote_key: rng.chance(30).then(|| rng.next()),
+                remote_key: rng.chance(30).then(|| rng.next_u64()),
             })
         }
         5..9 => Frame::Data(Data { seq, offset: number(rng), len: number(rng), early: number(rng) }),
@@ -63,7 +63,7 @@ fn lie(rng: &mut Rng) -> Frame {
 struct Victim {
     ep: Endpoint<Window>,
     peer: PeerId,
-    rng: Rng,
+    rng: Random,
     pulls: Vec<PullId>,
     claims: Vec<ClaimId>,
     early: std::collections::BTreeMap<usize, u64>,
@@ -133,7 +133,7 @@ fn torment(seed: u64) -> [u64; 2] {
     let mut ep = Endpoint::new(CONFIG, WINDOW);
     let peer = ep.add_peer(PeerOptions { pull: seed.is_multiple_of(2), ..PeerOptions::default() });
     let (pulls, claims, early) = Default::default();
-    let mut victim = Victim { ep, peer, rng: Rng::new(seed), pulls, claims, early };
+    let mut victim = Victim { ep, peer, rng: Random::new(seed), pulls, claims, early };
     let mut counts = [0; 2];
     for _ in 0..400 {
         if victim.rng.chance(30) {

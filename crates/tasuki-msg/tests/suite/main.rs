@@ -6,7 +6,6 @@ mod defects;
 mod hostile;
 mod node;
 mod random;
-mod rng;
 mod scenario;
 mod steps;
 mod world;

@@ -4,8 +4,8 @@
 use tasuki_msg::{Config, Defect, PeerOptions, Queue, Window};
 
 use crate::node::{Fate, Node};
-use crate::rng::Rng;
 use crate::world::{Check, Coverage, Habits, RecvSpec, SendSpec, World, demand};
+use tasuki_random::Random;
 
 /// Kinds of event that a seed has switched on.
 struct Kinds {
@@ -31,7 +31,7 @@ struct Scenario {
 
 /// Runs one seed. The answer is what was covered, or what went wrong.
 pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
-    let mut rng = Rng::new(seed);
+    let mut rng = Random::new(seed);
     let kinds = Kinds {
         deaths: rng.chance(30),
         partings: rng.chance(15),
@@ -156,7 +156,7 @@ impl Scenario {
             let to = self.partner(node);
             let (queue, tag, len) = (self.queue(), self.tag(), self.len());
             let rng = &mut self.world.rng;
-            let data = rng.chance(50).then(|| rng.next());
+            let data = rng.chance(50).then(|| rng.next_u64());
             let (delivery, pull) = (rng.chance(20), self.kinds.pulls && rng.chance(70));
             self.world.send(node, to, SendSpec { queue, tag, data, len, delivery, pull })?;
         }

@@ -16,7 +16,7 @@ use carrier::{Group, Link};
 pub use program::{RecvSpec, SendSpec};
 
 use crate::node::{Node, Sent};
-use crate::rng::Rng;
+use tasuki_random::Random;
 
 pub type Check<T = ()> = Result<T, String>;
 
@@ -27,7 +27,7 @@ pub type Coverage = BTreeMap<&'static str, u64>;
 const STEPS_MAX: u64 = 400_000;
 
 pub struct World {
-    pub rng: Rng,
+    pub rng: Random,
     pub config: Config,
     pub window: Window,
     pub habits: Habits,
@@ -45,7 +45,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(rng: Rng, config: Config, window: Window, habits: Habits, defect: Option<Defect>) -> World {
+    pub fn new(rng: Random, config: Config, window: Window, habits: Habits, defect: Option<Defect>) -> World {
         World {
             rng,
             config,

@@ -3,7 +3,7 @@
 use tasuki_wire::{Ack, Control, DropReason, Frame, Header, Lane, Packet, PacketBuilder, Path, Run, Runs};
 
 use crate::net::{Link, Net};
-use crate::rng::Rng;
+use tasuki_random::Random;
 
 fn net() -> Net {
     let mut net = Net::new(41, &[Link::new(1000, 20, 256)], true);
@@ -72,12 +72,12 @@ fn acknowledgements_of_the_future_are_nothing() {
 #[test]
 fn random_and_damaged_bytes_are_dropped_and_counted() {
     let mut net = net();
-    let mut rng = Rng(42);
+    let mut rng = Random::new(42);
     let good = packet(header(&net, 5000), &[Frame::Ping]);
     let mut dropped = net.hosts[1].proto.drops().total();
     for _ in 0..20_000 {
         let mut bytes = match rng.below(3) {
-            0 => (0..rng.below(200)).map(|_| rng.next() as u8).collect(),
+            0 => (0..rng.below(200)).map(|_| rng.next_u64() as u8).collect(),
             1 => good[..rng.below(good.len() as u64) as usize].to_vec(),
             _ => good.clone(),
         };
@@ -96,7 +96,7 @@ fn random_and_damaged_bytes_are_dropped_and_counted() {
 #[test]
 fn well_formed_nonsense() {
     let mut net = net();
-    let mut rng = Rng(43);
+    let mut rng = Random::new(43);
     for number in 0..5_000 {
         let runs = [Run { first: 0, last: rng.below(4) }];
         let path = Path {
@@ -105,10 +105,10 @@ fn well_formed_nonsense() {
         };
         let frame = match rng.below(6) {
             0 => Frame::Ping,
-            1 => Frame::Probe { nonce: rng.next() },
-            2 => Frame::ProbeReply { nonce: rng.next(), path, length: rng.next() as u16 },
-            3 => Frame::Refuse { incarnation: rng.next(), reason: tasuki_wire::RefuseReason::Leaving },
-            4 => Frame::Ack(Ack { path, delay_us: rng.next(), runs: Runs::new(&runs) }),
+            1 => Frame::Probe { nonce: rng.next_u64() },
+            2 => Frame::ProbeReply { nonce: rng.next_u64(), path, length: rng.next_u64() as u16 },
+            3 => Frame::Refuse { incarnation: rng.next_u64(), reason: tasuki_wire::RefuseReason::Leaving },
+            4 => Frame::Ack(Ack { path, delay_us: rng.next_u64(), runs: Runs::new(&runs) }),
             _ => Frame::Padding(rng.below(100) as usize + 1),
         };
         let header = Header { path, ..header(&net, 10_000 + number) };

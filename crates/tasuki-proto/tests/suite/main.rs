@@ -11,5 +11,4 @@ mod lanes;
 mod net;
 mod rails;
 mod random;
-mod rng;
 mod throughput;

@@ -8,7 +8,7 @@ use tasuki_proto::{Config, ConnId, Event, Local, Proto, Remote, Time};
 use tasuki_wire::{Lane, Lanes, Path, Rail, Secret};
 
 use crate::app::App;
-use crate::rng::Rng;
+use tasuki_random::Random;
 
 /// One direction of a rail.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub struct Net {
     pub hosts: [Host; 2],
     /// (from, rail)
     pub links: HashMap<(usize, u8), Link>,
-    pub rng: Rng,
+    pub rng: Random,
     pub rails: [Vec<Rail>; 2],
     queue: BinaryHeap<Reverse<(u64, u64)>>,
     what: HashMap<u64, What>,
@@ -172,7 +172,7 @@ impl Net {
             now: 1_000_000,
             hosts,
             links: map,
-            rng: Rng(seed),
+            rng: Random::new(seed),
             rails,
             queue: BinaryHeap::new(),
             what: HashMap::new(),
@@ -286,7 +286,7 @@ impl Net {
         let wire = bytes.len() as u64 + 28 + 38;
         let start = link.free_at.max(self.now);
         let waiting = (start - self.now) as u128 * link.rate as u128 / 8_000_000_000;
-        if link.dead || bytes.len() > link.hole || rng.chance(link.loss) {
+        if link.dead || bytes.len() > link.hole || rng.per_mille(link.loss) {
             return;
         }
         if waiting as u64 + wire > link.queue {
@@ -297,14 +297,14 @@ impl Net {
         link.bytes += wire;
         link.packets += 1;
         let mut arrival = link.free_at + link.delay_ns;
-        if rng.chance(link.reorder) {
+        if rng.per_mille(link.reorder) {
             arrival += rng.below(2_000_000);
         }
-        if rng.chance(link.corrupt) {
+        if rng.per_mille(link.corrupt) {
             let at = rng.below(bytes.len() as u64) as usize;
             bytes[at] ^= 1 << rng.below(8);
         }
-        let again = rng.chance(link.dup).then(|| arrival + rng.below(3_000_000));
+        let again = rng.per_mille(link.dup).then(|| arrival + rng.below(3_000_000));
         if let Some(again) = again {
             self.schedule(again, What::Arrive(1 - from, bytes.clone()));
         }

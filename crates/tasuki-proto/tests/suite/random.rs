@@ -4,22 +4,22 @@
 use tasuki_proto::Config;
 
 use crate::net::{Link, Net};
-use crate::rng::Rng;
+use tasuki_random::Random;
 
-fn links(rng: &mut Rng) -> Vec<Link> {
+fn links(rng: &mut Random) -> Vec<Link> {
     (0..1 + rng.below(4))
         .map(|_| {
             let mut link = Link::new([100, 1000, 10_000][rng.below(3) as usize], 5 + rng.below(300), 64);
-            if rng.chance(300) {
+            if rng.per_mille(300) {
                 link.loss = rng.below(200);
             }
-            if rng.chance(300) {
+            if rng.per_mille(300) {
                 link.dup = rng.below(200);
             }
-            if rng.chance(300) {
+            if rng.per_mille(300) {
                 link.reorder = rng.below(300);
             }
-            if rng.chance(300) {
+            if rng.per_mille(300) {
                 link.corrupt = rng.below(100);
             }
             link
@@ -27,7 +27,7 @@ fn links(rng: &mut Rng) -> Vec<Link> {
         .collect()
 }
 
-fn disturb(net: &mut Net, rng: &mut Rng, rails: u8) {
+fn disturb(net: &mut Net, rng: &mut Random, rails: u8) {
     let rail = rng.below(u64::from(rails)) as u8;
     match rng.below(8) {
         0 => net.both(rail, |link| link.dead = !link.dead),
@@ -41,22 +41,22 @@ fn disturb(net: &mut Net, rng: &mut Rng, rails: u8) {
             net.both(rail, |link| link.hole = hole);
         }
         // What the hosts say of carriers may be right or not, and stays as it is to the end.
-        4 | 5 => net.set_carrier(rng.below(2) as usize, rail, rng.chance(400)),
+        4 | 5 => net.set_carrier(rng.below(2) as usize, rail, rng.per_mille(400)),
         _ => {}
     }
 }
 
 /// One seed; the work done by the first host's packets.
 pub fn run(seed: u64) -> u64 {
-    let mut rng = Rng(seed);
+    let mut rng = Random::new(seed);
     let links = links(&mut rng);
     let rails = links.len() as u8;
     let mtu = [1500, 9000][rng.below(2) as usize];
-    let mut net = Net::with_mtu(seed, &links, rng.chance(500), mtu, &Config::default());
-    if rng.chance(500) {
+    let mut net = Net::with_mtu(seed, &links, rng.per_mille(500), mtu, &Config::default());
+    if rng.per_mille(500) {
         net.restart(1, 200, &Config::default());
     }
-    let hole_first = rng.chance(300);
+    let hole_first = rng.per_mille(300);
     if hole_first {
         net.both(rng.below(u64::from(rails)) as u8, |link| link.hole = 1300);
     }
@@ -66,10 +66,10 @@ pub fn run(seed: u64) -> u64 {
             let len = [rng.below(64), rng.below(4000), rng.below(200_000)][rng.below(3) as usize];
             net.send(host, len);
         }
-        if rng.chance(400) {
+        if rng.per_mille(400) {
             net.send_control(host);
         }
-        if rng.chance(200) {
+        if rng.per_mille(200) {
             disturb(&mut net, &mut rng, rails);
         }
         let pause = [10, 1000, 20_000][rng.below(3) as usize];

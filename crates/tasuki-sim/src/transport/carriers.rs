@@ -9,7 +9,7 @@ use super::core::Check;
 use super::rails_faults::Mishap;
 use super::scenario::Scenario;
 use super::world::World;
-use crate::rng::Rng;
+use crate::Rng;
 
 /// The dice of a seed, if its hosts say anything of carriers.
 pub(crate) fn dice(seed: u64) -> Option<Rng> {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::rng::mix;
+use crate::mix;
 
 /// What a send buffer is filled with once the program may use it again.
 pub(crate) const SCRIBBLE: u8 = 0xEE;

@@ -10,8 +10,8 @@ use super::coverage::Coverage;
 use super::defect::Plant;
 use super::node::{Acquaintance, Node, Sent};
 use super::trace::Trace;
+use crate::Rng;
 use crate::kernel::Time;
-use crate::rng::Rng;
 
 pub(crate) type Check<T = ()> = Result<T, String>;
 

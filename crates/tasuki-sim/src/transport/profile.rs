@@ -5,9 +5,9 @@ use tasuki_msg::{Adapting, Adaptive, Config, Pacer, Window};
 
 use super::host::Habit;
 use super::network::{End, Network};
+use crate::Rng;
 use crate::channel::{Channel, ETHERNET_OVERHEAD, Line};
 use crate::faults::{Burst, Faults};
-use crate::rng::Rng;
 use tasuki_wire::{Lane, Lanes};
 
 /// Kinds of thing that may happen in a run.

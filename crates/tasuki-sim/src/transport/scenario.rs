@@ -6,7 +6,7 @@ use super::profile::Profile;
 use super::rails_faults::Mishap;
 use super::trace::Trace;
 use super::world::{Carriage, Event, World};
-use crate::rng::Rng;
+use crate::Rng;
 
 /// Receive buffers of a run in all, bytes: several runs go on at once on a machine with many cores.
 const BUFFERS: u64 = 40_000_000;

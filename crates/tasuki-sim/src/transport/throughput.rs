@@ -9,10 +9,10 @@ use super::network::End;
 use super::run::Failure;
 use super::trace::{Text, Trace};
 use super::world::{Carriage, Event, World};
+use crate::Rng;
 use crate::channel::{Channel, ETHERNET_OVERHEAD, Line};
 use crate::faults::Faults;
 use crate::kernel::Time;
-use crate::rng::Rng;
 use tasuki_msg::{Config, Queue, Window};
 use tasuki_wire::{Lane, Lanes};
 

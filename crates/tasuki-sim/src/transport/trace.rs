@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::rng::mix;
+use crate::mix;
 
 /// How much text a run keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

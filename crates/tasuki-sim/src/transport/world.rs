@@ -11,8 +11,8 @@ use super::host::{Habit, Host, local};
 use super::joint::{Directory, Joint};
 use super::network::Network;
 use super::rails_faults::Mishap;
+use crate::Rng;
 use crate::kernel::{Kernel, Time};
-use crate::rng::Rng;
 
 /// What can happen.
 pub(crate) enum Event {

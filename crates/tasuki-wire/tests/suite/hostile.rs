@@ -2,6 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use tasuki_random::Random;
 use tasuki_wire::{Data, DropReason, Frame, Greeting, Header, Lane, Packet, PacketBuilder, Path, Secret};
 
 use crate::corpus;
@@ -80,39 +81,18 @@ fn every_cut_off_packet_is_rejected() {
     }
 }
 
-/// SplitMix64: small, and the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-}
-
 const EDGES: [u8; 12] = [0, 1, 2, 0x10, 0x11, 0x12, 0x3f, 0x40, 0xf7, 0xf8, 0xfe, 0xff];
 
 /// Changes the bytes behind the header in one of the ways in which parsers go wrong.
 fn mutate(random: &mut Random, packet: &mut Vec<u8>, others: &[Vec<u8>]) {
-    let at = 32 + random.below(packet.len() - 32);
-    match random.below(6) {
+    let at = 32 + random.index(packet.len() - 32);
+    match random.index(6) {
         0 => packet.truncate(at.max(33)),
-        1 => packet[at] ^= 1 << random.below(8),
-        2 => packet[at] = *random.pick(&EDGES),
-        3 => packet.insert(at, *random.pick(&EDGES)),
-        4 => drop(packet.drain(at..(at + 1 + random.below(8)).min(packet.len()))),
-        _ => packet.extend_from_slice(&random.pick(others)[32..]),
+        1 => packet[at] ^= 1 << random.index(8),
+        2 => packet[at] = random.pick(&EDGES),
+        3 => packet.insert(at, random.pick(&EDGES)),
+        4 => drop(packet.drain(at..(at + 1 + random.index(8)).min(packet.len()))),
+        _ => packet.extend_from_slice(&others[random.index(others.len())][32..]),
     }
     if packet.len() < 33 {
         packet.push(1);
@@ -126,9 +106,9 @@ fn mutants_never_panic() {
     let originals = valid();
     let mut verdicts = vec![0u64; DropReason::COUNT + 1];
     for seed in replay.map_or(0..40_000, |seed| seed..seed + 1) {
-        let mut random = Random(seed);
-        let mut packet = random.pick(&originals).clone();
-        for _ in 0..=random.below(4) {
+        let mut random = Random::new(seed);
+        let mut packet = originals[random.index(originals.len())].clone();
+        for _ in 0..=random.index(4) {
             mutate(&mut random, &mut packet, &originals);
         }
         packet.truncate(4000);

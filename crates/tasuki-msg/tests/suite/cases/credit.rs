@@ -47,7 +47,7 @@ fn a_flood_of_empty_messages_stays_open_at_the_sender() {
 #[test]
 fn credit_moves_to_those_who_come_later() {
     let config = Config { pool_bytes: 1 << 16, peer_bytes: 1 << 16, expected_peers: 1 };
-    let mut w = World::new(Rng::new(1), config, WINDOW, Habits::PLAIN, None);
+    let mut w = World::new(Random::new(1), config, WINDOW, Habits::PLAIN, None);
     for nodes in 1..=8_usize {
         w.add_node(PeerOptions::default());
         w.carry();

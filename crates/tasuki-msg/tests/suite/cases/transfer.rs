@@ -126,7 +126,7 @@ fn large_messages_in_both_directions_need_no_pool() {
 #[test]
 fn pulls_replace_grants() {
     for pull_fails in [0, 100] {
-        let mut w = World::new(Rng::new(1), CONFIG, WINDOW, Habits { pull_fails, ..Habits::PLAIN }, None);
+        let mut w = World::new(Random::new(1), CONFIG, WINDOW, Habits { pull_fails, ..Habits::PLAIN }, None);
         for _ in 0..2 {
             w.add_node(PeerOptions { pull: true, ..PeerOptions::default() });
         }

@@ -1,33 +1,40 @@
-//! One number decides everything: the generator behind every random choice of a simulation.
+//! One number decides everything: the generator behind every random choice of simulations, searches and tests.
+//!
+//! Networks, trials and failing cases are named by their seeds, in tests and in reports, so a seed's sequence must never change;
+//! general-purpose crates give no such promise between versions. Nothing here is secret.
 
-/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014).
 #[derive(Clone, Debug)]
-pub struct Rng(u64);
+pub struct Random(u64);
 
-impl Rng {
+impl Random {
     /// A generator whose numbers follow from `seed` alone.
-    pub fn new(seed: u64) -> Rng {
-        Rng(seed)
+    #[inline]
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
     }
 
-    /// A generator of its own for one part of a simulation, so that what one part draws does not change another.
+    /// A generator of its own for one part of the work, so that what one part draws does not change another.
     #[must_use]
-    pub fn fork(&mut self) -> Rng {
-        Rng(self.next_u64())
+    pub fn fork(&mut self) -> Random {
+        Random(self.next_u64())
     }
 
     /// 64 random bits.
+    #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
     /// A number below `end`; 0 if `end` is 0. (The bias of the remainder is below 2^-40 for the small ends used here.)
+    #[inline]
     pub fn below(&mut self, end: u64) -> u64 {
         self.next_u64() % end.max(1)
     }
 
     /// A number from `least` to `most`, both included.
+    #[inline]
     pub fn between(&mut self, least: u64, most: u64) -> u64 {
         least + self.below(most.saturating_sub(least).saturating_add(1))
     }
@@ -39,6 +46,7 @@ impl Rng {
     }
 
     /// A place in a list of `len`.
+    #[inline]
     pub fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
@@ -53,13 +61,27 @@ impl Rng {
         self.below(100) < percent
     }
 
-    /// True in `ppm` of a million cases.
+    /// True in `per_mille` of 1000 cases.
+    pub fn per_mille(&mut self, per_mille: u64) -> bool {
+        self.below(1000) < per_mille
+    }
+
+    /// True in `ppm` of a million cases. Where it never is, nothing is drawn.
     pub fn ppm(&mut self, ppm: u32) -> bool {
         ppm > 0 && self.below(1_000_000) < u64::from(ppm)
+    }
+
+    /// Fills `bytes`.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            let word = self.next_u64().to_le_bytes();
+            chunk.copy_from_slice(&word[..chunk.len()]);
+        }
     }
 }
 
 /// The finaliser of SplitMix64: a bijection whose output bits each depend on all input bits.
+#[inline]
 pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -73,7 +95,7 @@ mod tests {
     /// First outputs for seed 1234567 of the reference implementation (prng.di.unimi.it/splitmix64.c).
     #[test]
     fn agrees_with_the_reference() {
-        let mut rng = Rng::new(1_234_567);
+        let mut random = Random::new(1_234_567);
         let expected = [
             6_457_827_717_110_365_317,
             3_203_168_211_198_807_973,
@@ -81,19 +103,25 @@ mod tests {
             4_593_380_528_125_082_431,
             16_408_922_859_458_223_821,
         ];
-        assert_eq!(expected.map(|_| rng.next_u64()), expected);
+        assert_eq!(expected.map(|_| random.next_u64()), expected);
+        let mut bytes = [0; 11];
+        Random::new(1_234_567).fill(&mut bytes);
+        assert_eq!(bytes[..8], expected[0].to_le_bytes());
+        assert_eq!(bytes[8..], expected[1].to_le_bytes()[..3]);
     }
 
     #[test]
     fn ranges_hold() {
-        let mut rng = Rng::new(1);
+        let mut random = Random::new(1);
         for most in [0, 1, 2, 1000, u64::MAX] {
             for _ in 0..1000 {
-                assert!(rng.magnitude(most) <= most);
-                assert!(rng.below(most) < most.max(1));
-                assert!((3.min(most)..=most).contains(&rng.between(3.min(most), most)));
+                assert!(random.magnitude(most) <= most);
+                assert!(random.below(most) < most.max(1));
+                assert!((3.min(most)..=most).contains(&random.between(3.min(most), most)));
             }
         }
-        assert!((0..1000).all(|_| !rng.ppm(0) && rng.ppm(1_000_000) && rng.chance(100) && !rng.chance(0)));
+        let mut always =
+            |_| !random.ppm(0) && random.ppm(1_000_000) && random.chance(100) && !random.chance(0);
+        assert!((0..1000).all(&mut always));
     }
 }
