@@ -14,6 +14,10 @@ use crate::state::{BATCH, Link, State};
 /// Time between two looks at the UDP sockets while all that comes comes otherwise, ns: a look is a system call.
 const UDP_PAUSE: u64 = 4_000;
 
+/// Datagrams taken from one socket before what follows from them is done: an answer that lets the peer go on should not wait until the
+/// rest of a long message has been taken in.
+const RECEIVED: usize = 32;
+
 /// A packet of at most so many bytes goes at once, if it is the first; batches are for longer ones.
 const SHORT: usize = 512;
 
@@ -80,7 +84,7 @@ impl State {
             let index = self.ready.due(at);
             let link = &mut links[index];
             // A lone packet costs one call and not a second one to learn that it is alone.
-            let budget = if link.busy { BATCH } else { 1 };
+            let budget = if link.busy { RECEIVED } else { 1 };
             let received = link.udp.receive(budget, |_, datagram| {
                 if datagram.len() != KNOCK {
                     // What is dropped is counted there by reason, and never answered.
@@ -100,27 +104,45 @@ impl State {
 
     /// Sends what the packet layer has. True if there was something.
     pub fn transmit(&mut self, now: Time) -> bool {
-        let mut sent = 0;
+        let (mut sent, mut frames) = (0, 0);
         let mut place = Place::Aside;
         while sent < BATCH {
             let Some((transmit, written)) = self.write_packet(now, place) else { break };
             sent += 1;
             let Some(target) = self.target(transmit.conn, transmit.path) else { continue };
             self.queue_packet(target, written, transmit.len);
-            if sent == 1 && transmit.path.lane == Lane::Raw && transmit.len <= SHORT {
-                // Most often it is the only one. Whether it is takes as long to learn as to send it.
-                self.links[target.link].flush();
-            }
             // Most often a packet goes where the one before went.
-            place = match target.to {
-                Destination::Udp(_) => Place::Queue(target.link),
-                Destination::Raw(_) => Place::Aside,
-            };
+            match target.to {
+                Destination::Udp(_) => {
+                    place = Place::Queue(target.link);
+                    if std::mem::take(&mut frames) > 0 {
+                        self.flush_frames();
+                    }
+                }
+                Destination::Raw(_) => {
+                    place = Place::Aside;
+                    frames += 1;
+                    if sent == 1 && transmit.len <= SHORT {
+                        // Most often it is the only one. Whether it is takes as long to learn as to send it.
+                        self.links[target.link].flush();
+                        frames = 0;
+                    }
+                }
+            }
         }
         self.links.iter_mut().for_each(Link::flush);
         // A connection may end when it is asked for its next packet.
         self.hear_events();
         sent > 0
+    }
+
+    /// Hands over the frames that are queued at raw lanes. They carry what tells the peer about the datagrams that follow, to write and
+    /// hand over all of which takes tens of microseconds: behind them they would keep the peer waiting, and make it put aside what it
+    /// cannot place yet.
+    fn flush_frames(&mut self) {
+        for raw in self.links.iter_mut().filter_map(|link| link.raw.as_mut()) {
+            raw.flush();
+        }
     }
 
     /// Writes the next packet at `place`, or aside if there is no room; says where.
