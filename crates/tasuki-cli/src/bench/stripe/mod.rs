@@ -3,6 +3,7 @@
 
 mod bundle;
 mod cross;
+mod cross_kernels;
 mod plan;
 mod quota;
 
@@ -81,7 +82,7 @@ pub fn run(arguments: &BenchStripe) -> Result<ExitCode, Failure> {
 
 /// One repetition of a point.
 fn measure(arguments: &BenchStripe, point: &Point<'_>, groups: Option<&Quotas>) -> Result<Streamed, Failure> {
-    bundle::make(point.network, point.wanted)?;
+    bundle::make(point.network, point.wanted, core)?;
     let way = point.wanted.way;
     let test = stream(way, point.case.streams, point.case.bytes, arguments.seconds);
     peers(point.network, way, vec![test], groups)?.streams.pop().ok_or_else(nothing)
@@ -157,6 +158,7 @@ fn slow(
         bundle::make(
             network,
             bundle::Wanted { way, nics, granularity: arguments.granularity, delay_us: None },
+            core,
         )?;
         let test = stream(way, arguments.streams, bytes, arguments.seconds.max(1.0));
         peers(network, way, vec![test], groups)?.streams.pop().ok_or_else(nothing)

@@ -1,0 +1,180 @@
+//! The cross-connection paper's (a) to (d): what the networks are called, which step leads from one to the next, what the paper says of
+//! each (section 4.2; the bars of its figures 6 and 7 are lost), and a table of the kernels on them.
+
+use super::{Kernel, NasRecord, NasReport};
+use crate::table::{plain, significant};
+use comfy_table::{Cell, CellAlignment};
+use serde::Serialize;
+
+/// (a): one NIC per host, on one switch.
+pub const SWITCH: &str = "(a) switch";
+/// (b): every host cabled to every other.
+pub const CABLES: &str = "(b) cables";
+/// (b) with as much rate in all NICs of a host as one has in (a).
+pub const CABLES_CONTROL: &str = "(b) control";
+/// (c): (b) without interrupt delay.
+pub const DELAY_OFF: &str = "(c) delay off";
+/// (d): (c) with two cables for each, bonded.
+pub const BONDED: &str = "(d) bonded";
+/// (d), striped by Tasuki instead of bonded.
+pub const STRIPED: &str = "(d') striped";
+/// (d) with two cables of half the rate.
+pub const BONDED_CONTROL: &str = "(d) control";
+
+/// What each network is compared with, beside (a): the one from which it differs in one thing.
+pub const STEPS: [(&str, &str); 6] = [
+    (CABLES, SWITCH),
+    (CABLES_CONTROL, SWITCH),
+    (DELAY_OFF, CABLES),
+    (BONDED, DELAY_OFF),
+    (STRIPED, DELAY_OFF),
+    (BONDED_CONTROL, DELAY_OFF),
+];
+
+/// The network from which this one differs in one thing.
+pub fn step_before(network: &str) -> Option<&'static str> {
+    STEPS.iter().find(|(name, _)| *name == network).map(|(_, before)| *before)
+}
+
+/// What the paper says of a kernel on one of its networks: class A, 1 Gbit/s.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Statement {
+    /// The program.
+    #[serde(skip)]
+    pub kernel: Kernel,
+    /// The network.
+    #[serde(skip)]
+    pub network: &'static str,
+    /// What it is compared with.
+    pub of: &'static str,
+    /// PCs.
+    pub hosts: u32,
+    /// Times as many operations per second; `None` where the paper has words only.
+    pub gain: Option<f64>,
+    /// In its words.
+    pub says: &'static str,
+}
+
+/// What one host alone is called as something to compare with.
+pub const ONE_HOST: &str = "one host";
+
+const fn figure(kernel: Kernel, network: &'static str, of: &'static str, hosts: u32, gain: f64) -> Statement {
+    Statement { kernel, network, of, hosts, gain: Some(gain), says: "" }
+}
+
+const fn words(
+    kernel: Kernel,
+    network: &'static str,
+    of: &'static str,
+    hosts: u32,
+    says: &'static str,
+) -> Statement {
+    Statement { kernel, network, of, hosts, gain: None, says }
+}
+
+/// Operations per second of IS on two PCs in (c) and (d), and on one, in millions.
+const IS_ON_TWO: [f64; 2] = [19.6, 23.8];
+const IS_ON_ONE: f64 = 30.8;
+
+/// Everything that section 4.2 and figures 6 and 7's text say.
+pub const STATEMENTS: [Statement; 17] = [
+    figure(Kernel::Is, CABLES, SWITCH, 4, 2.5),
+    figure(Kernel::Cg, CABLES, SWITCH, 4, 1.4),
+    words(Kernel::Mg, CABLES, SWITCH, 4, "better"),
+    words(Kernel::Lu, CABLES, SWITCH, 4, "better"),
+    figure(Kernel::Is, DELAY_OFF, CABLES, 4, 1.05),
+    words(Kernel::Cg, DELAY_OFF, CABLES, 4, "slower"),
+    words(Kernel::Lu, DELAY_OFF, CABLES, 4, "slower"),
+    words(Kernel::Mg, DELAY_OFF, CABLES, 4, "no gain"),
+    words(Kernel::Ep, DELAY_OFF, CABLES, 4, "no gain"),
+    figure(Kernel::Is, DELAY_OFF, ONE_HOST, 2, IS_ON_TWO[0] / IS_ON_ONE),
+    figure(Kernel::Is, BONDED, DELAY_OFF, 2, 1.21),
+    figure(Kernel::Is, BONDED, ONE_HOST, 2, IS_ON_TWO[1] / IS_ON_ONE),
+    figure(Kernel::Cg, BONDED, DELAY_OFF, 2, 0.90),
+    words(Kernel::Mg, BONDED, DELAY_OFF, 2, "no gain"),
+    words(Kernel::Lu, BONDED, DELAY_OFF, 2, "no gain"),
+    words(Kernel::Ep, BONDED, DELAY_OFF, 2, "no change"),
+    words(Kernel::Ep, DELAY_OFF, CABLES, 2, "no change"),
+];
+
+/// What the paper says of a kernel on a network. The number of hosts need not be the paper's: it ran (a) to (c) on four PCs, (b) to (d) on two.
+pub fn statements(kernel: Kernel, network: &str) -> impl Iterator<Item = &'static Statement> {
+    STATEMENTS.iter().filter(move |it| it.kernel == kernel && it.network == network)
+}
+
+/// The gain that the paper gives for a step, and where.
+pub fn published(kernel: Kernel, network: &str, of: &str) -> Option<(f64, &'static str)> {
+    let found = statements(kernel, network).find(|it| it.of == of)?;
+    let source = match found.hosts {
+        2 => "cross-connection paper, section 4.2: two PCs, class A, 1 Gbit/s",
+        _ => "cross-connection paper, section 4.2: four PCs, class A, 1 Gbit/s",
+    };
+    Some((found.gain?, source))
+}
+
+impl std::fmt::Display for Statement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let of = self.of.split(' ').next().filter(|_| self.of != ONE_HOST).unwrap_or(self.of);
+        match self.gain {
+            Some(gain) => write!(f, "{gain:.2} x {of}, {} PCs", self.hosts),
+            None => write!(f, "{} ({of}), {} PCs", self.says, self.hosts),
+        }
+    }
+}
+
+/// Below the table.
+const NOTES: &str = "of (a), of step: operations per second against (a), and against the network that differs in one thing; medians of pairs of repetitions and 95 % \
+    (all pairs if fewer than six), ?: not decided.\n\
+    published: the cross-connection paper, section 4.2: class A, 1 Gbit/s, (a) to (c) on four PCs, (d) on two.\n";
+
+/// The kernels on these networks, for a terminal; `note` comes below the table.
+pub fn table(report: &NasReport, note: &str) -> String {
+    let records = report.records();
+    let mut table = plain();
+    table.set_header([
+        "kernel",
+        "class",
+        "hosts",
+        "network",
+        "stack",
+        "Mop/s (p10 to p90)",
+        "of (a)",
+        "of step",
+        "published",
+        "one host = 1",
+        "CPU s",
+        "verified",
+    ]);
+    for record in &records {
+        table.add_row(row(record));
+    }
+    let body = (!records.is_empty()).then_some(table);
+    report.text(body, &format!("{NOTES}{note}"))
+}
+
+fn row(record: &NasRecord) -> Vec<Cell> {
+    let figure = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+    let or_dash = |text: Option<String>| text.unwrap_or("-".into());
+    let against = record.against.as_ref().map(ToString::to_string);
+    let step = record.step.as_ref().map(|it| {
+        let of = it.network.split(' ').next().unwrap_or_default();
+        format!("{of} {it}")
+    });
+    let published: Vec<String> = record.published.iter().map(ToString::to_string).collect();
+    let network = if record.hosts == 1 { ONE_HOST } else { &record.network };
+    let cells = [significant(record.p10), significant(record.p90)].join(" to ");
+    vec![
+        Cell::new(&record.kernel),
+        Cell::new(&record.class),
+        figure(record.hosts.to_string()),
+        Cell::new(network),
+        Cell::new(&record.stack),
+        figure(format!("{} ({cells})", significant(record.median))),
+        Cell::new(or_dash(against)),
+        Cell::new(or_dash(step)),
+        Cell::new(or_dash((!published.is_empty()).then(|| published.join("; ")))),
+        figure(or_dash(record.speedup.map(|speedup| format!("{speedup:.2} x")))),
+        figure(significant(record.cpu_s)),
+        Cell::new(if record.verified { "yes" } else { "NO" }),
+    ]
+}
