@@ -80,21 +80,21 @@ const IS_ON_ONE: f64 = 30.8;
 pub const STATEMENTS: [Statement; 17] = [
     figure(Kernel::Is, CABLES, SWITCH, 4, 2.5),
     figure(Kernel::Cg, CABLES, SWITCH, 4, 1.4),
-    words(Kernel::Mg, CABLES, SWITCH, 4, "better"),
-    words(Kernel::Lu, CABLES, SWITCH, 4, "better"),
+    words(Kernel::Mg, CABLES, SWITCH, 4, "better than"),
+    words(Kernel::Lu, CABLES, SWITCH, 4, "better than"),
     figure(Kernel::Is, DELAY_OFF, CABLES, 4, 1.05),
-    words(Kernel::Cg, DELAY_OFF, CABLES, 4, "slower"),
-    words(Kernel::Lu, DELAY_OFF, CABLES, 4, "slower"),
-    words(Kernel::Mg, DELAY_OFF, CABLES, 4, "no gain"),
-    words(Kernel::Ep, DELAY_OFF, CABLES, 4, "no gain"),
+    words(Kernel::Cg, DELAY_OFF, CABLES, 4, "slower than"),
+    words(Kernel::Lu, DELAY_OFF, CABLES, 4, "slower than"),
+    words(Kernel::Mg, DELAY_OFF, CABLES, 4, "no gain over"),
+    words(Kernel::Ep, DELAY_OFF, CABLES, 4, "no gain over"),
     figure(Kernel::Is, DELAY_OFF, ONE_HOST, 2, IS_ON_TWO[0] / IS_ON_ONE),
     figure(Kernel::Is, BONDED, DELAY_OFF, 2, 1.21),
     figure(Kernel::Is, BONDED, ONE_HOST, 2, IS_ON_TWO[1] / IS_ON_ONE),
     figure(Kernel::Cg, BONDED, DELAY_OFF, 2, 0.90),
-    words(Kernel::Mg, BONDED, DELAY_OFF, 2, "no gain"),
-    words(Kernel::Lu, BONDED, DELAY_OFF, 2, "no gain"),
-    words(Kernel::Ep, BONDED, DELAY_OFF, 2, "no change"),
-    words(Kernel::Ep, DELAY_OFF, CABLES, 2, "no change"),
+    words(Kernel::Mg, BONDED, DELAY_OFF, 2, "no gain over"),
+    words(Kernel::Lu, BONDED, DELAY_OFF, 2, "no gain over"),
+    words(Kernel::Ep, BONDED, DELAY_OFF, 2, "no change against"),
+    words(Kernel::Ep, DELAY_OFF, CABLES, 2, "no change against"),
 ];
 
 /// What the paper says of a kernel on a network. The number of hosts need not be the paper's: it ran (a) to (c) on four PCs, (b) to (d) on two.
@@ -117,7 +117,7 @@ impl std::fmt::Display for Statement {
         let of = self.of.split(' ').next().filter(|_| self.of != ONE_HOST).unwrap_or(self.of);
         match self.gain {
             Some(gain) => write!(f, "{gain:.2} x {of}, {} PCs", self.hosts),
-            None => write!(f, "{} ({of}), {} PCs", self.says, self.hosts),
+            None => write!(f, "{} {of}, {} PCs", self.says, self.hosts),
         }
     }
 }

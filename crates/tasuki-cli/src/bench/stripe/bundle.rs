@@ -231,8 +231,9 @@ fn delay(interface: &str, delay_us: u32) -> Result<(), Failure> {
     set("gro_flush_timeout", delay_us * 1000)
 }
 
-/// Looks that may find nothing before interrupts are on again.
-const DEFERRED_LOOKS: u32 = 10;
+/// Looks that may find nothing before interrupts are on again. One bounds interrupts per second, as NICs do and as `tasuki tune` sets it: what
+/// comes after a pause as long as the delay is looked at at once.
+const DEFERRED_LOOKS: u32 = 1;
 
 fn write(path: &str, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::new(format!("cannot write {path}: {error}")))

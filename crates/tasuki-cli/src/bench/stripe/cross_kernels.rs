@@ -223,9 +223,9 @@ fn titles(settings: &[Setting], arguments: &BenchCross) -> String {
             1 => "a cable between any two hosts",
             _ => "two cables between any two hosts",
         };
-        let rate = Rate { bits_per_second: *rate_bps };
+        let rate = *rate_bps as f64 / 1e6;
         // Writing into a text cannot fail.
-        let _ = writeln!(text, "{network:<14} {what} at {rate}; {driver}");
+        let _ = writeln!(text, "{network:<14} {what} at {rate:.1} Mbit/s; {driver}");
     }
     text
 }
