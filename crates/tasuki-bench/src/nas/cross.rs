@@ -178,3 +178,100 @@ fn row(record: &NasRecord) -> Vec<Cell> {
         Cell::new(if record.verified { "yes" } else { "NO" }),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Machine,
+        nas::{Case, Class, Outcome},
+    };
+
+    // Section 4.2: IS at 19.6 Mop/s on two PCs in (c), 23.8 in (d), 1.21 times as much, and 30.8 on one PC alone; 2.5 and 1.05 times on four.
+    #[test]
+    fn statements_are_those_of_the_text() {
+        let of = |network: &str, of: &str| published(Kernel::Is, network, of).map(|(gain, _)| gain);
+        assert_eq!((of(CABLES, SWITCH), of(DELAY_OFF, CABLES)), (Some(2.5), Some(1.05)));
+        let (off, bonded) = (of(DELAY_OFF, ONE_HOST), of(BONDED, ONE_HOST));
+        let ratio = bonded.zip(off).map(|(bonded, off)| bonded / off);
+        assert!(ratio.is_some_and(|ratio| (ratio - 1.21).abs() < 0.005), "{ratio:?}");
+        assert_eq!(of(BONDED, DELAY_OFF), Some(1.21));
+        assert_eq!(published(Kernel::Cg, BONDED, DELAY_OFF).map(|(gain, _)| gain), Some(0.9));
+        assert!(published(Kernel::Cg, DELAY_OFF, CABLES).is_none(), "slower, it says, and not how much");
+        for it in &STATEMENTS {
+            assert!(it.of == ONE_HOST || step_before(it.network) == Some(it.of), "{it}");
+            assert!(it.gain.is_some() == it.says.is_empty(), "{it}");
+        }
+    }
+
+    fn report(runs: &[(&str, u32, &[f64])]) -> NasReport {
+        let machine = Machine { kernel: "Linux 6.1".into(), cpu: "A".into(), cores: 2, user: "root".into() };
+        let mut report = NasReport::new(machine);
+        for &(network, hosts, mops) in runs {
+            let case = Case {
+                kernel: Kernel::Is,
+                class: Class::W,
+                ranks: hosts,
+                hosts,
+                nics: 1,
+                network: network.into(),
+                stack: "openmpi".into(),
+                lane: "tcp".into(),
+                offloads: "off".into(),
+            };
+            for &mops in mops {
+                let outcome = Outcome {
+                    kernel: Kernel::Is,
+                    class: Class::W,
+                    size: "65536".into(),
+                    iterations: 10,
+                    seconds: 1.0 / mops,
+                    cpu_s: 0.1,
+                    ranks: hosts,
+                    mops,
+                    operation: "keys ranked".into(),
+                    verified: true,
+                    version: "1".into(),
+                    breakdown: Vec::new(),
+                };
+                report.add(&case, outcome);
+            }
+        }
+        report
+    }
+
+    #[test]
+    fn every_network_is_compared_with_the_first_with_the_step_before_and_with_one_host() {
+        let report = report(&[
+            (SWITCH, 1, &[100.0, 100.0]),
+            (SWITCH, 4, &[10.0, 20.0]),
+            (CABLES, 4, &[30.0, 60.0]),
+            (DELAY_OFF, 4, &[60.0, 120.0]),
+        ]);
+        let records = report.records();
+        let gains = |of: fn(&NasRecord) -> Option<&crate::nas::Against>| -> Vec<Option<f64>> {
+            records.iter().map(|record| of(record).map(|it| it.gain)).collect()
+        };
+        assert_eq!(gains(|record| record.against.as_ref()), [None, None, Some(3.0), Some(6.0)]);
+        assert_eq!(gains(|record| record.step.as_ref()), [None, None, Some(3.0), Some(2.0)]);
+        assert_eq!(records[3].speedup, Some(0.9));
+        assert_eq!(records[3].step.as_ref().and_then(|it| it.published), Some(1.05));
+        let text = table(&report, "a note\n");
+        for part in [
+            "one host",
+            "(b) 2.00 x (2.00 to 2.00) ?",
+            "1.05 x (b), 4 PCs",
+            "0.90 x",
+            "a note",
+            "warning: IS W: 4",
+        ] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn other_networks_have_the_keys_that_they_had() {
+        let json = report(&[("star:4", 4, &[1.0]), ("full:4", 4, &[2.0])]).json();
+        assert!(!json.contains("\"step\"") && json.contains("\"published\": null"), "{json}");
+    }
+}

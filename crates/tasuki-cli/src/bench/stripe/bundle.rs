@@ -313,4 +313,25 @@ mod tests {
             assert_eq!(table(&cluster, Way::One), None);
         }
     }
+
+    /// Four hosts, two cables between any two: a bundle is a pair of NICs, and looks the same to the host at its other end.
+    #[test]
+    fn under_bonding_the_nics_to_a_host_have_the_address_of_the_first() {
+        let options = Options { nics_per_cable: 2, ..Options::default() };
+        let cluster = crate::shape::cluster(None, Some(&Shape::Full { hosts: 4 }), &options);
+        let cluster = cluster.expect("a cluster").with_lab_macs();
+        let shown = bonded_addresses(&cluster);
+        assert_eq!(shown.len(), 4 * 6);
+        for host in &cluster.hosts {
+            let own: Vec<_> = host.nics.iter().map(|nic| nic.mac.expect("an address")).collect();
+            // NICs come in the order of the cables: eth1 and eth2 lead to the same host, eth3 and eth4 to the next.
+            let expected = [own[0], own[0], own[2], own[2], own[4], own[4]];
+            assert_eq!(own.iter().map(|mac| shown[mac]).collect::<Vec<_>>(), expected);
+        }
+        let options = Options { nics_per_cable: 4, ..Options::default() };
+        let switch = crate::shape::cluster(None, Some(&Shape::Star { hosts: 3 }), &options);
+        let switch = switch.expect("a cluster").with_lab_macs();
+        let distinct: std::collections::BTreeSet<_> = bonded_addresses(&switch).into_values().collect();
+        assert_eq!(distinct.len(), 3, "on a switch a host has one");
+    }
 }
