@@ -247,6 +247,6 @@ fn text(report: &Report, arguments: &BenchCross) -> String {
 const NOTES: &str = "CPU: the side's process / its processor with everything on it, in % of one processor. Published: the cross-connection paper, section 4.1 \
     (1 Gbit/s, netperf, e1000; its figures are lost).\n\
     (a) against (b): this switch is a bridge in memory and adds next to nothing; the paper's stored each frame first, and was its limit.\n\
-    (c) against (b): this delay holds back the look at what comes, for packets that follow each other, as in a ping-pong, too; the e1000 bounds interrupts per second, so that a lone \
-    packet hardly waits, and the paper saw no change of latency.\n\
+    (c) against (b): this delay bounds the looks at what comes, so that packets that follow each other within it wait, in a ping-pong, too; the paper saw no change of \
+    latency (the figure that would say how long its round trips were is lost).\n\
     (d) against the control: what two cables bring is their sum; with the sum of one cable the gain is gone.\n";
