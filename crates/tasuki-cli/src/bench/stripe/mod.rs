@@ -4,6 +4,7 @@
 mod bundle;
 mod cross;
 mod cross_kernels;
+mod cross_networks;
 mod plan;
 mod quota;
 
