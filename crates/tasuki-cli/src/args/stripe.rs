@@ -35,19 +35,19 @@ pub const CROSS_HELP: &str = "\
 The cross-connection paper's (a) to (d) between two hosts (Fukunaga et al.: Tuning of a small-scale PC cluster, figures 4 and 5): (a) through a \
 switch, (b) by a cable, (c) the same without interrupt delay, (d) by two cables bonded; and as a control two cables that together have the \
 rate of one. Bandwidth at 1,024 bytes, half a round trip of 4 bytes, processor time of both sides, everything in turn.
-With --kernel parallel programs run instead on labs of 4 hosts or so, verified, beside one host alone (section 4.2, figures 6 and 7):
-  (a) switch       one NIC per host          (b) control   cables that together have the rate of (a)'s one NIC
-  (b) cables       every host to every other (d) control   as (d) with cables of half the rate
+With --kernel parallel programs run instead on labs of two, four or eight hosts, verified, beside one host alone (section 4.2, figures 6 and 7):
+  (a) switch       one NIC per host
+  (b) cables       every host cabled to every other; control: cables that together have the rate of (a)'s NIC
   (c) delay off    (b) without interrupt delay
-  (d) bonded       (c) with two cables for each; (d') the same striped by Tasuki (docs/striping.md)
-Every line is compared with (a) and with the network that differs in one thing, beside what the paper says. All hosts share this machine's
-processors: compare networks, and choose a rate at which the cables and not the processors are the limit, such as 100M.
+  (d) bonded       (c) with two cables for each; (d') striped by Tasuki instead; control: two cables of half the rate
+Every network is compared with (a) and with the one that differs in one thing, beside what the paper says. All hosts share this machine's \
+processors: compare networks, and choose a rate at which the cables are the limit and not the processors, such as 100M.
 
 Examples:
   tasuki bench cross --rate 1G --repetitions 6 --output results
-  tasuki bench cross --rate 100M --kernel is,ep,cg,mg,lu --class S,W             # (a) to (c) as the paper, (d) on more hosts
-  tasuki bench cross --rate 100M --kernel is,cg --class A --hosts 2              # (d) as the paper
-  tasuki bench cross --rate 100M --kernel is --transport tcp,tasuki              # the same over Tasuki beside TCP";
+  tasuki bench cross --rate 100M --kernel is,ep,cg,mg,lu --class S,W   # four hosts
+  tasuki bench cross --rate 100M --kernel is,cg --class A --hosts 2    # (d) as the paper
+  tasuki bench cross --rate 100M --kernel is --transport tcp,tasuki    # Tasuki beside TCP";
 
 /// How fast the processors are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
