@@ -2,6 +2,7 @@
 //! are built ([`build`]) and started ([`Options`]), and what they print ([`Outcome`]). `docs/nas.md` describes them.
 
 mod build;
+pub mod cross;
 mod outcome;
 mod published;
 mod report;

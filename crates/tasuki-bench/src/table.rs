@@ -103,8 +103,13 @@ fn row(record: &Record, compare: bool, gain: Option<PairedRatio>) -> Vec<Cell> {
 
 /// `1.85 x (1.7 to 2.0)`; a `?` says that the pairs do not decide who is better.
 pub(crate) fn describe(gain: &PairedRatio) -> String {
-    let doubt = if gain.is_decided() { "" } else { " ?" };
-    format!("{:.2} x ({:.2} to {:.2}){doubt}", gain.median, gain.interval.low, gain.interval.high)
+    describe_range(gain.median, gain.interval.low, gain.interval.high, gain.is_decided())
+}
+
+/// The same of its parts.
+pub(crate) fn describe_range(gain: f64, low: f64, high: f64, decided: bool) -> String {
+    let doubt = if decided { "" } else { " ?" };
+    format!("{gain:.2} x ({low:.2} to {high:.2}){doubt}")
 }
 
 /// Three significant digits, without an exponent.

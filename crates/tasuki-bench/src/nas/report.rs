@@ -1,6 +1,10 @@
 //! Figures of the kernels: from the runs to records, a table and bar charts.
 
-use super::{Class, Kernel, Outcome, published};
+use super::{
+    Class, Kernel, Outcome,
+    cross::{self, Statement},
+    published,
+};
 use crate::{
     FailedRun, Machine, Record, Unit, plot,
     record::{Gathered, Point},
@@ -9,7 +13,7 @@ use crate::{
 };
 use comfy_table::{Cell, CellAlignment, Table};
 use serde::Serialize;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// What is run several times.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,14 +89,20 @@ pub struct NasRecord {
     pub break_even_bit_s: Option<f64>,
     /// Against the first network; `None` on that network itself.
     pub against: Option<Against>,
+    /// On the cross-connection paper's networks: against the one that differs in one thing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Against>,
+    /// On these networks: all that the paper says of this kernel there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Statement>,
     /// All repetitions in `unit`.
     pub samples: Vec<f64>,
 }
 
-/// How a case compares with the same on the first network.
+/// How a case compares with the same on another network.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Against {
-    /// The first network.
+    /// The other network.
     pub network: String,
     /// Times as many operations per second: median of the pairs of repetitions.
     pub gain: f64,
@@ -102,10 +112,16 @@ pub struct Against {
     pub high: f64,
     /// The interval leaves no doubt which network is better.
     pub decided: bool,
-    /// What a paper published for the same cablings, kernel and class.
+    /// What a paper published for the same cablings, kernel and class; on the cross-connection paper's networks for whatever class.
     pub published: Option<f64>,
-    /// Which paper.
+    /// Which paper, and what it ran on.
     pub source: Option<&'static str>,
+}
+
+impl fmt::Display for Against {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&crate::table::describe_range(self.gain, self.low, self.high, self.decided))
+    }
 }
 
 /// The rate of a NIC's link in bit/s from which on `hosts` hosts with `nics` NICs beat one at IS, if one ranks `alone` keys per
@@ -186,7 +202,12 @@ impl NasReport {
             cores: base.cores,
             speedup: self.alone(case).filter(|_| case.hosts > 1).map(|alone| base.median / alone),
             break_even_bit_s: self.break_even(case),
-            against: self.against_first_network(case).map(|(_, against)| against),
+            against: self.against_first_network(case),
+            step: cross::step_before(&case.network).and_then(|before| self.against_network(case, before)),
+            published: cross::statements(case.kernel, &case.network)
+                .filter(|_| case.hosts > 1)
+                .copied()
+                .collect(),
             samples: base.samples,
         })
     }
@@ -230,23 +251,27 @@ impl NasReport {
     }
 
     /// How a case compares with the same on the first network.
-    fn against_first_network(&self, case: &Case) -> Option<(PairedRatio, Against)> {
-        let first = &self.cases.first()?.0.network;
-        if *first == case.network {
+    fn against_first_network(&self, case: &Case) -> Option<Against> {
+        self.against_network(case, &self.cases.first()?.0.network)
+    }
+
+    fn against_network(&self, case: &Case, network: &str) -> Option<Against> {
+        if network == case.network {
             return None;
         }
-        let gain = self.compare(case, first, &case.stack)?;
-        let published = published(case.kernel, case.class, &case.network, first);
-        let against = Against {
-            network: first.clone(),
+        let gain = self.compare(case, network, &case.stack)?;
+        let published = published(case.kernel, case.class, &case.network, network)
+            .map(|published| (published.gain, published.source))
+            .or_else(|| cross::published(case.kernel, &case.network, network));
+        Some(Against {
+            network: network.to_owned(),
             gain: gain.median,
             low: gain.interval.low,
             high: gain.interval.high,
             decided: gain.is_decided(),
-            published: published.map(|published| published.gain),
-            source: published.map(|published| published.source),
-        };
-        Some((gain, against))
+            published: published.map(|(gain, _)| gain),
+            source: published.map(|(_, source)| source),
+        })
     }
 
     /// Ratio to the same case on another network, or of another stack.
@@ -271,10 +296,15 @@ impl NasReport {
 
     /// A table for a terminal; `baseline` names the stack that a stack is compared with.
     pub fn table(&self, baseline: impl Fn(&str) -> Option<String>) -> String {
+        self.text((!self.cases.is_empty()).then(|| self.body(&baseline)), "")
+    }
+
+    /// A table between the machine above it, and below it notes, warnings and failures.
+    pub(super) fn text(&self, body: Option<Table>, notes: &str) -> String {
         let Machine { cores, cpu, kernel, user } = &self.machine;
         let mut text = format!("{cores} x {cpu}, {kernel}, as {user}\n");
-        if !self.cases.is_empty() {
-            let _ = writeln!(text, "{}", self.body(&baseline));
+        if let Some(body) = body {
+            let _ = write!(text, "{body}\n{notes}");
         }
         for warning in self.warnings() {
             let _ = writeln!(text, "warning: {warning}");
@@ -318,7 +348,7 @@ impl NasReport {
             let gain = baseline(&case.stack).and_then(|stack| self.against(case, &stack));
             let mut cells = row(&record, gain);
             if networks {
-                let gain = self.against_first_network(case).map(|(gain, _)| crate::table::describe(&gain));
+                let gain = record.against.as_ref().map(ToString::to_string);
                 let published = record.against.and_then(|against| against.published);
                 cells.push(Cell::new(gain.unwrap_or("-".into())));
                 cells.push(Cell::new(published.map_or("-".into(), |gain| format!("{gain} x"))));

@@ -1,8 +1,12 @@
 //! `tasuki bench stripe`, `tasuki bench cross`
 
 use super::{Results, rate::rate};
+use crate::transport::Wanted;
 use clap::{Args, ValueEnum};
-use tasuki_bench::stripe::{Cabling, Way};
+use tasuki_bench::{
+    nas::{Class, Kernel},
+    stripe::{Cabling, Way},
+};
 use tasuki_cluster::Rate;
 
 /// Explains `tasuki bench stripe`.
@@ -31,10 +35,19 @@ pub const CROSS_HELP: &str = "\
 The cross-connection paper's (a) to (d) between two hosts (Fukunaga et al.: Tuning of a small-scale PC cluster, figures 4 and 5): (a) through a \
 switch, (b) by a cable, (c) the same without interrupt delay, (d) by two cables bonded; and as a control two cables that together have the \
 rate of one. Bandwidth at 1,024 bytes, half a round trip of 4 bytes, processor time of both sides, everything in turn.
-The paper's parallel programs on such networks: `tasuki bench nas`, whose tables have one host alone beside them.
+With --kernel parallel programs run instead on labs of two, four or eight hosts, verified, beside one host alone (section 4.2, figures 6 and 7):
+  (a) switch       one NIC per host
+  (b) cables       every host cabled to every other; control: cables that together have the rate of (a)'s NIC
+  (c) delay off    (b) without interrupt delay
+  (d) bonded       (c) with two cables for each; (d') striped by Tasuki instead; control: two cables of half the rate
+Every network is compared with (a) and with the one that differs in one thing, beside what the paper says. All hosts share this machine's \
+processors: compare networks, and choose a rate at which the cables are the limit and not the processors, such as 100M.
 
-Example:
-  tasuki bench cross --rate 1G --repetitions 6 --output results";
+Examples:
+  tasuki bench cross --rate 1G --repetitions 6 --output results
+  tasuki bench cross --rate 100M --kernel is,ep,cg,mg,lu --class S,W   # four hosts
+  tasuki bench cross --rate 100M --kernel is,cg --class A --hosts 2    # (d) as the paper
+  tasuki bench cross --rate 100M --kernel is --transport tcp,tasuki    # Tasuki beside TCP";
 
 /// How fast the processors are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -119,6 +132,24 @@ pub struct BenchCross {
     /// Time for bandwidth at each point, in seconds; latency takes a fifth of it
     #[arg(long, default_value_t = 1.5)]
     pub seconds: f64,
+    /// Parallel programs instead of bandwidth and latency: is, ep, cg, mg, ft, lu, himeno
+    #[arg(long, value_delimiter = ',', conflicts_with_all = ["bytes", "seconds"])]
+    pub kernel: Vec<Kernel>,
+    /// Sizes of the programs: S, W, A or B; for Himeno XS, S, M or L
+    #[arg(long, value_delimiter = ',', default_values = ["W"], requires = "kernel")]
+    pub class: Vec<Class>,
+    /// Hosts for the programs, a rank on each: 2, 4 or 8
+    #[arg(long, default_value_t = 4, requires = "kernel")]
+    pub hosts: u32,
+    /// The MPIs of the programs (openmpi-4.1, mpich-5.0, intel, or a prefix)
+    #[arg(long, default_values = ["openmpi-4.1"], requires = "kernel")]
+    pub mpi: Vec<String>,
+    /// What carries the programs' messages; with several, each MPI runs over all of them in turn
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp"], requires = "kernel")]
+    pub transport: Vec<Wanted>,
+    /// Longest time for one run of a program, in seconds
+    #[arg(long, default_value_t = 300, requires = "kernel")]
+    pub limit: u64,
     #[command(flatten)]
     pub results: Results,
 }

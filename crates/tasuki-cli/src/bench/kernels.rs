@@ -66,24 +66,34 @@ pub fn programs(
     }
 }
 
+/// Says at once that a kernel would not run in any of these sizes.
+pub fn check_classes(kernels: &[Kernel], classes: &[Class]) -> Result<(), Failure> {
+    for kernel in kernels {
+        if !kernel.classes().iter().any(|class| classes.contains(class)) {
+            let names = kernel.classes().map(|class| class.to_string()).join(", ");
+            return Err(Failure::new(format!("{kernel} has none of the classes asked for, but {names}")));
+        }
+    }
+    Ok(())
+}
+
+/// Names and contents of the bar charts, one per kernel and class.
+pub fn plots(stem: &str, report: &NasReport) -> Result<Vec<(String, String)>, Failure> {
+    let charts = report.charts()?.into_iter();
+    Ok(charts.map(|(name, svg)| (format!("{stem}-{}.svg", name.replace(' ', "-")), svg)).collect())
+}
+
 impl<'a> Kernels<'a> {
     /// All cases in the order in which each repetition runs them: what is to be compared comes side by side.
     fn plan(&self) -> Result<Vec<Planned<'a>>, Failure> {
         let mut planned = Vec::new();
-        for (at, network) in self.networks.iter().enumerate() {
-            let hosts = network.cluster.hosts.len() as u32;
-            // A power of two, for clusters of three hosts, too.
-            let everywhere = 1 << hosts.min(Kernel::MOST_RANKS).ilog2();
-            let mut ranks = if self.ranks.is_empty() { vec![everywhere] } else { self.ranks.to_vec() };
-            if at == 0 {
-                ranks.push(1);
-            }
-            ranks.sort_unstable();
-            ranks.dedup();
-            for (kernel, stacks) in self.programs {
+        for (kernel, stacks) in self.programs {
+            for network in self.networks {
                 share(network, stacks)?;
-                for class in kernel.classes().into_iter().filter(|class| self.classes.contains(class)) {
-                    for &ranks in &ranks {
+            }
+            for class in kernel.classes().into_iter().filter(|class| self.classes.contains(class)) {
+                for (at, network) in self.networks.iter().enumerate() {
+                    for ranks in self.ranks_on(network, at == 0) {
                         let case = |stack| case(*kernel, class, ranks, network, stack);
                         let all = stacks.iter().map(|stack| (case(stack), stack));
                         planned.extend(all.map(|(case, stack)| Planned {
@@ -97,6 +107,18 @@ impl<'a> Kernels<'a> {
             }
         }
         Ok(planned)
+    }
+
+    /// Numbers of ranks on a network; on the first one rank comes beside them.
+    fn ranks_on(&self, network: &LabNetwork, first: bool) -> Vec<u32> {
+        let hosts = network.cluster.hosts.len() as u32;
+        // A power of two, for clusters of three hosts, too.
+        let everywhere = 1 << hosts.min(Kernel::MOST_RANKS).ilog2();
+        let mut ranks = if self.ranks.is_empty() { vec![everywhere] } else { self.ranks.to_vec() };
+        ranks.extend(first.then_some(1));
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks
     }
 
     /// Runs all cases in turn, repetition by repetition, with a progress bar. Ctrl-C ends it after the current run; what

@@ -2,7 +2,7 @@
 
 use super::{
     LabNetwork,
-    kernels::{Kernels, programs},
+    kernels::{Kernels, check_classes, plots, programs},
     mpi::over_tcp,
     results::give,
 };
@@ -25,11 +25,7 @@ pub fn run(arguments: &BenchNas) -> Result<ExitCode, Failure> {
     }
     .run()?;
     let table = report.table(over_tcp);
-    let plots = || {
-        let charts = report.charts()?.into_iter();
-        Ok(charts.map(|(name, svg)| (format!("nas-{}.svg", name.replace(' ', "-")), svg)).collect())
-    };
-    give(&arguments.results, "nas", &table, &report.json(), plots)?;
+    give(&arguments.results, "nas", &table, &report.json(), || plots("nas", &report))?;
     Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -42,11 +38,5 @@ fn check(arguments: &BenchNas) -> Result<(), Failure> {
     if arguments.repetitions == 0 {
         return Err(Failure::new("--repetitions 0: nothing would be measured"));
     }
-    for kernel in &arguments.kernel {
-        if !kernel.classes().iter().any(|class| arguments.class.contains(class)) {
-            let names = kernel.classes().map(|class| class.to_string()).join(", ");
-            return Err(Failure::new(format!("{kernel} has none of the classes asked for, but {names}")));
-        }
-    }
-    Ok(())
+    check_classes(&arguments.kernel, &arguments.class)
 }

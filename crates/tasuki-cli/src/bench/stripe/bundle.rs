@@ -9,6 +9,7 @@ use crate::{bench::LabNetwork, failure::Failure};
 use nix::sys::socket::{setsockopt, sockopt::BindToDevice};
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     fs, io,
     net::{Ipv4Addr, UdpSocket},
@@ -17,7 +18,7 @@ use std::{
     time::Duration,
 };
 use tasuki_bench::stripe::Way;
-use tasuki_cluster::{AddressPlan, Cluster, HostId, MacAddr, Rate, StripePlan, StripePolicy, Striping};
+use tasuki_cluster::{AddressPlan, Cluster, HostId, MacAddr, Rail, Rate, StripePlan, StripePolicy, Striping};
 use tasuki_sys::{
     ethtool::Ethtool,
     netlink::{Netlink, NetlinkError},
@@ -63,7 +64,7 @@ pub struct Wanted {
 }
 
 impl Bundle {
-    /// For the first or second host of a network of two.
+    /// For one host of a network.
     pub fn of(
         network: &LabNetwork,
         host: usize,
@@ -71,30 +72,47 @@ impl Bundle {
         core: Option<usize>,
     ) -> Result<Self, Failure> {
         let cluster = &network.cluster;
-        let shared = wanted.way == Way::BondOneMac;
-        let mac = |host: usize, nic: usize| {
-            let nic = &cluster.hosts[host].nics[if shared { 0 } else { nic }];
-            nic.mac.ok_or_else(|| Failure::new(format!("{} has no MAC address", nic.name)))
+        let addresses = match wanted.way {
+            Way::BondOneMac => bonded_addresses(cluster),
+            _ => BTreeMap::new(),
         };
-        let all = cluster.hosts[host].nics.iter().enumerate();
-        let nics = all.map(|(number, nic)| {
-            Ok(Nic { interface: nic.name.clone(), mac: mac(host, number)?, delay_us: wanted.delay_us })
+        let shown = |mac: MacAddr| addresses.get(&mac).copied().unwrap_or(mac);
+        let nics = cluster.hosts[host].nics.iter().map(|nic| {
+            let mac = nic.mac.ok_or_else(|| Failure::new(format!("{} has no MAC address", nic.name)))?;
+            Ok(Nic { interface: nic.name.clone(), mac: shown(mac), delay_us: wanted.delay_us })
         });
         let own = &network.plan.hosts[host];
-        let neighbours = own.neighbours.iter().map(|neighbour| {
-            let mac = if shared { mac(1 - host, 0)? } else { neighbour.mac };
-            Ok((neighbour.interface.clone(), neighbour.address, mac))
-        });
+        let neighbours = own.neighbours.iter();
+        let neighbours = neighbours.map(|it| (it.interface.clone(), it.address, shown(it.mac)));
+        let mut striping = striping(cluster, network.options.rate, host, wanted)?;
+        for slot in striping.iter_mut().flat_map(|plan| &mut plan.peers).flat_map(|peer| &mut peer.slots) {
+            slot.mac = slot.mac.map(shown);
+        }
         let links = own.links.iter().take(wanted.nics).skip(1);
         let links = links.map(|link| (link.interface.clone(), link.address));
         Ok(Self {
             nics: nics.collect::<Result<_, Failure>>()?,
-            neighbours: neighbours.collect::<Result<_, Failure>>()?,
-            striping: striping(cluster, network.options.rate, host, wanted)?,
+            neighbours: neighbours.collect(),
+            striping,
             announced: links.filter(|_| wanted.way == Way::Mptcp).collect(),
             core,
         })
     }
+}
+
+/// The address that each NIC has under bonding, by its own: that of the first NIC of its bundle. A bundle is what leads to the same host: all
+/// NICs on a switch, or the cables between two hosts.
+fn bonded_addresses(cluster: &Cluster) -> BTreeMap<MacAddr, MacAddr> {
+    let mut addresses = BTreeMap::new();
+    let hosts = || (0..cluster.hosts.len()).map(HostId);
+    for (own, other) in hosts().flat_map(|own| hosts().map(move |other| (own, other))) {
+        let direct = cluster.rails(own, other).into_iter().filter(Rail::is_direct);
+        let mut bundle: Vec<_> = direct.map(|rail| rail.nics[0]).collect();
+        bundle.sort_unstable();
+        let macs: Vec<MacAddr> = bundle.iter().filter_map(|&nic| cluster.nic_of(nic).mac).collect();
+        addresses.extend(macs.iter().map(|mac| (*mac, macs[0])));
+    }
+    addresses
 }
 
 /// The destination table of a host; `None` where nothing is striped.
@@ -124,7 +142,7 @@ fn striping(
     if let Some(rate) = rate {
         plan = plan.map(|plan| plan.with_rate(&cluster, rate));
     }
-    if is_bonding {
+    if wanted.way == Way::BondFixed {
         for peer in plan.iter_mut().flat_map(|plan| &mut plan.peers) {
             let first = peer.slots.first().and_then(|slot| slot.mac);
             peer.slots.iter_mut().for_each(|slot| slot.mac = first);
@@ -213,8 +231,9 @@ fn delay(interface: &str, delay_us: u32) -> Result<(), Failure> {
     set("gro_flush_timeout", delay_us * 1000)
 }
 
-/// Looks that may find nothing before interrupts are on again.
-const DEFERRED_LOOKS: u32 = 10;
+/// Looks that may find nothing before interrupts are on again. One bounds interrupts per second, as NICs do and as `tasuki tune` sets it: what
+/// comes after a pause as long as the delay is looked at at once.
+const DEFERRED_LOOKS: u32 = 1;
 
 fn write(path: &str, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::new(format!("cannot write {path}: {error}")))
@@ -252,10 +271,14 @@ fn ip(words: &[&str]) -> Result<(), Failure> {
     Err(Failure::new(format!("ip {}: {}", words.join(" "), said.trim())))
 }
 
-/// Makes both hosts of a network so.
-pub fn make(network: &LabNetwork, wanted: Wanted) -> Result<(), Failure> {
-    let made = crate::places::at_once(2, |host| {
-        let bundle = Bundle::of(network, host, wanted, super::core(host))?;
+/// Makes all hosts of a network so. `core`: which processor receives what comes to a host; none: the one that sent it.
+pub fn make(
+    network: &LabNetwork,
+    wanted: Wanted,
+    core: impl Fn(usize) -> Option<usize> + Sync,
+) -> Result<(), Failure> {
+    let made = crate::places::at_once(network.cluster.hosts.len(), |host| {
+        let bundle = Bundle::of(network, host, wanted, core(host))?;
         super::inside(network, HostId(host), "bundle-here", &serde_json::to_string(&bundle)?)
     });
     made.into_iter()
@@ -289,5 +312,26 @@ mod tests {
             assert_eq!(table(&cluster, Way::BondFixed), Some((vec![partners[0]; 3], 1)));
             assert_eq!(table(&cluster, Way::One), None);
         }
+    }
+
+    /// Four hosts, two cables between any two: a bundle is a pair of NICs, and looks the same to the host at its other end.
+    #[test]
+    fn under_bonding_the_nics_to_a_host_have_the_address_of_the_first() {
+        let options = Options { nics_per_cable: 2, ..Options::default() };
+        let cluster = crate::shape::cluster(None, Some(&Shape::Full { hosts: 4 }), &options);
+        let cluster = cluster.expect("a cluster").with_lab_macs();
+        let shown = bonded_addresses(&cluster);
+        assert_eq!(shown.len(), 4 * 6);
+        for host in &cluster.hosts {
+            let own: Vec<_> = host.nics.iter().map(|nic| nic.mac.expect("an address")).collect();
+            // NICs come in the order of the cables: eth1 and eth2 lead to the same host, eth3 and eth4 to the next.
+            let expected = [own[0], own[0], own[2], own[2], own[4], own[4]];
+            assert_eq!(own.iter().map(|mac| shown[mac]).collect::<Vec<_>>(), expected);
+        }
+        let options = Options { nics_per_cable: 4, ..Options::default() };
+        let switch = crate::shape::cluster(None, Some(&Shape::Star { hosts: 3 }), &options);
+        let switch = switch.expect("a cluster").with_lab_macs();
+        let distinct: std::collections::BTreeSet<_> = bonded_addresses(&switch).into_values().collect();
+        assert_eq!(distinct.len(), 3, "on a switch a host has one");
     }
 }

@@ -1,6 +1,6 @@
 //! `tasuki bench cross`: the cross-connection paper's (a) to (d) between two hosts, and a control with the rate of one cable.
 
-use super::{bundle, bundle::Wanted, nothing, peers, plan::lab, stream};
+use super::{bundle, bundle::Wanted, cross_kernels, nothing, peers, plan::lab, stream};
 use crate::{
     args::BenchCross,
     bench::{
@@ -64,6 +64,9 @@ struct Report {
 /// Runs the command.
 pub fn run(arguments: &BenchCross) -> Result<ExitCode, Failure> {
     check(arguments)?;
+    if !arguments.kernel.is_empty() {
+        return cross_kernels::run(arguments);
+    }
     let interrupted = interruption()?;
     let half = Rate { bits_per_second: arguments.rate.bits_per_second / 2 };
     let build = |stem: &str, cabling, nics, rate| lab(stem, cabling, nics, rate, arguments.mtu, false);
@@ -105,13 +108,23 @@ fn check(arguments: &BenchCross) -> Result<(), Failure> {
     }
 }
 
+/// What carries the frames of a switch, a cable, two cables bonded and two striped.
+pub const BRIDGE: &str = "bridge with a port per NIC, tbf";
+pub const WIRE: &str = "wire of two ports, tbf";
+pub const BONDED: &str = "two wires, balance-rr in eBPF (one MAC address)";
+pub const STRIPED: &str = "two wires, striping shortest-delay";
+
+/// NIC, path and delay, exactly.
+pub fn driver(path: &str, delay_us: u32) -> String {
+    match delay_us {
+        0 => format!("veth, {path}; no delay"),
+        _ => format!("veth, {path}; gro_flush_timeout {delay_us} us"),
+    }
+}
+
 /// The paper's four, Tasuki beside its bonding, and the control.
 fn settings(arguments: &BenchCross) -> Vec<Setting> {
     let rate_bps = arguments.rate.bits_per_second;
-    let driver = |path: &str, delay_us: u32| match delay_us {
-        0 => format!("veth, {path}; no delay"),
-        _ => format!("veth, {path}; gro_flush_timeout {delay_us} us"),
-    };
     let setting = |key, what, path: &str, way, nics, delay_us, lab, published| Setting {
         key,
         what,
@@ -123,10 +136,6 @@ fn settings(arguments: &BenchCross) -> Vec<Setting> {
         published,
         lab,
     };
-    const BRIDGE: &str = "bridge with a port per NIC, tbf";
-    const WIRE: &str = "wire of two ports, tbf";
-    const BONDED: &str = "two wires, balance-rr in eBPF (one MAC address)";
-    const STRIPED: &str = "two wires, striping shortest-delay";
     let delay = arguments.delay;
     vec![
         setting("a", "switch", BRIDGE, Way::One, 1, delay, 0, "least bandwidth, most latency"),
@@ -144,7 +153,7 @@ fn measure(
     setting: &Setting,
 ) -> Result<(Streamed, PingPong), Failure> {
     let Setting { way, nics, delay_us, .. } = *setting;
-    bundle::make(network, Wanted { way, nics, granularity: None, delay_us: Some(delay_us) })?;
+    bundle::make(network, Wanted { way, nics, granularity: None, delay_us: Some(delay_us) }, super::core)?;
     let seconds = arguments.seconds;
     let stream = stream(way, 1, arguments.bytes, seconds);
     let ping = Test::PingPong {
@@ -238,6 +247,6 @@ fn text(report: &Report, arguments: &BenchCross) -> String {
 const NOTES: &str = "CPU: the side's process / its processor with everything on it, in % of one processor. Published: the cross-connection paper, section 4.1 \
     (1 Gbit/s, netperf, e1000; its figures are lost).\n\
     (a) against (b): this switch is a bridge in memory and adds next to nothing; the paper's stored each frame first, and was its limit.\n\
-    (c) against (b): this delay holds back the look at what comes, for packets that follow each other, as in a ping-pong, too; the e1000 bounds interrupts per second, so that a lone \
-    packet hardly waits, and the paper saw no change of latency.\n\
+    (c) against (b): this delay bounds the looks at what comes, so that packets that follow each other within it wait, in a ping-pong, too; the paper saw no change of \
+    latency (the figure that would say how long its round trips were is lost).\n\
     (d) against the control: what two cables bring is their sum; with the sum of one cable the gain is gone.\n";

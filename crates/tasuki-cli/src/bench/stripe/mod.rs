@@ -3,6 +3,8 @@
 
 mod bundle;
 mod cross;
+mod cross_kernels;
+mod cross_networks;
 mod plan;
 mod quota;
 
@@ -81,7 +83,7 @@ pub fn run(arguments: &BenchStripe) -> Result<ExitCode, Failure> {
 
 /// One repetition of a point.
 fn measure(arguments: &BenchStripe, point: &Point<'_>, groups: Option<&Quotas>) -> Result<Streamed, Failure> {
-    bundle::make(point.network, point.wanted)?;
+    bundle::make(point.network, point.wanted, core)?;
     let way = point.wanted.way;
     let test = stream(way, point.case.streams, point.case.bytes, arguments.seconds);
     peers(point.network, way, vec![test], groups)?.streams.pop().ok_or_else(nothing)
@@ -157,6 +159,7 @@ fn slow(
         bundle::make(
             network,
             bundle::Wanted { way, nics, granularity: arguments.granularity, delay_us: None },
+            core,
         )?;
         let test = stream(way, arguments.streams, bytes, arguments.seconds.max(1.0));
         peers(network, way, vec![test], groups)?.streams.pop().ok_or_else(nothing)
