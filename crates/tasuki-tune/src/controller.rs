@@ -1,9 +1,10 @@
 //! The length of the interrupt delay, by processor use and packet rate.
 //!
-//! What one wants to know is how fast the program gets on, and that no host tells. Two things follow it: what comes in (the packets of a program that
-//! waits for answers are as many as its answers), and the time that programs have the processor (less is left to them by interrupts, or used
-//! by them while they wait). The controller tries a neighbouring length now and then, back and forth, and stays where more came in, or where
-//! programs had more if as much came in. Where neither differs the shorter delay is taken: the paper's "no need to lower the use of
+//! What one wants to know is how fast the program gets on, and that no host tells. Three things follow it: what goes out (a program that
+//! waits for answers asks as often as it is answered, and nobody else's packets are in this count), what comes in (of a program that only takes), and
+//! the time that programs have the processor (less is left to them by interrupts, or used by them while they wait). The controller tries a
+//! neighbouring length now and then, back and forth, and stays where more went out, or more came in if as much went out, or where programs had more
+//! if neither differed. Where neither differs the shorter delay is taken: the paper's "no need to lower the use of
 //! the processor beyond what computing needs".
 
 use crate::{
@@ -74,8 +75,8 @@ struct Trial {
     /// The last period at home, and the last away.
     home: Sample,
     away: Sample,
-    /// Differences of packets and of programs' time, away against home, as logarithms.
-    rounds: Vec<[f64; 2]>,
+    /// Differences of packets sent, of packets received and of programs' time, away against home, as logarithms.
+    rounds: Vec<[f64; 3]>,
 }
 
 /// Chooses the length of an interrupt delay.
@@ -159,9 +160,10 @@ impl Controller {
     /// Against the last period at the same length.
     fn has_changed(&self, sample: &Sample) -> bool {
         let Some(last) = &self.last else { return false };
-        let (a, b) = (last.packets, sample.packets);
         // Five times what packets at random would differ by, and by much.
-        let packets = (a - b).abs() > 5.0 * (a + b + 1.0).sqrt() && (a.max(b) > 1.4 * a.min(b));
+        let differ =
+            |a: f64, b: f64| (a - b).abs() > 5.0 * (a + b + 1.0).sqrt() && (a.max(b) > 1.4 * a.min(b));
+        let packets = differ(last.packets, sample.packets) || differ(last.sent, sample.sent);
         packets || (last.busy - sample.busy).abs() > 0.2
     }
 
@@ -225,7 +227,10 @@ impl Controller {
         let home = trial.home.with(sample);
         let part = |away: f64, home: f64| ((away + 1e-6) / (home + 1e-6)).ln();
         let packets = part(trial.away.packet_rate(), home.packet_rate());
-        trial.rounds.push([packets, part(trial.away.user, home.user)]);
+        // Few packets differ by chance alone.
+        let is_told = trial.away.sent_rate().max(home.sent_rate()) >= QUIET;
+        let sent = if is_told { part(trial.away.sent_rate(), home.sent_rate()) } else { 0.0 };
+        trial.rounds.push([sent, packets, part(trial.away.user, home.user)]);
         self.last = Some(*sample);
         let gain = decided(&trial.rounds);
         if gain.is_none() && trial.rounds.len() < ROUNDS {
@@ -272,8 +277,8 @@ impl Controller {
 }
 
 /// The part by which away was better than home, negative: worse; `None`: not known, or none.
-fn decided(rounds: &[[f64; 2]]) -> Option<f64> {
-    [0, 1].into_iter().find_map(|which| {
+fn decided(rounds: &[[f64; 3]]) -> Option<f64> {
+    [0, 1, 2].into_iter().find_map(|which| {
         let values: Vec<f64> = rounds.iter().map(|round| round[which]).collect();
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -309,12 +314,26 @@ mod tests {
 
     fn waits(us: u32) -> Sample {
         let packets = 1e5 / (60.0 + f64::from(us.max(60)));
-        Sample { seconds: 0.1, busy: 0.3, user: 0.1, packets: packets * 10.0, interrupts: packets * 10.0 }
+        Sample {
+            seconds: 0.1,
+            busy: 0.3,
+            user: 0.1,
+            packets: packets * 10.0,
+            sent: 0.0,
+            interrupts: packets * 10.0,
+        }
     }
 
     fn computes(us: u32) -> Sample {
         let interrupts = 1e5 / f64::from(us.max(20));
-        Sample { seconds: 0.1, busy: 1.0, user: 0.9 - interrupts * 1e-4, packets: 5000.0, interrupts }
+        Sample {
+            seconds: 0.1,
+            busy: 1.0,
+            user: 0.9 - interrupts * 1e-4,
+            packets: 5000.0,
+            sent: 0.0,
+            interrupts,
+        }
     }
 
     #[test]
@@ -371,7 +390,8 @@ mod tests {
         let mut controller = controller();
         for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
             for _ in 0..50 {
-                let sample = Sample { seconds: bad, busy: bad, user: bad, packets: bad, interrupts: bad };
+                let sample =
+                    Sample { seconds: bad, busy: bad, user: bad, packets: bad, sent: bad, interrupts: bad };
                 assert!(controller.step(&sample).us <= 640);
             }
         }

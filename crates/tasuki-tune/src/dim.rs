@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn sample(packets: f64, interrupts: f64) -> Sample {
-        Sample { seconds: 1.0, busy: 0.5, user: 0.5, packets, interrupts }
+        Sample { seconds: 1.0, busy: 0.5, user: 0.5, packets, sent: 0.0, interrupts }
     }
 
     /// Where net_dim.rst says that it ends: bandwidth the same whatever the delay, each longer one with half the interrupts, so the longest is the best.

@@ -37,6 +37,8 @@ pub struct Counters {
     pub kernel_ns: f64,
     /// Packets received.
     pub packets: u64,
+    /// Packets sent: questions.
+    pub sent: u64,
     /// Packets that found the NIC's ring full.
     pub dropped: u64,
     /// Interrupts.
@@ -55,6 +57,7 @@ impl Counters {
             busy: (user + self.kernel_ns - before.kernel_ns) / ns,
             user: user / ns,
             packets: (self.packets - before.packets) as f64,
+            sent: (self.sent - before.sent) as f64,
             interrupts: (self.interrupts - before.interrupts) as f64,
         }
     }
@@ -187,6 +190,7 @@ impl Model {
     fn ask(&mut self) {
         if self.load.waits {
             self.remaining = None;
+            self.counters.sent += 1;
             self.answer = Some(self.counters.ns + self.load.round_trip_ns);
         } else {
             self.counters.turns += 1.0;

@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 use tasuki_host::NicCounts;
-use tasuki_sys::ticks::{Shares, Ticks};
+use tasuki_sys::{
+    tcp::bare_segments,
+    ticks::{Shares, Ticks},
+};
 use tasuki_tune::Sample;
 
 /// Counts since the machine's start.
@@ -20,6 +23,8 @@ pub struct Counts {
     /// Of the processors that are looked at.
     ticks: Ticks,
     interrupts: Option<u64>,
+    /// Segments sent without data.
+    bare: u64,
     /// Of each NIC.
     pub nics: Vec<NicCounts>,
 }
@@ -48,7 +53,8 @@ impl Sampler {
         let ticks = Ticks::of(&self.processors).unwrap_or_default();
         let all = fs::read_to_string("/proc/interrupts").unwrap_or_default();
         let interrupts = (!self.interrupts.is_empty()).then(|| count(&all, &self.interrupts));
-        Counts { at: Instant::now(), ticks, interrupts, nics }
+        let bare = bare_segments().unwrap_or_default();
+        Counts { at: Instant::now(), ticks, interrupts, bare, nics }
     }
 }
 
@@ -58,6 +64,9 @@ impl Counts {
         let Shares { user, busy, .. } = self.ticks.since(&before.ticks).shares().unwrap_or_default();
         let packets = |counts: &Counts| counts.nics.iter().map(|nic| nic.packets).sum::<u64>();
         let packets = packets(self).saturating_sub(packets(before)) as f64;
+        let sent = |counts: &Counts| counts.nics.iter().map(|nic| nic.sent_packets).sum::<u64>();
+        let sent =
+            sent(self).saturating_sub(sent(before)).saturating_sub(self.bare.saturating_sub(before.bare));
         let interrupts = self.interrupts.zip(before.interrupts);
         let interrupts = interrupts.map(|(now, before)| now.saturating_sub(before) as f64);
         Sample {
@@ -65,6 +74,7 @@ impl Counts {
             busy,
             user,
             packets,
+            sent: sent as f64,
             interrupts: interrupts.unwrap_or(packets),
         }
     }
