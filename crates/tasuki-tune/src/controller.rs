@@ -15,8 +15,13 @@ use serde::Serialize;
 
 /// Differences below this are none: 1 %.
 const LEAST_GAIN: f64 = 0.01;
-/// A difference that needs no second look.
+/// A difference that needs no second look: of programs' time, which the kernel mostly knows by samples, and of packets, unless it could be chance.
 const PLAIN_GAIN: f64 = 0.25;
+const PLAIN_COUNT: f64 = 0.15;
+/// A difference of programs' time that counts in a survey.
+const SURVEYED_USE: f64 = 0.15;
+/// A survey ends after so many lengths in a row that were worse by a plain difference.
+const FAR_WORSE: u32 = 2;
 /// Comparisons in a row at most.
 const ROUNDS: usize = 4;
 /// Periods between two trials, once no neighbour is better.
@@ -26,12 +31,17 @@ const QUIET: f64 = 500.0;
 /// From this use on the processor is the limit.
 const BUSY: f64 = 0.95;
 
+/// Use that differs by more is that of another load; the kernel mostly knows it by samples.
+const OTHER_USE: f64 = 0.3;
+
 /// Why a length was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// Nothing to do.
     Steady,
+    /// A load that was not seen before: every length is tried once.
+    Survey,
     /// A neighbour is tried, or tried against again.
     Trial,
     /// The neighbour was better by this part (of packets, or of programs' time), and is kept.
@@ -63,8 +73,21 @@ enum Phase {
     Rest(u32),
     /// The load has changed; the next period is the first that is wholly of the new one.
     New,
+    /// Every length once.
+    Survey(Survey),
     /// A trial.
     Trial(Trial),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Survey {
+    /// In force now.
+    at: usize,
+    /// The best so far, and how that looked.
+    best: usize,
+    sample: Sample,
+    /// So many in a row were far worse.
+    worse: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -135,6 +158,7 @@ impl Controller {
                 }
                 self.try_neighbour(sample)
             }
+            Phase::Survey(survey) => self.survey(survey, sample),
             Phase::Trial(trial) if trial.is_away => {
                 self.phase = Phase::Trial(Trial { is_away: false, away: *sample, ..trial });
                 self.stay(Reason::Trial)
@@ -164,7 +188,7 @@ impl Controller {
         let differ =
             |a: f64, b: f64| (a - b).abs() > 5.0 * (a + b + 1.0).sqrt() && (a.max(b) > 1.4 * a.min(b));
         let packets = differ(last.packets, sample.packets) || differ(last.sent, sample.sent);
-        packets || (last.busy - sample.busy).abs() > 0.2
+        packets || (last.busy - sample.busy).abs() > OTHER_USE
     }
 
     fn change(&mut self) -> Decision {
@@ -183,10 +207,11 @@ impl Controller {
 
     /// The first whole period of a new load.
     fn begin(&mut self, sample: &Sample) -> Decision {
-        let look = Look { at: self.at, rate: sample.packet_rate(), busy: sample.busy };
+        let look =
+            Look { at: self.at, rate: sample.packet_rate(), sent: sample.sent_rate(), busy: sample.busy };
         self.look = Some(look);
         self.up = sample.busy >= BUSY;
-        (self.stride, self.failed, self.pause) = (2, 0, 1);
+        (self.stride, self.failed, self.pause) = (1, 0, 1);
         if let Some(best) = self.memory.best(&look) {
             let is_there = best == self.at;
             self.at = best;
@@ -195,8 +220,31 @@ impl Controller {
             self.phase = Phase::Rest(self.pause);
             return self.stay(if is_there { Reason::Steady } else { Reason::Remembered });
         }
-        self.last = Some(*sample);
-        self.try_neighbour(sample)
+        let home = Survey { at: self.at, best: self.at, sample: *sample, worse: 0 };
+        self.try_next(home, 0)
+    }
+
+    /// On to the next length of a survey, from this one; the one that was in force when it began is known.
+    fn try_next(&mut self, survey: Survey, from: usize) -> Decision {
+        let at = if from == self.at { from + 1 } else { from };
+        if at >= self.lengths.len() || survey.worse >= FAR_WORSE {
+            let is_new = survey.best != self.at;
+            return self.go(survey.best, if is_new { Reason::Survey } else { Reason::Steady });
+        }
+        self.phase = Phase::Survey(Survey { at, ..survey });
+        Decision { us: self.lengths.at(at), reason: Reason::Survey }
+    }
+
+    /// Between off and a length that is good there may be some that are worse than both (a timer costs more than the interrupt that it saves), which
+    /// no step to a neighbour gets across. So every length is tried, as long as it does not only get worse.
+    fn survey(&mut self, mut survey: Survey, sample: &Sample) -> Decision {
+        let at = survey.at;
+        match difference(&survey.sample, sample, 2.0, LEAST_GAIN, SURVEYED_USE) {
+            Some(gain) if gain > 0.0 => survey = Survey { at, best: at, sample: *sample, worse: 0 },
+            Some(gain) if gain < -PLAIN_GAIN => survey.worse += 1,
+            _ => survey.worse = 0,
+        }
+        self.try_next(survey, at + 1)
     }
 
     /// The next length to try. One that is shorter than what lies between two interrupts anyway would change nothing, so the way up begins above that.
@@ -225,14 +273,14 @@ impl Controller {
     /// At home again after a period away.
     fn compare(&mut self, mut trial: Trial, sample: &Sample) -> Decision {
         let home = trial.home.with(sample);
-        let part = |away: f64, home: f64| ((away + 1e-6) / (home + 1e-6)).ln();
         let packets = part(trial.away.packet_rate(), home.packet_rate());
-        // Few packets differ by chance alone.
-        let is_told = trial.away.sent_rate().max(home.sent_rate()) >= QUIET;
-        let sent = if is_told { part(trial.away.sent_rate(), home.sent_rate()) } else { 0.0 };
-        trial.rounds.push([sent, packets, part(trial.away.user, home.user)]);
+        let user = part(trial.away.user, home.user);
+        trial.rounds.push([part_sent(&home, &trial.away), packets, user]);
         self.last = Some(*sample);
-        let gain = decided(&trial.rounds);
+        let gain = match trial.rounds.len() {
+            1 => difference(&home, &trial.away, 4.0, PLAIN_COUNT, PLAIN_GAIN),
+            _ => decided(&trial.rounds),
+        };
         if gain.is_none() && trial.rounds.len() < ROUNDS {
             let to = trial.to;
             self.phase = Phase::Trial(Trial { is_away: true, home: *sample, ..trial });
@@ -241,7 +289,8 @@ impl Controller {
         match gain {
             Some(gain) if gain > 0.0 => self.go(trial.to, Reason::Better(gain)),
             Some(gain) => self.turn_round(Reason::Worse(-gain)),
-            None if trial.to < self.at => self.go(trial.to, Reason::Same),
+            // Interrupts are allowed as long as computing does not suffer: where no processor is ever idle, it does.
+            None if (trial.to < self.at) != (sample.busy >= BUSY) => self.go(trial.to, Reason::Same),
             None => self.turn_round(Reason::Same),
         }
     }
@@ -276,15 +325,35 @@ impl Controller {
     }
 }
 
-/// The part by which away was better than home, negative: worse; `None`: not known, or none.
+/// The logarithm of a part; none of nothing.
+fn part(away: f64, home: f64) -> f64 {
+    ((away + 1e-6) / (home + 1e-6)).ln()
+}
+
+/// Packets sent, away against home, as a logarithm; few differ by chance alone.
+fn part_sent(home: &Sample, away: &Sample) -> f64 {
+    match away.sent_rate().max(home.sent_rate()) >= QUIET {
+        true => part(away.sent_rate(), home.sent_rate()),
+        false => 0.0,
+    }
+}
+
+/// The part by which away was better than home, by one look at each: of packets more than `least` and so many standard deviations of packets at random, or of
+/// programs' time more than `use_least`; `None`: neither.
+fn difference(home: &Sample, away: &Sample, deviations: f64, least: f64, use_least: f64) -> Option<f64> {
+    let chance = |a: f64, b: f64| deviations * (1.0 / a.max(1.0) + 1.0 / b.max(1.0)).sqrt();
+    let told = |part: f64, chance: f64| (part.abs() > chance.max(least)).then_some(part);
+    told(part_sent(home, away), chance(away.sent, home.sent))
+        .or_else(|| told(part(away.packet_rate(), home.packet_rate()), chance(away.packets, home.packets)))
+        .or_else(|| Some(part(away.user, home.user)).filter(|part| part.abs() > use_least))
+}
+
+/// The part by which away was better than home, by several looks at each, negative: worse; `None`: not known, or none.
 fn decided(rounds: &[[f64; 3]]) -> Option<f64> {
     [0, 1, 2].into_iter().find_map(|which| {
         let values: Vec<f64> = rounds.iter().map(|round| round[which]).collect();
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
-        if rounds.len() == 1 {
-            return (mean.abs() > PLAIN_GAIN).then_some(mean);
-        }
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
         // Student's t for 95 % on both sides, for 1, 2 and 3 degrees of freedom.
         let t = [12.7, 4.3, 3.18][(rounds.len() - 2).min(2)];
