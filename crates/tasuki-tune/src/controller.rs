@@ -15,13 +15,13 @@ use serde::Serialize;
 
 /// Differences below this are none: 1 %.
 const LEAST_GAIN: f64 = 0.01;
-/// A difference that needs no second look: of programs' time, which the kernel mostly knows by samples, and of packets, unless it could be chance.
-const PLAIN_GAIN: f64 = 0.25;
+/// A difference of packets that needs no second look, unless it could be chance.
 const PLAIN_COUNT: f64 = 0.15;
 /// A difference of programs' time that counts in a survey.
 const SURVEYED_USE: f64 = 0.15;
-/// A survey ends after so many lengths in a row that were worse by a plain difference.
-const FAR_WORSE: u32 = 2;
+/// A survey ends after so many lengths in a row that were worse by so much.
+const FAR_WORSE: u32 = 3;
+const FAR: f64 = 0.25;
 /// Comparisons in a row at most.
 const ROUNDS: usize = 4;
 /// Periods between two trials, once no neighbour is better.
@@ -239,9 +239,15 @@ impl Controller {
     /// no step to a neighbour gets across. So every length is tried, as long as it does not only get worse.
     fn survey(&mut self, mut survey: Survey, sample: &Sample) -> Decision {
         let at = survey.at;
-        match difference(&survey.sample, sample, 2.0, LEAST_GAIN, SURVEYED_USE) {
-            Some(gain) if gain > 0.0 => survey = Survey { at, best: at, sample: *sample, worse: 0 },
-            Some(gain) if gain < -PLAIN_GAIN => survey.worse += 1,
+        let gain = difference(&survey.sample, sample, false);
+        // As in a trial, if no processor is ever idle.
+        let is_busy = survey.sample.busy.min(sample.busy) >= BUSY;
+        let is_longer = gain.is_none() && is_busy && at > survey.best;
+        match gain {
+            _ if is_longer || gain.is_some_and(|gain| gain > 0.0) => {
+                survey = Survey { at, best: at, sample: *sample, worse: 0 };
+            }
+            Some(gain) if gain < -FAR => survey.worse += 1,
             _ => survey.worse = 0,
         }
         self.try_next(survey, at + 1)
@@ -278,7 +284,7 @@ impl Controller {
         trial.rounds.push([part_sent(&home, &trial.away), packets, user]);
         self.last = Some(*sample);
         let gain = match trial.rounds.len() {
-            1 => difference(&home, &trial.away, 4.0, PLAIN_COUNT, PLAIN_GAIN),
+            1 => difference(&home, &trial.away, true),
             _ => decided(&trial.rounds),
         };
         if gain.is_none() && trial.rounds.len() < ROUNDS {
@@ -338,14 +344,21 @@ fn part_sent(home: &Sample, away: &Sample) -> f64 {
     }
 }
 
-/// The part by which away was better than home, by one look at each: of packets more than `least` and so many standard deviations of packets at random, or of
-/// programs' time more than `use_least`; `None`: neither.
-fn difference(home: &Sample, away: &Sample, deviations: f64, least: f64, use_least: f64) -> Option<f64> {
-    let chance = |a: f64, b: f64| deviations * (1.0 / a.max(1.0) + 1.0 / b.max(1.0)).sqrt();
-    let told = |part: f64, chance: f64| (part.abs() > chance.max(least)).then_some(part);
-    told(part_sent(home, away), chance(away.sent, home.sent))
-        .or_else(|| told(part(away.packet_rate(), home.packet_rate()), chance(away.packets, home.packets)))
-        .or_else(|| Some(part(away.user, home.user)).filter(|part| part.abs() > use_least))
+/// The part by which away was better than home, by one look at each; `None`: none, or not known. Counts that differ by more than two standard deviations
+/// of packets at random are believed, `surely` only if they differ by much; programs' time, which the kernel mostly knows by samples, not surely at all.
+fn difference(home: &Sample, away: &Sample, surely: bool) -> Option<f64> {
+    let deviation = |a: f64, b: f64| (1.0 / a.max(1.0) + 1.0 / b.max(1.0)).sqrt();
+    let counts = [
+        (part_sent(home, away), deviation(home.sent, away.sent)),
+        (part(away.packet_rate(), home.packet_rate()), deviation(home.packets, away.packets)),
+    ];
+    let differs = |(part, deviation): &&(f64, f64)| part.abs() > LEAST_GAIN.max(2.0 * deviation);
+    match counts.iter().find(differs) {
+        Some((part, deviation)) => {
+            (!surely || part.abs() > PLAIN_COUNT.max(4.0 * deviation)).then_some(*part)
+        }
+        None => Some(part(away.user, home.user)).filter(|part| !surely && part.abs() > SURVEYED_USE),
+    }
 }
 
 /// The part by which away was better than home, by several looks at each, negative: worse; `None`: not known, or none.
