@@ -27,7 +27,12 @@ impl Ticks {
     }
 
     fn sum(stat: &str, processors: &[usize]) -> Self {
-        let all = processors.iter().filter_map(|number| Self::parse(stat, Some(*number)));
+        let is_one = |line: &&str| {
+            let number =
+                line.split_whitespace().next().and_then(|name| name.strip_prefix("cpu")?.parse().ok());
+            number.is_some_and(|number: usize| processors.contains(&number))
+        };
+        let all = stat.lines().filter(is_one).filter_map(Self::of_line);
         all.fold(Self::default(), |sum, one| Self {
             user: sum.user + one.user,
             idle: sum.idle + one.idle,
@@ -39,6 +44,10 @@ impl Ticks {
     fn parse(stat: &str, processor: Option<usize>) -> Option<Self> {
         let name = processor.map_or("cpu".into(), |number| format!("cpu{number}"));
         let line = stat.lines().find(|line| line.split_whitespace().next() == Some(&name))?;
+        Self::of_line(line)
+    }
+
+    fn of_line(line: &str) -> Option<Self> {
         let ticks: Vec<u64> = line.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
         // What guests take is counted as user already.
         let [user, nice, system, idle, waiting, hard, soft, stolen, ..] = ticks[..] else { return None };

@@ -16,7 +16,7 @@ pub struct Polled {
 /// How fast a processor works.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Steps {
-    /// Steps of [`work`] per microsecond.
+    /// Steps of work per microsecond.
     pub per_us: f64,
 }
 

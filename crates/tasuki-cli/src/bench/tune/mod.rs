@@ -11,7 +11,10 @@ use super::{
 use crate::{args::BenchTune, failure::Failure};
 use field::Field;
 use report::{Report, Row, Run};
-use std::{process::ExitCode, sync::Arc};
+use std::{
+    process::ExitCode,
+    sync::{Arc, atomic::Ordering},
+};
 use tasuki_bench::{
     Machine,
     load::{Done, Load, Phase},
@@ -38,13 +41,15 @@ pub fn run(arguments: &BenchTune) -> Result<ExitCode, Failure> {
     let mut rows: Vec<Row> = rows.map(|levels| Row::new(levels, &delays)).collect();
     let mut failures = Vec::new();
     let step = |row: &mut Row, repetition: usize| {
-        if let Err(failure) = measure(arguments, &field, row, repetition as u64) {
+        let measured = measure(arguments, &field, row, repetition as u64);
+        // One that Ctrl-C has ended is no failure.
+        if let (Err(failure), false) = (measured, interrupted.load(Ordering::Relaxed)) {
             failures.push(format!("{}, repetition {repetition}: {}", row.name(), failure.message));
         }
     };
-    let was_interrupted = in_turn("tune", &interrupted, arguments.repetitions, &mut rows, Row::name, step);
+    in_turn("tune", &interrupted, arguments.repetitions, &mut rows, Row::name, step);
     let machine = Machine::here();
-    let report = Report { machine, rows, failures, interrupted: was_interrupted };
+    let report = Report { machine, rows, failures, interrupted: interrupted.load(Ordering::Relaxed) };
     give(&arguments.results, "tune", &report.text(), &report.json()?, || Ok(Vec::new()))?;
     Ok(if report.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
