@@ -59,7 +59,7 @@ impl Dim {
         LENGTHS[self.at]
     }
 
-    /// Looks at what has happened since the last look, [`EVENTS`] interrupts ago; returns the delay from now on, microseconds.
+    /// Looks at what has happened since the last look, 64 interrupts ago; returns the delay from now on, microseconds.
     pub fn step(&mut self, sample: &Sample) -> u32 {
         let now = [sample.packet_rate(), sample.interrupt_rate()];
         let was_on_top = self.state == State::OnTop;
