@@ -8,6 +8,7 @@
 
 pub mod ethernet;
 pub mod hpcc;
+pub mod load;
 pub mod machine;
 pub mod nas;
 mod once;

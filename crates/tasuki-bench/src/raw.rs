@@ -25,6 +25,7 @@ pub use client::measure;
 pub use drain::{Burst, Drain, DrainTest};
 pub use limits::limits;
 pub use server::serve;
+pub(crate) use spin::{cpu_seconds, pin};
 pub use stream::{Side, StreamTest, Streamed};
 
 use serde::{Deserialize, Serialize};

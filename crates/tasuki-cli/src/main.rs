@@ -89,6 +89,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Topo(command) => topo::run(command),
         Command::Plan(arguments) => topo::plan(&arguments),
         Command::BundleHere { specification } => bench::bundle_here(&specification),
+        Command::LoadPeer { specification } => bench::load_peer(&specification),
         Command::RawPeer { specification } => bench::raw_peer(&specification),
     }
 }

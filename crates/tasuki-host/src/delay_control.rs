@@ -25,6 +25,8 @@ pub struct DelayControl {
 pub struct NicCounts {
     /// Packets received.
     pub packets: u64,
+    /// Packets sent.
+    pub sent_packets: u64,
     /// Bytes received.
     pub received: u64,
     /// Bytes sent.
@@ -108,6 +110,7 @@ impl DelayControl {
             };
             NicCounts {
                 packets: number("rx_packets"),
+                sent_packets: number("tx_packets"),
                 received: number("rx_bytes"),
                 sent: number("tx_bytes"),
             }

@@ -71,6 +71,16 @@ impl Random {
         ppm > 0 && self.below(1_000_000) < u64::from(ppm)
     }
 
+    /// A number in (0, 1], uniformly.
+    pub fn uniform(&mut self) -> f64 {
+        ((self.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A number from the exponential distribution with this mean.
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -self.uniform().ln() * mean
+    }
+
     /// Fills `bytes`.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         for chunk in bytes.chunks_mut(8) {
@@ -123,5 +133,18 @@ mod tests {
         let mut always =
             |_| !random.ppm(0) && random.ppm(1_000_000) && random.chance(100) && !random.chance(0);
         assert!((0..1000).all(&mut always));
+    }
+
+    // An exponential distribution has its mean as standard deviation, and a part 1/e beyond its mean.
+    #[test]
+    fn it_is_exponential() {
+        let mut random = Random::new(1);
+        let values: Vec<f64> = (0..100_000).map(|_| random.exponential(3.0)).collect();
+        let mean = values.iter().sum::<f64>() / 1e5;
+        let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 1e5;
+        let beyond = values.iter().filter(|value| **value > 3.0).count() as f64 / 1e5;
+        // Ten standard errors: 3/sqrt(1e5) of the mean.
+        assert!((mean - 3.0).abs() < 0.1 && (square.sqrt() - 3.0).abs() < 0.2, "{mean} {square}");
+        assert!((beyond - (-1f64).exp()).abs() < 0.016, "{beyond}");
     }
 }

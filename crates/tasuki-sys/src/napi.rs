@@ -62,6 +62,11 @@ pub fn set_deferral(interface: &str, wanted: Deferral) -> io::Result<()> {
     }
 }
 
+/// Has threads of the kernel poll a device, one for each instance (Linux 5.12).
+pub fn poll_by_threads(interface: &str) -> io::Result<()> {
+    fs::write(file(interface, "threaded"), "1")
+}
+
 /// The receiving instances of a device of the thread's network namespace, by its index. `None`: this kernel does not tell (before Linux 6.8).
 pub fn instances(index: u32) -> io::Result<Option<Vec<Instance>>> {
     let Some(mut generic) = Generic::open("netdev")? else { return Ok(None) };

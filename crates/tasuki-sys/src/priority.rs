@@ -23,3 +23,14 @@ pub fn raise() -> io::Result<()> {
     }
     Err(io::Error::last_os_error())
 }
+
+/// Has a thread preempt whatever runs at normal priority on its processor, at once, as an interrupt would (SCHED_FIFO; sched(7)).
+pub fn preempt(thread: u32) -> io::Result<()> {
+    let parameter = libc::sched_param { sched_priority: 50 };
+    let thread = i32::try_from(thread).map_err(io::Error::other)?;
+    // SAFETY: the pointer is to a live sched_param, which the call only reads.
+    match unsafe { libc::sched_setscheduler(thread, libc::SCHED_FIFO, &raw const parameter) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

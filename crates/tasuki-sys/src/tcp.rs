@@ -1,7 +1,7 @@
 //! What the kernel counts for a TCP connection, and sockets of Multipath TCP.
 
 use std::{
-    io,
+    fs, io,
     os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd},
 };
 
@@ -62,6 +62,32 @@ impl TcpCounts {
     }
 }
 
+/// Segments that this thread's network namespace has sent and that brought nothing: mostly acknowledgements, which become fewer where merging takes more
+/// at once. Linux 4.17 or newer tells.
+pub fn bare_segments() -> io::Result<u64> {
+    let snmp = fs::read_to_string("/proc/thread-self/net/snmp")?;
+    let netstat = fs::read_to_string("/proc/thread-self/net/netstat")?;
+    Ok(bare(&snmp, &netstat))
+}
+
+fn bare(snmp: &str, netstat: &str) -> u64 {
+    let tcp = |name| counter(snmp, "Tcp", name).unwrap_or(0);
+    // Without a count of new data it is not known what is bare.
+    let new = counter(netstat, "TcpExt", "TCPOrigDataSent").unwrap_or(u64::MAX);
+    tcp("OutSegs").saturating_sub(tcp("RetransSegs")).saturating_sub(new)
+}
+
+/// A counter of `/proc/net/snmp` or `/proc/net/netstat`: a line of names, below it a line of numbers.
+pub fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| {
+        let (of, rest) = line.split_once(':')?;
+        (of == group).then_some(rest)
+    });
+    let (names, numbers) = (lines.next()?, lines.next()?);
+    let at = names.split_whitespace().position(|known| known == name)?;
+    numbers.split_whitespace().nth(at)?.parse().ok()
+}
+
 /// A socket of Multipath TCP over IPv4 (RFC 8684), not connected. Fails with `EPROTONOSUPPORT` on kernels without it, and with
 /// `ENOPROTOOPT` where `net.mptcp.enabled` is 0.
 pub fn mptcp_socket() -> io::Result<OwnedFd> {
@@ -81,6 +107,30 @@ mod tests {
         io::{Read, Write},
         net::{TcpListener, TcpStream},
     };
+
+    // Shortened from a running system.
+    const NETSTAT: &str = "TcpExt: SyncookiesSent TCPOFOQueue TCPSACKReorder\nTcpExt: 0 512 3\n\
+        IpExt: InNoRoutes InOctets\nIpExt: 0 7744\nMPTcpExt: MPCapableSYNRX OFOQueueTail OFOQueue\nMPTcpExt: 1 2 77\n";
+
+    #[test]
+    fn counters_are_found_by_their_names() {
+        assert_eq!(counter(NETSTAT, "TcpExt", "TCPOFOQueue"), Some(512));
+        assert_eq!(counter(NETSTAT, "MPTcpExt", "OFOQueue"), Some(77));
+        assert_eq!(counter(NETSTAT, "IpExt", "TCPOFOQueue"), None);
+        assert_eq!(counter("TcpExt: A B\nTcpExt: 1\n", "TcpExt", "B"), None);
+        assert!(
+            fs::read_to_string("/proc/thread-self/net/snmp")
+                .is_ok_and(|text| counter(&text, "Tcp", "OutSegs").is_some())
+        );
+    }
+
+    #[test]
+    fn what_brings_data_is_not_bare() {
+        let snmp = "Tcp: ActiveOpens OutSegs RetransSegs\nTcp: 5 1000 30\n";
+        assert_eq!(bare(snmp, "TcpExt: X TCPOrigDataSent\nTcpExt: 1 600\n"), 370);
+        assert_eq!(bare(snmp, "TcpExt: X\nTcpExt: 1\n"), 0);
+        assert_eq!(bare("", ""), 0);
+    }
 
     #[test]
     fn counts_are_those_of_the_connection() -> io::Result<()> {

@@ -21,9 +21,33 @@ impl Ticks {
         Ok(Self::parse(&fs::read_to_string("/proc/stat")?, processor))
     }
 
+    /// Those of some processors together; processors that there are not have none.
+    pub fn of(processors: &[usize]) -> io::Result<Self> {
+        Ok(Self::sum(&fs::read_to_string("/proc/stat")?, processors))
+    }
+
+    fn sum(stat: &str, processors: &[usize]) -> Self {
+        let is_one = |line: &&str| {
+            let number =
+                line.split_whitespace().next().and_then(|name| name.strip_prefix("cpu")?.parse().ok());
+            number.is_some_and(|number: usize| processors.contains(&number))
+        };
+        let all = stat.lines().filter(is_one).filter_map(Self::of_line);
+        all.fold(Self::default(), |sum, one| Self {
+            user: sum.user + one.user,
+            idle: sum.idle + one.idle,
+            interrupts: sum.interrupts + one.interrupts,
+            all: sum.all + one.all,
+        })
+    }
+
     fn parse(stat: &str, processor: Option<usize>) -> Option<Self> {
         let name = processor.map_or("cpu".into(), |number| format!("cpu{number}"));
         let line = stat.lines().find(|line| line.split_whitespace().next() == Some(&name))?;
+        Self::of_line(line)
+    }
+
+    fn of_line(line: &str) -> Option<Self> {
         let ticks: Vec<u64> = line.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
         // What guests take is counted as user already.
         let [user, nice, system, idle, waiting, hard, soft, stolen, ..] = ticks[..] else { return None };
@@ -82,6 +106,8 @@ mod tests {
         assert_eq!(Ticks::parse(&text(1, 1), Some(2)), None);
         let all = Ticks { user: 120, idle: 1050, interrupts: 13, all: 1221 };
         assert_eq!(Ticks::parse(&text(1, 1), None), Some(all));
+        let some = Ticks { user: 12, idle: 107, interrupts: 53, all: 194 };
+        assert_eq!(Ticks::sum(&text(100, 50), &[1, 11, 7]), some);
         for text in ["", "cpu", "cpu x y", "cpu 1 2 3\n"] {
             assert_eq!(Ticks::parse(text, None), None);
         }

@@ -1,9 +1,10 @@
 //! The length of the interrupt delay, by processor use and packet rate.
 //!
-//! What one wants to know is how fast the program gets on, and that no host tells. Two things follow it: what comes in (the packets of a program that
-//! waits for answers are as many as its answers), and the time that programs have the processor (less is left to them by interrupts, or used
-//! by them while they wait). The controller tries a neighbouring length now and then, back and forth, and stays where more came in, or where
-//! programs had more if as much came in. Where neither differs the shorter delay is taken: the paper's "no need to lower the use of
+//! What one wants to know is how fast the program gets on, and that no host tells. Three things follow it: what goes out (a program that
+//! waits for answers asks as often as it is answered, and nobody else's packets are in this count), what comes in (of a program that only takes), and
+//! the time that programs have the processor (less is left to them by interrupts, or used by them while they wait). The controller tries a
+//! neighbouring length now and then, back and forth, and stays where more went out, or more came in if as much went out, or where programs had more
+//! if neither differed. Where neither differs the shorter delay is taken: the paper's "no need to lower the use of
 //! the processor beyond what computing needs".
 
 use crate::{
@@ -14,8 +15,13 @@ use serde::Serialize;
 
 /// Differences below this are none: 1 %.
 const LEAST_GAIN: f64 = 0.01;
-/// A difference that needs no second look.
-const PLAIN_GAIN: f64 = 0.25;
+/// A difference of packets that needs no second look, unless it could be chance.
+const PLAIN_COUNT: f64 = 0.15;
+/// A difference of programs' time that counts in a survey.
+const SURVEYED_USE: f64 = 0.15;
+/// A survey ends after so many lengths in a row that were worse by so much.
+const FAR_WORSE: u32 = 3;
+const FAR: f64 = 0.25;
 /// Comparisons in a row at most.
 const ROUNDS: usize = 4;
 /// Periods between two trials, once no neighbour is better.
@@ -25,12 +31,17 @@ const QUIET: f64 = 500.0;
 /// From this use on the processor is the limit.
 const BUSY: f64 = 0.95;
 
+/// Use that differs by more is that of another load; the kernel mostly knows it by samples.
+const OTHER_USE: f64 = 0.3;
+
 /// Why a length was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// Nothing to do.
     Steady,
+    /// A load that was not seen before: every length is tried once.
+    Survey,
     /// A neighbour is tried, or tried against again.
     Trial,
     /// The neighbour was better by this part (of packets, or of programs' time), and is kept.
@@ -60,10 +71,25 @@ pub struct Decision {
 enum Phase {
     /// At home, so many periods until the next trial.
     Rest(u32),
+    /// Hardly any packets; a load may begin at any time in a period.
+    Quiet,
     /// The load has changed; the next period is the first that is wholly of the new one.
     New,
+    /// Every length once.
+    Survey(Survey),
     /// A trial.
     Trial(Trial),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Survey {
+    /// In force now.
+    at: usize,
+    /// The best so far, and how that looked.
+    best: usize,
+    sample: Sample,
+    /// So many in a row were far worse.
+    worse: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -74,8 +100,8 @@ struct Trial {
     /// The last period at home, and the last away.
     home: Sample,
     away: Sample,
-    /// Differences of packets and of programs' time, away against home, as logarithms.
-    rounds: Vec<[f64; 2]>,
+    /// Differences of packets sent, of packets received and of programs' time, away against home, as logarithms.
+    rounds: Vec<[f64; 3]>,
 }
 
 /// Chooses the length of an interrupt delay.
@@ -88,9 +114,9 @@ pub struct Controller {
     memory: Memory,
     /// How the present load looked when it was new.
     look: Option<Look>,
-    /// Where to look next: longer or shorter, by so many lengths.
+    /// Where to look next: longer or shorter; then at the shortest of all, across those between, which may be worse than both.
     up: bool,
-    stride: usize,
+    leap: bool,
     /// Neighbours in a row that were not better.
     failed: u32,
     pause: u32,
@@ -107,7 +133,7 @@ impl Controller {
             memory: Memory::default(),
             look: None,
             up: true,
-            stride: 2,
+            leap: false,
             failed: 0,
             pause: 1,
         }
@@ -124,6 +150,7 @@ impl Controller {
             return self.be_quiet();
         }
         match std::mem::replace(&mut self.phase, Phase::New) {
+            Phase::Quiet => self.change(),
             Phase::New => self.begin(sample),
             Phase::Rest(_) if self.has_changed(sample) => self.change(),
             Phase::Rest(left) => {
@@ -134,6 +161,7 @@ impl Controller {
                 }
                 self.try_neighbour(sample)
             }
+            Phase::Survey(survey) => self.survey(survey, sample),
             Phase::Trial(trial) if trial.is_away => {
                 self.phase = Phase::Trial(Trial { is_away: false, away: *sample, ..trial });
                 self.stay(Reason::Trial)
@@ -150,7 +178,7 @@ impl Controller {
     fn be_quiet(&mut self) -> Decision {
         let was = self.at;
         self.at = 0;
-        self.phase = Phase::New;
+        self.phase = Phase::Quiet;
         self.last = None;
         self.look = None;
         self.stay(if was == 0 { Reason::Steady } else { Reason::Quiet })
@@ -159,10 +187,11 @@ impl Controller {
     /// Against the last period at the same length.
     fn has_changed(&self, sample: &Sample) -> bool {
         let Some(last) = &self.last else { return false };
-        let (a, b) = (last.packets, sample.packets);
         // Five times what packets at random would differ by, and by much.
-        let packets = (a - b).abs() > 5.0 * (a + b + 1.0).sqrt() && (a.max(b) > 1.4 * a.min(b));
-        packets || (last.busy - sample.busy).abs() > 0.2
+        let differ =
+            |a: f64, b: f64| (a - b).abs() > 5.0 * (a + b + 1.0).sqrt() && (a.max(b) > 1.4 * a.min(b));
+        let packets = differ(last.packets, sample.packets) || differ(last.sent, sample.sent);
+        packets || (last.busy - sample.busy).abs() > OTHER_USE
     }
 
     fn change(&mut self) -> Decision {
@@ -181,31 +210,61 @@ impl Controller {
 
     /// The first whole period of a new load.
     fn begin(&mut self, sample: &Sample) -> Decision {
-        let look = Look { at: self.at, rate: sample.packet_rate(), busy: sample.busy };
+        let look =
+            Look { at: self.at, rate: sample.packet_rate(), sent: sample.sent_rate(), busy: sample.busy };
         self.look = Some(look);
         self.up = sample.busy >= BUSY;
-        (self.stride, self.failed, self.pause) = (2, 0, 1);
+        (self.failed, self.pause) = (0, 1);
         if let Some(best) = self.memory.best(&look) {
             let is_there = best == self.at;
             self.at = best;
-            (self.stride, self.pause) = (1, 8);
+            self.pause = 8;
             self.last = is_there.then_some(*sample);
             self.phase = Phase::Rest(self.pause);
             return self.stay(if is_there { Reason::Steady } else { Reason::Remembered });
         }
-        self.last = Some(*sample);
-        self.try_neighbour(sample)
+        let home = Survey { at: self.at, best: self.at, sample: *sample, worse: 0 };
+        self.try_next(home, 0)
+    }
+
+    /// On to the next length of a survey, from this one; the one that was in force when it began is known.
+    fn try_next(&mut self, survey: Survey, from: usize) -> Decision {
+        let at = if from == self.at { from + 1 } else { from };
+        if at >= self.lengths.len() || survey.worse >= FAR_WORSE {
+            let is_new = survey.best != self.at;
+            return self.go(survey.best, if is_new { Reason::Survey } else { Reason::Steady });
+        }
+        self.phase = Phase::Survey(Survey { at, ..survey });
+        Decision { us: self.lengths.at(at), reason: Reason::Survey }
+    }
+
+    /// Between off and a length that is good there may be some that are worse than both (a timer costs more than the interrupt that it saves), which
+    /// no step to a neighbour gets across. So every length is tried, as long as it does not only get worse.
+    fn survey(&mut self, mut survey: Survey, sample: &Sample) -> Decision {
+        let at = survey.at;
+        let gain = difference(&survey.sample, sample, false);
+        // As in a trial, if no processor is ever idle.
+        let is_busy = survey.sample.busy.min(sample.busy) >= BUSY;
+        let is_longer = gain.is_none() && is_busy && at > survey.best;
+        match gain {
+            _ if is_longer || gain.is_some_and(|gain| gain > 0.0) => {
+                survey = Survey { at, best: at, sample: *sample, worse: 0 };
+            }
+            Some(gain) if gain < -FAR => survey.worse += 1,
+            _ => survey.worse = 0,
+        }
+        self.try_next(survey, at + 1)
     }
 
     /// The next length to try. One that is shorter than what lies between two interrupts anyway would change nothing, so the way up begins above that.
     fn neighbour(&self, home: &Sample) -> Option<usize> {
         let last = self.lengths.len() - 1;
         if !self.up {
-            return (self.at > 0).then(|| self.at.saturating_sub(self.stride));
+            return (self.at > 0).then(|| if self.leap && home.busy < BUSY { 0 } else { self.at - 1 });
         }
         let apart_us = 1e6 / home.interrupt_rate().max(1.0);
-        let felt = self.lengths.up_to((apart_us * 2f64.powi(self.stride as i32)) as u32);
-        (self.at < last).then(|| (self.at + self.stride).max(felt).min(last))
+        let felt = self.lengths.up_to((apart_us * 2.0) as u32);
+        (self.at < last).then(|| (self.at + 1).max(felt).min(last))
     }
 
     fn try_neighbour(&mut self, home: &Sample) -> Decision {
@@ -223,11 +282,14 @@ impl Controller {
     /// At home again after a period away.
     fn compare(&mut self, mut trial: Trial, sample: &Sample) -> Decision {
         let home = trial.home.with(sample);
-        let part = |away: f64, home: f64| ((away + 1e-6) / (home + 1e-6)).ln();
         let packets = part(trial.away.packet_rate(), home.packet_rate());
-        trial.rounds.push([packets, part(trial.away.user, home.user)]);
+        let user = part(trial.away.user, home.user);
+        trial.rounds.push([part_sent(&home, &trial.away), packets, user]);
         self.last = Some(*sample);
-        let gain = decided(&trial.rounds);
+        let gain = match trial.rounds.len() {
+            1 => difference(&home, &trial.away, true),
+            _ => decided(&trial.rounds),
+        };
         if gain.is_none() && trial.rounds.len() < ROUNDS {
             let to = trial.to;
             self.phase = Phase::Trial(Trial { is_away: true, home: *sample, ..trial });
@@ -236,7 +298,8 @@ impl Controller {
         match gain {
             Some(gain) if gain > 0.0 => self.go(trial.to, Reason::Better(gain)),
             Some(gain) => self.turn_round(Reason::Worse(-gain)),
-            None if trial.to < self.at => self.go(trial.to, Reason::Same),
+            // Interrupts are allowed as long as computing does not suffer: where no processor is ever idle, it does.
+            None if (trial.to < self.at) != (sample.busy >= BUSY) => self.go(trial.to, Reason::Same),
             None => self.turn_round(Reason::Same),
         }
     }
@@ -253,13 +316,8 @@ impl Controller {
     /// The other direction; once neither was better, a pause, longer every time.
     fn turn_round(&mut self, reason: Reason) -> Decision {
         self.failed += 1;
-        if self.stride > 1 {
-            // What was jumped over may be better still.
-            self.stride = 1;
-            self.failed = 0;
-        } else {
-            self.up = !self.up;
-        }
+        self.leap ^= !self.up;
+        self.up = !self.up;
         if self.failed >= 2 {
             self.failed = 0;
             self.pause = (self.pause * 2).min(LONGEST_PAUSE);
@@ -271,15 +329,42 @@ impl Controller {
     }
 }
 
-/// The part by which away was better than home, negative: worse; `None`: not known, or none.
-fn decided(rounds: &[[f64; 2]]) -> Option<f64> {
-    [0, 1].into_iter().find_map(|which| {
+/// The logarithm of a part; none of nothing.
+fn part(away: f64, home: f64) -> f64 {
+    ((away + 1e-6) / (home + 1e-6)).ln()
+}
+
+/// Packets sent, away against home, as a logarithm; few differ by chance alone.
+fn part_sent(home: &Sample, away: &Sample) -> f64 {
+    match away.sent_rate().max(home.sent_rate()) >= QUIET {
+        true => part(away.sent_rate(), home.sent_rate()),
+        false => 0.0,
+    }
+}
+
+/// The part by which away was better than home, by one look at each; `None`: none, or not known. Counts that differ by more than two standard deviations
+/// of packets at random are believed, `surely` only if they differ by much; programs' time, which the kernel mostly knows by samples, not surely at all.
+fn difference(home: &Sample, away: &Sample, surely: bool) -> Option<f64> {
+    let deviation = |a: f64, b: f64| (1.0 / a.max(1.0) + 1.0 / b.max(1.0)).sqrt();
+    let counts = [
+        (part_sent(home, away), deviation(home.sent, away.sent)),
+        (part(away.packet_rate(), home.packet_rate()), deviation(home.packets, away.packets)),
+    ];
+    let differs = |(part, deviation): &&(f64, f64)| part.abs() > LEAST_GAIN.max(2.0 * deviation);
+    match counts.iter().find(differs) {
+        Some((part, deviation)) => {
+            (!surely || part.abs() > PLAIN_COUNT.max(4.0 * deviation)).then_some(*part)
+        }
+        None => Some(part(away.user, home.user)).filter(|part| !surely && part.abs() > SURVEYED_USE),
+    }
+}
+
+/// The part by which away was better than home, by several looks at each, negative: worse; `None`: not known, or none.
+fn decided(rounds: &[[f64; 3]]) -> Option<f64> {
+    [0, 1, 2].into_iter().find_map(|which| {
         let values: Vec<f64> = rounds.iter().map(|round| round[which]).collect();
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
-        if rounds.len() == 1 {
-            return (mean.abs() > PLAIN_GAIN).then_some(mean);
-        }
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
         // Student's t for 95 % on both sides, for 1, 2 and 3 degrees of freedom.
         let t = [12.7, 4.3, 3.18][(rounds.len() - 2).min(2)];
@@ -309,12 +394,26 @@ mod tests {
 
     fn waits(us: u32) -> Sample {
         let packets = 1e5 / (60.0 + f64::from(us.max(60)));
-        Sample { seconds: 0.1, busy: 0.3, user: 0.1, packets: packets * 10.0, interrupts: packets * 10.0 }
+        Sample {
+            seconds: 0.1,
+            busy: 0.3,
+            user: 0.1,
+            packets: packets * 10.0,
+            sent: 0.0,
+            interrupts: packets * 10.0,
+        }
     }
 
     fn computes(us: u32) -> Sample {
         let interrupts = 1e5 / f64::from(us.max(20));
-        Sample { seconds: 0.1, busy: 1.0, user: 0.9 - interrupts * 1e-4, packets: 5000.0, interrupts }
+        Sample {
+            seconds: 0.1,
+            busy: 1.0,
+            user: 0.9 - interrupts * 1e-4,
+            packets: 5000.0,
+            sent: 0.0,
+            interrupts,
+        }
     }
 
     #[test]
@@ -331,6 +430,56 @@ mod tests {
         settle(&mut controller, computes, 100);
         // From 320 to 640 us is a gain of less than the least.
         assert!(controller.best_us() >= 320, "{}", controller.best_us());
+    }
+
+    /// A program that waits, beside a stream that comes at random and is eight times as much; answers per period by length.
+    fn beside_a_stream(us: u32, random: &mut u64) -> Sample {
+        // As measured on veth, where the kernel's timer costs more than an interrupt.
+        let answers = match us {
+            0 => 1000.0,
+            10 => 400.0,
+            20 => 700.0,
+            40 => 980.0,
+            80 => 1150.0,
+            160 => 900.0,
+            _ => 1.5e5 / f64::from(us),
+        };
+        *random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let noise = (*random >> 33) as f64 / f64::from(1u32 << 31) - 0.5;
+        Sample {
+            seconds: 0.25,
+            busy: 0.7,
+            user: 0.3 + 0.2 * noise,
+            packets: 8000.0 + 200.0 * noise + answers,
+            sent: answers,
+            interrupts: 8000.0 + answers,
+        }
+    }
+
+    #[test]
+    fn what_programs_send_tells_beside_a_stream_and_worse_lengths_between_are_no_obstacle() {
+        let (mut controller, random) = (controller(), std::cell::Cell::new(1));
+        let host = |us| {
+            let mut state = random.get();
+            let sample = beside_a_stream(us, &mut state);
+            random.set(state);
+            sample
+        };
+        settle(&mut controller, host, 200);
+        assert_eq!(controller.best_us(), 80);
+    }
+
+    #[test]
+    fn where_no_processor_is_ever_idle_what_makes_no_difference_is_longer() {
+        let mut controller = controller();
+        let host = |busy| {
+            move |_: u32| Sample { seconds: 0.25, busy, user: 0.8, packets: 8000.0, ..Sample::default() }
+        };
+        settle(&mut controller, host(1.0), 100);
+        assert_eq!(controller.best_us(), 640);
+        let mut controller = self::controller();
+        settle(&mut controller, host(0.5), 100);
+        assert_eq!(controller.best_us(), 0);
     }
 
     #[test]
@@ -371,7 +520,8 @@ mod tests {
         let mut controller = controller();
         for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
             for _ in 0..50 {
-                let sample = Sample { seconds: bad, busy: bad, user: bad, packets: bad, interrupts: bad };
+                let sample =
+                    Sample { seconds: bad, busy: bad, user: bad, packets: bad, sent: bad, interrupts: bad };
                 assert!(controller.step(&sample).us <= 640);
             }
         }

@@ -59,7 +59,7 @@ impl Dim {
         LENGTHS[self.at]
     }
 
-    /// Looks at what has happened since the last look, [`EVENTS`] interrupts ago; returns the delay from now on, microseconds.
+    /// Looks at what has happened since the last look, 64 interrupts ago; returns the delay from now on, microseconds.
     pub fn step(&mut self, sample: &Sample) -> u32 {
         let now = [sample.packet_rate(), sample.interrupt_rate()];
         let was_on_top = self.state == State::OnTop;
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn sample(packets: f64, interrupts: f64) -> Sample {
-        Sample { seconds: 1.0, busy: 0.5, user: 0.5, packets, interrupts }
+        Sample { seconds: 1.0, busy: 0.5, user: 0.5, packets, sent: 0.0, interrupts }
     }
 
     /// Where net_dim.rst says that it ends: bandwidth the same whatever the delay, each longer one with half the interrupts, so the longest is the best.

@@ -7,14 +7,17 @@ pub struct Look {
     pub at: usize,
     /// Packets per second.
     pub rate: f64,
+    /// Packets sent per second.
+    pub sent: f64,
     /// Part of the processors' time that was not idle.
     pub busy: f64,
 }
 
 impl Look {
     fn is_like(&self, other: &Look) -> bool {
-        let ratio = (self.rate + 50.0) / (other.rate + 50.0);
-        self.at == other.at && (0.8..1.25).contains(&ratio) && (self.busy - other.busy).abs() < 0.1
+        let is_near = |a: f64, b: f64| (0.8..1.25).contains(&((a + 50.0) / (b + 50.0)));
+        let packets = is_near(self.rate, other.rate) && is_near(self.sent, other.sent);
+        self.at == other.at && packets && (self.busy - other.busy).abs() < 0.15
     }
 }
 
@@ -48,11 +51,16 @@ mod tests {
     #[test]
     fn the_latest_answer_counts_and_only_for_what_looks_alike() {
         let mut memory = Memory::default();
-        let look = Look { at: 2, rate: 10_000.0, busy: 0.5 };
+        let look = Look { at: 2, rate: 10_000.0, sent: 0.0, busy: 0.5 };
         memory.note(look, 1);
         memory.note(Look { rate: 10_500.0, ..look }, 4);
         assert_eq!(memory.best(&look), Some(4));
-        for other in [Look { at: 3, ..look }, Look { rate: 20_000.0, ..look }, Look { busy: 0.8, ..look }] {
+        for other in [
+            Look { at: 3, ..look },
+            Look { rate: 20_000.0, ..look },
+            Look { busy: 0.8, ..look },
+            Look { sent: 100.0, ..look },
+        ] {
             assert_eq!(memory.best(&other), None);
         }
         for number in 0..200 {

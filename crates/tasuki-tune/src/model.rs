@@ -38,6 +38,8 @@ pub struct Counters {
     pub kernel_ns: f64,
     /// Packets received.
     pub packets: u64,
+    /// Packets sent: questions.
+    pub sent: u64,
     /// Packets that found the NIC's ring full.
     pub dropped: u64,
     /// Interrupts.
@@ -56,6 +58,7 @@ impl Counters {
             busy: (user + self.kernel_ns - before.kernel_ns) / ns,
             user: user / ns,
             packets: (self.packets - before.packets) as f64,
+            sent: (self.sent - before.sent) as f64,
             interrupts: (self.interrupts - before.interrupts) as f64,
         }
     }
@@ -121,26 +124,18 @@ impl Model {
         self.counters
     }
 
-    fn uniform(&mut self) -> f64 {
-        // In (0, 1].
-        ((self.random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
-
-    fn exponential(&mut self, mean: f64) -> f64 {
-        -self.uniform().ln() * mean
-    }
-
     /// Time until the next packet of the stream.
     fn gap(&mut self) -> f64 {
         match self.load.stream_rate {
-            rate if rate > 0.0 => self.exponential(1e9 / rate),
+            rate if rate > 0.0 => self.random.exponential(1e9 / rate),
             _ => f64::INFINITY,
         }
     }
 
     /// Processor time of a turn. To send a question costs what a packet costs.
     fn work(&mut self) -> f64 {
-        let compute = if self.load.compute_ns > 0.0 { self.exponential(self.load.compute_ns) } else { 0.0 };
+        let compute =
+            if self.load.compute_ns > 0.0 { self.random.exponential(self.load.compute_ns) } else { 0.0 };
         compute + if self.load.waits { self.costs.packet_ns } else { 0.0 }
     }
 
@@ -183,6 +178,7 @@ impl Model {
     fn ask(&mut self) {
         if self.load.waits {
             self.remaining = None;
+            self.counters.sent += 1;
             self.answer = Some(self.counters.ns + self.load.round_trip_ns);
         } else {
             self.counters.turns += 1.0;

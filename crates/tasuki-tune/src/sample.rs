@@ -13,6 +13,8 @@ pub struct Sample {
     pub user: f64,
     /// Packets that the NICs received.
     pub packets: f64,
+    /// Packets that they sent, without bare acknowledgements: what programs had to say.
+    pub sent: f64,
     /// Interrupts of the NICs.
     pub interrupts: f64,
 }
@@ -21,6 +23,11 @@ impl Sample {
     /// Packets per second.
     pub fn packet_rate(&self) -> f64 {
         self.packets / self.seconds.max(1e-9)
+    }
+
+    /// Packets sent per second.
+    pub fn sent_rate(&self) -> f64 {
+        self.sent / self.seconds.max(1e-9)
     }
 
     /// Interrupts per second.
@@ -37,6 +44,7 @@ impl Sample {
             busy: mean(self.busy, other.busy),
             user: mean(self.user, other.user),
             packets: self.packets + other.packets,
+            sent: self.sent + other.sent,
             interrupts: self.interrupts + other.interrupts,
         }
     }

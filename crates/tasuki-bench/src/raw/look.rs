@@ -2,7 +2,10 @@
 
 use super::stream::Side;
 use std::{collections::BTreeMap, fs, io, net::TcpStream, time::Instant};
-use tasuki_sys::{tcp::TcpCounts, ticks::Ticks};
+use tasuki_sys::{
+    tcp::{TcpCounts, counter},
+    ticks::Ticks,
+};
 
 /// Counters at one moment.
 pub(super) struct Look {
@@ -89,36 +92,9 @@ fn of_namespace() -> io::Result<TcpCounts> {
     })
 }
 
-/// A counter of `/proc/net/snmp` or `/proc/net/netstat`: a line of names, below it a line of numbers.
-fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
-    let mut lines = text.lines().filter_map(|line| {
-        let (of, rest) = line.split_once(':')?;
-        (of == group).then_some(rest)
-    });
-    let (names, numbers) = (lines.next()?, lines.next()?);
-    let at = names.split_whitespace().position(|known| known == name)?;
-    numbers.split_whitespace().nth(at)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    // Shortened from a running system.
-    const NETSTAT: &str = "TcpExt: SyncookiesSent TCPOFOQueue TCPSACKReorder\nTcpExt: 0 512 3\n\
-        IpExt: InNoRoutes InOctets\nIpExt: 0 7744\nMPTcpExt: MPCapableSYNRX OFOQueueTail OFOQueue\nMPTcpExt: 1 2 77\n";
-
-    #[test]
-    fn counters_are_found_by_their_names() {
-        assert_eq!(counter(NETSTAT, "TcpExt", "TCPOFOQueue"), Some(512));
-        assert_eq!(counter(NETSTAT, "MPTcpExt", "OFOQueue"), Some(77));
-        assert_eq!(counter(NETSTAT, "IpExt", "TCPOFOQueue"), None);
-        assert_eq!(counter("TcpExt: A B\nTcpExt: 1\n", "TcpExt", "B"), None);
-        assert!(
-            fs::read_to_string("/proc/thread-self/net/snmp")
-                .is_ok_and(|text| counter(&text, "Tcp", "OutSegs").is_some())
-        );
-    }
 
     #[test]
     fn interfaces_are_told_apart() {

@@ -47,7 +47,7 @@ impl Spin {
 }
 
 /// Keeps the calling thread on one processor.
-pub(super) fn pin(cpu: usize) -> io::Result<()> {
+pub(crate) fn pin(cpu: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     set.set(cpu)?;
     sched_setaffinity(Pid::from_raw(0), &set)?;
@@ -55,7 +55,7 @@ pub(super) fn pin(cpu: usize) -> io::Result<()> {
 }
 
 /// User and system seconds of this thread so far. Of the thread: a process may hold both peers.
-pub(super) fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_THREAD) else { return 0.0 };
     let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     micros as f64 * 1e-6

@@ -1,6 +1,7 @@
 //! `tasuki bench ...`
 
 use super::{
+    bench_tune::BenchTune,
     drain::{BenchDrain, BenchRates},
     rate::rate,
     stripe::{BenchCross, BenchStripe},
@@ -32,6 +33,9 @@ pub enum BenchCommand {
     /// Two hosts through a switch, by a cable, without interrupt delay, by two cables: the cross-connection paper
     #[command(after_help = super::stripe::CROSS_HELP)]
     Cross(BenchCross),
+    /// The interrupt delay's controller against every fixed delay, at eight levels of load and at two in turn
+    #[command(after_help = super::bench_tune::TUNE_HELP)]
+    Tune(BenchTune),
     /// At which rate a message can be sent without loss, computed; and table 1 of the ATM paper
     #[command(after_help = super::drain::RATES_HELP)]
     Rates(BenchRates),

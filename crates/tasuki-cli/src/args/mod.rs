@@ -2,6 +2,7 @@
 
 mod apply;
 mod bench;
+mod bench_tune;
 mod broker;
 mod check;
 mod cluster;
@@ -20,6 +21,7 @@ mod tune;
 
 pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs, WatchArgs};
 pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, DemoArgs, LabSource, Results};
+pub use bench_tune::BenchTune;
 pub use broker::BrokerArgs;
 pub use check::CheckArgs;
 pub use cluster::{ClusterCommand, ClusterNew};
@@ -123,6 +125,12 @@ pub enum Command {
     /// A peer of `bench raw` inside a host
     #[command(hide = true)]
     RawPeer {
+        /// What to do, as JSON
+        specification: String,
+    },
+    /// A process of `bench tune` inside a host
+    #[command(hide = true)]
+    LoadPeer {
         /// What to do, as JSON
         specification: String,
     },

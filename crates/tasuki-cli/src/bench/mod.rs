@@ -13,6 +13,7 @@ mod results;
 mod stacks;
 mod startup;
 mod stripe;
+mod tune;
 mod turns;
 mod variants;
 
@@ -20,6 +21,7 @@ pub use kernels::{Kernels, programs};
 pub use launch::Spread;
 pub use mpi::{Measurement, over_tcp};
 pub use network::LabNetwork;
+pub use raw::core;
 pub use results::write_all;
 pub use stacks::{BuiltStack, Program, build as build_stacks, over};
 pub use stripe::bundle_here;
@@ -37,6 +39,7 @@ pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
         BenchCommand::Drain(arguments) => drain::run(&arguments),
         BenchCommand::Stripe(arguments) => stripe::run(&arguments),
         BenchCommand::Cross(arguments) => stripe::run_cross(&arguments),
+        BenchCommand::Tune(arguments) => tune::run(&arguments),
         BenchCommand::Rates(arguments) => rates::run(&arguments),
         BenchCommand::Raw(arguments) => raw::run(&arguments),
     }
@@ -45,5 +48,11 @@ pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
 /// The internal command that is a raw peer inside a host.
 pub fn raw_peer(specification: &str) -> Result<ExitCode, Failure> {
     println!("{}", tasuki_bench::raw::peer(specification)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The internal command that is a program under load, or its partner, inside a host.
+pub fn load_peer(specification: &str) -> Result<ExitCode, Failure> {
+    println!("{}", tasuki_bench::load::peer(specification)?);
     Ok(ExitCode::SUCCESS)
 }

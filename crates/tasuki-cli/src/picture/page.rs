@@ -8,7 +8,7 @@ pub struct Page {
     pub title: String,
     /// Below the title.
     pub summary: String,
-    /// As [`super::svg`] draws it.
+    /// As [`super::svg()`] draws it.
     pub picture: String,
     pub sections: Vec<Section>,
 }

@@ -35,6 +35,8 @@ struct Line<'a> {
     us: u32,
     /// Packets per second.
     packets: f64,
+    /// Packets sent per second, without bare acknowledgements.
+    sent: f64,
     /// Interrupts per second.
     interrupts: f64,
     busy: f64,
@@ -231,6 +233,7 @@ impl Daemon {
                 time: now.as_secs_f64(),
                 us: self.us,
                 packets: sample.packet_rate(),
+                sent: sample.sent_rate(),
                 interrupts: sample.interrupt_rate(),
                 busy: sample.busy,
                 user: sample.user,

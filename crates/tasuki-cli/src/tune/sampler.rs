@@ -1,34 +1,46 @@
 //! What a host shows of its load: processors, packets, interrupts.
 
+use nix::{
+    sched::{CpuSet, sched_getaffinity},
+    unistd::Pid,
+};
 use std::{
     collections::HashSet,
     fs,
     time::{Duration, Instant},
 };
 use tasuki_host::NicCounts;
-use tasuki_sys::ticks::{Shares, Ticks};
+use tasuki_sys::{
+    tcp::bare_segments,
+    ticks::{Shares, Ticks},
+};
 use tasuki_tune::Sample;
 
 /// Counts since the machine's start.
 #[derive(Clone, Debug)]
 pub struct Counts {
     at: Instant,
-    /// Of all processors.
+    /// Of the processors that are looked at.
     ticks: Ticks,
     interrupts: Option<u64>,
+    /// Segments sent without data.
+    bare: u64,
     /// Of each NIC.
     pub nics: Vec<NicCounts>,
 }
 
-/// Looks at the interrupts of some NICs.
+/// Looks at processors, and at the interrupts of some NICs.
 pub struct Sampler {
+    processors: Vec<usize>,
     interrupts: HashSet<u32>,
 }
 
 impl Sampler {
-    /// Finds the interrupts of these NICs. Virtual ones have none.
+    /// Finds the interrupts of these NICs (virtual ones have none) and the processors: those that this process may run on, which in a lab are the
+    /// host's own, elsewhere mostly all.
     pub fn new(interfaces: &[String]) -> Self {
-        Self { interrupts: interfaces.iter().flat_map(|name| interrupts_of(name)).collect() }
+        let processors = own_processors();
+        Self { processors, interrupts: interfaces.iter().flat_map(|name| interrupts_of(name)).collect() }
     }
 
     /// Whether interrupts can be counted; else packets stand for them.
@@ -38,10 +50,11 @@ impl Sampler {
 
     /// The counts now.
     pub fn look(&self, nics: Vec<NicCounts>) -> Counts {
-        let ticks = Ticks::now(None).ok().flatten().unwrap_or_default();
+        let ticks = Ticks::of(&self.processors).unwrap_or_default();
         let all = fs::read_to_string("/proc/interrupts").unwrap_or_default();
         let interrupts = (!self.interrupts.is_empty()).then(|| count(&all, &self.interrupts));
-        Counts { at: Instant::now(), ticks, interrupts, nics }
+        let bare = bare_segments().unwrap_or_default();
+        Counts { at: Instant::now(), ticks, interrupts, bare, nics }
     }
 }
 
@@ -51,6 +64,9 @@ impl Counts {
         let Shares { user, busy, .. } = self.ticks.since(&before.ticks).shares().unwrap_or_default();
         let packets = |counts: &Counts| counts.nics.iter().map(|nic| nic.packets).sum::<u64>();
         let packets = packets(self).saturating_sub(packets(before)) as f64;
+        let sent = |counts: &Counts| counts.nics.iter().map(|nic| nic.sent_packets).sum::<u64>();
+        let sent =
+            sent(self).saturating_sub(sent(before)).saturating_sub(self.bare.saturating_sub(before.bare));
         let interrupts = self.interrupts.zip(before.interrupts);
         let interrupts = interrupts.map(|(now, before)| now.saturating_sub(before) as f64);
         Sample {
@@ -58,9 +74,18 @@ impl Counts {
             busy,
             user,
             packets,
+            sent: sent as f64,
             interrupts: interrupts.unwrap_or(packets),
         }
     }
+}
+
+/// The processors that this process may run on.
+fn own_processors() -> Vec<usize> {
+    // A machine with more processors than a set holds refuses to tell: then all that the set could hold; those that are not there have no ticks.
+    let set = sched_getaffinity(Pid::from_raw(0)).ok();
+    let is_own = |number: &usize| set.is_none_or(|set| set.is_set(*number) == Ok(true));
+    (0..CpuSet::count()).filter(is_own).collect()
 }
 
 /// The numbers of a NIC's interrupts, as sysfs has them.

@@ -1,0 +1,249 @@
+//! What was measured, as table and JSON.
+
+use super::watch::Polling;
+use crate::{failure::Failure, terminal::table};
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt::Write;
+use tasuki_bench::{Machine, load::Done};
+use tasuki_tune::experiment::mean_and_half;
+
+/// A time under some delay. Shares are of the host's processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Run {
+    /// Turns of the program per second.
+    pub turns: f64,
+    /// How often per second the kernel was woken to take packets: its interrupts.
+    pub interrupts: f64,
+    /// Packets per second.
+    pub packets: f64,
+    /// Processor time of the program, its system calls included.
+    pub program: f64,
+    /// Processor time of the kernel's taking packets.
+    pub kernel: f64,
+    /// Mean delay, microseconds.
+    pub us: f64,
+    /// Questions that had to be asked again.
+    pub asked_again: u64,
+}
+
+impl Run {
+    /// From what the program and the polling thread did.
+    pub fn new(done: &Done, polling: Polling, us: f64) -> Self {
+        let seconds = done.seconds().max(1e-9);
+        Self {
+            turns: done.turns as f64 / seconds,
+            interrupts: polling.woken / seconds,
+            packets: done.packets as f64 / seconds,
+            program: done.program_s / seconds,
+            kernel: polling.seconds / seconds,
+            us,
+            asked_again: done.asked_again,
+        }
+    }
+
+    fn mean(runs: &[Self]) -> Self {
+        let of =
+            |value: &dyn Fn(&Self) -> f64| runs.iter().map(value).sum::<f64>() / runs.len().max(1) as f64;
+        Self {
+            turns: of(&|run| run.turns),
+            interrupts: of(&|run| run.interrupts),
+            packets: of(&|run| run.packets),
+            program: of(&|run| run.program),
+            kernel: of(&|run| run.kernel),
+            us: of(&|run| run.us),
+            asked_again: runs.iter().map(|run| run.asked_again).sum(),
+        }
+    }
+}
+
+/// A fixed delay: by repetition what came of it, one [`Run`] per level.
+#[derive(Clone, Debug, Serialize)]
+struct Fixed {
+    us: u32,
+    runs: Vec<Vec<Run>>,
+}
+
+/// A level, or two in turn.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The levels.
+    pub levels: Vec<usize>,
+    fixed: Vec<Fixed>,
+    /// By repetition, one [`Run`] per turn.
+    controlled: Vec<Vec<Run>>,
+    /// By repetition, what the controller did in each period.
+    logs: Vec<Vec<Value>>,
+}
+
+/// What is made of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Verdict {
+    /// Fixed delays: microseconds; turns over those of the best fixed delay of each level, mean over levels and repetitions.
+    fixed: Vec<(u32, f64)>,
+    best_us: u32,
+    /// Better than the shortest and than the longest, by more than chance (95 %).
+    between: bool,
+    /// The controller over the best fixed delay: mean and half of its 95 % confidence interval.
+    ratio: (f64, f64),
+    controller: Run,
+}
+
+impl Row {
+    /// Nothing measured yet.
+    pub fn new(levels: Vec<usize>, delays: &[u32]) -> Self {
+        let fixed = delays.iter().map(|us| Fixed { us: *us, runs: Vec::new() }).collect();
+        Self { levels, fixed, controlled: Vec::new(), logs: Vec::new() }
+    }
+
+    /// In words.
+    pub fn name(&self) -> String {
+        match self.levels[..] {
+            [level] => format!("level {level}"),
+            _ => {
+                let levels: Vec<_> = self.levels.iter().map(usize::to_string).collect();
+                format!("levels {} in turn", levels.join(" and "))
+            }
+        }
+    }
+
+    /// The fixed delays, microseconds.
+    pub fn delays(&self) -> impl Iterator<Item = u32> {
+        self.fixed.iter().map(|fixed| fixed.us)
+    }
+
+    /// A repetition of a fixed delay.
+    pub fn add_fixed(&mut self, us: u32, runs: Vec<Run>) {
+        self.fixed.iter_mut().filter(|fixed| fixed.us == us).for_each(|fixed| fixed.runs.push(runs.clone()));
+    }
+
+    /// A repetition of the controller, with its log.
+    pub fn add_controlled(&mut self, runs: Vec<Run>, log: Vec<Value>) {
+        self.controlled.push(runs);
+        self.logs.push(log);
+    }
+
+    /// `None`: nothing was measured.
+    fn verdict(&self) -> Option<Verdict> {
+        if self.controlled.is_empty() {
+            return None;
+        }
+        let of_level = |runs: &[Run], level: usize| {
+            let turns: Vec<f64> =
+                runs.iter().skip(level).step_by(self.levels.len()).map(|run| run.turns).collect();
+            turns.iter().sum::<f64>() / turns.len().max(1) as f64
+        };
+        // A level's turns count by what its best fixed delay makes of it.
+        let best_of = |level: usize| {
+            let mean = |fixed: &Fixed| {
+                mean_and_half(&fixed.runs.iter().map(|runs| of_level(runs, level)).collect::<Vec<_>>()).0
+            };
+            self.fixed.iter().map(mean).fold(0.0, f64::max)
+        };
+        let best: Vec<f64> = (0..self.levels.len()).map(best_of).collect();
+        let score = |runs: &Vec<Run>| {
+            let parts = best.iter().enumerate().map(|(level, best)| of_level(runs, level) / best);
+            parts.sum::<f64>() / best.len() as f64
+        };
+        let scores: Vec<(u32, Vec<f64>)> =
+            self.fixed.iter().map(|fixed| (fixed.us, fixed.runs.iter().map(score).collect())).collect();
+        let own: Vec<f64> = self.controlled.iter().map(score).collect();
+        let (best_us, of_best) =
+            scores.iter().max_by(|(_, a), (_, b)| mean_and_half(a).0.total_cmp(&mean_and_half(b).0))?;
+        let over =
+            |a: &[f64], b: &[f64]| mean_and_half(&a.iter().zip(b).map(|(a, b)| a / b).collect::<Vec<_>>());
+        let ends = [scores.first()?, scores.last()?];
+        let runs: Vec<Run> = self.controlled.iter().flatten().copied().collect();
+        Some(Verdict {
+            best_us: *best_us,
+            between: ends.iter().all(|(_, end)| {
+                let (mean, half) = over(of_best, end);
+                mean - half > 1.0
+            }),
+            ratio: over(&own, of_best),
+            fixed: scores.iter().map(|(us, scores)| (*us, mean_and_half(scores).0)).collect(),
+            controller: Run::mean(&runs),
+        })
+    }
+
+    fn best_run(&self, us: u32) -> Run {
+        let runs =
+            self.fixed.iter().filter(|fixed| fixed.us == us).flat_map(|fixed| fixed.runs.iter().flatten());
+        Run::mean(&runs.copied().collect::<Vec<_>>())
+    }
+}
+
+/// All of it.
+#[derive(Serialize)]
+pub struct Report {
+    /// What it was measured on.
+    pub machine: Machine,
+    /// Levels, and pairs.
+    pub rows: Vec<Row>,
+    /// What came to grief.
+    pub failures: Vec<String>,
+    /// It was ended early.
+    pub interrupted: bool,
+}
+
+const NOTES: &str = "Best fixed: by turns per second, of those tried. Controller: `tasuki tune run`, its turns over those of the best fixed delay, and \
+    the half of the 95 % confidence interval. Interrupts: wake-ups of the kernel's polling thread. Program / kernel: shares of the host's processor.\n";
+
+impl Report {
+    /// As JSON, with what was made of each row.
+    pub fn json(&self) -> Result<String, Failure> {
+        let mut value = serde_json::to_value(self)?;
+        for (row, text) in self.rows.iter().zip(value["rows"].as_array_mut().into_iter().flatten()) {
+            text["verdict"] = serde_json::to_value(row.verdict())?;
+        }
+        Ok(serde_json::to_string_pretty(&value)?)
+    }
+
+    /// As a table.
+    pub fn text(&self) -> String {
+        let Machine { cores, cpu, kernel, user } = &self.machine;
+        let mut text =
+            format!("{cores} x {cpu}, {kernel}, as {user}; veth polled by a thread of the kernel\n");
+        let mut shown = table([
+            "",
+            "best fixed",
+            "turns/s",
+            "interrupts/s",
+            "program / kernel",
+            "off",
+            "longest",
+            "controller",
+            "of the best",
+            "interrupts/s",
+            "program / kernel",
+        ]);
+        for (row, verdict) in self.rows.iter().filter_map(|row| Some((row, row.verdict()?))) {
+            let part = |end: Option<&(u32, f64)>| end.map_or(String::new(), |(_, part)| format!("{part:.3}"));
+            let shares = |run: &Run| format!("{:.0} / {:.0} %", 100.0 * run.program, 100.0 * run.kernel);
+            let (best, own) = (row.best_run(verdict.best_us), &verdict.controller);
+            shown.add_row([
+                row.name(),
+                format!("{} us{}", verdict.best_us, if verdict.between { ", between" } else { "" }),
+                format!("{:.0}", best.turns),
+                format!("{:.0}", best.interrupts),
+                shares(&best),
+                part(verdict.fixed.first()),
+                part(verdict.fixed.last()),
+                format!("{:.0} us", own.us),
+                format!("{:.3} +- {:.3}", verdict.ratio.0, verdict.ratio.1),
+                format!("{:.0}", own.interrupts),
+                shares(own),
+            ]);
+        }
+        // Writing into a text cannot fail.
+        let _ = writeln!(text, "{shown}");
+        text += NOTES;
+        for failure in &self.failures {
+            let _ = writeln!(text, "FAILED {failure}");
+        }
+        if self.interrupted {
+            text += "stopped before the end of the plan\n";
+        }
+        text
+    }
+}
