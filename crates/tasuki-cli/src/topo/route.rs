@@ -14,7 +14,7 @@ use crate::{
 };
 use serde::Serialize;
 use std::process::ExitCode;
-use tasuki_topo::{Claims, Engine, HostId, Limits, Network, NodeId, Report, Tables, prove, route, verify};
+use tasuki_topo::{Claims, Engine, HostId, Limits, Network, NodeId, Report, Tables, route, verify};
 
 /// The routes of one network.
 #[derive(Debug, Serialize)]
@@ -134,7 +134,7 @@ fn check(
         write(path, &TablesFile::new(net, &tables).to_json()?)?;
     }
     let report = verify(net, &tables, 1);
-    let refuted = prove(net, &tables, claims).err().map(|refutation| refutation.to_string());
+    let refuted = report.check(net, claims).err().map(|refutation| refutation.to_string());
     Ok(Checked {
         refuted,
         channels_used: report.vcs,

@@ -61,22 +61,19 @@ impl Fabric {
             return None;
         }
         let packet = self.packets.get(queue.head);
-        let out = packet.out as usize;
-        if !self.plan.lines[out].limited {
+        if !self.plan.lines[self.plan.channel(packet.lane)].limited {
             return None;
         }
-        let next = self.plan.lane(packet.out, packet.out_vc);
+        let next = packet.lane as usize;
         let buffer = &self.lanes[next];
-        let super::Room::Lossless { buffer: size, .. } = self.settings.room else { return None };
-        let full = !buffer.has_room(packet.bytes, size);
+        let full = !buffer.has_room(packet.bytes, self.size);
         (full && buffer.next_room() == u64::MAX).then_some(next)
     }
 
     fn explain(&self, first: usize) -> Deadlock {
         let (mut at, mut circle, mut packets) = (first, Vec::new(), 0);
         while let Some(next) = self.waits_for(at) {
-            let channel = at >> self.plan.lane_bits;
-            circle.push((self.name(channel), (at - (channel << self.plan.lane_bits)) as u8));
+            circle.push((self.name(self.plan.channel(at as u32)), self.plan.vc(at as u32)));
             let mut id = self.lanes[at].head;
             while id != NONE {
                 packets += 1;

@@ -1,7 +1,6 @@
 //! Lanes: what waits at the end of a virtual channel, and the room there as its sender sees it.
 
 use super::FlowControl;
-use super::packet::Packets;
 use super::plan::NONE;
 use std::collections::VecDeque;
 
@@ -46,14 +45,6 @@ impl Lane {
         back_bytes: 0,
         back_at: u64::MAX,
     };
-
-    /// Takes the head.
-    #[inline]
-    pub fn pop(&mut self, packets: &Packets) -> u32 {
-        let id = self.head;
-        self.head = packets.get(id).next;
-        id
-    }
 
     /// Whether so many bytes may be sent here.
     #[inline]

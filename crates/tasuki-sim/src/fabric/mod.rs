@@ -15,6 +15,7 @@
 mod deadlock;
 mod drops;
 mod error;
+mod event;
 mod exponential;
 mod lane;
 pub mod loads;

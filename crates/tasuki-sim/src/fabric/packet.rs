@@ -1,5 +1,7 @@
 //! Packets under way.
 
+use super::plan::NONE;
+
 /// A packet. What it carries is the load's business: `tag` is all that it gets back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
@@ -15,64 +17,83 @@ pub struct Packet {
     pub born: u64,
     /// When its head left the source, ps.
     pub left: u64,
-    /// Virtual channel where it is.
-    pub(super) vc: u8,
-    /// Virtual channel that it goes to next.
-    pub(super) out_vc: u8,
-    /// Channel that it goes to next; while under way, the one that it is on.
-    pub(super) out: u32,
-    /// When its tail can leave the node where it is, at the earliest, ps.
-    pub(super) tail: u64,
-    /// When its head can leave the node that it comes to, if nothing is before it, ps.
-    pub(super) head: u64,
-    /// The packet behind it.
-    pub(super) next: u32,
 }
 
-/// A packet in a cache line of its own: there are more of them than a first-level cache holds.
+/// What of a packet every hop looks at. Apart from the rest, so that more of them fit a first-level cache: two to a line.
 #[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Place(Packet);
+#[repr(align(32))]
+pub(super) struct Moving {
+    /// When its tail can leave the node where it is, at the earliest, ps.
+    pub tail: u64,
+    /// When its head can leave the node that it comes to, if nothing is before it, ps.
+    pub head: u64,
+    /// The packet behind it; of a number that is free, the next one that is.
+    pub next: u32,
+    /// Lane that it goes to next; while on the way to its destination or to a switch that drops, the one that it is on.
+    pub lane: u32,
+    pub to: u32,
+    pub bytes: u32,
+}
 
 /// All packets, by a number that is used again.
-#[derive(Default)]
 pub(super) struct Packets {
-    all: Vec<Place>,
-    free: Vec<u32>,
+    moving: Vec<Moving>,
+    told: Vec<Packet>,
+    free: u32,
+    len: usize,
 }
 
 impl Packets {
+    pub fn new() -> Packets {
+        Packets { moving: Vec::new(), told: Vec::new(), free: NONE, len: 0 }
+    }
+
+    /// A packet that goes to `lane` first.
     #[inline]
-    pub fn add(&mut self, packet: Packet) -> u32 {
-        match self.free.pop() {
-            Some(id) => {
-                self.all[id as usize] = Place(packet);
+    pub fn add(&mut self, packet: Packet, lane: u32) -> u32 {
+        let Packet { to, bytes, .. } = packet;
+        let moving = Moving { tail: 0, head: 0, next: NONE, lane, to, bytes };
+        self.len += 1;
+        let id = self.free;
+        match self.moving.get_mut(id as usize) {
+            Some(place) => {
+                self.free = place.next;
+                *place = moving;
+                self.told[id as usize] = packet;
                 id
             }
             None => {
-                self.all.push(Place(packet));
-                self.all.len() as u32 - 1
+                self.moving.push(moving);
+                self.told.push(packet);
+                self.told.len() as u32 - 1
             }
         }
     }
 
     #[inline]
     pub fn remove(&mut self, id: u32) -> Packet {
-        self.free.push(id);
-        self.all[id as usize].0
+        self.len -= 1;
+        self.moving[id as usize].next = std::mem::replace(&mut self.free, id);
+        self.told[id as usize]
     }
 
     #[inline]
-    pub fn get(&self, id: u32) -> &Packet {
-        &self.all[id as usize].0
+    pub fn get(&self, id: u32) -> &Moving {
+        &self.moving[id as usize]
     }
 
     #[inline]
-    pub fn get_mut(&mut self, id: u32) -> &mut Packet {
-        &mut self.all[id as usize].0
+    pub fn get_mut(&mut self, id: u32) -> &mut Moving {
+        &mut self.moving[id as usize]
+    }
+
+    /// What the load knows of a packet.
+    #[inline]
+    pub fn told(&mut self, id: u32) -> &mut Packet {
+        &mut self.told[id as usize]
     }
 
     pub fn len(&self) -> usize {
-        self.all.len() - self.free.len()
+        self.len
     }
 }

@@ -54,8 +54,8 @@ pub(super) struct Plan {
     /// `[host * rows + row]`: next channel.
     next: Vec<u32>,
     turns: Vec<u8>,
-    /// `[from * hosts + to]`: first channel and its virtual channel.
-    starts: Vec<(u32, u8)>,
+    /// `[from * hosts + to]`: first lane; `NONE` if there is none.
+    starts: Vec<u32>,
 }
 
 impl Plan {
@@ -145,19 +145,20 @@ impl Plan {
                 };
                 let channel = if from == to { NONE } else { channel };
                 let entry = own.or_else(|| only.and_then(|channel| tables.row(net.to(channel))));
-                self.starts.push((channel, tables.start(entry, HostId(to as u32))));
+                let start = (channel, tables.start(entry, HostId(to as u32)));
                 if channel != NONE {
-                    self.check(net, from, to)?;
+                    self.check(net, from, to, start)?;
                 }
+                self.starts.push(if channel == NONE { NONE } else { self.lane(start) });
             }
         }
         Ok(())
     }
 
     /// Follows a packet to its destination.
-    fn check(&self, net: &Network, from: usize, to: usize) -> Result<(), FabricError> {
+    fn check(&self, net: &Network, from: usize, to: usize, start: (u32, u8)) -> Result<(), FabricError> {
         let name = |host: usize| net.label(net.hosts()[host]).to_owned();
-        let (mut channel, mut vc) = self.start(from as u32, to as u32);
+        let (mut channel, mut vc) = start;
         for _ in 0..=net.nodes().len() {
             if usize::from(vc) >= self.vcs {
                 let vcs = self.vcs;
@@ -176,20 +177,37 @@ impl Plan {
 
     /// Number of a channel's virtual channel.
     #[inline]
-    pub fn lane(&self, channel: u32, vc: u8) -> usize {
-        ((channel as usize) << self.lane_bits) + usize::from(vc)
+    pub fn lane(&self, (channel, vc): (u32, u8)) -> u32 {
+        (channel << self.lane_bits) + u32::from(vc)
     }
 
-    /// First channel and virtual channel from a host to another; `NONE` if there is none.
+    /// The channel that a lane is of.
     #[inline]
-    pub fn start(&self, from: u32, to: u32) -> (u32, u8) {
+    pub fn channel(&self, lane: u32) -> usize {
+        (lane >> self.lane_bits) as usize
+    }
+
+    /// Which virtual channel of it a lane is.
+    #[inline]
+    pub fn vc(&self, lane: u32) -> u8 {
+        (lane & ((1 << self.lane_bits) - 1)) as u8
+    }
+
+    /// First lane from a host to another; `NONE` if there is none.
+    #[inline]
+    pub fn start(&self, from: u32, to: u32) -> u32 {
         self.starts[from as usize * self.hosts + to as usize]
     }
 
     /// Channel and virtual channel after one that does not lead to the destination itself.
     #[inline]
     pub fn onward(&self, channel: u32, vc: u8, to: u32) -> (u32, u8) {
-        let line = &self.lines[channel as usize];
+        self.follow(&self.lines[channel as usize], vc, to)
+    }
+
+    /// The same for who has the channel at hand.
+    #[inline]
+    pub fn follow(&self, line: &Line, vc: u8, to: u32) -> (u32, u8) {
         if line.row == NONE {
             return (NONE, 0);
         }

@@ -1,38 +1,37 @@
 //! Virtual cut-through: queues ask for channels, channels choose among queues.
 
+use super::Arbiter;
+use super::event::Event;
 use super::lane::Lane;
-use super::packet::Packet;
-use super::plan::NONE;
-use super::world::{Event, Fabric};
-use super::{Arbiter, Crossbar, Room};
-use crate::kernel::Time;
+use super::packet::{Moving, Packet};
+use super::plan::{Line, NONE};
+use super::world::{Fabric, Track};
 
 impl Fabric {
     /// A packet joins a queue; true if it is the first.
     #[inline]
     pub(super) fn append(&mut self, queue: usize, id: u32) -> bool {
         self.packets.get_mut(id).next = NONE;
-        let Lane { head, tail, .. } = &mut self.lanes[queue];
-        let before = std::mem::replace(tail, id);
-        if *head == NONE {
-            *head = id;
+        let lane = &mut self.lanes[queue];
+        let before = std::mem::replace(&mut lane.tail, id);
+        if lane.head == NONE {
+            lane.head = id;
             return true;
         }
         self.packets.get_mut(before).next = id;
         false
     }
 
-    /// A packet is on its way to a switch, which its head can leave at `at` if nothing is before it. What comes behind others
-    /// is an event only once it is the first.
+    /// A packet is on its way over a line to a switch, which its head can leave at `at` if nothing is before it. What
+    /// comes behind others is an event only once it is the first.
     #[inline]
-    fn come(&mut self, id: u32, at: u64) {
+    fn come(&mut self, id: u32, line: &Line, at: u64) {
         let packet = self.packets.get_mut(id);
-        let (channel, vc, to) = (packet.out, packet.out_vc, packet.to);
-        let (out, out_vc) = self.plan.onward(channel, vc, to);
-        (packet.vc, packet.out, packet.out_vc, packet.head) = (vc, out, out_vc, at);
-        let queue = self.plan.lane(channel, vc);
-        if self.append(queue, id) {
-            self.kernel.schedule(Time(at), Event::Head(queue as u32));
+        let queue = packet.lane;
+        packet.lane = self.plan.lane(self.plan.follow(line, self.plan.vc(queue), packet.to));
+        packet.head = at;
+        if self.append(queue as usize, id) {
+            self.schedule(at, Event::Head(queue));
         }
     }
 
@@ -40,76 +39,84 @@ impl Fabric {
     #[inline]
     pub(super) fn ask(&mut self, queue: usize) {
         let now = self.now();
-        let packet = self.packets.get(self.lanes[queue].head);
-        let (channel, lane) = (packet.out as usize, self.plan.lane(packet.out, packet.out_vc) as u32);
-        let bytes = packet.bytes;
-        let asking = &mut self.lanes[queue];
-        (asking.bytes, asking.lane) = (bytes, lane);
-        let track = self.tracks[channel];
+        let (channel, lane) = self.look_ahead(queue);
+        let track = &self.tracks[channel];
         // Whoever asked before is served by the wake that is due now.
-        let turn_of_others = track.first != NONE && track.wake <= now;
-        let idle = track.busy <= now || self.settings.drops();
-        if idle && !turn_of_others && self.may_go(channel, queue, now) {
+        let turn_of_others = (track.first != NONE) & (track.wake <= now);
+        let idle = (track.busy <= now) | self.drops;
+        if idle & !turn_of_others && self.may_go(queue, now) {
             self.grant(queue, now);
-            return;
+        } else {
+            self.join(queue, channel, lane, now);
         }
+    }
+
+    /// Notes what the head of a queue wants; the channel and the lane that it goes to.
+    #[inline]
+    fn look_ahead(&mut self, queue: usize) -> (usize, u32) {
+        let asking = &mut self.lanes[queue];
+        let &Moving { bytes, lane, .. } = self.packets.get(asking.head);
+        (asking.bytes, asking.lane) = (bytes, lane);
+        (self.plan.channel(lane), lane)
+    }
+
+    /// A queue joins those that want a channel.
+    #[inline]
+    fn join(&mut self, queue: usize, channel: usize, lane: u32, now: u64) {
         self.counts.waits += 1;
-        (self.lanes[queue].waits, self.lanes[queue].beside) = (true, NONE);
+        let asking = &mut self.lanes[queue];
+        (asking.waits, asking.beside) = (true, NONE);
         self.lanes[lane as usize].wanted += 1;
         let track = &mut self.tracks[channel];
+        let before = std::mem::replace(&mut track.last, queue as u32);
+        // When the channel looks at them anyway before it can be idle, this one need not say when.
+        let soon = (track.wake <= now) | ((track.wake <= track.busy) & !self.drops);
         match track.first {
             NONE => track.first = queue as u32,
-            _ => self.lanes[track.last as usize].beside = queue as u32,
+            _ => self.lanes[before as usize].beside = queue as u32,
         }
-        self.tracks[channel].last = queue as u32;
-        let retry = self.retry(channel, queue, now);
-        self.wake_at(channel, retry);
+        if !soon {
+            let retry = self.retry(channel, queue, now);
+            self.wake_at(channel, retry);
+        }
     }
 
     /// Whether the head of a queue could go if its channel were idle.
     #[inline]
-    fn may_go(&mut self, channel: usize, queue: usize, now: u64) -> bool {
-        let asking = self.lanes[queue];
-        if asking.busy > now {
+    fn may_go(&mut self, queue: usize, now: u64) -> bool {
+        let &Lane { busy, lane, bytes, .. } = &self.lanes[queue];
+        if busy > now || self.port_busy(queue) > now {
             return false;
         }
-        if self.settings.crossbar == Crossbar::PerPort
-            && let Some(port) = self.channel_of(queue)
-            && self.ports[port] > now
-        {
-            return false;
+        self.fits(lane as usize, bytes, now)
+    }
+
+    /// Until when a queue's way into the crossbar is taken by another queue of its port.
+    #[inline]
+    fn port_busy(&self, queue: usize) -> u64 {
+        if !self.per_port {
+            return 0;
         }
-        !self.plan.lines[channel].limited || self.fits(asking.lane as usize, asking.bytes, now)
+        self.channel_of(queue).map_or(0, |port| self.ports[port])
     }
 
     /// When it is worth asking again; `u64::MAX` if something else has to happen first.
     #[inline]
     fn retry(&self, channel: usize, queue: usize, now: u64) -> u64 {
-        let mut at = self.lanes[queue].busy;
-        if !self.settings.drops() {
-            at = at.max(self.tracks[channel].busy);
-        }
-        if self.settings.crossbar == Crossbar::PerPort
-            && let Some(port) = self.channel_of(queue)
-        {
-            at = at.max(self.ports[port]);
-        }
-        let Lane { lane, bytes, .. } = self.lanes[queue];
+        let &Lane { busy, lane, bytes, .. } = &self.lanes[queue];
+        let track = if self.drops { 0 } else { self.tracks[channel].busy };
         let ahead = &self.lanes[lane as usize];
-        if let Room::Lossless { buffer: size, .. } = self.settings.room
-            && !ahead.has_room(bytes, size)
-        {
-            at = at.max(ahead.next_room());
-        }
-        at.max(now)
+        let room = if ahead.has_room(bytes, self.size) { 0 } else { ahead.next_room() };
+        now.max(busy).max(track).max(self.port_busy(queue)).max(room)
     }
 
     /// The channel looks at who wants it at `at`, or before.
     #[inline]
     fn wake_at(&mut self, channel: usize, at: u64) {
-        if at < self.tracks[channel].wake {
-            self.tracks[channel].wake = at;
-            self.kernel.schedule(Time(at), Event::Wake(channel as u32));
+        let track = &mut self.tracks[channel];
+        if at < track.wake {
+            track.wake = at;
+            self.schedule(at, Event::Wake(channel as u32));
         }
     }
 
@@ -117,12 +124,13 @@ impl Fabric {
     pub(super) fn wake(&mut self, channel: u32) {
         let now = self.now();
         let channel = channel as usize;
-        if self.tracks[channel].wake != now {
+        let track = &mut self.tracks[channel];
+        if track.wake != now {
             return;
         }
-        self.tracks[channel].wake = u64::MAX;
-        if self.tracks[channel].busy > now && !self.settings.drops() {
-            let busy = self.tracks[channel].busy;
+        track.wake = u64::MAX;
+        if track.busy > now && !self.drops {
+            let busy = track.busy;
             self.wake_at(channel, busy);
             return;
         }
@@ -130,12 +138,12 @@ impl Fabric {
             self.unlink(channel, before, queue);
             self.grant(queue, now);
         }
-        let mut next = self.tracks[channel].first;
-        let mut retry = u64::MAX;
+        let &Track { busy, first, .. } = &self.tracks[channel];
+        let (mut next, mut retry) = (first, u64::MAX);
         while next != NONE {
             // While the channel is busy that is when everybody asks again.
             retry = retry.min(self.retry(channel, next as usize, now));
-            if self.tracks[channel].busy > now && retry <= self.tracks[channel].busy {
+            if busy > now && retry <= busy {
                 break;
             }
             next = self.lanes[next as usize].beside;
@@ -153,7 +161,7 @@ impl Fabric {
         let lanes = self.lanes.len() as u32;
         while at != NONE {
             let queue = at as usize;
-            if self.may_go(channel, queue, now) {
+            if self.may_go(queue, now) {
                 if self.settings.arbiter == Arbiter::Oldest {
                     return Some((before, queue));
                 }
@@ -171,80 +179,89 @@ impl Fabric {
     fn unlink(&mut self, channel: usize, before: u32, queue: usize) {
         let Lane { beside: after, lane, .. } = self.lanes[queue];
         self.lanes[lane as usize].wanted -= 1;
+        let track = &mut self.tracks[channel];
+        track.last = if after == NONE { before } else { track.last };
         match before {
-            NONE => self.tracks[channel].first = after,
+            NONE => track.first = after,
             _ => self.lanes[before as usize].beside = after,
-        }
-        if after == NONE {
-            self.tracks[channel].last = before;
         }
     }
 
     /// The head of a queue goes.
     #[inline]
     fn grant(&mut self, queue: usize, now: u64) {
-        let id = self.lanes[queue].pop(&self.packets);
-        let channel = self.packets.get(id).out as usize;
-        let line = self.plan.lines[channel];
+        let from = &mut self.lanes[queue];
+        let (id, bytes, lane) = (from.head, from.bytes, from.lane);
+        let channel = self.plan.channel(lane);
+        let track = &mut self.tracks[channel];
         let packet = self.packets.get_mut(id);
-        let takes = line.takes(packet.bytes);
+        let (line, to, next) = (track.line, packet.to, packet.next);
+        let takes = line.takes(bytes);
         // A slow cable before this one: the tail must be there when its turn comes. Where packets are dropped, those
         // that a relay forwards take their places on its cable at once, and its own go behind them.
-        let start = now.max(packet.tail.saturating_sub(takes)).max(self.tracks[channel].busy);
+        let start = now.max(packet.tail.saturating_sub(takes)).max(track.busy);
         let end = start + takes;
         packet.tail = end + line.ahead;
-        let (bytes, vc, to) = (packet.bytes, packet.out_vc, packet.to);
-        self.tracks[channel].busy = end;
-        self.tracks[channel].turn = queue as u32;
+        (track.busy, track.turn) = (end, queue as u32);
+        (from.head, from.busy, from.waits) = (next, end, false);
         self.passed[channel] += u64::from(bytes);
         self.counts.hops += 1;
-        self.lanes[queue].busy = end;
-        self.lanes[queue].waits = false;
-        if line.limited {
-            self.fill(self.plan.lane(channel as u32, vc), bytes);
-        }
+        // Where there is no limit nothing is counted, and so there is always room.
+        self.fill(lane as usize, if line.limited { bytes } else { 0 });
         if line.host == to {
-            self.kernel.schedule(Time(end + line.ahead), Event::Deliver(id));
+            self.schedule(end + line.ahead, Event::Deliver(id));
         } else {
             let at = if line.stores { end } else { start } + line.ahead;
-            if self.settings.drops() {
-                self.kernel.schedule(Time(at), Event::Store(id));
+            if self.drops {
+                self.schedule(at, Event::Store(id));
             } else {
-                self.come(id, at);
+                self.come(id, &line, at);
             }
         }
         match self.channel_of(queue) {
             Some(port) => {
-                self.ports[port] = end;
+                if self.per_port {
+                    self.ports[port] = end;
+                }
                 self.free(queue, bytes, end);
             }
             None => {
-                self.packets.get_mut(id).left = start;
+                self.packets.told(id).left = start;
                 self.gone.push((id, end));
             }
         }
-        let next = self.lanes[queue].head;
         if next != NONE {
-            let at = self.packets.get(next).head;
-            if at <= now {
-                self.ask(queue);
-            } else {
-                self.kernel.schedule(Time(at), Event::Head(queue as u32));
-            }
+            self.move_up(queue, next, end, now);
+        }
+    }
+
+    /// The next packet of a queue is the first, once the tail of the one before has left at `end`.
+    #[inline]
+    fn move_up(&mut self, queue: usize, id: u32, end: u64, now: u64) {
+        let at = self.packets.get(id).head;
+        if at > now {
+            self.schedule(at, Event::Head(queue as u32));
+        } else if end > now {
+            let (channel, lane) = self.look_ahead(queue);
+            self.join(queue, channel, lane, now);
+        } else {
+            self.ask(queue);
         }
     }
 
     /// A packet leaves a buffer at `end`; who sends into it hears of that a cable later.
     #[inline]
     fn free(&mut self, lane: usize, bytes: u32, end: u64) {
-        let channel = lane >> self.plan.lane_bits;
-        if !self.plan.lines[channel].limited {
+        let channel = self.plan.channel(lane as u32);
+        let track = &self.tracks[channel];
+        if !track.line.limited {
             return;
         }
+        let buffer = &mut self.lanes[lane];
         let at = end + self.settings.cable_ps;
-        self.lanes[lane].announce(at, bytes, &mut self.back[lane]);
-        if self.lanes[lane].wanted > 0 {
-            let at = at.max(self.tracks[channel].busy);
+        buffer.announce(at, bytes, &mut self.back[lane]);
+        if buffer.wanted > 0 {
+            let at = at.max(track.busy);
             self.wake_at(channel, at);
         }
     }
@@ -252,15 +269,12 @@ impl Fabric {
     /// A packet has arrived.
     #[inline]
     pub(super) fn deliver(&mut self, id: u32) -> Packet {
+        let lane = self.packets.get(id).lane;
         let packet = self.packets.remove(id);
         self.counts.delivered += 1;
         self.counts.bytes += u64::from(packet.bytes);
-        let line = self.plan.lines[packet.out as usize];
-        if line.limited {
-            let lane = self.plan.lane(packet.out, packet.out_vc);
-            let now = self.now();
-            self.free(lane, packet.bytes, now);
-        }
+        let now = self.now();
+        self.free(lane as usize, packet.bytes, now);
         packet
     }
 }

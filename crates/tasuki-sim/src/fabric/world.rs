@@ -2,31 +2,20 @@
 
 use tasuki_topo::{Network, Tables};
 
+use super::event::{Event, Word};
 use super::lane::Lane;
 use super::packet::{Packet, Packets};
-use super::plan::{NONE, Plan};
-use super::{FabricError, FlowControl, Room, Settings};
+use super::plan::{Line, NONE, Plan};
+use super::{Crossbar, FabricError, FlowControl, Room, Settings};
 use crate::kernel::{Kernel, Time};
 use std::collections::VecDeque;
 
-/// What can happen.
+/// A channel in motion, in a cache line of its own.
 #[derive(Clone, Copy)]
-pub(super) enum Event {
-    /// The head of the first packet of a queue can leave the node that it came to.
-    Head(u32),
-    /// A packet is at a switch that drops what does not fit.
-    Store(u32),
-    /// A packet's tail is at its destination.
-    Deliver(u32),
-    /// A channel looks at who wants it.
-    Wake(u32),
-    /// The load asked for this.
-    Timer(u32, u32),
-}
-
-/// A channel in motion.
-#[derive(Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Track {
+    /// What of it never changes.
+    pub line: Line,
     /// When the tail of the last packet is on it.
     pub busy: u64,
     /// Queues that want it, in the order in which they asked.
@@ -77,7 +66,15 @@ pub trait Load {
 pub struct Fabric {
     pub(super) plan: Plan,
     pub(super) settings: Settings,
-    pub(super) kernel: Kernel<Event>,
+    /// Of the settings, what every hop asks: bytes of a buffer; no limit where packets are dropped.
+    pub(super) size: u32,
+    /// Whether packets are dropped where there is no room.
+    pub(super) drops: bool,
+    /// Whether buffers say stop and go.
+    pub(super) stops: bool,
+    /// Whether the virtual channels of a port share a way into the crossbar.
+    pub(super) per_port: bool,
+    pub(super) kernel: Kernel<Word>,
     pub(super) packets: Packets,
     /// By [`Plan::lane`], then a source per channel.
     pub(super) lanes: Vec<Lane>,
@@ -103,25 +100,31 @@ const LOOK: u64 = 1 << 16;
 impl Fabric {
     /// A fabric at rest.
     pub fn new(net: &Network, tables: &Tables, settings: Settings) -> Result<Fabric, FabricError> {
-        if let Room::Lossless { buffer, .. } = settings.room
-            && settings.largest > buffer
-        {
-            return Err(FabricError::PacketTooLarge { bytes: settings.largest, buffer });
+        let (size, flow) = match settings.room {
+            Room::Lossless { buffer, flow } => (buffer, flow),
+            Room::DropTail { .. } => (u32::MAX, FlowControl::Credits),
+        };
+        if settings.largest > size {
+            return Err(FabricError::PacketTooLarge { bytes: settings.largest, buffer: size });
         }
         let plan = Plan::new(net, tables, &settings)?;
         let channels = net.channels();
         let lanes = channels << plan.lane_bits;
-        let track = Track { busy: 0, first: NONE, last: NONE, wake: u64::MAX, turn: 0 };
+        let still = |&line| Track { line, busy: 0, first: NONE, last: NONE, wake: u64::MAX, turn: 0 };
         let label = |channel| net.channel_label(tasuki_topo::ChannelId(channel));
         Ok(Fabric {
+            size,
+            drops: settings.drops(),
+            stops: flow != FlowControl::Credits,
+            per_port: settings.crossbar == Crossbar::PerPort,
             settings,
-            // A slot of 1 ns: seldom events of different times on a busy fabric of 64 hosts.
-            kernel: Kernel::with_slots(10),
-            packets: Packets::default(),
+            // A slot of 4 ns: seldom many events on a busy fabric of 64 hosts, while 16 us ahead are on the wheel.
+            kernel: Kernel::with_slots(12),
+            packets: Packets::new(),
             lanes: vec![Lane::EMPTY; lanes + channels],
             sources: lanes,
             back: vec![VecDeque::new(); lanes],
-            tracks: vec![track; channels],
+            tracks: plan.lines.iter().map(still).collect(),
             ports: vec![0; channels],
             gone: Vec::new(),
             lost: Vec::new(),
@@ -165,14 +168,18 @@ impl Fabric {
 
     /// Time that `bytes` take over a host's first channel towards `to`, ps.
     pub fn injection(&self, from: u32, to: u32, bytes: u32) -> u64 {
-        let (channel, _) = self.plan.start(from, to);
-        self.plan.lines.get(channel as usize).map_or(0, |line| line.takes(bytes))
+        let start = self.plan.start(from, to);
+        if start == NONE { 0 } else { self.plan.lines[self.plan.channel(start)].takes(bytes) }
     }
 
     /// What a packet's head takes from leaving the source until its tail could have left the last node, were there
     /// no bytes and no other packets: cables and switches, ps.
     pub fn unloaded(&self, from: u32, to: u32) -> u64 {
-        let (mut channel, mut vc) = self.plan.start(from, to);
+        let start = self.plan.start(from, to);
+        if start == NONE {
+            return 0;
+        }
+        let (mut channel, mut vc) = (self.plan.channel(start) as u32, self.plan.vc(start));
         let mut sum = 0;
         while let Some(line) = self.plan.lines.get(channel as usize) {
             sum += line.ahead;
@@ -184,10 +191,15 @@ impl Fabric {
         sum
     }
 
-    /// Calls [`Load::timer`] at `at`, ps.
+    #[inline]
+    pub(super) fn schedule(&mut self, at: u64, event: Event) {
+        self.kernel.schedule(Time(at), event.into());
+    }
+
+    /// Calls [`Load::timer`] at `at`, ps. `host` is below 2^29.
     #[inline]
     pub fn timer(&mut self, at: u64, host: u32, what: u32) {
-        self.kernel.schedule(Time(at), Event::Timer(host, what));
+        self.schedule(at, Event::Timer(host, what));
     }
 
     /// A host hands a packet to its network interface now. False if it is too large, or goes nowhere.
@@ -201,15 +213,13 @@ impl Fabric {
         {
             return false;
         }
-        let (out, out_vc) = self.plan.start(from, to);
-        if out == NONE {
+        let start = self.plan.start(from, to);
+        if start == NONE {
             return false;
         }
-        let packet =
-            Packet { from, to, bytes, tag, born, left: 0, vc: 0, out_vc, out, tail: 0, head: 0, next: NONE };
-        let id = self.packets.add(packet);
+        let id = self.packets.add(Packet { from, to, bytes, tag, born, left: 0 }, start);
         self.counts.injected += 1;
-        let source = self.source(out);
+        let source = self.source(self.plan.channel(start));
         if self.append(source, id) {
             self.ask(source);
         }
@@ -228,7 +238,7 @@ impl Fabric {
         self.report(load);
         while !load.done() {
             let Some(event) = self.kernel.pop_by(Time(until)) else { break };
-            self.happen(event, load);
+            self.happen(event.into(), load);
             if self.kernel.happened() >= look {
                 look = self.kernel.happened() + LOOK;
                 self.look()?;
@@ -257,7 +267,7 @@ impl Fabric {
         self.report(load);
         let event = self.kernel.pop_by(Time(until));
         if let Some(event) = event {
-            self.happen(event, load);
+            self.happen(event.into(), load);
         }
         event.is_some()
     }
@@ -276,7 +286,7 @@ impl Fabric {
     #[inline]
     fn report(&mut self, load: &mut impl Load) {
         while let Some((id, end)) = self.gone.pop() {
-            let packet = *self.packets.get(id);
+            let packet = *self.packets.told(id);
             load.left(self, packet, end);
         }
         while let Some(packet) = self.lost.pop() {
@@ -290,8 +300,8 @@ impl Fabric {
 
     /// The queue of packets that a host sends over a channel.
     #[inline]
-    pub(super) fn source(&self, channel: u32) -> usize {
-        self.sources + channel as usize
+    pub(super) fn source(&self, channel: usize) -> usize {
+        self.sources + channel
     }
 
     /// The channel that a queue is at the end of; none for a source.
@@ -307,26 +317,23 @@ impl Fabric {
     /// Whether a sender may send so many bytes into a buffer, as far as it knows now.
     #[inline]
     pub(super) fn fits(&mut self, lane: usize, bytes: u32, now: u64) -> bool {
-        let Room::Lossless { buffer: size, flow } = self.settings.room else { return true };
         let buffer = &mut self.lanes[lane];
-        if buffer.has_room(bytes, size) {
+        if buffer.has_room(bytes, self.size) {
             return true;
         }
         if buffer.next_room() > now {
             return false;
         }
+        let Room::Lossless { flow, .. } = self.settings.room else { return true };
         buffer.collect(now, flow, &mut self.back[lane]);
-        buffer.has_room(bytes, size)
+        buffer.has_room(bytes, self.size)
     }
 
     /// Fills room in a buffer.
     #[inline]
     pub(super) fn fill(&mut self, lane: usize, bytes: u32) {
-        let Room::Lossless { buffer: size, flow } = self.settings.room else { return };
         let buffer = &mut self.lanes[lane];
         buffer.used += bytes;
-        if flow != FlowControl::Credits {
-            buffer.stopped |= buffer.used + self.settings.largest > size;
-        }
+        buffer.stopped |= self.stops && buffer.used + self.settings.largest > self.size;
     }
 }

@@ -6,8 +6,9 @@ use super::Time;
 pub(super) const SLOTS: u64 = 4096;
 const WORDS: usize = SLOTS as usize / 64;
 const _: () = assert!(WORDS == 64);
-/// End of a list.
-const NONE: u32 = u32::MAX;
+/// No place: the first of the pool, which is never filled. It stands before the first event of every list, so that most is
+/// done without asking whether a list is empty.
+const NONE: u32 = 0;
 
 /// A place in the pool: an event and the next of its slot, or empty and the next that is empty.
 struct Place<E> {
@@ -16,7 +17,7 @@ struct Place<E> {
     event: Option<E>,
 }
 
-/// The events of a slot, by their places; the last one counts only if there is a first.
+/// The events of a slot, by their places.
 #[derive(Clone, Copy)]
 struct List {
     first: u32,
@@ -40,7 +41,7 @@ impl<E> Wheel<E> {
             lists: Box::new([List { first: NONE, last: NONE }; SLOTS as usize]),
             used: [0; WORDS],
             words: 0,
-            pool: Vec::new(),
+            pool: vec![Place { at: Time::ZERO, next: NONE, event: None }],
             empty: NONE,
             len: 0,
         }
@@ -53,30 +54,34 @@ impl<E> Wheel<E> {
     /// Adds an event to a slot, which is less than `SLOTS` away: behind all that happen at the same time or before.
     #[inline]
     pub fn push(&mut self, slot: u64, at: Time, event: E) {
-        let new = match self.pool.get_mut(self.empty as usize) {
-            Some(place) => {
-                let new = std::mem::replace(&mut self.empty, place.next);
-                (place.at, place.next, place.event) = (at, NONE, Some(event));
-                new
-            }
-            None => {
-                self.pool.push(Place { at, next: NONE, event: Some(event) });
-                self.pool.len() as u32 - 1
-            }
-        };
+        let new = self.place(at, event);
         self.len += 1;
         let index = (slot % SLOTS) as usize;
-        let List { first, last } = self.lists[index];
-        if first == NONE {
-            self.lists[index] = List { first: new, last: new };
-            self.used[index / 64] |= 1 << (index % 64);
-            self.words |= 1 << (index / 64);
-        } else if self.pool[last as usize].at <= at {
-            self.pool[last as usize].next = new;
-            self.lists[index].last = new;
+        self.used[index / 64] |= 1 << (index % 64);
+        self.words |= 1 << (index / 64);
+        let list = &mut self.lists[index];
+        let before = &mut self.pool[list.last as usize];
+        if before.at <= at {
+            before.next = new;
+            *list = List { first: if list.first == NONE { new } else { list.first }, last: new };
         } else {
             self.insert(index, new, at);
         }
+    }
+
+    /// A place with an event.
+    #[inline]
+    fn place(&mut self, at: Time, event: E) -> u32 {
+        let place = Place { at, next: NONE, event: Some(event) };
+        let new = self.empty;
+        if new == NONE {
+            self.pool.push(place);
+            return self.pool.len() as u32 - 1;
+        }
+        let empty = &mut self.pool[new as usize];
+        self.empty = empty.next;
+        *empty = place;
+        new
     }
 
     /// Puts a place before the last one of its list.
@@ -96,18 +101,17 @@ impl<E> Wheel<E> {
     #[inline]
     pub fn pop(&mut self, slot: u64, until: Time) -> Option<(Time, E)> {
         let index = (slot % SLOTS) as usize;
-        let first = self.lists[index].first;
+        let list = &mut self.lists[index];
+        let first = list.first;
         let place = self.pool.get_mut(first as usize).filter(|place| place.at <= until)?;
         let (at, event) = (place.at, place.event.take()?);
         let next = std::mem::replace(&mut place.next, self.empty);
         self.empty = first;
         self.len -= 1;
-        self.lists[index].first = next;
-        if next == NONE {
-            let word = &mut self.used[index / 64];
-            *word &= !(1 << (index % 64));
-            self.words &= !(u64::from(*word == 0) << (index / 64));
-        }
+        *list = List { first: next, last: if next == NONE { NONE } else { list.last } };
+        let word = &mut self.used[index / 64];
+        *word &= !(u64::from(next == NONE) << (index % 64));
+        self.words &= !(u64::from(*word == 0) << (index / 64));
         Some((at, event))
     }
 

@@ -178,28 +178,36 @@ pub fn prove(net: &Network, tables: &Tables, claims: Claims) -> Result<Report, R
         return Err(Refutation::OtherNetwork { tables: tables.hosts(), network: net.hosts().len() });
     }
     let report = verify(net, tables, claims.witnesses.max(1));
-    if let Some(fault) = report.faults.first() {
-        let name = |host: HostId| net.label(net.hosts()[host.ix()]).to_owned();
-        return Err(Refutation::Undelivered {
-            count: report.faulty,
-            pairs: report.pairs,
-            from: name(fault.from),
-            to: name(fault.to),
-            what: fault.kind.describe(net),
-        });
-    }
-    if report.vcs > u32::from(claims.vcs) {
-        return Err(Refutation::Channels { used: report.vcs, have: claims.vcs });
-    }
-    if claims.minimal && report.longer > 0 {
-        return Err(Refutation::NotMinimal { count: report.longer, excess: report.excess_max });
-    }
-    match &report.circle {
-        Some(circle) if claims.deadlock_free => {
-            let names = circle.iter().map(|&(c, vc)| format!("{} vc {vc}", net.channel_label(c)));
-            Err(Refutation::Deadlock(names.collect()))
+    report.check(net, claims)?;
+    Ok(report)
+}
+
+impl Report {
+    /// Checks claims about the tables that were examined, on the network that they are of.
+    pub fn check(&self, net: &Network, claims: Claims) -> Result<(), Refutation> {
+        if let Some(fault) = self.faults.first() {
+            let name = |host: HostId| net.label(net.hosts()[host.ix()]).to_owned();
+            return Err(Refutation::Undelivered {
+                count: self.faulty,
+                pairs: self.pairs,
+                from: name(fault.from),
+                to: name(fault.to),
+                what: fault.kind.describe(net),
+            });
         }
-        _ => Ok(report),
+        if self.vcs > u32::from(claims.vcs) {
+            return Err(Refutation::Channels { used: self.vcs, have: claims.vcs });
+        }
+        if claims.minimal && self.longer > 0 {
+            return Err(Refutation::NotMinimal { count: self.longer, excess: self.excess_max });
+        }
+        match &self.circle {
+            Some(circle) if claims.deadlock_free => {
+                let names = circle.iter().map(|&(c, vc)| format!("{} vc {vc}", net.channel_label(c)));
+                Err(Refutation::Deadlock(names.collect()))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
