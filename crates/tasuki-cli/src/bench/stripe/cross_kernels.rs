@@ -67,19 +67,7 @@ const NOTES: &str = "All ranks share this machine's processors. (b) against its 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        cross: BenchCross,
-    }
-
-    fn parse(words: &str) -> Result<BenchCross, String> {
-        let words = std::iter::once("cross").chain(words.split_whitespace());
-        Line::try_parse_from(words).map(|line| line.cross).map_err(|error| error.to_string())
-    }
+    use super::super::cross_networks::tests::parse;
 
     #[test]
     fn options_of_programs_want_programs() {

@@ -201,7 +201,7 @@ pub fn titles(settings: &[Setting], arguments: &BenchCross) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use clap::Parser;
 
@@ -211,7 +211,8 @@ mod tests {
         cross: BenchCross,
     }
 
-    fn parse(words: &str) -> Result<BenchCross, String> {
+    /// The command with these words, or what it says to them.
+    pub fn parse(words: &str) -> Result<BenchCross, String> {
         let words = std::iter::once("cross").chain(words.split_whitespace());
         Line::try_parse_from(words).map(|line| line.cross).map_err(|error| error.to_string())
     }
