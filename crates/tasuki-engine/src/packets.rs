@@ -104,7 +104,7 @@ impl State {
 
     /// Sends what the packet layer has. True if there was something.
     pub fn transmit(&mut self, now: Time) -> bool {
-        let (mut sent, mut frames) = (0, 0);
+        let (mut sent, mut frames_wait) = (0, false);
         let mut place = Place::Aside;
         while sent < BATCH {
             let Some((transmit, written)) = self.write_packet(now, place) else { break };
@@ -115,18 +115,18 @@ impl State {
             match target.to {
                 Destination::Udp(_) => {
                     place = Place::Queue(target.link);
-                    if std::mem::take(&mut frames) > 0 {
+                    if std::mem::take(&mut frames_wait) {
                         self.flush_frames();
                     }
                 }
                 Destination::Raw(_) => {
                     place = Place::Aside;
-                    frames += 1;
-                    if sent == 1 && transmit.len <= SHORT {
-                        // Most often it is the only one. Whether it is takes as long to learn as to send it.
+                    // Most often a short one is the only one. Whether it is takes as long to learn as to send it.
+                    let at_once = sent == 1 && transmit.len <= SHORT;
+                    if at_once {
                         self.links[target.link].flush();
-                        frames = 0;
                     }
+                    frames_wait |= !at_once;
                 }
             }
         }
@@ -140,9 +140,7 @@ impl State {
     /// hand over all of which takes tens of microseconds: behind them they would keep the peer waiting, and make it put aside what it
     /// cannot place yet.
     fn flush_frames(&mut self) {
-        for raw in self.links.iter_mut().filter_map(|link| link.raw.as_mut()) {
-            raw.flush();
-        }
+        self.links.iter_mut().for_each(Link::flush_frames);
     }
 
     /// Writes the next packet at `place`, or aside if there is no room; says where.
@@ -340,6 +338,11 @@ impl Link {
         if self.udp.queued() > 0 {
             let _ = self.udp.flush();
         }
+        self.flush_frames();
+    }
+
+    /// The same of its raw lane alone.
+    fn flush_frames(&mut self) {
         if let Some(raw) = &mut self.raw
             && raw.queued() > 0
         {
