@@ -80,15 +80,13 @@ impl IntervalSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tasuki_random::Random;
 
     /// Random insertions against a set of single integers.
     #[test]
     fn agrees_with_a_plain_set() {
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) % below
-        };
+        let mut generator = Random::new(1);
+        let mut random = |below| generator.below(below);
         for _ in 0..200 {
             let (mut set, mut plain) = (IntervalSet::default(), std::collections::BTreeSet::new());
             for _ in 0..60 {

@@ -375,13 +375,18 @@ fn decided(rounds: &[[f64; 3]]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tasuki_random::Random;
 
     fn controller() -> Controller {
         Controller::new(Lengths::new(0, 10, 640).unwrap())
     }
 
     /// Runs against a host whose sample follows from the length alone.
-    fn settle(controller: &mut Controller, host: impl Fn(u32) -> Sample, periods: usize) -> Vec<Decision> {
+    fn settle(
+        controller: &mut Controller,
+        mut host: impl FnMut(u32) -> Sample,
+        periods: usize,
+    ) -> Vec<Decision> {
         let mut us = controller.best_us();
         let mut decisions = Vec::new();
         for _ in 0..periods {
@@ -433,7 +438,7 @@ mod tests {
     }
 
     /// A program that waits, beside a stream that comes at random and is eight times as much; answers per period by length.
-    fn beside_a_stream(us: u32, random: &mut u64) -> Sample {
+    fn beside_a_stream(us: u32, random: &mut Random) -> Sample {
         // As measured on veth, where the kernel's timer costs more than an interrupt.
         let answers = match us {
             0 => 1000.0,
@@ -444,8 +449,7 @@ mod tests {
             160 => 900.0,
             _ => 1.5e5 / f64::from(us),
         };
-        *random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        let noise = (*random >> 33) as f64 / f64::from(1u32 << 31) - 0.5;
+        let noise = random.uniform() - 0.5;
         Sample {
             seconds: 0.25,
             busy: 0.7,
@@ -458,14 +462,8 @@ mod tests {
 
     #[test]
     fn what_programs_send_tells_beside_a_stream_and_worse_lengths_between_are_no_obstacle() {
-        let (mut controller, random) = (controller(), std::cell::Cell::new(1));
-        let host = |us| {
-            let mut state = random.get();
-            let sample = beside_a_stream(us, &mut state);
-            random.set(state);
-            sample
-        };
-        settle(&mut controller, host, 200);
+        let (mut controller, mut random) = (controller(), Random::new(1));
+        settle(&mut controller, |us| beside_a_stream(us, &mut random), 200);
         assert_eq!(controller.best_us(), 80);
     }
 
