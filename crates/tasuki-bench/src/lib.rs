@@ -28,7 +28,7 @@ mod table;
 pub use machine::Machine;
 pub use output::{Line, OutputError, parse_lines};
 pub use record::{Ceiling, Record, Unit};
-pub use report::{Comparison, FailedRun, Report};
+pub use report::{Comparison, FailedRun, Report, ending};
 pub use runner::{
     Launch, LaunchError, LineRate, Network, Output, Plan, PlanError, Progress, Run, Stack, TestPlan, TestSet,
     run,

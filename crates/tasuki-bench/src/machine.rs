@@ -2,6 +2,7 @@
 
 use nix::{sys::utsname::uname, unistd::geteuid};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The machine and the user that measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +15,14 @@ pub struct Machine {
     pub cores: usize,
     /// `root` or `user`: what the measuring was allowed to do.
     pub user: String,
+}
+
+/// As tables have it above them: `2 x Xeon, Linux 6.1, as root`.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, cpu, cores, user } = self;
+        write!(f, "{cores} x {cpu}, {kernel}, as {user}")
+    }
 }
 
 impl Machine {

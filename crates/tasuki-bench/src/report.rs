@@ -6,6 +6,7 @@ use crate::{
     table::{self, Against},
 };
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A run that gave no figures. Others go on without it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +23,23 @@ pub struct FailedRun {
     pub reason: String,
     /// The last lines of its standard error.
     pub stderr_tail: String,
+}
+
+impl fmt::Display for FailedRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { network, stack, tests, repetition, reason, stderr_tail } = self;
+        write!(f, "{stack} on {network}, {tests}, repetition {repetition}: {reason}")?;
+        stderr_tail.lines().try_for_each(|line| write!(f, "\n    {line}"))
+    }
+}
+
+/// What stands below every table: what came to grief, and whether there would have been more.
+pub fn ending(failures: impl IntoIterator<Item = impl fmt::Display>, interrupted: bool) -> String {
+    let mut text: String = failures.into_iter().map(|failure| format!("FAILED {failure}\n")).collect();
+    if interrupted {
+        text += "stopped before the end of the plan\n";
+    }
+    text
 }
 
 /// How one stack compares with another at one point, from interleaved repetitions.

@@ -1,6 +1,6 @@
 //! The table for people.
 
-use crate::{Record, Report, stats::PairedRatio};
+use crate::{Record, Report, ending, stats::PairedRatio};
 use comfy_table::{Cell, CellAlignment, Table, TableComponent, presets};
 use std::fmt::Write;
 
@@ -11,8 +11,7 @@ pub(crate) struct Against<'a> {
 }
 
 pub(crate) fn render(report: &Report, against: Option<&Against<'_>>) -> String {
-    let machine = &report.machine;
-    let mut text = format!("{} x {}, {}, as {}\n", machine.cores, machine.cpu, machine.kernel, machine.user);
+    let mut text = format!("{}\n", report.machine);
     for (network, offloads) in networks(&report.records) {
         let _ = writeln!(text, "network {network}: offloads {offloads}");
     }
@@ -20,17 +19,7 @@ pub(crate) fn render(report: &Report, against: Option<&Against<'_>>) -> String {
         text += &body(report, against);
         text += "of ceiling: 100 % is the raw limit of the same network in the same run (see `ceiling` in the JSON)\n";
     }
-    for failure in &report.failures {
-        let crate::FailedRun { network, stack, tests, repetition, reason, .. } = failure;
-        let _ = writeln!(text, "FAILED {stack} on {network}, {tests}, repetition {repetition}: {reason}");
-        for line in failure.stderr_tail.lines() {
-            let _ = writeln!(text, "    {line}");
-        }
-    }
-    if report.interrupted {
-        text += "stopped before the end of the plan\n";
-    }
-    text
+    text + &ending(&report.failures, report.interrupted)
 }
 
 fn networks(records: &[Record]) -> Vec<(&str, &str)> {

@@ -8,20 +8,13 @@ use nix::{
     unistd::Pid,
 };
 use std::process::{Command, Stdio};
-use support::{eventually, mpis::peers, ok, skip_without_root, tasuki, text};
+use support::{eventually, labs, mpis::peers, skip_without_root, tasuki, text};
 
 fn cross(words: &[&str]) -> Command {
     let mut command = tasuki();
     command.env("TASUKI_PEERS", peers()).args(["bench", "cross", "--kernel", "is", "--class", "S", "--json"]);
     command.args(words);
     command
-}
-
-/// The labs of a bench that is this process.
-fn labs(id: u32) -> Vec<String> {
-    let all = ok(tasuki().args(["lab", "list"]));
-    let own = all.lines().filter(|name| name.ends_with(&format!("-{id}")));
-    own.map(str::to_owned).collect()
 }
 
 /// Bytes that a host sent by each of its NICs, in their order.

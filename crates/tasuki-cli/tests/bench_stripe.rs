@@ -13,7 +13,7 @@ use std::{
     thread,
     time::Duration,
 };
-use support::{eventually, ok, skip_without_root, tasuki, text};
+use support::{eventually, labs, skip_without_root, tasuki, text};
 
 /// Runs a bench, expects success and that nothing of it is left, and returns its JSON.
 fn bench(words: &[&str]) -> serde_json::Value {
@@ -30,8 +30,7 @@ fn bench(words: &[&str]) -> serde_json::Value {
 /// No lab and no control group of this process is there any more.
 fn leaves_nothing(id: u32) {
     assert_eq!(groups(id), Vec::<String>::new());
-    let labs = ok(tasuki().args(["lab", "list"]));
-    assert!(!labs.lines().any(|name| name.ends_with(&format!("-{id}"))), "{labs}");
+    assert_eq!(labs(id), Vec::<String>::new());
 }
 
 /// Shares of the NICs eth1, eth2, ... in what the receiver got.

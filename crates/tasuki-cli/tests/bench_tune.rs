@@ -7,16 +7,12 @@ use nix::{
     unistd::Pid,
 };
 use std::process::{Child, Output, Stdio};
-use support::{eventually, ok, skip_without_root, tasuki, text};
+use support::{eventually, labs, skip_without_root, tasuki, text};
 
 fn start(words: &[&str]) -> Child {
     let mut command = tasuki();
     command.args(["bench", "tune", "--json"]).args(words).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts")
-}
-
-fn labs_of(id: u32) -> bool {
-    ok(tasuki().args(["lab", "list"])).lines().any(|name| name.ends_with(&format!("-{id}")))
 }
 
 fn report(output: &Output) -> serde_json::Value {
@@ -62,7 +58,7 @@ fn a_long_delay_takes_many_packets_at_once_and_lets_a_program_wait() {
         assert!(log.iter().all(|period| period["us"].is_u64() && period["sent"].is_number()), "{log:?}");
         assert!(report["rows"][row]["controlled"][0][0]["turns"].as_f64() > Some(0.0), "{report:#}");
     }
-    assert!(!labs_of(id));
+    assert_eq!(labs(id), Vec::<String>::new());
 }
 
 #[test]
@@ -72,7 +68,7 @@ fn an_interrupted_measurement_leaves_nothing() {
     }
     let child = start(&["--pair", "0:7", "--repetitions", "1000"]);
     let id = child.id();
-    eventually("its lab is up", || labs_of(id));
+    eventually("its lab is up", || !labs(id).is_empty());
     // Wherever it is, from setting up to measuring.
     std::thread::sleep(std::time::Duration::from_secs(3));
     kill(Pid::from_raw(id.cast_signed()), Signal::SIGINT).expect("it runs");
@@ -83,7 +79,7 @@ fn an_interrupted_measurement_leaves_nothing() {
         "{}",
         text(&output)
     );
-    assert!(!labs_of(id));
+    assert_eq!(labs(id), Vec::<String>::new());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{
     published,
 };
 use crate::{
-    FailedRun, Machine, Record, Unit, plot,
+    FailedRun, Machine, Record, Unit, ending, plot,
     record::{Gathered, Point},
     stats::{PairedRatio, median},
     table::{plain, significant},
@@ -301,22 +301,14 @@ impl NasReport {
 
     /// A table between the machine above it, and below it notes, warnings and failures.
     pub(super) fn text(&self, body: Option<Table>, notes: &str) -> String {
-        let Machine { cores, cpu, kernel, user } = &self.machine;
-        let mut text = format!("{cores} x {cpu}, {kernel}, as {user}\n");
+        let mut text = format!("{}\n", self.machine);
         if let Some(body) = body {
             let _ = write!(text, "{body}\n{notes}");
         }
         for warning in self.warnings() {
             let _ = writeln!(text, "warning: {warning}");
         }
-        for FailedRun { network, stack, tests, repetition, reason, stderr_tail } in &self.failures {
-            let _ = writeln!(text, "FAILED {stack} on {network}, {tests}, repetition {repetition}: {reason}");
-            stderr_tail.lines().for_each(|line| text += &format!("    {line}\n"));
-        }
-        if self.interrupted {
-            text += "stopped before the end of the plan\n";
-        }
-        text
+        text + &ending(&self.failures, self.interrupted)
     }
 
     fn body(&self, baseline: &impl Fn(&str) -> Option<String>) -> Table {

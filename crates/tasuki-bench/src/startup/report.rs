@@ -2,7 +2,7 @@
 
 use super::{Phases, published};
 use crate::{
-    FailedRun, Machine,
+    FailedRun, Machine, ending,
     stats::{PairedRatio, Summary, median},
     table::{describe, plain, significant},
 };
@@ -168,22 +168,14 @@ impl StartupReport {
 
     /// A table for a terminal; `baseline` names the stack that a stack is compared with.
     pub fn table(&self, baseline: impl Fn(&str) -> Option<String>) -> String {
-        let Machine { cores, cpu, kernel, user } = &self.machine;
-        let mut text = format!("{cores} x {cpu}, {kernel}, as {user}\n");
+        let mut text = format!("{}\n", self.machine);
         if !self.cases.is_empty() {
             let _ = writeln!(text, "{}", self.body(&baseline));
             text += "seconds from the launcher's start to its end, and what they are made of: until all ranks are in main; until all \
                      have left MPI_Init; until all have heard from all; until the launcher has ended. Published: SCore III, \
                      table 3, as many nodes of two 933 MHz processors with as many 100 Mbit/s networks\n";
         }
-        for FailedRun { network, stack, tests, repetition, reason, stderr_tail } in &self.failures {
-            let _ = writeln!(text, "FAILED {stack} on {network}, {tests}, repetition {repetition}: {reason}");
-            stderr_tail.lines().for_each(|line| text += &format!("    {line}\n"));
-        }
-        if self.interrupted {
-            text += "stopped before the end of the plan\n";
-        }
-        text
+        text + &ending(&self.failures, self.interrupted)
     }
 
     fn body(&self, baseline: &impl Fn(&str) -> Option<String>) -> Table {

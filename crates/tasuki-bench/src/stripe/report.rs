@@ -2,7 +2,7 @@
 
 use super::{Cabling, Published, Way, published};
 use crate::{
-    Machine,
+    Machine, ending,
     ethernet::{Framing, wire_bytes},
     plot::{Panel, PlotError, lines},
     raw::{Side, Streamed},
@@ -65,6 +65,13 @@ pub struct FailedCase {
     pub repetition: usize,
     /// Why.
     pub reason: String,
+}
+
+impl fmt::Display for FailedCase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { case, repetition, reason } = self;
+        write!(f, "{case}, repetition {repetition}: {reason}")
+    }
 }
 
 /// One point, repetition by repetition.
@@ -221,13 +228,7 @@ impl StripeReport {
         // Writing into a text cannot fail.
         let _ = writeln!(text, "{table}");
         text += LEGEND;
-        for FailedCase { case, repetition, reason } in &self.failures {
-            let _ = writeln!(text, "FAILED {case}, repetition {repetition}: {reason}");
-        }
-        if self.interrupted {
-            text += "stopped before the end of the plan\n";
-        }
-        text
+        text + &ending(&self.failures, self.interrupted)
     }
 
     /// Names and texts of the plots: bandwidth, and below it the receiver's processor, over the number of NICs; one file for each length

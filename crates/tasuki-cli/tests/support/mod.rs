@@ -204,6 +204,12 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     panic!("waited 30 s for: {what}");
 }
 
+/// The labs that the process with this number has made for itself.
+pub fn labs(id: u32) -> Vec<String> {
+    let all = ok(tasuki().args(["lab", "list"]));
+    all.lines().filter(|name| name.ends_with(&format!("-{id}"))).map(str::to_owned).collect()
+}
+
 /// The seed of a randomised test: TASUKI_SEED, or one from the clock; printed so that a run can be repeated.
 pub fn seed(test: &str) -> u64 {
     let from_clock = || {

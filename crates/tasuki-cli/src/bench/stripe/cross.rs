@@ -14,7 +14,7 @@ use crate::{
 use serde::Serialize;
 use std::{fmt::Write, process::ExitCode};
 use tasuki_bench::{
-    Machine,
+    Machine, ending,
     raw::{PingPong, Protocol, Side, Streamed, Test},
     stats::{PairedRatio, Summary, median},
     stripe::{Cabling, Way},
@@ -190,11 +190,8 @@ impl Row {
 }
 
 fn text(report: &Report, arguments: &BenchCross) -> String {
-    let machine = &report.machine;
-    let mut text = format!(
-        "{} x {}, {}, as {}; cables of {}, messages of {} bytes\n",
-        machine.cores, machine.cpu, machine.kernel, machine.user, arguments.rate, arguments.bytes
-    );
+    let mut text =
+        format!("{}; cables of {}, messages of {} bytes\n", report.machine, arguments.rate, arguments.bytes);
     let header = [
         "",
         "",
@@ -235,13 +232,7 @@ fn text(report: &Report, arguments: &BenchCross) -> String {
     // Writing into a text cannot fail.
     let _ = writeln!(text, "{shown}");
     text += NOTES;
-    for failure in &report.failures {
-        let _ = writeln!(text, "FAILED {failure}");
-    }
-    if report.interrupted {
-        text += "stopped before the end of the plan\n";
-    }
-    text
+    text + &ending(&report.failures, report.interrupted)
 }
 
 const NOTES: &str = "CPU: the side's process / its processor with everything on it, in % of one processor. Published: the cross-connection paper, section 4.1 \

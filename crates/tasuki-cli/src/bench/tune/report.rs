@@ -5,7 +5,7 @@ use crate::{failure::Failure, terminal::table};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Write;
-use tasuki_bench::{Machine, load::Done};
+use tasuki_bench::{Machine, ending, load::Done};
 use tasuki_tune::experiment::mean_and_half;
 
 /// A time under some delay. Shares are of the host's processor.
@@ -201,9 +201,7 @@ impl Report {
 
     /// As a table.
     pub fn text(&self) -> String {
-        let Machine { cores, cpu, kernel, user } = &self.machine;
-        let mut text =
-            format!("{cores} x {cpu}, {kernel}, as {user}; veth polled by a thread of the kernel\n");
+        let mut text = format!("{}; veth polled by a thread of the kernel\n", self.machine);
         let mut shown = table([
             "",
             "best fixed",
@@ -238,12 +236,6 @@ impl Report {
         // Writing into a text cannot fail.
         let _ = writeln!(text, "{shown}");
         text += NOTES;
-        for failure in &self.failures {
-            let _ = writeln!(text, "FAILED {failure}");
-        }
-        if self.interrupted {
-            text += "stopped before the end of the plan\n";
-        }
-        text
+        text + &ending(&self.failures, self.interrupted)
     }
 }
