@@ -97,7 +97,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
     }
     let mut state = State {
         core,
-        proto: Proto::new(local, tasuki_proto::Config::default(), number(24)),
+        proto: Proto::new(local, proto_config(options), number(24)),
         udp_due: Time(0),
         udp_pause: 0,
         links,
@@ -124,6 +124,12 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
     // A NIC that has no carrier now is not greeted on first.
     state.hear_carriers(Time(0));
     Ok(state)
+}
+
+fn proto_config(options: &Options) -> tasuki_proto::Config {
+    let config = tasuki_proto::Config::default();
+    // What goes first in switches must be little, or it waits for itself.
+    if options.priority.is_some() { config.only_short_is_raw() } else { config }
 }
 
 /// A socket on the identity address and one on each NIC, all with one port.
@@ -166,7 +172,8 @@ fn open_raw(links: &mut [Link], rails: &mut RailTable, endpoint: u32, options: &
     let mut lanes = RawLanes::new(options.broker.clone());
     for link in links {
         let Some(nic) = link.nic.clone() else { continue };
-        if let Some(raw) = lanes.open(&RawOptions { nic, endpoint, ring_bytes: each }) {
+        if let Some(mut raw) = lanes.open(&RawOptions { nic, endpoint, ring_bytes: each }) {
+            raw.set_priority(options.priority);
             rails.offer_raw(raw.nic(), raw.mac());
             link.raw = Some(raw);
         }

@@ -48,6 +48,8 @@ pub struct Options {
     pub shm: bool,
     /// What carries packets between hosts.
     pub lanes: Lanes,
+    /// Raw frames, then only of what is short, carry this priority (IEEE 802.1Q, 0 to 7): switches that know it send them before others. `None`: no tag.
+    pub priority: Option<u8>,
     /// Where the broker listens that opens raw lanes for programs without CAP_NET_RAW; `None`: nobody is asked.
     pub broker: Option<PathBuf>,
     /// Memory for the receive rings of the raw lanes of a whole host, bytes, reckoned as one process per processor.
@@ -77,6 +79,7 @@ impl Default for Options {
             rails: None,
             shm: true,
             lanes: Lanes::RawUdp,
+            priority: None,
             broker: Some(PathBuf::from(tasuki_link::broker::SOCKET)),
             ring_bytes: 64 << 20,
             pool_bytes: 32 << 20,
@@ -117,7 +120,7 @@ impl Options {
     }
 
     /// The defaults, changed by `TASUKI_IDENTITY` (an address), `TASUKI_RAILS` (a file), `TASUKI_SHM`, `TASUKI_STATS`,
-    /// `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds),
+    /// `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_PRIORITY` (0 to 7), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds),
     /// `TASUKI_BROKER` (a socket; empty: none), `TASUKI_RATE` (`window`, `adaptive`, `static:R/B`), `TASUKI_BULK` (`frames` or
     /// `length`).
     pub fn from_env() -> Result<Options, VariableError> {
@@ -153,6 +156,9 @@ impl Options {
             "raw,udp" => Some(Lanes::RawUdp),
             _ => None,
         })?;
+        let priority = read(&get, "TASUKI_PRIORITY", "must be a number from 0 to 7", |value| {
+            value.parse::<u8>().ok().filter(|priority| *priority < 8)
+        })?;
         let rate = read(&get, "TASUKI_RATE", RATES, |value| match value {
             "window" => Some(Rate::Window),
             "adaptive" => Some(Rate::Adaptive),
@@ -169,6 +175,7 @@ impl Options {
             rails: get("TASUKI_RAILS").filter(|path| !path.is_empty()).map(PathBuf::from),
             shm: switch("TASUKI_SHM")?.unwrap_or(default.shm),
             lanes: lanes.unwrap_or(default.lanes),
+            priority,
             rate: rate.unwrap_or(default.rate),
             framing: framing.unwrap_or(default.framing),
             broker: get(tasuki_link::broker::VARIABLE)
@@ -201,6 +208,12 @@ mod tests {
         assert_eq!(
             one("TASUKI_LANES", "raw").unwrap_err().to_string(),
             "TASUKI_LANES=raw: must be udp or raw,udp"
+        );
+        assert_eq!(one("TASUKI_PRIORITY", "5").unwrap().priority, Some(5));
+        assert_eq!(one("TASUKI_PRIORITY", "").unwrap().priority, None);
+        assert_eq!(
+            one("TASUKI_PRIORITY", "8").unwrap_err().to_string(),
+            "TASUKI_PRIORITY=8: must be a number from 0 to 7"
         );
         assert_eq!(one("TASUKI_RATE", "adaptive").unwrap().rate, Rate::Adaptive);
         let statics = one("TASUKI_RATE", "static:101M/128K,10.77.0.2=52M/64K").unwrap().rate;

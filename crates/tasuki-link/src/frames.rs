@@ -12,12 +12,21 @@ const CALL_FRAMES_MAX: usize = 64;
 pub(crate) struct Frames {
     block: Box<[u8]>,
     used: usize,
-    /// Where frames begin and how long they are.
-    places: Vec<(usize, usize)>,
+    places: Vec<Place>,
     /// Frames before this one are done.
     first: usize,
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
+}
+
+/// A frame in the block.
+#[derive(Clone, Copy)]
+struct Place {
+    start: usize,
+    /// Header included.
+    len: usize,
+    /// Without the header.
+    payload: usize,
 }
 
 // SAFETY: the pointers in `headers` and `vectors` are written anew before, and used only within, each call of `send`.
@@ -43,27 +52,27 @@ impl Frames {
         self.places.len() - self.first
     }
 
-    /// Adds a frame of at most `max` bytes, written by `write`, which returns its length (0: no frame after all). False, without a
-    /// call of `write`, if there is no room.
-    pub(crate) fn push(&mut self, max: usize, write: impl FnOnce(&mut [u8]) -> usize) -> bool {
+    /// Adds a frame of a header and at most `max` bytes of payload, both written by `write`, which returns the length of the payload (0: no
+    /// frame after all). False, without a call of `write`, if there is no room.
+    pub(crate) fn push(&mut self, header: usize, max: usize, write: impl FnOnce(&mut [u8]) -> usize) -> bool {
         if self.places.len() == FRAMES_MAX {
             return false;
         }
-        let Some(room) = self.block.get_mut(self.used..self.used + max) else { return false };
-        let len = write(room).min(max);
-        if len > 0 {
-            self.places.push((self.used, len));
-            self.used += len;
+        let Some(room) = self.block.get_mut(self.used..self.used + header + max) else { return false };
+        let payload = write(room).min(max);
+        if payload > 0 {
+            self.places.push(Place { start: self.used, len: header + payload, payload });
+            self.used += header + payload;
         }
         true
     }
 
-    /// Hands as many of them to the kernel as one call takes. Returns frames and bytes that went; an error is that of the first.
+    /// Hands as many of them to the kernel as one call takes. Returns frames and bytes of payload that went; an error is that of the first.
     pub(crate) fn send(&mut self, fd: BorrowedFd<'_>) -> io::Result<(usize, usize)> {
         let waiting = &self.places[self.first..];
         let count = match waiting {
             [] => return Ok((0, 0)),
-            [(start, len)] => {
+            [Place { start, len, .. }] => {
                 let frame = &self.block[*start..*start + *len];
                 let flags = libc::MSG_DONTWAIT;
                 // SAFETY: the pointer and length are those of a live slice.
@@ -75,7 +84,7 @@ impl Frames {
             }
             many => {
                 let count = many.len().min(CALL_FRAMES_MAX);
-                for (at, (start, len)) in many.iter().take(count).enumerate() {
+                for (at, Place { start, len, .. }) in many.iter().take(count).enumerate() {
                     let frame = &mut self.block[*start..*start + *len];
                     self.vectors[at] =
                         libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame.len() };
@@ -89,7 +98,7 @@ impl Frames {
                 usize::try_from(sent).map_err(|_| io::Error::last_os_error())?
             }
         };
-        let bytes = self.places[self.first..self.first + count].iter().map(|(_, len)| len).sum();
+        let bytes = self.places[self.first..self.first + count].iter().map(|place| place.payload).sum();
         self.pop(count);
         Ok((count, bytes))
     }

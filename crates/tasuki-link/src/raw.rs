@@ -16,6 +16,9 @@ pub type Mac = [u8; 6];
 
 /// Bytes of an Ethernet header: both addresses and the type.
 pub(crate) const ETHERNET: usize = 14;
+/// Type of a tag between addresses and type, and its length (IEEE 802.1Q-2022, 9.3).
+const TAG_TYPE: u16 = 0x8100;
+const TAG: usize = 4;
 /// Flushes in a row that found the queue full, after which its frames are dropped: with the queueing discipline bypassed a cable that
 /// is down looks the same as a queue that is full.
 const STUCK: u32 = 64;
@@ -41,6 +44,8 @@ pub struct RawLink {
     mac: Mac,
     mtu: u32,
     frames: Frames,
+    /// What goes between the addresses and the type.
+    tag: Option<[u8; TAG]>,
     /// Flushes in a row that got nothing rid.
     stuck: u32,
     stats: RawStats,
@@ -95,11 +100,22 @@ impl RawLink {
             nic: nic.to_owned(),
             mac: facts.mac,
             mtu: facts.mtu,
-            frames: Frames::new(ETHERNET + facts.mtu as usize),
+            frames: Frames::new(ETHERNET + TAG + facts.mtu as usize),
+            tag: None,
             stuck: 0,
             stats: RawStats::default(),
             _lease: lease,
         }
+    }
+
+    /// Frames leave with this priority, 0 to 7, in a tag of VLAN 0 (IEEE 802.1Q-2022, 6.9.3), by which switches put them into one of their queues; `None`: without a
+    /// tag. Receivers take both: a tag of VLAN 0 is taken off by their kernels (net/core/dev.c, `__netif_receive_skb_core`). Frames queued before
+    /// keep what they had.
+    pub fn set_priority(&mut self, priority: Option<u8>) {
+        self.tag = priority.map(|priority| {
+            let [high, low] = TAG_TYPE.to_be_bytes();
+            [high, low, (priority & 7) << 5, 0]
+        });
     }
 
     /// Name of the NIC.
@@ -131,16 +147,20 @@ impl RawLink {
     /// packet after all). Returns false, without calling `write`, if the queue is full: [`RawLink::flush`] first. A packet longer than the
     /// MTU is dropped by the kernel and counted.
     pub fn queue(&mut self, to: Mac, max: usize, write: impl FnOnce(&mut [u8]) -> usize) -> bool {
-        let from = self.mac;
-        self.frames.push(ETHERNET + max, |frame| {
-            let len = write(&mut frame[ETHERNET..]).min(max);
+        let (from, tag) = (self.mac, self.tag);
+        let header = ETHERNET + tag.map_or(0, |tag| tag.len());
+        self.frames.push(header, max, |frame| {
+            let len = write(&mut frame[header..]).min(max);
             if len == 0 {
                 return 0;
             }
             frame[..6].copy_from_slice(&to);
             frame[6..12].copy_from_slice(&from);
-            frame[12..ETHERNET].copy_from_slice(&ETHERTYPE.to_be_bytes());
-            ETHERNET + len
+            if let Some(tag) = tag {
+                frame[12..12 + TAG].copy_from_slice(&tag);
+            }
+            frame[header - 2..header].copy_from_slice(&ETHERTYPE.to_be_bytes());
+            len
         })
     }
 
@@ -160,7 +180,7 @@ impl RawLink {
                     handed += count;
                     (self.stuck, errors) = (0, 0);
                     self.stats.sent_frames += count as u64;
-                    self.stats.sent_bytes += (bytes - count * ETHERNET) as u64;
+                    self.stats.sent_bytes += bytes as u64;
                 }
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EINTR) => {}

@@ -17,7 +17,8 @@ const AD_VLAN_TAG_PRESENT: i32 = 48;
 /// Keep the whole frame.
 const ALL: u32 = 0x4_0000;
 
-/// Keeps frames of our ethertype to this NIC's own MAC address, without VLAN tag, with a packet for this endpoint; no other's, no group's, none that
+/// Keeps frames of our ethertype to this NIC's own MAC address, without VLAN tag (but one of VLAN 0, which says a priority alone and has
+/// been taken off before), with a packet for this endpoint; no other's, no group's, none that
 /// this host sent.
 pub(crate) fn filter(endpoint: u32) -> [sock_filter; 10] {
     let (load, equal, give) = (libc::BPF_LD | libc::BPF_ABS, libc::BPF_JMP | libc::BPF_JEQ, libc::BPF_RET);

@@ -5,7 +5,7 @@ mod common;
 use common::{private_network, run, seeded};
 use tasuki_link::{LinkError, Mac, RawLink, RawOptions};
 use tasuki_random::Random;
-use tasuki_sys::packet::PacketSocket;
+use tasuki_sys::packet::{PacketSocket, RingSize};
 
 /// `docs/wire.md`, "Carriage".
 const ETHERTYPE: u16 = 0x88b5;
@@ -152,6 +152,33 @@ fn what_is_not_a_packet_for_this_nic_is_dropped() {
     foreign.send(&frame(MACS[1], &[ETHERTYPE], &good)).expect("sent");
     assert_eq!(receive_all(&mut link), [good]);
     assert_eq!(link.stats().truncated, 0);
+}
+
+/// What a capture of all types sees in the tags (IEEE 802.1Q-2022, 9.6: priority in the three highest bits, VLAN in the twelve lowest), and that
+/// frames of the full MTU still pass.
+#[test]
+fn frames_with_a_priority_say_so_and_are_packets_all_the_same() {
+    for mtu in [1500, 9000] {
+        if !cable(mtu) {
+            return;
+        }
+        // ETH_P_ALL.
+        let capture = PacketSocket::open("e1", 3).expect("a socket");
+        let mut capture = capture.into_ring(RingSize::within(MIB, mtu)).expect("a ring");
+        let (mut a, mut b) = (open("e0", 7), open("e1", 8));
+        for priority in [None, Some(0), Some(5), Some(7), None] {
+            a.set_priority(priority);
+            for len in [16, 64, mtu as usize] {
+                let sent = packet(8, len, 1);
+                push(&mut a, MACS[1], &sent);
+                assert_eq!(a.flush(), 1, "{priority:?}, {len}");
+                assert!(receive_all(&mut b) == [sent], "{priority:?}, {len}");
+                let tag = capture.next_frame().expect("captured").vlan();
+                assert_eq!(tag, priority.map(|priority| u16::from(priority) << 13));
+            }
+        }
+        assert_eq!(a.stats().sent_bytes, b.stats().received_bytes);
+    }
 }
 
 #[test]

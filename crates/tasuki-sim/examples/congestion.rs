@@ -1,12 +1,13 @@
 //! Prints what sixteen senders make of one switch, with both ways to grant. Knobs of the adaptive one as NAME=NUMBER; `seeds=N` runs N (from `first=N`), `only=1`
-//! leaves the window out, `crowd=1` the incast.
+//! leaves the window out, `crowd=1` the incast. `short=1`: what is short goes in raw frames, `short=2`: in raw frames that ports send first; `host_ns=N`:
+//! time that hosts take.
 
 use tasuki_msg::Adapting;
-use tasuki_sim::transport::{Congestion, Crowd, Granting};
+use tasuki_sim::transport::{ALL_SHORT, Congestion, Crowd, Granting, HOST_NS, Short};
 
 fn main() {
     let (mut knobs, mut first, mut seeds) = (Adapting::default(), 1, 1);
-    let (mut only, mut crowds) = (false, 0);
+    let (mut only, mut crowds, mut short, mut host_ns) = (false, 0, Short::Udp, HOST_NS);
     for word in std::env::args().skip(1) {
         let Some((name, Ok(value))) = word.split_once('=').map(|(name, value)| (name, value.parse())) else {
             return eprintln!("{word}: not NAME=NUMBER");
@@ -20,6 +21,8 @@ fn main() {
             "queue_ns" => knobs.queue_ns = value,
             "first" => first = value,
             "seeds" => seeds = value,
+            "short" => short = ALL_SHORT[value.min(2) as usize],
+            "host_ns" => host_ns = value,
             "crowd" => crowds = value as usize,
             "only" => only = value > 0,
             _ => return eprintln!("{name}: no such knob"),
@@ -29,7 +32,7 @@ fn main() {
     for crowd in [Crowd::Incast, Crowd::AllToAll].into_iter().skip(crowds) {
         for (name, granting) in ways.iter().skip(usize::from(only)) {
             for seed in first..first + seeds {
-                match (Congestion { seed, ..Congestion::new(crowd, *granting) }).measure() {
+                match (Congestion { seed, short, host_ns, ..Congestion::new(crowd, *granting) }).measure() {
                     Ok(got) => println!("{crowd:?} {name} {seed}: {got:?}"),
                     Err(failure) => println!("{crowd:?} {name} {seed}: {}", failure.complaint),
                 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::process::ExitCode;
 use tasuki_bench::plot::{Panel, lines};
 use tasuki_rate::Sent;
-use tasuki_sim::transport::{ALL_GRANTING, Congestion, Crowd, Receivers, WAYS, Way};
+use tasuki_sim::transport::{ALL_GRANTING, ALL_SHORT, Congestion, Crowd, Receivers, WAYS, Way};
 
 /// One point of a figure.
 #[derive(Serialize)]
@@ -35,7 +35,10 @@ struct Row {
 #[derive(Serialize)]
 struct CrowdRow {
     crowd: &'static str,
+    /// How receivers grant.
     way: &'static str,
+    /// How what is short goes; `raw, first` through ports that send tagged frames first.
+    short: &'static str,
     goodput_percent: f64,
     fairness: f64,
     resent_percent: f64,
@@ -133,16 +136,19 @@ fn plots(rows: &[Row]) -> Result<Vec<(String, String)>, Failure> {
 }
 
 fn crowds(json: bool) -> Result<ExitCode, Failure> {
-    let bar = progress_bar(4).with_prefix("crowd");
+    let crowds = [(Crowd::Incast, "16 to 1"), (Crowd::AllToAll, "all to all of 16")];
+    let ways = ALL_GRANTING.into_iter().flat_map(|granting| ALL_SHORT.map(|short| (granting, short)));
+    let bar = progress_bar((crowds.len() * ways.clone().count()) as u64).with_prefix("crowd");
     let mut rows = Vec::new();
-    for (crowd, name) in [(Crowd::Incast, "16 to 1"), (Crowd::AllToAll, "all to all of 16")] {
-        for granting in ALL_GRANTING {
-            bar.set_message(format!("{name}, {}", granting.name()));
-            let plan = Congestion::new(crowd, granting);
+    for (crowd, name) in crowds {
+        for (granting, short) in ways.clone() {
+            bar.set_message(format!("{name}, {}, {}", granting.name(), short.name()));
+            let plan = Congestion { short, ..Congestion::new(crowd, granting) };
             let got = plan.measure().map_err(|failure| Failure::new(failure.complaint))?;
             rows.push(CrowdRow {
                 crowd: name,
                 way: granting.name(),
+                short: short.name(),
                 goodput_percent: 100.0 * got.goodput,
                 fairness: got.fairness,
                 resent_percent: 100.0 * got.resent,
@@ -161,6 +167,7 @@ fn crowds(json: bool) -> Result<ExitCode, Failure> {
     let mut shown = table([
         "",
         "way",
+        "short go",
         "goodput, %",
         "Jain",
         "resent, %",
@@ -172,6 +179,7 @@ fn crowds(json: bool) -> Result<ExitCode, Failure> {
         shown.add_row([
             row.crowd.into(),
             row.way.into(),
+            row.short.into(),
             format!("{:.1}", row.goodput_percent),
             format!("{:.3}", row.fairness),
             format!("{:.2}", row.resent_percent),

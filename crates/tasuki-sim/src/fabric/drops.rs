@@ -11,27 +11,43 @@ impl Fabric {
         let packet = self.packets.get_mut(id);
         let (channel, vc) = (self.plan.channel(packet.lane), self.plan.vc(packet.lane));
         packet.lane = self.plan.lane(self.plan.onward(channel as u32, vc, packet.to));
-        self.forward_or_drop(id);
+        match self.settings.room {
+            Room::DropTail { queue } => self.forward_or_drop(id, queue),
+            Room::Priority { queue } => self.line_up(id, queue),
+            Room::Lossless { .. } => {}
+        }
     }
 
-    /// Puts it into the queue of its next channel if it fits.
-    fn forward_or_drop(&mut self, id: u32) {
-        let Room::DropTail { queue } = self.settings.room else { return };
+    /// Puts it into the queue of its next channel, of so many bytes, if it fits.
+    fn forward_or_drop(&mut self, id: u32, queue: u32) {
         let now = self.now();
         let packet = *self.packets.get(id);
         let channel = self.plan.channel(packet.lane);
-        let track = &mut self.tracks[channel];
+        let track = &self.tracks[channel];
         let line = track.line;
         let start = now.max(track.busy);
         // What is in front, in bytes of this cable.
         let ahead = ((u128::from(start - now) << 20) / u128::from(line.rate.max(1))) as u64;
         if ahead + u64::from(packet.bytes) > u64::from(queue) {
-            let lost = self.packets.remove(id);
-            self.counts.dropped += 1;
-            self.lost.push(lost);
-            return;
+            return self.drop_packet(id);
         }
         self.counts.waits += u64::from(start > now);
+        self.forward(id, start);
+    }
+
+    /// There is no room for it.
+    pub(super) fn drop_packet(&mut self, id: u32) {
+        let lost = self.packets.remove(id);
+        self.counts.dropped += 1;
+        self.lost.push(lost);
+    }
+
+    /// Its next channel takes it at `start`, ps, when that is free. Returns when it has left.
+    pub(super) fn forward(&mut self, id: u32, start: u64) -> u64 {
+        let packet = *self.packets.get(id);
+        let channel = self.plan.channel(packet.lane);
+        let track = &mut self.tracks[channel];
+        let line = track.line;
         let end = start + line.takes(packet.bytes);
         track.busy = end;
         self.passed[channel] += u64::from(packet.bytes);
@@ -43,5 +59,6 @@ impl Fabric {
             let at = if line.stores { end } else { start } + line.ahead;
             self.schedule(at, Event::Store(id));
         }
+        end
     }
 }

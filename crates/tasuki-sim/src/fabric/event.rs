@@ -13,6 +13,8 @@ pub(super) enum Event {
     Deliver(u32),
     /// A channel looks at who wants it.
     Wake(u32),
+    /// A port with two queues can send its next packet over this channel.
+    Serve(u32),
     /// The load asked for this: a host and what it said.
     Timer(u32, u32),
 }
@@ -27,6 +29,7 @@ const STORE: u32 = 2;
 const DELIVER: u32 = 3;
 const WAKE: u32 = 4;
 const TIMER: u32 = 5;
+const SERVE: u32 = 6;
 /// Bits of a kind.
 const KIND_BITS: u32 = 3;
 const KIND: u32 = (1 << KIND_BITS) - 1;
@@ -39,6 +42,7 @@ impl From<Event> for Word {
             Event::Store(packet) => (STORE, packet),
             Event::Deliver(packet) => (DELIVER, packet),
             Event::Wake(channel) => (WAKE, channel),
+            Event::Serve(channel) => (SERVE, channel),
             Event::Timer(host, what) => (TIMER | host << KIND_BITS, what),
         };
         let word = u64::from(lower) | u64::from(number) << 32;
@@ -56,6 +60,7 @@ impl From<Word> for Event {
             STORE => Event::Store(number),
             DELIVER => Event::Deliver(number),
             WAKE => Event::Wake(number),
+            SERVE => Event::Serve(number),
             _ => Event::Timer(lower >> KIND_BITS, number),
         }
     }
@@ -68,8 +73,13 @@ mod tests {
     #[test]
     fn a_word_is_its_event() {
         for number in [0, 1, 1 << 20, u32::MAX] {
-            let all =
-                [Event::Head(number), Event::Store(number), Event::Deliver(number), Event::Wake(number)];
+            let all = [
+                Event::Head(number),
+                Event::Store(number),
+                Event::Deliver(number),
+                Event::Wake(number),
+                Event::Serve(number),
+            ];
             let timers = [0, 7, (1 << 29) - 1].map(|host| Event::Timer(host, number));
             for event in all.into_iter().chain(timers) {
                 assert_eq!(Event::from(Word::from(event)), event);

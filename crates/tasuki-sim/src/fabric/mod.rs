@@ -21,6 +21,7 @@ mod lane;
 pub mod loads;
 mod packet;
 mod plan;
+mod priority;
 mod settings;
 mod stats;
 mod switch;

@@ -11,6 +11,8 @@ pub struct Packet {
     pub to: u32,
     /// Length, headers included.
     pub bytes: u32,
+    /// Whether it goes before others where ports have two queues.
+    pub urgent: bool,
     /// The load's.
     pub tag: u64,
     /// When the load handed it over (or says that it did), ps.

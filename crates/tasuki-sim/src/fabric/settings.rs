@@ -56,6 +56,12 @@ pub enum Room {
         /// Bytes per port.
         queue: u32,
     },
+    /// The same with two queues per port, of which that of urgent packets goes first: strict priority, IEEE 802.1Q-2022, 8.6.8.1. What is
+    /// being sent is not interrupted.
+    Priority {
+        /// Bytes that wait in each of the two.
+        queue: u32,
+    },
 }
 
 /// Everything that the cabling does not say. Times are picoseconds.
@@ -83,7 +89,7 @@ impl Settings {
     /// Whether packets are dropped where there is no room.
     #[inline]
     pub fn drops(&self) -> bool {
-        matches!(self.room, Room::DropTail { .. })
+        !matches!(self.room, Room::Lossless { .. })
     }
 
     /// A lossless fabric of the kind of RHiNET-2, Myrinet and InfiniBand: 4 KiB per virtual channel, credits, 100 ns

@@ -6,6 +6,7 @@ use super::event::{Event, Word};
 use super::lane::Lane;
 use super::packet::{Packet, Packets};
 use super::plan::{Line, NONE, Plan};
+use super::priority::Port;
 use super::{Crossbar, FabricError, FlowControl, Room, Settings};
 use crate::kernel::{Kernel, Time};
 use std::collections::VecDeque;
@@ -88,6 +89,8 @@ pub struct Fabric {
     /// Sources whose packet has just left.
     pub(super) gone: Vec<(u32, u64)>,
     pub(super) lost: Vec<Packet>,
+    /// By channel: what waits in front of it where ports have two queues.
+    pub(super) classes: Vec<Port>,
     pub(super) counts: Counts,
     /// Bytes that have passed each channel.
     pub(super) passed: Vec<u64>,
@@ -102,7 +105,7 @@ impl Fabric {
     pub fn new(net: &Network, tables: &Tables, settings: Settings) -> Result<Fabric, FabricError> {
         let (size, flow) = match settings.room {
             Room::Lossless { buffer, flow } => (buffer, flow),
-            Room::DropTail { .. } => (u32::MAX, FlowControl::Credits),
+            Room::DropTail { .. } | Room::Priority { .. } => (u32::MAX, FlowControl::Credits),
         };
         if settings.largest > size {
             return Err(FabricError::PacketTooLarge { bytes: settings.largest, buffer: size });
@@ -128,6 +131,7 @@ impl Fabric {
             ports: vec![0; channels],
             gone: Vec::new(),
             lost: Vec::new(),
+            classes: vec![Port::default(); channels],
             counts: Counts::default(),
             passed: vec![0; channels],
             names: (0..channels as u32).map(label).collect(),
@@ -207,8 +211,18 @@ impl Fabric {
         self.send_born(from, to, bytes, tag, self.now())
     }
 
+    /// The same for a packet that goes first where ports have two queues.
+    pub fn send_urgent(&mut self, from: u32, to: u32, bytes: u32, tag: u64) -> bool {
+        self.hand_over(Packet { from, to, bytes, urgent: true, tag, born: self.now(), left: 0 })
+    }
+
     /// The same for a packet whose time counts from `born`, ps.
     pub fn send_born(&mut self, from: u32, to: u32, bytes: u32, tag: u64, born: u64) -> bool {
+        self.hand_over(Packet { from, to, bytes, urgent: false, tag, born, left: 0 })
+    }
+
+    fn hand_over(&mut self, packet: Packet) -> bool {
+        let Packet { from, to, bytes, .. } = packet;
         if from as usize >= self.plan.hosts || to as usize >= self.plan.hosts || bytes > self.settings.largest
         {
             return false;
@@ -217,7 +231,7 @@ impl Fabric {
         if start == NONE {
             return false;
         }
-        let id = self.packets.add(Packet { from, to, bytes, tag, born, left: 0 }, start);
+        let id = self.packets.add(packet, start);
         self.counts.injected += 1;
         let source = self.source(self.plan.channel(start));
         if self.append(source, id) {
@@ -257,6 +271,7 @@ impl Fabric {
                 load.arrived(self, packet);
             }
             Event::Wake(channel) => self.wake(channel),
+            Event::Serve(channel) => self.serve(channel as usize),
             Event::Timer(host, what) => load.timer(self, host, what),
         }
         self.report(load);

@@ -81,8 +81,37 @@ pub struct Congestion {
     pub granting: Granting,
     /// Time between two messages of 64 bytes that a host of its own sends to host 0 meanwhile, ns.
     pub ping_every_ns: u64,
+    /// How what is short goes; streams go over UDP.
+    pub short: Short,
+    /// What the software of both hosts takes of the way of every packet, ns.
+    pub host_ns: u64,
     /// Decides what endpoints draw.
     pub seed: u64,
+}
+
+/// How what is short goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Short {
+    /// Over UDP, as everything.
+    Udp,
+    /// In raw frames.
+    Raw,
+    /// In raw frames with a tag, through ports that send those first.
+    Tagged,
+}
+
+/// All three.
+pub const ALL_SHORT: [Short; 3] = [Short::Udp, Short::Raw, Short::Tagged];
+
+impl Short {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Short::Udp => "udp",
+            Short::Raw => "raw",
+            Short::Tagged => "raw, first",
+        }
+    }
 }
 
 impl Congestion {
@@ -98,10 +127,16 @@ impl Congestion {
             messages,
             granting,
             ping_every_ns: 500_000,
+            short: Short::Udp,
+            host_ns: HOST_NS,
             seed: 1,
         }
     }
 }
+
+/// What hosts take of the way of 8 bytes, ns: half a round trip between two MPI programs over the raw lane, as measured on a cable that takes no time
+/// (docs/performance.md). A real NIC and its bus add to that.
+pub const HOST_NS: u64 = 1830;
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -179,20 +214,28 @@ impl Congestion {
         let net = shapes::full(1, &fit).map_err(|error| text(&error))?;
         let engine = Engine::Minimal(PathRule::LowPortFirst);
         let tables = route(&net, engine, Limits::lossy()).map_err(|error| text(&error))?;
-        let largest = 1500 + ETHERNET_OVERHEAD as u32;
-        let room = Room::DropTail { queue: self.queue_bytes };
+        // With a tag.
+        let largest = 1504 + ETHERNET_OVERHEAD as u32;
+        let queue = self.queue_bytes;
+        let tagged = self.short == Short::Tagged;
+        let room = if tagged { Room::Priority { queue } } else { Room::DropTail { queue } };
         let settings = Settings { room, largest, ..Settings::ethernet() };
         let fabric = Fabric::new(&net, &tables, settings).map_err(|error| text(&error))?;
         let core =
             Core::new(Config::default(), self.granting.pacer(), Plant::default(), Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
+        let proto = if tagged { proto.only_short_is_raw() } else { proto };
         let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;
         world.watched = true;
         world.events_most = 400_000_000;
         let rate_mbps = self.rate_mbps as u32;
-        let end = End { mtu: 1500, rate_mbps, lanes: Lanes::NONE.with(Lane::Udp), up: true };
-        world.network.switched = Some(Switched::new(vec![fabric], end));
+        let udp = Lanes::NONE.with(Lane::Udp);
+        let lanes = if self.short == Short::Udp { udp } else { udp.with(Lane::Raw) };
+        let end = End { mtu: 1500, rate_mbps, lanes, up: true };
+        let mut switched = Switched::new(vec![fabric], end);
+        (switched.tagged, switched.host_ns) = (tagged, self.host_ns);
+        world.network.switched = Some(switched);
         for place in 0..=self.hosts() {
             world.add_host(place, 0, Habit { poll_ns: 0, socket_bytes: 4 << 20, drain: None });
         }

@@ -31,7 +31,7 @@ mod throughput;
 mod trace;
 mod world;
 
-pub use congestion::{ALL_GRANTING, Congestion, Crowd, Crowded, Granting};
+pub use congestion::{ALL_GRANTING, ALL_SHORT, Congestion, Crowd, Crowded, Granting, HOST_NS, Short};
 pub use coverage::Coverage;
 #[cfg(feature = "defects")]
 pub use defect::Defect;

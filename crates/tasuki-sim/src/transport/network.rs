@@ -172,7 +172,7 @@ impl Network {
         arrive: impl FnMut(Arrival),
     ) -> Check<Fate> {
         if let Some(switched) = &mut self.switched {
-            return Ok(switched.send(now, (from, to), path.rail, packet, headers(path.lane)));
+            return Ok(switched.send(now, (from, to), path, packet));
         }
         let channel = self.channels.get_mut(&(from, to, path.rail));
         let channel = channel.ok_or_else(|| format!("no rail {} from {from} to {to}", path.rail))?;

@@ -1,11 +1,12 @@
 //! Rails through fabrics of switches: all hosts share them, so packets meet.
 
 use super::core::{Check, demand};
-use super::network::End;
+use super::network::{End, headers};
 use super::world::Event;
 use crate::channel::{ETHERNET_OVERHEAD, Fate};
 use crate::fabric::{Fabric, Load, Packet};
 use crate::kernel::{Kernel, Time};
+use tasuki_wire::{Lane, Path};
 
 /// A fabric per rail. Places are the fabric's hosts.
 pub(crate) struct Switched {
@@ -17,7 +18,14 @@ pub(crate) struct Switched {
     free: Vec<usize>,
     /// Packets that a full queue dropped.
     pub dropped: u64,
+    /// Raw frames carry a tag that makes ports with two queues send them first.
+    pub tagged: bool,
+    /// What the software of both hosts adds to the way of every packet, ns.
+    pub host_ns: u64,
 }
+
+/// Bytes of an IEEE 802.1Q tag.
+const TAG: u64 = 4;
 
 /// What a fabric says while one of its events happens.
 #[derive(Default)]
@@ -39,7 +47,8 @@ impl Load for Inbox {
 
 impl Switched {
     pub fn new(fabrics: Vec<Fabric>, end: End) -> Switched {
-        Switched { fabrics, end, packets: Vec::new(), free: Vec::new(), dropped: 0 }
+        let (packets, free) = (Vec::new(), Vec::new());
+        Switched { fabrics, end, packets, free, dropped: 0, tagged: false, host_ns: 0 }
     }
 
     /// Number of rails.
@@ -53,23 +62,22 @@ impl Switched {
     }
 
     /// A host hands a packet to its interface.
-    pub fn send(
-        &mut self,
-        now: Time,
-        (from, to): (usize, usize),
-        rail: u8,
-        packet: &[u8],
-        headers: usize,
-    ) -> Fate {
-        let Some(fabric) = self.fabrics.get_mut(usize::from(rail)) else { return Fate::Cut };
+    pub fn send(&mut self, now: Time, (from, to): (usize, usize), path: Path, packet: &[u8]) -> Fate {
+        let Some(fabric) = self.fabrics.get_mut(usize::from(path.rail)) else { return Fate::Cut };
         let tag = self.free.pop().unwrap_or_else(|| {
             self.packets.push(Vec::new());
             self.packets.len() - 1
         });
         self.packets[tag] = packet.to_vec();
         fabric.wait(now.0.saturating_mul(1000));
-        let bytes = packet.len() as u64 + headers as u64 + ETHERNET_OVERHEAD;
-        if fabric.send(from as u32, to as u32, bytes as u32, tag as u64) {
+        let (from, to, tag_number) = (from as u32, to as u32, tag as u64);
+        let bytes = packet.len() as u64 + headers(path.lane) as u64 + ETHERNET_OVERHEAD;
+        let sent = if self.tagged && path.lane == Lane::Raw {
+            fabric.send_urgent(from, to, (bytes + TAG) as u32, tag_number)
+        } else {
+            fabric.send(from, to, bytes as u32, tag_number)
+        };
+        if sent {
             return Fate::Arrives;
         }
         self.free.push(tag);
@@ -97,7 +105,7 @@ impl Switched {
                 let bytes = std::mem::take(&mut self.packets[tag]);
                 self.free.push(tag);
                 let arrive = Event::Arrive { to: packet.to as usize, packet: bytes };
-                kernel.schedule(Time(at.div_ceil(1000)), arrive);
+                kernel.schedule(Time(at.div_ceil(1000) + self.host_ns), arrive);
             }
         }
     }

@@ -154,6 +154,28 @@ fn a_full_port_drops() -> Outcome {
     Ok(())
 }
 
+/// Two queues: of eight packets that come at once the first goes, then the urgent ones, in order, then the others; each queue holds three, without the one that is
+/// just leaving.
+#[test]
+fn a_port_with_two_queues_sends_the_urgent_first() -> Outcome {
+    let net = star(9, G)?;
+    let settings = Settings { room: Room::Priority { queue: 3000 }, ..Settings::ethernet() };
+    let mut fabric = Fabric::new(&net, &minimal(&net)?, settings)?;
+    let mut script = Script::default();
+    fabric.run(&mut script, 0)?;
+    for from in 1..9 {
+        let sent =
+            if from % 2 == 0 { fabric.send_urgent(from, 0, 1000, 0) } else { fabric.send(from, 0, 1000, 0) };
+        assert!(sent);
+    }
+    fabric.resume(&mut script, u64::MAX)?;
+    let first = 2 * 8_000_000 + 2 * CABLE + settings.switch_ps;
+    let wanted = [1, 2, 4, 6, 3, 5, 7].iter().enumerate();
+    let wanted: Vec<_> = wanted.map(|(at, from)| (*from, first + at as u64 * 8_000_000)).collect();
+    assert_eq!((script.came, script.dropped), (wanted, 1));
+    Ok(())
+}
+
 /// A host whose packets of one length become due at random times waits as in M/D/1: rho S / (2 (1 - rho))
 /// (Pollaczek, Khinchine).
 #[test]
