@@ -28,9 +28,11 @@ struct Shown {
     acked: Vec<(String, String, u64)>,
     /// Bytes of a datagram that is no packet of ours.
     foreign: Option<u64>,
+    /// Priority and VLAN of its tag.
+    tag: Option<(u64, u64)>,
 }
 
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 12] = [
     "eth.src",
     "tasuki.rail",
     "tasuki.lane",
@@ -41,6 +43,8 @@ const FIELDS: [&str; 10] = [
     "tasuki.ack.last",
     "udp.length",
     "tasuki.checksum.good",
+    "vlan.priority",
+    "vlan.id",
 ];
 
 /// tshark with the dissector. `None`, with a note, where there is no tshark.
@@ -78,8 +82,10 @@ fn shown(line: &str) -> Shown {
     let number = (!cells[3].is_empty()).then(|| (path, count(cells[3])));
     assert!(number.is_none() || cells[9] == "1" || cells[9] == "True", "checksum: {line}");
     let foreign = (number.is_none() && !cells[8].is_empty()).then(|| count(cells[8]) - 8);
+    let tag = (!cells[10].is_empty()).then(|| (count(cells[10]), count(cells[11])));
     let kind = |word: &&str| u8::from_str_radix(word.trim_start_matches("0x"), 16).expect("a kind");
-    Shown { from: cells[0].to_owned(), number, frames: list(4).iter().map(kind).collect(), acked, foreign }
+    let frames = list(4).iter().map(kind).collect();
+    Shown { from: cells[0].to_owned(), number, frames, acked, foreign, tag }
 }
 
 /// What a datagram to the discard port says.
@@ -176,6 +182,19 @@ fn check_lengths(test: &str, way: &[Shown], bytes: u64) {
     assert!(steps * 10 > lengths.len() * 9, "{test}: {steps} steps of a byte in {} datagrams", lengths.len());
 }
 
+/// All frames of the raw lane have this tag, and nothing else has; and what has one is short.
+fn check_tags(test: &str, way: &[Shown], tag: Option<(u64, u64)>) {
+    let (mut raw, mut long) = (0, 0);
+    for shown in way {
+        let Some(((_, _, lane), _)) = &shown.number else { continue };
+        let is_raw = lane == "0";
+        assert_eq!(shown.tag, tag.filter(|_| is_raw), "{test}: lane {lane}");
+        raw += u32::from(is_raw);
+        long += u32::from(!is_raw);
+    }
+    assert!(raw > 100 && long > 100, "{test}: {raw} raw frames, {long} datagrams");
+}
+
 /// Messages of reverse.c in its two passes that are longer than 64 KiB, and how long.
 const LONG: u64 = 2 * 2 * 100_000;
 
@@ -198,6 +217,7 @@ fn captures_of_real_runs_are_understood() {
         ("TASUKI_RATE", "adaptive"),
         ("TASUKI_RATE", "static:90M/64K"),
         ("TASUKI_BULK", "length"),
+        ("TASUKI_PRIORITY", "5"),
     ];
     for (name, value) in modes {
         let what = format!("{test}, {}, {name}={value}", mpi.name);
@@ -207,6 +227,10 @@ fn captures_of_real_runs_are_understood() {
         assert!(printed.contains("reverse ok"), "{printed}");
         let [Some(to_first), Some(to_second)] = captures.map(|capture| capture.stop(&what)) else { return };
         check_numbers(&what, [&to_first, &to_second]);
+        let tag = (name == "TASUKI_PRIORITY").then_some((5, 0));
+        for way in [&to_first, &to_second] {
+            check_tags(&what, way, tag);
+        }
         let all = || to_first.iter().chain(&to_second);
         let kinds: BTreeSet<u8> = all().flat_map(|shown| shown.frames.iter().copied()).collect();
         let length_coded = name == "TASUKI_BULK";

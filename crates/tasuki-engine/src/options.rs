@@ -84,7 +84,7 @@ impl Default for Options {
             ring_bytes: 64 << 20,
             pool_bytes: 32 << 20,
             peer_bytes: 4 << 20,
-            rate: Rate::Window,
+            rate: Rate::Adaptive,
             framing: Framing::Frames,
             expected_peers: 1,
             linger: Duration::from_secs(10),

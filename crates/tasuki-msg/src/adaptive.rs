@@ -27,7 +27,8 @@ pub struct Adapting {
     pub queue_low: u64,
     /// ... and less while more than this does.
     pub queue_high: u64,
-    /// The same two bounds as times at the measured rate, for fast networks; the larger counts. ns; the low bound is half of it.
+    /// The same two bounds as times at the measured rate, for fast networks; the larger counts. ns; the low bound is half of it. Five times as long for a sender
+    /// that is alone.
     pub queue_ns: u64,
 }
 
@@ -110,6 +111,9 @@ struct Sample {
     before: u64,
 }
 
+/// A lone sender may have so many times as long a queue in time, as the processors of fast hosts wait for each other by more than networks do, and nobody else
+/// waits behind it.
+const LONE: u64 = 5;
 /// A sender's share is granted in so many parts: each arrives before the next is granted.
 const GRANTS: u64 = 8;
 /// The shortest time is forgotten after so long: ways change. ns.
@@ -232,7 +236,8 @@ impl Adaptive {
 
     /// Once per sample: so much waits somewhere.
     fn adjust(&mut self, queue: u64) {
-        let in_time = share(self.measured.rate, self.knobs.queue_ns, 1_000_000_000);
+        let patience = if self.senders > 1 { self.knobs.queue_ns } else { LONE * self.knobs.queue_ns };
+        let in_time = share(self.measured.rate, patience, 1_000_000_000);
         let low = self.knobs.queue_low.max(in_time / 2);
         let high = self.knobs.queue_high.max(in_time);
         if queue > high {

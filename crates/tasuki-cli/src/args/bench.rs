@@ -126,7 +126,7 @@ pub struct BenchMpi {
     /// What carries the messages; with several, each MPI runs over all of them in turn
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp"])]
     pub transport: Vec<Wanted>,
-    /// Each MPI over Tasuki once more with this variable in its ranks, as TASUKI_RATE=adaptive, compared with Tasuki as it is
+    /// Each MPI over Tasuki once more with this variable in its ranks, as TASUKI_RATE=window, compared with Tasuki as it is
     #[arg(long, value_name = "NAME=VALUE")]
     pub variant: Vec<Setting>,
     /// Each MPI over Tasuki once more with the provider of this folder (that of another build), compared with this one's

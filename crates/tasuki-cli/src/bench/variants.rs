@@ -20,7 +20,7 @@ impl std::str::FromStr for Setting {
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains(' '));
         let (name, value) =
-            parts.ok_or_else(|| format!("{text:?} is no NAME=VALUE, as TASUKI_RATE=adaptive"))?;
+            parts.ok_or_else(|| format!("{text:?} is no NAME=VALUE, as TASUKI_RATE=window"))?;
         Ok(Self { name: name.into(), value: value.into() })
     }
 }
