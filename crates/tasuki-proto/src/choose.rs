@@ -8,7 +8,7 @@ use crate::rtt::ns;
 use crate::stats::RailState;
 
 /// Time-outs in a row of one lane before the other lane of its rail takes over.
-const FORGIVEN: u32 = 2;
+pub(crate) const FORGIVEN: u32 = 2;
 
 impl Conn {
     /// The path for the next packet with data; `None` if waiting for a place on the best one is better than any

@@ -2,6 +2,7 @@
 
 use tasuki_wire::Lane;
 
+use crate::choose::FORGIVEN;
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
 use crate::path::{LAST_RESORT, Path};
@@ -102,12 +103,16 @@ impl Conn {
         self.judge_path(at, cx);
     }
 
-    /// Another rail was acknowledged after the silence of this one should have ended.
+    /// Another rail was acknowledged after the silence of this one should have ended. The other lane of the same rail proves less: its packets may pass
+    /// others in a switch's queue.
     fn others_answer(&self, at: usize, cx: &Context<'_>) -> bool {
         let path = &self.paths[at];
         let expected = path.streak_since.after_ns(path.rtt.pto_ns(cx.config, self.peer_delay_ns) / 2);
         let mut others = self.paths.iter().enumerate().filter(|(other, _)| *other != at);
-        others.any(|(_, other)| other.is_lively() && other.last_ack > expected)
+        others.any(|(_, other)| {
+            let proves = other.id.rail != path.id.rail || path.streak >= FORGIVEN;
+            proves && other.is_lively() && other.last_ack > expected
+        })
     }
 
     /// No answer to a hello: another rail may do better. The last resort is the last in turn.
