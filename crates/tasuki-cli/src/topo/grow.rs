@@ -96,9 +96,10 @@ fn put_in(old: &Cluster, arguments: &PlanArgs) -> Result<Vec<Target>, Failure> {
             return Err(no_port(&site, &found, arguments));
         }
         // More moves are worth showing where they shorten the ways.
-        if found.sum >= std::mem::replace(&mut shortest, shortest.min(found.sum)) {
+        if found.sum >= shortest {
             continue;
         }
+        shortest = found.sum;
         let part = |at: usize| at.checked_sub(site.relays.len()).map_or(Part::Host(at), Part::Switch);
         targets.push(Target {
             what: format!("grown, {} moved", found.moved),
