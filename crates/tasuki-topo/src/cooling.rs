@@ -47,9 +47,10 @@ mod tests {
 
     #[test]
     fn it_cools_down() {
-        assert_eq!(temperature(800, 3, 0, 10), 800);
-        assert_eq!(temperature(800, 3, 10, 10), 3);
-        assert!((0..10).all(|at| temperature(800, 3, at, 10) > temperature(800, 3, at + 1, 10)));
+        let (hot, cold) = (8 * UNIT, UNIT / 4);
+        let at = |step| temperature(hot, cold, step, 10);
+        assert_eq!((at(0), at(10)), (hot, cold));
+        assert!((0..10).all(|step| at(step) > at(step + 1)));
         assert_eq!(temperature(5, 5, 0, 0), 5);
     }
 }
