@@ -226,6 +226,53 @@ fn clusters_grow() {
     assert!(error.contains("has 3 hosts already"), "{error}");
 }
 
+/// Several hosts at once, checked by comparing the two cluster files cable by cable. Eight hosts with three ports each are full. Two
+/// more: one of their six ports goes to the other one of them and back, four take the ends of two cables. Eight more cable all but two of
+/// their 24 ports to each other, so one cable is moved. Four hosts on a full switch of four ports and a second switch: the cable
+/// between the switches takes a port, so one host moves.
+#[test]
+fn clusters_grow_by_several_hosts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (old_file, old_name, _) = path(folder.path(), "old.toml");
+    let (new_file, new_name, _) = path(folder.path(), "new.toml");
+    let full = ["--hosts", "8", "--nics", "3", "--choose", "1"];
+    let star = ["--hosts", "4", "--nics", "1", "--switch", "4"];
+    let cases: [(&[&str], &[&str], usize); 3] = [
+        (&full, &["--hosts", "10", "--nics", "3"], 2),
+        (&full, &["--hosts", "16", "--nics", "3"], 1),
+        (&star, &["--hosts", "6", "--nics", "1", "--switch", "8"], 1),
+    ];
+    for (before, after, fewest) in cases {
+        ok(tasuki().arg("plan").args(before).args(["-o", &old_name]));
+        let old = Cluster::load(&old_file).expect("old");
+        let words: Vec<&str> = ["plan", "--best", "moved", "--grow", &old_name]
+            .into_iter()
+            .chain(after.iter().copied())
+            .collect();
+        let found = json(&words);
+        for (number, one) in (1..).zip(found.as_array().expect("a list")) {
+            let number: u32 = number;
+            ok(tasuki().args(&words).args(["--choose", &number.to_string(), "-o", &new_name]));
+            let new = Cluster::load(&new_file).expect("new");
+            let cables = |cluster: &Cluster| -> Vec<[String; 2]> {
+                let mut cables: Vec<_> =
+                    cluster.cables.iter().map(|cable| cable.ends.map(|end| cluster.end_name(end))).collect();
+                cables.iter_mut().for_each(|ends| ends.sort());
+                cables
+            };
+            let there = cables(&new);
+            let gone = cables(&old).iter().filter(|cable| !there.contains(cable)).count();
+            assert_eq!(one["moves"]["moved"], gone, "{after:?}: {}", one["what"]);
+            let nics: usize = after[3].parse().expect("a number");
+            assert!(new.hosts.iter().all(|host| host.nics.len() <= nics), "{after:?}: {}", one["what"]);
+            if number == 1 {
+                assert_eq!(gone, fewest, "{after:?}: {}", one["what"]);
+                ok(tasuki().args(["topo", "measure", &new_name]));
+            }
+        }
+    }
+}
+
 /// PCI Express 1.0 x1 carries 2.5 GT/s less 8b/10b and headers: 2.5 * 0.8 * 256 / 280 = 1.829 Gbit/s, less than three ports
 /// of 1 Gbit/s, so a host of four fully cabled sends no more than that.
 #[test]

@@ -3,6 +3,7 @@
 //! - [`Network`]: switches, hosts and cables as a graph; built by [`shapes`], by hand with [`NetworkBuilder`],
 //!   or from a cluster file with [`Network::from_cluster`].
 //! - [`search`]: graphs with short paths for a given number of vertices and ports, beside what none can beat.
+//! - [`mod@grow`]: further hosts in a cabling that is there, with few cables moved.
 //! - [`measure`]: diameter, average distance, bisection, single points of failure.
 //! - [`route()`]: routing engines that emit destination-indexed [`Tables`].
 //! - [`verify()`]: an independent check of any [`Tables`]; it shares no code with the engines.
@@ -15,7 +16,9 @@
 pub mod bounds;
 mod builder;
 mod cluster;
+mod cooling;
 mod error;
+pub mod grow;
 pub mod measure;
 mod network;
 mod random;

@@ -65,10 +65,10 @@ fn finds_the_largest_graphs_of_small_degree_and_diameter() {
 }
 
 /// The best of all submissions to Graph Golf 2016 (research.nii.ac.jp/graphgolf/2016, as of 26 September 2016): smallest
-/// diameter, then smallest average. Of eight seeds one must come up to the record for (36, 3), and within 4 % for (64, 8).
+/// diameter, then smallest average. Of eight seeds one must come up to the record for (36, 3), and within 2 % for (64, 8).
 #[test]
 fn matches_or_comes_close_to_graph_golf() {
-    for (n, d, far, mean, slack) in [(36, 3, 4, 3.067, 1.0002), (64, 8, 3, 1.927, 1.04)] {
+    for (n, d, far, mean, slack) in [(36, 3, 4, 3.067, 1.0002), (64, 8, 3, 1.927, 1.02)] {
         let all: Vec<_> = (1..=8).map(|seed| oracle(&search(n, d, seed, 4 * EFFORT))).collect();
         let best = all.iter().min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let &(diameter, average, _) = best.expect("eight graphs");

@@ -199,7 +199,7 @@ Examples:
   tasuki plan --hosts 8 --nics 2 --switch 8 --switch 16 --rate 2.5G --price-cable 5 --best cost
   tasuki plan --hosts 16 --nics 4 --choose 2 -o cluster.toml && tasuki lab up cluster.toml
   tasuki plan --hosts 32 --nics 4 --rack-hosts 16 --folder plan     # cluster file, cabling list, labels, picture, page
-  tasuki plan --hosts 9 --nics 3 --grow cluster.toml --best moved   # one host more, as few cables moved as possible
+  tasuki plan --hosts 9 --nics 3 --grow cluster.toml --best moved   # hosts more, as few cables moved as possible
   tasuki plan --hosts 8 --nics 4 --rate 10G --pcie 3x4              # a four-port card in a slot of four lanes")]
 pub struct PlanArgs {
     /// Number of hosts

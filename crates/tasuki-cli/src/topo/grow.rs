@@ -4,13 +4,10 @@ use super::propose::Proposal;
 use crate::{args::PlanArgs, failure::Failure};
 use std::collections::BTreeMap;
 use tasuki_cluster::{Cable, Cluster, DEFAULT_CORES, End, Host, HostId, Nic, NicId, Switch, SwitchId};
-use tasuki_topo::{
-    Network,
-    measure::{SelfPairs, distances},
-};
+use tasuki_topo::grow::{Grown, Site, grow, most_moves};
 
-/// Cables that are tried for a new host to be put between; more take long.
-const TRIED: usize = 300;
+/// Effort of the search for one cabling: about a second.
+const EFFORT: u64 = 400_000_000;
 
 /// A part that cables lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +39,9 @@ struct Target {
     pairs: Vec<(Part, Part)>,
 }
 
-const WHY_GROWN: &str =
-    "new hosts go to free ports, then between two that were cabled to each other; all else stays";
+const WHY_FEWEST: &str = "no way was found to move fewer cables and leave no host without its ports; new hosts are cabled to each other \
+    where that saves a move";
+const WHY_GROWN: &str = "more cables are moved, for shorter ways";
 
 /// The old cluster with new hosts put in, and every other proposal for so many hosts laid over the old cluster.
 pub fn grown(old: &Cluster, arguments: &PlanArgs, fresh: Vec<Proposal>) -> Result<Vec<Proposal>, Failure> {
@@ -59,7 +57,7 @@ pub fn grown(old: &Cluster, arguments: &PlanArgs, fresh: Vec<Proposal>) -> Resul
         let why = format!("the cluster has a host with {most} NICs; --nics must be at least that");
         return Err(Failure::new(why));
     }
-    let mut targets = vec![insert(old, arguments)?];
+    let mut targets = put_in(old, arguments)?;
     targets.extend(fresh.iter().map(|proposal| lay_over(old, &proposal.cluster, proposal)));
     Ok(targets.into_iter().map(|target| build(old, target, arguments)).collect())
 }
@@ -80,80 +78,85 @@ fn pairs(cluster: &Cluster) -> Vec<(Part, Part)> {
     cluster.cables.iter().map(pair).collect()
 }
 
-/// Puts the new hosts in one after the other: a cable to every switch with a free port, then to hosts with a free port,
-/// the farthest first, then between two cabled hosts, wherever that leaves the shortest ways.
-fn insert(old: &Cluster, arguments: &PlanArgs) -> Result<Target, Failure> {
-    let (hosts, nics) = (arguments.hosts as usize, arguments.nics as usize);
-    let mut all = pairs(old);
-    let ports: Vec<usize> = old.switches.iter().map(|switch| switch.ports as usize).collect();
-    for new in old.hosts.len()..hosts {
-        let this = Part::Host(new);
-        let used =
-            |part: Part, all: &[(Part, Part)]| all.iter().filter(|(a, b)| *a == part || *b == part).count();
-        let beside = |other: Part, all: &[(Part, Part)]| all.contains(&ordered(this, other));
-        for (switch, &ports) in ports.iter().enumerate() {
-            if used(this, &all) < nics && used(Part::Switch(switch), &all) < ports {
-                all.push(ordered(this, Part::Switch(switch)));
+/// The new hosts put in with the fewest cables moved, with as many as they would take if all their ports went to old hosts (what
+/// one host after the other comes to), and with half of that.
+fn put_in(old: &Cluster, arguments: &PlanArgs) -> Result<Vec<Target>, Failure> {
+    let mut switches = old.switches.clone();
+    for switch in &arguments.switches {
+        let rate = switch.rate.unwrap_or(arguments.rate);
+        add_switch(&mut switches, Switch { name: String::new(), ports: switch.ports, rate });
+    }
+    let site = site(old, arguments, &switches);
+    let most = most_moves(&site);
+    let mut targets: Vec<Target> = Vec::new();
+    let mut shortest = u64::MAX;
+    for (free_moves, why) in [(0, WHY_FEWEST), (most.div_ceil(2), WHY_GROWN), (most, WHY_GROWN)] {
+        let found = grow(&site, free_moves, arguments.seed, EFFORT)?;
+        if found.apart > 0 {
+            return Err(no_port(&site, &found, arguments));
+        }
+        // More moves are worth showing where they shorten the ways.
+        if found.sum >= shortest {
+            continue;
+        }
+        shortest = found.sum;
+        let part = |at: usize| at.checked_sub(site.relays.len()).map_or(Part::Host(at), Part::Switch);
+        targets.push(Target {
+            what: format!("grown, {} moved", found.moved),
+            why,
+            switches: switches.clone(),
+            pairs: found.cables.iter().map(|&(a, b)| ordered(part(a), part(b))).collect(),
+        });
+    }
+    Ok(targets)
+}
+
+/// What is there and what comes to it, for the search: hosts, then switches.
+fn site(old: &Cluster, arguments: &PlanArgs, switches: &[Switch]) -> Site {
+    let hosts = arguments.hosts as usize;
+    let number = |part: Part| match part {
+        Part::Host(host) => host,
+        Part::Switch(switch) => hosts + switch,
+    };
+    let relays = old.hosts.iter().map(|host| host.relay).chain(std::iter::repeat(true));
+    let ports = std::iter::repeat_n(arguments.nics as usize, hosts)
+        .chain(switches.iter().map(|switch| switch.ports as usize));
+    Site {
+        old_hosts: old.hosts.len(),
+        relays: relays.take(hosts).collect(),
+        ports: ports.collect(),
+        cables: pairs(old).into_iter().map(|(a, b)| (number(a), number(b))).collect(),
+    }
+}
+
+/// Why the best cabling that was found leaves hosts apart.
+fn no_port(site: &Site, found: &Grown, arguments: &PlanArgs) -> Failure {
+    let mut reached = vec![0];
+    let mut at = 0;
+    while let Some(&part) = reached.get(at) {
+        at += 1;
+        for &(a, b) in &found.cables {
+            for (from, to) in [(a, b), (b, a)] {
+                if from == part && !reached.contains(&to) {
+                    reached.push(to);
+                }
             }
         }
-        while used(this, &all) < nics {
-            let free =
-                (0..new).map(Part::Host).filter(|&host| used(host, &all) < nics && !beside(host, &all));
-            let free: Vec<(Part, Part)> = free.map(|host| ordered(this, host)).collect();
-            let plugged = free.into_iter().map(|pair| {
-                let mut with = all.clone();
-                with.push(pair);
-                with
-            });
-            let split = |&at: &usize| {
-                let (a, b) = all[at];
-                let inside = matches!((a, b), (Part::Host(_), Part::Host(_)));
-                inside && a != this && b != this && !beside(a, &all) && !beside(b, &all)
-            };
-            let candidates: Vec<Vec<(Part, Part)>> = plugged.collect();
-            let candidates = match candidates.is_empty() && used(this, &all) + 2 <= nics {
-                false => candidates,
-                true => {
-                    (0..all.len()).filter(split).take(TRIED).map(|at| put_between(&all, at, this)).collect()
-                }
-            };
-            let best = candidates
-                .into_iter()
-                .min_by(|a, b| far(a, new + 1, ports.len()).total_cmp(&far(b, new + 1, ports.len())));
-            let Some(best) = best else { break };
-            all = best;
-        }
-        if used(this, &all) == 0 {
-            return Err(Failure::new(format!(
-                "host number {} finds no port: all {nics} of each host and all of the switches are taken, and no cable \
-                 joins two hosts that it could go between; add a switch (--switch PORTS) or ports (--nics)",
-                new + 1
-            )));
-        }
     }
-    Ok(Target { what: "grown".into(), why: WHY_GROWN, switches: old.switches.clone(), pairs: all })
+    let apart = (0..site.relays.len()).rev().find(|host| !reached.contains(host)).unwrap_or(0);
+    Failure::new(format!(
+        "host number {} finds no port: with {} of each host and those of the switches no cabling was found that joins all; \
+         add a switch (--switch PORTS) or ports (--nics)",
+        apart + 1,
+        arguments.nics
+    ))
 }
 
-/// The cable at an index replaced by two over a part between.
-fn put_between(all: &[(Part, Part)], at: usize, between: Part) -> Vec<(Part, Part)> {
-    let mut with = all.to_vec();
-    let (a, b) = with.swap_remove(at);
-    with.extend([ordered(a, between), ordered(between, b)]);
-    with
-}
-
-/// Mean distance of hosts; infinite if some are apart.
-fn far(pairs: &[(Part, Part)], hosts: usize, switches: usize) -> f64 {
-    let mut builder = tasuki_topo::NetworkBuilder::new("draft");
-    let host_ids: Vec<_> = (0..hosts).map(|_| builder.relay(String::new())).collect();
-    let switch_ids: Vec<_> = (0..switches).map(|_| builder.switch(String::new(), None)).collect();
-    let id = |part: Part| match part {
-        Part::Host(host) => host_ids[host],
-        Part::Switch(switch) => switch_ids[switch],
-    };
-    pairs.iter().for_each(|&(a, b)| builder.cable(id(a), id(b), 1));
-    let mean = |net: Network| distances(&net).average(SelfPairs::Excluded);
-    builder.build().ok().and_then(mean).unwrap_or(f64::INFINITY)
+/// Adds a switch under a name that is free.
+fn add_switch(switches: &mut Vec<Switch>, switch: Switch) {
+    let free = |name: &String| switches.iter().all(|switch| switch.name != *name);
+    let name = (1..).map(|n| format!("sw{n}")).find(free).unwrap_or_default();
+    switches.push(Switch { name, ..switch });
 }
 
 /// Another cabling, its hosts numbered so that many cables of the old cluster are kept.
@@ -164,8 +167,7 @@ fn lay_over(old: &Cluster, fresh: &Cluster, proposal: &Proposal) -> Target {
     for switch in &fresh.switches {
         let like = |&at: &usize| !taken[at] && switches[at].ports == switch.ports;
         let at = (0..taken.len()).find(like).unwrap_or_else(|| {
-            let name = (1..).map(|n| format!("sw{n}")).find(|name| switches.iter().all(|s| s.name != *name));
-            switches.push(Switch { name: name.unwrap_or_default(), ..switch.clone() });
+            add_switch(&mut switches, switch.clone());
             taken.push(false);
             switches.len() - 1
         });

@@ -1,5 +1,7 @@
 //! All distances of a graph at once, by sets of bits: after step `k` the set of a vertex holds all within `k` edges.
 
+use super::least_diameter;
+
 /// How good a graph is; smaller is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Quality {
@@ -16,30 +18,72 @@ impl Quality {
     pub const WORST: Self = Self { diameter: u32::MAX, sum: u64::MAX, beyond: u64::MAX };
 }
 
-/// Elementary steps of one evaluation, for budgets: words read, for a diameter of about 4. Sets that fit a word stay in registers and
-/// the first-level cache: a third of the time.
-pub(super) fn cost(vertices: usize, degree: usize) -> u64 {
-    let words = (vertices * (degree + 2) * vertices.div_ceil(64) * 4) as u64;
-    if vertices <= 64 { words.div_ceil(3) } else { words }.max(1)
+/// A distance beyond the diameter to aim for costs that much on top, per edge of excess. The diameter itself is no measure of
+/// progress (one pair decides it), and the sum alone is often least for a graph of a larger diameter.
+const BEYOND: u64 = 4;
+
+impl Quality {
+    /// The sum of distances, long ones weighing more.
+    pub fn energy(self) -> u64 {
+        self.sum.saturating_add(self.beyond.saturating_mul(BEYOND))
+    }
+}
+
+/// Elementary steps of one exchange and evaluation, for budgets: about as many as a processor does in the same time everywhere.
+pub(super) fn evaluation(vertices: usize, degree: usize, size: usize) -> u64 {
+    if vertices <= 64 {
+        return (64 + vertices / size * vertices / 8 + 4 * size) as u64;
+    }
+    let rounds = least_diameter(vertices, degree) as usize;
+    (vertices * (degree + 1) * rounds * (vertices.div_ceil(64) + 2) / 5) as u64
+}
+
+/// The quality of a graph of up to 64 vertices given by the neighbours of each as bits; `None` if it is not connected. Vertex
+/// `k size` stands for itself and its images, the `size - 1` vertices behind it. `aim` is the diameter to aim for.
+pub(super) fn of_words(near: &[u64], size: usize, aim: u32) -> Option<Quality> {
+    let all = u64::MAX >> (64 - near.len().clamp(1, 64));
+    let mut quality = Quality { diameter: 0, sum: 0, beyond: 0 };
+    for from in (0..near.len()).step_by(size) {
+        let (mut left, mut edge, mut far) = (all & !(1 << from), 1 << from, 0);
+        while left != 0 {
+            // Every vertex not yet reached is at least one edge farther apart.
+            let count = u64::from(left.count_ones());
+            quality.sum += count;
+            quality.beyond += if far >= aim { count } else { 0 };
+            far += 1;
+            edge = next(near, edge, left);
+            if edge == 0 {
+                return None;
+            }
+            left &= !edge;
+        }
+        quality.diameter = quality.diameter.max(far);
+    }
+    (quality.sum, quality.beyond) = (quality.sum * size as u64, quality.beyond * size as u64);
+    Some(quality)
+}
+
+/// Those left that are beside the edge of what is reached; looked for from the side that has fewer.
+fn next(near: &[u64], edge: u64, left: u64) -> u64 {
+    if left.count_ones() > edge.count_ones() {
+        return bits(edge).fold(0, |found, v| found | near[v]) & left;
+    }
+    bits(left).filter(|&v| near[v] & edge != 0).fold(0, |found, v| found | 1 << v)
+}
+
+fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = set.trailing_zeros() as usize;
+        let is_any = set != 0;
+        set &= set.wrapping_sub(1);
+        is_any.then_some(at)
+    })
 }
 
 /// The quality of a graph given by neighbours; `None` if it is not connected. `aim` is the diameter to aim for.
-pub(super) fn quality(vertices: usize, neighbours: &[Vec<u32>], aim: u32) -> Option<Quality> {
+pub(super) fn of_sets(neighbours: &[Vec<u32>], aim: u32) -> Option<Quality> {
+    let vertices = neighbours.len();
     let mut so_far = SoFar::new(vertices, aim);
-    if vertices <= 64 {
-        let mut now: [u64; 64] = std::array::from_fn(|v| 1 << v);
-        return so_far.grow(|| {
-            let mut next = now;
-            let mut reached = 0;
-            for (near, set) in neighbours.iter().zip(&mut next) {
-                // A number below 64 is itself; the compiler sees that it is one.
-                *set = near.iter().fold(*set, |set, &u| set | now[(u % 64) as usize]);
-                reached += u64::from(set.count_ones());
-            }
-            now = next;
-            reached
-        });
-    }
     let words = vertices.div_ceil(64);
     let mut now = vec![0u64; vertices * words];
     for v in 0..vertices {

@@ -6,17 +6,21 @@
 
 mod anneal;
 mod distance;
+mod exchange;
+mod graph;
+mod group;
 mod moore;
 mod radix;
-mod start;
+mod turns;
 
 pub use moore::{least_average, least_diameter};
 pub use radix::{HostSwitch, order_radix};
 
 use crate::error::NetworkError;
 use crate::random::SplitMix64;
-use distance::{Quality, quality};
-use start::Rotations;
+use distance::Quality;
+use graph::Graph;
+use turns::{Search, groups};
 
 /// A graph that the search found.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +45,8 @@ pub const DEFAULT_EFFORT: u64 = 400_000_000;
 /// small average distance. Never worse than the random regular graph of the same seed, which the search sets out
 /// from. `effort` bounds the elementary steps.
 ///
-/// Simulated annealing with exchanges of edge ends. The effort goes by turns to graphs without symmetry and to ones
-/// that rotations by each divisor of `vertices` map onto themselves, as many optimal graphs are.
+/// Simulated annealing with exchanges of edge ends, of graphs without symmetry and of ones that groups map onto themselves, as many
+/// of the best graphs known are. All groups have a turn; half of them, those that came to the best graphs, have another one, and so on.
 pub fn order_degree(vertices: usize, degree: usize, seed: u64, effort: u64) -> Result<Found, NetworkError> {
     let fail = |problem: String| {
         let shape = format!("graph of {vertices} vertices with {degree} edges each");
@@ -59,47 +63,17 @@ pub fn order_degree(vertices: usize, degree: usize, seed: u64, effort: u64) -> R
         return Ok(Found { vertices, edges, diameter: 1, average: 1.0 });
     }
     let mut random = SplitMix64::new(seed);
-    let first = Rotations::regular(vertices, degree, &mut random);
-    let mut best = (score(&first, degree), first.clone());
-    // A ring has no other shape.
-    let turns = if degree == 2 { Vec::new() } else { turns(vertices, degree) };
-    for &rotation in &turns {
-        if at_the_bound(best.0, vertices, degree) {
-            break;
-        }
-        let start = match rotation {
-            1 => Some(first.clone()),
-            _ => Rotations::random(vertices, degree, rotation, &mut random),
-        };
-        let Some(start) = start else { continue };
-        let found = anneal::anneal(start, degree, effort / turns.len() as u64, &mut random);
-        if found.0 < best.0 {
-            best = found;
-        }
+    let start = Graph::regular(vertices, degree, &mut random);
+    let groups = groups(vertices, degree);
+    let first = Graph::of(vertices, &groups[0], start);
+    let quality = first.quality(least_diameter(vertices, degree)).unwrap_or(Quality::WORST);
+    if degree == 2 {
+        // A ring has no other shape.
+        return Ok(found(vertices, first.pairs(), quality));
     }
-    let (quality, graph) = best;
-    Ok(found(vertices, graph.edges(), quality))
-}
-
-/// The sizes of rotation to try, each four times: 1 (none) and the divisors that leave 2 orbits or more.
-fn turns(vertices: usize, degree: usize) -> Vec<usize> {
-    let whole = |&g: &usize| vertices.is_multiple_of(g) && (vertices / g * degree).is_multiple_of(2);
-    let sizes: Vec<usize> = (1..=vertices / 2).filter(whole).collect();
-    if sizes.is_empty() {
-        return vec![1; 4];
-    }
-    (0..4).flat_map(|_| sizes.iter().copied()).collect()
-}
-
-fn score(graph: &Rotations, degree: usize) -> Quality {
-    let aim = least_diameter(graph.vertices(), degree);
-    quality(graph.vertices(), &graph.neighbours(), aim).unwrap_or(Quality::WORST)
-}
-
-/// Whether no graph can be better.
-fn at_the_bound(quality: Quality, vertices: usize, degree: usize) -> bool {
-    let pairs = (vertices * (vertices - 1)) as f64;
-    quality.sum as f64 <= least_average(vertices, degree) * pairs + 0.5
+    let search = Search { vertices, degree, first: first.clone() };
+    let ((quality, edges), group) = search.run(&groups, (quality, first.edges.clone()), effort, &mut random);
+    Ok(found(vertices, Graph::of(vertices, group, edges).pairs(), quality))
 }
 
 fn found(vertices: usize, edges: Vec<(usize, usize)>, quality: Quality) -> Found {

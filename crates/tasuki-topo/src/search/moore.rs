@@ -18,9 +18,15 @@ pub fn least_diameter(vertices: usize, degree: usize) -> u32 {
     shells(vertices, degree).len() as u32
 }
 
+/// No connected graph has a smaller sum of the distances of all ordered pairs, in edges.
+pub(super) fn least_sum(vertices: usize, degree: usize) -> u64 {
+    let of_one = shells(vertices, degree).iter().zip(1..).map(|(&shell, far)| shell * far).sum::<usize>();
+    (vertices * of_one) as u64
+}
+
 /// No connected graph with these many vertices and edges at each has a smaller average distance over pairs of different
 /// vertices, in edges; 0 for fewer than 2 vertices.
 pub fn least_average(vertices: usize, degree: usize) -> f64 {
-    let sum: usize = shells(vertices, degree).iter().zip(1..).map(|(&shell, far)| shell * far).sum();
-    sum as f64 / vertices.saturating_sub(1).max(1) as f64
+    let pairs = vertices * vertices.saturating_sub(1);
+    least_sum(vertices, degree) as f64 / pairs.max(1) as f64
 }
