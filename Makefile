@@ -32,12 +32,13 @@ setup:
 	@scripts/setup
 
 # The provider is built once more, with all its crates as one: that makes a message a tenth faster.
-# libfabric loads files that end in -fi.so, cargo names none so.
+# libfabric loads files that end in -fi.so, cargo names none so. Beside it the libfabric that stands before a distribution's.
 build: setup
 	$(CARGO) build --release --locked
 	$(CARGO) build --profile provider --locked -p tasuki-ofi
 	@mkdir -p target/release/tasuki-provider
 	@ln -sfn ../../provider/libtasuki_fi.so target/release/tasuki-provider/libtasuki-fi.so
+	@crates/tasuki-ofi/front/build target/release/tasuki-provider/libfabric
 
 peers:
 	@scripts/setup --tests

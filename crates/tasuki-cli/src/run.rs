@@ -123,11 +123,19 @@ fn exports(words: &[String]) -> Result<Vec<(OsString, OsString)>, Failure> {
     words.iter().map(export).collect()
 }
 
+/// What a shell sets a variable to. Folders come behind those that it lists already.
+fn shell_value(setting: &Setting) -> String {
+    match setting.scope {
+        Scope::Folders => format!("\"${{{0}:+${0}:}}\"'{1}'", setting.variable(), setting.value),
+        _ => format!("'{}'", setting.value),
+    }
+}
+
 /// Words for the mpirun of an Open MPI, which passes on nothing but OMPI_* by itself; none if there is nothing else.
 /// (`mca_base_env_list` would do it from the environment, but then 4.1 refuses every `-x`.)
 fn passed_by_hand(mpi: &Mpi, settings: &[Setting]) -> Option<String> {
     let is_open = matches!(mpi.flavour, Flavour::OpenMpi4 | Flavour::OpenMpi5);
-    let variables = settings.iter().filter(|setting| is_open && setting.scope == Scope::Variable);
+    let variables = settings.iter().filter(|setting| is_open && setting.is_variable());
     let words: Vec<_> = variables.map(|setting| format!("-x {}", setting.name)).collect();
     (!words.is_empty()).then(|| words.join(" "))
 }
@@ -156,7 +164,7 @@ pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
     }
     println!("# {} at {}, over {}", mpi.id(), mpi.prefix().display(), transport.name());
     for setting in &settings {
-        println!("# {}\nexport {}='{}'", setting.why, setting.variable(), setting.value);
+        println!("# {}\nexport {}={}", setting.why, setting.variable(), shell_value(setting));
     }
     if let Some(words) = passed_by_hand(&mpi, &settings) {
         println!("# Open MPI passes these on to other hosts only if it is told: mpirun {words} ...");

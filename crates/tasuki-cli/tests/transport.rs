@@ -163,3 +163,51 @@ fn nothing_but_tasuki_carries_messages() {
         assert!(output.status.success(), "{} over TCP: {}", mpi.name, text(&output));
     }
 }
+
+/// The provider as it is built, with the library that stands before the system's libfabric.
+fn provider_with_front(folder: &Path) {
+    let built = Path::new(env!("CARGO_BIN_EXE_tasuki")).with_file_name("libtasuki_fi.so");
+    std::fs::copy(&built, folder.join("libtasuki-fi.so")).expect("the provider is built");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasuki-ofi/front/build");
+    let status = Command::new(script).arg(folder.join("libfabric")).status().expect("the script runs");
+    assert!(status.success(), "cc compiles it: see scripts/setup");
+}
+
+/// What the dynamic loader has told of every process of a job (ld.so(8), LD_DEBUG): those that loaded this library.
+fn that_loaded(library: &str, folder: &Path) -> Vec<String> {
+    let told = std::fs::read_dir(folder).expect("a folder").flatten().map(|file| {
+        String::from_utf8_lossy(&std::fs::read(file.path()).expect("a file of the loader's")).into_owned()
+    });
+    told.filter(|told| told.contains(&format!("/{library}"))).collect()
+}
+
+// Debian's libfabric is linked with libpsm2 and libpsm_infinipath, which take 0.2 s to load, and reads /proc/kallsyms twice.
+#[test]
+fn debians_open_mpi_starts_without_the_systems_libfabric() {
+    let test = "debians_open_mpi_starts_without_the_systems_libfabric";
+    if skip_without_root(test) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    provider_with_front(folder.path());
+    let lab = TestLab::up("front", &["--shape", "planes:2x2"]);
+    let Some(mpi) = mpis(test).into_iter().find(|mpi| mpi.name == "openmpi-4.1") else { return };
+    let alltoall = build(&mpi, "alltoall.c", folder.path());
+    for (front, name) in [("1", "in-front"), ("0", "system")] {
+        let told = folder.path().join(name);
+        std::fs::create_dir(&told).expect("a folder");
+        let mut run = run_over("tasuki", &lab, mpi.name, 2, &alltoall);
+        run.env("TASUKI_PROVIDER", folder.path()).env("TASUKI_LIBFABRIC", front);
+        let words: Vec<_> = run.get_args().map(ToOwned::to_owned).collect();
+        let mut traced = Command::new(run.get_program());
+        traced.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        traced.args(&words[..words.len() - 1]).args(["-x", "LD_DEBUG=files", "-x"]);
+        traced.arg(format!("LD_DEBUG_OUTPUT={}", told.join("told").display())).arg(&words[words.len() - 1]);
+        says("alltoall", "alltoall ok", &traced);
+        let ranks = that_loaded("libtasuki-fi.so", &told);
+        assert_eq!(ranks.len(), 2, "{name}: both ranks load the provider");
+        let slow = ["libpsm2.so.2", "libpsm_infinipath.so.1", "librdmacm.so.1"]
+            .map(|slow| that_loaded(slow, &told).len());
+        assert_eq!(slow, if front == "1" { [0; 3] } else { [2; 3] }, "{name}");
+    }
+}

@@ -8,6 +8,7 @@ use crate::address::Address;
 use crate::api::{
     Buffer, Claim, Completion, Found, Names, Peer, PostError, Probe, RecvArgs, Report, SendArgs,
 };
+use crate::aside::Aside;
 use crate::bulk::BulkCounters;
 use crate::helper::Helper;
 use crate::open::{self, OpenError};
@@ -53,6 +54,8 @@ pub struct Endpoint {
     helping: AtomicBool,
     /// A child after fork shares sockets and memory with its parent and must leave them alone.
     owner: u32,
+    /// Last of all: the sockets in it are closed when everybody else has left them.
+    aside: Aside,
 }
 
 impl Endpoint {
@@ -63,6 +66,7 @@ impl Endpoint {
             state.open_page();
         }
         let address = state.core.address;
+        let aside = Aside::new(&state);
         let inner = Arc::new(Inner {
             sleeper: Sleeper::new(&state).map_err(OpenError::Wait)?,
             state: Mutex::new(state),
@@ -74,7 +78,8 @@ impl Endpoint {
             crate::dump::listen();
         }
         let (helper, helping) = (Mutex::new(None), AtomicBool::new(false));
-        Ok(Endpoint { inner, address, linger: options.linger, helper, helping, owner: std::process::id() })
+        let (linger, owner) = (options.linger, std::process::id());
+        Ok(Endpoint { inner, address, linger, helper, helping, owner, aside })
     }
 
     /// What others must know to send to this endpoint.
@@ -333,6 +338,7 @@ impl Drop for Endpoint {
         if self.owner != std::process::id() {
             // The thread is not here, and sockets and shared memory are the parent's.
             std::mem::forget((helper, Arc::clone(&self.inner)));
+            self.aside.forget();
             return;
         }
         // While this thread lingers the helper would only be in the way.

@@ -35,7 +35,7 @@ impl Drop for Helper {
 }
 
 /// The program's signals are for the program's own threads.
-fn without_signals(work: impl FnOnce()) {
+pub(crate) fn without_signals(work: impl FnOnce()) {
     let all = nix::sys::signal::SigSet::all();
     let _ = all.thread_set_mask();
     work();

@@ -8,6 +8,7 @@
 mod actions;
 mod address;
 mod api;
+mod aside;
 mod bulk;
 mod carriers;
 mod close;

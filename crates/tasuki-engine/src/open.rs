@@ -170,13 +170,16 @@ fn open_raw(links: &mut [Link], rails: &mut RailTable, endpoint: u32, options: &
     let processes = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let each = (options.ring_bytes / (nics.max(1) * processes)).min(RING_BYTES_MAX);
     let mut lanes = RawLanes::new(options.broker.clone());
-    for link in links {
-        let Some(nic) = link.nic.clone() else { continue };
-        if let Some(mut raw) = lanes.open(&RawOptions { nic, endpoint, ring_bytes: each }) {
-            raw.set_priority(options.priority);
-            rails.offer_raw(raw.nic(), raw.mac());
-            link.raw = Some(raw);
-        }
+    let with_nic: Vec<_> =
+        links.iter_mut().filter_map(|link| link.nic.clone().map(|nic| (link, nic))).collect();
+    let (links, nics): (Vec<_>, Vec<_>) = with_nic.into_iter().unzip();
+    let wanted: Vec<_> = nics.into_iter().map(|nic| RawOptions { nic, endpoint, ring_bytes: each }).collect();
+    for (link, raw) in links.into_iter().zip(lanes.open(&wanted)) {
+        let Some(mut raw) = raw else { continue };
+        raw.set_priority(options.priority);
+        rails.offer_raw(raw.nic(), raw.mac());
+        link.raw = Some(raw);
+    }
     }
 }
 

@@ -1,8 +1,8 @@
 //! A job: what is to run, and where; and the command that runs it.
 
 use crate::{
-    Environment, Facts, Flavour, LacksLibfabric, Mpi, Placement, Setting, Transport, hydra, openmpi4,
-    openmpi5, placement, setting::Scope,
+    Environment, Facts, Flavour, LacksLibfabric, Mpi, Placement, Setting, Transport, front::joined, hydra,
+    openmpi4, openmpi5, placement, setting::Scope,
 };
 use std::{
     ffi::{OsStr, OsString},
@@ -174,12 +174,16 @@ impl Job {
         once
     }
 
-    /// The variables that ranks get: the user's, and those among `settings` that the user does not give.
+    /// The variables that ranks get: the user's, and those among `settings` that the user does not give. Lists of folders are
+    /// joined.
     pub(crate) fn exports_with(&self, settings: &[Setting]) -> Environment {
         let mut env = self.exports();
-        for setting in settings.iter().filter(|setting| setting.scope == Scope::Variable) {
-            if env.iter().all(|(name, _)| name != setting.name) {
-                env.push((setting.name.into(), setting.value.clone().into()));
+        for setting in settings.iter().filter(|setting| setting.is_variable()) {
+            let given = env.iter_mut().find(|(name, _)| name == setting.name);
+            match (given, setting.scope) {
+                (Some((_, list)), Scope::Folders) => *list = joined(Some(list), setting.value.as_ref()),
+                (Some(_), _) => {}
+                (None, _) => env.push((setting.name.into(), setting.value.clone().into())),
             }
         }
         env

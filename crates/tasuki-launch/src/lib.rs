@@ -23,6 +23,7 @@ mod detect;
 mod elf;
 mod env;
 mod flavour;
+mod front;
 mod hydra;
 mod installed;
 mod job;

@@ -53,7 +53,7 @@ pub(crate) fn forgets_answers(library: &Path) -> bool {
     fs::read(file).is_ok_and(|bytes| !holds(&bytes, ANSWERS))
 }
 
-fn holds(bytes: &[u8], text: &[u8]) -> bool {
+pub(crate) fn holds(bytes: &[u8], text: &[u8]) -> bool {
     bytes.windows(text.len()).any(|part| part == text)
 }
 

@@ -1,6 +1,6 @@
 //! Asks the libfabric of an MPI for its version and whether it takes Tasuki's provider, in a process of its own.
 
-use crate::{Environment, Flavour, Mpi, Provider, bounded, libfabric, program::with_variable};
+use crate::{Environment, Flavour, Mpi, Provider, bounded, front, libfabric, program::with_variable};
 use std::{
     ffi::{CString, OsString, c_char, c_int, c_void},
     io,
@@ -35,6 +35,7 @@ impl Mpi {
         argv.extend(self.libfabric_libraries().into_iter().map(PathBuf::into_os_string));
         let env = with_variable(env, "FI_PROVIDER", Provider::NAME.into());
         let env = with_variable(&env, "FI_PROVIDER_PATH", provider.folder.clone().into_os_string());
+        let env = front::environment(self, provider, &env);
         let answer = bounded::run(&argv, &env, LIMIT)?;
         let odd = || {
             let said = answer.stderr.lines().next().unwrap_or("it said nothing");

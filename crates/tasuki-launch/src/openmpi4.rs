@@ -2,7 +2,7 @@
 //! Sources: mpirun(1) and `ompi_info --all` of 4.1.
 
 use crate::{
-    Environment, Facts, Job, LaunchCommand, Mpi, Provider, Setting, Transport,
+    Environment, Facts, Job, LaunchCommand, Mpi, Provider, Setting, Transport, front,
     job::Words,
     libfabric::forgets_answers,
     setting::{self, Binding, Scope},
@@ -19,6 +19,7 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
         Transport::Shm => {}
         Transport::Tasuki(provider) => {
             all.extend(libfabric(provider, facts, "vader"));
+            all.extend(front::setting(mpi, provider));
             all.extend(answers(mpi));
         }
     }

@@ -78,6 +78,8 @@ pub enum Scope {
     Prrte,
     /// A variable of the environment.
     Variable,
+    /// A variable that lists folders, to which the value is added at the end.
+    Folders,
 }
 
 /// One setting, with its reason.
@@ -103,8 +105,13 @@ impl Setting {
         match self.scope {
             Scope::OpenMpi => format!("OMPI_MCA_{}", self.name),
             Scope::Prrte => format!("PRTE_MCA_{}", self.name),
-            Scope::Variable => self.name.into(),
+            Scope::Variable | Scope::Folders => self.name.into(),
         }
+    }
+
+    /// Whether it is passed to ranks in their environment, and not on the launcher's command line.
+    pub fn is_variable(&self) -> bool {
+        matches!(self.scope, Scope::Variable | Scope::Folders)
     }
 
     /// The words for the launcher's command line; none for a variable.
@@ -112,7 +119,7 @@ impl Setting {
         let flag = match self.scope {
             Scope::OpenMpi => "--mca",
             Scope::Prrte => "--prtemca",
-            Scope::Variable => return None,
+            Scope::Variable | Scope::Folders => return None,
         };
         Some([flag.into(), self.name.into(), self.value.clone()])
     }

@@ -25,6 +25,15 @@ unsafe extern "C" {
 }
 
 impl Host {
+    /// One that consists of these.
+    pub fn of(
+        version: unsafe extern "C" fn() -> u32,
+        dup_info: unsafe extern "C" fn(*const Info) -> *mut Info,
+        free_info: unsafe extern "C" fn(*mut Info),
+    ) -> Host {
+        Host { version, dup_info, free_info }
+    }
+
     /// Finds the library that is calling; to be used inside a call of it.
     pub fn find() -> Option<Host> {
         Host::of_caller().or_else(Host::by_name).or_else(|| {

@@ -1,4 +1,4 @@
-//! The one symbol that libfabric looks for.
+//! The symbol that libfabric looks for.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -15,6 +15,11 @@ static HOST: OnceLock<Host> = OnceLock::new();
 /// The libfabric that loaded us.
 pub fn host() -> Option<&'static Host> {
     HOST.get()
+}
+
+/// Makes `found` the host, unless there is one already.
+pub fn serve(found: Host) -> bool {
+    HOST.set(found).is_ok()
 }
 
 /// Called once by libfabric after it has loaded this library. Null if that libfabric cannot be found.

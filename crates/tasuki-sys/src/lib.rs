@@ -1,10 +1,11 @@
 //! Raw kernel calls that the other crates share: rtnetlink, ethtool, network namespaces, packet sockets, TCP's counters,
-//! processors' ticks.
+//! processors' ticks, descriptors that the kernel closes by itself.
 
 pub mod clock;
 mod conversation;
 pub mod ethtool;
 mod generic;
+pub mod leave;
 pub mod napi;
 pub mod netlink;
 pub mod netns;

@@ -62,10 +62,12 @@ fn one(finder: &Finder, mpi: &Mpi, provider: Option<&Provider>) -> Finding {
     match finder.libfabric(mpi, provider) {
         Ok(found) if found.getinfo == 0 => {
             let (major, minor) = found.version;
-            Finding::well(
-                &about,
-                format!("its libfabric {major}.{minor} loads the provider ({})", mpi.prefix().display()),
-            )
+            let libfabric = match mpi.front(provider) {
+                Some(_) => "Tasuki's libfabric, in front of its own,".to_owned(),
+                None => format!("its libfabric {major}.{minor}"),
+            };
+            let prefix = mpi.prefix().display();
+            Finding::well(&about, format!("{libfabric} loads the provider ({prefix})"))
         }
         Ok(found) => {
             let (major, minor) = found.version;

@@ -1,0 +1,262 @@
+//! What libfabric's core does for a program, if Tasuki is the only provider: for the `libfabric.so.1` that stands before the
+//! system's and keeps it from being loaded (`front/libfabric.c`, `docs/adr/0008-a-libfabric-in-front.md`).
+//!
+//! Structures are those of `fi_info` since FABRIC_1.3; what they point to is of malloc, as libfabric's is.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+
+use crate::abi::*;
+use crate::guard::{self, Errno, Ret};
+use crate::host::Host;
+use crate::limits::NAME;
+use crate::{getinfo, log, object, provider};
+
+/// The functions, in the order of `struct calls` in `front/libfabric.c`.
+#[repr(C)]
+pub struct Calls {
+    getinfo: unsafe extern "C" fn(
+        version: u32,
+        node: *const c_char,
+        service: *const c_char,
+        flags: u64,
+        hints: *const Info,
+        info: *mut *mut Info,
+    ) -> i32,
+    freeinfo: unsafe extern "C" fn(*mut Info),
+    dupinfo: unsafe extern "C" fn(*const Info) -> *mut Info,
+    fabric: unsafe extern "C" fn(*mut FabricAttr, *mut *mut FidFabric, Ptr) -> i32,
+}
+
+static CALLS: Calls = Calls { getinfo, freeinfo, dupinfo, fabric };
+/// libfabric's version whose structures these are.
+const VERSION: u32 = fi_version(1, 17);
+
+/// Called once by the library in front, which says the version that it stands for. Null: another libfabric shall do it.
+#[unsafe(no_mangle)]
+pub extern "C" fn tasuki_front_calls(version: u32) -> *const Calls {
+    if version != VERSION || !provider::serve(Host::of(fi_version_here, dupinfo, freeinfo)) {
+        return ptr::null();
+    }
+    if log::wanted() {
+        log::say("called by Tasuki's libfabric in front of the system's");
+    }
+    &CALLS
+}
+
+unsafe extern "C" fn fi_version_here() -> u32 {
+    VERSION
+}
+
+unsafe extern "C" fn getinfo(
+    version: u32,
+    node: *const c_char,
+    service: *const c_char,
+    flags: u64,
+    hints: *const Info,
+    info: *mut *mut Info,
+) -> i32 {
+    guard::int(|| {
+        if version > VERSION {
+            return Err(Errno(FI_ENOSYS));
+        }
+        // SAFETY: the arguments are a caller's of fi_getinfo(3), who vouches for them.
+        unsafe {
+            only_tasuki(hints.as_ref())?;
+            getinfo::getinfo(version, node, service, flags, hints, info)?;
+            complete(*info, version)
+        }
+    })
+}
+
+/// Whether hints let this provider in: libfabric's core compares names before it asks a provider.
+unsafe fn only_tasuki(hints: Option<&Info>) -> Ret {
+    // SAFETY: attributes are null or valid, the name null or zero-terminated: fi_getinfo(3).
+    let name = unsafe {
+        let attr = hints.and_then(|hints| hints.fabric_attr.as_ref());
+        attr.filter(|attr| !attr.prov_name.is_null()).map(|attr| CStr::from_ptr(attr.prov_name))
+    };
+    if name.is_none_or(names_tasuki) { Ok(()) } else { Err(Errno(FI_ENODATA)) }
+}
+
+/// fi_getinfo(3): a name, or `^` and a list of names that are not wanted.
+fn names_tasuki(name: &CStr) -> bool {
+    let own = NAME.to_bytes();
+    match name.to_bytes().strip_prefix(b"^") {
+        Some(unwanted) => unwanted.split(|&byte| byte == b',').all(|name| name != own),
+        None => name.to_bytes() == own,
+    }
+}
+
+/// The name and the version asked for, which the core adds to a provider's answer.
+unsafe fn complete(info: *mut Info, version: u32) -> Ret {
+    // SAFETY: `getinfo` has just made it; nobody else has it yet.
+    let attr =
+        unsafe { info.as_mut().and_then(|info| info.fabric_attr.as_mut()) }.ok_or(Errno(FI_ENODATA))?;
+    // SAFETY: a zero-terminated name.
+    attr.prov_name = unsafe { libc::strdup(NAME.as_ptr()) };
+    attr.api_version = version;
+    Ok(())
+}
+
+unsafe extern "C" fn fabric(attr: *mut FabricAttr, fabric: *mut *mut FidFabric, context: Ptr) -> i32 {
+    guard::int(|| {
+        // SAFETY: null or a caller's attributes; names are null or zero-terminated: fi_fabric(3).
+        let attr_given = unsafe { attr.as_ref() }.ok_or(Errno(FI_EINVAL))?;
+        if attr_given.prov_name.is_null() || attr_given.name.is_null() {
+            return Err(Errno(FI_EINVAL));
+        }
+        // SAFETY: not null, so zero-terminated.
+        if unsafe { CStr::from_ptr(attr_given.prov_name) } != NAME {
+            return Err(Errno(FI_ENODEV));
+        }
+        // SAFETY: as above.
+        unsafe { object::fabric::open(attr, fabric, context) }
+    })
+}
+
+/// A copy of one entry, without what follows it; of null: zeroes with all attributes.
+unsafe extern "C" fn dupinfo(info: *const Info) -> *mut Info {
+    // SAFETY: null, or an entry as `Calls::getinfo` or the caller made it: its pointers are null or valid.
+    unsafe {
+        let copy = allocate::<Info>(info);
+        let Some(entry) = copy.as_mut() else { return copy };
+        let complete = match info.as_ref() {
+            Some(info) => duplicate(entry, info),
+            None => blank(entry),
+        };
+        if complete.is_none() {
+            freeinfo(copy);
+            return ptr::null_mut();
+        }
+        copy
+    }
+}
+
+/// All attributes, zeroed; none if memory is out.
+unsafe fn blank(entry: &mut Info) -> Option<()> {
+    // SAFETY: null stands for zeroes.
+    unsafe {
+        entry.tx_attr = some(allocate(ptr::null()))?;
+        entry.rx_attr = some(allocate(ptr::null()))?;
+        entry.ep_attr = some(allocate(ptr::null()))?;
+        entry.domain_attr = some(allocate(ptr::null()))?;
+        entry.fabric_attr = some(allocate(ptr::null()))?;
+    }
+    Some(())
+}
+
+/// Replaces the pointers of `entry`, a plain copy of `from`, by copies of what they point to. None if memory is out.
+unsafe fn duplicate(entry: &mut Info, from: &Info) -> Option<()> {
+    entry.next = ptr::null_mut();
+    entry.src_addr = ptr::null_mut();
+    entry.dest_addr = ptr::null_mut();
+    entry.tx_attr = ptr::null_mut();
+    entry.rx_attr = ptr::null_mut();
+    entry.ep_attr = ptr::null_mut();
+    entry.domain_attr = ptr::null_mut();
+    entry.fabric_attr = ptr::null_mut();
+    // Describes a device, and is another provider's: this one has none.
+    entry.nic = ptr::null_mut();
+    // SAFETY: pointers of `from` are null or valid, with the lengths beside them. Attributes are copied plainly at first: their
+    // own pointers are null before anything can fail, so that `freeinfo` frees no other's.
+    unsafe {
+        entry.src_addr = bytes(from.src_addr, from.src_addrlen)?;
+        entry.dest_addr = bytes(from.dest_addr, from.dest_addrlen)?;
+        entry.tx_attr = copied(from.tx_attr)?;
+        entry.rx_attr = copied(from.rx_attr)?;
+        entry.ep_attr = copied(from.ep_attr)?;
+        if let (Some(ep), Some(from)) = (entry.ep_attr.as_mut(), from.ep_attr.as_ref()) {
+            ep.auth_key = ptr::null_mut();
+            ep.auth_key = bytes(from.auth_key.cast(), from.auth_key_size)?.cast();
+        }
+        entry.domain_attr = copied(from.domain_attr)?;
+        if let (Some(domain), Some(from)) = (entry.domain_attr.as_mut(), from.domain_attr.as_ref()) {
+            domain.name = ptr::null_mut();
+            domain.auth_key = ptr::null_mut();
+            domain.name = text(from.name)?;
+            domain.auth_key = bytes(from.auth_key.cast(), from.auth_key_size)?.cast();
+        }
+        entry.fabric_attr = copied(from.fabric_attr)?;
+        if let (Some(fabric), Some(from)) = (entry.fabric_attr.as_mut(), from.fabric_attr.as_ref()) {
+            fabric.name = ptr::null_mut();
+            fabric.prov_name = ptr::null_mut();
+            fabric.name = text(from.name)?;
+            fabric.prov_name = text(from.prov_name)?;
+        }
+    }
+    Some(())
+}
+
+unsafe extern "C" fn freeinfo(info: *mut Info) {
+    let mut next = info;
+    // SAFETY: entries are of `dupinfo` (or of libfabric's, which allocates the same way), their pointers null or of malloc, and
+    // nobody uses them any more.
+    while let Some(entry) = unsafe { next.as_mut() } {
+        let current = next;
+        next = entry.next;
+        // SAFETY: as above.
+        unsafe {
+            if let Some(ep) = entry.ep_attr.as_ref() {
+                libc::free(ep.auth_key.cast());
+            }
+            if let Some(domain) = entry.domain_attr.as_ref() {
+                libc::free(domain.name.cast());
+                libc::free(domain.auth_key.cast());
+            }
+            if let Some(fabric) = entry.fabric_attr.as_ref() {
+                libc::free(fabric.name.cast());
+                libc::free(fabric.prov_name.cast());
+            }
+            for part in [entry.src_addr, entry.dest_addr, entry.tx_attr.cast(), entry.rx_attr.cast()] {
+                libc::free(part);
+            }
+            for part in
+                [entry.ep_attr.cast(), entry.domain_attr.cast(), entry.fabric_attr.cast(), current.cast()]
+            {
+                libc::free(part);
+            }
+        }
+    }
+}
+
+/// A plain copy of malloc of what `from` points to; zeroes if that is null. Null if memory is out.
+unsafe fn allocate<T>(from: *const T) -> *mut T {
+    // SAFETY: calloc takes any size; `from` is null or a T, of which just as many bytes were allocated.
+    unsafe {
+        let copy = libc::calloc(1, size_of::<T>()).cast::<T>();
+        if !copy.is_null() && !from.is_null() {
+            ptr::copy_nonoverlapping(from, copy, 1);
+        }
+        copy
+    }
+}
+
+fn some<T>(pointer: *mut T) -> Option<*mut T> {
+    (!pointer.is_null()).then_some(pointer)
+}
+
+/// A plain copy, or null for null; none if memory is out.
+unsafe fn copied<T>(from: *mut T) -> Option<*mut T> {
+    // SAFETY: null or a T, as the caller says.
+    if from.is_null() { Some(from) } else { some(unsafe { allocate(from) }) }
+}
+
+/// A copy of `len` bytes, or null for none of them; none if memory is out.
+unsafe fn bytes(from: *const c_void, len: usize) -> Option<*mut c_void> {
+    if from.is_null() || len == 0 {
+        return Some(ptr::null_mut());
+    }
+    // SAFETY: malloc takes any size; both places have `len` bytes.
+    unsafe {
+        let copy = some(libc::malloc(len))?;
+        ptr::copy_nonoverlapping(from.cast::<u8>(), copy.cast(), len);
+        Some(copy)
+    }
+}
+
+/// A copy of a text, or null for null; none if memory is out.
+unsafe fn text(from: *const c_char) -> Option<*mut c_char> {
+    // SAFETY: null or zero-terminated.
+    if from.is_null() { Some(ptr::null_mut()) } else { some(unsafe { libc::strdup(from) }) }
+}

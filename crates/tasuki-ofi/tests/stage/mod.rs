@@ -1,0 +1,85 @@
+//! A folder with the provider as it is built, and C programs that use it.
+#![allow(dead_code)] // Each test program uses a part.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// A folder with the provider under the name that libfabric looks for, and the compiled program.
+pub struct Stage {
+    folder: TempDir,
+    front: bool,
+}
+
+impl Stage {
+    pub fn new() -> Stage {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        // Cargo puts the library that it has built for this test beside the test.
+        let test = std::env::current_exe().expect("a path");
+        let library = test.with_file_name("libtasuki_fi.so");
+        std::fs::copy(&library, folder.path().join("libtasuki-fi.so")).expect("the provider is built");
+        compile(folder.path(), "messages", &["messages.c", "pair.c"], "-lfabric");
+        compile(folder.path(), "remote", &["remote.c", "pair.c"], "-lfabric");
+        compile(folder.path(), "local", &["local.c"], "-ldl");
+        let rails = r#"{"version": 1, "host": "here", "identity": "127.0.0.1", "peers": {}}"#;
+        std::fs::write(folder.path().join("rails.json"), rails).expect("a file is written");
+        Stage { folder, front: false }
+    }
+
+    /// With Tasuki's own libfabric in front of the system's.
+    pub fn with_front() -> Stage {
+        let stage = Stage { front: true, ..Stage::new() };
+        let build: PathBuf = [env!("CARGO_MANIFEST_DIR"), "front", "build"].iter().collect();
+        let built = Command::new(build).arg(stage.front()).status().expect("the script runs");
+        assert!(built.success(), "cc compiles it: see scripts/setup");
+        stage
+    }
+
+    /// The folder of the library in front.
+    pub fn front(&self) -> PathBuf {
+        self.path().join("libfabric")
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("FI_PROVIDER_PATH", self.path()).env("FI_PROVIDER", "tasuki");
+        if self.front {
+            command.env("LD_LIBRARY_PATH", self.front());
+        }
+        command
+    }
+
+    pub fn run(&self, arguments: [&str; 2], shm: bool) {
+        self.run_program("messages", arguments, shm);
+    }
+
+    pub fn run_program(&self, program: &str, arguments: [&str; 2], shm: bool) {
+        let output = self
+            .command(self.path().join(program).to_str().expect("text"))
+            .args(arguments)
+            .env("TASUKI_SHM", if shm { "1" } else { "0" })
+            // No description of rails that this machine may have concerns the test.
+            .env("TASUKI_RAILS", self.path().join("rails.json"))
+            .output()
+            .expect("the program runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{program} {arguments:?}, shm {shm}: {:?}\n{said}", output.status);
+    }
+}
+
+fn compile(folder: &Path, program: &str, files: &[&str], library: &str) {
+    let sources: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "c"].iter().collect();
+    let compiled = Command::new("cc")
+        .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-o"])
+        .arg(folder.join(program))
+        .args(files.iter().map(|file| sources.join(file)))
+        .arg(library)
+        .status()
+        .expect("cc runs: see scripts/setup");
+    assert!(compiled.success(), "libfabric's headers are needed: scripts/setup installs them");
+}
