@@ -180,7 +180,6 @@ fn open_raw(links: &mut [Link], rails: &mut RailTable, endpoint: u32, options: &
         rails.offer_raw(raw.nic(), raw.mac());
         link.raw = Some(raw);
     }
-    }
 }
 
 /// Most that one receive ring takes, bytes: streams go over UDP.
