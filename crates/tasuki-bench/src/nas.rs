@@ -1,8 +1,9 @@
-//! The NAS Parallel Benchmarks of `bench/nas`, and Himeno beside them: which kernels, classes and numbers of ranks there are, how their programs
+//! The NAS Parallel Benchmarks of `bench/nas`, Himeno and Linpack beside them: which kernels, classes and numbers of ranks there are, how their programs
 //! are built ([`build`]) and started ([`Options`]), and what they print ([`Outcome`]). `docs/nas.md` describes them.
 
 mod build;
 pub mod cross;
+pub mod linpack;
 mod outcome;
 mod published;
 mod report;
@@ -32,10 +33,12 @@ pub enum Kernel {
     Lu,
     /// Himeno: Jacobi's method in three dimensions, single precision; faces between neighbours. Not of the NAS suite.
     Himeno,
+    /// Linpack, which is part of the HPC Challenge that a distribution brings ([`linpack`]): large messages along rows and columns.
+    Linpack,
 }
 
 impl Kernel {
-    /// All kernels.
+    /// All that are built from `bench/nas`.
     pub const ALL: [Self; 7] = [Self::Is, Self::Ep, Self::Cg, Self::Mg, Self::Ft, Self::Lu, Self::Himeno];
 
     /// Its classes, the smallest first.
@@ -56,6 +59,7 @@ impl Kernel {
             Self::Ft => "FT",
             Self::Lu => "LU",
             Self::Himeno => "HIMENO",
+            Self::Linpack => "LINPACK",
         }
     }
 
@@ -69,6 +73,7 @@ impl Kernel {
             Self::Ft => "ft",
             Self::Lu => "lu",
             Self::Himeno => "himeno",
+            Self::Linpack => linpack::PROGRAM,
         }
     }
 
@@ -100,11 +105,12 @@ impl FromStr for Kernel {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
-        let found = Self::ALL.into_iter().find(|kernel| kernel.name().eq_ignore_ascii_case(name));
+        let mut all = Self::ALL.into_iter().chain([Self::Linpack]);
+        let found = all.find(|kernel| kernel.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| UnknownName {
             kind: "NAS kernel",
             name: name.into(),
-            choices: "is, ep, cg, mg, ft, lu or himeno",
+            choices: "is, ep, cg, mg, ft, lu, himeno or linpack",
         })
     }
 }
@@ -237,6 +243,7 @@ mod tests {
             }
         }
         assert_eq!("xs".parse(), Ok(Class::Xs));
+        assert_eq!("linpack".parse(), Ok(Kernel::Linpack));
         assert!("bt".parse::<Kernel>().is_err_and(|error| error.to_string().contains("'bt'")));
         assert!("C".parse::<Class>().is_err());
     }

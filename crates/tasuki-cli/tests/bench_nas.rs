@@ -80,6 +80,29 @@ fn class_b_verifies_over_tasuki() {
     assert!(records.iter().all(|record| record["verified"] == true), "{records:#?}");
 }
 
+/// hpcc is linked with Debian's Open MPI. It runs a dozen programs before Linpack.
+#[test]
+#[ignore = "long: minutes"]
+fn linpack_verifies_over_tcp_and_tasuki_and_is_a_share_of_the_peak() {
+    if skip_without_root("linpack_verifies_over_tcp_and_tasuki_and_is_a_share_of_the_peak") {
+        return;
+    }
+    if !std::process::Command::new("sh").args(["-c", "command -v hpcc"]).status().is_ok_and(|it| it.success())
+    {
+        eprintln!("skipped: no hpcc");
+        return;
+    }
+    let records = nas(&["--shape", "full:2", "--unshaped", "--kernel", "linpack"]);
+    // One rank and two, TCP and Tasuki.
+    assert_eq!(records.len(), 4, "{records:#?}");
+    for record in &records {
+        assert_eq!((&record["kernel"], &record["verified"]), (&"LINPACK".into(), &true.into()), "{record:#}");
+        let share = |key: &str| record[key].as_f64().is_some_and(|share| share > 0.0);
+        assert!(share("of_peak") && share("of_dgemm"), "{record:#}");
+        assert!(record["of_peak"].as_f64().is_some_and(|share| share < 1.0), "{record:#}");
+    }
+}
+
 #[test]
 fn cablings_are_compared_and_a_shape_may_have_its_own_rate() {
     if skip_without_root("cablings_are_compared_and_a_shape_may_have_its_own_rate") {

@@ -174,7 +174,7 @@ fn row(record: &NasRecord) -> Vec<Cell> {
         Cell::new(or_dash(step)),
         Cell::new(or_dash((!published.is_empty()).then(|| published.join("; ")))),
         figure(or_dash(record.speedup.map(|speedup| format!("{speedup:.2} x")))),
-        figure(significant(record.cpu_s)),
+        figure(or_dash(record.cpu_s.map(significant))),
         Cell::new(if record.verified { "yes" } else { "NO" }),
     ]
 }
@@ -226,13 +226,14 @@ mod tests {
                     size: "65536".into(),
                     iterations: 10,
                     seconds: 1.0 / mops,
-                    cpu_s: 0.1,
+                    cpu_s: Some(0.1),
                     ranks: hosts,
                     mops,
                     operation: "keys ranked".into(),
                     verified: true,
                     version: "1".into(),
                     breakdown: Vec::new(),
+                    dgemm_mops: None,
                 };
                 report.add(&case, outcome);
             }

@@ -17,8 +17,9 @@ pub struct Outcome {
     pub iterations: u32,
     /// Wall-clock seconds of the slowest rank in the timed section.
     pub seconds: f64,
-    /// Processor seconds of all ranks in the timed section, user and system: waiting that spins is in it.
-    pub cpu_s: f64,
+    /// Processor seconds of all ranks in the timed section, user and system: waiting that spins is in it. `None`: the program
+    /// does not say.
+    pub cpu_s: Option<f64>,
     /// Ranks.
     pub ranks: u32,
     /// Operations per second of all ranks together, in millions, as the reports count them.
@@ -31,6 +32,9 @@ pub struct Outcome {
     pub version: String,
     /// Where each rank's time went, by rank; empty without `--profile`.
     pub breakdown: Vec<Breakdown>,
+    /// Linpack: operations per second of all ranks together, in millions, in products of matrices without messages, as the same run
+    /// measured them.
+    pub dgemm_mops: Option<f64>,
 }
 
 /// Where one rank's time went, and what it sent.
@@ -80,13 +84,14 @@ pub fn parse(output: &str) -> Result<Outcome, ParseError> {
         size: value(output, "Size")?.into(),
         iterations: number(output, "Iterations")?,
         seconds,
-        cpu_s,
+        cpu_s: Some(cpu_s),
         ranks: number(output, "Total processes")?,
         mops,
         operation: value(output, "Operation type")?.into(),
         verified: verification(output)?,
         version: value(output, "Version")?.into(),
         breakdown: breakdown(output)?,
+        dgemm_mops: None,
     })
 }
 
@@ -102,7 +107,7 @@ fn value<'a>(output: &'a str, name: &str) -> Result<&'a str, ParseError> {
     found.ok_or_else(|| ParseError::Missing(name.into()))
 }
 
-fn number<T: FromStr>(output: &str, name: &str) -> Result<T, ParseError> {
+pub(super) fn number<T: FromStr>(output: &str, name: &str) -> Result<T, ParseError> {
     let text = value(output, name)?;
     text.parse().map_err(|_| malformed(name, text))
 }
@@ -187,7 +192,7 @@ another remark
         let outcome = parse(OUTPUT).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((outcome.kernel, outcome.class), (Kernel::Cg, Class::S));
         assert_eq!((outcome.size.as_str(), outcome.iterations, outcome.ranks), ("1400", 15, 2));
-        assert_eq!((outcome.seconds, outcome.cpu_s, outcome.mops), (0.0565, 0.101, 1179.53));
+        assert_eq!((outcome.seconds, outcome.cpu_s, outcome.mops), (0.0565, Some(0.101), 1179.53));
         assert!(outcome.verified);
         assert_eq!((outcome.operation.as_str(), outcome.version.as_str()), ("floating point", "tasuki 1"));
         let [first, second] = outcome.breakdown[..] else { panic!("{:?}", outcome.breakdown) };

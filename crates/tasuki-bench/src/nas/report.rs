@@ -68,8 +68,8 @@ pub struct NasRecord {
     pub unit: Unit,
     /// Median time of the slowest rank, seconds.
     pub seconds: f64,
-    /// Median of the processor time of all ranks, seconds.
-    pub cpu_s: f64,
+    /// Median of the processor time of all ranks, seconds; `None` if the program does not say.
+    pub cpu_s: Option<f64>,
     /// What carried the messages.
     pub lane: String,
     /// Offloads of the hosts' interfaces.
@@ -95,6 +95,12 @@ pub struct NasRecord {
     /// On these networks: all that the paper says of this kernel there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Statement>,
+    /// Linpack: share of the processors' peak ([`NasReport::peak_mops`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_peak: Option<f64>,
+    /// Linpack: share of what the ranks reach in products of matrices without messages, median.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_dgemm: Option<f64>,
     /// All repetitions in `unit`.
     pub samples: Vec<f64>,
 }
@@ -143,6 +149,8 @@ pub struct NasReport {
     machine: Machine,
     cases: Vec<(Case, Vec<Outcome>)>,
     failures: Vec<FailedRun>,
+    /// Million operations per second that one processor of this machine makes at most, if that was measured.
+    pub peak_mops: Option<f64>,
     /// The plan was stopped before its end.
     pub interrupted: bool,
 }
@@ -150,7 +158,7 @@ pub struct NasReport {
 impl NasReport {
     /// Nothing has run yet.
     pub fn new(machine: Machine) -> Self {
-        Self { machine, cases: Vec::new(), failures: Vec::new(), interrupted: false }
+        Self { machine, cases: Vec::new(), failures: Vec::new(), peak_mops: None, interrupted: false }
     }
 
     /// A run has ended.
@@ -178,7 +186,9 @@ impl NasReport {
 
     fn record(&self, case: &Case, outcomes: &[Outcome]) -> Option<NasRecord> {
         let base = self.as_record(case, outcomes)?;
-        let of = |value: fn(&Outcome) -> f64| median(&outcomes.iter().map(value).collect::<Vec<_>>());
+        let of = |value: fn(&Outcome) -> Option<f64>| {
+            median(&outcomes.iter().filter_map(value).collect::<Vec<_>>())
+        };
         Some(NasRecord {
             test: base.test,
             kernel: case.kernel.to_string(),
@@ -192,8 +202,8 @@ impl NasReport {
             p10: base.p10,
             p90: base.p90,
             unit: base.unit,
-            seconds: of(|outcome| outcome.seconds)?,
-            cpu_s: of(|outcome| outcome.cpu_s)?,
+            seconds: of(|outcome| Some(outcome.seconds))?,
+            cpu_s: of(|outcome| outcome.cpu_s),
             lane: base.lane,
             offloads: base.offloads,
             user: base.user,
@@ -208,8 +218,16 @@ impl NasReport {
                 .filter(|_| case.hosts > 1)
                 .copied()
                 .collect(),
+            of_peak: self.peak(case).map(|peak| base.median / peak),
+            of_dgemm: of(|outcome| outcome.dgemm_mops.map(|dgemm| outcome.mops / dgemm)),
             samples: base.samples,
         })
+    }
+
+    /// Of Linpack: what all processors make that its ranks can be on. All hosts share those of this machine.
+    fn peak(&self, case: &Case) -> Option<f64> {
+        let processors = self.machine.cores.min(case.ranks as usize) as f64;
+        self.peak_mops.filter(|_| case.kernel == Kernel::Linpack).map(|one| one * processors)
     }
 
     fn as_record(&self, case: &Case, outcomes: &[Outcome]) -> Option<Record> {
@@ -334,16 +352,26 @@ impl NasReport {
         if networks {
             header.extend([against.as_str(), "published"]);
         }
+        let linpack = self.cases.iter().any(|(case, _)| case.kernel == Kernel::Linpack);
+        if linpack {
+            header.extend(["of peak", "of DGEMM"]);
+        }
         table.set_header(header);
         for (case, outcomes) in &self.cases {
             let Some(record) = self.record(case, outcomes) else { continue };
             let gain = baseline(&case.stack).and_then(|stack| self.against(case, &stack));
             let mut cells = row(&record, gain);
+            let shares = [record.of_peak, record.of_dgemm];
             if networks {
                 let gain = record.against.as_ref().map(ToString::to_string);
                 let published = record.against.and_then(|against| against.published);
                 cells.push(Cell::new(gain.unwrap_or("-".into())));
                 cells.push(Cell::new(published.map_or("-".into(), |gain| format!("{gain} x"))));
+            }
+            if linpack {
+                let percent =
+                    |share: Option<f64>| share.map_or("-".into(), |it| format!("{:.1} %", it * 100.0));
+                cells.extend(shares.map(percent).map(Cell::new));
             }
             table.add_row(cells);
         }
@@ -404,7 +432,7 @@ fn row(record: &NasRecord, gain: Option<PairedRatio>) -> Vec<Cell> {
         figure(significant(record.p10)),
         figure(significant(record.p90)),
         figure(significant(record.seconds)),
-        figure(significant(record.cpu_s)),
+        figure(record.cpu_s.map_or("-".into(), significant)),
         Cell::new(if record.verified { "yes" } else { "NO" }),
         figure(record.speedup.map_or("-".into(), |speedup| format!("{speedup:.2} x"))),
         Cell::new(gain),
@@ -436,13 +464,14 @@ mod tests {
             size: "65536".into(),
             iterations: 10,
             seconds: 1.0 / mops,
-            cpu_s: 0.1,
+            cpu_s: Some(0.1),
             ranks: 1,
             mops,
             operation: "keys ranked".into(),
             verified,
             version: "1".into(),
             breakdown: Vec::new(),
+            dgemm_mops: None,
         }
     }
 
@@ -489,6 +518,23 @@ mod tests {
         assert_eq!(cables, Some(("star:4", 3.0, Some(2.5))));
         let text = report.table(|_| None);
         assert!(text.contains("against star:4") && text.contains("2.5 x"), "{text}");
+    }
+
+    #[test]
+    fn linpack_is_a_share_of_the_peak_of_the_processors_that_it_can_use() {
+        let on = |ranks| Case { kernel: Kernel::Linpack, ..case(ranks, "a") };
+        let mut report = report(&[(case(2, "a"), &[10.0])]);
+        report.peak_mops = Some(1000.0);
+        for (ranks, mops) in [(1, 500.0), (4, 800.0)] {
+            let outcome = Outcome { dgemm_mops: Some(1600.0), cpu_s: None, ..outcome(mops, true) };
+            report.add(&on(ranks), outcome);
+        }
+        let shares: Vec<_> =
+            report.records().iter().map(|record| (record.of_peak, record.of_dgemm)).collect();
+        // A machine of two processors.
+        assert_eq!(shares, [(None, None), (Some(0.5), Some(0.3125)), (Some(0.4), Some(0.5))]);
+        let text = report.table(|_| None);
+        assert!(text.contains("of peak") && text.contains("40.0 %") && text.contains("50.0 %"), "{text}");
     }
 
     /// Against the two times worked out by themselves, for one size.

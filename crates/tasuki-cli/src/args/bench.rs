@@ -18,7 +18,7 @@ use tasuki_lab::LabOptions;
 pub enum BenchCommand {
     /// Every MPI installed, over its own TCP and over Tasuki, in interleaved repetitions
     Mpi(BenchMpi),
-    /// NAS kernels and Himeno on labs: over TCP and over Tasuki, beside one host alone
+    /// NAS kernels, Himeno and Linpack on labs: over TCP and over Tasuki, beside one host alone
     Nas(BenchNas),
     /// How long an MPI program takes to start, 2 to 64 ranks, over TCP and over Tasuki, and what takes the time
     Startup(BenchStartup),
@@ -160,7 +160,7 @@ pub struct BenchMpi {
 pub struct BenchNas {
     #[command(flatten)]
     pub source: LabSource,
-    /// Kernels: is, ep, cg, mg, ft, lu, himeno
+    /// Kernels: is, ep, cg, mg, ft, lu, himeno, linpack (of the installed hpcc)
     #[arg(long, value_delimiter = ',', default_values = ["is", "cg"])]
     pub kernel: Vec<Kernel>,
     /// Sizes: S, W, A or B; for Himeno XS, S, M or L

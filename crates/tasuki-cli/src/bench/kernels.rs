@@ -3,14 +3,15 @@
 use super::{
     LabNetwork,
     launch::{share, start},
+    linpack,
     stacks::{self, BuiltStack, Program},
     turns::{in_turn, interruption},
 };
 use crate::{failure::Failure, mpi::Finder, transport::Wanted};
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 use tasuki_bench::{
     FailedRun, Machine,
-    nas::{self, Case, Class, Kernel, NasReport},
+    nas::{self, Case, Class, Kernel, NasReport, Outcome},
 };
 
 /// Lines of standard error that are kept of a failed run.
@@ -50,7 +51,10 @@ pub fn programs(
     let mut programs = Vec::new();
     let mut said = Vec::new();
     for &kernel in kernels {
-        let (built, problems) = stacks::build(&finder, mpis, Program::Nas(kernel))?;
+        let (built, problems) = match kernel {
+            Kernel::Linpack => linpack::stacks(&finder, mpis)?,
+            _ => stacks::build(&finder, mpis, Program::Nas(kernel))?,
+        };
         let (built, others) = stacks::over(built, transports);
         for problem in problems.into_iter().chain(others) {
             if !said.contains(&problem) {
@@ -126,6 +130,7 @@ impl<'a> Kernels<'a> {
     pub fn run(&self) -> Result<NasReport, Failure> {
         let mut planned = self.plan()?;
         let mut report = NasReport::new(Machine::here());
+        report.peak_mops = self.peak_mops();
         let name = |one: &Planned<'_>| {
             let Case { kernel, class, ranks, network, stack, .. } = &one.case;
             format!("{kernel} {class}, {ranks} ranks, {network}, {stack}")
@@ -137,6 +142,13 @@ impl<'a> Kernels<'a> {
         };
         report.interrupted = in_turn("nas", &*interruption()?, self.repetitions, &mut planned, name, step);
         Ok(report)
+    }
+
+    /// One processor's peak, if Linpack is to reach a share of it.
+    fn peak_mops(&self) -> Option<f64> {
+        self.programs.iter().find(|(kernel, stacks)| *kernel == Kernel::Linpack && !stacks.is_empty())?;
+        let peak = nas::linpack::peak_mops(Path::new("cc"));
+        peak.inspect_err(|error| eprintln!("tasuki: the processor's peak is not known: {error}")).ok()
     }
 }
 
@@ -157,20 +169,18 @@ fn case(kernel: Kernel, class: Class, ranks: u32, network: &LabNetwork, stack: &
 
 /// One run. False if it gave no figures.
 fn add(report: &mut NasReport, one: &Planned<'_>, repetition: usize, limit: Duration) -> bool {
-    let words = nas::Options::new(one.case.class).arguments();
-    let (reason, stderr_tail) =
-        match start(one.network, one.case.hosts, one.stack, one.case.ranks, &words, limit) {
-            // A program that found its result wrong says so, and then fails.
-            Ok(output) => match nas::parse(&output.stdout) {
-                Ok(outcome) if outcome.ranks == one.case.ranks => {
-                    report.add(&one.case, outcome);
-                    return true;
-                }
-                Ok(outcome) => (format!("it ran on {} ranks", outcome.ranks), output.stderr_tail(TAIL_LINES)),
-                Err(error) => (format!("{}: {error}", output.reason()), output.stderr_tail(TAIL_LINES)),
-            },
-            Err(failure) => (failure.message, String::new()),
-        };
+    let outcome = match one.case.kernel {
+        Kernel::Linpack => linpack::run(&one.case, one.network, one.stack, limit),
+        _ => kernel(one, limit),
+    };
+    let (reason, stderr_tail) = match outcome {
+        Ok(outcome) if outcome.ranks == one.case.ranks => {
+            report.add(&one.case, outcome);
+            return true;
+        }
+        Ok(outcome) => (format!("it ran on {} ranks", outcome.ranks), String::new()),
+        Err(failed) => failed,
+    };
     report.fail(FailedRun {
         network: one.case.network.clone(),
         stack: one.case.stack.clone(),
@@ -180,4 +190,14 @@ fn add(report: &mut NasReport, one: &Planned<'_>, repetition: usize, limit: Dura
         stderr_tail,
     });
     false
+}
+
+/// One run of a program of `bench/nas`; else why there are no figures, and the end of what it said.
+fn kernel(one: &Planned<'_>, limit: Duration) -> Result<Outcome, (String, String)> {
+    let words = nas::Options::new(one.case.class).arguments();
+    let output = start(one.network, one.case.hosts, one.stack, one.case.ranks, &words, limit);
+    let output = output.map_err(|failure| (failure.message, String::new()))?;
+    // A program that found its result wrong says so, and then fails.
+    nas::parse(&output.stdout)
+        .map_err(|error| (format!("{}: {error}", output.reason()), output.stderr_tail(TAIL_LINES)))
 }

@@ -3,6 +3,7 @@
 mod drain;
 mod kernels;
 mod launch;
+mod linpack;
 mod mpi;
 mod nas;
 mod network;

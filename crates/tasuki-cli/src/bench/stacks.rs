@@ -8,9 +8,11 @@ use crate::{
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use tasuki_bench::{nas, nas::Kernel, program, startup};
 use tasuki_launch::{Detected, Flavour, Mpi, Transport};
+use tempfile::TempDir;
 
 /// What is built for every MPI.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +56,8 @@ pub struct BuiltStack {
     pub prefix: Vec<OsString>,
     /// Variables of the launcher, which passes them on to all ranks.
     pub variables: Vec<(&'static str, &'static str)>,
+    /// Where the first rank reads its problem and writes its results, if it does; removed with the last stack that uses it.
+    pub folder: Option<Arc<TempDir>>,
 }
 
 /// Builds a program for each MPI of `choices`, or for all that are installed. What cannot be built is
@@ -127,6 +131,7 @@ fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi], program: Program) -> Res
         detected: finder.detect(&argv, choice)?,
         prefix: Vec::new(),
         variables: Vec::new(),
+        folder: None,
     })
 }
 
