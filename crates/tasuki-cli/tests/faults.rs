@@ -170,9 +170,9 @@ fn hpcc_length_coded_over_wires_that_lose_double_and_damage() {
 
 #[test]
 #[ignore = "takes minutes"]
-fn hpcc_with_adaptive_grants_and_with_static_rates() {
-    let test = "hpcc_with_adaptive_grants_and_with_static_rates";
-    for rate in ["adaptive", "static:400M/128K"] {
+fn hpcc_with_a_fixed_window_and_with_static_rates() {
+    let test = "hpcc_with_a_fixed_window_and_with_static_rates";
+    for rate in ["window", "static:400M/128K"] {
         hpcc_survives_with(test, &["--shape", "full:4"], 16 << 20, &[("TASUKI_RATE", rate)], |_, _| ());
     }
 }
