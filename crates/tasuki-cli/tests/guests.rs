@@ -49,14 +49,19 @@ fn set_up(guest: &Guest, program: &Path) {
     guest.ok("root", "systemctl enable --now tasuki-broker.socket && usermod --append --groups tasuki user");
 }
 
-/// What `tasuki run` of collect prints, and what `tasuki stats` told meanwhile.
+/// What `tasuki run` of collect prints, and what `tasuki stats` told meanwhile. The program runs until a thousand packets have gone over a lane.
 fn collect(first: &Guest, user: &str) -> (String, String) {
-    let script = "cd; export TASUKI_LANES=raw,udp; \
-        (timeout 800 tasuki run --cluster cluster.toml --transport tasuki -n 2 /usr/local/bin/collect 200 > out 2>&1; echo $? > code) & \
-        while [ ! -f code ]; do tasuki stats > now 2>&1; grep -q 'rail 0' now && mv now stats; sleep 1; done; \
-        cat out; test \"$(cat code)\" = 0";
+    let script = r#"cd; export TASUKI_LANES=raw,udp
+        (timeout 800 tasuki run --cluster cluster.toml --transport tasuki -n 2 /usr/local/bin/collect 1000000 "$HOME/enough" > out 2>&1; echo $? > code) &
+        while [ ! -f code ]; do
+            tasuki stats > now 2>&1
+            grep -q 'rail 0' now && cp now stats
+            awk '$1 == "rail" && $2 == 0 && $6 > 1000 { enough = 1 } END { exit !enough }' now && break
+            sleep 1
+        done
+        touch enough; wait; cat out; test "$(cat code)" = 0"#;
     let printed = first.ok(user, script);
-    (printed, first.ok(user, "cat stats; rm -f code stats"))
+    (printed, first.ok(user, "cat stats; rm -f code stats enough"))
 }
 
 #[test]
