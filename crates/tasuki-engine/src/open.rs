@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::time::Instant;
 
-use tasuki_link::{LinkError, LinkWatch, RawLanes, RawOptions, UdpLink, UdpOptions};
+use tasuki_link::{LinkError, LinkWatch, RawOptions, UdpLink, UdpOptions, open_lanes};
 use tasuki_msg::Config;
 use tasuki_proto::{Local, Proto, Time};
 use tasuki_ring::{Segment, SegmentOptions};
@@ -165,16 +165,13 @@ fn watch_carriers(links: &[Link]) -> Option<LinkWatch> {
 /// Opens the raw lane of every NIC that has one to offer, by own permission or through the broker. Where there is none its rails keep UDP:
 /// `tasuki stats` shows the lanes, `tasuki doctor` says why.
 fn open_raw(links: &mut [Link], rails: &mut RailTable, endpoint: u32, options: &Options) {
-    let nics = links.iter().filter(|link| link.nic.is_some()).count() as u64;
+    let nics: Vec<_> = links.iter().filter_map(|link| link.nic.clone()).collect();
     // Nobody knows how many processes a host will have; one per processor is the usual number.
     let processes = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-    let each = (options.ring_bytes / (nics.max(1) * processes)).min(RING_BYTES_MAX);
-    let mut lanes = RawLanes::new(options.broker.clone());
-    let with_nic: Vec<_> =
-        links.iter_mut().filter_map(|link| link.nic.clone().map(|nic| (link, nic))).collect();
-    let (links, nics): (Vec<_>, Vec<_>) = with_nic.into_iter().unzip();
+    let each = (options.ring_bytes / (nics.len().max(1) as u64 * processes)).min(RING_BYTES_MAX);
     let wanted: Vec<_> = nics.into_iter().map(|nic| RawOptions { nic, endpoint, ring_bytes: each }).collect();
-    for (link, raw) in links.into_iter().zip(lanes.open(&wanted)) {
+    let lanes = open_lanes(&wanted, options.broker.clone());
+    for (link, raw) in links.iter_mut().filter(|link| link.nic.is_some()).zip(lanes) {
         let Some(mut raw) = raw else { continue };
         raw.set_priority(options.priority);
         rails.offer_raw(raw.nic(), raw.mac());

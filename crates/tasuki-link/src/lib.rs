@@ -21,7 +21,7 @@ mod udp;
 pub use bulk::{BULK_BATCH, BulkSocket, Piece};
 pub use error::LinkError;
 pub use raw::{Mac, RawLink, RawOptions, open_for_another};
-pub use raw_lanes::RawLanes;
+pub use raw_lanes::open_lanes;
 pub use refusal::{Refusal, RefusalKind};
 pub use stats::{RawStats, UdpStats};
 pub use tasuki_sys::netlink::LinkWatch;

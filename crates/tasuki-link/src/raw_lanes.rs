@@ -6,44 +6,30 @@ use std::thread;
 use crate::broker::Broker;
 use crate::{LinkError, RawLink, RawOptions};
 
-/// Opens the raw lanes of one endpoint.
-#[derive(Debug)]
-pub struct RawLanes {
-    /// Whether this process may open packet sockets itself, as far as is known.
-    own: bool,
-    /// Whom to ask otherwise.
-    broker: Option<Broker>,
+/// The raw lanes of one endpoint, in the order of `wanted`; `None` where there is none to be had: without permission, or on a NIC that is
+/// no Ethernet or not there. The rail keeps UDP then, and `tasuki doctor` says why. `broker` is where to ask if this process may not open
+/// them itself.
+pub fn open_lanes(wanted: &[RawOptions], broker: Option<PathBuf>) -> Vec<Option<RawLink>> {
+    let own = open_together(wanted);
+    let is_forbidden =
+        |result: &Result<RawLink, LinkError>| result.as_ref().is_err_and(LinkError::is_forbidden);
+    if !own.iter().any(is_forbidden) {
+        return own.into_iter().map(Result::ok).collect();
+    }
+    drop(own);
+    let mut broker = broker.map(Broker::at);
+    wanted.iter().map(|options| of_broker(&mut broker, options)).collect()
 }
 
-impl RawLanes {
-    /// With the broker at this place, if any.
-    pub fn new(broker: Option<PathBuf>) -> RawLanes {
-        RawLanes { own: true, broker: broker.map(Broker::at) }
-    }
-
-    /// The lanes, in the order of `wanted`; `None` where there is none to be had: without permission, or on a NIC that is no Ethernet
-    /// or not there. The rail keeps UDP then, and `tasuki doctor` says why.
-    pub fn open(&mut self, wanted: &[RawOptions]) -> Vec<Option<RawLink>> {
-        let own = if self.own { open_together(wanted) } else { Vec::new() };
-        let is_forbidden =
-            |result: &Result<RawLink, LinkError>| result.as_ref().is_err_and(LinkError::is_forbidden);
-        if self.own && !own.iter().any(is_forbidden) {
-            return own.into_iter().map(Result::ok).collect();
-        }
-        self.own = false;
-        drop(own);
-        wanted.iter().map(|options| self.of_broker(options)).collect()
-    }
-
-    fn of_broker(&mut self, options: &RawOptions) -> Option<RawLink> {
-        match self.broker.as_mut()?.lane(options) {
-            Ok(lane) => Some(lane),
-            Err(error) => {
-                if error.is_for_all() {
-                    self.broker = None;
-                }
-                None
+/// A lane from the broker, who is asked no more once he has refused all.
+fn of_broker(broker: &mut Option<Broker>, options: &RawOptions) -> Option<RawLink> {
+    match broker.as_mut()?.lane(options) {
+        Ok(lane) => Some(lane),
+        Err(error) => {
+            if error.is_for_all() {
+                *broker = None;
             }
+            None
         }
     }
 }

@@ -15,17 +15,10 @@ use crate::{getinfo, log, object, provider};
 /// The functions, in the order of `struct calls` in `front/libfabric.c`.
 #[repr(C)]
 pub struct Calls {
-    getinfo: unsafe extern "C" fn(
-        version: u32,
-        node: *const c_char,
-        service: *const c_char,
-        flags: u64,
-        hints: *const Info,
-        info: *mut *mut Info,
-    ) -> i32,
+    getinfo: GetInfo,
     freeinfo: unsafe extern "C" fn(*mut Info),
     dupinfo: unsafe extern "C" fn(*const Info) -> *mut Info,
-    fabric: unsafe extern "C" fn(*mut FabricAttr, *mut *mut FidFabric, Ptr) -> i32,
+    fabric: OpenFabric,
 }
 
 static CALLS: Calls = Calls { getinfo, freeinfo, dupinfo, fabric };
@@ -208,12 +201,9 @@ unsafe extern "C" fn freeinfo(info: *mut Info) {
                 libc::free(fabric.name.cast());
                 libc::free(fabric.prov_name.cast());
             }
-            for part in [entry.src_addr, entry.dest_addr, entry.tx_attr.cast(), entry.rx_attr.cast()] {
-                libc::free(part);
-            }
-            for part in
-                [entry.ep_attr.cast(), entry.domain_attr.cast(), entry.fabric_attr.cast(), current.cast()]
-            {
+            let attributes = [entry.tx_attr.cast(), entry.rx_attr.cast(), entry.ep_attr.cast()];
+            let more = [entry.domain_attr.cast(), entry.fabric_attr.cast(), entry.src_addr, entry.dest_addr];
+            for part in attributes.into_iter().chain(more).chain([current.cast()]) {
                 libc::free(part);
             }
         }

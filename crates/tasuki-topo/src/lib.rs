@@ -27,6 +27,7 @@ pub mod search;
 pub mod shapes;
 mod tables;
 mod verify;
+mod within;
 
 pub use builder::NetworkBuilder;
 pub use error::{NetworkError, RouteError};

@@ -15,7 +15,7 @@ use tasuki_bench::{
 };
 
 /// Lines of standard error that are kept of a failed run.
-const TAIL_LINES: usize = 12;
+pub(super) const TAIL_LINES: usize = 12;
 
 /// What to measure on which labs.
 pub struct Kernels<'a> {
@@ -174,11 +174,10 @@ fn add(report: &mut NasReport, one: &Planned<'_>, repetition: usize, limit: Dura
         _ => kernel(one, limit),
     };
     let (reason, stderr_tail) = match outcome {
-        Ok(outcome) if outcome.ranks == one.case.ranks => {
+        Ok(outcome) => {
             report.add(&one.case, outcome);
             return true;
         }
-        Ok(outcome) => (format!("it ran on {} ranks", outcome.ranks), String::new()),
         Err(failed) => failed,
     };
     report.fail(FailedRun {
@@ -198,6 +197,10 @@ fn kernel(one: &Planned<'_>, limit: Duration) -> Result<Outcome, (String, String
     let output = start(one.network, one.case.hosts, one.stack, one.case.ranks, &words, limit);
     let output = output.map_err(|failure| (failure.message, String::new()))?;
     // A program that found its result wrong says so, and then fails.
-    nas::parse(&output.stdout)
-        .map_err(|error| (format!("{}: {error}", output.reason()), output.stderr_tail(TAIL_LINES)))
+    let reason = match nas::parse(&output.stdout) {
+        Ok(outcome) if outcome.ranks == one.case.ranks => return Ok(outcome),
+        Ok(outcome) => format!("it ran on {} ranks", outcome.ranks),
+        Err(error) => format!("{}: {error}", output.reason()),
+    };
+    Err((reason, output.stderr_tail(TAIL_LINES)))
 }

@@ -1,6 +1,6 @@
 //! Linpack, which comes with the distribution's hpcc: its stack, and one run of it.
 
-use super::{LabNetwork, launch::start, stacks::BuiltStack};
+use super::{LabNetwork, kernels::TAIL_LINES, launch::start, stacks::BuiltStack};
 use crate::{failure::Failure, mpi::Finder, mpi::environment_here};
 use std::{ffi::OsString, sync::Arc, time::Duration};
 use tasuki_bench::{
@@ -8,9 +8,6 @@ use tasuki_bench::{
     nas::{Case, Outcome, linpack},
 };
 use tasuki_launch::{Transport, find_program};
-
-/// Lines of standard error that are told of a failed run.
-const TAIL_LINES: usize = 12;
 
 /// hpcc, if it is installed and linked with one of the MPIs of `choices` (none: with any); else, in words, why not.
 pub fn stacks(finder: &Finder, choices: &[String]) -> Result<(Vec<BuiltStack>, Vec<String>), Failure> {

@@ -1,7 +1,7 @@
 //! Growing a cluster: which cables stay where they are.
 
 use super::propose::Proposal;
-use crate::{args::PlanArgs, failure::Failure};
+use crate::{args::PlanArgs, failure::Failure, terminal::progress_bar};
 use std::collections::BTreeMap;
 use tasuki_cluster::{Cable, Cluster, DEFAULT_CORES, End, Host, HostId, Nic, NicId, Switch, SwitchId};
 use tasuki_topo::grow::{Grown, Site, grow, most_moves};
@@ -90,8 +90,12 @@ fn put_in(old: &Cluster, arguments: &PlanArgs) -> Result<Vec<Target>, Failure> {
     let most = most_moves(&site);
     let mut targets: Vec<Target> = Vec::new();
     let mut shortest = u64::MAX;
-    for (free_moves, why) in [(0, WHY_FEWEST), (most.div_ceil(2), WHY_GROWN), (most, WHY_GROWN)] {
+    let limits = [(0, WHY_FEWEST), (most.div_ceil(2), WHY_GROWN), (most, WHY_GROWN)];
+    let bar = progress_bar(limits.len() as u64).with_prefix("grow");
+    for (free_moves, why) in limits {
+        bar.set_message(format!("{free_moves} moves"));
         let found = grow(&site, free_moves, arguments.seed, EFFORT)?;
+        bar.inc(1);
         if found.apart > 0 {
             return Err(no_port(&site, &found, arguments));
         }
@@ -108,6 +112,7 @@ fn put_in(old: &Cluster, arguments: &PlanArgs) -> Result<Vec<Target>, Failure> {
             pairs: found.cables.iter().map(|&(a, b)| ordered(part(a), part(b))).collect(),
         });
     }
+    bar.finish_and_clear();
     Ok(targets)
 }
 

@@ -114,6 +114,19 @@ pub struct Info {
     pub nic: *mut c_void,
 }
 
+/// fi_getinfo(3), of libfabric and of a provider.
+pub type GetInfo = unsafe extern "C" fn(
+    version: u32,
+    node: *const c_char,
+    service: *const c_char,
+    flags: u64,
+    hints: *const Info,
+    info: *mut *mut Info,
+) -> i32;
+/// fi_fabric(3), likewise.
+pub type OpenFabric =
+    unsafe extern "C" fn(attr: *mut FabricAttr, fabric: *mut *mut FidFabric, context: Ptr) -> i32;
+
 /// `struct fi_provider`, the same in all versions.
 #[repr(C)]
 pub struct Provider {
@@ -122,14 +135,7 @@ pub struct Provider {
     /// libfabric's own.
     pub context: [Ptr; 4],
     pub name: *const c_char,
-    pub getinfo: unsafe extern "C" fn(
-        version: u32,
-        node: *const c_char,
-        service: *const c_char,
-        flags: u64,
-        hints: *const Info,
-        info: *mut *mut Info,
-    ) -> i32,
-    pub fabric: unsafe extern "C" fn(attr: *mut FabricAttr, fabric: *mut *mut FidFabric, context: Ptr) -> i32,
+    pub getinfo: GetInfo,
+    pub fabric: OpenFabric,
     pub cleanup: unsafe extern "C" fn(),
 }

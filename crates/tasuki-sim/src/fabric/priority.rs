@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::event::Event;
+use super::packet::Moving;
 use super::world::Fabric;
 
 /// What waits in front of a channel: urgent packets, others.
@@ -17,7 +18,8 @@ pub(super) struct Port {
 
 #[derive(Clone, Default)]
 struct Class {
-    packets: VecDeque<u32>,
+    /// And the length of each, bytes.
+    packets: VecDeque<(u32, u32)>,
     bytes: u64,
 }
 
@@ -26,27 +28,29 @@ impl Port {
         if urgent { &mut self.urgent } else { &mut self.other }
     }
 
-    /// The packet that goes next, of those that wait.
-    fn next(&mut self) -> Option<(bool, u32)> {
-        let urgent = !self.urgent.packets.is_empty();
-        self.class(urgent).packets.pop_front().map(|id| (urgent, id))
+    /// Takes out the packet that goes next.
+    fn next(&mut self) -> Option<u32> {
+        let class = self.class(!self.urgent.packets.is_empty());
+        let (id, bytes) = class.packets.pop_front()?;
+        class.bytes -= u64::from(bytes);
+        Some(id)
     }
 }
 
 impl Fabric {
     /// Puts a packet into its queue of its next channel, of so many bytes, if it fits.
     pub(super) fn line_up(&mut self, id: u32, queue: u32) {
-        let bytes = u64::from(self.packets.get(id).bytes);
-        let channel = self.plan.channel(self.packets.get(id).lane);
+        let Moving { bytes, lane, .. } = *self.packets.get(id);
+        let channel = self.plan.channel(lane);
         let urgent = self.packets.told(id).urgent;
         let idle = self.tracks[channel].busy <= self.now();
         let port = &mut self.classes[channel];
         let class = port.class(urgent);
-        if class.bytes + bytes > u64::from(queue) {
+        if class.bytes + u64::from(bytes) > u64::from(queue) {
             return self.drop_packet(id);
         }
-        class.bytes += bytes;
-        class.packets.push_back(id);
+        class.bytes += u64::from(bytes);
+        class.packets.push_back((id, bytes));
         self.counts.waits += u64::from(port.serving || !idle);
         if !port.serving {
             self.serve(channel);
@@ -59,10 +63,7 @@ impl Fabric {
         let again = if busy > now {
             Some(busy)
         } else {
-            self.classes[channel].next().map(|(urgent, id)| {
-                self.classes[channel].class(urgent).bytes -= u64::from(self.packets.get(id).bytes);
-                self.forward(id, now)
-            })
+            self.classes[channel].next().map(|id| self.forward(id, now))
         };
         self.classes[channel].serving = again.is_some();
         if let Some(at) = again {

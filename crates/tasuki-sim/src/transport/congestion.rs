@@ -7,7 +7,7 @@ use super::defect::Plant;
 use super::host::Habit;
 use super::network::End;
 use super::run::Failure;
-use super::switched::Switched;
+use super::switched::{Switched, TAG};
 use super::throughput::PAYLOAD_SHARE;
 use super::trace::{Text, Trace};
 use super::world::{Carriage, Event, World};
@@ -214,8 +214,7 @@ impl Congestion {
         let net = shapes::full(1, &fit).map_err(|error| text(&error))?;
         let engine = Engine::Minimal(PathRule::LowPortFirst);
         let tables = route(&net, engine, Limits::lossy()).map_err(|error| text(&error))?;
-        // With a tag.
-        let largest = 1504 + ETHERNET_OVERHEAD as u32;
+        let largest = 1500 + (TAG + ETHERNET_OVERHEAD) as u32;
         let queue = self.queue_bytes;
         let tagged = self.short == Short::Tagged;
         let room = if tagged { Room::Priority { queue } } else { Room::DropTail { queue } };

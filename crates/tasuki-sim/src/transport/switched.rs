@@ -25,7 +25,7 @@ pub(crate) struct Switched {
 }
 
 /// Bytes of an IEEE 802.1Q tag.
-const TAG: u64 = 4;
+pub(super) const TAG: u64 = 4;
 
 /// What a fabric says while one of its events happens.
 #[derive(Default)]
@@ -70,12 +70,12 @@ impl Switched {
         });
         self.packets[tag] = packet.to_vec();
         fabric.wait(now.0.saturating_mul(1000));
-        let (from, to, tag_number) = (from as u32, to as u32, tag as u64);
+        let (from, to, number) = (from as u32, to as u32, tag as u64);
         let bytes = packet.len() as u64 + headers(path.lane) as u64 + ETHERNET_OVERHEAD;
         let sent = if self.tagged && path.lane == Lane::Raw {
-            fabric.send_urgent(from, to, (bytes + TAG) as u32, tag_number)
+            fabric.send_urgent(from, to, (bytes + TAG) as u32, number)
         } else {
-            fabric.send(from, to, bytes as u32, tag_number)
+            fabric.send(from, to, bytes as u32, number)
         };
         if sent {
             return Fate::Arrives;

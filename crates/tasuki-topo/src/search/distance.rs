@@ -1,6 +1,7 @@
 //! All distances of a graph at once, by sets of bits: after step `k` the set of a vertex holds all within `k` edges.
 
 use super::least_diameter;
+use crate::within::within;
 
 /// How good a graph is; smaller is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,60 +83,10 @@ fn bits(mut set: u64) -> impl Iterator<Item = usize> {
 
 /// The quality of a graph given by neighbours; `None` if it is not connected. `aim` is the diameter to aim for.
 pub(super) fn of_sets(neighbours: &[Vec<u32>], aim: u32) -> Option<Quality> {
-    let vertices = neighbours.len();
-    let mut so_far = SoFar::new(vertices, aim);
-    let words = vertices.div_ceil(64);
-    let mut now = vec![0u64; vertices * words];
-    for v in 0..vertices {
-        now[v * words + v / 64] |= 1 << (v % 64);
-    }
-    let mut next = now.clone();
-    so_far.grow(|| {
-        let mut reached = 0;
-        for (v, near) in neighbours.iter().enumerate() {
-            let row = v * words..(v + 1) * words;
-            for &u in near {
-                let from = u as usize * words;
-                for (to, word) in next[row.clone()].iter_mut().zip(&now[from..from + words]) {
-                    *to |= word;
-                }
-            }
-            reached += next[row].iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
-        }
-        now.copy_from_slice(&next);
-        reached
-    })
-}
-
-/// What is known after some steps.
-struct SoFar {
-    aim: u32,
-    /// Ordered pairs, each vertex with itself included.
-    all: u64,
-    reached: u64,
-    quality: Quality,
-}
-
-impl SoFar {
-    fn new(vertices: usize, aim: u32) -> Self {
-        let quality = Quality { diameter: 0, sum: 0, beyond: 0 };
-        Self { aim, all: (vertices * vertices) as u64, reached: vertices as u64, quality }
-    }
-
-    /// Lets all sets grow by one edge until they hold all; `step` does so and says how many pairs are reached then.
-    #[inline]
-    fn grow(&mut self, mut step: impl FnMut() -> u64) -> Option<Quality> {
-        while self.reached < self.all {
-            // Every pair not yet reached is at least one edge farther apart.
-            let left = self.all - self.reached;
-            self.quality.sum += left;
-            self.quality.beyond += if self.quality.diameter >= self.aim { left } else { 0 };
-            self.quality.diameter += 1;
-            let before = std::mem::replace(&mut self.reached, step());
-            if self.reached == before {
-                return None;
-            }
-        }
-        Some(self.quality)
-    }
+    let all = (neighbours.len() * neighbours.len()) as u64;
+    let reached = within(neighbours, neighbours.len(), |_| true);
+    // Every pair not yet reached is at least one edge farther apart.
+    let left = |pairs: &u64| all - pairs;
+    let (sum, beyond) = (reached.iter().map(left).sum(), reached.iter().skip(aim as usize).map(left).sum());
+    (reached.last() == Some(&all)).then_some(Quality { diameter: reached.len() as u32 - 1, sum, beyond })
 }
