@@ -114,6 +114,24 @@ impl Memory {
     }
 }
 
+/// Total size of some pieces of the program's memory, bytes; `None` if no memory is so large.
+pub(crate) fn total(pieces: &[Buffer]) -> Option<usize> {
+    pieces.iter().try_fold(0usize, |sum, piece| sum.checked_add(piece.len))
+}
+
+/// Copies all pieces to the beginning of `into`, which has room for them.
+///
+/// # Safety
+/// The pieces can be read, and none of them lies in `into`.
+pub(crate) unsafe fn copy_pieces(pieces: &[Buffer], mut into: &mut [u8]) {
+    for piece in pieces.iter().filter(|piece| piece.len > 0) {
+        let (place, rest) = into.split_at_mut(piece.len);
+        // SAFETY: the caller says that the piece can be read; `place` has its length.
+        unsafe { std::ptr::copy_nonoverlapping(piece.ptr, place.as_mut_ptr(), piece.len) };
+        into = rest;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

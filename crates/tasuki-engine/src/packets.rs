@@ -3,10 +3,12 @@
 use std::net::SocketAddr;
 
 use tasuki_link::{RawLink, RefusalKind};
-use tasuki_proto::{ConnId, Event, Time, Transmit};
+use tasuki_msg::Frame;
+use tasuki_proto::{ConnId, Event, Payload, Time, Transmit};
 use tasuki_wire::{Lane, Path};
 
-use crate::api::Peer;
+use crate::api::{Buffer, Peer, SendArgs};
+use crate::memory::{copy_pieces, total};
 use crate::peer::{Destination, Target, Way};
 use crate::rails::ROUTED;
 use crate::state::{BATCH, Link, State};
@@ -20,6 +22,9 @@ const RECEIVED: usize = 32;
 
 /// A packet of at most so many bytes goes at once, if it is the first; batches are for longer ones.
 const SHORT: usize = 512;
+
+/// Longer messages take the general way, bytes.
+const AT_ONCE: usize = 256;
 
 /// Where a packet is written.
 #[derive(Clone, Copy)]
@@ -67,7 +72,7 @@ impl State {
         for raw in links.iter_mut().filter_map(|link| link.raw.as_mut()) {
             count += raw.receive(BATCH, |packet| {
                 // What is dropped is counted there by reason, and never answered.
-                let _ = proto.handle_packet(now, packet, core);
+                let _ = proto.handle_message_first(now, packet, core);
             });
         }
         if count > 0 {
@@ -88,7 +93,7 @@ impl State {
             let received = link.udp.receive(budget, |_, datagram| {
                 if datagram.len() != KNOCK {
                     // What is dropped is counted there by reason, and never answered.
-                    let _ = proto.handle_packet(now, datagram, core);
+                    let _ = proto.handle_message_first(now, datagram, core);
                 }
             });
             let count = received.unwrap_or(0);
@@ -100,6 +105,42 @@ impl State {
             self.udp_pause = 0;
         }
         any
+    }
+
+    /// Sends a short message to a peer on another host at once, if nothing stands in its way. False: nothing has happened.
+    ///
+    /// # Safety
+    /// The buffers can be read.
+    pub unsafe fn send_packet_now(&mut self, args: &SendArgs<'_>, now: Time) -> bool {
+        let Some(state) = self.core.state(args.peer) else { return false };
+        let Way::Packets(conn) = state.way else { return false };
+        let Some(len) = total(args.buffers).filter(|len| *len <= AT_ONCE) else { return false };
+        // Messages with a pace of their own take the general way.
+        if self.core.receivers.is_some() || !self.proto.takes_now(conn) {
+            return false;
+        }
+        let request = args.request(state.id, len as u64);
+        let Some(start) = self.core.msg.send_now(&request, len as u64) else { return false };
+        let mut room = [0; AT_ONCE];
+        // SAFETY: the caller says that the buffers can be read; they have `len` bytes.
+        let bytes = unsafe { gather(args.buffers, &mut room[..len]) };
+        let payload = Payload { key: 0, offset: 0, len: len as u64 };
+        let start = tasuki_frames::outgoing(&Frame::Start(start), Some(payload));
+        let transmit = self.proto.send_now(now, conn, start, bytes, &mut self.packet);
+        self.core.sent(args.report, args.context, args.peer, args.tag.is_some());
+        match transmit {
+            Some(transmit) => self.send_packet(transmit),
+            None => drop(self.settle(now)),
+        }
+        true
+    }
+
+    /// Hands over a packet that was written aside.
+    fn send_packet(&mut self, transmit: Transmit) {
+        if let Some(target) = self.target(transmit.conn, transmit.path) {
+            self.queue_packet(target, Place::Aside, transmit.len);
+            self.links[target.link].flush();
+        }
     }
 
     /// Sends what the packet layer has. True if there was something.
@@ -307,6 +348,22 @@ impl State {
         });
         let _ = udp.flush();
     }
+}
+
+/// The bytes of all pieces: where they are if they are in one, otherwise copied into `room`, which has their length.
+///
+/// # Safety
+/// The pieces can be read as long as the result lives.
+unsafe fn gather<'a>(pieces: &'a [Buffer], room: &'a mut [u8]) -> &'a [u8] {
+    if let [one] = pieces
+        && one.len > 0
+    {
+        // SAFETY: as the caller promises.
+        return unsafe { std::slice::from_raw_parts(one.ptr, one.len) };
+    }
+    // SAFETY: as the caller promises; `room` is ours.
+    unsafe { copy_pieces(pieces, room) };
+    room
 }
 
 impl Link {

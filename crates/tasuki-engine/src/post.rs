@@ -1,6 +1,6 @@
 //! Operations as they are posted.
 
-use tasuki_msg::{ClaimError, Matching, Queue, RecvRequest, SendRequest, Source};
+use tasuki_msg::{ClaimError, Matching, PeerId, Queue, RecvRequest, SendRequest, Source};
 
 use crate::api::{Buffer, Claim, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs};
 use crate::core::{Core, RecvOp, SendOp};
@@ -31,6 +31,10 @@ impl State {
             return Ok(());
         }
         let now = self.now();
+        // SAFETY: as above.
+        if unsafe { self.send_packet_now(args, now) } {
+            return Ok(());
+        }
         self.choose_way(args.peer, now);
         let key = self.core.begin_send(args)?;
         self.settle(now);
@@ -161,6 +165,15 @@ impl State {
     }
 }
 
+impl SendArgs<'_> {
+    /// What the message layer is asked for, without a key to the sender's memory and the caller's own name for it.
+    pub(crate) fn request(&self, peer: PeerId, len: u64) -> SendRequest {
+        let queue = if self.tag.is_some() { Queue::Tagged } else { Queue::Msg };
+        let (tag, data, delivery) = (self.tag.unwrap_or(0), self.data, self.delivery);
+        SendRequest { peer, queue, tag, data, len, delivery, remote_key: None, user: 0 }
+    }
+}
+
 impl Core {
     /// Begins a send; gives its key in `sends`.
     fn begin_send(&mut self, args: &SendArgs<'_>) -> Result<usize, PostError> {
@@ -182,16 +195,7 @@ impl Core {
             offer,
             part: None,
         };
-        let request = SendRequest {
-            peer,
-            queue: if args.tag.is_some() { Queue::Tagged } else { Queue::Msg },
-            tag: args.tag.unwrap_or(0),
-            data: args.data,
-            len,
-            delivery: args.delivery,
-            remote_key,
-            user: 0,
-        };
+        let request = SendRequest { remote_key, ..args.request(peer, len) };
         let key = self.post_send(op, request).map_err(|_| unknown)?;
         if let Some(offer) = offer {
             self.offered(offer, key);

@@ -2,12 +2,13 @@
 
 use std::num::NonZeroU64;
 
-use tasuki_msg::{PeerId, Queue, SendRequest, Transmit};
+use tasuki_msg::{PeerId, Transmit};
 use tasuki_ring::{Departure, Slot, Verdict};
 
 use crate::address::Address;
 use crate::api::{Peer, SendArgs};
 use crate::core::Core;
+use crate::memory::{copy_pieces, total};
 use crate::peer::{Shared, Way};
 use crate::record::{self, HEAD, INTRODUCTION};
 use crate::state::{BATCH, State};
@@ -154,35 +155,21 @@ impl Core {
     pub unsafe fn send_shared_now(&mut self, args: &SendArgs<'_>) -> bool {
         let Some(state) = self.peers.get_mut(args.peer.0 as usize) else { return false };
         let Way::Shared(shared) = &mut state.way else { return false };
-        let len = args.buffers.iter().try_fold(0usize, |sum, piece| sum.checked_add(piece.len));
-        let Some(len) = len.filter(|&len| len <= PIECE) else { return false };
+        let Some(len) = total(args.buffers).filter(|&len| len <= PIECE) else { return false };
         let free = shared.introduced && shared.waiting.is_none();
         if !free {
             return false;
         }
         let Some(room) = shared.outbox.room(HEAD + len) else { return false };
-        let request = SendRequest {
-            peer: state.id,
-            queue: if args.tag.is_some() { Queue::Tagged } else { Queue::Msg },
-            tag: args.tag.unwrap_or(0),
-            data: args.data,
-            len: len as u64,
-            delivery: args.delivery,
-            // It is too short to be worth a look into the sender's memory.
-            remote_key: None,
-            user: 0,
-        };
+        // It is too short to be worth a look into the sender's memory.
+        let request = args.request(state.id, len as u64);
         let Some(start) = self.msg.send_now(&request, len as u64) else { return false };
         let head = record::start_head(&start);
         room.fill(head + len, |bytes| {
-            let (head, mut body) = bytes.split_at_mut(head);
+            let (head, body) = bytes.split_at_mut(head);
             record::write_start(&start, head);
-            for piece in args.buffers.iter().filter(|piece| piece.len > 0) {
-                let (into, rest) = body.split_at_mut(piece.len);
-                // SAFETY: the caller says that the piece can be read; nobody else writes where we write to.
-                unsafe { std::ptr::copy_nonoverlapping(piece.ptr, into.as_mut_ptr(), piece.len) };
-                body = rest;
-            }
+            // SAFETY: the caller says that the pieces can be read; the ring is nobody's buffer.
+            unsafe { copy_pieces(args.buffers, body) };
         });
         self.sent(args.report, args.context, args.peer, args.tag.is_some());
         true

@@ -92,17 +92,18 @@ impl State {
         if enough && !self.has_frames() && !(busy && self.has_work()) {
             return busy;
         }
-        self.look_at_all(busy)
+        self.look_at_all(busy, false)
     }
 
     /// Takes in what has arrived, does what follows from it, and sends what may be sent. Never blocks. True if there was something.
     pub fn progress(&mut self) -> bool {
         let busy = self.receive_shared();
-        self.look_at_all(busy)
+        self.look_at_all(busy, true)
     }
 
-    /// The same, `busy` if something has come through memory.
-    fn look_at_all(&mut self, mut busy: bool) -> bool {
+    /// The same, `busy` if something has come through memory. If something has come, and not all must be done now, acknowledgements wait until
+    /// the next look that finds nothing: the program waits for what has come.
+    fn look_at_all(&mut self, mut busy: bool, all: bool) -> bool {
         self.looks = 0;
         let now = self.now();
         let looked = now >= self.udp_due;
@@ -118,9 +119,10 @@ impl State {
         if now >= self.next_watch {
             self.watch(now);
         }
+        let caught_up = (all || !busy) && self.proto.catch_up();
         // Between two looks at the UDP sockets a round that has found nothing has nothing to settle: whatever else changes things
         // settles them itself. Whatever does not is late by no more than the time between two looks.
-        if !busy && !looked && self.settled && self.stalled.is_empty() {
+        if !busy && !looked && !caught_up && self.settled && self.stalled.is_empty() {
             return false;
         }
         busy | self.settle(now)

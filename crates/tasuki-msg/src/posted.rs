@@ -3,11 +3,20 @@
 use crate::action::{Matching, Source};
 use crate::defect::{Defect, Plant};
 use crate::ids::{Key, PeerId};
-use crate::index::{Class, Index};
+use crate::index::{Class, Index, NIL};
 
 impl Matching {
     pub(crate) fn class(&self) -> Class {
         Class { ignore: self.ignore, directed: matches!(self.source, Source::Peer(_)) }
+    }
+
+    /// Whether a message is for a receive with this matching, which is canonical.
+    fn accepts(&self, source: PeerId, tag: u64) -> bool {
+        let from = match self.source {
+            Source::Peer(peer) => peer == source,
+            Source::Any => true,
+        };
+        from && tag & !self.ignore == self.tag
     }
 
     /// The source as a key; which peer stands for "any" does not matter, its class leaves it out.
@@ -24,7 +33,14 @@ struct Members {
     count: usize,
 }
 
+/// The node of a receive that was the only one when it was posted.
+const ALONE: u32 = u32::MAX - 1;
+
 pub(crate) struct Posted {
+    /// The only receive: most programs that wait for a message wait for one. It is filed in the index when a second is posted.
+    alone: Option<(Matching, Key)>,
+    /// Then this is its node there.
+    filed: u32,
     index: Index,
     /// Classes with at least one member. Few, see `index`; at worst as many as receives are posted.
     classes: Vec<Members>,
@@ -33,15 +49,26 @@ pub(crate) struct Posted {
 
 impl Posted {
     pub fn new() -> Posted {
-        Posted { index: Index::new(), classes: Vec::new(), stamp: 0 }
+        Posted { alone: None, filed: NIL, index: Index::new(), classes: Vec::new(), stamp: 0 }
     }
 
     pub fn len(&self) -> usize {
-        self.classes.iter().map(|members| members.count).sum()
+        let filed: usize = self.classes.iter().map(|members| members.count).sum();
+        filed + usize::from(self.alone.is_some())
     }
 
     /// Appends a receive; returns its node, needed to remove it.
     pub fn insert(&mut self, matching: &Matching, recv: Key) -> u32 {
+        if let Some((first, key)) = self.alone.take() {
+            self.filed = self.file(&first, key);
+        } else if self.classes.is_empty() {
+            self.alone = Some((*matching, recv));
+            return ALONE;
+        }
+        self.file(matching, recv)
+    }
+
+    fn file(&mut self, matching: &Matching, recv: Key) -> u32 {
         let class = matching.class();
         match self.classes.iter_mut().find(|members| members.class == class) {
             Some(members) => members.count += 1,
@@ -52,7 +79,12 @@ impl Posted {
     }
 
     pub fn remove(&mut self, matching: &Matching, node: u32) {
+        // No second one was alone as long as the first is there.
+        if node == ALONE && self.alone.take().is_some() {
+            return;
+        }
         let class = matching.class();
+        let node = if node == ALONE { self.filed } else { node };
         self.index.remove_chain(node);
         if let Some(at) = self.classes.iter().position(|members| members.class == class) {
             self.classes[at].count -= 1;
@@ -64,6 +96,10 @@ impl Posted {
 
     /// The first posted receive that accepts a message. Adds the entries looked at to `steps`.
     pub fn find(&self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
+        if let Some((matching, key)) = &self.alone {
+            *steps += 1;
+            return matching.accepts(source, tag).then_some(*key);
+        }
         let mut best: Option<(u64, u32)> = None;
         for members in &self.classes {
             *steps += 1;

@@ -1,6 +1,8 @@
 //! Datagrams: whose are they?
 
-use tasuki_wire::{DropReason, Frame, Greeting, Packet, Path as PathId, RefuseReason};
+use std::collections::VecDeque;
+
+use tasuki_wire::{Brief, DropReason, Frame, Greeting, Packet, Path as PathId, RefuseReason};
 
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
@@ -20,10 +22,22 @@ impl Proto {
         upper: &mut impl Upper,
     ) -> Result<(), DropReason> {
         self.now = now;
-        self.take_packet(now, datagram, upper).map_err(|reason| self.reject(reason))
+        self.take_packet(now, datagram, upper, false).map_err(|reason| self.reject(reason))
     }
 
-    fn take_packet(&mut self, now: Time, datagram: &[u8], upper: &mut impl Upper) -> Result<(), DropReason> {
+    /// `hurried`: a message goes before an acknowledgement that comes with it.
+    pub(crate) fn take_packet(
+        &mut self,
+        now: Time,
+        datagram: &[u8],
+        upper: &mut impl Upper,
+        hurried: bool,
+    ) -> Result<(), DropReason> {
+        if let Some(brief) = Brief::parse(datagram)
+            && let Some(result) = self.take_brief(now, &brief, upper, hurried)
+        {
+            return result;
+        }
         let packet = Packet::parse(datagram)?;
         let header = packet.header();
         header.check_destination(self.local.endpoint, &self.local.secret)?;
@@ -39,13 +53,40 @@ impl Proto {
             return Ok(());
         }
         let result = conn.receive(&packet, &mut context!(self, now), upper);
+        Self::follow_up(conn, &mut self.next_deadline, &mut self.ready);
+        result
+    }
+
+    /// A packet of the most frequent kind, from a peer whose connection lives; `None` if anything is out of the ordinary, and then nothing has
+    /// happened.
+    fn take_brief(
+        &mut self,
+        now: Time,
+        brief: &Brief<'_>,
+        upper: &mut impl Upper,
+        hurried: bool,
+    ) -> Option<Result<(), DropReason>> {
+        brief.header.check_destination(self.local.endpoint, &self.local.secret).ok()?;
+        let conn = self.table.named(brief.header.peer)?;
+        if conn.expired || conn.refuse.is_some() {
+            return None;
+        }
+        let result = conn.receive_brief(brief, hurried, &mut context!(self, now), upper)?;
+        if conn.late.is_some() && !std::mem::replace(&mut conn.listed, true) {
+            self.put_off.push(conn.id);
+        }
+        Self::follow_up(conn, &mut self.next_deadline, &mut self.ready);
+        Some(result)
+    }
+
+    /// After a packet of a connection: when something is due, and whether there is something to send.
+    fn follow_up(conn: &mut Conn, next_deadline: &mut Time, ready: &mut VecDeque<ConnId>) {
         if let Some(at) = conn.deadline() {
-            self.next_deadline = self.next_deadline.min(at);
+            *next_deadline = (*next_deadline).min(at);
         }
         if conn.has_errand() {
-            Self::enqueue(&mut self.ready, conn);
+            Self::enqueue(ready, conn);
         }
-        result
     }
 
     /// The connection of a hello, made if need be.

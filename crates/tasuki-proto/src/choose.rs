@@ -1,6 +1,6 @@
 //! Which rail: the one that delivers earliest. Which of its lanes: one at a time, as they share the wire.
 
-use tasuki_wire::Lane;
+use tasuki_wire::{Lane, Path as PathId};
 
 use crate::conn::{Conn, Context};
 use crate::path::Path;
@@ -50,6 +50,8 @@ impl Conn {
             return None;
         }
         self.current = at;
+        // The lane for a stream is not that for short messages.
+        self.in_a_row = if self.streaming { u32::MAX } else { 0 };
         Some(at)
     }
 
@@ -90,7 +92,8 @@ impl Conn {
         lively.min_by_key(|(at, path)| (self.is_last_resort(*at), path.delivery_ns())).map(|(at, _)| at)
     }
 
-    /// A path for what cannot wait: the best living one; if none is up, all that are not off in turn.
+    /// A path for what cannot wait: the best living one; if there is none, all in turn that this side has. Also those that the peer does not have, as
+    /// far as is known: it may have them again and be unable to say so. Not their raw lanes: where their frames go is not known then.
     pub fn guess_path(&mut self) -> Option<usize> {
         if let Some(at) = self.best_lively() {
             return Some(at);
@@ -98,8 +101,16 @@ impl Conn {
         let count = self.paths.len();
         self.guesses = self.guesses.wrapping_add(1);
         let turn = (0..count).map(|step| (self.guesses + step) % count);
-        let fit = |at: &usize| self.paths[*at].state != RailState::Off;
+        let fit = |at: &usize| {
+            let path = &self.paths[*at];
+            path.state != RailState::Off || (path.id.lane == Lane::Udp && self.has_end(path.id))
+        };
         turn.into_iter().find(fit)
+    }
+
+    /// This side has an end of the rail, with this lane.
+    fn has_end(&self, id: PathId) -> bool {
+        self.own.iter().any(|rail| rail.rail == id.rail && rail.lanes.contains(id.lane))
     }
 
     /// Where an acknowledgement for packets of path `at` goes: back on the same rail, unless that is known not to work.

@@ -10,6 +10,7 @@ use crate::defect::Plant;
 use crate::event::Event;
 use crate::ids::{ConnId, Local, Remote};
 use crate::interval::IntervalSet;
+use crate::late::LateAck;
 use crate::outbox::Outbox;
 use crate::path::Path;
 use crate::time::Time;
@@ -47,6 +48,8 @@ pub(crate) struct Conn {
     pub paths: Vec<Path>,
     /// Where the last data went.
     pub current: usize,
+    /// Packets that have gone there since the path was last chosen, if nothing else has.
+    pub in_a_row: u32,
     /// More waits, or has waited since the outbox was last empty, than is good for the raw lane.
     pub streaming: bool,
     /// Hello: which path, when to try again, how often tried.
@@ -59,6 +62,10 @@ pub(crate) struct Conn {
     /// The next frame is too long to stand beside a hello.
     pub data_waits_for_welcome: bool,
     pub outbox: Outbox,
+    /// An acknowledgement that has come and waits for a quieter moment.
+    pub late: Option<LateAck>,
+    /// In the list of connections with one, or that had one.
+    pub listed: bool,
     /// Positions received.
     pub seen: IntervalSet,
     /// Packets with content received, and how many of them the peer knows to be acknowledged.
@@ -102,6 +109,7 @@ impl Conn {
             their_change: 0,
             paths: Vec::new(),
             current: 0,
+            in_a_row: u32::MAX,
             streaming: false,
             hello_path: 0,
             hello_at: None,
@@ -110,6 +118,8 @@ impl Conn {
             guesses: 0,
             data_waits_for_welcome: false,
             outbox: Outbox::default(),
+            late: None,
+            listed: false,
             seen: IntervalSet::default(),
             content: 0,
             content_confirmed: 0,

@@ -87,6 +87,10 @@ impl Plant {
     pub fn is(self, defect: Defect) -> bool {
         self.0 == Some(defect)
     }
+
+    pub fn is_none(self) -> bool {
+        self.0.is_none()
+    }
 }
 
 #[cfg(not(feature = "defects"))]
@@ -100,5 +104,10 @@ impl Plant {
     #[inline(always)]
     pub fn is(self, _: Defect) -> bool {
         false
+    }
+
+    #[inline(always)]
+    pub fn is_none(self) -> bool {
+        true
     }
 }

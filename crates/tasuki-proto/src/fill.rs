@@ -88,7 +88,9 @@ impl Conn {
             Outgoing::Start { payload, .. } => {
                 let len = usize::try_from(payload.len).ok()?;
                 let place = builder.reserve(&start_frame(&chunk.what, entry.pos)?, len).ok()?;
-                self.read(payload, 0, place, upper);
+                if !self.outbox.copy_kept(chunk, place) {
+                    self.read(payload, 0, place, upper);
+                }
                 Some(entry.len)
             }
             Outgoing::Data { seq, offset, early, payload } => {
@@ -115,7 +117,7 @@ impl Conn {
     }
 }
 
-fn start_frame(what: &Outgoing, position: u64) -> Option<Frame<'static>> {
+pub(crate) fn start_frame(what: &Outgoing, position: u64) -> Option<Frame<'static>> {
     let Outgoing::Start { seq, tag, service, data, remote_key, charged, ack, len, early, .. } = *what else {
         return None;
     };

@@ -7,6 +7,7 @@
 
 mod acked;
 mod arrive;
+mod at_once;
 mod carrier;
 mod choose;
 mod config;
@@ -18,6 +19,7 @@ mod event;
 mod fill;
 mod ids;
 mod interval;
+mod late;
 mod outbox;
 mod path;
 mod proto;

@@ -20,13 +20,26 @@ pub(crate) struct Chunk {
     /// Of which so many are not acknowledged.
     pub remaining: u64,
     pub what: Outgoing,
+    /// It came with its payload, which begins here in what is kept.
+    kept: Option<u64>,
 }
 
 impl Chunk {
+    /// Payload that the layer above must be told of when it is needed no longer.
     pub fn payload(&self) -> Option<&Payload> {
         match &self.what {
-            Outgoing::Start { payload, .. } | Outgoing::Data { payload, .. } => Some(payload),
-            Outgoing::Control(_) => None,
+            Outgoing::Start { payload, .. } | Outgoing::Data { payload, .. } if self.kept.is_none() => {
+                Some(payload)
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes of payload that came with it.
+    fn kept_len(&self) -> usize {
+        match (&self.what, self.kept) {
+            (Outgoing::Start { payload, .. }, Some(_)) => payload.len as usize,
+            _ => 0,
         }
     }
 }
@@ -36,6 +49,9 @@ pub(crate) struct Outbox {
     chunks: VecDeque<Chunk>,
     /// Id of the first chunk.
     first: u64,
+    /// Payload that came with its frames, of one chunk behind the other; the place of the first byte.
+    kept: VecDeque<u8>,
+    kept_first: u64,
     next_pos: u64,
     /// Positions of the last chunk that have not been sent for the first time.
     pub unsent: u64,
@@ -49,6 +65,20 @@ pub(crate) struct Outbox {
 impl Outbox {
     /// Takes a new frame; false if it covers no position or too many (an error of the layer above).
     pub fn push(&mut self, what: Outgoing) -> bool {
+        self.add(what, None)
+    }
+
+    /// Takes a start with its whole payload, which is then not asked of the layer above.
+    pub fn push_with(&mut self, what: Outgoing, bytes: &[u8]) -> bool {
+        let at = self.kept_first + self.kept.len() as u64;
+        let added = self.add(what, Some(at));
+        if added {
+            self.kept.extend(bytes);
+        }
+        added
+    }
+
+    fn add(&mut self, what: Outgoing, kept: Option<u64>) -> bool {
         let len = match &what {
             Outgoing::Data { payload, .. } => payload.len,
             _ => 1,
@@ -57,7 +87,7 @@ impl Outbox {
         if len == 0 {
             return false;
         }
-        self.chunks.push_back(Chunk { pos: self.next_pos, len, remaining: len, what });
+        self.chunks.push_back(Chunk { pos: self.next_pos, len, remaining: len, what, kept });
         self.next_pos = next;
         self.unsent = len;
         true
@@ -69,6 +99,14 @@ impl Outbox {
 
     pub fn chunk(&self, id: u64) -> Option<&Chunk> {
         self.chunks.get(usize::try_from(id.checked_sub(self.first)?).ok()?)
+    }
+
+    /// Copies payload that came with a chunk; false if the layer above has it.
+    pub fn copy_kept(&self, chunk: &Chunk, into: &mut [u8]) -> bool {
+        let Some(at) = chunk.kept else { return false };
+        let bytes = self.kept.range((at - self.kept_first) as usize..);
+        into.iter_mut().zip(bytes).for_each(|(into, byte)| *into = *byte);
+        true
     }
 
     /// The part of the last chunk that was never sent.
@@ -130,11 +168,25 @@ impl Outbox {
         let chunk = self.chunks.get_mut(at)?;
         chunk.remaining = chunk.remaining.saturating_sub(fresh);
         let released = if chunk.remaining == 0 { chunk.payload().copied() } else { None };
-        while self.chunks.front().is_some_and(|chunk| chunk.remaining == 0) {
+        while let Some(chunk) = self.chunks.front()
+            && chunk.remaining == 0
+        {
+            let kept = chunk.kept_len();
+            self.forget_kept(kept);
             self.chunks.pop_front();
             self.first += 1;
         }
         released
+    }
+
+    /// The first bytes that are kept are needed no longer.
+    fn forget_kept(&mut self, count: usize) {
+        self.kept_first += count as u64;
+        if count == self.kept.len() {
+            self.kept.clear();
+        } else {
+            self.kept.drain(..count);
+        }
     }
 
     /// Nothing waits to be sent (as far as is known) or acknowledged.
@@ -152,6 +204,7 @@ impl Outbox {
         self.lost.clear();
         self.unsent = 0;
         self.first += self.chunks.len() as u64;
+        self.forget_kept(self.kept.len());
         let open = self.chunks.drain(..).filter(|chunk| chunk.remaining > 0);
         open.filter_map(|chunk| chunk.payload().copied())
     }

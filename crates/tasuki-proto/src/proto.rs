@@ -29,6 +29,8 @@ pub struct Proto {
     pub(crate) random: Random,
     /// Connections that may have something to send.
     pub(crate) ready: VecDeque<ConnId>,
+    /// Connections with an acknowledgement that was put off; some of them perhaps no more.
+    pub(crate) put_off: Vec<ConnId>,
     /// The latest time that was given.
     pub(crate) now: Time,
     /// Not later than anything that is due.
@@ -63,6 +65,7 @@ impl Proto {
             events: VecDeque::new(),
             random,
             ready: VecDeque::new(),
+            put_off: Vec::new(),
             now: Time(0),
             next_deadline: Time::NEVER,
             plant: Plant::NONE,
@@ -181,7 +184,9 @@ impl Proto {
         }
         let mut next = Time::NEVER;
         for conn in self.table.iter_mut() {
-            if conn.on_timeout(&mut context!(self, now)) {
+            // What has come may be what the time-out is about.
+            let late = conn.late.is_some();
+            if late || conn.on_timeout(&mut context!(self, now)) {
                 Self::enqueue(&mut self.ready, conn);
             }
             next = next.min(conn.deadline().unwrap_or(Time::NEVER));

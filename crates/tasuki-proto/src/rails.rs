@@ -214,6 +214,8 @@ impl Conn {
         }
         path.state = RailState::Up;
         path.streak = 0;
+        // It may be better than the one that is used.
+        self.in_a_row = u32::MAX;
         if cx.plant.is(Defect::NoProbe) {
             path.proven_len = path.full_len;
         }

@@ -1,10 +1,11 @@
 //! A packet of a known peer.
 
-use tasuki_wire::{Data, DropReason, Frame, Greeting, Packet};
+use tasuki_wire::{Brief, Data, DropReason, Frame, Greeting, Packet};
 
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
 use crate::event::Event;
+use crate::late::LateAck;
 use crate::path::Path;
 use crate::received::Arrival;
 use crate::rtt::ns;
@@ -25,6 +26,7 @@ impl Conn {
         cx: &mut Context<'_>,
         upper: &mut impl Upper,
     ) -> Result<(), DropReason> {
+        self.take_late(cx, upper);
         let (id, number) = (packet.header().path, packet.header().number);
         let at = self.path_or_new(id, cx.config);
         let book = if cx.plant.is(Defect::SharedNumbers) { 0 } else { at };
@@ -37,7 +39,6 @@ impl Conn {
         }
         let arrival = self.paths[book].received.insert(number);
         self.peer_knows |= packet.header().peer != 0;
-        self.welcome_due &= !self.peer_knows;
         let mut asks = Asks::default();
         if judged.is_ok() {
             for frame in packet.frames() {
@@ -47,6 +48,58 @@ impl Conn {
         } else {
             asks.eliciting = true;
         }
+        self.note_arrival(at, number, packet.length(), arrival, &asks, cx);
+        judged
+    }
+
+    /// The same with a packet of the most frequent kind; `hurried`: what it acknowledges may be put off if it brings a message. `None`: nothing has happened, and it must be received as any other.
+    pub fn receive_brief(
+        &mut self,
+        brief: &Brief<'_>,
+        hurried: bool,
+        cx: &mut Context<'_>,
+        upper: &mut impl Upper,
+    ) -> Option<Result<(), DropReason>> {
+        let at = self.find_path(brief.header.path)?;
+        let number = brief.header.number;
+        if !self.is_open() || self.seen.gaps() >= cx.config.max_gaps || !cx.plant.is_none() {
+            return None;
+        }
+        if self.paths[at].received.contains(number) {
+            return Some(Err(DropReason::Duplicate));
+        }
+        let arrival = self.paths[at].received.insert(number);
+        self.peer_knows = true;
+        if let Some(ack) = &brief.ack {
+            self.take_late(cx, upper);
+            let waits = hurried && brief.start.is_some();
+            self.late = if waits { LateAck::new(ack, cx.now) } else { None };
+            if self.late.is_none() {
+                self.on_ack(ack, cx, upper);
+            }
+        }
+        if let Some(start) = &brief.start
+            && self.seen.insert(start.position, start.position + 1) > 0
+        {
+            upper.deliver(self.id, &Frame::Start(*start));
+        }
+        let content = brief.start.is_some();
+        let asks = Asks { eliciting: content, ping: false, content };
+        self.note_arrival(at, number, brief.length, arrival, &asks, cx);
+        Some(Ok(()))
+    }
+
+    /// What follows from a packet besides its frames.
+    fn note_arrival(
+        &mut self,
+        at: usize,
+        number: u64,
+        length: u16,
+        arrival: Arrival,
+        asks: &Asks,
+        cx: &mut Context<'_>,
+    ) {
+        self.welcome_due &= !self.peer_knows;
         self.content += u64::from(asks.content);
         // Without any rail that is up, the one that was heard last is the best guess, as with a greeting.
         let unsure = matches!(self.paths[at].state, RailState::Unproven | RailState::Down);
@@ -55,14 +108,13 @@ impl Conn {
         }
         let path = &mut self.paths[at];
         path.stats.received_packets += 1;
-        path.stats.received_bytes += u64::from(packet.length());
+        path.stats.received_bytes += u64::from(length);
         // Who speaks can hear again, perhaps.
         if path.streak > 0 && cx.now.since_ns(path.last_sent) > path.rtt.pto_ns(cx.config, self.peer_delay_ns)
         {
             path.ping_due = true;
         }
-        self.owe(at, number, packet.length(), arrival, &asks, cx);
-        judged
+        self.owe(at, number, length, arrival, asks, cx);
     }
 
     /// What can be wrong with a well-formed packet. Most packets are not looked at twice.

@@ -24,6 +24,7 @@ impl Conn {
         if self.refuse.is_some() {
             return self.send_refuse(packet, cx);
         }
+        self.take_late(cx, upper);
         if self.mute {
             return None;
         }
@@ -138,7 +139,10 @@ impl Conn {
             _ if news => self.guess_path()?,
             _ => return None,
         };
-        let (mut builder, mut draft) = self.begin(at, self.paths[at].proven_len, packet)?;
+        // What a path has proven counts as long as both ends are there.
+        let path = &self.paths[at];
+        let most = if path.state == RailState::Off { floor_len(path.id.lane) } else { path.proven_len };
+        let (mut builder, mut draft) = self.begin(at, most, packet)?;
         self.push_news(&mut builder, &mut draft, cx);
         if parting {
             for path in &mut self.paths {

@@ -97,6 +97,11 @@ impl Window {
             *round = Round { end: acked.next, since: now, min_rtt: u64::MAX, ..Round::default() };
             return;
         }
+        if !round.limited && round.lost == 0 && round.packets < ROUND_PACKETS {
+            // The window was not what limited it: short messages, whose rounds say little one by one.
+            round.end = acked.next;
+            return;
+        }
         let flood = round.lost >= 8 && round.lost * 4 > round.packets;
         let few = round.packets + round.lost < ROUND_PACKETS && !self.starting;
         if !flood && (acked.largest < round.end || round.min_rtt == u64::MAX) {

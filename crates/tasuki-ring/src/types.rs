@@ -47,7 +47,7 @@ pub enum Verdict {
     Stop,
 }
 
-/// Why a slot was given up by [`Segment::reap`] or during receiving.
+/// Why a slot was given up by [`crate::Segment::reap`] or during receiving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
     /// The sender closed its outbox, and all that it sent has been received.

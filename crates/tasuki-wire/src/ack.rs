@@ -46,6 +46,15 @@ impl<'a> Runs<'a> {
         Runs(Source::List(runs))
     }
 
+    /// The run, if there is one alone.
+    pub fn only(&self) -> Option<Run> {
+        match self.0 {
+            Source::List([run]) => Some(*run),
+            Source::Wire(run, []) => Some(run),
+            _ => None,
+        }
+    }
+
     /// The runs, highest first.
     pub fn iter(&self) -> impl Iterator<Item = Run> + use<'a> {
         let (list, mut state) = match self.0 {

@@ -153,20 +153,25 @@ impl<'a> Writer<'a> {
         self.bytes(&value.to_le_bytes());
     }
 
+    #[inline]
     pub(crate) fn var(&mut self, value: u64) {
         let following = var_len(value) - 1;
-        if following == 0 {
-            return self.u8(value.to_le_bytes()[0]);
-        }
-        self.u8(VAR_LONG - 1 + following as u8);
-        match self.buffer.get_mut(self.len..).and_then(|rest| rest.first_chunk_mut()) {
-            // Eight bytes at once, as in reading: what comes next overwrites those that were too many.
-            Some(wide) => {
+        let first = if following == 0 { value as u8 } else { VAR_LONG - 1 + following as u8 };
+        match self.buffer.get_mut(self.len..).and_then(|rest| rest.first_chunk_mut::<9>()) {
+            // Nine bytes at once: what comes next overwrites those that were too many.
+            Some([head, wide @ ..]) => {
+                *head = first;
                 *wide = value.to_le_bytes();
-                self.len += following;
+                self.len += 1 + following;
             }
-            None => self.bytes(&value.to_le_bytes()[..following]),
+            None => self.var_at_the_end(first, &value.to_le_bytes()[..following]),
         }
+    }
+
+    #[cold]
+    fn var_at_the_end(&mut self, first: u8, following: &[u8]) {
+        self.u8(first);
+        self.bytes(following);
     }
 }
 

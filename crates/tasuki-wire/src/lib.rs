@@ -1,12 +1,13 @@
 //! The wire format of Tasuki's packets: parsing and emitting. `docs/wire.md` is its specification.
 //!
-//! [`Packet::parse`] judges a whole packet and then hands out its frames; [`PacketBuilder`] writes one. Neither
-//! allocates, and payload is borrowed. Input can be anything: what is not a packet is dropped with a
+//! [`Packet::parse`] judges a whole packet and then hands out its frames, [`Brief::parse`] does it for the most frequent ones; [`PacketBuilder`]
+//! writes one. Neither allocates, and payload is borrowed. Input can be anything: what is not a packet is dropped with a
 //! [`DropReason`], which the caller counts. The crate knows no state: who the peer is, which packets have arrived
 //! and what frames mean is the business of those above.
 #![deny(unsafe_code)]
 
 mod ack;
+mod brief;
 mod builder;
 mod cable;
 mod crc;
@@ -23,6 +24,7 @@ mod packet;
 mod rails;
 
 pub use ack::{Ack, Run, Runs};
+pub use brief::Brief;
 pub use builder::PacketBuilder;
 pub use cable::{CABLE_ETHERTYPE, CABLE_HEAD_LEN, CableHello, CableKind, CableNic, CableProbe, CableState};
 pub use cursor::var_len;

@@ -75,6 +75,19 @@ impl App {
         self.open.len()
     }
 
+    /// The only message that waits, with its bytes, if it fits into one packet: nobody will ask for them, or say that they are needed no
+    /// longer.
+    pub fn take_start(&mut self) -> Option<(Outgoing, Vec<u8>)> {
+        let alone = self.queue.len() == 1 && self.current.is_none() && self.controls.is_empty();
+        let (seq, len) = *self.queue.front()?;
+        if !alone || len > self.start_room as u64 {
+            return None;
+        }
+        self.queue.clear();
+        let bytes = (0..len).map(|at| byte(seq, at)).collect();
+        Some((start(seq, len, Payload { key: u64::MAX, offset: 0, len }), bytes))
+    }
+
     fn wrong(&mut self, what: String) {
         self.fault.get_or_insert(what);
     }
@@ -120,6 +133,13 @@ impl App {
     }
 }
 
+/// The beginning of a message, or all of it.
+fn start(seq: u64, len: u64, payload: Payload) -> Outgoing {
+    let (tag, data) = (Some(seq * 3), seq.is_multiple_of(2).then_some(seq));
+    let (service, remote_key, charged, ack, early) = (false, None, true, false, len);
+    Outgoing::Start { seq, tag, service, data, remote_key, charged, ack, len, early, payload }
+}
+
 impl Upper for App {
     fn accept(&mut self, conn: ConnId, _: &Greeting<'_>) -> Option<Vec<Rail>> {
         let rails = self.rails.clone()?;
@@ -141,19 +161,7 @@ impl Upper for App {
         let inline = len.min(self.start_room.min(room) as u64);
         self.current = (inline < len).then_some((seq, len, inline));
         let payload = self.payload(seq, 0, inline);
-        let (tag, data) = (Some(seq * 3), (seq % 2 == 0).then_some(seq));
-        Some(Outgoing::Start {
-            seq,
-            tag,
-            service: false,
-            data,
-            remote_key: None,
-            charged: true,
-            ack: false,
-            len,
-            early: len,
-            payload,
-        })
+        Some(start(seq, len, payload))
     }
 
     fn read(&mut self, _: ConnId, payload: &Payload, offset: u64, into: &mut [u8]) {

@@ -56,6 +56,7 @@ pub fn run(seed: u64) -> u64 {
     if rng.per_mille(500) {
         net.restart(1, 200, &Config::default());
     }
+    net.lazy = rng.per_mille(500);
     let hole_first = rng.per_mille(300);
     if hole_first {
         net.both(rng.below(u64::from(rails)) as u8, |link| link.hole = 1300);

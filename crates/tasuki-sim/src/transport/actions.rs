@@ -64,7 +64,7 @@ impl Core {
         match event {
             Event::SendDone { send, user, peer, result } => {
                 let sent = &self.sent[user as usize];
-                same("send's names", (node, send, peer), (sent.from, sent.send, sent.peer))?;
+                same("send's names", (node, Some(send), peer), (sent.from, sent.send, sent.peer))?;
                 self.send_done(user as usize, result)
             }
             Event::RecvDone(done) => self.recv_done(node, done),

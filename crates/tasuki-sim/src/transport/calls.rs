@@ -2,7 +2,7 @@
 
 use tasuki_msg::{ClaimError, Failure, Matching, Pace, PeerId, Queue, RecvRequest, SendRequest, Source};
 
-use super::content::{GUARD, fill};
+use super::content::GUARD;
 use super::core::{Check, Core, demand, same};
 use super::node::{Claim, Fate, RecvBuf, Sent};
 use super::receivers::PAYLOAD_OF_PACKET;
@@ -55,37 +55,14 @@ impl Core {
             self.nodes[from].ep.handle_time(self.now.0);
             self.nodes[from].ep.pace_send(send, pace);
         }
-        let mut bytes = vec![0; len as usize];
-        fill(name, 0, &mut bytes);
-        self.sent.push(Sent {
-            from,
-            to,
-            peer,
-            send,
-            queue,
-            tag: if queue == Queue::Msg { 0 } else { tag },
-            data,
-            len,
-            remote_key,
-            bytes,
-            delivery,
-            started: false,
-            start_arrived: false,
-            arrived: super::content::Pieces::default(),
-            copied: from == to,
-            refused: false,
-            unreleased: 0,
-            cancelled: false,
-            result: None,
-            fate: Fate::Waiting,
-        });
+        self.sent.push(Sent { send: Some(send), ..Sent::new((from, to, peer), spec, name) });
         self.link(from, to)?.order.push(name);
         self.settle(from)?;
         Ok(name)
     }
 
     /// In static mode, how fast a message leaves.
-    fn pace(&self, len: u64) -> Option<Pace> {
+    pub(super) fn pace(&self, len: u64) -> Option<Pace> {
         let paced = self.static_rate?.paced(len, PAYLOAD_OF_PACKET)?;
         Some(Pace { bps: paced.payload_bps, slack: paced.slack_bytes })
     }
@@ -93,7 +70,7 @@ impl Core {
     pub fn cancel_send(&mut self, name: usize) -> Check {
         let Sent { from, to, send, .. } = self.sent[name];
         let before_start = !self.sent[name].started && self.sent[name].result.is_none();
-        let cancelled = self.nodes[from].ep.cancel_send(send);
+        let cancelled = send.is_some_and(|send| self.nodes[from].ep.cancel_send(send));
         self.note(|| format!("node {from} cancels message {name}: {cancelled}"));
         same("cancel of a send", cancelled, before_start)?;
         self.cover(if cancelled { "send cancelled" } else { "send cancelled too late" });

@@ -26,7 +26,7 @@ impl World {
         let now = self.proto_now();
         while let Some(packet) = self.hosts[node].take(self.kernel.now()) {
             let (proto, mut joint) = self.joint(node);
-            let result = proto.handle_packet(now, &packet, &mut joint);
+            let result = proto.handle_message_first(now, &packet, &mut joint);
             let (complaint, delivered) = (joint.complaint, joint.delivered);
             complaint.map_or(Ok(()), Err)?;
             if let Err(reason) = result {
@@ -39,6 +39,10 @@ impl World {
         let packets = self.carriage != Carriage::Perfect;
         if packets && self.hosts[node].proto.deadline().is_some_and(|deadline| deadline <= now) {
             self.hosts[node].proto.handle_timeout(now);
+        }
+        // Now and then it finds no time for what was put off.
+        if !now.0.is_multiple_of(3) {
+            self.hosts[node].proto.catch_up();
         }
         self.core.nodes[node].ep.handle_time(now.0);
         if let Some(at) = self.hosts[node].next_packet() {
@@ -215,7 +219,7 @@ impl World {
         Ok(())
     }
 
-    fn launch(&mut self, node: usize, transmit: tasuki_proto::Transmit, packet: &[u8]) -> Check {
+    pub(super) fn launch(&mut self, node: usize, transmit: tasuki_proto::Transmit, packet: &[u8]) -> Check {
         let host = &self.hosts[node];
         let from = host.place;
         let known = host.conns.of_conn.get(&transmit.conn).map(|there| self.hosts[*there].place);

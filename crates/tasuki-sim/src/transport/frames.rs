@@ -49,7 +49,7 @@ impl Core {
     fn lend(&mut self, from: usize, peer: PeerId, payload: tasuki_msg::Payload, frame: &Frame) -> Check<u64> {
         let name = payload.user as usize;
         let sent = &mut self.sent[name];
-        same("payload's send", payload.send, sent.send)?;
+        same("payload's send", Some(payload.send), sent.send)?;
         same("payload's length", payload.len, frame.payload_len())?;
         demand(sent.result.is_none(), || format!("message {name} is over and sends {frame:?}"))?;
         sent.started = true;
@@ -259,7 +259,7 @@ impl Core {
     }
 
     /// What leaves in spite of a promise of silence is an error.
-    fn check_silence(&mut self, from: usize, to: usize, frame: &Frame) -> Check {
+    pub(super) fn check_silence(&mut self, from: usize, to: usize, frame: &Frame) -> Check {
         let noisy = frame.counted() || matches!(frame, Frame::Data(_));
         demand(!(noisy && self.nodes[from].asked.is_some()), || {
             format!("node {from} asked for silence and says {frame:?}")

@@ -2,6 +2,7 @@
 //! goes wrong, and an oracle that sees all of it. `docs/fault-simulation.md`.
 
 mod actions;
+mod at_once;
 mod audit;
 mod calls;
 mod carriers;

@@ -22,7 +22,8 @@ pub(crate) struct Sent {
     pub to: usize,
     /// The peer that `to` is for `from`.
     pub peer: PeerId,
-    pub send: SendId,
+    /// `None`: it went by the short cut.
+    pub send: Option<SendId>,
     /// As the receiver sees it; its source is not known before the receiver knows the sender.
     pub queue: tasuki_msg::Queue,
     pub tag: u64,

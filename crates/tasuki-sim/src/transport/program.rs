@@ -92,7 +92,7 @@ impl Scenario {
         let rng = &mut self.world.rng;
         let data = rng.chance(50).then(|| rng.next_u64());
         let (delivery, remote_key) = (rng.chance(20), rng.chance(20).then(|| rng.next_u64()));
-        self.world.core.send(node, to, SendSpec { queue, tag, data, len, delivery, remote_key }).map(drop)
+        self.world.send(node, to, SendSpec { queue, tag, data, len, delivery, remote_key }).map(drop)
     }
 
     fn wish(&mut self, node: usize) -> RecvSpec {

@@ -1,11 +1,26 @@
 //! Judging any bytes, with everything that must hold whatever they are.
 
-use tasuki_wire::{DropReason, HEADER_LEN, MAX_PACKET_LEN, Packet, PacketBuilder};
+use tasuki_wire::{Brief, DropReason, Frame, HEADER_LEN, MAX_PACKET_LEN, Packet, PacketBuilder};
+
+/// What the frames of a packet say that has at most an acknowledgement and a start behind it.
+fn brief<'a>(packet: &Packet<'a>) -> Option<Brief<'a>> {
+    let (header, length) = (*packet.header(), packet.length());
+    let frames: Vec<Frame<'_>> = packet.frames().collect();
+    let (ack, start) = match frames[..] {
+        [Frame::Ack(ack)] => (Some(ack), None),
+        [Frame::Start(start)] => (None, Some(start)),
+        [Frame::Ack(ack), Frame::Start(start)] => (Some(ack), Some(start)),
+        _ => return None,
+    };
+    Some(Brief { header, length, ack, start })
+}
 
 /// Parses; a packet that is accepted is walked to its end and emitted again, which must give the same bytes: so
 /// there is one encoding of everything, and the parser has missed no byte.
 pub fn judge(datagram: &[u8]) -> Result<usize, DropReason> {
-    let packet = Packet::parse(datagram)?;
+    let parsed = Packet::parse(datagram);
+    assert_eq!(Brief::parse(datagram), parsed.as_ref().ok().and_then(brief), "{datagram:02x?}");
+    let packet = parsed?;
     let mut buffer = vec![0; MAX_PACKET_LEN];
     let mut builder = PacketBuilder::new(&mut buffer, *packet.header()).expect("a header that was accepted");
     let mut frames = 0;

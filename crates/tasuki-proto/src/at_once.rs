@@ -1,0 +1,101 @@
+//! Short messages when nothing stands in their way: the packet is written at once, on the path of the one before.
+//!
+//! The layer above hands over the bytes with the frame, so that it has nothing to keep and need not be asked. What is not covered here
+//! goes the general way, from the same outbox: whether a packet was written here cannot be seen on the wire.
+
+use crate::conn::{Conn, Context};
+use crate::event::Transmit;
+use crate::fill::start_frame;
+use crate::ids::ConnId;
+use crate::proto::{Proto, context};
+use crate::time::Time;
+use crate::upper::Outgoing;
+
+/// Packets in a row that take the path of the one before. After so many it is chosen anew, as for all others.
+const IN_A_ROW: u32 = 16;
+
+impl Proto {
+    /// Whether a start with its payload can be handed over now ([`Proto::send_now`]): the connection is open and nothing waits that would
+    /// have to leave first.
+    pub fn takes_now(&self, conn: ConnId) -> bool {
+        self.table.get(conn).is_some_and(Conn::takes_now)
+    }
+
+    /// Takes an [`Outgoing::Start`] with its whole payload of at most [`Proto::start_room`] bytes, if [`Proto::takes_now`] said so. The layer above
+    /// is never asked for it, nor told when it has arrived. `Some`: the packet with it, to be sent. `None`: call
+    /// [`Proto::poll_transmit`], as after [`Proto::wake`].
+    pub fn send_now(
+        &mut self,
+        now: Time,
+        conn: ConnId,
+        start: Outgoing,
+        bytes: &[u8],
+        packet: &mut [u8],
+    ) -> Option<Transmit> {
+        self.now = now;
+        let conn = self.table.get_mut(conn)?;
+        if !conn.outbox.push_with(start, bytes) {
+            return None;
+        }
+        let transmit = match conn.queued {
+            true => None,
+            false => conn.transmit_start(&start, bytes, packet, &mut context!(self, now)),
+        };
+        match transmit {
+            // No other timer has been set.
+            Some(_) if conn.outbox.unsent == 0 => {
+                let at = conn.paths[conn.current].pto_at.unwrap_or(Time::NEVER);
+                self.next_deadline = self.next_deadline.min(at);
+            }
+            _ => Self::enqueue(&mut self.ready, conn),
+        }
+        transmit
+    }
+}
+
+impl Conn {
+    fn takes_now(&self) -> bool {
+        let outbox = &self.outbox;
+        self.is_open()
+            && outbox.unsent == 0
+            && !outbox.more
+            && outbox.lost.is_empty()
+            && outbox.has_room()
+            && self.closing.is_none()
+            && !self.mute
+            && !self.expired
+    }
+
+    /// Writes a packet with the only frame that has not been sent, if that can go on the path of the last one; `None`: nothing has happened.
+    fn transmit_start(
+        &mut self,
+        start: &Outgoing,
+        bytes: &[u8],
+        packet: &mut [u8],
+        cx: &mut Context<'_>,
+    ) -> Option<Transmit> {
+        let at = self.current;
+        let path = self.paths.get(at)?;
+        let plain = self.in_a_row < IN_A_ROW
+            && path.is_lively()
+            && path.in_flight < path.window.size.min(cx.config.queue_low)
+            && !self.streaming
+            && !self.welcome_due
+            && !self.rails_due;
+        if !plain {
+            return None;
+        }
+        let entry = self.outbox.fresh()?;
+        let frame = start_frame(start, entry.pos)?;
+        let (mut builder, mut draft) = self.begin(at, path.proven_len, packet)?;
+        self.push_acks(&mut builder, &mut draft, cx);
+        // Acknowledgements leave room for it, as packets are long enough; if not, it follows by itself.
+        if let Ok(place) = builder.reserve(&frame, bytes.len()) {
+            place.copy_from_slice(bytes);
+            self.outbox.unsent = 0;
+            self.paths[at].sent.add(entry);
+        }
+        self.in_a_row += 1;
+        self.commit(builder, draft, cx)
+    }
+}
