@@ -108,7 +108,7 @@ fn play(net: &Network, tables: &Tables, settings: Settings, load: impl Load) -> 
     }
     let counts = fabric.counts();
     let parts = [counts.injected, counts.delivered, counts.dropped, counts.hops, counts.bytes, counts.waits];
-    let passed = fabric.passed().iter().copied();
+    let passed = fabric.passed();
     Ok(parts.into_iter().chain([fabric.now()]).chain(passed).fold(heard.hash, |hash, part| mix(hash ^ part)))
 }
 

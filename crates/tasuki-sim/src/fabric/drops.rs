@@ -50,7 +50,7 @@ impl Fabric {
         let line = track.line;
         let end = start + line.takes(packet.bytes);
         track.busy = end;
-        self.passed[channel] += u64::from(packet.bytes);
+        self.lanes[packet.lane as usize].passed += u64::from(packet.bytes);
         self.counts.hops += 1;
         self.packets.get_mut(id).tail = end + line.ahead;
         if line.host == packet.to {

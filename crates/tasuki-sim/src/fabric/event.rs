@@ -35,7 +35,7 @@ const KIND_BITS: u32 = 3;
 const KIND: u32 = (1 << KIND_BITS) - 1;
 
 impl From<Event> for Word {
-    #[inline]
+    #[inline(always)]
     fn from(event: Event) -> Word {
         let (lower, number) = match event {
             Event::Head(queue) => (HEAD, queue),

@@ -1,7 +1,6 @@
 //! Lanes: what waits at the end of a virtual channel, and the room there as its sender sees it.
 
-use super::FlowControl;
-use super::plan::NONE;
+use super::plan::{Line, NONE};
 use std::collections::VecDeque;
 
 /// The packets of one virtual channel at the end of a channel, or of a source, and their buffer. In a cache line of its own.
@@ -21,6 +20,10 @@ pub(super) struct Lane {
     pub waits: bool,
     /// Whether the buffer told its sender to stop.
     pub stopped: bool,
+    /// Whether its buffer has an end.
+    pub limited: bool,
+    /// Whether it holds what a host has not sent yet.
+    pub source: bool,
     /// Bytes in the buffer, as far as its sender knows.
     pub used: u32,
     /// Heads of queues that want to come here and wait.
@@ -28,10 +31,12 @@ pub(super) struct Lane {
     /// The first bytes that become free, and when: `u64::MAX` if none are announced.
     back_bytes: u32,
     back_at: u64,
+    /// Bytes that were sent here since the beginning.
+    pub passed: u64,
 }
 
 impl Lane {
-    pub const EMPTY: Lane = Lane {
+    const EMPTY: Lane = Lane {
         head: NONE,
         tail: NONE,
         busy: 0,
@@ -40,16 +45,37 @@ impl Lane {
         lane: 0,
         waits: false,
         stopped: false,
+        limited: false,
+        source: false,
         used: 0,
         wanted: 0,
         back_bytes: 0,
         back_at: u64::MAX,
+        passed: 0,
     };
+
+    /// The lane of a host that has sent nothing.
+    pub const SOURCE: Lane = Lane { source: true, ..Lane::EMPTY };
+
+    /// An empty one at the end of a channel.
+    pub const fn behind(line: &Line) -> Lane {
+        Lane { limited: line.limited, ..Lane::EMPTY }
+    }
 
     /// Whether so many bytes may be sent here.
     #[inline]
     pub fn has_room(&self, bytes: u32, size: u32) -> bool {
-        !self.stopped && self.used + bytes <= size
+        !self.stopped & (self.used + bytes <= size)
+    }
+
+    /// A packet is sent here. Who sends is told to stop, if such a thing is said at all, when a packet of the `largest` size might not
+    /// fit after it.
+    #[inline]
+    pub fn fill(&mut self, bytes: u32, stops: bool, largest: u32, size: u32) {
+        self.passed += u64::from(bytes);
+        // Where there is no limit nothing is counted, and so there is always room.
+        self.used += if self.limited { bytes } else { 0 };
+        self.stopped |= stops & self.limited & (self.used.saturating_add(largest) > size);
     }
 
     /// When the next bytes become free; `u64::MAX` if none are announced.
@@ -58,24 +84,24 @@ impl Lane {
         self.back_at
     }
 
-    /// Bytes become free at `at`, ps. Room is given back in the order of the announcements; `more` has those after the first.
+    /// Bytes become free at `at`, ps. Room is given back in the order of the announcements: what is not the first is for the
+    /// list of those after it, and false is returned.
     #[inline]
-    pub fn announce(&mut self, at: u64, bytes: u32, more: &mut VecDeque<(u64, u32)>) {
-        if self.back_at == u64::MAX {
+    pub fn announce(&mut self, at: u64, bytes: u32) -> bool {
+        let first = self.back_at == u64::MAX;
+        if first {
             (self.back_at, self.back_bytes) = (at, bytes);
-        } else {
-            more.push_back((at, bytes));
         }
+        first
     }
 
-    /// Takes back what has become free by `now`.
+    /// Takes back what has become free by `now`; `more` has the announcements after the first. A sender that stopped
+    /// goes on when no more than `go` bytes are left.
     #[inline]
-    pub fn collect(&mut self, now: u64, flow: FlowControl, more: &mut VecDeque<(u64, u32)>) {
+    pub fn collect(&mut self, now: u64, go: u32, more: &mut VecDeque<(u64, u32)>) {
         while self.back_at <= now {
             self.used -= self.back_bytes;
-            if let FlowControl::GoAndStop { go } = flow {
-                self.stopped &= self.used > go;
-            }
+            self.stopped &= self.used > go;
             (self.back_at, self.back_bytes) = more.pop_front().unwrap_or((u64::MAX, 0));
         }
     }

@@ -84,6 +84,12 @@ impl Packets {
         &self.moving[id as usize]
     }
 
+    /// Of all of them, by number.
+    #[inline]
+    pub fn moving(&mut self) -> &mut [Moving] {
+        &mut self.moving
+    }
+
     #[inline]
     pub fn get_mut(&mut self, id: u32) -> &mut Moving {
         &mut self.moving[id as usize]

@@ -4,8 +4,10 @@ use super::Arbiter;
 use super::event::Event;
 use super::lane::Lane;
 use super::packet::{Moving, Packet};
-use super::plan::{Line, NONE};
+use super::plan::NONE;
 use super::world::{Fabric, Track};
+use crate::kernel::Time;
+use std::hint::select_unpredictable;
 
 impl Fabric {
     /// A packet joins a queue; true if it is the first.
@@ -20,19 +22,6 @@ impl Fabric {
         }
         self.packets.get_mut(before).next = id;
         false
-    }
-
-    /// A packet is on its way over a line to a switch, which its head can leave at `at` if nothing is before it. What
-    /// comes behind others is an event only once it is the first.
-    #[inline]
-    fn come(&mut self, id: u32, line: &Line, at: u64) {
-        let packet = self.packets.get_mut(id);
-        let queue = packet.lane;
-        packet.lane = self.plan.lane(self.plan.follow(line, self.plan.vc(queue), packet.to));
-        packet.head = at;
-        if self.append(queue as usize, id) {
-            self.schedule(at, Event::Head(queue));
-        }
     }
 
     /// The head of a queue asks for its channel.
@@ -64,19 +53,21 @@ impl Fabric {
     #[inline]
     fn join(&mut self, queue: usize, channel: usize, lane: u32, now: u64) {
         self.counts.waits += 1;
-        let asking = &mut self.lanes[queue];
-        (asking.waits, asking.beside) = (true, NONE);
         self.lanes[lane as usize].wanted += 1;
         let track = &mut self.tracks[channel];
-        let before = std::mem::replace(&mut track.last, queue as u32);
         // When the channel looks at them anyway before it can be idle, this one need not say when.
         let soon = (track.wake <= now) | ((track.wake <= track.busy) & !self.drops);
-        match track.first {
-            NONE => track.first = queue as u32,
-            _ => self.lanes[before as usize].beside = queue as u32,
-        }
+        // Behind the last one, or else behind itself, which the next line mends.
+        let (first, number) = (track.first == NONE, queue as u32);
+        let before = select_unpredictable(first, number, track.last);
+        track.first = select_unpredictable(first, number, track.first);
+        track.last = number;
+        self.lanes[before as usize].beside = number;
+        let asking = &mut self.lanes[queue];
+        (asking.waits, asking.beside) = (true, NONE);
         if !soon {
-            let retry = self.retry(channel, queue, now);
+            let busy = track.busy;
+            let retry = self.retry(queue, busy, now);
             self.wake_at(channel, retry);
         }
     }
@@ -100,14 +91,15 @@ impl Fabric {
         self.channel_of(queue).map_or(0, |port| self.ports[port])
     }
 
-    /// When it is worth asking again; `u64::MAX` if something else has to happen first.
+    /// When it is worth asking again; `u64::MAX` if something else has to happen first. The channel is busy until `busy`.
     #[inline]
-    fn retry(&self, channel: usize, queue: usize, now: u64) -> u64 {
-        let &Lane { busy, lane, bytes, .. } = &self.lanes[queue];
-        let track = if self.drops { 0 } else { self.tracks[channel].busy };
-        let ahead = &self.lanes[lane as usize];
-        let room = if ahead.has_room(bytes, self.size) { 0 } else { ahead.next_room() };
-        now.max(busy).max(track).max(self.port_busy(queue)).max(room)
+    fn retry(&self, queue: usize, busy: u64, now: u64) -> u64 {
+        let lanes = self.lanes.as_slice();
+        let asking = &lanes[queue];
+        let ahead = &lanes[asking.lane as usize];
+        let room = select_unpredictable(ahead.has_room(asking.bytes, self.size), 0, ahead.next_room());
+        let busy = if self.drops { 0 } else { busy };
+        now.max(asking.busy).max(busy).max(self.port_busy(queue)).max(room)
     }
 
     /// The channel looks at who wants it at `at`, or before.
@@ -142,7 +134,7 @@ impl Fabric {
         let (mut next, mut retry) = (first, u64::MAX);
         while next != NONE {
             // While the channel is busy that is when everybody asks again.
-            retry = retry.min(self.retry(channel, next as usize, now));
+            retry = retry.min(self.retry(next as usize, busy, now));
             if busy > now && retry <= busy {
                 break;
             }
@@ -180,7 +172,7 @@ impl Fabric {
         let Lane { beside: after, lane, .. } = self.lanes[queue];
         self.lanes[lane as usize].wanted -= 1;
         let track = &mut self.tracks[channel];
-        track.last = if after == NONE { before } else { track.last };
+        track.last = select_unpredictable(after == NONE, before, track.last);
         match before {
             NONE => track.first = after,
             _ => self.lanes[before as usize].beside = after,
@@ -190,45 +182,53 @@ impl Fabric {
     /// The head of a queue goes.
     #[inline]
     fn grant(&mut self, queue: usize, now: u64) {
-        let from = &mut self.lanes[queue];
-        let (id, bytes, lane) = (from.head, from.bytes, from.lane);
-        let channel = self.plan.channel(lane);
-        let track = &mut self.tracks[channel];
-        let packet = self.packets.get_mut(id);
-        let (line, to, next) = (track.line, packet.to, packet.next);
-        let takes = line.takes(bytes);
+        // Where the parts lie is looked up once.
+        let Fabric { lanes, tracks, packets, plan, kernel, .. } = self;
+        let (lanes, moving) = (lanes.as_mut_slice(), packets.moving());
+        let Lane { head: id, bytes, lane, source, .. } = lanes[queue];
+        let track = &mut tracks[plan.channel(lane)];
+        let packet = &mut moving[id as usize];
+        let next = packet.next;
+        let (takes, ahead) = (track.line.takes(bytes), track.line.ahead);
         // A slow cable before this one: the tail must be there when its turn comes. Where packets are dropped, those
         // that a relay forwards take their places on its cable at once, and its own go behind them.
         let start = now.max(packet.tail.saturating_sub(takes)).max(track.busy);
         let end = start + takes;
-        packet.tail = end + line.ahead;
+        packet.tail = end + ahead;
         (track.busy, track.turn) = (end, queue as u32);
+        let from = &mut lanes[queue];
         (from.head, from.busy, from.waits) = (next, end, false);
-        self.passed[channel] += u64::from(bytes);
         self.counts.hops += 1;
-        // Where there is no limit nothing is counted, and so there is always room.
-        self.fill(lane as usize, if line.limited { bytes } else { 0 });
-        if line.host == to {
-            self.schedule(end + line.ahead, Event::Deliver(id));
+        let into = &mut lanes[lane as usize];
+        into.fill(bytes, self.stops, self.settings.largest, self.size);
+        if track.line.host == packet.to {
+            kernel.schedule(Time(end + ahead), Event::Deliver(id).into());
         } else {
-            let at = if line.stores { end } else { start } + line.ahead;
+            let at = if track.line.stores { end } else { start } + ahead;
             if self.drops {
-                self.schedule(at, Event::Store(id));
+                kernel.schedule(Time(at), Event::Store(id).into());
             } else {
-                self.come(id, &line, at);
+                packet.lane = plan.lane(plan.follow(&track.line, plan.vc(lane), packet.to));
+                (packet.head, packet.next) = (at, NONE);
+                // What comes behind others is an event only once it is the first.
+                let before = std::mem::replace(&mut into.tail, id);
+                if into.head == NONE {
+                    into.head = id;
+                    kernel.schedule(Time(at), Event::Head(lane).into());
+                } else {
+                    moving[before as usize].next = id;
+                }
             }
         }
-        match self.channel_of(queue) {
-            Some(port) => {
-                if self.per_port {
-                    self.ports[port] = end;
-                }
-                self.free(queue, bytes, end);
+        if source {
+            self.packets.told(id).left = start;
+            self.gone.push((id, end));
+        } else {
+            if self.per_port {
+                let port = self.plan.channel(queue as u32);
+                self.ports[port] = end;
             }
-            None => {
-                self.packets.told(id).left = start;
-                self.gone.push((id, end));
-            }
+            self.free(queue, bytes, end);
         }
         if next != NONE {
             self.move_up(queue, next, end, now);
@@ -238,32 +238,49 @@ impl Fabric {
     /// The next packet of a queue is the first, once the tail of the one before has left at `end`.
     #[inline]
     fn move_up(&mut self, queue: usize, id: u32, end: u64, now: u64) {
-        let at = self.packets.get(id).head;
+        let &Moving { head: at, bytes, lane, .. } = self.packets.get(id);
         if at > now {
             self.schedule(at, Event::Head(queue as u32));
         } else if end > now {
-            let (channel, lane) = self.look_ahead(queue);
-            self.join(queue, channel, lane, now);
+            let asking = &mut self.lanes[queue];
+            (asking.bytes, asking.lane) = (bytes, lane);
+            self.join(queue, self.plan.channel(lane), lane, now);
         } else {
-            self.ask(queue);
+            self.ask_again(queue);
         }
+    }
+
+    /// Nothing that has a length leaves in no time.
+    #[cold]
+    #[inline(never)]
+    fn ask_again(&mut self, queue: usize) {
+        self.ask(queue);
     }
 
     /// A packet leaves a buffer at `end`; who sends into it hears of that a cable later.
     #[inline]
     fn free(&mut self, lane: usize, bytes: u32, end: u64) {
-        let channel = self.plan.channel(lane as u32);
-        let track = &self.tracks[channel];
-        if !track.line.limited {
+        let buffer = &mut self.lanes[lane];
+        if !buffer.limited {
             return;
         }
-        let buffer = &mut self.lanes[lane];
-        let at = end + self.settings.cable_ps;
-        buffer.announce(at, bytes, &mut self.back[lane]);
-        if buffer.wanted > 0 {
-            let at = at.max(track.busy);
-            self.wake_at(channel, at);
+        let (at, wanted) = (end + self.settings.cable_ps, buffer.wanted > 0);
+        if !buffer.announce(at, bytes) {
+            self.announce_later(lane, at, bytes);
         }
+        let channel = self.plan.channel(lane as u32);
+        let track = &mut self.tracks[channel];
+        let at = at.max(track.busy);
+        if wanted & (at < track.wake) {
+            track.wake = at;
+            self.schedule(at, Event::Wake(channel as u32));
+        }
+    }
+
+    /// Room that becomes free after other room has.
+    #[inline(never)]
+    fn announce_later(&mut self, lane: usize, at: u64, bytes: u32) {
+        self.back[lane].push_back((at, bytes));
     }
 
     /// A packet has arrived.

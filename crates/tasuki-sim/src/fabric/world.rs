@@ -73,6 +73,8 @@ pub struct Fabric {
     pub(super) drops: bool,
     /// Whether buffers say stop and go.
     pub(super) stops: bool,
+    /// Bytes that are left when they say go.
+    go: u32,
     /// Whether the virtual channels of a port share a way into the crossbar.
     pub(super) per_port: bool,
     pub(super) kernel: Kernel<Word>,
@@ -92,8 +94,6 @@ pub struct Fabric {
     /// By channel: what waits in front of it where ports have two queues.
     pub(super) classes: Vec<Port>,
     pub(super) counts: Counts,
-    /// Bytes that have passed each channel.
-    pub(super) passed: Vec<u64>,
     names: Vec<String>,
 }
 
@@ -114,17 +114,19 @@ impl Fabric {
         let channels = net.channels();
         let lanes = channels << plan.lane_bits;
         let still = |&line| Track { line, busy: 0, first: NONE, last: NONE, wake: u64::MAX, turn: 0 };
+        let behind = (0..lanes as u32).map(|lane| Lane::behind(&plan.lines[plan.channel(lane)]));
         let label = |channel| net.channel_label(tasuki_topo::ChannelId(channel));
         Ok(Fabric {
             size,
             drops: settings.drops(),
             stops: flow != FlowControl::Credits,
+            go: if let FlowControl::GoAndStop { go } = flow { go } else { 0 },
             per_port: settings.crossbar == Crossbar::PerPort,
             settings,
             // A slot of 4 ns: seldom many events on a busy fabric of 64 hosts, while 16 us ahead are on the wheel.
             kernel: Kernel::with_slots(12),
             packets: Packets::new(),
-            lanes: vec![Lane::EMPTY; lanes + channels],
+            lanes: behind.chain(std::iter::repeat_n(Lane::SOURCE, channels)).collect(),
             sources: lanes,
             back: vec![VecDeque::new(); lanes],
             tracks: plan.lines.iter().map(still).collect(),
@@ -133,7 +135,6 @@ impl Fabric {
             lost: Vec::new(),
             classes: vec![Port::default(); channels],
             counts: Counts::default(),
-            passed: vec![0; channels],
             names: (0..channels as u32).map(label).collect(),
             plan,
         })
@@ -166,8 +167,12 @@ impl Fabric {
     }
 
     /// Bytes that have passed each channel, by channel number.
-    pub fn passed(&self) -> &[u64] {
-        &self.passed
+    pub fn passed(&self) -> Vec<u64> {
+        let mut passed = vec![0; self.tracks.len()];
+        for (lane, to) in self.lanes[..self.sources].iter().enumerate() {
+            passed[self.plan.channel(lane as u32)] += to.passed;
+        }
+        passed
     }
 
     /// Time that `bytes` take over a host's first channel towards `to`, ps.
@@ -195,9 +200,14 @@ impl Fabric {
         sum
     }
 
-    #[inline]
+    /// Where this is called the kind of event is known, so that making the word takes no choice.
+    #[inline(always)]
     pub(super) fn schedule(&mut self, at: u64, event: Event) {
-        self.kernel.schedule(Time(at), event.into());
+        self.put(at, event.into());
+    }
+
+    fn put(&mut self, at: u64, word: Word) {
+        self.kernel.schedule(Time(at), word);
     }
 
     /// Calls [`Load::timer`] at `at`, ps. `host` is below 2^29.
@@ -336,19 +346,14 @@ impl Fabric {
         if buffer.has_room(bytes, self.size) {
             return true;
         }
-        if buffer.next_room() > now {
-            return false;
-        }
-        let Room::Lossless { flow, .. } = self.settings.room else { return true };
-        buffer.collect(now, flow, &mut self.back[lane]);
-        buffer.has_room(bytes, self.size)
+        buffer.next_room() <= now && self.fits_again(lane, bytes, now)
     }
 
-    /// Fills room in a buffer.
-    #[inline]
-    pub(super) fn fill(&mut self, lane: usize, bytes: u32) {
+    /// The same once what has become free is taken back.
+    #[inline(never)]
+    fn fits_again(&mut self, lane: usize, bytes: u32, now: u64) -> bool {
         let buffer = &mut self.lanes[lane];
-        buffer.used += bytes;
-        buffer.stopped |= self.stops && buffer.used + self.settings.largest > self.size;
+        buffer.collect(now, self.go, &mut self.back[lane]);
+        buffer.has_room(bytes, self.size)
     }
 }

@@ -1,6 +1,7 @@
 //! The near future: a ring of slots, each a list of events in the order in which they happen.
 
 use super::Time;
+use std::hint::select_unpredictable;
 
 /// Slots of the wheel; the summary of used ones is a word of words.
 pub(super) const SLOTS: u64 = 4096;
@@ -17,11 +18,28 @@ struct Place<E> {
     event: Option<E>,
 }
 
-/// The events of a slot, by their places.
+/// The events of a slot, by the places of the first and of the last, which lie in one word: whether there is another one
+/// nobody can predict, and so nothing may hang on it but a choice between registers.
 #[derive(Clone, Copy)]
-struct List {
-    first: u32,
-    last: u32,
+struct List(u64);
+
+impl List {
+    const EMPTY: List = List::new(NONE, NONE);
+
+    #[inline]
+    const fn new(first: u32, last: u32) -> List {
+        List(first as u64 | (last as u64) << 32)
+    }
+
+    #[inline]
+    fn first(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline]
+    fn last(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 }
 
 pub(super) struct Wheel<E> {
@@ -38,7 +56,7 @@ pub(super) struct Wheel<E> {
 impl<E> Wheel<E> {
     pub fn new() -> Self {
         Wheel {
-            lists: Box::new([List { first: NONE, last: NONE }; SLOTS as usize]),
+            lists: Box::new([List::EMPTY; SLOTS as usize]),
             used: [0; WORDS],
             words: 0,
             pool: vec![Place { at: Time::ZERO, next: NONE, event: None }],
@@ -60,10 +78,11 @@ impl<E> Wheel<E> {
         self.used[index / 64] |= 1 << (index % 64);
         self.words |= 1 << (index / 64);
         let list = &mut self.lists[index];
-        let before = &mut self.pool[list.last as usize];
+        let before = &mut self.pool[list.last() as usize];
         if before.at <= at {
             before.next = new;
-            *list = List { first: if list.first == NONE { new } else { list.first }, last: new };
+            let first = list.first();
+            *list = List::new(select_unpredictable(first == NONE, new, first), new);
         } else {
             self.insert(index, new, at);
         }
@@ -75,8 +94,7 @@ impl<E> Wheel<E> {
         let place = Place { at, next: NONE, event: Some(event) };
         let new = self.empty;
         if new == NONE {
-            self.pool.push(place);
-            return self.pool.len() as u32 - 1;
+            return self.grow(place);
         }
         let empty = &mut self.pool[new as usize];
         self.empty = empty.next;
@@ -84,15 +102,25 @@ impl<E> Wheel<E> {
         new
     }
 
+    /// One place more.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, place: Place<E>) -> u32 {
+        self.pool.push(place);
+        self.pool.len() as u32 - 1
+    }
+
     /// Puts a place before the last one of its list.
+    #[cold]
+    #[inline(never)]
     fn insert(&mut self, index: usize, new: u32, at: Time) {
-        let (mut before, mut next) = (NONE, self.lists[index].first);
+        let (mut before, mut next) = (NONE, self.lists[index].first());
         while self.pool[next as usize].at <= at {
             (before, next) = (next, self.pool[next as usize].next);
         }
         self.pool[new as usize].next = next;
         match before {
-            NONE => self.lists[index].first = new,
+            NONE => self.lists[index] = List::new(new, self.lists[index].last()),
             _ => self.pool[before as usize].next = new,
         }
     }
@@ -102,13 +130,13 @@ impl<E> Wheel<E> {
     pub fn pop(&mut self, slot: u64, until: Time) -> Option<(Time, E)> {
         let index = (slot % SLOTS) as usize;
         let list = &mut self.lists[index];
-        let first = list.first;
+        let first = list.first();
         let place = self.pool.get_mut(first as usize).filter(|place| place.at <= until)?;
         let (at, event) = (place.at, place.event.take()?);
         let next = std::mem::replace(&mut place.next, self.empty);
         self.empty = first;
         self.len -= 1;
-        *list = List { first: next, last: if next == NONE { NONE } else { list.last } };
+        *list = select_unpredictable(next == NONE, List::EMPTY, List::new(next, list.last()));
         let word = &mut self.used[index / 64];
         *word &= !(u64::from(next == NONE) << (index % 64));
         self.words &= !(u64::from(*word == 0) << (index / 64));
@@ -137,6 +165,6 @@ impl<E> Wheel<E> {
     /// Time of the first event, if all are in slots from `from` on.
     pub fn first_time(&self, from: u64) -> Option<Time> {
         let list = self.lists[(self.next_slot(from)? % SLOTS) as usize];
-        self.pool.get(list.first as usize).map(|place| place.at)
+        self.pool.get(list.first() as usize).map(|place| place.at)
     }
 }

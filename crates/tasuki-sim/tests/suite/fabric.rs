@@ -384,7 +384,7 @@ fn a_seed_is_a_run() -> Outcome {
         let mut fabric = Fabric::new(&net, &tables, Settings::lossless())?;
         let mut open = Open::new(Pattern::HotSpot(5).targets(&net)?, 136, 2 * I, 0, seed);
         fabric.run(&mut open, 300 * US)?;
-        Ok((fabric.counts(), fabric.events(), open.latencies, fabric.passed().to_vec()))
+        Ok((fabric.counts(), fabric.events(), open.latencies, fabric.passed()))
     };
     assert_eq!(run(1)?, run(1)?);
     assert_ne!(run(1)?, run(2)?);
