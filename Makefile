@@ -91,7 +91,7 @@ test-guests: deb
 	@scripts/setup --guests
 	$(ROOT) scripts/guest-image target/guests
 	$(call RUNNER,7200) TASUKI_NO_SKIP=1 TASUKI_GUESTS="$(CURDIR)/target/guests" TASUKI_DEB="$$(ls -t $(CURDIR)/target/tasuki_*.deb | head -n 1)" \
-		$(CARGO) test --release --locked -p tasuki-cli --test guests --test guests_boot --test guests_delay --test guests_bonding -- --include-ignored --nocapture
+		$(CARGO) test --release --locked -p tasuki-cli --test guests --test guests_boot --test guests_delay --test guests_forget --test guests_bonding -- --include-ignored --nocapture
 
 clean:
 	$(CARGO) clean

@@ -4,10 +4,12 @@
 //! The program under test and its partner are processes, one in each host, each on a processor of its own: [`peer`] is either of them, a JSON text in,
 //! a JSON text out. The program counts turns of known work, not time.
 
+mod nic;
 mod partner;
 mod program;
 mod setup;
 
+pub use partner::set_delay;
 pub use setup::{Polled, Steps};
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +25,17 @@ pub struct Load {
     pub waits: bool,
     /// Packets per second that the partner sends besides, at random (Poisson).
     pub stream_rate: f64,
+}
+
+/// Whose timer keeps the interrupts of the host under test apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// Its kernel's, which costs it processor time.
+    #[default]
+    Kernel,
+    /// That of an emulated NIC, which costs it nothing: its partner's processor holds back what is on its way to it.
+    Nic,
 }
 
 /// A load for some time.
@@ -47,6 +60,8 @@ pub struct Work {
     pub interface: String,
     /// Processor to stay on.
     pub cpu: usize,
+    /// What delays are set by.
+    pub timer: Timer,
     /// Steps of work per microsecond, as [`Role::Calibrate`] found them.
     pub steps_per_us: f64,
     /// For the lengths of its turns.

@@ -53,7 +53,7 @@ fn on_real_drivers_the_register_changes_and_comes_back() {
     n1.wait();
     n2.wait();
     n1.put(Path::new(env!("CARGO_BIN_EXE_tasuki")), "/usr/bin/tasuki");
-    // e1000e resets the NIC once while its link comes up, and then its registers have their defaults again, whatever ethtool says.
+    // e1000e writes a number that it had chosen before at one of its next interrupts: `guests_forget.rs`. Here that is over.
     n1.ok("root", "for n in 4 5 6; do ip link set ens$n up; done; sleep 8");
     let before = n1.ok("root", STATE);
 

@@ -1,8 +1,12 @@
 //! Changing the interrupt delay while a host runs, for `tasuki tune run`. What was there before is in the record first, so that `undo` restores it
 //! whatever becomes of the process.
 
-use crate::{Delay, HostError, Key, Means, Mode, Setup, Value, kernel::Kernel};
-use std::{fs, path::Path};
+use crate::{
+    Delay, HostError, Key, Means, Mode, Setup, Value,
+    forgets::{SETTLED, forgets},
+    kernel::Kernel,
+};
+use std::{fs, path::Path, time::Instant};
 
 /// A NIC whose delay is changed.
 struct Nic {
@@ -18,6 +22,8 @@ pub struct DelayControl {
     host: String,
     kernel: Kernel,
     nics: Vec<Nic>,
+    /// From when on drivers that may overwrite a delay have done so; none: there is no such driver, or they were told again.
+    again: Option<Instant>,
 }
 
 /// What NICs have counted since they were made.
@@ -31,6 +37,22 @@ pub struct NicCounts {
     pub received: u64,
     /// Bytes sent.
     pub sent: u64,
+}
+
+impl NicCounts {
+    /// What a NIC has counted; nothing if it is gone.
+    pub fn of(interface: &str) -> Self {
+        let number = |name: &str| {
+            let text = fs::read_to_string(format!("/sys/class/net/{interface}/statistics/{name}"));
+            text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+        };
+        Self {
+            packets: number("rx_packets"),
+            sent_packets: number("tx_packets"),
+            received: number("rx_bytes"),
+            sent: number("tx_bytes"),
+        }
+    }
 }
 
 impl DelayControl {
@@ -69,7 +91,9 @@ impl DelayControl {
         for (nic, before) in nics.iter_mut().zip(now) {
             nic.before = before;
         }
-        Ok(Self { host: host.into(), kernel: Kernel::open(host)?, nics })
+        let is_one = |nic: &Nic| nic.means == Means::Ethtool && forgets(&nic.driver);
+        let again = nics.iter().any(is_one).then(|| Instant::now() + SETTLED);
+        Ok(Self { host: host.into(), kernel: Kernel::open(host)?, nics, again })
     }
 
     /// By what each NIC's delay is set.
@@ -101,21 +125,18 @@ impl DelayControl {
         Ok(())
     }
 
+    /// Gives all NICs this delay once more if the driver of one of them may have overwritten it meanwhile. To be called now and then.
+    pub fn keep_us(&mut self, us: u32) -> Result<(), HostError> {
+        if self.again.is_none_or(|again| Instant::now() < again) {
+            return Ok(());
+        }
+        self.again = None;
+        self.set_us(us)
+    }
+
     /// What each NIC has counted; one that is gone has counted nothing.
     pub fn counts(&self) -> Vec<NicCounts> {
-        let count = |nic: &Nic| {
-            let number = |name: &str| {
-                let path = format!("/sys/class/net/{}/statistics/{name}", nic.interface);
-                fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
-            };
-            NicCounts {
-                packets: number("rx_packets"),
-                sent_packets: number("tx_packets"),
-                received: number("rx_bytes"),
-                sent: number("tx_bytes"),
-            }
-        };
-        self.nics.iter().map(count).collect()
+        self.nics.iter().map(|nic| NicCounts::of(&nic.interface)).collect()
     }
 
     /// Puts every NIC back as it was at the beginning, and takes what is as it was out of the record.

@@ -15,6 +15,7 @@ mod desired;
 mod difference;
 mod error;
 mod files;
+mod forgets;
 mod identity;
 mod journal;
 mod kernel;

@@ -2,6 +2,7 @@
 
 mod carrier;
 mod check;
+mod hold;
 mod tune;
 
 pub use tune::Wish;

@@ -9,7 +9,7 @@
 
 use crate::{
     Lengths, Sample,
-    memory::{Look, Memory},
+    memory::{Best, Look, Memory, Profile},
 };
 use serde::Serialize;
 
@@ -19,9 +19,11 @@ const LEAST_GAIN: f64 = 0.01;
 const PLAIN_COUNT: f64 = 0.15;
 /// A difference of programs' time that counts in a survey.
 const SURVEYED_USE: f64 = 0.15;
-/// A survey ends after so many lengths in a row that were worse by so much.
+/// A survey ends after so many lengths in a row that were worse by so much, and each worse than the one before.
 const FAR_WORSE: u32 = 3;
 const FAR: f64 = 0.25;
+/// Programs' time below which parts of it say nothing: what is known by samples differs by some hundredths of a period.
+const LEAST_USER: f64 = 0.05;
 /// Comparisons in a row at most.
 const ROUNDS: usize = 4;
 /// Periods between two trials, once no neighbour is better.
@@ -31,6 +33,12 @@ const QUIET: f64 = 500.0;
 /// From this use on the processor is the limit.
 const BUSY: f64 = 0.95;
 
+/// A loss that is not certain and not above this is taken for none.
+const TOLERATED: f64 = 0.02;
+/// Packets that differ by this factor are those of another load.
+const OTHER_RATE: f64 = 1.4;
+/// What was far worse is tried again one time of so many.
+const LOOK_AGAIN: u32 = 4;
 /// Use that differs by more is that of another load; the kernel mostly knows it by samples.
 const OTHER_USE: f64 = 0.3;
 
@@ -88,8 +96,9 @@ struct Survey {
     /// The best so far, and how that looked.
     best: usize,
     sample: Sample,
-    /// So many in a row were far worse.
+    /// So many in a row were far worse, the last of them by this part (a logarithm).
     worse: u32,
+    by: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -112,14 +121,16 @@ pub struct Controller {
     phase: Phase,
     last: Option<Sample>,
     memory: Memory,
-    /// How the present load looked when it was new.
-    look: Option<Look>,
+    /// How the present load looked.
+    profile: Profile,
     /// Where to look next: longer or shorter; then at the shortest of all, across those between, which may be worse than both.
     up: bool,
     leap: bool,
     /// Neighbours in a row that were not better.
     failed: u32,
     pause: u32,
+    /// How often there was no neighbour that had not been far worse.
+    passed_over: u32,
 }
 
 impl Controller {
@@ -131,17 +142,24 @@ impl Controller {
             phase: Phase::New,
             last: None,
             memory: Memory::default(),
-            look: None,
+            profile: Profile::default(),
             up: true,
             leap: false,
             failed: 0,
             pause: 1,
+            passed_over: 0,
         }
     }
 
     /// The length that is held for best at present, microseconds.
     pub fn best_us(&self) -> u32 {
         self.lengths.at(self.at)
+    }
+
+    /// Whether a short period will do: every length is being tried, most of which are bad, and what programs send tells them apart. Their time, of
+    /// which kernels have samples, does not tell so soon.
+    pub fn is_brief(&self) -> bool {
+        matches!(self.phase, Phase::Survey(survey) if survey.sample.sent_rate() >= QUIET)
     }
 
     /// Takes what was seen in a period under the length that was last decided (the shortest at first), and decides for the next.
@@ -154,7 +172,7 @@ impl Controller {
             Phase::New => self.begin(sample),
             Phase::Rest(_) if self.has_changed(sample) => self.change(),
             Phase::Rest(left) => {
-                self.last = Some(*sample);
+                self.is_same(sample);
                 if left > 0 {
                     self.phase = Phase::Rest(left - 1);
                     return self.stay(Reason::Steady);
@@ -163,6 +181,7 @@ impl Controller {
             }
             Phase::Survey(survey) => self.survey(survey, sample),
             Phase::Trial(trial) if trial.is_away => {
+                self.profile.see(Look::of(trial.to, sample));
                 self.phase = Phase::Trial(Trial { is_away: false, away: *sample, ..trial });
                 self.stay(Reason::Trial)
             }
@@ -176,22 +195,33 @@ impl Controller {
     }
 
     fn be_quiet(&mut self) -> Decision {
+        self.remember();
         let was = self.at;
         self.at = 0;
         self.phase = Phase::Quiet;
         self.last = None;
-        self.look = None;
         self.stay(if was == 0 { Reason::Steady } else { Reason::Quiet })
     }
 
     /// Against the last period at the same length.
     fn has_changed(&self, sample: &Sample) -> bool {
         let Some(last) = &self.last else { return false };
-        // Five times what packets at random would differ by, and by much.
-        let differ =
-            |a: f64, b: f64| (a - b).abs() > 5.0 * (a + b + 1.0).sqrt() && (a.max(b) > 1.4 * a.min(b));
-        let packets = differ(last.packets, sample.packets) || differ(last.sent, sample.sent);
-        packets || (last.busy - sample.busy).abs() > OTHER_USE
+        // By five standard deviations of packets at random, and by much.
+        let differ = |of: &dyn Fn(&Sample) -> f64| {
+            let [a, b] = [last, sample].map(|one| (of(one), one.seconds.max(1e-9)));
+            let rates = [a, b].map(|(count, seconds)| count / seconds);
+            let deviation = (a.0 / a.1.powi(2) + b.0 / b.1.powi(2)).sqrt() + 1.0 / a.1.min(b.1);
+            (rates[0] - rates[1]).abs() > 5.0 * deviation
+                && rates[0].max(rates[1]) > OTHER_RATE * rates[0].min(rates[1])
+        };
+        differ(&|one| one.packets) || differ(&|one| one.sent) || (last.busy - sample.busy).abs() > OTHER_USE
+    }
+
+    /// A period at home under the load that is known.
+    fn is_same(&mut self, sample: &Sample) {
+        self.profile.confirm();
+        self.profile.see(Look::of(self.at, sample));
+        self.last = Some(*sample);
     }
 
     fn change(&mut self) -> Decision {
@@ -203,27 +233,26 @@ impl Controller {
 
     /// What is best for the present load, for when it comes again.
     fn remember(&mut self) {
-        if let Some(look) = self.look.take() {
-            self.memory.note(look, self.at);
-        }
+        let load = std::mem::take(&mut self.profile);
+        self.memory.note(&load, Best { at: self.at, pause: self.pause });
     }
 
     /// The first whole period of a new load.
     fn begin(&mut self, sample: &Sample) -> Decision {
-        let look =
-            Look { at: self.at, rate: sample.packet_rate(), sent: sample.sent_rate(), busy: sample.busy };
-        self.look = Some(look);
+        let look = Look::of(self.at, sample);
+        self.profile = Profile::default();
+        self.profile.see(look);
         self.up = sample.busy >= BUSY;
-        (self.failed, self.pause) = (0, 1);
+        (self.failed, self.pause, self.passed_over) = (0, 1, 0);
         if let Some(best) = self.memory.best(&look) {
-            let is_there = best == self.at;
-            self.at = best;
-            self.pause = 8;
+            let is_there = best.at == self.at;
+            self.at = best.at;
+            self.pause = best.pause.clamp(8, 16);
             self.last = is_there.then_some(*sample);
             self.phase = Phase::Rest(self.pause);
             return self.stay(if is_there { Reason::Steady } else { Reason::Remembered });
         }
-        let home = Survey { at: self.at, best: self.at, sample: *sample, worse: 0 };
+        let home = Survey { at: self.at, best: self.at, sample: *sample, worse: 0, by: 0.0 };
         self.try_next(home, 0)
     }
 
@@ -232,7 +261,7 @@ impl Controller {
         let at = if from == self.at { from + 1 } else { from };
         if at >= self.lengths.len() || survey.worse >= FAR_WORSE {
             let is_new = survey.best != self.at;
-            return self.go(survey.best, if is_new { Reason::Survey } else { Reason::Steady });
+            return self.go(survey.best, survey.sample, if is_new { Reason::Survey } else { Reason::Steady });
         }
         self.phase = Phase::Survey(Survey { at, ..survey });
         Decision { us: self.lengths.at(at), reason: Reason::Survey }
@@ -242,29 +271,58 @@ impl Controller {
     /// no step to a neighbour gets across. So every length is tried, as long as it does not only get worse.
     fn survey(&mut self, mut survey: Survey, sample: &Sample) -> Decision {
         let at = survey.at;
-        let gain = difference(&survey.sample, sample, false);
+        self.profile.see(Look::of(at, sample));
+        // Time of programs is left out where the periods are too short for it.
+        let gain = match survey.sample.sent_rate() >= QUIET {
+            true => counted(&survey.sample, sample, false),
+            false => difference(&survey.sample, sample, false),
+        };
         // As in a trial, if no processor is ever idle.
         let is_busy = survey.sample.busy.min(sample.busy) >= BUSY;
         let is_longer = gain.is_none() && is_busy && at > survey.best;
         match gain {
             _ if is_longer || gain.is_some_and(|gain| gain > 0.0) => {
-                survey = Survey { at, best: at, sample: *sample, worse: 0 };
+                survey = Survey { at, best: at, sample: *sample, worse: 0, by: 0.0 };
             }
-            Some(gain) if gain < -FAR => survey.worse += 1,
-            _ => survey.worse = 0,
+            Some(gain) if gain < -FAR => {
+                survey.worse = if gain < survey.by { survey.worse + 1 } else { 1 };
+                survey.by = gain;
+            }
+            _ => (survey.worse, survey.by) = (0, 0.0),
         }
         self.try_next(survey, at + 1)
     }
 
     /// The next length to try. One that is shorter than what lies between two interrupts anyway would change nothing, so the way up begins above that.
+    /// Lengths that were far worse under this load are passed over, most of the times.
     fn neighbour(&self, home: &Sample) -> Option<usize> {
         let last = self.lengths.len() - 1;
-        if !self.up {
-            return (self.at > 0).then(|| if self.leap && home.busy < BUSY { 0 } else { self.at - 1 });
-        }
         let apart_us = 1e6 / home.interrupt_rate().max(1.0);
         let felt = self.lengths.up_to((apart_us * 2.0) as u32);
-        (self.at < last).then(|| (self.at + 1).max(felt).min(last))
+        let (first, leaps) = ((self.at + 1).max(felt).min(last), self.leap && home.busy < BUSY);
+        let ways: Vec<usize> = match self.up {
+            true if self.at < last => (first..=last).collect(),
+            true => Vec::new(),
+            false if leaps => (0..self.at.min(1)).collect(),
+            false => (0..self.at).rev().collect(),
+        };
+        if self.passed_over % LOOK_AGAIN == LOOK_AGAIN - 1 {
+            return ways.first().copied();
+        }
+        // What was never seen is tried only as a neighbour: beyond what is far worse it may be worse yet.
+        let is_known = |way: &usize| self.profile.at(*way).is_some();
+        let is_next = |way: &usize| ways.first() == Some(way) && !is_known(way);
+        ways.iter().copied().find(|way| is_next(way) || (is_known(way) && !self.was_far_worse(*way, home)))
+    }
+
+    /// Whether much less was sent, or came in if hardly anything is sent, when the present load was last seen under this length.
+    fn was_far_worse(&self, number: usize, home: &Sample) -> bool {
+        self.profile.at(number).is_some_and(|look| {
+            let sends = look.sent.max(home.sent_rate()) >= QUIET;
+            let [then, now] =
+                if sends { [look.sent, home.sent_rate()] } else { [look.rate, home.packet_rate()] };
+            part(then, now) < -FAR
+        })
     }
 
     fn try_neighbour(&mut self, home: &Sample) -> Decision {
@@ -273,8 +331,12 @@ impl Controller {
             self.failed += 1;
             self.neighbour(home)
         });
-        // There are at least two lengths, so that one has a neighbour.
-        let to = to.unwrap_or(self.at);
+        let Some(to) = to else {
+            // Nothing that would be worth a look, for now.
+            self.passed_over += 1;
+            self.failed = 1;
+            return self.turn_round(Reason::Steady);
+        };
         self.phase = Phase::Trial(Trial { to, is_away: true, home: *home, away: *home, rounds: Vec::new() });
         Decision { us: self.lengths.at(to), reason: Reason::Trial }
     }
@@ -283,9 +345,9 @@ impl Controller {
     fn compare(&mut self, mut trial: Trial, sample: &Sample) -> Decision {
         let home = trial.home.with(sample);
         let packets = part(trial.away.packet_rate(), home.packet_rate());
-        let user = part(trial.away.user, home.user);
+        let user = part_user(&home, &trial.away);
         trial.rounds.push([part_sent(&home, &trial.away), packets, user]);
-        self.last = Some(*sample);
+        self.is_same(sample);
         let gain = match trial.rounds.len() {
             1 => difference(&home, &trial.away, true),
             _ => decided(&trial.rounds),
@@ -296,19 +358,22 @@ impl Controller {
             return Decision { us: self.lengths.at(to), reason: Reason::Trial };
         }
         match gain {
-            Some(gain) if gain > 0.0 => self.go(trial.to, Reason::Better(gain)),
+            Some(gain) if gain > 0.0 => self.go(trial.to, trial.away, Reason::Better(gain)),
             Some(gain) => self.turn_round(Reason::Worse(-gain)),
-            // Interrupts are allowed as long as computing does not suffer: where no processor is ever idle, it does.
-            None if (trial.to < self.at) != (sample.busy >= BUSY) => self.go(trial.to, Reason::Same),
+            // Interrupts are allowed as long as computing does not suffer: where no processor is ever idle, it does. That a loss is not certain does not
+            // make it none.
+            None if (trial.to < self.at) != (sample.busy >= BUSY) && leaning(&trial.rounds) > -TOLERATED => {
+                self.go(trial.to, trial.away, Reason::Same)
+            }
             None => self.turn_round(Reason::Same),
         }
     }
 
-    /// On in the same direction.
-    fn go(&mut self, to: usize, reason: Reason) -> Decision {
+    /// On in the same direction; under this length the load looked like this.
+    fn go(&mut self, to: usize, sample: Sample, reason: Reason) -> Decision {
         self.at = to;
         (self.failed, self.pause) = (0, 1);
-        self.last = None;
+        self.last = Some(sample);
         self.phase = Phase::Rest(0);
         self.stay(reason)
     }
@@ -342,21 +407,31 @@ fn part_sent(home: &Sample, away: &Sample) -> f64 {
     }
 }
 
-/// The part by which away was better than home, by one look at each; `None`: none, or not known. Counts that differ by more than two standard deviations
-/// of packets at random are believed, `surely` only if they differ by much; programs' time, which the kernel mostly knows by samples, not surely at all.
+/// The part by which away was better than home, by one look at each; `None`: none, or not known. What was counted goes first; programs' time, which the
+/// kernel mostly knows by samples, is not believed `surely`.
 fn difference(home: &Sample, away: &Sample, surely: bool) -> Option<f64> {
+    match counted(home, away, false) {
+        Some(_) => counted(home, away, surely),
+        None => Some(part_user(home, away)).filter(|part| !surely && part.abs() > SURVEYED_USE),
+    }
+}
+
+/// The same by packets alone. Counts that differ by more than two standard deviations of packets at random are believed, `surely` only if they differ by
+/// much.
+fn counted(home: &Sample, away: &Sample, surely: bool) -> Option<f64> {
     let deviation = |a: f64, b: f64| (1.0 / a.max(1.0) + 1.0 / b.max(1.0)).sqrt();
     let counts = [
         (part_sent(home, away), deviation(home.sent, away.sent)),
         (part(away.packet_rate(), home.packet_rate()), deviation(home.packets, away.packets)),
     ];
     let differs = |(part, deviation): &&(f64, f64)| part.abs() > LEAST_GAIN.max(2.0 * deviation);
-    match counts.iter().find(differs) {
-        Some((part, deviation)) => {
-            (!surely || part.abs() > PLAIN_COUNT.max(4.0 * deviation)).then_some(*part)
-        }
-        None => Some(part(away.user, home.user)).filter(|part| !surely && part.abs() > SURVEYED_USE),
-    }
+    let (part, deviation) = counts.iter().find(differs)?;
+    (!surely || part.abs() > PLAIN_COUNT.max(4.0 * deviation)).then_some(*part)
+}
+
+/// Programs' time, away against home, as a logarithm.
+fn part_user(home: &Sample, away: &Sample) -> f64 {
+    part(away.user + LEAST_USER, home.user + LEAST_USER)
 }
 
 /// The part by which away was better than home, by several looks at each, negative: worse; `None`: not known, or none.
@@ -370,6 +445,13 @@ fn decided(rounds: &[[f64; 3]]) -> Option<f64> {
         let t = [12.7, 4.3, 3.18][(rounds.len() - 2).min(2)];
         (mean.abs() > LEAST_GAIN && mean.abs() > t * (variance / count).sqrt()).then_some(mean)
     })
+}
+
+/// The mean difference by several looks, certain or not, of what counts first and is not next to nothing.
+fn leaning(rounds: &[[f64; 3]]) -> f64 {
+    let mean =
+        |which: usize| rounds.iter().map(|round| round[which]).sum::<f64>() / rounds.len().max(1) as f64;
+    [0, 1, 2].map(mean).into_iter().find(|mean| mean.abs() > TOLERATED).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -465,6 +547,28 @@ mod tests {
         let (mut controller, mut random) = (controller(), Random::new(1));
         settle(&mut controller, |us| beside_a_stream(us, &mut random), 200);
         assert_eq!(controller.best_us(), 80);
+    }
+
+    #[test]
+    fn a_loss_that_is_not_certain_is_no_reason_to_go_there() {
+        // Differences of what is sent: -9 % on average, which four looks do not prove.
+        let rounds = [-0.2, 0.02, -0.17, -0.01].map(|sent| [sent, 0.0, 0.0]);
+        assert_eq!(decided(&rounds), None);
+        assert!(leaning(&rounds) < -TOLERATED);
+        assert_eq!(leaning(&[[0.01, -0.01, 0.0], [-0.01, 0.02, 0.01]]), 0.0);
+    }
+
+    #[test]
+    fn a_load_is_known_whichever_length_is_in_force_when_it_comes_back() {
+        let other = |us: u32| Sample { packets: 3.0 * waits(us).packets, ..waits(us) };
+        let loads: [&dyn Fn(u32) -> Sample; 3] = [&waits, &computes, &other];
+        let mut controller = controller();
+        // So that each follows each of the others.
+        for (turn, load) in [0, 1, 2, 0, 2, 1, 0, 1, 2].into_iter().enumerate() {
+            let decisions = settle(&mut controller, loads[load], 150);
+            let surveyed = decisions.iter().any(|decision| decision.reason == Reason::Survey);
+            assert_eq!(surveyed, turn < 3, "turn {turn}, load {load}: {decisions:?}");
+        }
     }
 
     #[test]

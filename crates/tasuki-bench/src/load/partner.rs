@@ -2,10 +2,10 @@
 
 use tasuki_random::Random;
 
-use super::{LoadError, Partner, STREAM_PORT, while_doing};
+use super::{LoadError, Partner, STREAM_PORT, nic::Nic, while_doing};
 use crate::raw::pin;
 use std::{
-    io::ErrorKind,
+    io::{self, ErrorKind},
     net::{SocketAddr, UdpSocket},
 };
 use tasuki_sys::clock::monotonic_ns;
@@ -22,6 +22,8 @@ pub(super) enum Ask {
     Answer,
     /// A stream of this rate from now on; and the same back.
     Rate,
+    /// Interrupts of the asking host's NIC so many microseconds apart from now on; and the same back.
+    Delay,
     /// Its end.
     End,
 }
@@ -30,7 +32,7 @@ pub(super) enum Ask {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Question {
     pub kind: Ask,
-    /// Packets per second.
+    /// Packets per second, or microseconds.
     pub rate: f64,
     pub sequence: u32,
 }
@@ -46,7 +48,9 @@ impl Question {
 
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
-        let kind = [Ask::Answer, Ask::Rate, Ask::End].into_iter().find(|kind| *kind as u8 == bytes[0])?;
+        let kind = [Ask::Answer, Ask::Rate, Ask::Delay, Ask::End]
+            .into_iter()
+            .find(|kind| *kind as u8 == bytes[0])?;
         let sequence = u32::from_be_bytes(bytes[4..8].try_into().ok()?);
         let rate = f64::from_be_bytes(bytes[8..].try_into().ok()?);
         Some(Self { kind, rate: if rate > 0.0 { rate } else { 0.0 }, sequence })
@@ -92,21 +96,22 @@ pub(super) fn run(options: &Partner) -> Result<(), LoadError> {
     socket.set_nonblocking(true).map_err(while_doing("make a socket never wait"))?;
     let random = Random::new(options.seed);
     let mut stream = Stream { to: None, rate: 0.0, next_ns: f64::INFINITY, random };
+    let mut nic = Nic::default();
     let end = monotonic_ns() as f64 + options.limit_s * 1e9;
     loop {
         let now = monotonic_ns() as f64;
-        if now > end || answer(&socket, &mut stream, now)? {
+        if now > end || answer(&socket, &mut stream, &mut nic, now)? {
             return Ok(());
         }
         if let Some(to) = stream.due(now) {
-            // A full queue loses it, as a full switch would.
-            let _ = socket.send_to(&[0; BYTES], to);
+            nic.receive([0; BYTES], to);
         }
+        nic.turn(now, &socket);
     }
 }
 
 /// Answers a question, if there is one; true: that was the last.
-fn answer(socket: &UdpSocket, stream: &mut Stream, now_ns: f64) -> Result<bool, LoadError> {
+fn answer(socket: &UdpSocket, stream: &mut Stream, nic: &mut Nic, now_ns: f64) -> Result<bool, LoadError> {
     let mut bytes = [0; BYTES];
     let (count, from) = match socket.recv_from(&mut bytes) {
         Ok(received) => received,
@@ -121,11 +126,28 @@ fn answer(socket: &UdpSocket, stream: &mut Stream, now_ns: f64) -> Result<bool, 
         Err(error) => return Err(while_doing("wait for a question")(error)),
     };
     let Some(question) = Question::parse(&bytes[..count]) else { return Ok(false) };
-    if question.kind == Ask::Rate {
-        stream.change(question.rate, from, now_ns);
+    match question.kind {
+        Ask::Rate => stream.change(question.rate, from, now_ns),
+        Ask::Delay => nic.set_us(question.rate),
+        Ask::Answer | Ask::End => {}
     }
-    let _ = socket.send_to(&bytes, from);
+    nic.receive(bytes, from);
+    if question.kind == Ask::End {
+        // Nobody waits for the last one any longer than this.
+        nic.set_us(0.0);
+        nic.turn(now_ns, socket);
+    }
     Ok(question.kind == Ask::End)
+}
+
+/// Tells the partner at this address how far apart the interrupts of the asking host's NIC are to be. What is lost is told again with the next change.
+pub fn set_delay(socket: &UdpSocket, us: u32) -> io::Result<()> {
+    let question = Question { kind: Ask::Delay, rate: f64::from(us), sequence: 0 };
+    match socket.send(&question.bytes()) {
+        // Not there yet, or not any more.
+        Err(error) if error.kind() != ErrorKind::ConnectionRefused => Err(error),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -134,7 +156,7 @@ mod tests {
 
     #[test]
     fn questions_come_through_and_nonsense_is_none() {
-        for kind in [Ask::Answer, Ask::Rate, Ask::End] {
+        for kind in [Ask::Answer, Ask::Rate, Ask::Delay, Ask::End] {
             let question = Question { kind, rate: 12.5, sequence: 7 };
             assert_eq!(Question::parse(&question.bytes()), Some(question));
         }

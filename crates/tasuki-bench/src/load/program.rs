@@ -1,7 +1,7 @@
 //! The program under test.
 
 use super::{
-    Done, Load, LoadError, Phase, STREAM_PORT, Work,
+    Done, Load, LoadError, Phase, STREAM_PORT, Timer, Work,
     partner::{Ask, BYTES, Question},
     setup::work,
     while_doing,
@@ -57,8 +57,7 @@ impl<'a> Program<'a> {
 
     fn phase(&mut self, phase: &Phase) -> Result<Done, LoadError> {
         if let Some(us) = phase.delay_us {
-            let delay = Deferral { flush_ns: u64::from(us) * 1000, defer_irqs: u32::from(us > 0) };
-            napi::set_deferral(&self.work.interface, delay).map_err(while_doing("set the delay"))?;
+            self.set_delay(us)?;
         }
         self.ask(Ask::Rate, phase.load.stream_rate)?;
         self.turns(&phase.load, phase.warm_s)?;
@@ -71,6 +70,14 @@ impl<'a> Program<'a> {
             program_s: cpu_seconds() - cpu,
             window_ns: [begun, monotonic_ns()],
         })
+    }
+
+    fn set_delay(&mut self, us: u32) -> Result<(), LoadError> {
+        if self.work.timer == Timer::Nic {
+            return self.ask(Ask::Delay, us.into());
+        }
+        let delay = Deferral { flush_ns: u64::from(us) * 1000, defer_irqs: u32::from(us > 0) };
+        napi::set_deferral(&self.work.interface, delay).map_err(while_doing("set the delay"))
     }
 
     /// Turns until so much time has passed.

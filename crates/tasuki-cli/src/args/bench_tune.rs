@@ -1,7 +1,7 @@
 //! `tasuki bench tune`
 
 use super::Results;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::{fmt, str::FromStr};
 use tasuki_host::Delay;
 use tasuki_tune::LEVELS;
@@ -16,7 +16,8 @@ docs/tune.md explains the figures. It makes its own lab (root; two processors; L
 Examples:
   tasuki bench tune                                       # all of it, about 20 minutes
   tasuki bench tune --level 3,4 --repetitions 5           # two levels
-  tasuki bench tune --pair 0:7 --json                     # two levels in turn";
+  tasuki bench tune --pair 0:7 --json                     # two levels in turn
+  tasuki bench tune --timer nic --repetitions 6           # with a timer that costs nothing, as a NIC has it";
 
 /// Two levels that take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,16 @@ impl FromStr for LevelPair {
     }
 }
 
+/// Whose timer keeps interrupts apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TimerArg {
+    /// The kernel's
+    #[default]
+    Kernel,
+    /// A NIC's, emulated
+    Nic,
+}
+
 /// Options of `tasuki bench tune`.
 #[derive(Debug, Args)]
 pub struct BenchTune {
@@ -47,6 +58,9 @@ pub struct BenchTune {
     /// Levels that take turns
     #[arg(long, value_delimiter = ',')]
     pub pair: Vec<LevelPair>,
+    /// Whose timer keeps interrupts apart: the kernel's (`napi`), or one that costs the host nothing, as that of a NIC, emulated by its partner
+    #[arg(long, value_enum, default_value_t)]
+    pub timer: TimerArg,
     /// The longest delay, fixed and of the controller
     #[arg(long, default_value = "1ms")]
     pub most: Delay,

@@ -1,11 +1,12 @@
 //! `tasuki tune run`: the delay's length follows the load.
 
 use super::{
-    folder, following, named, rails,
+    BRIEF, folder, following,
+    line::Line,
+    named, rails,
     sampler::{Counts, Sampler},
 };
 use crate::{args::TuneRun, background, failure::Failure, places::host_name};
-use serde::Serialize;
 use std::{
     fs::File,
     io::Write,
@@ -16,7 +17,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 use tasuki_cluster::RailTable;
 use tasuki_host::{Delay, DelayControl, Means};
@@ -25,30 +26,6 @@ use tasuki_watch::{Instance, TunePlan, TunedNic, TunerNote};
 
 /// How often the note of a running daemon is written anew, at most.
 const NOTE: Duration = Duration::from_secs(1);
-
-/// A line of the log.
-#[derive(Serialize)]
-struct Line<'a> {
-    /// Seconds since 1970.
-    time: f64,
-    /// The delay during the period, microseconds.
-    us: u32,
-    /// Packets per second.
-    packets: f64,
-    /// Packets sent per second, without bare acknowledgements.
-    sent: f64,
-    /// Interrupts per second.
-    interrupts: f64,
-    busy: f64,
-    user: f64,
-    /// For the next period.
-    next_us: u32,
-    reason: &'a Reason,
-    best_us: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bundle: Option<BundleStep>,
-    resting: &'a [String],
-}
 
 struct Daemon {
     control: DelayControl,
@@ -190,7 +167,7 @@ impl Daemon {
         let mut before = self.sampler.look(self.control.counts());
         while !stop.load(Ordering::Relaxed) {
             // A signal ends the sleep early at worst by one period.
-            thread::sleep(period);
+            thread::sleep(if self.controller.is_brief() { period.min(BRIEF) } else { period });
             let now = self.sampler.look(self.control.counts());
             let sample = now.since(&before);
             let step = self.step_bundle(&sample, &now, &before);
@@ -201,6 +178,7 @@ impl Daemon {
                 self.us = decision.us;
                 before = self.sampler.look(self.control.counts());
             } else {
+                self.control.keep_us(self.us)?;
                 before = now;
             }
         }
@@ -228,21 +206,8 @@ impl Daemon {
     ) -> Result<(), Failure> {
         let best_us = self.controller.best_us();
         if let Some((path, file)) = &mut self.log {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let line = Line {
-                time: now.as_secs_f64(),
-                us: self.us,
-                packets: sample.packet_rate(),
-                sent: sample.sent_rate(),
-                interrupts: sample.interrupt_rate(),
-                busy: sample.busy,
-                user: sample.user,
-                next_us: decision.us,
-                reason: &decision.reason,
-                best_us,
-                bundle,
-                resting: &self.note.resting,
-            };
+            let mut line = Line::new(self.us, sample, decision, best_us);
+            (line.bundle, line.resting) = (bundle, &self.note.resting);
             let text = serde_json::to_string(&line)? + "\n";
             let fail = |error| Failure::new(format!("cannot write {}: {error}", path.display()));
             file.write_all(text.as_bytes()).map_err(fail)?;

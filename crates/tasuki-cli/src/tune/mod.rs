@@ -1,8 +1,9 @@
 //! `tasuki tune`: the receive-interrupt delay, by hand and by load.
 
 mod daemon;
+pub mod line;
 mod reload;
-mod sampler;
+pub mod sampler;
 mod simulate;
 
 use crate::{
@@ -16,10 +17,14 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 use tasuki_cluster::{HostRail, RailTable};
 use tasuki_host::{Delay, DelayLook, Means, Mode, Report, Setup, Wish};
 use tasuki_watch::{TunerNote, said};
+
+/// Longest period while every length is tried: for a first look it is enough.
+pub const BRIEF: Duration = Duration::from_millis(100);
 
 /// Runs the command.
 pub fn run(command: TuneCommand) -> Result<ExitCode, Failure> {

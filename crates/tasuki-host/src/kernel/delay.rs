@@ -15,7 +15,7 @@ pub fn is_refusal(error: &io::Error) -> bool {
 
 impl Kernel {
     /// What becomes of ethtool's errors.
-    pub(super) fn ethtool(&self) -> impl Fn(EthtoolError) -> HostError + use<> {
+    pub fn ethtool(&self) -> impl Fn(EthtoolError) -> HostError + use<> {
         let host = self.host.clone();
         move |source| HostError::Ethtool { host: host.clone(), source }
     }

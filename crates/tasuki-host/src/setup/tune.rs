@@ -1,6 +1,6 @@
 //! Setting the receive-interrupt delay of NICs.
 
-use super::{Mode, Report, Setup, Steps};
+use super::{Mode, Report, Setup, Steps, hold::hold};
 use crate::{
     Change, Delay, DelayLook, HostError, Key, Means, MeansLook, Record, Value,
     delay::{
@@ -93,6 +93,12 @@ impl Setup {
         for (number, (wish, look)) in wishes.iter().zip(&looks).enumerate() {
             self.tune_one(wish, look, &mut record, &mut report)?;
             steps(number + 1);
+        }
+        if self.mode == Mode::Change {
+            // Also where nothing was changed: the NIC may have another delay than its driver tells.
+            let may_be = |wish: &&Wish| wish.means.is_none_or(|means| means == Means::Ethtool);
+            let kept: Vec<_> = wishes.iter().filter(may_be).map(|wish| wish.interface.as_str()).collect();
+            hold(&mut self.kernel, &kept, &mut report)?;
         }
         if self.mode == Mode::Change && !record.is_empty() {
             record.settle(&[]);

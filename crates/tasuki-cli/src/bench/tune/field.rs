@@ -1,6 +1,9 @@
 //! The lab that is measured on, and the processes in it.
 
-use super::watch::{Watch, poller};
+use super::{
+    follow::Follow,
+    watch::{Watch, poller},
+};
 use crate::{
     bench::{LabNetwork, core},
     failure::Failure,
@@ -27,7 +30,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use tasuki_bench::{
-    load::{Done, Partner, Phase, Polled, Role, Steps, Work},
+    load::{Done, Partner, Phase, Polled, Role, Steps, Timer, Work},
     process::run_limited,
 };
 use tasuki_cluster::{
@@ -51,6 +54,7 @@ const NAP: Duration = Duration::from_millis(20);
 pub struct Field {
     network: LabNetwork,
     interface: String,
+    timer: Timer,
     steps: Steps,
     polling: Watch,
     interrupted: Arc<AtomicBool>,
@@ -79,7 +83,7 @@ pub struct Tuned {
 
 impl Field {
     /// Builds the lab. It ends with this value.
-    pub fn new(interrupted: Arc<AtomicBool>) -> Result<Self, Failure> {
+    pub fn new(timer: Timer, interrupted: Arc<AtomicBool>) -> Result<Self, Failure> {
         let cores = HOSTS.map(|host| core(host.0));
         let [Some(_), Some(_)] = cores else {
             return Err(Failure::new("this needs two processors: one for each host"));
@@ -98,7 +102,7 @@ impl Field {
         }
         let steps = ask(&network, HOSTS[0], &Role::Calibrate { cpu: 0 })?;
         let (interface, polling) = (interface(HOSTS[0]), Watch::begin(threads[0])?);
-        Ok(Self { network, interface, steps, polling, interrupted })
+        Ok(Self { network, interface, timer, steps, polling, interrupted })
     }
 
     /// What the kernel's thread does that takes what the host under test receives.
@@ -109,14 +113,12 @@ impl Field {
     /// Runs the program under test through some phases.
     pub fn run(&self, phases: Vec<Phase>, seed: u64) -> Result<Vec<Done>, Failure> {
         let length: f64 = phases.iter().map(|phase| phase.warm_s + phase.seconds).sum();
-        let link = self.network.plan.hosts[1].links.first().map(|link| link.address);
-        let address = link.ok_or_else(|| Failure::new("the second host has no address"))?;
-        let listen = SocketAddrV4::new(address, PORT);
+        let listen = self.listens()?;
         let limit_s = length * 1.5 + LIMIT.as_secs_f64();
         let partner = Role::Partner(Partner { listen, cpu: 1, seed, limit_s });
         let _partner = self.start(HOSTS[1], &words(&partner)?)?;
         let (interface, steps_per_us) = (self.interface.clone(), self.steps.per_us);
-        let work = Work { partner: listen, interface, cpu: 0, steps_per_us, seed, phases };
+        let work = Work { partner: listen, interface, cpu: 0, timer: self.timer, steps_per_us, seed, phases };
         let mut program = self.start(HOSTS[0], &words(&Role::Work(work))?)?;
         let text = self.output(&mut program, Duration::from_secs_f64(limit_s))?;
         Ok(serde_json::from_str(&text)?)
@@ -124,14 +126,12 @@ impl Field {
 
     /// The same under `tasuki tune run`; with the mean delay of each phase, microseconds.
     pub fn run_tuned(&self, phases: Vec<Phase>, seed: u64, most_us: u32) -> Result<Tuned, Failure> {
-        let most = format!("{most_us}us");
-        let tune = ["tune", "run", &self.interface, "--most", &most, "--log", LOG].map(OsString::from);
         let _ =
             run_limited(&mut self.network.command(HOSTS[0], ["rm".into(), "-f".into(), LOG.into()]), LIMIT)?;
-        let mut tuner = self.start(HOSTS[0], &tune)?;
+        let mut tuner = self.start(HOSTS[0], &self.tuner(most_us)?)?;
         let done = self.run(phases, seed)?;
         if let Some(status) = tuner.0.try_wait()? {
-            return Err(Failure::new(format!("`tasuki tune run` has ended by itself: {status}")));
+            return Err(Failure::new(format!("what follows the load has ended by itself: {status}")));
         }
         drop(tuner);
         let cat = ["cat".into(), LOG.into()];
@@ -139,6 +139,24 @@ impl Field {
         let log: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let done = done.into_iter().map(|done| (done, mean_us(&log, done.window_ns))).collect();
         Ok(Tuned { done, log })
+    }
+
+    /// Where the partner listens.
+    fn listens(&self) -> Result<SocketAddrV4, Failure> {
+        let link = self.network.plan.hosts[1].links.first().map(|link| link.address);
+        let address = link.ok_or_else(|| Failure::new("the second host has no address"))?;
+        Ok(SocketAddrV4::new(address, PORT))
+    }
+
+    /// What follows the load: `tasuki tune run`, or the same controller that tells the emulated NIC.
+    fn tuner(&self, most_us: u32) -> Result<Vec<OsString>, Failure> {
+        let interface = self.interface.clone();
+        if self.timer == Timer::Nic {
+            let follow = Follow { interface, most_us, partner: self.listens()?, log: LOG.into() };
+            return Ok(vec!["load-follow".into(), serde_json::to_string(&follow)?.into()]);
+        }
+        let most = format!("{most_us}us");
+        Ok(["tune", "run", &interface, "--most", &most, "--log", LOG].map(OsString::from).to_vec())
     }
 
     fn start(&self, host: HostId, words: &[OsString]) -> Result<Running, Failure> {

@@ -5,7 +5,10 @@ use crate::{failure::Failure, terminal::table};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Write;
-use tasuki_bench::{Machine, ending, load::Done};
+use tasuki_bench::{
+    Machine, ending,
+    load::{Done, Timer},
+};
 use tasuki_tune::experiment::mean_and_half;
 
 /// A time under some delay. Shares are of the host's processor.
@@ -178,6 +181,8 @@ impl Row {
 pub struct Report {
     /// What it was measured on.
     pub machine: Machine,
+    /// Whose timer keeps interrupts apart.
+    pub timer: Timer,
     /// Levels, and pairs.
     pub rows: Vec<Row>,
     /// What came to grief.
@@ -201,7 +206,12 @@ impl Report {
 
     /// As a table.
     pub fn text(&self) -> String {
-        let mut text = format!("{}; veth polled by a thread of the kernel\n", self.machine);
+        let timer = match self.timer {
+            Timer::Kernel => "the kernel's timer",
+            Timer::Nic => "the timer of an emulated NIC, which costs the host nothing",
+        };
+        let mut text =
+            format!("{}; veth polled by a thread of the kernel; delays by {timer}\n", self.machine);
         let mut shown = table([
             "",
             "best fixed",
