@@ -2,6 +2,7 @@
 //! are built ([`build`]) and started ([`Options`]), and what they print ([`Outcome`]). `docs/nas.md` describes them.
 
 mod build;
+pub mod challenge;
 pub mod cross;
 pub mod linpack;
 mod outcome;
@@ -106,7 +107,10 @@ impl FromStr for Kernel {
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
         let mut all = Self::ALL.into_iter().chain([Self::Linpack]);
-        let found = all.find(|kernel| kernel.name().eq_ignore_ascii_case(name));
+        // The program that Linpack comes with, and that measures more.
+        let is_hpcc = name.eq_ignore_ascii_case(linpack::PROGRAM);
+        let wanted = if is_hpcc { Self::Linpack.name() } else { name };
+        let found = all.find(|kernel| kernel.name().eq_ignore_ascii_case(wanted));
         found.ok_or_else(|| UnknownName {
             kind: "NAS kernel",
             name: name.into(),
@@ -244,6 +248,7 @@ mod tests {
         }
         assert_eq!("xs".parse(), Ok(Class::Xs));
         assert_eq!("linpack".parse(), Ok(Kernel::Linpack));
+        assert_eq!("hpcc".parse(), Ok(Kernel::Linpack));
         assert!("bt".parse::<Kernel>().is_err_and(|error| error.to_string().contains("'bt'")));
         assert!("C".parse::<Class>().is_err());
     }

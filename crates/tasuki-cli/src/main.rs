@@ -90,6 +90,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Plan(arguments) => topo::plan(&arguments),
         Command::BundleHere { specification } => bench::bundle_here(&specification),
         Command::LoadPeer { specification } => bench::load_peer(&specification),
+        Command::LoadFollow { specification } => bench::load_follow(&specification),
         Command::RawPeer { specification } => bench::raw_peer(&specification),
     }
 }

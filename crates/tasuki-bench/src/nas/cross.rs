@@ -234,6 +234,7 @@ mod tests {
                     version: "1".into(),
                     breakdown: Vec::new(),
                     dgemm_mops: None,
+                    challenge: std::collections::BTreeMap::new(),
                 };
                 report.add(&case, outcome);
             }

@@ -60,6 +60,7 @@ pub fn outcome(class: Class, ranks: u32, judged: &hpcc::Outcome) -> Result<Outco
         breakdown: Vec::new(),
         // All ranks multiply at the same time; the figure is their mean.
         dgemm_mops: Some(figure("StarDGEMM_Gflops")? * 1e3 * f64::from(ranks)),
+        challenge: judged.figures.clone(),
     })
 }
 

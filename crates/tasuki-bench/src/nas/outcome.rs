@@ -1,7 +1,7 @@
 //! What a program prints: the customary lines `Name = value`, and with `--profile` a table of the ranks' times.
 
 use super::{Class, Kernel};
-use std::str::FromStr;
+use std::{collections::BTreeMap, str::FromStr};
 use thiserror::Error;
 
 /// The result of one run.
@@ -35,6 +35,8 @@ pub struct Outcome {
     /// Linpack: operations per second of all ranks together, in millions, in products of matrices without messages, as the same run
     /// measured them.
     pub dgemm_mops: Option<f64>,
+    /// Linpack: the rest of what the same run of hpcc says in its summary, by name ([`super::challenge`]).
+    pub challenge: BTreeMap<String, f64>,
 }
 
 /// Where one rank's time went, and what it sent.
@@ -92,6 +94,7 @@ pub fn parse(output: &str) -> Result<Outcome, ParseError> {
         version: value(output, "Version")?.into(),
         breakdown: breakdown(output)?,
         dgemm_mops: None,
+        challenge: BTreeMap::new(),
     })
 }
 

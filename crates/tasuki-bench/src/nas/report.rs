@@ -169,6 +169,11 @@ impl NasReport {
         }
     }
 
+    /// What was run, and what came of it.
+    pub(super) fn cases(&self) -> &[(Case, Vec<Outcome>)] {
+        &self.cases
+    }
+
     /// A run has failed.
     pub fn fail(&mut self, failure: FailedRun) {
         self.failures.push(failure);
@@ -292,15 +297,18 @@ impl NasReport {
         })
     }
 
+    /// The runs of the same case on another network, or of another stack.
+    pub(super) fn like(&self, case: &Case, network: &str, stack: &str) -> Option<&[Outcome]> {
+        let same = |other: &Case| {
+            (other.kernel, other.class, other.ranks) == (case.kernel, case.class, case.ranks)
+                && (other.network.as_str(), other.stack.as_str()) == (network, stack)
+        };
+        self.cases.iter().find(|(other, _)| same(other)).map(|(_, outcomes)| outcomes.as_slice())
+    }
+
     /// Ratio to the same case on another network, or of another stack.
     fn compare(&self, case: &Case, network: &str, stack: &str) -> Option<PairedRatio> {
-        let find = |network: &str, stack: &str| {
-            let same = |other: &Case| {
-                (other.kernel, other.class, other.ranks) == (case.kernel, case.class, case.ranks)
-                    && (other.network.as_str(), other.stack.as_str()) == (network, stack)
-            };
-            self.cases.iter().find(|(other, _)| same(other)).map(|(_, outcomes)| outcomes)
-        };
+        let find = |network: &str, stack: &str| self.like(case, network, stack);
         let (own, base) = (find(&case.network, &case.stack)?, find(network, stack)?);
         let mops = |outcomes: &[Outcome]| outcomes.iter().map(|outcome| outcome.mops).collect::<Vec<_>>();
         (own.len() == base.len()).then(|| PairedRatio::of(&mops(own), &mops(base)))?
@@ -472,6 +480,7 @@ mod tests {
             version: "1".into(),
             breakdown: Vec::new(),
             dgemm_mops: None,
+            challenge: std::collections::BTreeMap::new(),
         }
     }
 

@@ -21,7 +21,7 @@ mod tune;
 
 pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs, WatchArgs};
 pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, DemoArgs, LabSource, Results};
-pub use bench_tune::BenchTune;
+pub use bench_tune::{BenchTune, TimerArg};
 pub use broker::BrokerArgs;
 pub use check::CheckArgs;
 pub use cluster::{ClusterCommand, ClusterNew};
@@ -131,6 +131,12 @@ pub enum Command {
     /// A process of `bench tune` inside a host
     #[command(hide = true)]
     LoadPeer {
+        /// What to do, as JSON
+        specification: String,
+    },
+    /// What follows the load for an emulated NIC of `bench tune`
+    #[command(hide = true)]
+    LoadFollow {
         /// What to do, as JSON
         specification: String,
     },

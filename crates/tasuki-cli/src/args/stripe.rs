@@ -47,6 +47,7 @@ Examples:
   tasuki bench cross --rate 1G --repetitions 6 --output results
   tasuki bench cross --rate 100M --kernel is,ep,cg,mg,lu --class S,W   # four hosts
   tasuki bench cross --rate 100M --kernel is,cg --class A --hosts 2    # (d) as the paper
+  tasuki bench cross --rate 100M --kernel hpcc --class S               # all of HPCC's figures in which messages have a part
   tasuki bench cross --rate 100M --kernel is --transport tcp,tasuki    # Tasuki beside TCP";
 
 /// How fast the processors are.

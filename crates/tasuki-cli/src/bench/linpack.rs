@@ -7,7 +7,7 @@ use tasuki_bench::{
     hpcc,
     nas::{Case, Outcome, linpack},
 };
-use tasuki_launch::{Transport, find_program};
+use tasuki_launch::{Mpi, Transport, find_program};
 
 /// hpcc, if it is installed and linked with one of the MPIs of `choices` (none: with any); else, in words, why not.
 pub fn stacks(finder: &Finder, choices: &[String]) -> Result<(Vec<BuiltStack>, Vec<String>), Failure> {
@@ -16,7 +16,9 @@ pub fn stacks(finder: &Finder, choices: &[String]) -> Result<(Vec<BuiltStack>, V
     };
     let mut detected = finder.detect(&[program.clone().into()], None)?;
     let chosen = choices.iter().map(|choice| finder.one(choice)).collect::<Result<Vec<_>, _>>()?;
-    if !chosen.is_empty() && chosen.iter().all(|mpi| mpi.library != detected.mpi.library) {
+    // By name they may differ: a loader finds /lib where a launcher says /usr/lib.
+    let file = |mpi: &Mpi| mpi.library.canonicalize().unwrap_or_else(|_| mpi.library.clone());
+    if !chosen.is_empty() && chosen.iter().all(|mpi| file(mpi) != file(&detected.mpi)) {
         let why = format!("LINPACK: hpcc is linked with {}, which was not asked for", detected.mpi.id());
         return Ok((Vec::new(), vec![why]));
     }

@@ -52,6 +52,12 @@ pub fn raw_peer(specification: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The internal command that follows the load of a host inside of which it runs, for an emulated NIC.
+pub fn load_follow(specification: &str) -> Result<ExitCode, Failure> {
+    tune::follow::run(&serde_json::from_str(specification)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// The internal command that is a program under load, or its partner, inside a host.
 pub fn load_peer(specification: &str) -> Result<ExitCode, Failure> {
     println!("{}", tasuki_bench::load::peer(specification)?);

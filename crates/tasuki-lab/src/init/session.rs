@@ -29,6 +29,7 @@ use nix::{
 };
 use std::{
     fs, io,
+    mem::ManuallyDrop,
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
         unix::process::CommandExt,
@@ -65,7 +66,8 @@ pub fn run(start: SessionStart) -> ! {
         // SAFETY: this process has one thread; the child may run any code.
         Ok(()) => match unsafe { fork() } {
             Ok(ForkResult::Child) => {
-                let result = Session::start(start).map(|mut session| session.live());
+                // Its sockets close with the process: whoever waits until they do waits until it is gone.
+                let result = Session::start(start).map(|session| ManuallyDrop::new(session).live());
                 exit_now(i32::from(result.is_err()))
             }
             _ => exit_now(0),

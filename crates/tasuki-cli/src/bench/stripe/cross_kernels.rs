@@ -14,7 +14,11 @@ use serde::Serialize;
 use std::{process::ExitCode, time::Duration};
 use tasuki_bench::{
     Machine,
-    nas::{NasRecord, cross},
+    nas::{
+        NasRecord,
+        challenge::{self, ChallengeRecord},
+        cross,
+    },
 };
 
 #[derive(Serialize)]
@@ -23,6 +27,8 @@ struct Report {
     networks: Vec<Setting>,
     /// As those of `bench nas`.
     records: Vec<NasRecord>,
+    /// What hpcc measures beside Linpack.
+    hpcc: Vec<ChallengeRecord>,
     interrupted: bool,
 }
 
@@ -41,11 +47,14 @@ pub fn run(arguments: &BenchCross) -> Result<ExitCode, Failure> {
     };
     let measured = kernels.run()?;
     let notes = NOTES.to_owned() + &networks.count()?;
-    let text = titles(&networks.settings, arguments) + &cross::table(&measured, &notes);
+    let text = titles(&networks.settings, arguments)
+        + &cross::table(&measured, &notes)
+        + &challenge::table(&measured);
     let report = Report {
         machine: Machine::here(),
         networks: networks.settings.clone(),
         records: measured.records(),
+        hpcc: challenge::records(&measured),
         interrupted: measured.interrupted,
     };
     let json = serde_json::to_string_pretty(&report)?;
