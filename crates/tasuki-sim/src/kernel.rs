@@ -120,7 +120,7 @@ impl<E> Kernel<E> {
     }
 
     /// The same with slots of 2^`bits` units of time. It is fastest where events of different times are seldom in one slot,
-    /// and most happen within 4,096 slots after they are scheduled; nothing else depends on it.
+    /// and most happen within 4,032 slots after they are scheduled; nothing else depends on it.
     pub fn with_slots(bits: u32) -> Kernel<E> {
         Kernel {
             slot_bits: bits.min(40),
@@ -148,7 +148,7 @@ impl<E> Kernel<E> {
 
     /// Events to come.
     pub fn pending(&self) -> usize {
-        self.wheel.len() + self.far.len()
+        (self.wheel.pushed() - self.happened) as usize + self.far.len()
     }
 
     /// Time of the next event.
@@ -163,7 +163,7 @@ impl<E> Kernel<E> {
     pub fn schedule(&mut self, at: Time, event: E) {
         let at = at.max(self.now);
         let slot = at.0 >> self.slot_bits;
-        if slot - self.slot < wheel::SLOTS {
+        if wheel::reaches(self.slot, slot) {
             self.wheel.push(slot, at, event);
         } else {
             self.schedule_far(slot, at, event);
@@ -175,7 +175,7 @@ impl<E> Kernel<E> {
         let order = self.scheduled;
         self.scheduled += 1;
         self.far.push(Entry { at, order, event });
-        self.far_from = self.far_from.min(slot - (wheel::SLOTS - 1));
+        self.far_from = self.far_from.min(wheel::reached_from(slot));
     }
 
     /// The next event; the present moves on to its time.
@@ -211,8 +211,8 @@ impl<E> Kernel<E> {
         self.far_from = u64::MAX;
         while let Some(entry) = self.far.peek() {
             let at = entry.at.0 >> self.slot_bits;
-            if at - self.slot >= wheel::SLOTS {
-                self.far_from = at - (wheel::SLOTS - 1);
+            if !wheel::reaches(self.slot, at) {
+                self.far_from = wheel::reached_from(at);
                 break;
             }
             let Some(entry) = self.far.pop() else { break };

@@ -9,8 +9,8 @@ impl Fabric {
     /// A packet comes to a switch (or a relaying host).
     pub(super) fn store(&mut self, id: u32) {
         let packet = self.packets.get_mut(id);
-        let (channel, vc) = (self.plan.channel(packet.lane), self.plan.vc(packet.lane));
-        packet.lane = self.plan.lane(self.plan.onward(channel as u32, vc, packet.to));
+        let line = &self.tracks[self.plan.channel(packet.lane)].line;
+        packet.lane = self.plan.onto(line, packet.lane, packet.to);
         match self.settings.room {
             Room::DropTail { queue } => self.forward_or_drop(id, queue),
             Room::Priority { queue } => self.line_up(id, queue),

@@ -24,12 +24,12 @@ pub(super) enum Event {
 #[derive(Clone, Copy)]
 pub(super) struct Word(NonZeroU64);
 
-const HEAD: u32 = 1;
-const STORE: u32 = 2;
-const DELIVER: u32 = 3;
-const WAKE: u32 = 4;
-const TIMER: u32 = 5;
-const SERVE: u32 = 6;
+pub(super) const HEAD: u32 = 1;
+pub(super) const STORE: u32 = 2;
+pub(super) const DELIVER: u32 = 3;
+pub(super) const WAKE: u32 = 4;
+pub(super) const TIMER: u32 = 5;
+pub(super) const SERVE: u32 = 6;
 /// Bits of a kind.
 const KIND_BITS: u32 = 3;
 const KIND: u32 = (1 << KIND_BITS) - 1;
@@ -51,18 +51,23 @@ impl From<Event> for Word {
     }
 }
 
-impl From<Word> for Event {
+impl Word {
+    /// [`HEAD`] and so on.
     #[inline]
-    fn from(Word(word): Word) -> Event {
-        let (lower, number) = (word.get() as u32, (word.get() >> 32) as u32);
-        match lower & KIND {
-            HEAD => Event::Head(number),
-            STORE => Event::Store(number),
-            DELIVER => Event::Deliver(number),
-            WAKE => Event::Wake(number),
-            SERVE => Event::Serve(number),
-            _ => Event::Timer(lower >> KIND_BITS, number),
-        }
+    pub fn kind(self) -> u32 {
+        self.0.get() as u32 & KIND
+    }
+
+    /// Of the queue, packet or channel, or what the timer says.
+    #[inline]
+    pub fn number(self) -> u32 {
+        (self.0.get() >> 32) as u32
+    }
+
+    /// Of a timer.
+    #[inline]
+    pub fn host(self) -> u32 {
+        self.0.get() as u32 >> KIND_BITS
     }
 }
 
@@ -74,15 +79,20 @@ mod tests {
     fn a_word_is_its_event() {
         for number in [0, 1, 1 << 20, u32::MAX] {
             let all = [
-                Event::Head(number),
-                Event::Store(number),
-                Event::Deliver(number),
-                Event::Wake(number),
-                Event::Serve(number),
+                (HEAD, Event::Head(number)),
+                (STORE, Event::Store(number)),
+                (DELIVER, Event::Deliver(number)),
+                (WAKE, Event::Wake(number)),
+                (SERVE, Event::Serve(number)),
+                (TIMER, Event::Timer(0, number)),
             ];
-            let timers = [0, 7, (1 << 29) - 1].map(|host| Event::Timer(host, number));
-            for event in all.into_iter().chain(timers) {
-                assert_eq!(Event::from(Word::from(event)), event);
+            for (kind, event) in all {
+                let word = Word::from(event);
+                assert_eq!((word.kind(), word.number()), (kind, number), "{event:?}");
+            }
+            for host in [0, 7, (1 << 29) - 1] {
+                let word = Word::from(Event::Timer(host, number));
+                assert_eq!((word.kind(), word.host(), word.number()), (TIMER, host, number));
             }
         }
     }

@@ -75,7 +75,9 @@ impl Lane {
         self.passed += u64::from(bytes);
         // Where there is no limit nothing is counted, and so there is always room.
         self.used += if self.limited { bytes } else { 0 };
-        self.stopped |= stops & self.limited & (self.used.saturating_add(largest) > size);
+        if stops {
+            self.stopped |= self.limited & (self.used.saturating_add(largest) > size);
+        }
     }
 
     /// When the next bytes become free; `u64::MAX` if none are announced.

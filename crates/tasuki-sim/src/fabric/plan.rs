@@ -50,6 +50,8 @@ pub(super) struct Plan {
     pub vcs: usize,
     /// The virtual channels of a channel are numbered next to each other; their number as a power of two.
     pub lane_bits: u32,
+    /// What of a lane's number is the virtual channel.
+    vc_mask: u32,
     rows: usize,
     /// `[host * rows + row]`: next channel.
     next: Vec<u32>,
@@ -67,11 +69,13 @@ impl Plan {
         if tables.hosts() != hosts {
             return Err(FabricError::OtherTables { tables: tables.hosts(), hosts });
         }
+        let lane_bits = usize::from(tables.vcs().max(1)).next_power_of_two().trailing_zeros();
         let mut plan = Plan {
             lines: Vec::with_capacity(net.channels()),
             hosts,
             vcs: usize::from(tables.vcs().max(1)),
-            lane_bits: usize::from(tables.vcs().max(1)).next_power_of_two().trailing_zeros(),
+            lane_bits,
+            vc_mask: (1 << lane_bits) - 1,
             rows: tables.rows(),
             next: vec![NONE; hosts * tables.rows()],
             turns: Vec::new(),
@@ -190,7 +194,7 @@ impl Plan {
     /// Which virtual channel of it a lane is.
     #[inline]
     pub fn vc(&self, lane: u32) -> u8 {
-        (lane & ((1 << self.lane_bits) - 1)) as u8
+        (lane & self.vc_mask) as u8
     }
 
     /// First lane from a host to another; `NONE` if there is none.
@@ -199,27 +203,43 @@ impl Plan {
         self.starts[from as usize * self.hosts + to as usize]
     }
 
-    /// Channel and virtual channel after one that does not lead to the destination itself.
-    #[inline]
+    /// Channel and virtual channel after one that does not lead to the destination itself; no channel if there is none.
     pub fn onward(&self, channel: u32, vc: u8, to: u32) -> (u32, u8) {
-        self.follow(&self.lines[channel as usize], vc, to)
-    }
-
-    /// The same for who has the channel at hand.
-    #[inline]
-    pub fn follow(&self, line: &Line, vc: u8, to: u32) -> (u32, u8) {
+        let line = &self.lines[channel as usize];
         if line.row == NONE {
             return (NONE, 0);
         }
-        let out = self.next[to as usize * self.rows + line.row as usize];
-        if line.turns == NONE || out == NONE {
-            return (out, vc);
+        let out = self.out(line, to);
+        (out, if out == NONE { vc } else { self.turn(line, out, vc) })
+    }
+
+    /// Lane after one on this line, of a packet that goes on: there is one, which was checked before.
+    #[inline]
+    pub fn onto(&self, line: &Line, lane: u32, to: u32) -> u32 {
+        let (out, vc) = (self.out(line, to), lane & self.vc_mask);
+        if line.turns == NONE {
+            return (out << self.lane_bits) + vc;
+        }
+        self.lane((out, self.turn(line, out, vc as u8)))
+    }
+
+    /// The channel by which packets leave the node at the end of a line.
+    #[inline]
+    fn out(&self, line: &Line, to: u32) -> u32 {
+        self.next[to as usize * self.rows + line.row as usize]
+    }
+
+    /// What a virtual channel becomes between a line and the channel after it.
+    #[inline]
+    fn turn(&self, line: &Line, out: u32, vc: u8) -> u8 {
+        if line.turns == NONE {
+            return vc;
         }
         let port = self.lines[out as usize].port;
         match self.turns[line.turns as usize + usize::from(port)] {
-            KEEP => (out, vc),
-            RAISE => (out, vc.saturating_add(1)),
-            set => (out, set),
+            KEEP => vc,
+            RAISE => vc.saturating_add(1),
+            set => set,
         }
     }
 }

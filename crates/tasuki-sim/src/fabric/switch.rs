@@ -73,7 +73,7 @@ impl Fabric {
     }
 
     /// Whether the head of a queue could go if its channel were idle.
-    #[inline]
+    #[inline(always)]
     fn may_go(&mut self, queue: usize, now: u64) -> bool {
         let &Lane { busy, lane, bytes, .. } = &self.lanes[queue];
         if busy > now || self.port_busy(queue) > now {
@@ -208,7 +208,7 @@ impl Fabric {
             if self.drops {
                 kernel.schedule(Time(at), Event::Store(id).into());
             } else {
-                packet.lane = plan.lane(plan.follow(&track.line, plan.vc(lane), packet.to));
+                packet.lane = plan.onto(&track.line, lane, packet.to);
                 (packet.head, packet.next) = (at, NONE);
                 // What comes behind others is an event only once it is the first.
                 let before = std::mem::replace(&mut into.tail, id);

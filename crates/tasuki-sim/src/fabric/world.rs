@@ -2,7 +2,7 @@
 
 use tasuki_topo::{Network, Tables};
 
-use super::event::{Event, Word};
+use super::event::{self, Event, Word};
 use super::lane::Lane;
 use super::packet::{Packet, Packets};
 use super::plan::{Line, NONE, Plan};
@@ -262,7 +262,7 @@ impl Fabric {
         self.report(load);
         while !load.done() {
             let Some(event) = self.kernel.pop_by(Time(until)) else { break };
-            self.happen(event.into(), load);
+            self.happen(event, load);
             if self.kernel.happened() >= look {
                 look = self.kernel.happened() + LOOK;
                 self.look()?;
@@ -271,18 +271,20 @@ impl Fabric {
         self.look()
     }
 
+    /// By the kind in the word itself: one jump that nobody can predict, not two.
     #[inline]
-    fn happen(&mut self, event: Event, load: &mut impl Load) {
-        match event {
-            Event::Head(queue) => self.ask(queue as usize),
-            Event::Store(id) => self.store(id),
-            Event::Deliver(id) => {
-                let packet = self.deliver(id);
+    fn happen(&mut self, word: Word, load: &mut impl Load) {
+        let number = word.number();
+        match word.kind() {
+            event::HEAD => self.ask(number as usize),
+            event::STORE => self.store(number),
+            event::DELIVER => {
+                let packet = self.deliver(number);
                 load.arrived(self, packet);
             }
-            Event::Wake(channel) => self.wake(channel),
-            Event::Serve(channel) => self.serve(channel as usize),
-            Event::Timer(host, what) => load.timer(self, host, what),
+            event::WAKE => self.wake(number),
+            event::SERVE => self.serve(number as usize),
+            _ => load.timer(self, word.host(), number),
         }
         self.report(load);
     }
@@ -292,7 +294,7 @@ impl Fabric {
         self.report(load);
         let event = self.kernel.pop_by(Time(until));
         if let Some(event) = event {
-            self.happen(event.into(), load);
+            self.happen(event, load);
         }
         event.is_some()
     }

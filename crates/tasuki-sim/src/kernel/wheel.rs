@@ -3,10 +3,11 @@
 use super::Time;
 use std::hint::select_unpredictable;
 
-/// Slots of the wheel; the summary of used ones is a word of words.
-pub(super) const SLOTS: u64 = 4096;
-const WORDS: usize = SLOTS as usize / 64;
-const _: () = assert!(WORDS == 64);
+/// Slots of the wheel.
+const SLOTS: u64 = 4096;
+/// Slots in a word of the map of used ones.
+const WORD: u64 = 64;
+const WORDS: u64 = SLOTS / WORD;
 /// No place: the first of the pool, which is never filled. It stands before the first event of every list, so that most is
 /// done without asking whether a list is empty.
 const NONE: u32 = 0;
@@ -18,153 +19,140 @@ struct Place<E> {
     event: Option<E>,
 }
 
-/// The events of a slot, by the places of the first and of the last, which lie in one word: whether there is another one
-/// nobody can predict, and so nothing may hang on it but a choice between registers.
+/// The events of a slot, by the places of the first and of the last. The last counts only while there is a first: whether there is
+/// another one nobody can predict, and so nothing may hang on it but a choice between registers.
 #[derive(Clone, Copy)]
-struct List(u64);
-
-impl List {
-    const EMPTY: List = List::new(NONE, NONE);
-
-    #[inline]
-    const fn new(first: u32, last: u32) -> List {
-        List(first as u64 | (last as u64) << 32)
-    }
-
-    #[inline]
-    fn first(self) -> u32 {
-        self.0 as u32
-    }
-
-    #[inline]
-    fn last(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
+struct List {
+    first: u32,
+    last: u32,
 }
 
+/// The wheel turns by words of slots: from a slot on it reaches the end of the word before the one that this slot is in, one turn
+/// later. So a word never has slots of two turns, and the first bit that is set in it is the first of them to come.
 pub(super) struct Wheel<E> {
     lists: Box<[List; SLOTS as usize]>,
     /// A bit per slot that has events.
-    used: [u64; WORDS],
-    /// A bit per word of `used` that is not 0.
-    words: u64,
+    used: [u64; WORDS as usize],
     pool: Vec<Place<E>>,
     empty: u32,
-    len: usize,
+    /// Events since the beginning.
+    pushed: u64,
+}
+
+/// Whether the wheel reaches `slot` from `from` on, which is not after it.
+#[inline]
+pub(super) fn reaches(from: u64, slot: u64) -> bool {
+    slot / WORD - from / WORD < WORDS
+}
+
+/// The first slot from which the wheel reaches `slot`.
+pub(super) fn reached_from(slot: u64) -> u64 {
+    (slot / WORD).saturating_sub(WORDS - 1) * WORD
 }
 
 impl<E> Wheel<E> {
     pub fn new() -> Self {
         Wheel {
-            lists: Box::new([List::EMPTY; SLOTS as usize]),
-            used: [0; WORDS],
-            words: 0,
+            lists: Box::new([List { first: NONE, last: NONE }; SLOTS as usize]),
+            used: [0; WORDS as usize],
             pool: vec![Place { at: Time::ZERO, next: NONE, event: None }],
             empty: NONE,
-            len: 0,
+            pushed: 0,
         }
     }
 
-    pub fn len(&self) -> usize {
-        self.len
+    /// Events that were ever added.
+    pub fn pushed(&self) -> u64 {
+        self.pushed
     }
 
-    /// Adds an event to a slot, which is less than `SLOTS` away: behind all that happen at the same time or before.
-    #[inline]
+    /// Adds an event to a slot that the wheel [`reaches`]: behind all that happen at the same time or before.
+    #[inline(always)]
     pub fn push(&mut self, slot: u64, at: Time, event: E) {
-        let new = self.place(at, event);
-        self.len += 1;
-        let index = (slot % SLOTS) as usize;
-        self.used[index / 64] |= 1 << (index % 64);
-        self.words |= 1 << (index / 64);
-        let list = &mut self.lists[index];
-        let before = &mut self.pool[list.last() as usize];
-        if before.at <= at {
-            before.next = new;
-            let first = list.first();
-            *list = List::new(select_unpredictable(first == NONE, new, first), new);
-        } else {
-            self.insert(index, new, at);
-        }
-    }
-
-    /// A place with an event.
-    #[inline]
-    fn place(&mut self, at: Time, event: E) -> u32 {
-        let place = Place { at, next: NONE, event: Some(event) };
         let new = self.empty;
         if new == NONE {
-            return self.grow(place);
+            return self.push_new(slot, at, event);
         }
-        let empty = &mut self.pool[new as usize];
-        self.empty = empty.next;
-        *empty = place;
-        new
+        let place = &mut self.pool[new as usize];
+        self.empty = place.next;
+        *place = Place { at, next: NONE, event: Some(event) };
+        self.pushed += 1;
+        let index = (slot % SLOTS) as usize;
+        self.used[index / WORD as usize] |= 1 << (slot % WORD);
+        let list = &mut self.lists[index];
+        let List { first, last } = *list;
+        let alone = first == NONE;
+        let before = &mut self.pool[select_unpredictable(alone, NONE, last) as usize];
+        if before.at > at {
+            return self.insert(index, new, at);
+        }
+        before.next = new;
+        *list = List { first: select_unpredictable(alone, new, first), last: new };
     }
 
-    /// One place more.
+    /// The same where no place is empty.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, place: Place<E>) -> u32 {
-        self.pool.push(place);
-        self.pool.len() as u32 - 1
+    fn push_new(&mut self, slot: u64, at: Time, event: E) {
+        self.empty = self.pool.len() as u32;
+        self.pool.push(Place { at, next: NONE, event: None });
+        self.push(slot, at, event);
     }
 
     /// Puts a place before the last one of its list.
     #[cold]
     #[inline(never)]
     fn insert(&mut self, index: usize, new: u32, at: Time) {
-        let (mut before, mut next) = (NONE, self.lists[index].first());
+        let (mut before, mut next) = (NONE, self.lists[index].first);
         while self.pool[next as usize].at <= at {
             (before, next) = (next, self.pool[next as usize].next);
         }
         self.pool[new as usize].next = next;
         match before {
-            NONE => self.lists[index] = List::new(new, self.lists[index].last()),
+            NONE => self.lists[index].first = new,
             _ => self.pool[before as usize].next = new,
         }
-    }
-
-    /// The first event of a slot and its time, if it is due by `until`.
-    #[inline]
-    pub fn pop(&mut self, slot: u64, until: Time) -> Option<(Time, E)> {
-        let index = (slot % SLOTS) as usize;
-        let list = &mut self.lists[index];
-        let first = list.first();
-        let place = self.pool.get_mut(first as usize).filter(|place| place.at <= until)?;
-        let (at, event) = (place.at, place.event.take()?);
-        let next = std::mem::replace(&mut place.next, self.empty);
-        self.empty = first;
-        self.len -= 1;
-        *list = select_unpredictable(next == NONE, List::EMPTY, List::new(next, list.last()));
-        let word = &mut self.used[index / 64];
-        *word &= !(u64::from(next == NONE) << (index % 64));
-        self.words &= !(u64::from(*word == 0) << (index / 64));
-        Some((at, event))
     }
 
     /// The first slot from `from` on that has events.
     #[inline]
     pub fn next_slot(&self, from: u64) -> Option<u64> {
-        let index = (from % SLOTS) as usize;
-        let (mut word, bit) = (index / 64, index % 64);
-        let mut bits = self.used[word] & (u64::MAX << bit);
+        let word = from / WORD;
+        let bits = self.used[(word % WORDS) as usize];
         if bits == 0 {
-            // The words after this one in turn, itself last, for the bits before `bit`.
-            let behind = self.words.rotate_right(word as u32 + 1);
-            if behind == 0 {
-                return None;
-            }
-            word = (word + 1 + behind.trailing_zeros() as usize) % WORDS;
-            bits = self.used[word];
+            return self.next_word(word);
         }
-        let found = (word * 64) as u64 + u64::from(bits.trailing_zeros());
-        Some(from + (found + SLOTS - index as u64) % SLOTS)
+        Some(word * WORD + u64::from(bits.trailing_zeros()))
+    }
+
+    /// The same where the word of `from` has none.
+    #[inline(never)]
+    fn next_word(&self, word: u64) -> Option<u64> {
+        let bits = |word| self.used[(word % WORDS) as usize];
+        let word = (word + 1..word + WORDS).find(|&word| bits(word) != 0)?;
+        Some(word * WORD + u64::from(bits(word).trailing_zeros()))
+    }
+
+    /// The first event of `slot`, which is the first that has any, and its time, if it is due by `until`.
+    #[inline]
+    pub fn pop(&mut self, slot: u64, until: Time) -> Option<(Time, E)> {
+        let index = (slot % SLOTS) as usize;
+        let list = &mut self.lists[index];
+        let first = list.first;
+        let place = self.pool.get_mut(first as usize).filter(|place| place.at <= until)?;
+        let (at, event) = (place.at, place.event.take()?);
+        let next = std::mem::replace(&mut place.next, self.empty);
+        self.empty = first;
+        list.first = next;
+        // Its bit is the lowest.
+        let word = &mut self.used[index / WORD as usize];
+        *word = select_unpredictable(next == NONE, *word & word.wrapping_sub(1), *word);
+        Some((at, event))
     }
 
     /// Time of the first event, if all are in slots from `from` on.
     pub fn first_time(&self, from: u64) -> Option<Time> {
         let list = self.lists[(self.next_slot(from)? % SLOTS) as usize];
-        self.pool.get(list.first() as usize).map(|place| place.at)
+        self.pool.get(list.first as usize).map(|place| place.at)
     }
 }
