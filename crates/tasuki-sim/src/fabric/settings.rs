@@ -92,6 +92,12 @@ impl Settings {
         !matches!(self.room, Room::Lossless { .. })
     }
 
+    /// Whether nothing is dropped, nobody says stop, every virtual channel has a way into the crossbar, and the oldest goes first.
+    pub(super) fn plain(&self) -> bool {
+        let credits = matches!(self.room, Room::Lossless { flow: FlowControl::Credits, .. });
+        credits && self.crossbar == Crossbar::PerChannel && self.arbiter == Arbiter::Oldest
+    }
+
     /// A lossless fabric of the kind of RHiNET-2, Myrinet and InfiniBand: 4 KiB per virtual channel, credits, 100 ns
     /// per switch, 5 m cables.
     pub fn lossless() -> Self {

@@ -1,4 +1,7 @@
 //! Virtual cut-through: queues ask for channels, channels choose among queues.
+//!
+//! All of it is compiled twice: `PLAIN` is a fabric in which nothing is dropped, nobody says stop, every queue has a way of its own into the
+//! crossbar and the oldest goes first. That is what most simulate, and asking at every hop took a tenth of its instructions.
 
 use super::Arbiter;
 use super::event::Event;
@@ -27,16 +30,26 @@ impl Fabric {
     /// The head of a queue asks for its channel.
     #[inline]
     pub(super) fn ask(&mut self, queue: usize) {
+        if self.plain { self.ask_as::<true>(queue) } else { self.ask_as::<false>(queue) }
+    }
+
+    /// The channel looks at who wants it.
+    #[inline]
+    pub(super) fn wake(&mut self, channel: usize) {
+        if self.plain { self.wake_as::<true>(channel) } else { self.wake_as::<false>(channel) }
+    }
+
+    fn ask_as<const PLAIN: bool>(&mut self, queue: usize) {
         let now = self.now();
         let (channel, lane) = self.look_ahead(queue);
         let track = &self.tracks[channel];
         // Whoever asked before is served by the wake that is due now.
         let turn_of_others = (track.first != NONE) & (track.wake <= now);
-        let idle = (track.busy <= now) | self.drops;
-        if idle & !turn_of_others && self.may_go(queue, now) {
-            self.grant(queue, now);
+        let idle = (track.busy <= now) | (!PLAIN & self.drops);
+        if idle & !turn_of_others && self.may_go::<PLAIN>(queue, now) {
+            self.grant::<PLAIN>(queue, now);
         } else {
-            self.join(queue, channel, lane, now);
+            self.join::<PLAIN>(queue, channel, lane, now);
         }
     }
 
@@ -51,12 +64,12 @@ impl Fabric {
 
     /// A queue joins those that want a channel.
     #[inline]
-    fn join(&mut self, queue: usize, channel: usize, lane: u32, now: u64) {
+    fn join<const PLAIN: bool>(&mut self, queue: usize, channel: usize, lane: u32, now: u64) {
         self.counts.waits += 1;
         self.lanes[lane as usize].wanted += 1;
         let track = &mut self.tracks[channel];
         // When the channel looks at them anyway before it can be idle, this one need not say when.
-        let soon = (track.wake <= now) | ((track.wake <= track.busy) & !self.drops);
+        let soon = (track.wake <= now) | ((track.wake <= track.busy) & (PLAIN | !self.drops));
         // Behind the last one, or else behind itself, which the next line mends.
         let (first, number) = (track.first == NONE, queue as u32);
         let before = select_unpredictable(first, number, track.last);
@@ -67,16 +80,16 @@ impl Fabric {
         (asking.waits, asking.beside) = (true, NONE);
         if !soon {
             let busy = track.busy;
-            let retry = self.retry(queue, busy, now);
+            let retry = self.retry::<PLAIN>(queue, busy, now);
             self.wake_at(channel, retry);
         }
     }
 
     /// Whether the head of a queue could go if its channel were idle.
     #[inline(always)]
-    fn may_go(&mut self, queue: usize, now: u64) -> bool {
+    fn may_go<const PLAIN: bool>(&mut self, queue: usize, now: u64) -> bool {
         let &Lane { busy, lane, bytes, .. } = &self.lanes[queue];
-        if busy > now || self.port_busy(queue) > now {
+        if busy > now || self.port_busy::<PLAIN>(queue) > now {
             return false;
         }
         self.fits(lane as usize, bytes, now)
@@ -84,8 +97,8 @@ impl Fabric {
 
     /// Until when a queue's way into the crossbar is taken by another queue of its port.
     #[inline]
-    fn port_busy(&self, queue: usize) -> u64 {
-        if !self.per_port {
+    fn port_busy<const PLAIN: bool>(&self, queue: usize) -> u64 {
+        if PLAIN | !self.per_port {
             return 0;
         }
         self.channel_of(queue).map_or(0, |port| self.ports[port])
@@ -93,13 +106,13 @@ impl Fabric {
 
     /// When it is worth asking again; `u64::MAX` if something else has to happen first. The channel is busy until `busy`.
     #[inline]
-    fn retry(&self, queue: usize, busy: u64, now: u64) -> u64 {
+    fn retry<const PLAIN: bool>(&self, queue: usize, busy: u64, now: u64) -> u64 {
         let lanes = self.lanes.as_slice();
         let asking = &lanes[queue];
         let ahead = &lanes[asking.lane as usize];
         let room = select_unpredictable(ahead.has_room(asking.bytes, self.size), 0, ahead.next_room());
-        let busy = if self.drops { 0 } else { busy };
-        now.max(asking.busy).max(busy).max(self.port_busy(queue)).max(room)
+        let busy = if !PLAIN & self.drops { 0 } else { busy };
+        now.max(asking.busy).max(busy).max(self.port_busy::<PLAIN>(queue)).max(room)
     }
 
     /// The channel looks at who wants it at `at`, or before.
@@ -113,28 +126,27 @@ impl Fabric {
     }
 
     /// The channel chooses among those who want it.
-    pub(super) fn wake(&mut self, channel: u32) {
+    fn wake_as<const PLAIN: bool>(&mut self, channel: usize) {
         let now = self.now();
-        let channel = channel as usize;
         let track = &mut self.tracks[channel];
         if track.wake != now {
             return;
         }
         track.wake = u64::MAX;
-        if track.busy > now && !self.drops {
+        if track.busy > now && (PLAIN | !self.drops) {
             let busy = track.busy;
             self.wake_at(channel, busy);
             return;
         }
-        if let Some((before, queue)) = self.choose(channel, now) {
+        if let Some((before, queue)) = self.choose::<PLAIN>(channel, now) {
             self.unlink(channel, before, queue);
-            self.grant(queue, now);
+            self.grant::<PLAIN>(queue, now);
         }
         let &Track { busy, first, .. } = &self.tracks[channel];
         let (mut next, mut retry) = (first, u64::MAX);
         while next != NONE {
             // While the channel is busy that is when everybody asks again.
-            retry = retry.min(self.retry(next as usize, busy, now));
+            retry = retry.min(self.retry::<PLAIN>(next as usize, busy, now));
             if busy > now && retry <= busy {
                 break;
             }
@@ -146,15 +158,16 @@ impl Fabric {
     }
 
     /// The queue that goes next, and the one before it in the list.
-    fn choose(&mut self, channel: usize, now: u64) -> Option<(u32, usize)> {
+    #[inline(always)]
+    fn choose<const PLAIN: bool>(&mut self, channel: usize, now: u64) -> Option<(u32, usize)> {
         let (mut before, mut at) = (NONE, self.tracks[channel].first);
         let mut best: Option<(u32, u32, usize)> = None;
         let turn = self.tracks[channel].turn;
         let lanes = self.lanes.len() as u32;
         while at != NONE {
             let queue = at as usize;
-            if self.may_go(queue, now) {
-                if self.settings.arbiter == Arbiter::Oldest {
+            if self.may_go::<PLAIN>(queue, now) {
+                if PLAIN || self.settings.arbiter == Arbiter::Oldest {
                     return Some((before, queue));
                 }
                 let rank = (at + lanes - turn - 1) % lanes;
@@ -168,6 +181,7 @@ impl Fabric {
     }
 
     /// Takes a queue from the list of those that want a channel.
+    #[inline(always)]
     fn unlink(&mut self, channel: usize, before: u32, queue: usize) {
         let Lane { beside: after, lane, .. } = self.lanes[queue];
         self.lanes[lane as usize].wanted -= 1;
@@ -181,7 +195,7 @@ impl Fabric {
 
     /// The head of a queue goes.
     #[inline]
-    fn grant(&mut self, queue: usize, now: u64) {
+    fn grant<const PLAIN: bool>(&mut self, queue: usize, now: u64) {
         // Where the parts lie is looked up once.
         let Fabric { lanes, tracks, packets, plan, kernel, .. } = self;
         let (lanes, moving) = (lanes.as_mut_slice(), packets.moving());
@@ -200,12 +214,12 @@ impl Fabric {
         (from.head, from.busy, from.waits) = (next, end, false);
         self.counts.hops += 1;
         let into = &mut lanes[lane as usize];
-        into.fill(bytes, self.stops, self.settings.largest, self.size);
+        into.fill(bytes, !PLAIN & self.stops, self.settings.largest, self.size);
         if track.line.host == packet.to {
             kernel.schedule(Time(end + ahead), Event::Deliver(id).into());
         } else {
             let at = if track.line.stores { end } else { start } + ahead;
-            if self.drops {
+            if !PLAIN & self.drops {
                 kernel.schedule(Time(at), Event::Store(id).into());
             } else {
                 packet.lane = plan.onto(&track.line, lane, packet.to);
@@ -224,37 +238,37 @@ impl Fabric {
             self.packets.told(id).left = start;
             self.gone.push((id, end));
         } else {
-            if self.per_port {
+            if !PLAIN & self.per_port {
                 let port = self.plan.channel(queue as u32);
                 self.ports[port] = end;
             }
             self.free(queue, bytes, end);
         }
         if next != NONE {
-            self.move_up(queue, next, end, now);
+            self.move_up::<PLAIN>(queue, next, end, now);
         }
     }
 
     /// The next packet of a queue is the first, once the tail of the one before has left at `end`.
     #[inline]
-    fn move_up(&mut self, queue: usize, id: u32, end: u64, now: u64) {
+    fn move_up<const PLAIN: bool>(&mut self, queue: usize, id: u32, end: u64, now: u64) {
         let &Moving { head: at, bytes, lane, .. } = self.packets.get(id);
         if at > now {
             self.schedule(at, Event::Head(queue as u32));
         } else if end > now {
             let asking = &mut self.lanes[queue];
             (asking.bytes, asking.lane) = (bytes, lane);
-            self.join(queue, self.plan.channel(lane), lane, now);
+            self.join::<PLAIN>(queue, self.plan.channel(lane), lane, now);
         } else {
-            self.ask_again(queue);
+            self.ask_again::<PLAIN>(queue);
         }
     }
 
     /// Nothing that has a length leaves in no time.
     #[cold]
     #[inline(never)]
-    fn ask_again(&mut self, queue: usize) {
-        self.ask(queue);
+    fn ask_again<const PLAIN: bool>(&mut self, queue: usize) {
+        self.ask_as::<PLAIN>(queue);
     }
 
     /// A packet leaves a buffer at `end`; who sends into it hears of that a cable later.

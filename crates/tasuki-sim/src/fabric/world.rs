@@ -69,6 +69,8 @@ pub struct Fabric {
     pub(super) settings: Settings,
     /// Of the settings, what every hop asks: bytes of a buffer; no limit where packets are dropped.
     pub(super) size: u32,
+    /// Whether the settings are those that [`super::switch`] is compiled for on its own.
+    pub(super) plain: bool,
     /// Whether packets are dropped where there is no room.
     pub(super) drops: bool,
     /// Whether buffers say stop and go.
@@ -119,6 +121,7 @@ impl Fabric {
         Ok(Fabric {
             size,
             drops: settings.drops(),
+            plain: settings.plain(),
             stops: flow != FlowControl::Credits,
             go: if let FlowControl::GoAndStop { go } = flow { go } else { 0 },
             per_port: settings.crossbar == Crossbar::PerPort,
@@ -282,7 +285,7 @@ impl Fabric {
                 let packet = self.deliver(number);
                 load.arrived(self, packet);
             }
-            event::WAKE => self.wake(number),
+            event::WAKE => self.wake(number as usize),
             event::SERVE => self.serve(number as usize),
             _ => load.timer(self, word.host(), number),
         }
