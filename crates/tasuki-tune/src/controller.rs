@@ -15,8 +15,18 @@ use serde::Serialize;
 
 /// Differences below this are none: 1 %.
 const LEAST_GAIN: f64 = 0.01;
-/// A difference of packets that needs no second look, unless it could be chance.
-const PLAIN_COUNT: f64 = 0.15;
+/// From when on a difference of counts is believed: by more than this part, and than so many standard deviations of packets at random.
+#[derive(Clone, Copy)]
+struct Belief {
+    part: f64,
+    deviations: f64,
+}
+
+/// In a survey, whose choice is only where trials begin. Programs ask more regularly than at random.
+const LIKELY: Belief = Belief { part: LEAST_GAIN, deviations: 1.0 };
+const SIGNIFICANT: Belief = Belief { part: LEAST_GAIN, deviations: 2.0 };
+/// That needs no second look.
+const PLAIN: Belief = Belief { part: 0.15, deviations: 4.0 };
 /// A difference of programs' time that counts in a survey.
 const SURVEYED_USE: f64 = 0.15;
 /// A survey ends after so many lengths in a row that were worse by so much, and each worse than the one before.
@@ -35,6 +45,8 @@ const BUSY: f64 = 0.95;
 
 /// A loss that is not certain and not above this is taken for none.
 const TOLERATED: f64 = 0.02;
+/// A gain that is not certain is taken from this on.
+const TEMPTING: f64 = 0.04;
 /// Packets that differ by this factor are those of another load.
 const OTHER_RATE: f64 = 1.4;
 /// What was far worse is tried again one time of so many.
@@ -274,7 +286,7 @@ impl Controller {
         self.profile.see(Look::of(at, sample));
         // Time of programs is left out where the periods are too short for it.
         let gain = match survey.sample.sent_rate() >= QUIET {
-            true => counted(&survey.sample, sample, false),
+            true => counted(&survey.sample, sample, LIKELY),
             false => difference(&survey.sample, sample, false),
         };
         // As in a trial, if no processor is ever idle.
@@ -365,6 +377,10 @@ impl Controller {
             None if (trial.to < self.at) != (sample.busy >= BUSY) && leaning(&trial.rounds) > -TOLERATED => {
                 self.go(trial.to, trial.away, Reason::Same)
             }
+            // The same holds for a gain: by what was seen it is the better bet.
+            None if leaning(&trial.rounds) > TEMPTING => {
+                self.go(trial.to, trial.away, Reason::Better(leaning(&trial.rounds)))
+            }
             None => self.turn_round(Reason::Same),
         }
     }
@@ -410,23 +426,26 @@ fn part_sent(home: &Sample, away: &Sample) -> f64 {
 /// The part by which away was better than home, by one look at each; `None`: none, or not known. What was counted goes first; programs' time, which the
 /// kernel mostly knows by samples, is not believed `surely`.
 fn difference(home: &Sample, away: &Sample, surely: bool) -> Option<f64> {
-    match counted(home, away, false) {
-        Some(_) => counted(home, away, surely),
+    match counted(home, away, SIGNIFICANT) {
+        Some(_) if surely => counted(home, away, PLAIN),
+        Some(part) => Some(part),
         None => Some(part_user(home, away)).filter(|part| !surely && part.abs() > SURVEYED_USE),
     }
 }
 
-/// The same by packets alone. Counts that differ by more than two standard deviations of packets at random are believed, `surely` only if they differ by
-/// much.
-fn counted(home: &Sample, away: &Sample, surely: bool) -> Option<f64> {
+/// The same by packets alone: the first count that differs at all, if by as much as is asked.
+fn counted(home: &Sample, away: &Sample, asked: Belief) -> Option<f64> {
     let deviation = |a: f64, b: f64| (1.0 / a.max(1.0) + 1.0 / b.max(1.0)).sqrt();
     let counts = [
         (part_sent(home, away), deviation(home.sent, away.sent)),
         (part(away.packet_rate(), home.packet_rate()), deviation(home.packets, away.packets)),
     ];
-    let differs = |(part, deviation): &&(f64, f64)| part.abs() > LEAST_GAIN.max(2.0 * deviation);
-    let (part, deviation) = counts.iter().find(differs)?;
-    (!surely || part.abs() > PLAIN_COUNT.max(4.0 * deviation)).then_some(*part)
+    let exceeds = |belief: Belief, (part, deviation): (f64, f64)| {
+        part.abs() > belief.part.max(belief.deviations * deviation)
+    };
+    let first = if asked.deviations < SIGNIFICANT.deviations { asked } else { SIGNIFICANT };
+    let found = counts.into_iter().find(|count| exceeds(first, *count))?;
+    exceeds(asked, found).then_some(found.0)
 }
 
 /// Programs' time, away against home, as a logarithm.

@@ -14,7 +14,7 @@ program per second under every fixed delay, then under `tasuki tune run`, with i
 docs/tune.md explains the figures. It makes its own lab (root; two processors; Linux 6.8 or newer), and ends it.
 
 Examples:
-  tasuki bench tune                                       # all of it, about 20 minutes
+  tasuki bench tune                                       # all of it, about three quarters of an hour
   tasuki bench tune --level 3,4 --repetitions 5           # two levels
   tasuki bench tune --pair 0:7 --json                     # two levels in turn
   tasuki bench tune --timer nic --repetitions 6           # with a timer that costs nothing, as a NIC has it";
@@ -64,8 +64,8 @@ pub struct BenchTune {
     /// The longest delay, fixed and of the controller
     #[arg(long, default_value = "1ms")]
     pub most: Delay,
-    /// How often everything is repeated; two or more give confidence intervals
-    #[arg(long, default_value_t = 3)]
+    /// How often everything is repeated; six or more give ratios with 95 % confidence
+    #[arg(long, default_value_t = 6)]
     pub repetitions: usize,
     /// Time that counts under a fixed delay, in seconds; four times as long under the controller
     #[arg(long, default_value_t = 1.2)]

@@ -11,7 +11,7 @@ use crate::{
     args::{By, TuneChange, TuneCommand, TuneJson, TuneSet, TuneShow},
     failure::Failure,
     places::host_name,
-    terminal::{print_json, table},
+    terminal::{print_json, progress_bar, table},
 };
 use std::{
     fs,
@@ -167,9 +167,22 @@ fn set(arguments: &TuneSet) -> Result<ExitCode, Failure> {
     if arguments.reload {
         reload::check(&setup, &drivers)?;
     }
-    let mut report = setup.tune(&wishes, &mut |_| ())?;
+    let mut report = set_all(&mut setup, &wishes)?;
     reload::now_or_later(&mut report, &drivers, arguments.reload, arguments.delay)?;
     finish(report, "changed", mode, arguments.change.json)
+}
+
+/// With a bar: some drivers are waited for.
+fn set_all(setup: &mut Setup, wishes: &[Wish]) -> Result<Report, Failure> {
+    let bar = progress_bar(wishes.len() as u64).with_prefix("delays");
+    let report = setup.tune(wishes, &mut |done| {
+        bar.set_position(done as u64);
+        if done == wishes.len() {
+            bar.set_message("until the drivers have taken them");
+        }
+    });
+    bar.finish_and_clear();
+    Ok(report?)
 }
 
 fn drivers(setup: &mut Setup, nics: &[String]) -> Result<Vec<String>, Failure> {

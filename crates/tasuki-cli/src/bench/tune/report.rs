@@ -8,8 +8,8 @@ use std::fmt::Write;
 use tasuki_bench::{
     Machine, ending,
     load::{Done, Timer},
+    stats::{PairedRatio, median},
 };
-use tasuki_tune::experiment::mean_and_half;
 
 /// A time under some delay. Shares are of the host's processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -82,13 +82,14 @@ pub struct Row {
 /// What is made of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Verdict {
-    /// Fixed delays: microseconds; turns over those of the best fixed delay of each level, mean over levels and repetitions.
+    /// Fixed delays: microseconds; turns over those of the best fixed delay of each level, mean over levels, median over repetitions.
     fixed: Vec<(u32, f64)>,
     best_us: u32,
     /// Better than the shortest and than the longest, by more than chance (95 %).
     between: bool,
-    /// The controller over the best fixed delay: mean and half of its 95 % confidence interval.
-    ratio: (f64, f64),
+    /// The controller over the best fixed delay, by repetition. Medians: a disturbance of the machine that takes half of a window counts as one window,
+    /// however much it took.
+    ratio: PairedRatio,
     controller: Run,
 }
 
@@ -138,10 +139,10 @@ impl Row {
         };
         // A level's turns count by what its best fixed delay makes of it.
         let best_of = |level: usize| {
-            let mean = |fixed: &Fixed| {
-                mean_and_half(&fixed.runs.iter().map(|runs| of_level(runs, level)).collect::<Vec<_>>()).0
+            let typical = |fixed: &Fixed| {
+                middle(&fixed.runs.iter().map(|runs| of_level(runs, level)).collect::<Vec<_>>())
             };
-            self.fixed.iter().map(mean).fold(0.0, f64::max)
+            self.fixed.iter().map(typical).fold(0.0, f64::max)
         };
         let best: Vec<f64> = (0..self.levels.len()).map(best_of).collect();
         let score = |runs: &Vec<Run>| {
@@ -151,20 +152,17 @@ impl Row {
         let scores: Vec<(u32, Vec<f64>)> =
             self.fixed.iter().map(|fixed| (fixed.us, fixed.runs.iter().map(score).collect())).collect();
         let own: Vec<f64> = self.controlled.iter().map(score).collect();
-        let (best_us, of_best) =
-            scores.iter().max_by(|(_, a), (_, b)| mean_and_half(a).0.total_cmp(&mean_and_half(b).0))?;
-        let over =
-            |a: &[f64], b: &[f64]| mean_and_half(&a.iter().zip(b).map(|(a, b)| a / b).collect::<Vec<_>>());
+        let (best_us, of_best) = scores.iter().max_by(|(_, a), (_, b)| middle(a).total_cmp(&middle(b)))?;
         let ends = [scores.first()?, scores.last()?];
+        let beats = |(_, end): &(u32, Vec<f64>)| {
+            PairedRatio::of(of_best, end).is_some_and(|ratio| ratio.is_decided() && ratio.median > 1.0)
+        };
         let runs: Vec<Run> = self.controlled.iter().flatten().copied().collect();
         Some(Verdict {
             best_us: *best_us,
-            between: ends.iter().all(|(_, end)| {
-                let (mean, half) = over(of_best, end);
-                mean - half > 1.0
-            }),
-            ratio: over(&own, of_best),
-            fixed: scores.iter().map(|(us, scores)| (*us, mean_and_half(scores).0)).collect(),
+            between: ends.into_iter().all(beats),
+            ratio: PairedRatio::of(&own, of_best)?,
+            fixed: scores.iter().map(|(us, scores)| (*us, middle(scores))).collect(),
             controller: Run::mean(&runs),
         })
     }
@@ -174,6 +172,16 @@ impl Row {
             self.fixed.iter().filter(|fixed| fixed.us == us).flat_map(|fixed| fixed.runs.iter().flatten());
         Run::mean(&runs.copied().collect::<Vec<_>>())
     }
+}
+
+fn in_words(ratio: &PairedRatio) -> String {
+    let unsure = if ratio.interval.confidence < 0.95 { " ?" } else { "" };
+    format!("{:.3} ({:.3} to {:.3}){unsure}", ratio.median, ratio.interval.low, ratio.interval.high)
+}
+
+/// The median; 0 of nothing.
+fn middle(values: &[f64]) -> f64 {
+    median(values).unwrap_or_default()
 }
 
 /// All of it.
@@ -191,8 +199,8 @@ pub struct Report {
     pub interrupted: bool,
 }
 
-const NOTES: &str = "Best fixed: by turns per second, of those tried. Controller: `tasuki tune run`, its turns over those of the best fixed delay, and \
-    the half of the 95 % confidence interval. Interrupts: wake-ups of the kernel's polling thread. Program / kernel: shares of the host's processor.\n";
+const NOTES: &str = "Best fixed: by turns per second, of those tried. Controller: `tasuki tune run`, its turns over those of the best fixed delay: median \
+    of the repetitions, and the interval that holds the true one with 95 % (`?`: fewer than six repetitions cannot say). Interrupts: wake-ups of the kernel's polling thread. Program / kernel: shares of the host's processor.\n";
 
 impl Report {
     /// As JSON, with what was made of each row.
@@ -238,7 +246,7 @@ impl Report {
                 part(verdict.fixed.first()),
                 part(verdict.fixed.last()),
                 format!("{:.0} us", own.us),
-                format!("{:.3} +- {:.3}", verdict.ratio.0, verdict.ratio.1),
+                in_words(&verdict.ratio),
                 format!("{:.0}", own.interrupts),
                 shares(own),
             ]);
