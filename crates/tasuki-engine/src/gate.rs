@@ -3,7 +3,8 @@
 //! Most programs never call an endpoint from two threads at once, and only the helper thread, which comes when they do not call, must be kept
 //! out. A lock that two take alike costs each call two locked instructions, a good part of a short message's time. So a program that has
 //! promised to call alone just says that it is inside, by plain stores, and the helper pays for both: it says that it wants in, makes all
-//! processors of the process catch up (`membarrier(2)`), and only then looks whether the program is inside.
+//! processors of the process catch up (`membarrier(2)`), and only then looks whether the program is inside. What it has said stands until the
+//! program comes and takes it back: while a program computes, the helper interrupts it once and not at every visit.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -20,7 +21,7 @@ pub(crate) struct Gate<T> {
     alone: AtomicBool,
     /// It is inside, without the mutex.
     inside: AtomicBool,
-    /// The helper is inside, or wants to be: the program must take the mutex.
+    /// The helper has been here, or wants to be, since the program last had the mutex: it must take that.
     wanted: AtomicBool,
 }
 
@@ -31,8 +32,6 @@ unsafe impl<T: Send> Sync for Gate<T> {}
 pub(crate) struct Inside<'a, T> {
     gate: &'a Gate<T>,
     held: Option<MutexGuard<'a, ()>>,
-    /// To be taken back when the helper leaves.
-    wanted: bool,
     /// It stays with its thread.
     _thread: PhantomData<*mut T>,
 }
@@ -59,28 +58,33 @@ impl<T> Gate<T> {
         self.enter().unwrap_or_else(|| {
             // A panic elsewhere left the state whole enough to be worked with, and worse than an error is a hang.
             let held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
-            self.inside(Some(held))
+            self.return_to(held)
         })
     }
 
     /// The same, if nobody is there.
     #[inline]
     pub fn try_lock(&self) -> Option<Inside<'_, T>> {
-        self.enter().or_else(|| self.hold())
+        self.enter().or_else(|| self.hold().map(|held| self.return_to(held)))
     }
 
-    fn hold(&self) -> Option<Inside<'_, T>> {
-        let held = match self.mutex.try_lock() {
-            Ok(held) => held,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        Some(self.inside(Some(held)))
+    fn hold(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.mutex.try_lock() {
+            Ok(held) => Some(held),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The program has the mutex, and needs it no more the next time.
+    fn return_to<'a>(&'a self, held: MutexGuard<'a, ()>) -> Inside<'a, T> {
+        self.wanted.store(false, Ordering::Relaxed);
+        self.inside(Some(held))
     }
 
     #[inline]
     fn inside<'a>(&'a self, held: Option<MutexGuard<'a, ()>>) -> Inside<'a, T> {
-        Inside { gate: self, held, wanted: false, _thread: PhantomData }
+        Inside { gate: self, held, _thread: PhantomData }
     }
 
     /// Without the mutex, if the program calls alone and the helper is far.
@@ -97,8 +101,7 @@ impl<T> Gate<T> {
         self.inside.store(true, Ordering::Relaxed);
         // The processor may put the load before the store; `visit` makes up for that.
         compiler_fence(Ordering::SeqCst);
-        // Acquire: with what the helper has done.
-        if self.wanted.load(Ordering::Acquire) {
+        if self.wanted.load(Ordering::Relaxed) {
             self.inside.store(false, Ordering::Release);
             return None;
         }
@@ -107,19 +110,20 @@ impl<T> Gate<T> {
 
     /// The helper comes in, if nobody is there.
     pub fn visit(&self) -> Option<Inside<'_, T>> {
-        let mut visitor = self.hold()?;
-        if !self.alone.load(Ordering::Relaxed) {
-            return Some(visitor);
+        let held = self.hold()?;
+        if self.alone.load(Ordering::Relaxed) {
+            // Said before and not taken back: whatever the program has done since, it has seen it or will.
+            let said = self.wanted.swap(true, Ordering::SeqCst);
+            if !said && !barrier::all() {
+                // Never seen, as it was registered. At the next visit, a millisecond from now, no processor's store is still on its way.
+                return None;
+            }
+            // Either the program sees `wanted` and takes the mutex, or its store of `inside` is seen here. Acquire: with what it has done.
+            if self.inside.load(Ordering::Acquire) {
+                return None;
+            }
         }
-        // From here on the program wants the mutex, but it may have looked before that.
-        let long_ago = self.wanted.swap(true, Ordering::SeqCst);
-        if !long_ago && !barrier::all() {
-            // Never seen, as it was registered. At the next visit, a millisecond from now, no processor's store is still on its way.
-            return None;
-        }
-        visitor.wanted = true;
-        // Either the program has seen `wanted` and takes the mutex, or its store of `inside` is seen here. Acquire: with what it has done.
-        if self.inside.load(Ordering::Acquire) { None } else { Some(visitor) }
+        Some(self.inside(Some(held)))
     }
 }
 
@@ -146,8 +150,6 @@ impl<T> Drop for Inside<'_, T> {
     fn drop(&mut self) {
         if self.held.is_none() {
             self.gate.inside.store(false, Ordering::Release);
-        } else if self.wanted {
-            self.gate.wanted.store(false, Ordering::Release);
         }
     }
 }
@@ -226,6 +228,10 @@ mod tests {
             assert!(scope.spawn(|| gate.try_lock().is_none()).join().expect("no panic"));
         });
         drop(visitor);
-        assert!(gate.try_lock().is_some());
+        assert!(gate.visit().is_some(), "without a second interruption");
+        for _ in 0..2 {
+            assert!(gate.try_lock().is_some());
+        }
+        assert!(gate.visit().is_some());
     }
 }
