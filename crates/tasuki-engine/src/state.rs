@@ -109,7 +109,7 @@ impl State {
         let now = self.now();
         let looked = now >= self.udp_due;
         busy |= self.core.msg.handle_time(now.0);
-        busy |= self.receive_packets(now);
+        busy |= self.receive_packets(now, busy && !all);
         if self.core.bulk.is_some() {
             busy |= self.poll_bulk(now);
         }
