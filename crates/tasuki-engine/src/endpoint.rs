@@ -1,7 +1,7 @@
 //! The endpoint as others see it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::address::Address;
@@ -10,6 +10,7 @@ use crate::api::{
 };
 use crate::aside::Aside;
 use crate::bulk::BulkCounters;
+use crate::gate::{Gate, Inside};
 use crate::helper::Helper;
 use crate::open::{self, OpenError};
 use crate::options::Options;
@@ -19,7 +20,7 @@ use crate::state::State;
 
 /// What the program's threads and the helper share.
 pub(crate) struct Inner {
-    pub state: Mutex<State>,
+    pub gate: Gate<State>,
     /// Grows whenever the program makes progress: a copy of what the state counts, written under its lock. (Posting takes nothing in, so it
     /// does not count.)
     pub entries: AtomicU64,
@@ -30,9 +31,10 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    /// The state. A panic elsewhere left it whole enough to be looked at, and worse than an error is a hang.
-    pub fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The state, for the program.
+    #[inline]
+    pub fn lock(&self) -> Inside<'_, State> {
+        self.gate.lock()
     }
 
     /// The program makes progress, with the lock that it holds.
@@ -69,7 +71,7 @@ impl Endpoint {
         let aside = Aside::new(&state);
         let inner = Arc::new(Inner {
             sleeper: Sleeper::new(&state).map_err(OpenError::Wait)?,
-            state: Mutex::new(state),
+            gate: Gate::new(state),
             entries: AtomicU64::new(0),
             waits: AtomicBool::new(false),
             stop: AtomicBool::new(false),
@@ -80,6 +82,16 @@ impl Endpoint {
         let (helper, helping) = (Mutex::new(None), AtomicBool::new(false));
         let (linger, owner) = (options.linger, std::process::id());
         Ok(Endpoint { inner, address, linger, helper, helping, owner, aside })
+    }
+
+    /// From now on calls take no lock, which is a good part of a short message's time.
+    ///
+    /// # Safety
+    /// No two threads call the endpoint at the same time, and nobody calls it from within what it was given to call.
+    pub unsafe fn assume_one_caller(&self) {
+        // SAFETY: whatever locks it is a call of the endpoint, or its end, and those come one after the other, as the caller promises; the
+        // helper only visits.
+        unsafe { self.inner.gate.program_calls_alone() };
     }
 
     /// What others must know to send to this endpoint.
@@ -260,15 +272,10 @@ impl Endpoint {
 
     /// The same; `each` is called under the lock, so it must not call the endpoint, and is told instead who is who.
     pub fn turn_with(&self, max: usize, each: impl FnMut(&Completion, &Names<'_>)) -> usize {
-        // A panic elsewhere left the state whole enough to be worked with.
-        let mut state = match self.inner.state.try_lock() {
-            Ok(state) => state,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                // Another thread is at it, and may be waiting for a processor.
-                std::thread::yield_now();
-                return 0;
-            }
+        let Some(mut state) = self.inner.gate.try_lock() else {
+            // Another thread is at it, and may be waiting for a processor.
+            std::thread::yield_now();
+            return 0;
         };
         self.inner.enter(&mut state);
         let busy = state.look();

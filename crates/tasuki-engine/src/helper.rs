@@ -53,18 +53,28 @@ fn run(inner: &Inner) {
             std::thread::sleep(nap);
         }
         if crate::dump::asked() {
-            eprintln!("{}", inner.lock().describe());
+            describe(inner);
         }
         away = absence.is_away(inner.entries.load(Ordering::Relaxed), inner.waits.load(Ordering::Relaxed));
         if !away {
             continue;
         }
         // Whoever holds the lock is making progress.
-        if let Ok(mut state) = inner.state.try_lock() {
+        if let Some(mut state) = inner.gate.visit() {
             state.helped += 1;
             state.progress();
             state.prepare_to_sleep();
         }
+    }
+}
+
+/// Prints what a watchdog wants to know, as soon as nobody is inside.
+fn describe(inner: &Inner) {
+    while !inner.stop.load(Ordering::Acquire) {
+        if let Some(state) = inner.gate.visit() {
+            return eprintln!("{}", state.describe());
+        }
+        std::thread::sleep(BUSY);
     }
 }
 

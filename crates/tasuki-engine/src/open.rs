@@ -1,7 +1,6 @@
 //! Opening: identity, sockets, shared memory.
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
-use std::time::Instant;
 
 use tasuki_link::{LinkError, LinkWatch, RawOptions, UdpLink, UdpOptions, open_lanes};
 use tasuki_msg::Config;
@@ -10,6 +9,7 @@ use tasuki_ring::{Segment, SegmentOptions};
 
 use crate::address::Address;
 use crate::bulk::Bulk;
+use crate::clock::Clock;
 use crate::core::Core;
 use crate::options::{Framing, Lanes, Options, Rate, VariableError};
 use crate::patience::Patience;
@@ -110,7 +110,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         settled: false,
         stalled: Vec::new(),
         packet: vec![0; tasuki_wire::MAX_PACKET_LEN].into_boxed_slice(),
-        origin: Instant::now(),
+        clock: Clock::new(),
         next_watch: Time(0),
         watched: 0,
         closing: false,

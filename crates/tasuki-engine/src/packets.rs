@@ -16,6 +16,9 @@ use crate::state::{BATCH, Link, State};
 /// Time between two looks at the UDP sockets while all that comes comes otherwise, ns: a look is a system call.
 const UDP_PAUSE: u64 = 4_000;
 
+/// So much longer they may be left alone by looks that have found a message elsewhere, for which the program waits, ns.
+const UDP_PATIENCE: u64 = 16_000;
+
 /// Datagrams taken from one socket before what follows from them is done: an answer that lets the peer go on should not wait until the
 /// rest of a long message has been taken in.
 const RECEIVED: usize = 32;
@@ -40,12 +43,14 @@ enum Place {
 const KNOCK: usize = 1;
 
 impl State {
-    /// Takes in the packets that wait. True if there were any.
-    pub fn receive_packets(&mut self, now: Time) -> bool {
+    /// Takes in the packets that wait. True if there were any. If the program already has something to go on with, or gets it from a raw lane, the
+    /// UDP sockets may wait a little longer.
+    pub fn receive_packets(&mut self, now: Time, served: bool) -> bool {
         // It measures how fast comes what it grants.
         self.core.msg.controller_mut().set_now(now.0);
         let mut any = self.receive_raw(now);
-        if now >= self.udp_due {
+        let patience = if self.udp_pause > 0 && (served || any) { UDP_PATIENCE } else { 0 };
+        if now.0 >= self.udp_due.0.saturating_add(patience) {
             any |= self.receive_udp(now);
             any |= self.ready.take_news() && self.hear_carriers(now);
             self.udp_due = Time(now.0.saturating_add(self.udp_pause));

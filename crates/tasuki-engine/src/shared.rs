@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use tasuki_msg::{PeerId, Transmit};
-use tasuki_ring::{Departure, Slot, Verdict};
+use tasuki_ring::{Departure, Glance, Slot, Verdict};
 
 use crate::address::Address;
 use crate::api::{Peer, SendArgs};
@@ -19,15 +19,41 @@ const PIECE: usize = 8 << 10;
 impl State {
     /// Takes in what others on this host have written. True if there was something.
     pub fn receive_shared(&mut self) -> bool {
-        let Some(segment) = &mut self.segment else { return false };
+        // The first is handed on before a look for a second, which would cost the way of a line of the cache between two processors.
+        let budget = if self.flowing { BATCH } else { 1 };
+        let mut taken = 0;
+        while taken < budget {
+            let Some(segment) = &mut self.segment else { return false };
+            match segment.receive_short() {
+                Glance::Record(record) => {
+                    taken += 1;
+                    // Nobody who is not known has anything so short to say.
+                    if let Some(peer) = sender(&self.slots, record.slot()) {
+                        take(&mut self.core, peer, record.bytes());
+                    }
+                }
+                Glance::Nothing => break,
+                Glance::Other => {
+                    taken += self.receive_records(budget - taken);
+                    break;
+                }
+            }
+        }
+        self.flowing = taken > 0;
+        if taken > 0 {
+            self.spare_udp();
+        }
+        taken > 0
+    }
+
+    /// The same of up to `budget` records of any kind, from anybody; how many there were.
+    fn receive_records(&mut self, budget: usize) -> usize {
+        let Some(segment) = &mut self.segment else { return 0 };
         if segment.idle() {
-            self.flowing = false;
-            return false;
+            return 0;
         }
         let (core, slots) = (&mut self.core, &mut self.slots);
         let mut newcomers = Vec::new();
-        // The first is handed on before a look for a second, which would cost the way of a line of the cache between two processors.
-        let budget = if self.flowing { BATCH } else { 1 };
         let taken = segment.receive(budget, |slot, bytes| {
             match sender(slots, slot) {
                 Some(peer) => take(core, peer, bytes),
@@ -46,11 +72,7 @@ impl State {
             let now = self.now();
             self.choose_way(peer, now);
         }
-        self.flowing = taken > 0;
-        if taken > 0 {
-            self.spare_udp();
-        }
-        taken > 0
+        taken
     }
 
     /// Pushes frames for a peer on this host until there are none, or its ring is full.

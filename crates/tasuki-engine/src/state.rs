@@ -1,12 +1,13 @@
 //! Everything behind an endpoint's lock, and one round of progress.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tasuki_link::{LinkWatch, RawLink, UdpLink};
 use tasuki_proto::{Proto, Time};
 use tasuki_ring::{Segment, Slot, Token};
 
 use crate::api::{Completion, Names, Peer};
+use crate::clock::Clock;
 use crate::core::Core;
 use crate::patience::Patience;
 use crate::ready::Ready;
@@ -50,7 +51,7 @@ pub(crate) struct State {
     pub stalled: Vec<Peer>,
     /// Where a packet is written before it is queued, if it is not written in its queue.
     pub packet: Box<[u8]>,
-    pub origin: Instant,
+    pub clock: Clock,
     pub next_watch: Time,
     /// How often it has looked.
     pub watched: u64,
@@ -74,7 +75,7 @@ pub(crate) const BATCH: usize = 128;
 
 impl State {
     pub fn now(&self) -> Time {
-        Time(self.origin.elapsed().as_nanos() as u64)
+        self.clock.now()
     }
 
     /// As [`State::progress`], for those who come back at once: looks into memory alone, most times.
@@ -108,7 +109,7 @@ impl State {
         let now = self.now();
         let looked = now >= self.udp_due;
         busy |= self.core.msg.handle_time(now.0);
-        busy |= self.receive_packets(now);
+        busy |= self.receive_packets(now, busy && !all);
         if self.core.bulk.is_some() {
             busy |= self.poll_bulk(now);
         }

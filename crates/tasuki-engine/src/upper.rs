@@ -19,7 +19,9 @@ impl Core {
         let id = state.id;
         if let Frame::Start(start) = frame {
             // The packet that brings an answer often acknowledges what it answers: that comes first.
-            self.run_actions();
+            if self.msg.has_actions() {
+                self.run_actions();
+            }
             if let Some(done) = self.msg.take_now(id, start) {
                 return self.received(&done, payload);
             }

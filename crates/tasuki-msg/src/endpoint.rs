@@ -167,6 +167,11 @@ impl<C: Controller> Endpoint<C> {
         Some(action)
     }
 
+    /// `poll_action` has something.
+    pub fn has_actions(&self) -> bool {
+        !self.actions.is_empty()
+    }
+
     /// A peer that has something to send. Each is named once; the caller must then call `poll_transmit` for it, as
     /// its carrier has room, until that returns `None`. After that it is named again when there is more.
     pub fn poll_active(&mut self) -> Option<PeerId> {

@@ -22,7 +22,7 @@ pub struct Asked {
     pub tclass: u32,
     /// Which bits of tags the program uses. All are significant whatever it says.
     pub tag_format: u64,
-    /// `enum fi_threading`. Everything is thread-safe; some MPIs want to read what they asked for.
+    /// `enum fi_threading`. Everything is thread-safe; who promises to make one call at a time pays for no locks.
     pub threading: i32,
     /// `enum fi_progress`.
     pub control_progress: i32,
@@ -228,8 +228,7 @@ mod tests {
             ep.ep_type = FI_EP_RDM;
             tx.msg_order = FI_ORDER_SAS;
             tx.op_flags = FI_COMPLETION;
-            // FI_THREAD_DOMAIN is 3.
-            (domain.threading, domain.av_type, domain.cq_data_size) = (3, FI_AV_MAP, 4);
+            (domain.threading, domain.av_type, domain.cq_data_size) = (FI_THREAD_DOMAIN, FI_AV_MAP, 4);
         });
         let asked = asked.expect("all of it is offered");
         assert_eq!(

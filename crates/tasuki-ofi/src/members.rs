@@ -1,6 +1,7 @@
 //! Endpoints behind a queue or counter: who looks at it makes them progress.
 
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::cell::UnsafeCell;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use crate::ep::EpShared;
@@ -13,28 +14,52 @@ const SHARED_SLICE: Duration = Duration::from_millis(1);
 
 /// Each is a reference for as long as the endpoint is open: a weak one would cost two locked instructions at every look.
 #[derive(Default)]
-pub struct Members(RwLock<Vec<Arc<EpShared>>>);
+pub struct Members {
+    list: UnsafeCell<Vec<Arc<EpShared>>>,
+    lock: RwLock<()>,
+    /// Looking takes no lock: see [`Members::of_one_caller`].
+    alone: bool,
+}
+
+// SAFETY: the list is changed with the lock held for writing, and read with it held for reading, or not at the same time as anything else.
+unsafe impl Sync for Members {}
 
 impl Members {
-    fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<EpShared>>> {
-        self.0.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    /// A list for a program that never makes two calls at once.
+    ///
+    /// # Safety
+    /// No two threads call its functions at the same time.
+    pub unsafe fn of_one_caller() -> Members {
+        Members { alone: true, ..Members::default() }
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Vec<Arc<EpShared>>> {
-        self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn read<R>(&self, look: impl FnOnce(&[Arc<EpShared>]) -> R) -> R {
+        let guard = (!self.alone).then(|| self.lock.read().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        // SAFETY: nobody changes it meanwhile: by the lock, or by the promise of one caller, and what `look` does with an endpoint binds and
+        // closes none.
+        let result = look(unsafe { &*self.list.get() });
+        drop(guard);
+        result
+    }
+
+    fn write(&self, change: impl FnOnce(&mut Vec<Arc<EpShared>>)) {
+        let _guard = self.lock.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // SAFETY: nobody else has it: by the lock, or by the promise of one caller.
+        change(unsafe { &mut *self.list.get() });
     }
 
     /// Adds an endpoint, once.
     pub fn add(&self, ep: &Arc<EpShared>) {
-        let mut members = self.write();
-        if !members.iter().any(|member| Arc::ptr_eq(member, ep)) {
-            members.push(ep.clone());
-        }
+        self.write(|members| {
+            if !members.iter().any(|member| Arc::ptr_eq(member, ep)) {
+                members.push(ep.clone());
+            }
+        });
     }
 
     /// An endpoint closes.
     pub fn remove(&self, ep: &Arc<EpShared>) {
-        self.write().retain(|member| !Arc::ptr_eq(member, ep));
+        self.write(|members| members.retain(|member| !Arc::ptr_eq(member, ep)));
     }
 
     /// Takes in what has arrived, and reports what has completed.
@@ -44,20 +69,17 @@ impl Members {
 
     /// Whether `test` holds for one that is open.
     pub fn any(&self, test: impl Fn(&EpShared) -> bool) -> bool {
-        self.read().iter().any(|ep| test(ep))
+        self.read(|members| members.iter().any(|ep| test(ep)))
     }
 
     /// Calls `visit` for every endpoint that is open.
     pub fn each(&self, mut visit: impl FnMut(&EpShared)) {
-        self.read().iter().for_each(|ep| visit(ep));
+        self.read(|members| members.iter().for_each(|ep| visit(ep)));
     }
 
     /// Sleeps for at most `limit`, until something may have happened.
     pub fn wait(&self, limit: Duration) {
-        let (first, several) = {
-            let members = self.read();
-            (members.first().cloned(), members.len() > 1)
-        };
+        let (first, several) = self.read(|members| (members.first().cloned(), members.len() > 1));
         match first {
             Some(ep) => ep.wait(limit.min(if several { SHARED_SLICE } else { SLICE })),
             None => std::thread::sleep(limit.min(SHARED_SLICE)),

@@ -52,13 +52,13 @@ pub struct Queue {
 
 impl Queue {
     /// An empty one whose reader takes the first `entry_size` bytes of `struct fi_cq_tagged_entry`.
-    pub fn new(entry_size: usize) -> Queue {
+    pub fn new(entry_size: usize, members: Members) -> Queue {
         Queue {
             entry_size,
             entries: Mutex::new(VecDeque::with_capacity(256)),
             count: AtomicUsize::new(0),
             signalled: AtomicBool::new(false),
-            members: Members::default(),
+            members,
         }
     }
 
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn errors_keep_their_place_among_successes() {
-        let queue = Queue::new(24);
+        let queue = Queue::new(24, Members::default());
         let mut buf = [0u64; 12];
         let mut sources = [0; 4];
         // SAFETY: room for 4 entries of 24 bytes.

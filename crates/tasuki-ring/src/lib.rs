@@ -19,4 +19,4 @@ pub use error::{OpenError, RingError};
 pub use outbox::{Outbox, Room};
 pub use segment::Segment;
 pub use token::Token;
-pub use types::{Departure, Record, SegmentOptions, SegmentStats, Slot, Verdict};
+pub use types::{Departure, Glance, Record, SegmentOptions, SegmentStats, Short, Slot, Verdict};

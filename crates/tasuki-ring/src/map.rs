@@ -72,6 +72,19 @@ impl Map {
         unsafe { AtomicU32::from_ptr(self.at.as_ptr().add(offset).cast()) }
     }
 
+    /// The line of the cache at `offset` will be written to soon: it may come from where it is meanwhile, without anybody's waiting for it.
+    #[inline]
+    pub(crate) fn prefetch_for_writing(&self, offset: usize) {
+        let at = self.pointer(offset, 1);
+        // SAFETY: a hint, which changes nothing; every processor of this architecture knows the instruction or does nothing for it.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            std::arch::asm!("prefetchw [{at}]", at = in(reg) at, options(nostack, preserves_flags));
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = at;
+    }
+
     #[inline]
     pub(crate) fn copy_out(&self, offset: usize, into: &mut [u8]) {
         let from = self.pointer(offset, into.len());

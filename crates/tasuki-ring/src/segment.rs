@@ -9,7 +9,10 @@ use crate::file::{DIRECTORY, SharedFile};
 use crate::layout::*;
 use crate::map::Map;
 use crate::senders::IDLE_VISITS_MAX;
-use crate::{Departure, Record, RingError, SegmentOptions, SegmentStats, Slot, Token, Verdict};
+use crate::types::SHORT;
+use crate::{
+    Departure, Glance, Record, RingError, SegmentOptions, SegmentStats, Short, Slot, Token, Verdict,
+};
 
 /// What the receiver knows about a slot. Nothing here is read back from shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +115,38 @@ impl Segment {
         });
         self.scratch = scratch;
         taken
+    }
+
+    /// The next record, if it is short and from the only sender there is: what most looks of most programs find. As [`Segment::receive`] with a
+    /// budget of 1 in all but its cost.
+    #[inline]
+    pub fn receive_short(&mut self) -> Glance {
+        let &[index] = self.active.as_slice() else { return Glance::Other };
+        let index = index as usize;
+        if !self.map.is_here() || self.untidy || self.map.word(AT_RUNG).load(Ordering::Relaxed) != 0 {
+            return Glance::Other;
+        }
+        let Some(lane) = self.lanes.get_mut(index) else { return Glance::Other };
+        let offset = lane.position as usize & (self.geometry.ring_bytes - 1);
+        let at = self.geometry.ring(index) + offset;
+        let word = self.map.word(at).load(Ordering::Acquire);
+        if word == 0 {
+            return Glance::Nothing;
+        }
+        let len = match parse(word, lane.position, self.geometry.ring_bytes) {
+            Word::Record(len) if len <= SHORT => len,
+            _ => return Glance::Other,
+        };
+        let slot = Slot { index: index as u32, generation: lane.generation };
+        let mut record = Short { slot, bytes: [0; SHORT], len };
+        self.map.copy_out(at + 8, &mut record.bytes);
+        lane.idle_visits = 0;
+        lane.position += LINE as u64;
+        // The copy has been made before the sender may write there again.
+        self.map.word(self.geometry.slot(index) + SLOT_TAIL).store(lane.position, Ordering::Release);
+        self.stats.records += 1;
+        self.stats.bytes += len as u64;
+        Glance::Record(record)
     }
 
     /// As [`Segment::receive`], without the private copy: for payload that goes straight to its place.

@@ -1,6 +1,7 @@
 //! What a segment is made with, and what it gives.
 
 use crate::Token;
+use crate::layout::LINE;
 use crate::map::Map;
 
 /// How to make a segment.
@@ -97,5 +98,39 @@ impl Record<'_> {
             self.map.copy_out(self.offset + offset, into);
         }
         fits
+    }
+}
+
+/// Bytes of a record that takes one line of the cache, at most.
+pub(crate) const SHORT: usize = LINE - 8;
+
+/// What [`crate::Segment::receive_short`] has found.
+pub enum Glance {
+    /// Nothing waits.
+    Nothing,
+    /// A record, which is done with.
+    Record(Short),
+    /// Something else, perhaps nothing: [`crate::Segment::receive`] knows.
+    Other,
+}
+
+/// A private copy of a short record.
+pub struct Short {
+    pub(crate) slot: Slot,
+    pub(crate) bytes: [u8; SHORT],
+    pub(crate) len: usize,
+}
+
+impl Short {
+    /// Its sender.
+    #[inline]
+    pub fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    /// What is in it.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 }

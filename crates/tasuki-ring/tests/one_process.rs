@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use tasuki_random::Random;
-use tasuki_ring::{Departure, OpenError, Outbox, RingError, Segment, SegmentOptions, Token, Verdict};
+use tasuki_ring::{Departure, Glance, OpenError, Outbox, RingError, Segment, SegmentOptions, Token, Verdict};
 
 /// Bounds that the layout states.
 const SMALLEST_RING: usize = 4096;
@@ -73,6 +73,45 @@ fn a_full_ring_says_so_and_loses_nothing() {
         assert!(!outbox.is_drained());
         assert_eq!(all(&mut inbox), sent);
     }
+}
+
+/// A glance takes the next record, or leaves it to a full visit: whatever is read how, all arrive once and in order.
+#[test]
+fn glances_and_visits_take_turns() {
+    let mut inbox = segment(SMALLEST_RING, 2);
+    assert!(matches!(inbox.receive_short(), Glance::Other), "nobody has come yet");
+    let mut outbox = Outbox::open(&inbox.token(), &inbox.token()).unwrap();
+    assert!(all(&mut inbox).is_empty());
+    assert!(matches!(inbox.receive_short(), Glance::Nothing));
+    let mut random = Random::new(7);
+    let (mut glances, mut visits) = (0, 0);
+    for round in 0..20_000_u64 {
+        let len = random.below(120) as usize;
+        let record = vec![round as u8; len];
+        assert!(push(&mut outbox, &record));
+        // 56 bytes and the word before them are one line of 64. What comes behind the ring's end begins with a word that says so.
+        match inbox.receive_short() {
+            Glance::Record(short) => {
+                assert!(len <= 56 && short.bytes() == record);
+                glances += 1;
+            }
+            Glance::Nothing => panic!("there is a record"),
+            Glance::Other => {
+                assert_eq!(all(&mut inbox), [record]);
+                visits += 1;
+            }
+        }
+        assert!(outbox.is_drained() && inbox.idle());
+    }
+    assert!(glances > 8000 && visits > 9000, "{glances} {visits}");
+    assert_eq!(inbox.stats().records, 20_000);
+    // With a second sender they take turns, which is a visit's task.
+    let mut other = Outbox::open(&inbox.token(), &inbox.token()).unwrap();
+    assert!(push(&mut outbox, &[1]) && push(&mut other, &[2]));
+    assert!(matches!(inbox.receive_short(), Glance::Other));
+    assert_eq!(all(&mut inbox).len(), 2);
+    assert!(push(&mut outbox, &[3]));
+    assert!(matches!(inbox.receive_short(), Glance::Other));
 }
 
 #[test]

@@ -130,6 +130,13 @@ impl<'a> Ack<'a> {
     pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), EmitError> {
         writer.u8(self.path.to_byte()?);
         writer.var(self.delay_us);
+        if let Some(run) = self.runs.only().filter(|run| run.last <= MAX_PACKET_NUMBER) {
+            // Where nothing is lost.
+            writer.var(run.last);
+            writer.var(run.last.checked_sub(run.first).ok_or(EmitError::Ack)?);
+            writer.u8(0);
+            return Ok(());
+        }
         let mut runs = self.runs.iter();
         let first = runs.next().filter(|run| run.last <= MAX_PACKET_NUMBER).ok_or(EmitError::Ack)?;
         writer.var(first.last);

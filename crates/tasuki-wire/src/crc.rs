@@ -4,6 +4,9 @@
 
 use crc_fast::{CrcAlgorithm, Digest};
 
+#[cfg(target_arch = "x86_64")]
+use crate::header::CHECKSUM_OFFSET;
+
 /// Longer inputs are the library's, bytes.
 #[cfg(target_arch = "x86_64")]
 const SHORT: usize = 256;
@@ -13,7 +16,7 @@ pub(crate) fn of(head: &[u8], rest: &[u8]) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if head.len() + rest.len() <= SHORT && std::arch::is_x86_feature_detected!("sse4.2") {
         // SAFETY: the processor has the instruction.
-        return unsafe { append(append(0, head), rest) };
+        return unsafe { of_short(head, rest) };
     }
     let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);
     digest.update(head);
@@ -22,29 +25,46 @@ pub(crate) fn of(head: &[u8], rest: &[u8]) -> u32 {
     digest.finalize() as u32
 }
 
-/// The CRC32C of some bytes followed by `bytes`, from `crc`, that of the former.
+/// The same with the processor's instruction.
 ///
 /// # Safety
 /// The processor has SSE 4.2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
-unsafe fn append(crc: u32, bytes: &[u8]) -> u32 {
-    use std::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u32, _mm_crc32_u64};
+fn of_short(head: &[u8], rest: &[u8]) -> u32 {
+    // The head of a packet has this length, so that nothing is left to be counted when it runs.
+    let crc = match <&[u8; CHECKSUM_OFFSET]>::try_from(head) {
+        Ok(head) => append(!0, head),
+        Err(_) => append(!0, head),
+    };
+    !append(crc, rest)
+}
+
+/// The sum goes on with `bytes`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2")]
+#[inline]
+fn append(sum: u32, bytes: &[u8]) -> u32 {
+    use std::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u16, _mm_crc32_u32, _mm_crc32_u64};
     let (words, mut rest) = bytes.as_chunks::<8>();
-    let mut crc = u64::from(!crc);
+    let mut sum = u64::from(sum);
     for word in words {
-        crc = _mm_crc32_u64(crc, u64::from_le_bytes(*word));
+        sum = _mm_crc32_u64(sum, u64::from_le_bytes(*word));
     }
     // The instruction leaves the upper half 0.
-    let mut crc = crc as u32;
+    let mut sum = sum as u32;
     if let Some((half, tail)) = rest.split_first_chunk::<4>() {
-        crc = _mm_crc32_u32(crc, u32::from_le_bytes(*half));
+        sum = _mm_crc32_u32(sum, u32::from_le_bytes(*half));
         rest = tail;
     }
-    for byte in rest {
-        crc = _mm_crc32_u8(crc, *byte);
+    if let Some((two, tail)) = rest.split_first_chunk::<2>() {
+        sum = _mm_crc32_u16(sum, u16::from_le_bytes(*two));
+        rest = tail;
     }
-    !crc
+    if let [last] = rest {
+        sum = _mm_crc32_u8(sum, *last);
+    }
+    sum
 }
 
 #[cfg(test)]

@@ -133,30 +133,47 @@ impl<'a> Writer<'a> {
         self.len = end;
     }
 
+    /// As `bytes`, of a length that is known when this is compiled.
+    #[inline]
+    fn array<const N: usize>(&mut self, bytes: [u8; N]) {
+        if let Some(place) = self.buffer.get_mut(self.len..).and_then(|rest| rest.first_chunk_mut::<N>()) {
+            *place = bytes;
+        }
+        self.len = self.len.saturating_add(N);
+    }
+
+    #[inline]
     pub(crate) fn u8(&mut self, value: u8) {
-        self.bytes(&[value]);
+        self.array([value]);
     }
 
+    #[inline]
     pub(crate) fn u16(&mut self, value: u16) {
-        self.bytes(&value.to_le_bytes());
+        self.array(value.to_le_bytes());
     }
 
+    #[inline]
     pub(crate) fn u32(&mut self, value: u32) {
-        self.bytes(&value.to_le_bytes());
+        self.array(value.to_le_bytes());
     }
 
     pub(crate) fn u48(&mut self, value: u64) {
-        self.bytes(&value.to_le_bytes()[..6]);
+        let [a, b, c, d, e, f, ..] = value.to_le_bytes();
+        self.array([a, b, c, d, e, f]);
     }
 
+    #[inline]
     pub(crate) fn u64(&mut self, value: u64) {
-        self.bytes(&value.to_le_bytes());
+        self.array(value.to_le_bytes());
     }
 
     #[inline]
     pub(crate) fn var(&mut self, value: u64) {
+        if value < u64::from(VAR_LONG) {
+            return self.u8(value as u8);
+        }
         let following = var_len(value) - 1;
-        let first = if following == 0 { value as u8 } else { VAR_LONG - 1 + following as u8 };
+        let first = VAR_LONG - 1 + following as u8;
         match self.buffer.get_mut(self.len..).and_then(|rest| rest.first_chunk_mut::<9>()) {
             // Nine bytes at once: what comes next overwrites those that were too many.
             Some([head, wide @ ..]) => {

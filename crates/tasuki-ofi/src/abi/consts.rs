@@ -53,6 +53,7 @@ pub const FI_PROGRESS_UNSPEC: i32 = 0;
 pub const FI_PROGRESS_MANUAL: i32 = 2;
 pub const FI_THREAD_UNSPEC: i32 = 0;
 pub const FI_THREAD_SAFE: i32 = 1;
+pub const FI_THREAD_DOMAIN: i32 = 3;
 pub const FI_RM_ENABLED: i32 = 2;
 pub const FI_ORDER_SAS: u64 = 1 << 8;
 pub const FI_EP_UNSPEC: i32 = 0;

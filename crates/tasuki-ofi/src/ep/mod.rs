@@ -86,6 +86,10 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
     let answers = answers::Answers::from_env().map_err(|error| cannot_open(&error))?;
     let engine = engine()?;
     note!("endpoint {}", engine.address());
+    if domain.one_caller {
+        // SAFETY: as the program has promised for everything in the domain; nothing here calls an endpoint from within its own call.
+        unsafe { engine.assume_one_caller() };
+    }
     let shared = Arc::new(EpShared {
         engine,
         directed: info.caps & FI_DIRECTED_RECV != 0,

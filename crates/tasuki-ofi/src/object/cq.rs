@@ -8,7 +8,7 @@ use super::domain::DomainShared;
 use super::refs;
 use crate::abi::*;
 use crate::guard::{self, Errno, Ret};
-use crate::members::SLICE;
+use crate::members::{Members, SLICE};
 use crate::queue::Queue;
 
 /// A completion queue.
@@ -56,7 +56,12 @@ pub unsafe fn open(domain: &Arc<DomainShared>, attr: *mut CqAttr, cq: *mut *mut 
         _ => return Err(Errno(FI_ENOSYS)),
     };
     let handle = FidCq { fid: Fid { fclass: FI_CLASS_CQ, context, ops: &OPS }, ops: &CQ_OPS };
-    let shared = Arc::new(Queue::new(entry_size));
+    let members = match domain.one_caller {
+        // SAFETY: as the program has promised for everything in the domain.
+        true => unsafe { Members::of_one_caller() },
+        false => Members::default(),
+    };
+    let shared = Arc::new(Queue::new(entry_size, members));
     let object = Cq { handle, wait_obj, shared, domain: domain.clone() };
     // SAFETY: the caller's place for the result; Cq is repr(C) and begins with the handle.
     unsafe { guard::expose(cq, object) }

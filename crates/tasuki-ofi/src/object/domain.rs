@@ -7,6 +7,7 @@ use super::{av, cntr, cq, mr, refs};
 use crate::abi::*;
 use crate::ep;
 use crate::guard::{self, Errno, Ret};
+use crate::note;
 use crate::regions::Regions;
 
 /// What all objects of a domain know.
@@ -15,6 +16,8 @@ pub struct DomainShared {
     pub fabric: Arc<FabricShared>,
     /// Memory that peers may reach through any of its endpoints.
     pub regions: Regions,
+    /// The program makes one call at a time for all that belongs to the domain (`FI_THREAD_DOMAIN`, which it has asked for).
+    pub one_caller: bool,
 }
 
 /// A domain.
@@ -60,15 +63,18 @@ pub unsafe fn open(
     domain: *mut *mut FidDomain,
     context: Ptr,
 ) -> Ret {
-    if info.is_null() {
-        return Err(Errno(FI_EINVAL));
-    }
+    // SAFETY: null or the caller's.
+    let info = unsafe { info.as_ref() }.ok_or(Errno(FI_EINVAL))?;
+    // SAFETY: null or valid, as the attributes of any info.
+    let attr = unsafe { info.domain_attr.as_ref() };
+    let one_caller = attr.is_some_and(|attr| attr.threading == FI_THREAD_DOMAIN);
+    note!("domain: one caller at a time: {one_caller}");
     let handle = FidDomain {
         fid: Fid { fclass: FI_CLASS_DOMAIN, context, ops: &OPS },
         ops: &DOMAIN_OPS,
         mr: &mr::DOMAIN_MR_OPS,
     };
-    let shared = Arc::new(DomainShared { fabric: fabric.clone(), regions: Regions::default() });
+    let shared = Arc::new(DomainShared { fabric: fabric.clone(), regions: Regions::default(), one_caller });
     // SAFETY: the caller's place for the result; Domain is repr(C) and begins with the handle.
     unsafe { guard::expose(domain, Domain { handle, shared }) }
 }

@@ -1,0 +1,237 @@
+//! The endpoint's lock.
+//!
+//! Most programs never call an endpoint from two threads at once, and only the helper thread, which comes when they do not call, must be kept
+//! out. A lock that two take alike costs each call two locked instructions, a good part of a short message's time. So a program that has
+//! promised to call alone just says that it is inside, by plain stores, and the helper pays for both: it says that it wants in, makes all
+//! processors of the process catch up (`membarrier(2)`), and only then looks whether the program is inside. What it has said stands until the
+//! program comes and takes it back: while a program computes, the helper interrupts it once and not at every visit.
+
+use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// What is behind the lock, and who is there.
+pub(crate) struct Gate<T> {
+    state: UnsafeCell<T>,
+    /// Held by everybody who is inside, but for a program that calls alone and finds no helper.
+    mutex: Mutex<()>,
+    /// The program has promised to call alone.
+    alone: AtomicBool,
+    /// It is inside, without the mutex.
+    inside: AtomicBool,
+    /// The helper has been here, or wants to be, since the program last had the mutex: it must take that.
+    wanted: AtomicBool,
+}
+
+// SAFETY: the state is reached through `Inside` alone, of which there is one at a time: see `enter` and `visit`.
+unsafe impl<T: Send> Sync for Gate<T> {}
+
+/// The right to the state.
+pub(crate) struct Inside<'a, T> {
+    gate: &'a Gate<T>,
+    held: Option<MutexGuard<'a, ()>>,
+    /// It stays with its thread.
+    _thread: PhantomData<*mut T>,
+}
+
+impl<T> Gate<T> {
+    pub fn new(state: T) -> Gate<T> {
+        let [alone, inside, wanted] = [(); 3].map(|()| AtomicBool::new(false));
+        Gate { state: UnsafeCell::new(state), mutex: Mutex::new(()), alone, inside, wanted }
+    }
+
+    /// From now on the program calls alone. Without the system call that this needs nothing changes.
+    ///
+    /// # Safety
+    /// No two threads are in [`Gate::lock`], [`Gate::try_lock`], or between one of these and the end of what it gave, at the same time.
+    pub unsafe fn program_calls_alone(&self) {
+        // A helper that is inside now did not have to look for the program.
+        let _held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        self.alone.store(barrier::register(), Ordering::Relaxed);
+    }
+
+    /// The program comes in; waits for whoever is there.
+    #[inline]
+    pub fn lock(&self) -> Inside<'_, T> {
+        self.enter().unwrap_or_else(|| {
+            // A panic elsewhere left the state whole enough to be worked with, and worse than an error is a hang.
+            let held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+            self.return_to(held)
+        })
+    }
+
+    /// The same, if nobody is there.
+    #[inline]
+    pub fn try_lock(&self) -> Option<Inside<'_, T>> {
+        self.enter().or_else(|| self.hold().map(|held| self.return_to(held)))
+    }
+
+    fn hold(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.mutex.try_lock() {
+            Ok(held) => Some(held),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The program has the mutex, and needs it no more the next time.
+    fn return_to<'a>(&'a self, held: MutexGuard<'a, ()>) -> Inside<'a, T> {
+        self.wanted.store(false, Ordering::Relaxed);
+        self.inside(Some(held))
+    }
+
+    #[inline]
+    fn inside<'a>(&'a self, held: Option<MutexGuard<'a, ()>>) -> Inside<'a, T> {
+        Inside { gate: self, held, _thread: PhantomData }
+    }
+
+    /// Without the mutex, if the program calls alone and the helper is far.
+    #[inline]
+    fn enter(&self) -> Option<Inside<'_, T>> {
+        if !self.alone.load(Ordering::Relaxed) {
+            return None;
+        }
+        // By no means sure to be seen, but better than a wrong result.
+        assert!(
+            !self.inside.load(Ordering::Relaxed),
+            "two calls at once of a program that promised otherwise"
+        );
+        self.inside.store(true, Ordering::Relaxed);
+        // The processor may put the load before the store; `visit` makes up for that.
+        compiler_fence(Ordering::SeqCst);
+        if self.wanted.load(Ordering::Relaxed) {
+            self.inside.store(false, Ordering::Release);
+            return None;
+        }
+        Some(self.inside(None))
+    }
+
+    /// The helper comes in, if nobody is there.
+    pub fn visit(&self) -> Option<Inside<'_, T>> {
+        let held = self.hold()?;
+        if self.alone.load(Ordering::Relaxed) {
+            // Said before and not taken back: whatever the program has done since, it has seen it or will.
+            let said = self.wanted.swap(true, Ordering::SeqCst);
+            if !said && !barrier::all() {
+                // Never seen, as it was registered. At the next visit, a millisecond from now, no processor's store is still on its way.
+                return None;
+            }
+            // Either the program sees `wanted` and takes the mutex, or its store of `inside` is seen here. Acquire: with what it has done.
+            if self.inside.load(Ordering::Acquire) {
+                return None;
+            }
+        }
+        Some(self.inside(Some(held)))
+    }
+}
+
+impl<T> Deref for Inside<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: whoever has this is alone: by the mutex, or by `inside`, which keeps the helper out, and the program's promise.
+        unsafe { &*self.gate.state.get() }
+    }
+}
+
+impl<T> DerefMut for Inside<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above.
+        unsafe { &mut *self.gate.state.get() }
+    }
+}
+
+impl<T> Drop for Inside<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.held.is_none() {
+            self.gate.inside.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// A memory barrier in all threads of the process at once.
+mod barrier {
+    use libc::{MEMBARRIER_CMD_PRIVATE_EXPEDITED, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED};
+
+    fn call(command: libc::c_int) -> bool {
+        // SAFETY: the call takes numbers alone.
+        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+    }
+
+    /// Prepares for it; false if the kernel has none, or a sandbox forbids it.
+    pub fn register() -> bool {
+        call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && all()
+    }
+
+    /// After it whatever any thread had stored before can be seen here, and what was stored here before can be seen by whatever any thread
+    /// loads after.
+    pub fn all() -> bool {
+        call(MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that counts and a helper that steps in whenever it can: every addition of either is there in the end.
+    fn count(alone: bool) {
+        const EACH: u64 = 200_000;
+        let gate = Gate::new((0u64, 0u64));
+        if alone {
+            // SAFETY: this thread is the only one that does not visit.
+            unsafe { gate.program_calls_alone() };
+        }
+        let visits = std::thread::scope(|scope| {
+            let helper = scope.spawn(|| {
+                let mut visits = 0;
+                while gate.visit().is_none_or(|state| state.0 < EACH) {
+                    if let Some(mut state) = gate.visit() {
+                        (state.1, visits) = (state.1 + 1, visits + 1);
+                    }
+                }
+                visits
+            });
+            for _ in 0..EACH {
+                let mut state = gate.lock();
+                // Two words that belong together: nobody sees the one without the other.
+                state.0 += 1;
+                state.1 += 1;
+            }
+            helper.join().expect("no panic")
+        });
+        assert_eq!(*gate.lock(), (EACH, EACH + visits));
+    }
+
+    #[test]
+    fn nothing_is_lost_between_a_program_and_the_helper() {
+        count(false);
+        count(true);
+    }
+
+    #[test]
+    fn nobody_visits_while_the_program_is_inside() {
+        let gate = Gate::new(());
+        // SAFETY: this thread comes in once at a time; the other one visits.
+        unsafe { gate.program_calls_alone() };
+        let inside = gate.lock();
+        std::thread::scope(|scope| assert!(scope.spawn(|| gate.visit().is_none()).join().expect("no panic")));
+        drop(inside);
+        let visitor = gate.visit().expect("nobody is there");
+        std::thread::scope(|scope| {
+            // SAFETY (of the promise): the first thread does not come in meanwhile.
+            assert!(scope.spawn(|| gate.try_lock().is_none()).join().expect("no panic"));
+        });
+        drop(visitor);
+        assert!(gate.visit().is_some(), "without a second interruption");
+        for _ in 0..2 {
+            assert!(gate.try_lock().is_some());
+        }
+        assert!(gate.visit().is_some());
+    }
+}
