@@ -1,20 +1,19 @@
 //! Sockets that are closed aside.
 
-use std::os::fd::OwnedFd;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use crate::lanes::Sockets;
 use crate::state::State;
 
 /// Further references to the sockets of raw lanes. Whoever closes the last one of a socket waits in the kernel, some 30 ms, until no
 /// processor can hold a frame for it: dropping this leaves that to the kernel, or else to threads, while the program goes on. It is for
 /// last: what else refers to the sockets must be gone.
-pub(crate) struct Aside(Vec<OwnedFd>);
+pub(crate) struct Aside(Sockets);
 
 impl Aside {
     pub fn new(state: &State) -> Aside {
-        let raw = state.links.iter().filter_map(|link| link.raw.as_ref());
-        // Without one (a limit of the process) the lane is closed by the program's own thread.
-        Aside(raw.filter_map(|raw| raw.as_fd().try_clone_to_owned().ok()).collect())
+        Aside(state.raw_sockets.clone())
     }
 
     /// Leaves them as they are: in a child after fork they are the parent's.
@@ -25,10 +24,8 @@ impl Aside {
 
 impl Drop for Aside {
     fn drop(&mut self) {
-        let sockets = std::mem::take(&mut self.0);
-        if sockets.is_empty() {
-            return;
-        }
+        let sockets = Arc::into_inner(std::mem::take(&mut self.0)).and_then(OnceLock::into_inner);
+        let Some(sockets) = sockets.filter(|sockets| !sockets.is_empty()) else { return };
         let Err((sockets, _)) = tasuki_sys::leave::leave(sockets) else { return };
         for socket in sockets {
             let closing = thread::Builder::new().name("tasuki-close".to_owned()).stack_size(64 << 10);

@@ -246,6 +246,11 @@ impl Core {
         self.by_conn[index] = peer;
     }
 
+    /// The program has something under way that comes to an end. (What takes any number of messages is posted in advance.)
+    pub fn is_awaited(&self) -> bool {
+        !self.sends.is_empty() || self.recvs.iter().any(|(_, recv)| !recv.multi && recv.part.is_none())
+    }
+
     /// The peer that a connection leads to.
     pub fn peer_of(&self, conn: ConnId) -> Option<Peer> {
         self.by_conn.get(conn.index()).copied().flatten()

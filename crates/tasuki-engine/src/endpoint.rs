@@ -14,6 +14,7 @@ use crate::gate::{Gate, Inside};
 use crate::helper::Helper;
 use crate::open::{self, OpenError};
 use crate::options::Options;
+use crate::patience::{NAP, Rest};
 use crate::remote::{RegisterError, RemoteArgs, RemoteDone, UnregisterError};
 use crate::sleep::Sleeper;
 use crate::state::State;
@@ -42,11 +43,21 @@ impl Inner {
         state.polled += 1;
         self.entries.store(state.polled, Ordering::Relaxed);
     }
+
+    /// Offers the processor to others.
+    fn rest(&self, rest: Rest) {
+        let start = Instant::now();
+        match rest {
+            Rest::Offer => std::thread::yield_now(),
+            Rest::Nap => self.sleeper.nap(NAP),
+        }
+        self.lock().rested(rest, start.elapsed());
+    }
 }
 
 /// One end of conversations: opens sockets and shared memory, knows peers, sends and receives messages.
 ///
-/// All methods may be called from any thread. None but [`Endpoint::wait`] and [`Endpoint::close`] sleeps.
+/// All methods may be called from any thread. None but [`Endpoint::wait`] and [`Endpoint::close`] sleeps, but for naps in [`Endpoint::progress`].
 pub struct Endpoint {
     inner: Arc<Inner>,
     address: Address,
@@ -259,8 +270,8 @@ impl Endpoint {
         self.inner.lock().cancel(context)
     }
 
-    /// Takes in what has arrived and sends what may be sent. Does not sleep; after rounds in which nothing has happened it
-    /// offers the processor to others.
+    /// Takes in what has arrived and sends what may be sent. After rounds in which nothing has happened it offers the processor to others: by a yield, or,
+    /// if that does not help a program that waits and more want to run than there are processors, by a nap of 50 us that a packet ends.
     pub fn progress(&self) {
         self.turn(0, |_| {});
     }
@@ -281,12 +292,11 @@ impl Endpoint {
         let busy = state.look();
         let count = state.take(max, each);
         self.inner.waits.store(!busy && count == 0, Ordering::Relaxed);
-        let tired = state.patience.is_over(busy || count > 0);
+        let tired = state.patience.is_over(busy, count > 0);
+        let rest = tired.then(|| state.rest());
         drop(state);
-        if tired {
-            let start = Instant::now();
-            std::thread::yield_now();
-            self.inner.lock().offered(start.elapsed());
+        if let Some(rest) = rest {
+            self.inner.rest(rest);
         }
         count
     }
@@ -350,6 +360,8 @@ impl Drop for Endpoint {
         }
         // While this thread lingers the helper would only be in the way.
         drop(helper);
+        // A lane that nobody has needed is closed aside like the others.
+        self.inner.lock().await_lanes();
         crate::close::linger(&self.inner, self.linger);
     }
 }

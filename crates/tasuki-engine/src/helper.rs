@@ -35,10 +35,10 @@ impl Drop for Helper {
 }
 
 /// The program's signals are for the program's own threads.
-pub(crate) fn without_signals(work: impl FnOnce()) {
+pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     let all = nix::sys::signal::SigSet::all();
     let _ = all.thread_set_mask();
-    work();
+    work()
 }
 
 fn run(inner: &Inner) {

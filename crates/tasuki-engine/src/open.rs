@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
-use tasuki_link::{LinkError, LinkWatch, RawOptions, UdpLink, UdpOptions, open_lanes};
+use tasuki_link::{LinkError, LinkWatch, UdpLink, UdpOptions};
 use tasuki_msg::Config;
 use tasuki_proto::{Local, Proto, Time};
 use tasuki_ring::{Segment, SegmentOptions};
@@ -11,6 +11,8 @@ use crate::address::Address;
 use crate::bulk::Bulk;
 use crate::clock::Clock;
 use crate::core::Core;
+use crate::crowd::Crowd;
+use crate::lanes::{Opening, Sockets};
 use crate::options::{Framing, Lanes, Options, Rate, VariableError};
 use crate::patience::Patience;
 use crate::rails::{RailTable, RailsError, mapped};
@@ -53,10 +55,10 @@ const PORT_TRIES: usize = 32;
 const IDENTITY_INTERFACE: &str = "tasuki0";
 
 pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
-    let mut rails = RailTable::load(options.rails.as_deref())?;
+    let rails = RailTable::load(options.rails.as_deref())?;
     let addresses = addresses();
     let identity = options.identity.or(rails.identity).unwrap_or_else(|| find_identity(&addresses));
-    let mut links = bind_all(identity, &rails)?;
+    let links = bind_all(identity, &rails)?;
     let carriers = watch_carriers(&links);
     let ready = Ready::new(&links, carriers.as_ref()).map_err(|error| OpenError::Wait(error.into()))?;
     let port = links[0].udp.local().port();
@@ -70,9 +72,8 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         incarnation: number(16),
         secret: std::array::from_fn(|i| random[i]),
     };
-    if options.lanes == Lanes::RawUdp {
-        open_raw(&mut links, &mut rails, address.endpoint, options);
-    }
+    let raw = options.lanes == Lanes::RawUdp;
+    let opening = if raw { Opening::begin(&links, address.endpoint, options) } else { None };
     let token = token_of(&address);
     // Without shared memory (a full or missing /dev/shm) messages within the host go in packets; `tasuki doctor` tells.
     let segment = if options.shm { Segment::create(&SegmentOptions::new(token)).ok() } else { None };
@@ -101,6 +102,8 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         udp_due: Time(0),
         udp_pause: 0,
         links,
+        opening,
+        raw_sockets: Sockets::default(),
         ready,
         carriers,
         segment,
@@ -120,6 +123,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         polled: 0,
         looks: 0,
         patience: Patience::new(),
+        crowd: Crowd::default(),
     };
     // A NIC that has no carrier now is not greeted on first.
     state.hear_carriers(Time(0));
@@ -161,26 +165,6 @@ fn watch_carriers(links: &[Link]) -> Option<LinkWatch> {
     let nics: Vec<&str> = links.iter().filter_map(|link| link.nic.as_deref()).collect();
     if nics.is_empty() { None } else { LinkWatch::open(nics).ok() }
 }
-
-/// Opens the raw lane of every NIC that has one to offer, by own permission or through the broker. Where there is none its rails keep UDP:
-/// `tasuki stats` shows the lanes, `tasuki doctor` says why.
-fn open_raw(links: &mut [Link], rails: &mut RailTable, endpoint: u32, options: &Options) {
-    let nics: Vec<_> = links.iter().filter_map(|link| link.nic.clone()).collect();
-    // Nobody knows how many processes a host will have; one per processor is the usual number.
-    let processes = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-    let each = (options.ring_bytes / (nics.len().max(1) as u64 * processes)).min(RING_BYTES_MAX);
-    let wanted: Vec<_> = nics.into_iter().map(|nic| RawOptions { nic, endpoint, ring_bytes: each }).collect();
-    let lanes = open_lanes(&wanted, options.broker.clone());
-    for (link, raw) in links.iter_mut().filter(|link| link.nic.is_some()).zip(lanes) {
-        let Some(mut raw) = raw else { continue };
-        raw.set_priority(options.priority);
-        rails.offer_raw(raw.nic(), raw.mac());
-        link.raw = Some(raw);
-    }
-}
-
-/// Most that one receive ring takes, bytes: streams go over UDP.
-const RING_BYTES_MAX: u64 = 2 << 20;
 
 /// The address by which others know this host when nobody has set it up: of the identity interface, or the one that the
 /// default route starts from, or any, or loopback.

@@ -94,6 +94,19 @@ impl Default for Options {
     }
 }
 
+/// Where launchers put the number of a job's processes: Open MPI, Hydra, Slurm.
+const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"];
+
+/// Peers are given no less credit than this for the sake of others that may never come, bytes: most programs talk to few.
+const LEAST_SHARE: u64 = 512 << 10;
+
+/// Peers to reckon with in a job of so many processes. Credit that fits from the start need not be asked back when the next one comes; nothing else
+/// depends on it.
+fn expected_peers(processes: Option<u32>, pool_bytes: u64) -> u32 {
+    let most = u32::try_from(pool_bytes / LEAST_SHARE).unwrap_or(u32::MAX);
+    processes.unwrap_or(1).min(most).max(1)
+}
+
 const RATES: &str =
     "must be window, adaptive, or static: with R/B of receivers (static:101M/128K,10.77.0.2=52M/64K)";
 
@@ -122,7 +135,7 @@ impl Options {
     /// The defaults, changed by `TASUKI_IDENTITY` (an address), `TASUKI_RAILS` (a file), `TASUKI_SHM`, `TASUKI_STATS`,
     /// `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_PRIORITY` (0 to 7), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds),
     /// `TASUKI_BROKER` (a socket; empty: none), `TASUKI_RATE` (`window`, `adaptive`, `static:R/B`), `TASUKI_BULK` (`frames` or
-    /// `length`).
+    /// `length`). How many peers to expect is what launchers say of the job.
     pub fn from_env() -> Result<Options, VariableError> {
         Options::from_variables(|name| std::env::var(name).ok())
     }
@@ -170,7 +183,10 @@ impl Options {
             _ => None,
         })?;
         let linger = number("TASUKI_LINGER", "must be a number of seconds")?;
+        let pool_bytes = pool.map_or(default.pool_bytes, |mebibytes| u64::from(mebibytes) << 20);
         Ok(Options {
+            expected_peers: expected_peers(SIZES.iter().find_map(|name| get(name)?.parse().ok()), pool_bytes),
+            pool_bytes,
             identity: read(&get, "TASUKI_IDENTITY", "must be an IP address", |value| value.parse().ok())?,
             rails: get("TASUKI_RAILS").filter(|path| !path.is_empty()).map(PathBuf::from),
             shm: switch("TASUKI_SHM")?.unwrap_or(default.shm),
@@ -181,7 +197,6 @@ impl Options {
             broker: get(tasuki_link::broker::VARIABLE)
                 .map_or(default.broker, |path| Some(path).filter(|path| !path.is_empty()).map(PathBuf::from)),
             ring_bytes: rings.map_or(default.ring_bytes, |mebibytes| u64::from(mebibytes) << 20),
-            pool_bytes: pool.map_or(default.pool_bytes, |mebibytes| u64::from(mebibytes) << 20),
             linger: linger.map_or(default.linger, |seconds| Duration::from_secs(seconds.into())),
             stats: switch("TASUKI_STATS")?.unwrap_or(default.stats),
             dump: switch("TASUKI_DUMP")?.unwrap_or(default.dump),
@@ -230,6 +245,15 @@ mod tests {
         assert_eq!(one("TASUKI_BROKER", "/a/b").unwrap().broker, Some("/a/b".into()));
         assert_eq!(one("TASUKI_BROKER", "").unwrap().broker, None);
         assert_eq!(one("TASUKI_SHM", "1").unwrap().broker, Some("/run/tasuki/broker.sock".into()));
+        assert_eq!(one("OMPI_COMM_WORLD_SIZE", "16").unwrap().expected_peers, 16);
+        assert_eq!(one("PMI_SIZE", "2").unwrap().expected_peers, 2);
+        assert_eq!(
+            one("PMI_SIZE", "many").unwrap().expected_peers,
+            1,
+            "a launcher's affair, no error of the user"
+        );
+        assert_eq!(one("SLURM_NTASKS", "100000").unwrap().expected_peers, 64, "32 MiB, 512 KiB each");
+        assert_eq!(one("SLURM_NTASKS", "0").unwrap().expected_peers, 1);
         assert_eq!(one("TASUKI_LINGER", "-1").unwrap_err().variable, "TASUKI_LINGER");
     }
 }

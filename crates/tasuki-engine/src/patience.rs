@@ -2,13 +2,36 @@
 //!
 //! With a core for every rank, polling without pause answers soonest. With more ranks than cores the one that polls keeps away the
 //! one it waits for. Which of the two it is nobody needs to tell: a yield that takes long has let somebody else run.
+//!
+//! One that returns at once need not mean that nobody wants to run. Where ranks are scheduled in groups (each in a session or a container of its own) a
+//! yield is for the own group alone: Linux 6.18 lets whoever yields go on, for hundreds of milliseconds, while the one it waits for has no processor.
+//! So whoever waits for a message and has been given nothing for some time, whose offers are refused, in a crowd, takes naps, which nobody can refuse.
 
 use std::time::Duration;
 
-/// Decides after how many rounds without anything new the processor is offered to others.
+use tasuki_proto::Time;
+
+/// Decides after how many rounds without anything new the processor is offered to others, and how.
 pub(crate) struct Patience {
     idle: u32,
     limit: u32,
+    /// The first offer since the program was given something.
+    since: Option<Time>,
+    /// Offers in a row that nobody took up.
+    refused: u32,
+    /// More want to run than there are processors.
+    crowd: bool,
+    /// When that was told last.
+    told: Option<Time>,
+}
+
+/// How the processor is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// By a yield.
+    Offer,
+    /// By a sleep of [`NAP`], or until a packet comes.
+    Nap,
 }
 
 /// Rounds when others want the processor: a microsecond.
@@ -18,14 +41,26 @@ const LONG: u32 = 192;
 /// A yield that nobody takes up returns sooner.
 const TAKEN_UP: Duration = Duration::from_micros(5);
 
+/// So short that what the program looks after besides does not suffer: it polls other things, too, in the same loop.
+pub(crate) const NAP: Duration = Duration::from_micros(50);
+/// Offers in vain before there may be naps: a few microseconds with a crowd.
+const REFUSED: u32 = 16;
+/// Time without anything for the program after which there may be naps, ns: longer than the steps of programs whose ranks take turns on a processor.
+const WAITED: u64 = 1_000_000;
+/// Whether there is a crowd is asked again after this time, ns.
+const ASK_AGAIN: u64 = 1_000_000;
+
 impl Patience {
     pub fn new() -> Patience {
-        Patience { idle: 0, limit: LONG }
+        Patience { idle: 0, limit: LONG, since: None, refused: 0, crowd: false, told: None }
     }
 
-    /// A round is over; true if it is time to offer the processor to others.
-    pub fn is_over(&mut self, busy: bool) -> bool {
-        self.idle = if busy { 0 } else { self.idle + 1 };
+    /// A round is over, in which something was done, or even the program was given something; true if it is time to offer the processor to others.
+    pub fn is_over(&mut self, busy: bool, given: bool) -> bool {
+        if given {
+            self.since = None;
+        }
+        self.idle = if busy || given { 0 } else { self.idle + 1 };
         let over = self.idle > self.limit;
         if over {
             // An offer takes as long as several rounds, so it is not made in each; with a crowd it is.
@@ -34,9 +69,37 @@ impl Patience {
         over
     }
 
-    /// How long the offer took. It takes many that nobody takes up to believe that the crowd has gone.
+    /// It is time to offer the processor: how?
+    pub fn rest(&mut self, now: Time) -> Rest {
+        self.since.get_or_insert(now);
+        if self.crowd && self.has_waited(now) { Rest::Nap } else { Rest::Offer }
+    }
+
+    /// It has waited for long, and offered the processor in vain.
+    fn has_waited(&self, now: Time) -> bool {
+        self.refused >= REFUSED && self.since.is_some_and(|since| now.since_ns(since) >= WAITED)
+    }
+
+    /// How long the offer took that is over now. It takes many that nobody takes up to believe that the crowd has gone.
     pub fn offered(&mut self, took: Duration) {
-        self.limit = if took > TAKEN_UP { SHORT } else { (self.limit + 1).min(LONG) };
+        let taken_up = took > TAKEN_UP;
+        self.refused = if taken_up { 0 } else { self.refused.saturating_add(1) };
+        self.limit = if taken_up { SHORT } else { (self.limit + 1).min(LONG) };
+    }
+
+    /// A nap is over. The next one comes after a few rounds.
+    pub fn napped(&mut self) {
+        (self.idle, self.limit) = (0, SHORT);
+    }
+
+    /// It wants to be told whether there is a crowd.
+    pub fn asks(&self, now: Time) -> bool {
+        self.has_waited(now) && self.told.is_none_or(|told| now.since_ns(told) >= ASK_AGAIN)
+    }
+
+    /// Whether there is one.
+    pub fn tell(&mut self, crowd: bool, now: Time) {
+        (self.crowd, self.told) = (crowd, Some(now));
     }
 }
 
@@ -48,8 +111,8 @@ mod tests {
     fn a_crowd_shortens_it_and_it_grows_again() {
         let mut patience = Patience::new();
         let rounds = |patience: &mut Patience| {
-            patience.is_over(true);
-            (1..).find(|_| patience.is_over(false)).expect("patience ends")
+            patience.is_over(true, false);
+            (1..).find(|_| patience.is_over(false, false)).expect("patience ends")
         };
         assert_eq!(rounds(&mut patience), LONG + 1);
         patience.offered(TAKEN_UP * 2);
@@ -61,9 +124,50 @@ mod tests {
     #[test]
     fn offers_are_repeated() {
         let mut patience = Patience::new();
-        let offers = |patience: &mut Patience| (0..1000).filter(|_| patience.is_over(false)).count();
+        let offers = |patience: &mut Patience| (0..1000).filter(|_| patience.is_over(false, false)).count();
         assert_eq!(offers(&mut patience), 1 + (1000 - LONG as usize - 1) / (LONG as usize / 4));
         patience.offered(TAKEN_UP * 2);
         assert_eq!(offers(&mut patience), 1000);
+    }
+
+    /// Offers the processor every 10 us; gives the time of the first nap within 10 ms, if there is one.
+    fn first_nap(patience: &mut Patience, start: u64, crowd: bool) -> Option<u64> {
+        (start..start + 10_000_000).step_by(10_000).find_map(|ns| {
+            let now = Time(ns);
+            if patience.rest(now) == Rest::Nap {
+                return Some(ns - start);
+            }
+            patience.offered(Duration::ZERO);
+            if patience.asks(now) {
+                patience.tell(crowd, now);
+            }
+            None
+        })
+    }
+
+    #[test]
+    fn who_waits_in_a_crowd_naps() {
+        assert_eq!(first_nap(&mut Patience::new(), 0, false), None, "there is a processor for everybody");
+        let mut patience = Patience::new();
+        // It asks after an offer, and knows at the next one.
+        assert_eq!(first_nap(&mut patience, 0, true), Some(WAITED + 10_000));
+        patience.napped();
+        let now = Time(1_000_000);
+        assert_eq!(patience.rest(now), Rest::Nap, "again");
+        patience.tell(false, now);
+        assert_eq!(patience.rest(now), Rest::Offer, "the crowd has gone");
+        patience.tell(true, now);
+        patience.offered(TAKEN_UP * 2);
+        assert_eq!(patience.rest(now), Rest::Offer, "yields are taken up");
+    }
+
+    #[test]
+    fn what_the_program_is_given_ends_the_wait_and_nothing_else() {
+        let mut patience = Patience::new();
+        first_nap(&mut patience, 0, true).expect("a nap");
+        patience.is_over(true, false);
+        assert_eq!(patience.rest(Time(1_000_000)), Rest::Nap, "packets of others are no message");
+        patience.is_over(true, true);
+        assert_eq!(first_nap(&mut patience, 2_000_000, true), Some(WAITED));
     }
 }

@@ -126,11 +126,10 @@ impl Ready {
 
 /// Sleeps until one of the descriptors is readable, at most so long.
 pub(crate) fn sleep_on<'a>(descriptors: impl Iterator<Item = BorrowedFd<'a>>, time: Duration) {
-    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use nix::poll::{PollFd, PollFlags, ppoll};
     let mut all: Vec<PollFd<'_>> = descriptors.map(|one| PollFd::new(one, PollFlags::POLLIN)).collect();
-    let milliseconds = u16::try_from(time.as_micros().div_ceil(1000)).unwrap_or(u16::MAX);
     // An error (a signal) is a wake-up like any other.
-    let _ = poll(&mut all, PollTimeout::from(milliseconds));
+    let _ = ppoll(&mut all, Some(time.into()), None);
 }
 
 #[cfg(test)]

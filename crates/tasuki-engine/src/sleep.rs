@@ -3,13 +3,16 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use crate::lanes::Sockets;
 use crate::ready::sleep_on;
 use crate::state::State;
 
 /// What wakes an endpoint.
 pub(crate) struct Sleeper {
-    /// All UDP sockets in one, and those of raw lanes.
+    /// All UDP sockets in one, and those of length-coded bulk.
     sockets: Vec<OwnedFd>,
+    /// Those of raw lanes.
+    raw: Sockets,
     longest: Duration,
 }
 
@@ -21,15 +24,21 @@ const PACKETS: Duration = Duration::from_millis(20);
 
 impl Sleeper {
     pub fn new(state: &State) -> std::io::Result<Sleeper> {
-        let raw = state.links.iter().filter_map(|link| link.raw.as_ref()).map(|raw| raw.as_fd());
         let bulk = state.core.bulk.as_ref().map(|bulk| bulk.as_fd());
-        let all = std::iter::once(state.ready.as_fd()).chain(raw).chain(bulk);
+        let all = std::iter::once(state.ready.as_fd()).chain(bulk);
         let sockets = all.map(|socket| socket.try_clone_to_owned()).collect::<Result<_, _>>()?;
-        Ok(Sleeper { sockets, longest: if state.segment.is_some() { SHARED } else { PACKETS } })
+        let raw = state.raw_sockets.clone();
+        Ok(Sleeper { sockets, raw, longest: if state.segment.is_some() { SHARED } else { PACKETS } })
     }
 
     /// Sleeps until a packet is there, or for `time`, or a little while.
     pub fn sleep(&self, time: Duration) {
-        sleep_on(self.sockets.iter().map(AsFd::as_fd), time.min(self.longest));
+        self.nap(time.min(self.longest));
+    }
+
+    /// The same for a nap, and no longer.
+    pub fn nap(&self, time: Duration) {
+        let all = self.sockets.iter().chain(self.raw.get().into_iter().flatten());
+        sleep_on(all.map(AsFd::as_fd), time);
     }
 }

@@ -9,7 +9,9 @@ use tasuki_ring::{Segment, Slot, Token};
 use crate::api::{Completion, Names, Peer};
 use crate::clock::Clock;
 use crate::core::Core;
-use crate::patience::Patience;
+use crate::crowd::Crowd;
+use crate::lanes::{Opening, Sockets};
+use crate::patience::{Patience, Rest};
 use crate::ready::Ready;
 use tasuki_ring::stats_page::Writer;
 
@@ -32,6 +34,9 @@ pub(crate) struct State {
     pub proto: Proto,
     /// The first is the routed way.
     pub links: Vec<Link>,
+    /// The raw lanes, until they are open.
+    pub opening: Option<Opening>,
+    pub raw_sockets: Sockets,
     pub ready: Ready,
     /// Tells of the NICs of all links but the first, in their order.
     pub carriers: Option<LinkWatch>,
@@ -64,6 +69,7 @@ pub(crate) struct State {
     /// Looks since all was looked at.
     pub looks: u32,
     pub patience: Patience,
+    pub crowd: Crowd,
 }
 
 /// In every so-manieth look the clock is read, and what depends on it is done: deadlines, and the UDP sockets if nothing comes there. Between
@@ -106,6 +112,7 @@ impl State {
     /// the next look that finds nothing: the program waits for what has come.
     fn look_at_all(&mut self, mut busy: bool, all: bool) -> bool {
         self.looks = 0;
+        self.look_for_lanes();
         let now = self.now();
         let looked = now >= self.udp_due;
         busy |= self.core.msg.handle_time(now.0);
@@ -129,9 +136,27 @@ impl State {
         busy | self.settle(now)
     }
 
+    /// It is time to offer the processor to others: how?
+    pub fn rest(&mut self) -> Rest {
+        let now = self.now();
+        // A program that waits for nothing here polls something else besides, which no packet announces.
+        if self.patience.rest(now) == Rest::Offer || !self.core.is_awaited() {
+            return Rest::Offer;
+        }
+        self.prepare_to_sleep();
+        Rest::Nap
+    }
+
     /// The processor was offered to others, which took so long: everything is due for a look.
-    pub fn offered(&mut self, took: Duration) {
-        self.patience.offered(took);
+    pub fn rested(&mut self, rest: Rest, took: Duration) {
+        let now = self.now();
+        match rest {
+            Rest::Offer => self.patience.offered(took),
+            Rest::Nap => self.patience.napped(),
+        }
+        if self.patience.asks(now) {
+            self.patience.tell(self.crowd.is_there(), now);
+        }
         self.looks = ALL_EVERY;
     }
 

@@ -11,15 +11,27 @@ use crate::state::State;
 impl State {
     /// Begins to keep a page. Without one (no room in /dev/shm) the endpoint works as well.
     pub fn open_page(&mut self) {
+        let identity =
+            Identity { address: self.core.address.to_string(), lanes: self.lanes_in_use().to_owned() };
+        self.page = Writer::create(&Layout::default(), &identity).ok();
+    }
+
+    /// The raw lanes are open: the page tells.
+    pub fn write_lanes(&mut self) {
+        let lanes = self.lanes_in_use();
+        if let Some(page) = &mut self.page {
+            page.lanes(lanes);
+        }
+    }
+
+    fn lanes_in_use(&self) -> &'static str {
         let raw = self.links.iter().any(|link| link.raw.is_some());
-        let lanes = match (self.segment.is_some(), raw) {
+        match (self.segment.is_some(), raw) {
             (true, true) => "shm+raw+udp",
             (true, false) => "shm+udp",
             (false, true) => "raw+udp",
             (false, false) => "udp",
-        };
-        let identity = Identity { address: self.core.address.to_string(), lanes: lanes.to_owned() };
-        self.page = Writer::create(&Layout::default(), &identity).ok();
+        }
     }
 
     /// Brings the page up to date.

@@ -91,6 +91,9 @@ pub(crate) struct Conn {
     pub queued: bool,
 }
 
+/// Number of the first list of rails.
+pub(crate) const FIRST_CHANGE: u64 = 1;
+
 impl Conn {
     pub fn new(id: ConnId, remote: Remote, own: &[Rail], config: &Config) -> Conn {
         let mut conn = Conn {
@@ -102,7 +105,7 @@ impl Conn {
             welcome_due: false,
             peer_delay_ns: u64::from(config.max_ack_delay_us) * 1000,
             own: own.to_vec(),
-            own_change: 1,
+            own_change: FIRST_CHANGE,
             rails_due: false,
             theirs: Vec::new(),
             told: Vec::new(),

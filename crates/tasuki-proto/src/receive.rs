@@ -2,7 +2,7 @@
 
 use tasuki_wire::{Brief, Data, DropReason, Frame, Greeting, Packet};
 
-use crate::conn::{Conn, Context};
+use crate::conn::{Conn, Context, FIRST_CHANGE};
 use crate::defect::Defect;
 use crate::event::Event;
 use crate::late::LateAck;
@@ -279,6 +279,8 @@ impl Conn {
         self.theirs = greeting.rails.list.iter().collect();
         self.their_change = greeting.rails.change;
         (self.hello_at, self.hello_due) = (None, false);
+        // The hello that was answered may have named the rails of before the last change.
+        self.rails_due |= self.own_change > FIRST_CHANGE;
         cx.events.push_back(Event::Connected(self.id));
         self.open_paths(at, cx);
     }

@@ -150,6 +150,22 @@ fn the_only_cable_comes_and_goes() {
     }
 }
 
+/// Raw lanes are opened aside: a message that is sent before they are there goes without them, and they are used afterwards. Where nobody sends
+/// they are closed as they come.
+#[test]
+fn lanes_that_come_after_the_greeting_are_used() {
+    let Some(cables) = Cables::new(2) else { return };
+    let raw_is_up = |end: &Endpoint| {
+        [0, 1].map(|rail| format!("rail {rail} Raw Up:")).iter().all(|up| end.describe().contains(up))
+    };
+    for round in 0..4 {
+        let pair = Pair::new(&cables, Lanes::RawUdp);
+        pair.message(round, |_| {});
+        pair.until("both raw lanes up", raw_is_up);
+        drop(cables.endpoints(Lanes::RawUdp));
+    }
+}
+
 /// A NIC that has had no carrier from the beginning is not waited for, and used when it has one.
 #[test]
 fn no_carrier_from_the_beginning() {

@@ -250,3 +250,18 @@ fn recut_on_a_rail_of_another_mtu() {
     }
     net.settle(1000);
 }
+
+/// A rail is there only after the hello has left, and before its answer has come: the peer learns of it.
+#[test]
+fn a_change_before_the_welcome_is_told() {
+    let mut net = Net::new(21, &[lan(), lan()], true);
+    let (id, rails) = (net.conn(0), net.rails[0].clone());
+    let now = tasuki_proto::Time(net.now);
+    net.hosts[0].proto.set_rails(now, id, &rails[..1]);
+    net.send(0, 8);
+    net.hosts[0].proto.set_rails(now, id, &rails);
+    net.flush(0);
+    net.settle(1000);
+    net.run_us(100_000);
+    assert_eq!((state(&net, 0, 1), state(&net, 1, 1)), (RailState::Up, RailState::Up), "{}", net.describe());
+}

@@ -41,6 +41,7 @@ pub struct Writer {
     map: Map,
     file: SharedFile,
     places: Places,
+    origin: Origin,
     /// One more than the largest index of a peer that had no room.
     beyond: usize,
 }
@@ -66,9 +67,8 @@ impl Writer {
         sweep(directory, PREFIX, layout::LOCK);
         let file = page_file(directory, if layout.public { 0o644 } else { 0o600 })?;
         let map = map_file(&file, places.total(), places.total())?;
-        let writer = Writer { map, file, places, beyond: 0 };
-        let origin = origin(identity);
-        layout::write(&writer.map, places.origin(), Origin::WORDS, |into| origin.put(into));
+        let writer = Writer { map, file, places, origin: origin(identity), beyond: 0 };
+        writer.write(places.origin(), &writer.origin);
         let header = [
             (layout::AT_VERSION, layout::VERSION),
             (layout::AT_PEERS, places.peers as u64),
@@ -91,6 +91,12 @@ impl Writer {
         if self.map.is_here() {
             layout::write(&self.map, at, T::WORDS, |into| record.put(into));
         }
+    }
+
+    /// The lanes in use are others now.
+    pub fn lanes(&mut self, lanes: &str) {
+        self.origin.identity.lanes = lanes.to_owned();
+        self.write(self.places.origin(), &self.origin);
     }
 
     /// Totals.
