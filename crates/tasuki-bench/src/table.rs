@@ -1,6 +1,9 @@
 //! The table for people.
 
-use crate::{Record, Report, ending, stats::PairedRatio};
+use crate::{
+    Record, Report, ending,
+    stats::{PairedRatio, Summary},
+};
 use comfy_table::{Cell, CellAlignment, Table, TableComponent, presets};
 use std::fmt::Write;
 
@@ -99,6 +102,11 @@ pub(crate) fn describe(gain: &PairedRatio) -> String {
 pub(crate) fn describe_range(gain: f64, low: f64, high: f64, decided: bool) -> String {
     let doubt = if decided { "" } else { " ?" };
     format!("{gain:.2} x ({low:.2} to {high:.2}){doubt}")
+}
+
+/// `1.85 (1.70 to 2.01)`: the median, and from the tenth to the ninetieth percentile.
+pub(crate) fn with_spread(of: &Summary) -> String {
+    format!("{} ({} to {})", significant(of.median), significant(of.p10), significant(of.p90))
 }
 
 /// Three significant digits, without an exponent.

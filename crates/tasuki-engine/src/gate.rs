@@ -12,6 +12,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
+use tasuki_sys::membarrier;
+
 /// What is behind the lock, and who is there.
 pub(crate) struct Gate<T> {
     state: UnsafeCell<T>,
@@ -49,7 +51,7 @@ impl<T> Gate<T> {
     pub unsafe fn program_calls_alone(&self) {
         // A helper that is inside now did not have to look for the program.
         let _held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
-        self.alone.store(barrier::register(), Ordering::Relaxed);
+        self.alone.store(membarrier::register(), Ordering::Relaxed);
     }
 
     /// The program comes in; waits for whoever is there.
@@ -114,7 +116,7 @@ impl<T> Gate<T> {
         if self.alone.load(Ordering::Relaxed) {
             // Said before and not taken back: whatever the program has done since, it has seen it or will.
             let said = self.wanted.swap(true, Ordering::SeqCst);
-            if !said && !barrier::all() {
+            if !said && !membarrier::all() {
                 // Never seen, as it was registered. At the next visit, a millisecond from now, no processor's store is still on its way.
                 return None;
             }
@@ -151,27 +153,6 @@ impl<T> Drop for Inside<'_, T> {
         if self.held.is_none() {
             self.gate.inside.store(false, Ordering::Release);
         }
-    }
-}
-
-/// A memory barrier in all threads of the process at once.
-mod barrier {
-    use libc::{MEMBARRIER_CMD_PRIVATE_EXPEDITED, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED};
-
-    fn call(command: libc::c_int) -> bool {
-        // SAFETY: the call takes numbers alone.
-        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
-    }
-
-    /// Prepares for it; false if the kernel has none, or a sandbox forbids it.
-    pub fn register() -> bool {
-        call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && all()
-    }
-
-    /// After it whatever any thread had stored before can be seen here, and what was stored here before can be seen by whatever any thread
-    /// loads after.
-    pub fn all() -> bool {
-        call(MEMBARRIER_CMD_PRIVATE_EXPEDITED)
     }
 }
 

@@ -21,12 +21,22 @@ impl Proto {
         datagram: &[u8],
         upper: &mut impl Upper,
     ) -> Result<(), DropReason> {
-        self.now = now;
-        self.take_packet(now, datagram, upper, false).map_err(|reason| self.reject(reason))
+        self.handle(now, datagram, upper, false)
     }
 
     /// `hurried`: a message goes before an acknowledgement that comes with it.
-    pub(crate) fn take_packet(
+    pub(crate) fn handle(
+        &mut self,
+        now: Time,
+        datagram: &[u8],
+        upper: &mut impl Upper,
+        hurried: bool,
+    ) -> Result<(), DropReason> {
+        self.now = now;
+        self.take_packet(now, datagram, upper, hurried).map_err(|reason| self.reject(reason))
+    }
+
+    fn take_packet(
         &mut self,
         now: Time,
         datagram: &[u8],

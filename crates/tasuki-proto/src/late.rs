@@ -34,8 +34,7 @@ impl Proto {
         datagram: &[u8],
         upper: &mut impl Upper,
     ) -> Result<(), DropReason> {
-        self.now = now;
-        self.take_packet(now, datagram, upper, true).map_err(|reason| self.reject(reason))
+        self.handle(now, datagram, upper, true)
     }
 
     /// [`Proto::poll_transmit`] will do what was put off; whether anything was.

@@ -1,6 +1,7 @@
-//! The clock that the kernel's programs read.
+//! The clock that the kernel's programs read, without what `std::time::Instant` adds.
 
 /// CLOCK_MONOTONIC, nanoseconds: what `bpf_ktime_get_ns` gives an eBPF program.
+#[inline]
 pub fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec that lives through the call; this clock is always there.

@@ -1,11 +1,12 @@
 //! Raw kernel calls that the other crates share: rtnetlink, ethtool, network namespaces, packet sockets, TCP's counters,
-//! processors' ticks, descriptors that the kernel closes by itself.
+//! processors' ticks, descriptors that the kernel closes by itself, barriers in all threads.
 
 pub mod clock;
 mod conversation;
 pub mod ethtool;
 mod generic;
 pub mod leave;
+pub mod membarrier;
 pub mod napi;
 pub mod netlink;
 pub mod netns;

@@ -286,7 +286,7 @@ impl Controller {
         self.profile.see(Look::of(at, sample));
         // Time of programs is left out where the periods are too short for it.
         let gain = match survey.sample.sent_rate() >= QUIET {
-            true => counted(&survey.sample, sample, LIKELY),
+            true => counted(&survey.sample, sample, LIKELY).map(|count| count.part),
             false => difference(&survey.sample, sample, false),
         };
         // As in a trial, if no processor is ever idle.
@@ -427,25 +427,35 @@ fn part_sent(home: &Sample, away: &Sample) -> f64 {
 /// kernel mostly knows by samples, is not believed `surely`.
 fn difference(home: &Sample, away: &Sample, surely: bool) -> Option<f64> {
     match counted(home, away, SIGNIFICANT) {
-        Some(_) if surely => counted(home, away, PLAIN),
-        Some(part) => Some(part),
+        Some(count) => (!surely || count.is_believed(PLAIN)).then_some(count.part),
         None => Some(part_user(home, away)).filter(|part| !surely && part.abs() > SURVEYED_USE),
     }
 }
 
-/// The same by packets alone: the first count that differs at all, if by as much as is asked.
-fn counted(home: &Sample, away: &Sample, asked: Belief) -> Option<f64> {
+/// A difference of packets that were counted.
+#[derive(Clone, Copy)]
+struct Count {
+    /// Away against home, as a logarithm.
+    part: f64,
+    /// Standard deviation of the part if packets come at random.
+    deviation: f64,
+}
+
+impl Count {
+    fn is_believed(&self, belief: Belief) -> bool {
+        self.part.abs() > belief.part.max(belief.deviations * self.deviation)
+    }
+}
+
+/// The first count that differs, what was sent before what came in.
+fn counted(home: &Sample, away: &Sample, belief: Belief) -> Option<Count> {
     let deviation = |a: f64, b: f64| (1.0 / a.max(1.0) + 1.0 / b.max(1.0)).sqrt();
-    let counts = [
-        (part_sent(home, away), deviation(home.sent, away.sent)),
-        (part(away.packet_rate(), home.packet_rate()), deviation(home.packets, away.packets)),
-    ];
-    let exceeds = |belief: Belief, (part, deviation): (f64, f64)| {
-        part.abs() > belief.part.max(belief.deviations * deviation)
+    let sent = Count { part: part_sent(home, away), deviation: deviation(home.sent, away.sent) };
+    let came = Count {
+        part: part(away.packet_rate(), home.packet_rate()),
+        deviation: deviation(home.packets, away.packets),
     };
-    let first = if asked.deviations < SIGNIFICANT.deviations { asked } else { SIGNIFICANT };
-    let found = counts.into_iter().find(|count| exceeds(first, *count))?;
-    exceeds(asked, found).then_some(found.0)
+    [sent, came].into_iter().find(|count| count.is_believed(belief))
 }
 
 /// Programs' time, away against home, as a logarithm.

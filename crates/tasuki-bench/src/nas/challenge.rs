@@ -3,7 +3,7 @@
 use super::{Case, Kernel, NasReport, Outcome, cross};
 use crate::{
     stats::{PairedRatio, Summary},
-    table::{describe, plain, significant},
+    table::{describe, plain, with_spread},
 };
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
@@ -53,12 +53,9 @@ pub struct ChallengeRecord {
     pub network: String,
     /// The MPI.
     pub stack: String,
-    /// Median of the repetitions.
-    pub median: f64,
-    /// Tenth percentile.
-    pub p10: f64,
-    /// Ninetieth percentile.
-    pub p90: f64,
+    /// Of the repetitions.
+    #[serde(flatten)]
+    pub summary: Summary,
     /// Times as good as on the first network, in words.
     pub against: Option<String>,
     /// Times as good as on the network that differs in one thing, in words.
@@ -102,9 +99,7 @@ fn record(
         hosts: case.hosts,
         network: case.network.clone(),
         stack: case.stack.clone(),
-        median: summary.median,
-        p10: summary.p10,
-        p90: summary.p90,
+        summary,
         against: against(cross::SWITCH),
         step: cross::step_before(&case.network).and_then(against),
     })
@@ -121,14 +116,12 @@ pub fn table(report: &NasReport) -> String {
     let mut before = "";
     for record in &records {
         let name = format!("{}, {}", record.figure, record.unit);
-        let cells = [record.median, record.p10, record.p90].map(significant);
         table.add_row([
             Cell::new(if record.figure == before { String::new() } else { name }),
             Cell::new(&record.class),
             Cell::new(if record.hosts == 1 { cross::ONE_HOST } else { &record.network }),
             Cell::new(&record.stack),
-            Cell::new(format!("{} ({} to {})", cells[0], cells[1], cells[2]))
-                .set_alignment(CellAlignment::Right),
+            Cell::new(with_spread(&record.summary)).set_alignment(CellAlignment::Right),
             Cell::new(record.against.as_deref().unwrap_or("-")),
             Cell::new(record.step.as_deref().unwrap_or("-")),
         ]);
@@ -181,7 +174,7 @@ mod tests {
         assert_eq!(records.len(), FIGURES.len() * 2);
         let of = |figure: &str| records.iter().filter(|record| record.figure == figure).collect::<Vec<_>>();
         let [switch, cables] = of("PTRANS")[..] else { panic!("{records:?}") };
-        assert_eq!((switch.median, switch.unit, switch.against.as_ref()), (10.0, "MB/s", None));
+        assert_eq!((switch.summary.median, switch.unit, switch.against.as_ref()), (10.0, "MB/s", None));
         assert!(cables.step.as_ref().is_some_and(|gain| gain.starts_with("3.00 x")), "{cables:?}");
         let latency = of("ring, natural, latency")[1];
         assert!(latency.against.as_ref().is_some_and(|gain| gain.starts_with("2.00 x")), "{latency:?}");

@@ -7,7 +7,7 @@ use crate::{
     plot::{Panel, PlotError, lines},
     raw::{Side, Streamed},
     stats::{PairedRatio, Summary},
-    table::{describe, plain, significant},
+    table::{describe, plain, significant, with_spread},
 };
 use comfy_table::{Cell, CellAlignment};
 use serde::{Serialize, Serializer};
@@ -318,9 +318,7 @@ fn cells(row: &Row<'_>, several: bool) -> Vec<Cell> {
         Some(core) => format!("{:.0} / {core:.0} %", spent.process),
         None => percent(spent.process),
     };
-    let range = |it: Summary| {
-        format!("{} ({} to {})", significant(it.median), significant(it.p10), significant(it.p90))
-    };
+    let range = |it: Summary| with_spread(&it);
     let share = |it: Summary| format!("{} %", significant(it.median));
     let mut cells = vec![
         word(case.cabling.to_string()),

@@ -15,9 +15,9 @@ docs/tune.md explains the figures. It makes its own lab (root; two processors; L
 
 Examples:
   tasuki bench tune                                       # all of it, about three quarters of an hour
-  tasuki bench tune --level 3,4 --repetitions 5           # two levels
+  tasuki bench tune --level 3,4 --repetitions 12          # two levels
   tasuki bench tune --pair 0:7 --json                     # two levels in turn
-  tasuki bench tune --timer nic --repetitions 6           # with a timer that costs nothing, as a NIC has it";
+  tasuki bench tune --timer nic                           # with a timer that costs nothing, as a NIC has it";
 
 /// Two levels that take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct BenchTune {
     /// Levels that take turns
     #[arg(long, value_delimiter = ',')]
     pub pair: Vec<LevelPair>,
-    /// Whose timer keeps interrupts apart: the kernel's (`napi`), or one that costs the host nothing, as that of a NIC, emulated by its partner
+    /// Whose timer keeps interrupts apart: the kernel's, or one that costs the host nothing, as that of a NIC, emulated by its partner
     #[arg(long, value_enum, default_value_t)]
     pub timer: TimerArg,
     /// The longest delay, fixed and of the controller
