@@ -12,6 +12,7 @@ use crate::aside::Aside;
 use crate::bulk::BulkCounters;
 use crate::gate::{Gate, Inside};
 use crate::helper::Helper;
+use crate::line::Glanced;
 use crate::open::{self, OpenError};
 use crate::options::Options;
 use crate::patience::{NAP, Rest};
@@ -45,7 +46,10 @@ impl Inner {
     }
 
     /// Offers the processor to others.
-    fn rest(&self, rest: Rest) {
+    #[cold]
+    fn rest(&self, mut state: Inside<'_, State>) {
+        let rest = state.rest();
+        drop(state);
         let start = Instant::now();
         match rest {
             Rest::Offer => std::thread::yield_now(),
@@ -117,10 +121,15 @@ impl Endpoint {
     }
 
     /// Without a thread (a limit of the host) the endpoint works as long as the program calls it.
+    #[inline]
     fn start_helper(&self) {
-        if self.helping.load(Ordering::Relaxed) {
-            return;
+        if !self.helping.load(Ordering::Relaxed) {
+            self.start_helper_now();
         }
+    }
+
+    #[cold]
+    fn start_helper_now(&self) {
         let mut helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner);
         if helper.is_none() {
             *helper = Helper::start(&self.inner).ok();
@@ -147,6 +156,7 @@ impl Endpoint {
     ///
     /// # Safety
     /// The buffers can be read, and do not change, until the send completes; until `send` returns if it is `inject`.
+    #[inline(always)]
     pub unsafe fn send(&self, send: &SendArgs<'_>) -> Result<(), PostError> {
         // SAFETY: as the caller promises.
         unsafe { self.inner.lock().send(send) }
@@ -156,6 +166,7 @@ impl Endpoint {
     ///
     /// # Safety
     /// The buffers can be written, and nobody else uses them, until the receive has completed for the last time.
+    #[inline(always)]
     pub unsafe fn recv(&self, recv: &RecvArgs<'_>) -> Result<(), PostError> {
         // Peers may come without having been added.
         self.start_helper();
@@ -276,27 +287,42 @@ impl Endpoint {
         self.turn(0, |_| {});
     }
 
+    /// What most of the calls of [`Endpoint::turn_with`] come to, for a program that polls and calls alone: a glance at memory that others write to. Whether
+    /// more may be there now, too, if it gives a completion: do not glance for a second one otherwise, which would delay the first.
+    #[inline(always)]
+    pub fn glance(&self) -> (Glanced, bool) {
+        let Some(mut state) = self.inner.gate.enter() else { return (Glanced::Unknown, false) };
+        let more = state.flowing;
+        let glanced = state.glance();
+        if let Glanced::Given(_) = glanced {
+            self.inner.waits.store(false, Ordering::Relaxed);
+        }
+        (glanced, more)
+    }
+
     /// [`Endpoint::progress`] and [`Endpoint::poll_many`] under one lock. Returns how many completions it gave, at most `max`.
     pub fn turn(&self, max: usize, mut each: impl FnMut(Completion)) -> usize {
         self.turn_with(max, |completion, _| each(*completion))
     }
 
     /// The same; `each` is called under the lock, so it must not call the endpoint, and is told instead who is who.
-    pub fn turn_with(&self, max: usize, each: impl FnMut(&Completion, &Names<'_>)) -> usize {
+    pub fn turn_with(&self, max: usize, mut each: impl FnMut(&Completion, &Names<'_>)) -> usize {
         let Some(mut state) = self.inner.gate.try_lock() else {
             // Another thread is at it, and may be waiting for a processor.
             std::thread::yield_now();
             return 0;
         };
         self.inner.enter(&mut state);
-        let busy = state.look();
-        let count = state.take(max, each);
+        // With `max` 0 nothing is given: what comes then waits.
+        let (busy, first) = if max > 0 { state.look() } else { (state.look_for_later(), None) };
+        if let Some(completion) = &first {
+            each(completion, &Names(&state.core.peers));
+        }
+        let given = usize::from(first.is_some());
+        let count = given + state.take(max - given, each);
         self.inner.waits.store(!busy && count == 0, Ordering::Relaxed);
-        let tired = state.patience.is_over(busy, count > 0);
-        let rest = tired.then(|| state.rest());
-        drop(state);
-        if let Some(rest) = rest {
-            self.inner.rest(rest);
+        if state.patience.is_over(busy, count > 0) {
+            self.inner.rest(state);
         }
         count
     }

@@ -89,9 +89,9 @@ impl<T> Gate<T> {
         Inside { gate: self, held, _thread: PhantomData }
     }
 
-    /// Without the mutex, if the program calls alone and the helper is far.
-    #[inline]
-    fn enter(&self) -> Option<Inside<'_, T>> {
+    /// The program comes in without the mutex, if it calls alone and the helper is far.
+    #[inline(always)]
+    pub fn enter(&self) -> Option<Inside<'_, T>> {
         if !self.alone.load(Ordering::Relaxed) {
             return None;
         }

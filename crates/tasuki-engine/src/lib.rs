@@ -20,6 +20,7 @@ mod endpoint;
 mod gate;
 mod helper;
 mod lanes;
+mod line;
 mod memory;
 mod open;
 mod options;
@@ -48,6 +49,7 @@ pub use api::{
 };
 pub use bulk::BulkCounters;
 pub use endpoint::Endpoint;
+pub use line::Glanced;
 pub use open::OpenError;
 pub use options::{Framing, Lanes, Options, Rate, VariableError};
 pub use rails::RailsError;

@@ -14,6 +14,7 @@ pub(crate) enum Memory {
 
 impl Memory {
     /// The program's own memory.
+    #[inline(always)]
     pub fn of(buffers: &[Buffer]) -> Memory {
         match buffers {
             [] => Memory::One(Buffer { ptr: std::ptr::null_mut(), len: 0 }),
@@ -132,9 +133,52 @@ pub(crate) unsafe fn copy_pieces(pieces: &[Buffer], mut into: &mut [u8]) {
     }
 }
 
+/// Copies at most 32 bytes, without a call: most messages are a number or two.
+///
+/// # Safety
+/// `from` can be read and `to` written for `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn copy_few(from: *const u8, to: *mut u8, len: usize) {
+    debug_assert!(len <= 32);
+    // Two pieces of one size, which overlap unless the length is twice theirs. Both are read before either is written.
+    macro_rules! twice {
+        ($piece:ty) => {{
+            let rest = len - size_of::<$piece>();
+            // SAFETY: `len` is at least a piece, so both lie inside; unaligned accesses need no alignment.
+            unsafe {
+                let first = from.cast::<$piece>().read_unaligned();
+                let last = from.add(rest).cast::<$piece>().read_unaligned();
+                to.cast::<$piece>().write_unaligned(first);
+                to.add(rest).cast::<$piece>().write_unaligned(last);
+            }
+        }};
+    }
+    match len {
+        17.. => twice!(u128),
+        8..=16 => twice!(u64),
+        4..=7 => twice!(u32),
+        2..=3 => twice!(u16),
+        1 => twice!(u8),
+        0 => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_few_bytes_are_copied_and_none_beside_them() {
+        let from: [u8; 34] = std::array::from_fn(|at| at as u8 + 1);
+        for len in 0..=32 {
+            let mut to = [0u8; 34];
+            // SAFETY: both have 33 bytes from the second on.
+            unsafe { copy_few(from[1..].as_ptr(), to[1..].as_mut_ptr(), len) };
+            let expected: [u8; 34] =
+                std::array::from_fn(|at| if (1..=len).contains(&at) { from[at] } else { 0 });
+            assert_eq!(to, expected, "{len} bytes");
+        }
+    }
 
     #[test]
     fn pieces_are_read_and_written_as_one() {

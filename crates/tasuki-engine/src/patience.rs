@@ -55,7 +55,16 @@ impl Patience {
         Patience { idle: 0, limit: LONG, since: None, refused: 0, crowd: false, told: None }
     }
 
+    /// A round in which nothing was done is over; false, and it is not counted, if it is time to offer the processor to others.
+    #[inline]
+    pub fn goes_on(&mut self) -> bool {
+        let on = self.idle < self.limit;
+        self.idle += u32::from(on);
+        on
+    }
+
     /// A round is over, in which something was done, or even the program was given something; true if it is time to offer the processor to others.
+    #[inline]
     pub fn is_over(&mut self, busy: bool, given: bool) -> bool {
         if given {
             self.since = None;

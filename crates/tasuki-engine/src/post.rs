@@ -21,15 +21,22 @@ impl State {
     ///
     /// # Safety
     /// As [`crate::Endpoint::send`].
+    #[inline(always)]
     pub unsafe fn send(&mut self, args: &SendArgs<'_>) -> Result<(), PostError> {
         if self.closing {
             return Err(PostError::Closed);
         }
         refuse_null(args.buffers)?;
         // SAFETY: the program's buffers can be read until this call returns, at least.
-        if unsafe { self.core.send_shared_now(args) } {
-            return Ok(());
-        }
+        unsafe { if self.core.send_shared_now(args) { Ok(()) } else { self.send_further(args) } }
+    }
+
+    /// The same of what does not go through memory at once.
+    ///
+    /// # Safety
+    /// As [`State::send`].
+    #[inline(never)]
+    unsafe fn send_further(&mut self, args: &SendArgs<'_>) -> Result<(), PostError> {
         let now = self.now();
         // SAFETY: as above.
         if unsafe { self.send_packet_now(args, now) } {
@@ -47,6 +54,7 @@ impl State {
     ///
     /// # Safety
     /// As [`crate::Endpoint::recv`].
+    #[inline(always)]
     pub unsafe fn recv(&mut self, args: &RecvArgs<'_>) -> Result<(), PostError> {
         if self.closing {
             return Err(PostError::Closed);
@@ -70,7 +78,9 @@ impl State {
         };
         let posted = self.core.post_recv(op, |msg, user| msg.post_recv(RecvRequest { user, ..request }));
         posted.map_err(|error| PostError::UnknownPeer(Peer(error.0.index() as u32)))?;
-        self.follow_up();
+        if self.core.msg.has_work() {
+            self.settle_now();
+        }
         Ok(())
     }
 
@@ -157,16 +167,23 @@ impl State {
     }
 
     /// Does at once what a post has made possible.
+    #[inline(always)]
     fn follow_up(&mut self) {
         if self.has_work() {
-            let now = self.now();
-            self.settle(now);
+            self.settle_now();
         }
+    }
+
+    #[inline(never)]
+    fn settle_now(&mut self) {
+        let now = self.now();
+        self.settle(now);
     }
 }
 
 impl SendArgs<'_> {
     /// What the message layer is asked for, without a key to the sender's memory and the caller's own name for it.
+    #[inline(always)]
     pub(crate) fn request(&self, peer: PeerId, len: u64) -> SendRequest {
         let queue = if self.tag.is_some() { Queue::Tagged } else { Queue::Msg };
         let (tag, data, delivery) = (self.tag.unwrap_or(0), self.data, self.delivery);
@@ -234,6 +251,7 @@ impl Core {
         self.sent(args.report, context, peer, tagged);
     }
 
+    #[inline(always)]
     fn matching(&self, source: Option<Peer>, tag: Option<u64>, ignore: u64) -> Result<Matching, PostError> {
         let source = match source {
             None => Source::Any,
@@ -245,6 +263,7 @@ impl Core {
 }
 
 /// Programs and MPIs have been seen to pass such; an error tells them more than a fault in our copying.
+#[inline(always)]
 fn refuse_null(buffers: &[Buffer]) -> Result<(), PostError> {
     match buffers.iter().find(|piece| piece.ptr.is_null() && piece.len > 0) {
         Some(piece) => Err(PostError::NullBuffer(piece.len)),

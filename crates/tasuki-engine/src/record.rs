@@ -5,6 +5,7 @@
 //! introduction: its own address, and the half of the addressee's secret that proves that it was given the address.
 
 use tasuki_msg::{Data, Epoch, Frame, Mark, MsgSeq, Queue, Start};
+use tasuki_ring::SHORT as LINE;
 
 use crate::address::Address;
 
@@ -14,6 +15,8 @@ pub(crate) const HEAD: usize = 64;
 /// Head of a whole message: kind, flags and sequence number, tag; data if there is any.
 const SHORT: usize = 16;
 const SHORT_WITH_DATA: usize = 24;
+/// Payload of a whole message that fits into one line of the cache whatever its head.
+pub(crate) const LINE_PAYLOAD: usize = LINE - SHORT_WITH_DATA;
 
 /// Kind of a whole message. (The others are numbered from 0.)
 const WHOLE: u8 = 11;
@@ -61,6 +64,7 @@ pub(crate) fn start_head(start: &Start) -> usize {
     if is_short(start) { short_head(start.data.is_some()) } else { HEAD }
 }
 
+#[inline(always)]
 fn is_short(start: &Start) -> bool {
     start.inline == start.len
         && start.early == start.len
@@ -70,6 +74,7 @@ fn is_short(start: &Start) -> bool {
         && start.seq.0 <= SHORT_SEQ
 }
 
+#[inline(always)]
 fn short_head(data: bool) -> usize {
     if data { SHORT_WITH_DATA } else { SHORT }
 }
@@ -84,6 +89,32 @@ pub(crate) fn write_start(start: &Start, into: &mut [u8]) {
     if is_short(start) { write_whole(start, into) } else { write_long(&Frame::Start(*start), into) }
 }
 
+/// Size of the head of a whole message that fits into a line; None: it has a long one.
+#[inline(always)]
+pub(crate) fn line_head(start: &Start) -> Option<usize> {
+    (is_short(start) && start.len <= LINE_PAYLOAD as u64).then(|| short_head(start.data.is_some()))
+}
+
+/// Writes that head.
+#[inline(always)]
+pub(crate) fn write_line(start: &Start, into: &mut [u8; LINE]) {
+    write_whole(start, into);
+}
+
+/// Reads a whole message with a short head from a line, a record of `len` bytes given by its words; returns the size of its head, too. None: it is something
+/// else.
+#[inline(always)]
+pub(crate) fn read_line(word: impl Fn(usize) -> u64, len: usize) -> Option<(Start, usize)> {
+    let first = word(0);
+    let data = ((first >> 8) as u8 & DATA != 0).then(|| word(2));
+    let head = short_head(data.is_some());
+    if first as u8 != WHOLE || len < head {
+        return None;
+    }
+    Some((whole(first, word(1), data, (len - head) as u64), head))
+}
+
+#[inline(always)]
 fn write_whole(start: &Start, into: &mut [u8]) {
     let first = u64::from(WHOLE) | u64::from(start_flags(start)) << 8 | start.seq.0 << 16;
     into[..8].copy_from_slice(&first.to_le_bytes());
@@ -98,10 +129,15 @@ fn read_short(record: &[u8]) -> Option<(Frame, &[u8])> {
     let flags = (first >> 8) as u8;
     let data = if flags & DATA != 0 { Some(word(record, 2)?) } else { None };
     let (tag, payload) = (word(record, 1)?, &record[short_head(data.is_some())..]);
-    let len = payload.len() as u64;
-    let start = Start {
+    Some((Frame::Start(whole(first, tag, data, payload.len() as u64)), payload))
+}
+
+/// What a short head says, of which `first` is the first word.
+#[inline(always)]
+fn whole(first: u64, tag: u64, data: Option<u64>, len: u64) -> Start {
+    Start {
         seq: MsgSeq(first >> 16),
-        queue: queue(flags),
+        queue: queue((first >> 8) as u8),
         tag,
         data,
         len,
@@ -110,16 +146,17 @@ fn read_short(record: &[u8]) -> Option<(Frame, &[u8])> {
         charged: true,
         ack: false,
         remote_key: None,
-    };
-    Some((Frame::Start(start), payload))
+    }
 }
 
 /// The record's word at `index`.
+#[inline(always)]
 fn word(record: &[u8], index: usize) -> Option<u64> {
     let bytes = record.get(8 * index..8 * index + 8)?;
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
+#[inline(always)]
 fn queue(flags: u8) -> Queue {
     match (flags & SERVICE != 0, flags & TAGGED != 0) {
         (true, _) => Queue::Service,
@@ -168,6 +205,7 @@ fn plain(fields: &mut [u64; 7], kind: u8, values: [u64; 3]) -> (u8, u8) {
     (kind, 0)
 }
 
+#[inline(always)]
 fn start_flags(start: &Start) -> u8 {
     let bit = |set: bool, bit: u8| if set { bit } else { 0 };
     bit(start.queue == Queue::Tagged, TAGGED)

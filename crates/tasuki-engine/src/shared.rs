@@ -2,15 +2,15 @@
 
 use std::num::NonZeroU64;
 
-use tasuki_msg::{PeerId, Transmit};
-use tasuki_ring::{Departure, Glance, Slot, Verdict};
+use tasuki_msg::{PeerId, Start, Transmit};
+use tasuki_ring::{Departure, Outbox, Slot, Verdict};
 
 use crate::address::Address;
 use crate::api::{Peer, SendArgs};
 use crate::core::Core;
 use crate::memory::{copy_pieces, total};
 use crate::peer::{Shared, Way};
-use crate::record::{self, HEAD, INTRODUCTION};
+use crate::record::{self, HEAD, INTRODUCTION, LINE_PAYLOAD};
 use crate::state::{BATCH, State};
 
 /// Most payload in one record, bytes: so that several fit into a ring, and the receiver can copy one while the sender fills the next.
@@ -20,25 +20,7 @@ impl State {
     /// Takes in what others on this host have written. True if there was something.
     pub fn receive_shared(&mut self) -> bool {
         // The first is handed on before a look for a second, which would cost the way of a line of the cache between two processors.
-        let budget = if self.flowing { BATCH } else { 1 };
-        let mut taken = 0;
-        while taken < budget {
-            let Some(segment) = &mut self.segment else { return false };
-            match segment.receive_short() {
-                Glance::Record(record) => {
-                    taken += 1;
-                    // Nobody who is not known has anything so short to say.
-                    if let Some(peer) = sender(&self.slots, record.slot()) {
-                        take(&mut self.core, peer, record.bytes());
-                    }
-                }
-                Glance::Nothing => break,
-                Glance::Other => {
-                    taken += self.receive_records(budget - taken);
-                    break;
-                }
-            }
-        }
+        let taken = self.receive_records(if self.flowing { BATCH } else { 1 });
         self.flowing = taken > 0;
         if taken > 0 {
             self.spare_udp();
@@ -46,7 +28,7 @@ impl State {
         taken > 0
     }
 
-    /// The same of up to `budget` records of any kind, from anybody; how many there were.
+    /// The same of up to `budget` records; how many there were.
     fn receive_records(&mut self, budget: usize) -> usize {
         let Some(segment) = &mut self.segment else { return 0 };
         if segment.idle() {
@@ -56,7 +38,7 @@ impl State {
         let mut newcomers = Vec::new();
         let taken = segment.receive(budget, |slot, bytes| {
             match sender(slots, slot) {
-                Some(peer) => take(core, peer, bytes),
+                Some(peer) => core.take_record(peer, bytes),
                 None => {
                     if let Some(address) = record::introduced(&core.address, bytes) {
                         let peer = core.peer(&address);
@@ -151,7 +133,8 @@ impl State {
     }
 }
 
-fn sender(slots: &[Option<(Slot, Peer)>], slot: Slot) -> Option<Peer> {
+#[inline(always)]
+pub(crate) fn sender(slots: &[Option<(Slot, Peer)>], slot: Slot) -> Option<Peer> {
     slots.get(slot.index()).copied().flatten().filter(|(known, _)| *known == slot).map(|(_, peer)| peer)
 }
 
@@ -162,19 +145,35 @@ fn remember(slots: &mut Vec<Option<(Slot, Peer)>>, slot: Slot, peer: Peer) {
     slots[slot.index()] = Some((slot, peer));
 }
 
-fn take(core: &mut Core, peer: Peer, bytes: &[u8]) {
-    match record::read(bytes) {
-        Some((frame, payload)) => core.arrived(peer, &frame, payload),
-        None => core.broken.push((peer, "a record in shared memory is no frame".to_owned())),
-    }
-}
-
 impl Core {
+    /// A record has come from `peer`.
+    pub fn take_record(&mut self, peer: Peer, bytes: &[u8]) {
+        match record::read(bytes) {
+            Some((frame, payload)) => self.arrived(peer, &frame, payload),
+            None => self.broken.push((peer, "a record in shared memory is no frame".to_owned())),
+        }
+    }
+
     /// Sends a short message to a peer on this host at once, if nothing stands in its way. False: nothing has happened.
     ///
     /// # Safety
     /// The buffers can be read.
+    #[inline(always)]
     pub unsafe fn send_shared_now(&mut self, args: &SendArgs<'_>) -> bool {
+        // SAFETY: the caller's.
+        unsafe {
+            match args.buffers {
+                [piece] if piece.len <= LINE_PAYLOAD => self.send_line(args, piece),
+                _ => self.send_record(&SendArgs { ..*args }),
+            }
+        }
+    }
+
+    /// The same of what does not fit into one line, or not easily.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn send_record(&mut self, args: &SendArgs<'_>) -> bool {
         let Some(state) = self.peers.get_mut(args.peer.0 as usize) else { return false };
         let Way::Shared(shared) = &mut state.way else { return false };
         let Some(len) = total(args.buffers).filter(|&len| len <= PIECE) else { return false };
@@ -187,12 +186,8 @@ impl Core {
         let request = args.request(state.id, len as u64);
         let Some(start) = self.msg.send_now(&request, len as u64) else { return false };
         let head = record::start_head(&start);
-        room.fill(head + len, |bytes| {
-            let (head, body) = bytes.split_at_mut(head);
-            record::write_start(&start, head);
-            // SAFETY: the caller says that the pieces can be read; the ring is nobody's buffer.
-            unsafe { copy_pieces(args.buffers, body) };
-        });
+        // SAFETY: the caller's.
+        room.fill(head + len, |bytes| unsafe { write_start(bytes, head, &start, args) });
         self.sent(args.report, args.context, args.peer, args.tag.is_some());
         true
     }
@@ -245,6 +240,30 @@ impl Core {
             }
         })
     }
+}
+
+/// Writes a message's first frame with all of its payload.
+///
+/// # Safety
+/// The buffers of `args` can be read, and do not lie in `bytes`.
+unsafe fn write_start(bytes: &mut [u8], head: usize, start: &Start, args: &SendArgs<'_>) {
+    let (head, body) = bytes.split_at_mut(head);
+    record::write_start(start, head);
+    // SAFETY: the caller's.
+    unsafe { copy_pieces(args.buffers, body) };
+}
+
+/// Pushes such a frame into a ring that has room for it.
+///
+/// # Safety
+/// The buffers can be read.
+#[cold]
+pub(crate) unsafe fn push_start(outbox: &mut Outbox, start: Start, args: SendArgs<'_>) {
+    let head = record::start_head(&start);
+    // SAFETY: the caller's; the ring is nobody's buffer.
+    let pushed =
+        outbox.push(head + start.len as usize, |bytes| unsafe { write_start(bytes, head, &start, &args) });
+    debug_assert!(pushed, "the caller has found room");
 }
 
 impl Shared {

@@ -74,7 +74,7 @@ pub(crate) struct State {
 
 /// In every so-manieth look the clock is read, and what depends on it is done: deadlines, and the UDP sockets if nothing comes there. Between
 /// two looks of a program that polls there is less than a microsecond.
-const ALL_EVERY: u32 = 4;
+const ALL_EVERY: u32 = 8;
 
 /// Packets taken from one socket, or given to all, before something else gets its turn.
 pub(crate) const BATCH: usize = 128;
@@ -84,19 +84,41 @@ impl State {
         self.clock.now()
     }
 
-    /// As [`State::progress`], for those who come back at once: looks into memory alone, most times.
-    pub fn look(&mut self) -> bool {
+    /// As [`State::progress`], for those who come back at once: looks into memory alone, most times. Whether there was something, and a completion that goes before
+    /// all others.
+    #[inline(never)]
+    pub fn look(&mut self) -> (bool, Option<Completion>) {
+        let (busy, completion) = match self.take_line() {
+            Some(taken) => taken,
+            None => (self.receive_shared(), None),
+        };
+        self.flowing = busy;
+        (self.look_further(busy), completion)
+    }
+
+    /// For those who want nothing now.
+    pub fn look_for_later(&mut self) -> bool {
         let busy = self.receive_shared();
+        self.look_further(busy)
+    }
+
+    /// Whether nothing but memory need be looked at, unless something has come there.
+    #[inline]
+    pub fn may_glance(&self) -> bool {
+        self.looks < ALL_EVERY
+            && self.udp_pause > 0
+            && self.settled
+            && self.stalled.is_empty()
+            && self.core.bulk.is_none()
+    }
+
+    /// The rest of a look; `busy` if something has come through memory.
+    pub fn look_further(&mut self, busy: bool) -> bool {
         if busy {
             self.core.run_actions();
         }
         self.looks += 1;
-        let enough = self.looks < ALL_EVERY
-            && self.udp_pause > 0
-            && self.settled
-            && self.stalled.is_empty()
-            && self.core.bulk.is_none();
-        if enough && !self.has_frames() && !(busy && self.has_work()) {
+        if self.may_glance() && !self.has_frames() && !(busy && self.has_work()) {
             return busy;
         }
         self.look_at_all(busy, false)
@@ -166,7 +188,12 @@ impl State {
     }
 
     /// Gives up to `max` completions, the oldest first; returns how many.
-    pub fn take(&mut self, max: usize, mut each: impl FnMut(&Completion, &Names<'_>)) -> usize {
+    #[inline]
+    pub fn take(&mut self, max: usize, each: impl FnMut(&Completion, &Names<'_>)) -> usize {
+        if self.core.completions.is_empty() { 0 } else { self.take_oldest(max, each) }
+    }
+
+    fn take_oldest(&mut self, max: usize, mut each: impl FnMut(&Completion, &Names<'_>)) -> usize {
         let Core { completions, peers, .. } = &mut self.core;
         let (count, names) = (max.min(completions.len()), Names(peers));
         completions.iter().take(count).for_each(|completion| each(completion, &names));

@@ -247,7 +247,8 @@ impl Adaptive {
         } else if queue > low {
             self.starting = false;
             // The shortest time of a crowd was measured with a queue, too: down, until it is seen how short it can be.
-            self.window -= if self.senders > 1 { (queue - low) / 8 } else { 0 };
+            let down = ((queue - low) / 8).min(self.window / 4);
+            self.window -= if self.senders > 1 { down } else { 0 };
         } else if self.limited {
             self.window += if self.starting { self.window } else { self.window / 8 };
         }
@@ -533,5 +534,25 @@ mod tests {
         controller.set_now(1_000_000);
         controller.arrived(PeerId(0), again);
         assert!(controller.measured().rate > 0, "{:?}", controller.measured());
+    }
+
+    /// At a high rate a queue that is still short in time may be longer than the window: the window shrinks by a part of itself, and never grows for it.
+    #[test]
+    fn a_queue_never_makes_the_window_larger() {
+        for senders in [1, 2, 16] {
+            for rate in [1_000_000, 125_000_000, 3_000_000_000, 40_000_000_000] {
+                for queue in (0..28).map(|bit| 1u64 << bit) {
+                    let mut controller = Adaptive::new(Adapting::default());
+                    (controller.senders, controller.measured.rate) = (senders, rate);
+                    controller.window = controller.knobs.window_min;
+                    controller.adjust(queue);
+                    let least = controller.knobs.window_min / 2;
+                    assert!(
+                        (least..=controller.knobs.window_min).contains(&controller.window),
+                        "{rate} {queue}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -15,6 +15,7 @@ impl<C: Controller> Endpoint<C> {
     /// Sends a message whole in the frame that is returned, if at most `room` bytes of payload fit and nothing waits before it.
     /// With that the send is over, without an event: the caller must hand the frame to the carrier, with a copy of the payload, before
     /// any other. `None`: nothing has happened; post it.
+    #[inline(always)]
     pub fn send_now(&mut self, request: &SendRequest, room: u64) -> Option<Start> {
         let len = request.len;
         let peer = self.peers.get_mut(request.peer)?;
@@ -63,6 +64,7 @@ impl<C: Controller> Endpoint<C> {
     /// Takes a message that has come whole in this frame, if its turn has come and a receive waits for it. With that the receive is over,
     /// as `RecvDone` says, without an event: the caller must copy the payload (as much as `len`) to the beginning of the receive's buffer.
     /// `None`: nothing has happened; hand the frame to `handle_frame`.
+    #[inline(always)]
     pub fn take_now(&mut self, from: PeerId, start: &Start) -> Option<RecvDone> {
         let len = start.len;
         let whole = start.inline == len && start.early == len && start.charged && !start.ack;

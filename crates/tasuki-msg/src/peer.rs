@@ -166,10 +166,12 @@ impl Peers {
         id
     }
 
+    #[inline]
     pub fn get(&self, id: PeerId) -> Option<&Peer> {
         self.list.get(id.index())?.as_deref()
     }
 
+    #[inline]
     pub fn get_mut(&mut self, id: PeerId) -> Option<&mut Peer> {
         self.list.get_mut(id.index())?.as_deref_mut()
     }

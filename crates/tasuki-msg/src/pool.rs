@@ -38,7 +38,7 @@ impl<C: Controller> Endpoint<C> {
     }
 
     /// Gives a peer credit up to its share if it has a quarter too little.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn top_up(&mut self, peer: PeerId) {
         let share = self.share;
         let held = self.peers.get(peer).map_or(share, |record| record.rx.ledger.held());
@@ -49,6 +49,7 @@ impl<C: Controller> Endpoint<C> {
     }
 
     /// Gives a living peer so much credit, or what there is.
+    #[cold]
     fn give(&mut self, peer: PeerId, missing: u64) {
         let share = self.share;
         let mut free = self.pool.free();
@@ -74,6 +75,7 @@ impl<C: Controller> Endpoint<C> {
     }
 
     /// A message has left the pool.
+    #[inline(always)]
     pub(crate) fn release(&mut self, peer: PeerId, charge: u64) {
         if charge == 0 {
             return;
@@ -83,7 +85,9 @@ impl<C: Controller> Endpoint<C> {
         }
         self.pool.held -= charge;
         self.top_up(peer);
-        self.feed_starved();
+        if !self.starved.is_empty() {
+            self.feed_starved();
+        }
     }
 
     /// There is room in the pool again: those who went short come first.

@@ -58,12 +58,14 @@ impl Posted {
     }
 
     /// Appends a receive; returns its node, needed to remove it.
+    #[inline]
     pub fn insert(&mut self, matching: &Matching, recv: Key) -> u32 {
-        if let Some((first, key)) = self.alone.take() {
-            self.filed = self.file(&first, key);
-        } else if self.classes.is_empty() {
+        if self.alone.is_none() && self.classes.is_empty() {
             self.alone = Some((*matching, recv));
             return ALONE;
+        }
+        if let Some((first, key)) = self.alone.take() {
+            self.filed = self.file(&first, key);
         }
         self.file(matching, recv)
     }
@@ -78,11 +80,17 @@ impl Posted {
         self.index.push(class.bucket(matching.source_key(), matching.tag), recv, self.stamp)
     }
 
+    #[inline]
     pub fn remove(&mut self, matching: &Matching, node: u32) {
         // No second one was alone as long as the first is there.
-        if node == ALONE && self.alone.take().is_some() {
+        if node == ALONE && self.alone.is_some() {
+            self.alone = None;
             return;
         }
+        self.unfile(matching, node);
+    }
+
+    fn unfile(&mut self, matching: &Matching, node: u32) {
         let class = matching.class();
         let node = if node == ALONE { self.filed } else { node };
         self.index.remove_chain(node);
@@ -95,11 +103,16 @@ impl Posted {
     }
 
     /// The first posted receive that accepts a message. Adds the entries looked at to `steps`.
+    #[inline]
     pub fn find(&self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
         if let Some((matching, key)) = &self.alone {
             *steps += 1;
             return matching.accepts(source, tag).then_some(*key);
         }
+        self.find_filed(source, tag, steps, plant)
+    }
+
+    fn find_filed(&self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
         let mut best: Option<(u64, u32)> = None;
         for members in &self.classes {
             *steps += 1;

@@ -30,6 +30,7 @@ impl<T> Slab<T> {
         self.len
     }
 
+    #[inline(always)]
     pub fn insert(&mut self, value: T) -> Key {
         self.len += 1;
         if let Some(slot) = self.slots.get_mut(self.free as usize) {
@@ -46,6 +47,7 @@ impl<T> Slab<T> {
         Key { index, generation: 0 }
     }
 
+    #[inline]
     pub fn get(&self, key: Key) -> Option<&T> {
         match self.slots.get(key.index as usize) {
             Some(Slot { generation, body: Body::Full(value) }) if *generation == key.generation => {
@@ -55,6 +57,7 @@ impl<T> Slab<T> {
         }
     }
 
+    #[inline]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         match self.slots.get_mut(key.index as usize) {
             Some(Slot { generation, body: Body::Full(value) }) if *generation == key.generation => {
@@ -86,6 +89,7 @@ impl<T> Slab<T> {
     }
 
     /// Removes a tenant that nobody wants to see again.
+    #[inline(always)]
     pub fn forget(&mut self, key: Key) {
         let Some(slot) = self.slots.get_mut(key.index as usize) else { return };
         if slot.generation != key.generation || matches!(slot.body, Body::Free(_)) {

@@ -62,6 +62,19 @@ impl Members {
         self.write(|members| members.retain(|member| !Arc::ptr_eq(member, ep)));
     }
 
+    /// Glances at what has arrived: nothing, or what goes straight to the reader. False: [`Members::progress`] is to look.
+    #[inline(always)]
+    pub fn glance(&self, reader: &mut Reader<'_>) -> bool {
+        if !self.alone {
+            return false;
+        }
+        // SAFETY: nobody changes it meanwhile, by the promise of one caller.
+        match unsafe { &*self.list.get() }.as_slice() {
+            [ep] => ep.glance(reader),
+            _ => false,
+        }
+    }
+
     /// Takes in what has arrived, and reports what has completed.
     pub fn progress(&self, mut reader: Option<&mut Reader<'_>>) {
         self.each(|ep| ep.progress(reader.as_deref_mut()));

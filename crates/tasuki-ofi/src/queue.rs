@@ -69,6 +69,7 @@ impl Queue {
         self.count.store(entries.len(), Ordering::Release);
     }
 
+    #[inline]
     fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == 0
     }
@@ -85,10 +86,27 @@ impl Queue {
     ///
     /// # Safety
     /// `buf` has room for `count` entries of this queue's size; `sources` is null or has room for as many addresses.
+    #[inline(always)]
     pub unsafe fn read(&self, buf: *mut u8, count: usize, sources: *mut FiAddr) -> Ret<usize> {
         // SAFETY: by the contract.
         let mut reader = unsafe { Reader::new(self, buf, count, sources) };
-        if self.is_empty() || count == 0 {
+        if reader.has_room() && self.is_empty() && self.members.glance(&mut reader) {
+            if reader.read > 0 {
+                return Ok(reader.read);
+            }
+            if self.is_empty() {
+                return Err(Errno(FI_EAGAIN));
+            }
+        }
+        // A new one, as nothing has been read: the one above need not be in memory.
+        // SAFETY: by the contract.
+        self.read_further(unsafe { Reader::new(self, buf, count, sources) })
+    }
+
+    /// The same after a look that goes further than a glance.
+    #[inline(never)]
+    fn read_further(&self, mut reader: Reader<'_>) -> Ret<usize> {
+        if self.is_empty() || reader.room == 0 {
             self.members.progress(Some(&mut reader));
             if reader.read > 0 {
                 return Ok(reader.read);
@@ -97,17 +115,22 @@ impl Queue {
                 return Err(Errno(FI_EAGAIN));
             }
         }
+        self.read_waiting(reader)
+    }
+
+    /// Reads those that wait here.
+    fn read_waiting(&self, mut reader: Reader<'_>) -> Ret<usize> {
         let mut entries = lock(&self.entries);
         match entries.front() {
             None => return Err(Errno(FI_EAGAIN)),
             Some(first) if first.fault.is_some() => return Err(Errno(FI_EAVAIL)),
-            Some(_) if buf.is_null() && count > 0 => return Err(Errno(FI_EINVAL)),
+            Some(_) if reader.is_nowhere => return Err(Errno(FI_EINVAL)),
             Some(_) => {}
         }
         while reader.has_room()
             && let Some(entry) = entries.pop_front_if(|entry| entry.fault.is_none())
         {
-            reader.write(&entry);
+            reader.write(&entry.to_raw(), || entry.source);
         }
         self.count.store(entries.len(), Ordering::Release);
         Ok(reader.read)
@@ -173,6 +196,8 @@ pub struct Reader<'a> {
     buf: *mut u8,
     room: usize,
     sources: *mut FiAddr,
+    /// The caller wants entries and has named no place for them.
+    is_nowhere: bool,
     read: usize,
 }
 
@@ -181,37 +206,47 @@ impl<'a> Reader<'a> {
     /// `buf` is null or has room for `room` entries of the queue's size; `sources` is null or has room for as many addresses; both for as
     /// long as the reader is used.
     unsafe fn new(queue: &'a Queue, buf: *mut u8, room: usize, sources: *mut FiAddr) -> Reader<'a> {
-        Reader { queue, buf, room: if buf.is_null() { 0 } else { room }, sources, read: 0 }
+        let is_nowhere = buf.is_null() && room > 0;
+        Reader { queue, buf, room: if buf.is_null() { 0 } else { room }, sources, is_nowhere, read: 0 }
     }
 
-    fn has_room(&self) -> bool {
+    /// For another entry.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
         self.read < self.room
     }
 
-    /// Takes a completion if it is a success, has room here, and comes before none that waits in the queue.
+    /// Takes a completion if it is a success.
     fn take(&mut self, entry: &Entry) -> bool {
-        let takes = entry.fault.is_none() && self.has_room() && self.queue.is_empty();
+        let takes = entry.fault.is_none() && self.waits_for(self.queue);
         if takes {
-            self.write(entry);
+            self.write(&entry.to_raw(), || entry.source);
         }
         takes
     }
 
+    /// Whether what now completes on this queue may go here: there is room, and none waits in the queue that must come before.
+    #[inline(always)]
+    pub fn waits_for(&self, queue: &Queue) -> bool {
+        ptr::eq(self.queue, queue) && self.has_room() && queue.is_empty()
+    }
+
     /// There is room.
-    fn write(&mut self, entry: &Entry) {
-        debug_assert!(self.has_room());
-        let (raw, size) = (entry.to_raw(), self.queue.entry_size);
+    #[inline(always)]
+    pub fn write(&mut self, raw: &CqTaggedEntry, source: impl FnOnce() -> FiAddr) {
+        assert!(self.has_room());
+        let size = self.queue.entry_size;
         // SAFETY: `read` is less than `room`, so that by the contract of `new` there is room for it; the queue's format is a beginning of
         // the whole entry.
         unsafe {
             let at = self.buf.add(self.read * size);
             if size == size_of::<CqTaggedEntry>() {
-                at.cast::<CqTaggedEntry>().write_unaligned(raw);
+                at.cast::<CqTaggedEntry>().write_unaligned(*raw);
             } else {
-                ptr::copy_nonoverlapping(ptr::from_ref(&raw).cast::<u8>(), at, size);
+                ptr::copy_nonoverlapping(ptr::from_ref(raw).cast::<u8>(), at, size);
             }
             if !self.sources.is_null() {
-                self.sources.add(self.read).write(entry.source);
+                self.sources.add(self.read).write(source());
             }
         }
         self.read += 1;

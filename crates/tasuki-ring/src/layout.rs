@@ -16,6 +16,8 @@
 //! a sender publishes a record it zeroes the word behind it. A record never wraps: if it does not fit at the end, a `wrap` word there
 //! sends the receiver to the beginning. Positions count bytes since the beginning and never wrap (64 bits).
 
+use crate::types::SHORT;
+
 /// "tasukirg".
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tasukirg");
 /// Of this layout.
@@ -172,6 +174,13 @@ pub(crate) fn parse(word: u64, position: u64, ring_bytes: usize) -> Word {
     if fits { Word::Record(len) } else { Word::Corrupt }
 }
 
+/// The length of a record that takes one line, which never runs over the ring's end, if that is what the word found at `position` says.
+#[inline]
+pub(crate) fn line_len(word: u64, position: u64) -> Option<usize> {
+    let len = word.wrapping_sub(record_word(position, 0));
+    (len <= SHORT as u64).then_some(len as usize)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,10 +206,17 @@ mod tests {
     #[test]
     fn words_are_read_back_and_at_no_other_position() {
         for position in [0, 64, 4096, 4032, u64::from(u32::MAX) * 64] {
+            for len in [0, 1, 55, 56, 57] {
+                let word = record_word(position, len);
+                assert_eq!(line_len(word, position), (len <= SHORT).then_some(len));
+                assert_eq!(line_len(word, position + 64), None);
+            }
             for len in [0, 1, 55] {
                 assert_eq!(parse(record_word(position, len), position, 4096), Word::Record(len));
                 assert_eq!(parse(record_word(position, len), position + 64, 4096), Word::Corrupt);
             }
+            assert_eq!(line_len(wrap_word(position), position), None);
+            assert_eq!(line_len(0, position), None);
         }
         assert_eq!(parse(wrap_word(64), 64, 4096), Word::Wrap);
         assert_eq!(parse(wrap_word(4096), 4096, 4096), Word::Corrupt, "a wrap at the beginning never ends");

@@ -16,7 +16,7 @@ mod types;
 
 pub use cma::Cma;
 pub use error::{OpenError, RingError};
-pub use outbox::{Outbox, Room};
+pub use outbox::{Line, Outbox, Room};
 pub use segment::Segment;
 pub use token::Token;
-pub use types::{Departure, Glance, Record, SegmentOptions, SegmentStats, Short, Slot, Verdict};
+pub use types::{Departure, Glance, LineRecord, Record, SHORT, SegmentOptions, SegmentStats, Slot, Verdict};

@@ -8,6 +8,8 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::fork::Process;
+use crate::layout::LINE;
+use crate::types::SHORT;
 
 /// A mapping of a whole shared file.
 pub(crate) struct Map {
@@ -46,7 +48,7 @@ impl Map {
         self.process.is_current()
     }
 
-    #[inline]
+    #[inline(always)]
     fn pointer(&self, offset: usize, len: usize) -> *mut u8 {
         assert!(
             offset <= self.len && len <= self.len - offset,
@@ -63,6 +65,14 @@ impl Map {
         // SAFETY: inside the mapping, aligned (mappings are page-aligned), valid as long as `self`, and only ever used as an atomic
         // at times when another process may use it.
         unsafe { AtomicU64::from_ptr(self.at.as_ptr().add(offset).cast()) }
+    }
+
+    /// The words of the line of the cache at `offset`.
+    #[inline]
+    pub(crate) fn line(&self, offset: usize) -> &[AtomicU64; LINE / 8] {
+        assert!(offset.is_multiple_of(LINE) && offset < self.len && LINE <= self.len - offset);
+        // SAFETY: as in `word`, all of it inside the mapping.
+        unsafe { &*self.at.as_ptr().add(offset).cast() }
     }
 
     #[inline]
@@ -110,6 +120,17 @@ impl Map {
     pub(crate) unsafe fn writable(&self, offset: usize, len: usize) -> &mut [u8] {
         // SAFETY: inside the mapping; exclusive by the contract of this function.
         unsafe { std::slice::from_raw_parts_mut(self.pointer(offset, len), len) }
+    }
+
+    /// The same of a record that takes a line of the cache, behind its word.
+    ///
+    /// # Safety
+    /// As for [`Map::writable`].
+    #[inline]
+    #[expect(clippy::mut_from_ref, reason = "exclusive by the protocol, as the contract says")]
+    pub(crate) unsafe fn writable_line(&self, offset: usize) -> &mut [u8; SHORT] {
+        // SAFETY: inside the mapping; exclusive by the contract of this function; an array of bytes has no alignment.
+        unsafe { &mut *self.pointer(offset, SHORT).cast() }
     }
 }
 

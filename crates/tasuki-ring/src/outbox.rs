@@ -7,6 +7,7 @@ use std::sync::atomic::{Ordering, fence};
 use crate::file::{DIRECTORY, Holder, SharedFile};
 use crate::layout::*;
 use crate::map::Map;
+use crate::types::SHORT;
 use crate::{OpenError, Token, segment};
 
 /// Sender's end of one ring in a peer's segment. Dropping it tells the receiver, who still gets all that was pushed.
@@ -37,6 +38,42 @@ impl Room<'_> {
     #[inline]
     pub fn fill(self, len: usize, write: impl FnOnce(&mut [u8])) {
         self.outbox.fill(self.space, len, write);
+    }
+}
+
+/// Room that was found for a record in one line of the cache. As [`Room`] in all but its cost.
+pub struct Line<'a> {
+    outbox: &'a mut Outbox,
+}
+
+impl<'a> Line<'a> {
+    /// Gives the room back, for a record of up to two lines: it has room.
+    pub fn give_back(self) -> &'a mut Outbox {
+        self.outbox
+    }
+
+    /// Where the record is to be written, before [`Line::push`]. Arbitrary bytes are there.
+    #[inline(always)]
+    pub fn bytes(&mut self) -> &mut [u8; SHORT] {
+        // SAFETY: `has_room` said that the receiver has consumed what was here, and nothing was pushed since; it reads it again only after the store of the
+        // record's word in `push`, which ends the reference. A line never runs over the ring's end.
+        unsafe { self.outbox.map.writable_line(self.at() + 8) }
+    }
+
+    /// Pushes the first `len` bytes of it, at most [`SHORT`], as a record.
+    #[inline(never)]
+    pub fn push(self, len: usize) {
+        assert!(len <= SHORT);
+        let (at, position) = (self.at(), self.outbox.head);
+        self.outbox.announce(position + LINE as u64);
+        self.outbox.map.word(at).swap(record_word(position, len), Ordering::SeqCst);
+        self.outbox.published(position + LINE as u64);
+    }
+
+    #[inline(always)]
+    fn at(&self) -> usize {
+        let geometry = &self.outbox.geometry;
+        geometry.ring(self.outbox.index) + (self.outbox.head as usize & (geometry.ring_bytes - 1))
     }
 }
 
@@ -135,6 +172,7 @@ impl Outbox {
         self.geometry.slot(self.index)
     }
 
+    #[cold]
     fn ring_bell(&self) {
         let bell = self.map.word(self.geometry.bell(self.index / 64));
         let bit = 1 << (self.index % 64);
@@ -161,12 +199,24 @@ impl Outbox {
         true
     }
 
+    /// Room for a record of up to [`SHORT`] bytes, which takes one line of the cache, in a segment that its owner has not closed; or for one that takes two.
+    #[inline(always)]
+    pub fn line(&mut self) -> Option<Line<'_>> {
+        // The zero word behind it has a line of its own; and there may be one at the ring's end into which two do not fit.
+        let free = self.is_open() && self.has_room(4 * LINE);
+        free.then_some(Line { outbox: self })
+    }
+
+    /// Whether its owner has it open. That is in a line that hardly ever changes, unlike that of `is_shut`, which the receiver writes for every record.
+    #[inline(always)]
+    fn is_open(&self) -> bool {
+        self.map.is_here() && self.map.half(AT_CLOSED).load(Ordering::Acquire) == 0
+    }
+
     /// Room for a record of up to `len` bytes, in a segment that its owner has not closed.
     #[inline]
     pub fn room(&mut self, len: usize) -> Option<Room<'_>> {
-        // A line that hardly ever changes, unlike that of `is_shut`, which the receiver writes for every record.
-        let open = self.map.is_here() && self.map.half(AT_CLOSED).load(Ordering::Acquire) == 0;
-        let space = if open { self.find_space(len) } else { None };
+        let space = if self.is_open() { self.find_space(len) } else { None };
         space.map(|space| Room { outbox: self, space })
     }
 
@@ -196,10 +246,7 @@ impl Outbox {
         // word, below. The reference ends with `write`.
         write(unsafe { self.map.writable(ring + start + 8, len) });
         let next = position + size as u64;
-        if self.zeroed != next {
-            self.map.word(ring + (next as usize & mask)).store(0, Ordering::Relaxed);
-        }
-        self.map.prefetch_for_writing(ring + ((next as usize + LINE) & mask));
+        self.announce(next);
         // An exchange and not a store and a fence, which takes three times as long. Pairs with the fences of the receiver: it sees the record, or
         // we see the bell armed.
         let record = record_word(position, len);
@@ -210,6 +257,22 @@ impl Outbox {
             // Only this shows the receiver the record at the beginning.
             self.map.word(ring + offset).swap(wrap_word(self.head), Ordering::SeqCst);
         }
+        self.published(next);
+    }
+
+    /// Before a record that ends at `next` is published: the word behind it is zero.
+    #[inline(always)]
+    fn announce(&mut self, next: u64) {
+        let (ring, mask) = (self.geometry.ring(self.index), self.geometry.ring_bytes - 1);
+        if self.zeroed != next {
+            self.map.word(ring + (next as usize & mask)).store(0, Ordering::Relaxed);
+        }
+        self.map.prefetch_for_writing(ring + ((next as usize + LINE) & mask));
+    }
+
+    /// A record that ends at `next` has been published, by an exchange.
+    #[inline(always)]
+    fn published(&mut self, next: u64) {
         self.head = next;
         if self.map.half(self.slot() + SLOT_ARMED).load(Ordering::SeqCst) != 0 {
             self.ring_bell();
@@ -218,7 +281,7 @@ impl Outbox {
     }
 
     /// Does for the next record, if that is a short one, what would keep its receiver waiting then.
-    #[inline]
+    #[inline(always)]
     fn prepare(&mut self, next: u64) {
         let (ring, mask) = (self.geometry.ring(self.index), self.geometry.ring_bytes - 1);
         // The line must be the sender's, as `has_room` would find.
@@ -228,12 +291,16 @@ impl Outbox {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn has_room(&mut self, need: usize) -> bool {
+        let free = self.geometry.ring_bytes - (self.head - self.tail) as usize;
+        if free >= need { !self.broken } else { self.find_room(need) }
+    }
+
+    /// The same after a look at how far the receiver has come.
+    #[cold]
+    fn find_room(&mut self, need: usize) -> bool {
         let free = |head: u64, tail: u64| self.geometry.ring_bytes - (head - tail) as usize;
-        if free(self.head, self.tail) >= need {
-            return !self.broken;
-        }
         let tail = self.map.word(self.slot() + SLOT_TAIL).load(Ordering::Acquire);
         if tail < self.tail || tail > self.head || !tail.is_multiple_of(LINE as u64) {
             self.broken = true;

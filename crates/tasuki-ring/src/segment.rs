@@ -9,9 +9,8 @@ use crate::file::{DIRECTORY, SharedFile};
 use crate::layout::*;
 use crate::map::Map;
 use crate::senders::IDLE_VISITS_MAX;
-use crate::types::SHORT;
 use crate::{
-    Departure, Glance, Record, RingError, SegmentOptions, SegmentStats, Short, Slot, Token, Verdict,
+    Departure, Glance, LineRecord, Record, RingError, SegmentOptions, SegmentStats, Slot, Token, Verdict,
 };
 
 /// What the receiver knows about a slot. Nothing here is read back from shared memory.
@@ -117,36 +116,47 @@ impl Segment {
         taken
     }
 
-    /// The next record, if it is short and from the only sender there is: what most looks of most programs find. As [`Segment::receive`] with a
-    /// budget of 1 in all but its cost.
-    #[inline]
-    pub fn receive_short(&mut self) -> Glance {
-        let &[index] = self.active.as_slice() else { return Glance::Other };
-        let index = index as usize;
-        if !self.map.is_here() || self.untidy || self.map.word(AT_RUNG).load(Ordering::Relaxed) != 0 {
+    /// The next record, if it takes one line of the cache: what most looks of most programs find. It stays where it is until [`LineRecord::consume`]. Senders take
+    /// turns.
+    #[inline(always)]
+    pub fn first_line(&mut self) -> Glance<'_> {
+        let count = self.active.len();
+        let plain = count > 0 && !self.untidy && self.map.is_here();
+        if !plain || self.map.word(AT_RUNG).load(Ordering::Relaxed) != 0 {
             return Glance::Other;
         }
-        let Some(lane) = self.lanes.get_mut(index) else { return Glance::Other };
-        let offset = lane.position as usize & (self.geometry.ring_bytes - 1);
-        let at = self.geometry.ring(index) + offset;
-        let word = self.map.word(at).load(Ordering::Acquire);
-        if word == 0 {
-            return Glance::Nothing;
+        let mut at = self.turn;
+        for skipped in 0..count {
+            at = if at + 1 >= count { 0 } else { at + 1 };
+            let index = self.active[at] as usize;
+            let position = self.lanes[index].position;
+            let place = self.geometry.ring(index) + (position as usize & (self.geometry.ring_bytes - 1));
+            let word = self.map.word(place).load(Ordering::Acquire);
+            if word == 0 {
+                continue;
+            }
+            let Some(len) = line_len(word, position) else { return Glance::Other };
+            if skipped > 0 {
+                self.pass_over(skipped);
+            }
+            self.turn = at;
+            let lane = &mut self.lanes[index];
+            let slot = Slot { index: index as u32, generation: lane.generation };
+            let tail = self.map.word(self.geometry.slot(index) + SLOT_TAIL);
+            let words = self.map.line(place);
+            return Glance::Record(LineRecord { words, slot, len, lane, tail, stats: &mut self.stats });
         }
-        let len = match parse(word, lane.position, self.geometry.ring_bytes) {
-            Word::Record(len) if len <= SHORT => len,
-            _ => return Glance::Other,
-        };
-        let slot = Slot { index: index as u32, generation: lane.generation };
-        let mut record = Short { slot, bytes: [0; SHORT], len };
-        self.map.copy_out(at + 8, &mut record.bytes);
-        lane.idle_visits = 0;
-        lane.position += LINE as u64;
-        // The copy has been made before the sender may write there again.
-        self.map.word(self.geometry.slot(index) + SLOT_TAIL).store(lane.position, Ordering::Release);
-        self.stats.records += 1;
-        self.stats.bytes += len as u64;
-        Glance::Record(record)
+        Glance::Nothing
+    }
+
+    /// The next lanes in turn, so many, have been found empty while another was not.
+    fn pass_over(&mut self, count: usize) {
+        for step in 1..=count {
+            let at = (self.turn + step) % self.active.len();
+            let lane = &mut self.lanes[self.active[at] as usize];
+            lane.idle_visits = lane.idle_visits.saturating_add(1);
+            self.untidy |= lane.idle_visits > IDLE_VISITS_MAX;
+        }
     }
 
     /// As [`Segment::receive`], without the private copy: for payload that goes straight to its place.

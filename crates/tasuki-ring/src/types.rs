@@ -1,8 +1,11 @@
 //! What a segment is made with, and what it gives.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::Token;
 use crate::layout::LINE;
 use crate::map::Map;
+use crate::segment::Lane;
 
 /// How to make a segment.
 #[derive(Clone, Copy, Debug)]
@@ -102,35 +105,71 @@ impl Record<'_> {
 }
 
 /// Bytes of a record that takes one line of the cache, at most.
-pub(crate) const SHORT: usize = LINE - 8;
+pub const SHORT: usize = LINE - 8;
 
-/// What [`crate::Segment::receive_short`] has found.
-pub enum Glance {
+/// What [`crate::Segment::first_line`] has found.
+pub enum Glance<'a> {
     /// Nothing waits.
     Nothing,
-    /// A record, which is done with.
-    Record(Short),
+    /// A record.
+    Record(LineRecord<'a>),
     /// Something else, perhaps nothing: [`crate::Segment::receive`] knows.
     Other,
 }
 
-/// A private copy of a short record.
-pub struct Short {
+/// A record in one line of the cache, still in shared memory: what is read twice may have changed in between.
+pub struct LineRecord<'a> {
+    pub(crate) words: &'a [AtomicU64; LINE / 8],
     pub(crate) slot: Slot,
-    pub(crate) bytes: [u8; SHORT],
     pub(crate) len: usize,
+    pub(crate) lane: &'a mut Lane,
+    pub(crate) tail: &'a AtomicU64,
+    pub(crate) stats: &'a mut SegmentStats,
 }
 
-impl Short {
+impl LineRecord<'_> {
     /// Its sender.
-    #[inline]
+    #[inline(always)]
     pub fn slot(&self) -> Slot {
         self.slot
     }
 
-    /// What is in it.
-    #[inline]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+    /// Its length, bytes.
+    #[inline(always)]
+    #[expect(clippy::len_without_is_empty, reason = "a number of bytes, not a collection")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// One of its seven words; what is behind its length is arbitrary.
+    #[inline(always)]
+    pub fn word(&self, index: usize) -> u64 {
+        self.words[1 + index].load(Ordering::Relaxed)
+    }
+
+    /// Where it begins. Another process may write there, although it must not: fit for raw copies of up to [`SHORT`] bytes.
+    #[inline(always)]
+    pub fn as_ptr(&self) -> *const u8 {
+        self.words[1..].as_ptr().cast()
+    }
+
+    /// A private copy.
+    pub fn copy(&self) -> ([u8; SHORT], usize) {
+        let mut bytes = [0; SHORT];
+        for (index, place) in bytes.chunks_exact_mut(8).enumerate() {
+            place.copy_from_slice(&self.word(index).to_ne_bytes());
+        }
+        (bytes, self.len)
+    }
+
+    /// It has been read: its sender may use its place again.
+    #[inline(always)]
+    pub fn consume(self) {
+        self.lane.idle_visits = 0;
+        self.lane.position += LINE as u64;
+        // Release: it has been read before the sender may write there again.
+        self.tail.store(self.lane.position, Ordering::Release);
+        self.stats.records += 1;
+        self.stats.bytes += self.len as u64;
     }
 }

@@ -75,28 +75,44 @@ fn a_full_ring_says_so_and_loses_nothing() {
     }
 }
 
-/// A glance takes the next record, or leaves it to a full visit: whatever is read how, all arrive once and in order.
+/// The next record, if a glance finds it.
+fn glance(inbox: &mut Segment) -> Option<Vec<u8>> {
+    let Glance::Record(record) = inbox.first_line() else { return None };
+    let (bytes, len) = record.copy();
+    assert_eq!(record.len(), len);
+    let words: Vec<u8> = (0..7).flat_map(|at| record.word(at).to_ne_bytes()).collect();
+    assert_eq!(words[..len], bytes[..len]);
+    record.consume();
+    Some(bytes[..len].to_vec())
+}
+
+/// A glance takes the next record, or leaves it to a full visit: whatever is written and read how, all arrive once and in order.
 #[test]
 fn glances_and_visits_take_turns() {
     let mut inbox = segment(SMALLEST_RING, 2);
-    assert!(matches!(inbox.receive_short(), Glance::Other), "nobody has come yet");
+    assert!(matches!(inbox.first_line(), Glance::Other), "nobody has come yet");
     let mut outbox = Outbox::open(&inbox.token(), &inbox.token()).unwrap();
     assert!(all(&mut inbox).is_empty());
-    assert!(matches!(inbox.receive_short(), Glance::Nothing));
+    assert!(matches!(inbox.first_line(), Glance::Nothing));
     let mut random = Random::new(7);
     let (mut glances, mut visits) = (0, 0);
     for round in 0..20_000_u64 {
         let len = random.below(120) as usize;
         let record = vec![round as u8; len];
-        assert!(push(&mut outbox, &record));
         // 56 bytes and the word before them are one line of 64. What comes behind the ring's end begins with a word that says so.
-        match inbox.receive_short() {
-            Glance::Record(short) => {
-                assert!(len <= 56 && short.bytes() == record);
+        if len <= 56 && round % 2 == 0 {
+            let mut line = outbox.line().expect("room");
+            line.bytes()[..len].copy_from_slice(&record);
+            line.push(len);
+        } else {
+            assert!(push(&mut outbox, &record));
+        }
+        match glance(&mut inbox) {
+            Some(short) => {
+                assert!(len <= 56 && short == record);
                 glances += 1;
             }
-            Glance::Nothing => panic!("there is a record"),
-            Glance::Other => {
+            None => {
                 assert_eq!(all(&mut inbox), [record]);
                 visits += 1;
             }
@@ -105,13 +121,63 @@ fn glances_and_visits_take_turns() {
     }
     assert!(glances > 8000 && visits > 9000, "{glances} {visits}");
     assert_eq!(inbox.stats().records, 20_000);
-    // With a second sender they take turns, which is a visit's task.
-    let mut other = Outbox::open(&inbox.token(), &inbox.token()).unwrap();
-    assert!(push(&mut outbox, &[1]) && push(&mut other, &[2]));
-    assert!(matches!(inbox.receive_short(), Glance::Other));
-    assert_eq!(all(&mut inbox).len(), 2);
-    assert!(push(&mut outbox, &[3]));
-    assert!(matches!(inbox.receive_short(), Glance::Other));
+}
+
+/// Lines fill a ring to the last place, and room for a line is room for a record of two, wherever the ring stands.
+#[test]
+fn there_is_room_for_what_was_promised() {
+    let mut inbox = segment(SMALLEST_RING, 1);
+    let mut outbox = Outbox::open(&inbox.token(), &inbox.token()).unwrap();
+    assert!(all(&mut inbox).is_empty());
+    for offset in 0..SMALLEST_RING / 64 {
+        let mut sent = 0;
+        while let Some(mut line) = outbox.line() {
+            line.bytes()[0] = sent as u8;
+            line.push(1);
+            sent += 1;
+        }
+        assert_eq!(sent, SMALLEST_RING / 64 - 3);
+        let received = all(&mut inbox);
+        assert!(
+            received.iter().enumerate().all(|(at, record)| *record == [at as u8]) && received.len() == sent
+        );
+        let line = outbox.line().expect("an empty ring");
+        assert!(push(line.give_back(), &[offset as u8; 120]), "offset {offset}");
+        assert_eq!(all(&mut inbox), [[offset as u8; 120]]);
+    }
+}
+
+#[test]
+fn no_sender_waits_for_another() {
+    let mut inbox = segment(SMALLEST_RING, 3);
+    let token = inbox.token();
+    let mut senders: Vec<Outbox> = (0..3).map(|_| Outbox::open(&token, &token).unwrap()).collect();
+    assert!(all(&mut inbox).is_empty());
+    for round in 0..20u8 {
+        for sender in 0..3u8 {
+            (0..4u8)
+                .for_each(|number| assert!(push(&mut senders[sender as usize], &[round, sender, number])));
+        }
+        let taken: Vec<Vec<u8>> = std::iter::from_fn(|| glance(&mut inbox)).collect();
+        assert_eq!(taken.len(), 12);
+        for number in 0..4u8 {
+            let mut from: Vec<u8> =
+                taken[3 * usize::from(number)..][..3].iter().map(|record| record[1]).collect();
+            from.sort_unstable();
+            assert_eq!(from, [0, 1, 2], "each in its turn");
+            assert!(taken[3 * usize::from(number)..][..3].iter().all(|record| record[2] == number));
+        }
+    }
+    // One that is silent long enough while others are not sleeps until it rings.
+    for _ in 0..20_000 {
+        assert!(push(&mut senders[0], &[1]));
+        if glance(&mut inbox).is_none() {
+            assert_eq!(all(&mut inbox), [[1]]);
+        }
+    }
+    assert!(push(&mut senders[2], &[3]));
+    assert_eq!(glance(&mut inbox), None, "it has rung: a visit's task");
+    assert_eq!(all(&mut inbox), [[3]]);
 }
 
 #[test]

@@ -7,12 +7,26 @@ use super::shared;
 use crate::abi::{FI_REMOTE_CQ_DATA, FidEp};
 use crate::guard::{self, Ret};
 
+/// A send of one piece whose flags are the endpoint's.
+///
+/// # Safety
+/// `ep` is an endpoint, and the memory as for [`super::EpShared::send`].
+#[inline(always)]
+pub unsafe fn send_piece(ep: *mut FidEp, piece: Buffer, tx: Tx) -> isize {
+    guard::size(move || {
+        // SAFETY: by the contract.
+        let ep = unsafe { shared(ep) }?;
+        // SAFETY: by the contract.
+        unsafe { ep.send(Ok(&[piece]), &Tx { flags: ep.tx_flags, ..tx }) }
+    })
+}
+
 /// A send whose flags are the endpoint's.
 ///
 /// # Safety
 /// `ep` is an endpoint, and the memory as for [`super::EpShared::send`].
 pub unsafe fn send(ep: *mut FidEp, pieces: Ret<&[Buffer]>, tx: Tx) -> isize {
-    guard::size(|| {
+    guard::size(move || {
         // SAFETY: by the contract.
         let ep = unsafe { shared(ep) }?;
         let tx = Tx { flags: ep.tx_flags, ..tx };
@@ -26,11 +40,25 @@ pub unsafe fn send(ep: *mut FidEp, pieces: Ret<&[Buffer]>, tx: Tx) -> isize {
 /// # Safety
 /// As for [`send`].
 pub unsafe fn send_message(ep: *mut FidEp, pieces: Ret<&[Buffer]>, tx: Tx) -> isize {
-    guard::size(|| {
+    guard::size(move || {
         let data = tx.data.filter(|_| tx.flags & FI_REMOTE_CQ_DATA != 0);
         let tx = Tx { data, ..tx };
         // SAFETY: by the contract.
         unsafe { shared(ep)?.send(pieces, &tx) }
+    })
+}
+
+/// A receive of one piece whose flags are the endpoint's.
+///
+/// # Safety
+/// `ep` is an endpoint, and the memory as for [`super::EpShared::recv`].
+#[inline(always)]
+pub unsafe fn recv_piece(ep: *mut FidEp, piece: Buffer, rx: Rx) -> isize {
+    guard::size(move || {
+        // SAFETY: by the contract.
+        let ep = unsafe { shared(ep) }?;
+        // SAFETY: by the contract.
+        unsafe { ep.recv(Ok(&[piece]), &Rx { flags: ep.rx_flags, ..rx }) }
     })
 }
 
@@ -39,7 +67,7 @@ pub unsafe fn send_message(ep: *mut FidEp, pieces: Ret<&[Buffer]>, tx: Tx) -> is
 /// # Safety
 /// `ep` is an endpoint, and the memory as for [`super::EpShared::recv`].
 pub unsafe fn recv(ep: *mut FidEp, pieces: Ret<&[Buffer]>, rx: Rx) -> isize {
-    guard::size(|| {
+    guard::size(move || {
         // SAFETY: by the contract.
         let ep = unsafe { shared(ep) }?;
         let rx = Rx { flags: ep.rx_flags, ..rx };
@@ -53,7 +81,7 @@ pub unsafe fn recv(ep: *mut FidEp, pieces: Ret<&[Buffer]>, rx: Rx) -> isize {
 /// # Safety
 /// As for [`recv`].
 pub unsafe fn recv_message(ep: *mut FidEp, pieces: Ret<&[Buffer]>, rx: Rx) -> isize {
-    guard::size(|| {
+    guard::size(move || {
         // SAFETY: by the contract.
         unsafe { shared(ep)?.recv(pieces, &rx) }
     })

@@ -24,6 +24,7 @@ impl Lost {
     }
 
     /// An error if the peer is gone.
+    #[inline(always)]
     pub fn check(&self, peer: Peer) -> Ret {
         if !self.any.load(Ordering::Acquire) {
             return Ok(());

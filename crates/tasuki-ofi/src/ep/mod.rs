@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use tasuki_engine::{Endpoint, Options};
+use tasuki_engine::{Endpoint, Glanced, Options};
 
 use crate::abi::*;
 use crate::guard::{self, Errno, Ret, lock};
@@ -151,12 +151,31 @@ unsafe fn shared<'a, H>(ep: *mut H) -> Ret<&'a EpShared> {
 }
 
 impl EpShared {
+    /// Glances at what has arrived: nothing, or what goes straight to the reader. False: [`EpShared::progress`] is to look.
+    #[inline(always)]
+    pub fn glance(&self, reader: &mut Reader<'_>) -> bool {
+        let Some(wiring) = self.wiring.get().filter(|_| !self.accesses()) else { return false };
+        let mut given = false;
+        loop {
+            let (glanced, more) = self.engine.glance();
+            match glanced {
+                Glanced::Nothing => return true,
+                Glanced::Unknown => return given,
+                Glanced::Given(completion) => self.hand_over(completion, wiring, reader),
+            }
+            given = true;
+            if !more || !reader.has_room() {
+                return true;
+            }
+        }
+    }
+
     /// Takes in what has arrived, and reports what has completed, to the reader if that is whom it is for.
     pub fn progress(&self, mut reader: Option<&mut Reader<'_>>) {
         let Some(wiring) = self.wiring.get() else { return self.engine.progress() };
         // Under the engine's lock, so that they keep their order. If another thread has it, then that one reports what is there.
         self.engine.turn_with(usize::MAX, |completion, names| {
-            self.complete(completion, names, wiring, reader.as_deref_mut());
+            self.complete(completion, &|peer| names.address(peer), wiring, reader.as_deref_mut());
         });
         self.drain_remote();
     }

@@ -31,6 +31,7 @@ impl Pair {
         self.0.store(word, Ordering::Relaxed);
     }
 
+    #[inline]
     fn get(&self) -> Option<(FiAddr, Peer)> {
         let word = self.0.load(Ordering::Relaxed);
         Some(((word >> 32).checked_sub(1)?, Peer(word as u32)))
@@ -59,10 +60,15 @@ impl Peers {
     }
 
     /// The peer of a name.
+    #[inline(always)]
     pub fn peer(&self, name: FiAddr, engine: &Endpoint, space: &Space) -> Ret<Peer> {
-        if let Some((_, peer)) = self.latest_name.get().filter(|(latest, _)| *latest == name) {
-            return Ok(peer);
+        match self.latest_name.get() {
+            Some((latest, peer)) if latest == name => Ok(peer),
+            _ => self.find_peer(name, engine, space),
         }
+    }
+
+    fn find_peer(&self, name: FiAddr, engine: &Endpoint, space: &Space) -> Ret<Peer> {
         let index = usize::try_from(name).map_err(|_| Errno(FI_EINVAL))?;
         let maps = self.read();
         if let Some(Some(peer)) = maps.peers.get(index) {

@@ -56,6 +56,7 @@ impl EpShared {
     ///
     /// # Safety
     /// The memory stays as it is until the operation completes, as fi_msg(3) demands.
+    #[inline(always)]
     pub unsafe fn send(&self, pieces: Ret<&[Buffer]>, tx: &Tx) -> Ret<usize> {
         let (pieces, wiring) = (pieces?, self.wiring()?);
         let peer = self.peers.peer(tx.to, &self.engine, &wiring.space)?;
@@ -88,14 +89,12 @@ impl EpShared {
     ///
     /// # Safety
     /// The memory is not touched until the operation completes, as fi_msg(3) demands.
+    #[inline(always)]
     pub unsafe fn recv(&self, pieces: Ret<&[Buffer]>, rx: &Rx) -> Ret<usize> {
         let pieces = pieces?;
-        if rx.flags & FI_PEEK != 0 {
-            return self.probe(rx);
-        }
-        if rx.flags & FI_CLAIM != 0 {
+        if rx.flags & (FI_PEEK | FI_CLAIM) != 0 {
             // SAFETY: by the contract.
-            return unsafe { self.recv_claimed(pieces, rx) };
+            return unsafe { self.recv_unexpected(pieces, rx) };
         }
         let way = &self.wiring()?.rx;
         let context = rx.context as u64;
@@ -114,7 +113,20 @@ impl EpShared {
         posted.map(|()| 0).map_err(errno)
     }
 
+    /// Probes, or receives what was claimed.
+    ///
+    /// # Safety
+    /// As for [`EpShared::recv`].
+    unsafe fn recv_unexpected(&self, pieces: &[Buffer], rx: &Rx) -> Ret<usize> {
+        if rx.flags & FI_PEEK != 0 {
+            return self.probe(rx);
+        }
+        // SAFETY: by the contract.
+        unsafe { self.recv_claimed(pieces, rx) }
+    }
+
     /// The sender that a receive names; None: any.
+    #[inline]
     pub fn source(&self, from: FiAddr) -> Ret<Option<Peer>> {
         if !self.directed || from == FI_ADDR_UNSPEC {
             return Ok(None);

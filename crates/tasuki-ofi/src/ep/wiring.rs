@@ -78,6 +78,7 @@ impl Plan {
 
 impl Way {
     /// What the engine is to say of an operation that is, or is not, to give a completion.
+    #[inline]
     pub fn report(&self, completion: bool) -> Report {
         match (completion, &self.counter) {
             (true, _) => Report::Completion,
@@ -100,7 +101,14 @@ impl Way {
         }
     }
 
+    /// Whether a success is told to this reader now, and to nobody else.
+    #[inline(always)]
+    pub fn goes_to(&self, reader: &Reader<'_>) -> bool {
+        self.counter.is_none() && self.queue.as_ref().is_some_and(|queue| reader.waits_for(queue))
+    }
+
     /// Whether an operation with these flags is to give a completion when it succeeds.
+    #[inline]
     pub fn reports(&self, flags: u64) -> bool {
         self.queue.is_some() && (!self.selective || flags & FI_COMPLETION != 0)
     }

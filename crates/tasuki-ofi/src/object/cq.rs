@@ -100,7 +100,7 @@ unsafe extern "C" fn read(cq: *mut FidCq, buf: Ptr, count: usize) -> isize {
 }
 
 unsafe extern "C" fn readfrom(cq: *mut FidCq, buf: Ptr, count: usize, sources: *mut FiAddr) -> isize {
-    guard::size(|| {
+    guard::size(move || {
         // SAFETY: only completion queues have this table.
         let cq = unsafe { guard::object::<Cq, _>(cq) }?;
         // SAFETY: the caller has room for `count` entries.
