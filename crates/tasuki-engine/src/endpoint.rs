@@ -287,17 +287,15 @@ impl Endpoint {
         self.turn(0, |_| {});
     }
 
-    /// What most of the calls of [`Endpoint::turn_with`] come to, for a program that polls and calls alone: a glance at memory that others write to. Whether
-    /// more may be there now, too, if it gives a completion: do not glance for a second one otherwise, which would delay the first.
+    /// What most of the calls of [`Endpoint::turn_with`] come to, for a program that polls and calls alone: a glance at memory that others write to.
     #[inline(always)]
-    pub fn glance(&self) -> (Glanced, bool) {
-        let Some(mut state) = self.inner.gate.enter() else { return (Glanced::Unknown, false) };
-        let more = state.flowing;
+    pub fn glance(&self) -> Glanced {
+        let Some(mut state) = self.inner.gate.enter() else { return Glanced::Unknown };
         let glanced = state.glance();
-        if let Glanced::Given(_) = glanced {
+        if let Glanced::Given(..) = glanced {
             self.inner.waits.store(false, Ordering::Relaxed);
         }
-        (glanced, more)
+        glanced
     }
 
     /// [`Endpoint::progress`] and [`Endpoint::poll_many`] under one lock. Returns how many completions it gave, at most `max`.

@@ -18,8 +18,8 @@ use crate::state::State;
 pub enum Glanced {
     /// There is nothing.
     Nothing,
-    /// A message that was waited for: its receive is over.
-    Given(Completion),
+    /// A message that was waited for: its receive is over. True: there may be another now. (Without that do not glance for a second one, which would delay the first.)
+    Given(Completion, bool),
     /// Look in the general way.
     Unknown,
 }
@@ -44,13 +44,13 @@ impl State {
         match self.take_first() {
             First::Given(completion) => {
                 self.looks += 1;
-                self.flowing = true;
+                let more = std::mem::replace(&mut self.flowing, true);
                 self.spare_udp();
                 self.patience.is_over(true, true);
                 if self.core.msg.has_work() {
                     self.look_further(true);
                 }
-                Glanced::Given(completion)
+                Glanced::Given(completion, more)
             }
             First::Nothing if !self.has_frames() && self.patience.goes_on() => {
                 self.flowing = false;

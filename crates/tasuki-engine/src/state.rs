@@ -93,6 +93,9 @@ impl State {
             None => (self.receive_shared(), None),
         };
         self.flowing = busy;
+        if busy {
+            self.spare_udp();
+        }
         (self.look_further(busy), completion)
     }
 

@@ -157,15 +157,16 @@ impl EpShared {
         let Some(wiring) = self.wiring.get().filter(|_| !self.accesses()) else { return false };
         let mut given = false;
         loop {
-            let (glanced, more) = self.engine.glance();
-            match glanced {
+            match self.engine.glance() {
                 Glanced::Nothing => return true,
                 Glanced::Unknown => return given,
-                Glanced::Given(completion) => self.hand_over(completion, wiring, reader),
-            }
-            given = true;
-            if !more || !reader.has_room() {
-                return true;
+                Glanced::Given(completion, more) => {
+                    self.hand_over(completion, wiring, reader);
+                    given = true;
+                    if !more || !reader.has_room() {
+                        return true;
+                    }
+                }
             }
         }
     }
