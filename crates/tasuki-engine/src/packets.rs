@@ -105,6 +105,10 @@ impl State {
             link.busy = count >= budget;
             any |= count > 0;
             self.ready.took(index, link, count);
+            if self.ready.is_hot(index) {
+                // Its descriptors are watched by nobody, so there may well be one more.
+                link.udp.follow();
+            }
         }
         if any {
             self.udp_pause = 0;
@@ -176,7 +180,11 @@ impl State {
                 }
             }
         }
-        self.links.iter_mut().for_each(Link::flush);
+        for (index, link) in self.links.iter_mut().enumerate() {
+            let datagrams = link.udp.queued();
+            link.flush();
+            self.ready.gave(index, link, datagrams);
+        }
         // A connection may end when it is asked for its next packet.
         self.hear_events();
         sent > 0

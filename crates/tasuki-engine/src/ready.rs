@@ -12,8 +12,8 @@ use crate::state::Link;
 /// Watches the UDP sockets of an endpoint. The rings of raw lanes are looked at without a call; to be watched here would cost something for
 /// each of their frames.
 ///
-/// So it does for each datagram, at the sender on the same machine or in the interrupt. A socket on which a stream comes is *hot*: it is not
-/// watched, but asked at every look. Whoever is about to sleep lets all cool down first.
+/// So it does for each datagram, at the sender on the same machine or in the interrupt, and for each that leaves. A socket on which a stream comes
+/// or leaves is *hot*: it is not watched, but asked at every look. Whoever is about to sleep lets all cool down first.
 pub(crate) struct Ready {
     epoll: Epoll,
     events: Vec<EpollEvent>,
@@ -48,13 +48,15 @@ impl Ready {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         for (index, link) in links.iter().enumerate() {
             // Errors (refusals) are reported without being asked for.
-            epoll.add(link.udp.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
+            link.udp
+                .fds()
+                .try_for_each(|fd| epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, index as u64)))?;
         }
         if let Some(carriers) = carriers {
             epoll.add(carriers.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, CARRIERS))?;
         }
         let (events, sockets) =
-            (vec![EpollEvent::empty(); links.len() + 1], vec![Heat::default(); links.len()]);
+            (vec![EpollEvent::empty(); 2 * links.len() + 1], vec![Heat::default(); links.len()]);
         let due = Vec::with_capacity(links.len());
         Ok(Ready { epoll, events, due, sockets, looks: 0, news: false })
     }
@@ -72,7 +74,12 @@ impl Ready {
         }
         let count = self.epoll.wait(&mut self.events, EpollTimeout::ZERO).unwrap_or(0);
         let found = self.events[..count].iter().map(EpollEvent::data);
-        self.due.extend(found.clone().filter(|data| *data != CARRIERS).map(|data| data as usize));
+        for index in found.clone().filter(|data| *data != CARRIERS).map(|data| data as usize) {
+            // A link may have two sockets.
+            if !self.due.contains(&index) {
+                self.due.push(index);
+            }
+        }
         self.news = found.into_iter().any(|data| data == CARRIERS);
         self.due.len()
     }
@@ -94,17 +101,38 @@ impl Ready {
             0 => heat.level.saturating_sub(1),
             some => (heat.level + some as u32).min(HOTTEST),
         };
-        if !heat.hot && heat.level >= HOT && self.epoll.delete(link.udp.as_fd()).is_ok() {
+        if !heat.hot && heat.level >= HOT {
+            // One that the kernel does not let go of stays watched, which is slower and as good.
+            for fd in link.udp.fds() {
+                let _ = self.epoll.delete(fd);
+            }
             heat.hot = true;
         } else if heat.hot && heat.level == 0 {
             self.watch(index, link);
         }
     }
 
+    /// So many packets have been handed to the kernel at once. When it is done with one it looks who watches the socket, as it may be waiting
+    /// for room: a stream that leaves makes a socket hot, too. A packet alone is none.
+    pub fn gave(&mut self, index: usize, link: &Link, count: usize) {
+        if count > 1 {
+            self.took(index, link, count);
+        }
+    }
+
+    /// A stream comes or leaves by this one: it is not watched.
+    pub fn is_hot(&self, index: usize) -> bool {
+        self.sockets[index].hot
+    }
+
     /// Watches a hot socket again. If the kernel does not let us it stays hot, which is slower and as good.
     fn watch(&mut self, index: usize, link: &Link) {
         let event = EpollEvent::new(EpollFlags::EPOLLIN, index as u64);
-        if self.epoll.add(link.udp.as_fd(), event).is_ok() {
+        if link
+            .udp
+            .fds()
+            .all(|fd| matches!(self.epoll.add(fd, event), Ok(()) | Err(nix::errno::Errno::EEXIST)))
+        {
             self.sockets[index] = Heat::default();
         }
     }
@@ -147,6 +175,10 @@ mod tests {
     fn wakes(ready: &Ready, link: &Link) -> bool {
         let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         sender.send_to(&[1], link.udp.local()).unwrap();
+        readable(ready)
+    }
+
+    fn readable(ready: &Ready) -> bool {
         use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
         poll(&mut [PollFd::new(ready.as_fd(), PollFlags::POLLIN)], PollTimeout::from(100u16)).unwrap() == 1
     }
@@ -170,5 +202,46 @@ mod tests {
         ready.cool(&links);
         assert!(wakes(&ready, &links[1]) && wakes(&ready, &links[0]));
         assert_eq!(ready.look(), 2);
+    }
+
+    #[test]
+    fn a_stream_that_leaves_makes_hot_packets_alone_do_not() {
+        let links = [link()];
+        let mut ready = Ready::new(&links, None).unwrap();
+        (0..2 * HOT).for_each(|_| ready.gave(0, &links[0], 1));
+        assert!(!ready.is_hot(0));
+        ready.gave(0, &links[0], HOT as usize);
+        assert!(ready.is_hot(0) && !wakes(&ready, &links[0]));
+        assert_eq!(ready.look(), 1, "asked though nobody is woken for it");
+    }
+
+    /// A link whose stream has been given a socket of its own, and the sender of the stream.
+    fn followed() -> (Link, UdpSocket) {
+        let mut link = link();
+        let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        for _ in 0..1000 {
+            sender.send_to(&[1], link.udp.local()).unwrap();
+            while link.udp.receive(1, |_, _| {}).unwrap() == 0 {}
+        }
+        assert!(link.udp.follow());
+        assert_eq!(link.udp.fds().count(), 2);
+        (link, sender)
+    }
+
+    #[test]
+    fn what_comes_by_the_second_socket_of_a_link_wakes_too() {
+        let (link, sender) = followed();
+        let links = [link];
+        let mut ready = Ready::new(&links, None).unwrap();
+        for _ in 0..2 {
+            // As if it had been opened while the link was hot.
+            ready.took(0, &links[0], HOT as usize);
+            assert!(ready.is_hot(0));
+            ready.cool(&links);
+            sender.send_to(&[1], links[0].udp.local()).unwrap();
+            assert!(readable(&ready), "from whom it follows");
+            assert!(wakes(&ready, &links[0]), "from somebody else");
+            assert_eq!((ready.look(), ready.due(0)), (1, 0), "one link, whichever of its sockets");
+        }
     }
 }

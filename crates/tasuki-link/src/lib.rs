@@ -6,6 +6,7 @@ pub mod broker;
 mod bulk;
 mod control;
 mod error;
+mod follower;
 mod frames;
 mod queue;
 mod raw;

@@ -19,6 +19,20 @@ pub(crate) struct Opened {
 
 /// Opens, sets up and binds.
 pub(crate) fn open(options: &UdpOptions) -> Result<Opened, LinkError> {
+    open_with(options, false)
+}
+
+/// The same beside a socket that has the same address, and says at this moment that it may be shared ([`share`]).
+pub(crate) fn open_beside(options: &UdpOptions) -> Result<Opened, LinkError> {
+    open_with(options, true)
+}
+
+/// Whether another socket may be bound to the same address, if it says the same.
+pub(crate) fn share(fd: &OwnedFd, may: bool) -> io::Result<()> {
+    set(fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, libc::c_int::from(may))
+}
+
+fn open_with(options: &UdpOptions, beside: bool) -> Result<Opened, LinkError> {
     let address = options.address;
     let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
@@ -33,8 +47,12 @@ pub(crate) fn open(options: &UdpOptions) -> Result<Opened, LinkError> {
     path_options(&fd, options)?;
     buffer(&fd, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, options.receive_buffer);
     buffer(&fd, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, options.send_buffer);
-    // Only counts; a kernel without it costs nothing but that count.
-    let _ = set(&fd, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
+    if beside {
+        share(&fd, true).map_err(|source| LinkError::Option { address, option: "SO_REUSEADDR", source })?;
+    } else {
+        // Only counts; a kernel without it costs nothing but that count.
+        let _ = set(&fd, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
+    }
     let device_bound = bind_device(&fd, options)?;
     let local = bind_address(&fd, SocketAddr::new(address, options.port))?;
     // Zero means "no segmentation by default"; that it can be set says that the kernel knows the option.
@@ -127,4 +145,23 @@ pub(crate) fn set(fd: &OwnedFd, level: libc::c_int, name: libc::c_int, value: li
         )
     };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Datagrams that the kernel has dropped because the receive buffer was full, modulo 2^32; 0 if it does not say.
+pub(crate) fn drops(fd: &OwnedFd) -> u32 {
+    /// Where they stand among what SO_MEMINFO tells.
+    const DROPS: usize = 8;
+    let mut values = [0u32; DROPS + 1];
+    let mut len = size_of_val(&values) as libc::socklen_t;
+    // SAFETY: `values` has room for `len` bytes, and both live through the call.
+    let told = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            values.as_mut_ptr().cast(),
+            &mut len,
+        )
+    };
+    if told == 0 { values[DROPS] } else { 0 }
 }

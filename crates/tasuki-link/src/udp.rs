@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use crate::follower::Follower;
 use crate::queue::Queue;
 use crate::receive::{Buffers, CALL_DATAGRAMS_MAX};
 use crate::refusal::{Entry, read_error};
@@ -48,12 +49,27 @@ pub struct UdpLink {
     queue: Queue,
     headers: SendHeaders,
     buffers: Buffers,
-    /// Several packets waited last time: ask for many at once.
-    burst: bool,
+    follower: Follower,
+    /// Several packets waited last time at this socket, and at the follower's: ask for many at once.
+    bursts: [bool; 2],
+    /// Looks since all sockets were asked.
+    looks: u32,
     /// The kernel has hinted at entries in the error queue.
     hinted: bool,
     own: VecDeque<Refusal>,
     stats: UdpStats,
+}
+
+/// While packets come by the follower's socket, the first one is asked at every so-manieth look.
+const ALL_EVERY: u32 = 8;
+
+/// Which socket.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// The one that hears everybody.
+    All,
+    /// The follower's.
+    Followed,
 }
 
 /// What to do after an error of a send.
@@ -77,7 +93,9 @@ impl UdpLink {
             queue: Queue::new(opened.segment),
             headers: SendHeaders::new(),
             buffers: Buffers::new(opened.coalesce),
-            burst: false,
+            follower: Follower::new(options.clone()),
+            bursts: [false; 2],
+            looks: 0,
             hinted: false,
             own: VecDeque::with_capacity(OWN_REFUSALS_MAX),
             stats: UdpStats::default(),
@@ -242,25 +260,67 @@ impl UdpLink {
         }
     }
 
+    /// A socket of its own for whoever has lately sent a stream, if anybody has: receiving is cheaper by it. Call it now and then while
+    /// packets come in large numbers. True if there is one now where there was none: a second descriptor to `poll`, see [`UdpLink::fds`].
+    pub fn follow(&mut self) -> bool {
+        self.follower.follow(&self.fd, self.local)
+    }
+
+    /// All descriptors that become readable when packets wait: [`UdpLink::as_fd`], and perhaps another one.
+    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        std::iter::once(self.fd.as_fd()).chain(self.follower.as_fd())
+    }
+
     /// Receives about `budget` packets (a coalesced batch is not cut) and hands each to `each`; returns how many, 0 if none waits.
     ///
-    /// One system call if nothing or one packet waits. Fewer than `budget` does not mean that no more are waiting; 0 does.
+    /// One system call for each socket if nothing or one packet waits. Fewer than `budget` does not mean that no more are waiting; 0 does.
     pub fn receive(
         &mut self,
         budget: usize,
         mut each: impl FnMut(SocketAddr, &[u8]),
     ) -> Result<usize, LinkError> {
+        self.looks = self.looks.wrapping_add(1);
+        if self.follower.socket().is_some() {
+            let count = self.receive_from(Source::Followed, budget, &mut each)?;
+            self.follower.followed(count);
+            if count > 0 && !self.looks.is_multiple_of(ALL_EVERY) {
+                return Ok(count);
+            }
+            let more = self.receive_from(Source::All, budget.saturating_sub(count).max(1), &mut each);
+            return if count > 0 { Ok(count + more.unwrap_or(0)) } else { more };
+        }
+        self.receive_from(Source::All, budget, &mut each)
+    }
+
+    /// The same at one socket.
+    fn receive_from(
+        &mut self,
+        source: Source,
+        budget: usize,
+        each: &mut impl FnMut(SocketAddr, &[u8]),
+    ) -> Result<usize, LinkError> {
+        let UdpLink { follower, buffers, stats, bursts, hinted, .. } = self;
+        let burst = &mut bursts[source as usize];
         let (mut packets, mut errors) = (0, 0);
         while packets < budget {
             // One packet is asked for alone, which is cheaper, until that finds one: then others may be behind it.
-            let want = if self.burst { CALL_DATAGRAMS_MAX.min(budget - packets) } else { 1 };
-            self.stats.receive_calls += 1;
-            match self.buffers.fill(&self.fd, want) {
+            let want = if *burst { CALL_DATAGRAMS_MAX.min(budget - packets) } else { 1 };
+            stats.receive_calls += 1;
+            let fd = match source {
+                Source::All => &self.fd,
+                Source::Followed => follower.socket().unwrap_or(&self.fd),
+            };
+            match buffers.fill(fd, want) {
                 Ok(came) => {
                     for index in 0..came {
-                        packets += self.buffers.deliver(index, &mut self.stats, &mut each);
+                        packets += buffers.deliver(index, stats, &mut |from, packet: &[u8]| {
+                            if source == Source::All {
+                                follower.heard(from);
+                            }
+                            each(from, packet);
+                        });
                     }
-                    let before = std::mem::replace(&mut self.burst, came == want || came > 1);
+                    let before = std::mem::replace(burst, came == want || came > 1);
                     if !before || came < want {
                         // An unusable datagram is not "nothing waits".
                         if packets > 0 || came == 0 {
@@ -271,11 +331,11 @@ impl UdpLink {
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EINTR) => {}
                     Some(libc::EAGAIN) => {
-                        self.burst = false;
+                        *burst = false;
                         return Ok(packets);
                     }
                     _ if errors < OLD_ERRORS_MAX => {
-                        self.hinted = true;
+                        *hinted = true;
                         errors += 1;
                     }
                     _ if packets > 0 => return Ok(packets),
@@ -293,7 +353,12 @@ impl UdpLink {
             return Some(refusal);
         }
         while self.hinted {
-            match read_error(&self.fd) {
+            // What is said of packets to whom the follower is connected to is said to the follower.
+            let told = match read_error(&self.fd) {
+                Entry::None => self.follower.socket().map_or(Entry::None, read_error),
+                told => told,
+            };
+            match told {
                 // What this host itself refused was told when it did.
                 Entry::Refusal(refusal) if !refusal.own => {
                     self.stats.refusals += 1;
@@ -308,6 +373,7 @@ impl UdpLink {
 
     /// Counters.
     pub fn stats(&self) -> UdpStats {
-        self.stats
+        let drops = self.follower.socket().map_or(0, socket::drops);
+        UdpStats { kernel_drops: self.stats.kernel_drops + u64::from(drops), ..self.stats }
     }
 }

@@ -81,7 +81,7 @@ impl Default for Config {
             queue_high: 28 << 10,
             queue_time: Duration::from_micros(200),
             stripe_slack: Duration::from_micros(20),
-            stream_from: 16 << 10,
+            stream_from: 10 << 10,
             chunk: 32 << 10,
             max_gaps: 8192,
             max_connections: 65535,

@@ -83,7 +83,11 @@ impl Conn {
         {
             upper.deliver(self.id, &Frame::Start(*start));
         }
-        let content = brief.start.is_some();
+        if let Some(data) = &brief.data {
+            self.take_late(cx, upper);
+            self.take_data(data, cx, upper);
+        }
+        let content = brief.start.is_some() || brief.data.is_some();
         let asks = Asks { eliciting: content, ping: false, content };
         self.note_arrival(at, number, brief.length, arrival, &asks, cx);
         Some(Ok(()))

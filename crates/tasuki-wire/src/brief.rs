@@ -1,4 +1,4 @@
-//! Parsing of what most packets are between programs that exchange short messages: an acknowledgement, a message that begins, or both.
+//! Parsing of what most packets are: an acknowledgement, a message that begins or a piece of a long one, or one of these behind the first.
 
 use crate::ack::Ack;
 use crate::cursor::Reader;
@@ -6,10 +6,10 @@ use crate::frame::kind;
 use crate::header::{Header, RawHeader, checksum};
 use crate::ids::Path;
 use crate::limits::HEADER_LEN;
-use crate::message::Start;
+use crate::message::{Data, Start};
 
-/// A well-formed packet with nothing but an acknowledgement, a start, or one behind the other. [`crate::Packet`] says the same of it,
-/// frame by frame.
+/// A well-formed packet with nothing but an acknowledgement, a start, a piece of data, or one of the two behind the first. [`crate::Packet`]
+/// says the same of it, frame by frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Brief<'a> {
     /// What the packet says about itself; `peer` is not 0.
@@ -20,6 +20,8 @@ pub struct Brief<'a> {
     pub ack: Option<Ack<'a>>,
     /// The last frame, if it is one.
     pub start: Option<Start<'a>>,
+    /// The last frame, if it is one.
+    pub data: Option<Data<'a>>,
 }
 
 impl<'a> Brief<'a> {
@@ -32,7 +34,7 @@ impl<'a> Brief<'a> {
             return None;
         }
         let mut next = Some(reader.u8().ok()?);
-        let (mut ack, mut start) = (None, None);
+        let (mut ack, mut start, mut data) = (None, None, None);
         if next == Some(kind::ACK) {
             ack = Some(Ack::read(&mut reader).ok()?);
             next = if reader.is_empty() { None } else { reader.u8().ok() };
@@ -41,6 +43,7 @@ impl<'a> Brief<'a> {
             Some(kind @ (kind::EAGER | kind::REQUEST)) => {
                 start = Some(Start::read(&mut reader, kind == kind::EAGER).ok()?);
             }
+            Some(kind::DATA) => data = Some(Data::read(&mut reader).ok()?),
             Some(_) => return None,
             None => {}
         }
@@ -51,6 +54,6 @@ impl<'a> Brief<'a> {
         let path = Path::from_byte(raw.path)?;
         let (number, endpoint, peer, token) = (raw.number, raw.endpoint, raw.peer, raw.token);
         let header = Header { path, number, endpoint, peer, token };
-        Some(Brief { header, length: raw.length, ack, start })
+        Some(Brief { header, length: raw.length, ack, start, data })
     }
 }

@@ -2,17 +2,23 @@
 
 use tasuki_wire::{Brief, DropReason, Frame, HEADER_LEN, MAX_PACKET_LEN, Packet, PacketBuilder};
 
-/// What the frames of a packet say that has at most an acknowledgement and a start behind it.
+/// What the frames of a packet say that has at most an acknowledgement, and a start or data behind it.
 fn brief<'a>(packet: &Packet<'a>) -> Option<Brief<'a>> {
     let (header, length) = (*packet.header(), packet.length());
     let frames: Vec<Frame<'_>> = packet.frames().collect();
-    let (ack, start) = match frames[..] {
+    let (ack, last) = match frames[..] {
         [Frame::Ack(ack)] => (Some(ack), None),
-        [Frame::Start(start)] => (None, Some(start)),
-        [Frame::Ack(ack), Frame::Start(start)] => (Some(ack), Some(start)),
+        [Frame::Ack(ack), last] => (Some(ack), Some(last)),
+        [last] => (None, Some(last)),
         _ => return None,
     };
-    Some(Brief { header, length, ack, start })
+    let (start, data) = match last {
+        None => (None, None),
+        Some(Frame::Start(start)) => (Some(start), None),
+        Some(Frame::Data(data)) => (None, Some(data)),
+        Some(_) => return None,
+    };
+    Some(Brief { header, length, ack, start, data })
 }
 
 /// Parses; a packet that is accepted is walked to its end and emitted again, which must give the same bytes: so
