@@ -360,8 +360,8 @@ impl Drop for Endpoint {
         }
         // While this thread lingers the helper would only be in the way.
         drop(helper);
-        // A lane that nobody has needed is closed aside like the others.
-        self.inner.lock().await_lanes();
+        // Lanes that are still being opened come too late.
+        self.inner.lock().opening = None;
         crate::close::linger(&self.inner, self.linger);
     }
 }

@@ -28,6 +28,8 @@ impl Drop for Helper {
     fn drop(&mut self) {
         self.inner.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
+            // It need not sleep to the end of its nap.
+            thread.thread().unpark();
             // A panic there has been reported; there is nothing to be saved.
             let _ = thread.join();
         }
@@ -50,7 +52,7 @@ fn run(inner: &Inner) {
             // Nobody else reads the sockets, so a packet may wake us.
             inner.sleeper.sleep(nap);
         } else {
-            std::thread::sleep(nap);
+            std::thread::park_timeout(nap);
         }
         if crate::dump::asked() {
             describe(inner);
