@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use tasuki_proto::Time;
 
+use crate::api::Peer;
 use crate::endpoint::Inner;
 use crate::peer::{PeerState, Way};
 use crate::state::State;
@@ -12,11 +13,16 @@ use crate::state::State;
 /// will not act: messages that they never receive.
 const QUIET: Duration = Duration::from_millis(300);
 
+/// So long after the goodbyes the hosts of those who are silent are asked for the first time whether they are still there; then after twice as long, and so on. Who
+/// has heard all that it waited for leaves at once: if its last word was lost, what is sent to it again goes nowhere, and a raw lane does not say so.
+const FIRST_KNOCK: Duration = Duration::from_millis(4);
+
 /// Parts from all peers, waiting at most `limit`.
 pub(crate) fn linger(inner: &Inner, limit: Duration) {
     let start = Instant::now();
     inner.lock().say_goodbye();
     let mut moved = Instant::now();
+    let mut knock = FIRST_KNOCK;
     loop {
         let (busy, deadline) = {
             let mut state = inner.lock();
@@ -28,6 +34,10 @@ pub(crate) fn linger(inner: &Inner, limit: Duration) {
             if !state.confirming && state.is_drained() && moved.elapsed() > QUIET {
                 // Whatever waits for a peer's program, the peer must know that what it sent has come.
                 state.confirm();
+            }
+            if start.elapsed() >= knock {
+                knock = start.elapsed() * 2;
+                state.knock_silent();
             }
             state.prepare_to_sleep();
             (busy, state.next_deadline())
@@ -72,6 +82,16 @@ impl State {
         for state in &self.core.peers {
             if let Some(conn) = state.conn {
                 self.proto.close(conn);
+            }
+        }
+    }
+
+    /// Asks the hosts of those from whom an acknowledgement is overdue whether they are still there.
+    fn knock_silent(&mut self) {
+        for index in 0..self.core.peers.len() {
+            let conn = self.core.peers[index].conn;
+            if conn.is_some_and(|conn| self.proto.is_silent(conn)) {
+                self.knock(Peer(index as u32));
             }
         }
     }

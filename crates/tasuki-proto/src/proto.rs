@@ -235,6 +235,11 @@ impl Proto {
         self.table.get(conn).is_none_or(|conn| conn.is_drained() && !conn.outbox.more)
     }
 
+    /// The peer has not acknowledged in time what was sent to it last, on some path.
+    pub fn is_silent(&self, conn: ConnId) -> bool {
+        self.table.get(conn).is_some_and(|conn| conn.paths.iter().any(|path| path.streak > 0))
+    }
+
     /// The peer is dead: all payload is released, the connection forgotten.
     pub fn abort(&mut self, conn: ConnId, upper: &mut impl Upper) {
         if let Some(found) = self.table.get_mut(conn) {
