@@ -14,7 +14,7 @@ use crate::gate::{Gate, Inside};
 use crate::helper::Helper;
 use crate::open::{self, OpenError};
 use crate::options::Options;
-use crate::patience::{NAP, Rest};
+use crate::patience::Rest;
 use crate::remote::{RegisterError, RemoteArgs, RemoteDone, UnregisterError};
 use crate::sleep::Sleeper;
 use crate::state::State;
@@ -49,7 +49,7 @@ impl Inner {
         let start = Instant::now();
         match rest {
             Rest::Offer => std::thread::yield_now(),
-            Rest::Nap => self.sleeper.nap(NAP),
+            Rest::Nap(time) => self.sleeper.nap(time),
         }
         self.lock().rested(rest, start.elapsed());
     }

@@ -19,6 +19,8 @@ pub(crate) struct Patience {
     since: Option<Time>,
     /// Offers in a row that nobody took up.
     refused: u32,
+    /// How long the next nap lasts.
+    nap: Duration,
     /// More want to run than there are processors.
     crowd: bool,
     /// When that was told last.
@@ -30,8 +32,8 @@ pub(crate) struct Patience {
 pub(crate) enum Rest {
     /// By a yield.
     Offer,
-    /// By a sleep of [`NAP`], or until a packet comes.
-    Nap,
+    /// By a sleep of so long, or until a packet comes.
+    Nap(Duration),
 }
 
 /// Rounds when others want the processor: a microsecond.
@@ -41,8 +43,11 @@ const LONG: u32 = 192;
 /// A yield that nobody takes up returns sooner.
 const TAKEN_UP: Duration = Duration::from_micros(5);
 
-/// So short that what the program looks after besides does not suffer: it polls other things, too, in the same loop.
-pub(crate) const NAP: Duration = Duration::from_micros(50);
+/// The first nap is so short that what the program looks after besides does not suffer: it polls other things, too, in the same loop.
+const NAP: Duration = Duration::from_micros(50);
+/// In a row, none of which has brought the program anything, each nap is twice as long as the one before, up to this: of many ranks on a processor the naps of those
+/// who wait take the time from those who work.
+const LONGEST_NAP: Duration = Duration::from_micros(800);
 /// Offers in vain before there may be naps: a few microseconds with a crowd.
 const REFUSED: u32 = 16;
 /// Time without anything for the program after which there may be naps, ns: longer than the steps of programs whose ranks take turns on a processor.
@@ -52,13 +57,13 @@ const ASK_AGAIN: u64 = 1_000_000;
 
 impl Patience {
     pub fn new() -> Patience {
-        Patience { idle: 0, limit: LONG, since: None, refused: 0, crowd: false, told: None }
+        Patience { idle: 0, limit: LONG, since: None, refused: 0, nap: NAP, crowd: false, told: None }
     }
 
     /// A round is over, in which something was done, or even the program was given something; true if it is time to offer the processor to others.
     pub fn is_over(&mut self, busy: bool, given: bool) -> bool {
         if given {
-            self.since = None;
+            (self.since, self.nap) = (None, NAP);
         }
         self.idle = if busy || given { 0 } else { self.idle + 1 };
         let over = self.idle > self.limit;
@@ -72,7 +77,7 @@ impl Patience {
     /// It is time to offer the processor: how?
     pub fn rest(&mut self, now: Time) -> Rest {
         self.since.get_or_insert(now);
-        if self.crowd && self.has_waited(now) { Rest::Nap } else { Rest::Offer }
+        if self.crowd && self.has_waited(now) { Rest::Nap(self.nap) } else { Rest::Offer }
     }
 
     /// It has waited for long, and offered the processor in vain.
@@ -90,6 +95,7 @@ impl Patience {
     /// A nap is over. The next one comes after a few rounds.
     pub fn napped(&mut self) {
         (self.idle, self.limit) = (0, SHORT);
+        self.nap = (self.nap * 2).min(LONGEST_NAP);
     }
 
     /// It wants to be told whether there is a crowd.

@@ -140,11 +140,12 @@ impl State {
     pub fn rest(&mut self) -> Rest {
         let now = self.now();
         // A program that waits for nothing here polls something else besides, which no packet announces.
-        if self.patience.rest(now) == Rest::Offer || !self.core.is_awaited() {
+        let rest = self.patience.rest(now);
+        if rest == Rest::Offer || !self.core.is_awaited() {
             return Rest::Offer;
         }
         self.prepare_to_sleep();
-        Rest::Nap
+        rest
     }
 
     /// The processor was offered to others, which took so long: everything is due for a look.
@@ -152,7 +153,7 @@ impl State {
         let now = self.now();
         match rest {
             Rest::Offer => self.patience.offered(took),
-            Rest::Nap => self.patience.napped(),
+            Rest::Nap(_) => self.patience.napped(),
         }
         if self.patience.asks(now) {
             self.patience.tell(self.crowd.is_there(), now);
