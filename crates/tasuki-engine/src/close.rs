@@ -58,6 +58,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 impl State {
     fn say_goodbye(&mut self) {
         self.closing = true;
+        self.proto.stay();
         for index in 0..self.core.peers.len() {
             let state = &self.core.peers[index];
             if state.is_known() && !state.gone {
@@ -68,11 +69,12 @@ impl State {
         }
     }
 
-    /// Nobody is connected any more, and no ring has to be waited for. (A connection ends by itself when the goodbye is said and both
+    /// All connections have ended, and no ring has to be waited for. (A connection ends by itself when the goodbye is said and both
     /// sides know that everything has arrived, or when there is evidence that the peer is gone.)
     fn is_over(&self) -> bool {
         let parted = |state: &PeerState| state.gone || self.confirming || !state.is_known();
-        self.core.peers.iter().all(|state| state.conn.is_none() && !is_waiting(state) && parted(state))
+        let over = |state: &PeerState| state.conn.is_none_or(|conn| self.proto.is_over(conn));
+        self.core.peers.iter().all(|state| over(state) && !is_waiting(state) && parted(state))
     }
 
     /// Every connection makes sure that its peer has the acknowledgements of all that it sent: a peer that had lost the last of them

@@ -35,6 +35,8 @@ pub struct Proto {
     pub(crate) now: Time,
     /// Not later than anything that is due.
     pub(crate) next_deadline: Time,
+    /// Connections that have ended are kept to answer: see [`Proto::stay`].
+    staying: bool,
     pub(crate) plant: Plant,
 }
 
@@ -68,6 +70,7 @@ impl Proto {
             put_off: Vec::new(),
             now: Time(0),
             next_deadline: Time::NEVER,
+            staying: false,
             plant: Plant::NONE,
         }
     }
@@ -134,7 +137,7 @@ impl Proto {
                 self.ready.pop_front();
                 continue;
             };
-            if conn.expired || (conn.is_over() && conn.refuse.is_none()) {
+            if conn.expired || (!self.staying && conn.is_over() && conn.refuse.is_none()) {
                 self.ready.pop_front();
                 self.end(id, upper);
                 continue;
@@ -146,7 +149,7 @@ impl Proto {
             let Some(transmit) = transmit else {
                 conn.queued = false;
                 self.ready.pop_front();
-                if conn.expired || conn.is_over() {
+                if conn.expired || (!self.staying && conn.is_over()) {
                     self.end(id, upper);
                 }
                 continue;
@@ -262,6 +265,17 @@ impl Proto {
         found.expired |= self.plant.is(Defect::NoLinger);
         self.next_deadline = self.next_deadline.min(at);
         Self::enqueue(&mut self.ready, found);
+    }
+
+    /// This endpoint is about to leave. From now on connections that have ended are not forgotten, so that they answer peers that do not know it yet: if all
+    /// leave at once, many wait for a last word, and each would wait for one that has forgotten it. [`Proto::is_over`] says when there is nothing to stay for.
+    pub fn stay(&mut self) {
+        self.staying = true;
+    }
+
+    /// The connection has ended, whether it is forgotten or not.
+    pub fn is_over(&self, conn: ConnId) -> bool {
+        self.table.get(conn).is_none_or(Conn::is_over)
     }
 
     /// Counters and estimates of each path.
