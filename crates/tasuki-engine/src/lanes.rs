@@ -31,8 +31,8 @@ pub(crate) struct Opening {
     given_up: Arc<AtomicBool>,
 }
 
-/// Most that one receive ring takes, bytes: streams go over UDP.
-const RING_BYTES_MAX: u64 = 2 << 20;
+/// Most that one receive ring takes, bytes: streams go over UDP. The kernel clears it when it is opened, which takes up to a millisecond per MiB.
+const RING_BYTES_MAX: u64 = 1 << 20;
 
 impl Opening {
     /// Begins to open the raw lane of every NIC that has one to offer, by own permission or through the broker. Where there is none its

@@ -91,6 +91,8 @@ pub(crate) struct Conn {
     pub refuse: Option<RefuseReason>,
     /// In the queue of connections that may have something to send.
     pub queued: bool,
+    /// Not later than [`Conn::deadline`]: what all connections are asked when one of them has something to do.
+    pub due: Time,
 }
 
 /// Number of the first list of rails.
@@ -138,6 +140,7 @@ impl Conn {
             refused: false,
             refuse: None,
             queued: false,
+            due: Time::NEVER,
         };
         conn.own.sort_by_key(|rail| rail.rail);
         conn.own.dedup_by_key(|rail| rail.rail);

@@ -143,9 +143,8 @@ impl Proto {
                 continue;
             }
             let transmit = conn.transmit(packet, &mut context!(self, now), upper);
-            if let Some(at) = conn.deadline() {
-                self.next_deadline = self.next_deadline.min(at);
-            }
+            conn.due = conn.deadline().unwrap_or(Time::NEVER);
+            self.next_deadline = self.next_deadline.min(conn.due);
             let Some(transmit) = transmit else {
                 conn.queued = false;
                 self.ready.pop_front();
@@ -187,12 +186,18 @@ impl Proto {
         }
         let mut next = Time::NEVER;
         for conn in self.table.iter_mut() {
+            if conn.due > now {
+                debug_assert!(conn.due <= conn.deadline().unwrap_or(Time::NEVER), "{}", conn.describe());
+                next = next.min(conn.due);
+                continue;
+            }
             // What has come may be what the time-out is about.
             let late = conn.late.is_some();
             if late || conn.on_timeout(&mut context!(self, now)) {
                 Self::enqueue(&mut self.ready, conn);
             }
-            next = next.min(conn.deadline().unwrap_or(Time::NEVER));
+            conn.due = conn.deadline().unwrap_or(Time::NEVER);
+            next = next.min(conn.due);
         }
         self.next_deadline = next;
     }
@@ -218,7 +223,8 @@ impl Proto {
         self.now = now;
         found.set_carrier(rail, carrier, &mut context!(self, now));
         // A path that has given way is probed soon.
-        self.next_deadline = self.next_deadline.min(found.deadline().unwrap_or(Time::NEVER));
+        found.due = found.deadline().unwrap_or(Time::NEVER);
+        self.next_deadline = self.next_deadline.min(found.due);
         Self::enqueue(&mut self.ready, found);
     }
 
@@ -263,6 +269,7 @@ impl Proto {
         found.closing = Some(at);
         found.closed = true;
         found.expired |= self.plant.is(Defect::NoLinger);
+        found.due = found.due.min(at);
         self.next_deadline = self.next_deadline.min(at);
         Self::enqueue(&mut self.ready, found);
     }
