@@ -46,7 +46,7 @@ const LONG: u32 = 192;
 const TAKEN_UP: Duration = Duration::from_micros(5);
 
 /// The first nap is so short that what the program looks after besides does not suffer: it polls other things, too, in the same loop.
-const NAP: Duration = Duration::from_micros(50);
+pub(crate) const NAP: Duration = Duration::from_micros(50);
 /// In a row, none of which has brought the program anything, each nap is twice as long as the one before, up to this: of many ranks on a processor the naps of those
 /// who wait take the time from those who work.
 const LONGEST_NAP: Duration = Duration::from_micros(800);
@@ -63,7 +63,16 @@ const ASK_AGAIN: u64 = 1_000_000;
 
 impl Patience {
     pub fn new() -> Patience {
-        Patience { idle: 0, limit: LONG, since: None, refused: 0, nap: NAP, crowd: false, told: None, met: None }
+        Patience {
+            idle: 0,
+            limit: LONG,
+            since: None,
+            refused: 0,
+            nap: NAP,
+            crowd: false,
+            told: None,
+            met: None,
+        }
     }
 
     /// A round is over, in which something was done, or even the program was given something; true if it is time to offer the processor to others.

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::core::Core;
 use crate::crowd::Crowd;
 use crate::lanes::{Opening, Sockets};
-use crate::patience::{Patience, Rest};
+use crate::patience::{NAP, Patience, Rest};
 use crate::ready::Ready;
 use tasuki_ring::stats_page::Writer;
 
@@ -145,7 +145,8 @@ impl State {
             return Rest::Offer;
         }
         self.prepare_to_sleep();
-        rest
+        // What comes through shared memory ends no nap.
+        if self.slots.is_empty() { rest } else { Rest::Nap(NAP) }
     }
 
     /// The processor was offered to others, which took so long: everything is due for a look.
