@@ -1,5 +1,6 @@
 //! Sockets that are closed aside.
 
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
@@ -25,12 +26,19 @@ impl Aside {
 impl Drop for Aside {
     fn drop(&mut self) {
         let sockets = Arc::into_inner(std::mem::take(&mut self.0)).and_then(OnceLock::into_inner);
-        let Some(sockets) = sockets.filter(|sockets| !sockets.is_empty()) else { return };
-        let Err((sockets, _)) = tasuki_sys::leave::leave(sockets) else { return };
-        for socket in sockets {
-            let closing = thread::Builder::new().name("tasuki-close".to_owned()).stack_size(64 << 10);
-            // Where there is no thread to be had, the closure, and the socket with it, is dropped here.
-            let _ = closing.spawn(move || crate::helper::without_signals(|| drop(socket)));
-        }
+        close_aside(sockets.unwrap_or_default());
+    }
+}
+
+/// Closes sockets without waiting.
+pub(crate) fn close_aside(sockets: Vec<OwnedFd>) {
+    if sockets.is_empty() {
+        return;
+    }
+    let Err((sockets, _)) = tasuki_sys::leave::leave(sockets) else { return };
+    for socket in sockets {
+        let closing = thread::Builder::new().name("tasuki-close".to_owned()).stack_size(64 << 10);
+        // Where there is no thread to be had, the closure, and the socket with it, is dropped here.
+        let _ = closing.spawn(move || crate::helper::without_signals(|| drop(socket)));
     }
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use tasuki_proto::Time;
 
+use crate::api::Peer;
 use crate::endpoint::Inner;
 use crate::peer::{PeerState, Way};
 use crate::state::State;
@@ -12,11 +13,16 @@ use crate::state::State;
 /// will not act: messages that they never receive.
 const QUIET: Duration = Duration::from_millis(300);
 
+/// So long after the goodbyes the hosts of those who are silent are asked for the first time whether they are still there; then after twice as long, and so on. Who
+/// has heard all that it waited for leaves at once: if its last word was lost, what is sent to it again goes nowhere, and a raw lane does not say so.
+const FIRST_KNOCK: Duration = Duration::from_millis(4);
+
 /// Parts from all peers, waiting at most `limit`.
 pub(crate) fn linger(inner: &Inner, limit: Duration) {
     let start = Instant::now();
     inner.lock().say_goodbye();
     let mut moved = Instant::now();
+    let mut knock = FIRST_KNOCK;
     loop {
         let (busy, deadline) = {
             let mut state = inner.lock();
@@ -28,6 +34,10 @@ pub(crate) fn linger(inner: &Inner, limit: Duration) {
             if !state.confirming && state.is_drained() && moved.elapsed() > QUIET {
                 // Whatever waits for a peer's program, the peer must know that what it sent has come.
                 state.confirm();
+            }
+            if start.elapsed() >= knock {
+                knock = start.elapsed() * 2;
+                state.knock_silent();
             }
             state.prepare_to_sleep();
             (busy, state.next_deadline())
@@ -48,6 +58,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 impl State {
     fn say_goodbye(&mut self) {
         self.closing = true;
+        self.proto.stay();
         for index in 0..self.core.peers.len() {
             let state = &self.core.peers[index];
             if state.is_known() && !state.gone {
@@ -58,11 +69,12 @@ impl State {
         }
     }
 
-    /// Nobody is connected any more, and no ring has to be waited for. (A connection ends by itself when the goodbye is said and both
+    /// All connections have ended, and no ring has to be waited for. (A connection ends by itself when the goodbye is said and both
     /// sides know that everything has arrived, or when there is evidence that the peer is gone.)
     fn is_over(&self) -> bool {
         let parted = |state: &PeerState| state.gone || self.confirming || !state.is_known();
-        self.core.peers.iter().all(|state| state.conn.is_none() && !is_waiting(state) && parted(state))
+        let over = |state: &PeerState| state.conn.is_none_or(|conn| self.proto.is_over(conn));
+        self.core.peers.iter().all(|state| over(state) && !is_waiting(state) && parted(state))
     }
 
     /// Every connection makes sure that its peer has the acknowledgements of all that it sent: a peer that had lost the last of them
@@ -72,6 +84,16 @@ impl State {
         for state in &self.core.peers {
             if let Some(conn) = state.conn {
                 self.proto.close(conn);
+            }
+        }
+    }
+
+    /// Asks the hosts of those from whom an acknowledgement is overdue whether they are still there.
+    fn knock_silent(&mut self) {
+        for index in 0..self.core.peers.len() {
+            let conn = self.core.peers[index].conn;
+            if conn.is_some_and(|conn| self.proto.is_silent(conn)) {
+                self.knock(Peer(index as u32));
             }
         }
     }

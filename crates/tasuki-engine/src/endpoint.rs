@@ -15,7 +15,7 @@ use crate::helper::Helper;
 use crate::line::Glanced;
 use crate::open::{self, OpenError};
 use crate::options::Options;
-use crate::patience::{NAP, Rest};
+use crate::patience::Rest;
 use crate::remote::{RegisterError, RemoteArgs, RemoteDone, UnregisterError};
 use crate::sleep::Sleeper;
 use crate::state::State;
@@ -53,7 +53,7 @@ impl Inner {
         let start = Instant::now();
         match rest {
             Rest::Offer => std::thread::yield_now(),
-            Rest::Nap => self.sleeper.nap(NAP),
+            Rest::Nap(time) => self.sleeper.nap(time),
         }
         self.lock().rested(rest, start.elapsed());
     }
@@ -384,8 +384,8 @@ impl Drop for Endpoint {
         }
         // While this thread lingers the helper would only be in the way.
         drop(helper);
-        // A lane that nobody has needed is closed aside like the others.
-        self.inner.lock().await_lanes();
+        // Lanes that are still being opened come too late.
+        self.inner.lock().opening = None;
         crate::close::linger(&self.inner, self.linger);
     }
 }

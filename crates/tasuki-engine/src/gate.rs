@@ -25,6 +25,8 @@ pub(crate) struct Gate<T> {
     inside: AtomicBool,
     /// The helper has been here, or wants to be, since the program last had the mutex: it must take that.
     wanted: AtomicBool,
+    /// The helper has registered the process for the system call that it needs.
+    registered: AtomicBool,
 }
 
 // SAFETY: the state is reached through `Inside` alone, of which there is one at a time: see `enter` and `visit`.
@@ -40,18 +42,19 @@ pub(crate) struct Inside<'a, T> {
 
 impl<T> Gate<T> {
     pub fn new(state: T) -> Gate<T> {
-        let [alone, inside, wanted] = [(); 3].map(|()| AtomicBool::new(false));
-        Gate { state: UnsafeCell::new(state), mutex: Mutex::new(()), alone, inside, wanted }
+        let [alone, inside, wanted, registered] = [(); 4].map(|()| AtomicBool::new(false));
+        Gate { state: UnsafeCell::new(state), mutex: Mutex::new(()), alone, inside, wanted, registered }
     }
 
-    /// From now on the program calls alone. Without the system call that this needs nothing changes.
+    /// From now on the program calls alone. Without the system call that this needs nothing changes. To register for it takes some 15 ms, for which
+    /// a program that starts would have to wait: the helper does it when it is first needed, and many programs end before.
     ///
     /// # Safety
     /// No two threads are in [`Gate::lock`], [`Gate::try_lock`], or between one of these and the end of what it gave, at the same time.
     pub unsafe fn program_calls_alone(&self) {
         // A helper that is inside now did not have to look for the program.
         let _held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
-        self.alone.store(membarrier::register(), Ordering::Relaxed);
+        self.alone.store(membarrier::is_offered(), Ordering::Relaxed);
     }
 
     /// The program comes in; waits for whoever is there.
@@ -110,14 +113,23 @@ impl<T> Gate<T> {
         Some(self.inside(None))
     }
 
+    /// The helper makes sure that it has the system call. It waits for that without the mutex, for which the program would wait.
+    fn register(&self) {
+        if self.alone.load(Ordering::Relaxed) && !self.registered.swap(true, Ordering::Relaxed) {
+            // Without it `visit` knows another way.
+            let _ = membarrier::register();
+        }
+    }
+
     /// The helper comes in, if nobody is there.
     pub fn visit(&self) -> Option<Inside<'_, T>> {
+        self.register();
         let held = self.hold()?;
         if self.alone.load(Ordering::Relaxed) {
             // Said before and not taken back: whatever the program has done since, it has seen it or will.
             let said = self.wanted.swap(true, Ordering::SeqCst);
             if !said && !membarrier::all() {
-                // Never seen, as it was registered. At the next visit, a millisecond from now, no processor's store is still on its way.
+                // Never seen, as it was offered. At the next visit, a millisecond from now, no processor's store is still on its way.
                 return None;
             }
             // Either the program sees `wanted` and takes the mutex, or its store of `inside` is seen here. Acquire: with what it has done.

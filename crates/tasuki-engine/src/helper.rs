@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::crowd::Crowd;
 use crate::endpoint::Inner;
 
 /// The running thread; dropping it stops it.
@@ -28,6 +29,8 @@ impl Drop for Helper {
     fn drop(&mut self) {
         self.inner.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
+            // It need not sleep to the end of its nap.
+            thread.thread().unpark();
             // A panic there has been reported; there is nothing to be saved.
             let _ = thread.join();
         }
@@ -43,18 +46,22 @@ pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
 
 fn run(inner: &Inner) {
     let mut absence = Absence::new(inner.entries.load(Ordering::Relaxed));
-    let mut away = false;
+    let (mut away, mut crowd, mut looks) = (false, Crowd::default(), 0u32);
     while !inner.stop.load(Ordering::Acquire) {
         let nap = absence.nap();
         if away {
             // Nobody else reads the sockets, so a packet may wake us.
             inner.sleeper.sleep(nap);
         } else {
-            std::thread::sleep(nap);
+            std::thread::park_timeout(nap);
         }
         if crate::dump::asked() {
             describe(inner);
         }
+        if looks.is_multiple_of(CROWD_EVERY) {
+            absence.crowd = crowd.is_there();
+        }
+        looks = looks.wrapping_add(1);
         away = absence.is_away(inner.entries.load(Ordering::Relaxed), inner.waits.load(Ordering::Relaxed));
         if !away {
             continue;
@@ -86,18 +93,26 @@ struct Absence {
     entries: u64,
     lasts: Duration,
     nap: Duration,
+    /// More want to run than there are processors.
+    crowd: bool,
 }
 
 /// A program that was given something at its last call and has not called since then computes.
 const BUSY: Duration = Duration::from_millis(1);
 /// One that was given nothing will call again as soon as it gets a processor, or else computes.
 const WAITING: Duration = Duration::from_millis(20);
+/// In a crowd it waits longer for one.
+const WAITING_IN_A_CROWD: Duration = Duration::from_millis(100);
 /// Longest time between two looks at a program that calls: every look interrupts something.
 const NAP_MAX: Duration = Duration::from_millis(2);
+/// The same in a crowd, and between two looks at one that was given nothing: the looks of many helpers take the processors from their programs.
+const NAP_IN_A_CROWD: Duration = Duration::from_millis(16);
+/// Whether there is a crowd is asked at every so-manieth look.
+const CROWD_EVERY: u32 = 8;
 
 impl Absence {
     fn new(entries: u64) -> Absence {
-        Absence { entries, lasts: Duration::ZERO, nap: BUSY }
+        Absence { entries, lasts: Duration::ZERO, nap: BUSY, crowd: false }
     }
 
     /// How long to sleep before the next look.
@@ -109,12 +124,18 @@ impl Absence {
     fn is_away(&mut self, entries: u64, waits: bool) -> bool {
         if entries != self.entries {
             (self.entries, self.lasts) = (entries, Duration::ZERO);
-            self.nap = (self.nap * 2).min(NAP_MAX);
+            self.nap = (self.nap * 2).min(if self.crowd { NAP_IN_A_CROWD } else { NAP_MAX });
             return false;
         }
         self.lasts += self.nap;
-        self.nap = BUSY;
-        self.lasts >= if waits { WAITING } else { BUSY }
+        let patience = match (waits, self.crowd) {
+            (false, _) => BUSY,
+            (true, false) => WAITING,
+            (true, true) => WAITING_IN_A_CROWD,
+        };
+        let away = self.lasts >= patience;
+        self.nap = if waits && self.crowd && !away { NAP_IN_A_CROWD } else { BUSY };
+        away
     }
 }
 
@@ -142,5 +163,22 @@ mod tests {
         assert_eq!(found_after(&mut absence, false), NAP_MAX);
         assert!(!absence.is_away(10, true), "it is back");
         assert!((WAITING..WAITING + NAP_MAX).contains(&found_after(&mut absence, true)));
+    }
+
+    #[test]
+    fn in_a_crowd_there_are_few_looks() {
+        let mut absence = Absence::new(0);
+        absence.crowd = true;
+        let slept: Duration = (1..100)
+            .map(|entries| {
+                assert!(!absence.is_away(entries, true));
+                absence.nap()
+            })
+            .sum();
+        assert!(slept > NAP_IN_A_CROWD * 90);
+        assert!(found_after(&mut absence, false) <= NAP_IN_A_CROWD, "who computes is stepped in for");
+        assert!(!absence.is_away(100, true));
+        let patience = WAITING_IN_A_CROWD..WAITING_IN_A_CROWD + NAP_IN_A_CROWD;
+        assert!(patience.contains(&found_after(&mut absence, true)));
     }
 }

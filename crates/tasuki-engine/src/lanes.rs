@@ -5,11 +5,13 @@
 //! greeted before are told of them as of any change of the rails.
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
 
 use tasuki_link::{RawLink, RawOptions, open_lanes};
 
+use crate::aside::close_aside;
 use crate::options::Options;
 use crate::state::{Link, State};
 
@@ -25,10 +27,12 @@ pub(crate) struct Opening {
     /// What was opened without a thread.
     lanes: Lanes,
     priority: Option<u8>,
+    /// Nobody wants them any more.
+    given_up: Arc<AtomicBool>,
 }
 
-/// Most that one receive ring takes, bytes: streams go over UDP.
-const RING_BYTES_MAX: u64 = 2 << 20;
+/// Most that one receive ring takes, bytes: streams go over UDP. The kernel clears it when it is opened, which takes up to a millisecond per MiB.
+const RING_BYTES_MAX: u64 = 1 << 20;
 
 impl Opening {
     /// Begins to open the raw lane of every NIC that has one to offer, by own permission or through the broker. Where there is none its
@@ -44,15 +48,21 @@ impl Opening {
         let wanted: Vec<_> =
             nics.into_iter().map(|nic| RawOptions { nic, endpoint, ring_bytes: each }).collect();
         let (broker, priority) = (options.broker.clone(), options.priority);
+        let given_up = Arc::new(AtomicBool::new(false));
         let work = {
-            let (wanted, broker) = (wanted.clone(), broker.clone());
-            move || crate::helper::without_signals(|| open_lanes(&wanted, broker))
+            let (wanted, broker, given_up) = (wanted.clone(), broker.clone(), Arc::clone(&given_up));
+            move || {
+                crate::helper::without_signals(|| {
+                    let lanes = open_lanes(&wanted, broker);
+                    if given_up.load(Ordering::Acquire) { close_lanes(lanes) } else { lanes }
+                })
+            }
         };
         let builder = Builder::new().name("tasuki-open".to_owned()).stack_size(256 << 10);
         Some(match builder.spawn(work) {
-            Ok(thread) => Opening { thread: Some(thread), lanes: Lanes::new(), priority },
+            Ok(thread) => Opening { thread: Some(thread), lanes: Lanes::new(), priority, given_up },
             // Where there is no thread to be had the program waits.
-            Err(_) => Opening { thread: None, lanes: open_lanes(&wanted, broker), priority },
+            Err(_) => Opening { thread: None, lanes: open_lanes(&wanted, broker), priority, given_up },
         })
     }
 
@@ -68,25 +78,29 @@ impl Opening {
 }
 
 impl Drop for Opening {
-    /// No thread of this library is left behind: it may be unloaded.
+    /// A program that ends before its lanes are open does not wait for them: the thread that opens them closes them, too.
     fn drop(&mut self) {
-        self.wait();
+        self.given_up.store(true, Ordering::Release);
+        if self.is_over() {
+            close_lanes(self.wait());
+        }
     }
 }
 
-impl State {
-    /// The raw lanes are open after this.
-    pub fn await_lanes(&mut self) {
-        if let Some(mut opening) = self.opening.take() {
-            let lanes = opening.wait();
-            self.install(lanes, opening.priority);
-        }
-    }
+/// Closes lanes that were not used, without waiting; leaves none.
+fn close_lanes(lanes: Lanes) -> Lanes {
+    let sockets = lanes.iter().flatten().filter_map(|raw| raw.as_fd().try_clone_to_owned().ok()).collect();
+    drop(lanes);
+    close_aside(sockets);
+    Lanes::new()
+}
 
+impl State {
     /// If the lanes have been opened meanwhile they are used from now on.
     pub fn look_for_lanes(&mut self) {
-        if self.opening.as_ref().is_some_and(Opening::is_over) {
-            self.await_lanes();
+        if let Some(mut opening) = self.opening.take_if(|opening| opening.is_over()) {
+            let lanes = opening.wait();
+            self.install(lanes, opening.priority);
         }
     }
 

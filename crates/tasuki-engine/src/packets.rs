@@ -287,6 +287,7 @@ impl State {
                 }
                 Event::Closed(conn) => self.forget_conn(conn),
                 Event::Connected(conn) => {
+                    self.patience.meets(self.now());
                     self.tell_carriers(conn, self.now());
                     self.forget_targets(conn);
                 }

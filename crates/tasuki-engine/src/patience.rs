@@ -19,10 +19,14 @@ pub(crate) struct Patience {
     since: Option<Time>,
     /// Offers in a row that nobody took up.
     refused: u32,
+    /// How long the next nap lasts.
+    nap: Duration,
     /// More want to run than there are processors.
     crowd: bool,
     /// When that was told last.
     told: Option<Time>,
+    /// When a peer was last greeted, or has answered.
+    met: Option<Time>,
 }
 
 /// How the processor is offered.
@@ -30,8 +34,8 @@ pub(crate) struct Patience {
 pub(crate) enum Rest {
     /// By a yield.
     Offer,
-    /// By a sleep of [`NAP`], or until a packet comes.
-    Nap,
+    /// By a sleep of so long, or until a packet comes.
+    Nap(Duration),
 }
 
 /// Rounds when others want the processor: a microsecond.
@@ -41,18 +45,34 @@ const LONG: u32 = 192;
 /// A yield that nobody takes up returns sooner.
 const TAKEN_UP: Duration = Duration::from_micros(5);
 
-/// So short that what the program looks after besides does not suffer: it polls other things, too, in the same loop.
+/// The first nap is so short that what the program looks after besides does not suffer: it polls other things, too, in the same loop.
 pub(crate) const NAP: Duration = Duration::from_micros(50);
+/// In a row, none of which has brought the program anything, each nap is twice as long as the one before, up to this: of many ranks on a processor the naps of those
+/// who wait take the time from those who work.
+const LONGEST_NAP: Duration = Duration::from_micros(800);
 /// Offers in vain before there may be naps: a few microseconds with a crowd.
 const REFUSED: u32 = 16;
 /// Time without anything for the program after which there may be naps, ns: longer than the steps of programs whose ranks take turns on a processor.
 const WAITED: u64 = 1_000_000;
+/// The same while peers are being met, of which many have never had a processor since they were greeted.
+const WAITED_MEETING: u64 = 100_000;
+/// Peers are being met for so long after one was greeted or has answered, ns.
+const MEETING: u64 = 50_000_000;
 /// Whether there is a crowd is asked again after this time, ns.
 const ASK_AGAIN: u64 = 1_000_000;
 
 impl Patience {
     pub fn new() -> Patience {
-        Patience { idle: 0, limit: LONG, since: None, refused: 0, crowd: false, told: None }
+        Patience {
+            idle: 0,
+            limit: LONG,
+            since: None,
+            refused: 0,
+            nap: NAP,
+            crowd: false,
+            told: None,
+            met: None,
+        }
     }
 
     /// A round in which nothing was done is over; false, and it is not counted, if it is time to offer the processor to others.
@@ -67,7 +87,7 @@ impl Patience {
     #[inline]
     pub fn is_over(&mut self, busy: bool, given: bool) -> bool {
         if given {
-            self.since = None;
+            (self.since, self.nap) = (None, NAP);
         }
         self.idle = if busy || given { 0 } else { self.idle + 1 };
         let over = self.idle > self.limit;
@@ -81,12 +101,19 @@ impl Patience {
     /// It is time to offer the processor: how?
     pub fn rest(&mut self, now: Time) -> Rest {
         self.since.get_or_insert(now);
-        if self.crowd && self.has_waited(now) { Rest::Nap } else { Rest::Offer }
+        if self.crowd && self.has_waited(now) { Rest::Nap(self.nap) } else { Rest::Offer }
+    }
+
+    /// A peer is being met.
+    pub fn meets(&mut self, now: Time) {
+        self.met = Some(now);
     }
 
     /// It has waited for long, and offered the processor in vain.
     fn has_waited(&self, now: Time) -> bool {
-        self.refused >= REFUSED && self.since.is_some_and(|since| now.since_ns(since) >= WAITED)
+        let meeting = self.met.is_some_and(|met| now.since_ns(met) < MEETING);
+        let long = if meeting { WAITED_MEETING } else { WAITED };
+        self.refused >= REFUSED && self.since.is_some_and(|since| now.since_ns(since) >= long)
     }
 
     /// How long the offer took that is over now. It takes many that nobody takes up to believe that the crowd has gone.
@@ -99,6 +126,7 @@ impl Patience {
     /// A nap is over. The next one comes after a few rounds.
     pub fn napped(&mut self) {
         (self.idle, self.limit) = (0, SHORT);
+        self.nap = (self.nap * 2).min(LONGEST_NAP);
     }
 
     /// It wants to be told whether there is a crowd.
@@ -139,11 +167,15 @@ mod tests {
         assert_eq!(offers(&mut patience), 1000);
     }
 
+    fn is_nap(rest: Rest) -> bool {
+        matches!(rest, Rest::Nap(_))
+    }
+
     /// Offers the processor every 10 us; gives the time of the first nap within 10 ms, if there is one.
     fn first_nap(patience: &mut Patience, start: u64, crowd: bool) -> Option<u64> {
         (start..start + 10_000_000).step_by(10_000).find_map(|ns| {
             let now = Time(ns);
-            if patience.rest(now) == Rest::Nap {
+            if is_nap(patience.rest(now)) {
                 return Some(ns - start);
             }
             patience.offered(Duration::ZERO);
@@ -162,7 +194,7 @@ mod tests {
         assert_eq!(first_nap(&mut patience, 0, true), Some(WAITED + 10_000));
         patience.napped();
         let now = Time(1_000_000);
-        assert_eq!(patience.rest(now), Rest::Nap, "again");
+        assert_eq!(patience.rest(now), Rest::Nap(NAP * 2), "again, and longer");
         patience.tell(false, now);
         assert_eq!(patience.rest(now), Rest::Offer, "the crowd has gone");
         patience.tell(true, now);
@@ -175,8 +207,28 @@ mod tests {
         let mut patience = Patience::new();
         first_nap(&mut patience, 0, true).expect("a nap");
         patience.is_over(true, false);
-        assert_eq!(patience.rest(Time(1_000_000)), Rest::Nap, "packets of others are no message");
+        assert_eq!(patience.rest(Time(1_000_000)), Rest::Nap(NAP), "packets of others are no message");
         patience.is_over(true, true);
         assert_eq!(first_nap(&mut patience, 2_000_000, true), Some(WAITED));
+    }
+
+    #[test]
+    fn naps_grow_until_the_program_is_given_something() {
+        let mut patience = Patience::new();
+        first_nap(&mut patience, 0, true).expect("a nap");
+        (0..10).for_each(|_| patience.napped());
+        assert_eq!(patience.rest(Time(2_000_000)), Rest::Nap(LONGEST_NAP));
+        patience.is_over(false, true);
+        first_nap(&mut patience, 3_000_000, true).expect("a nap");
+        assert_eq!(patience.rest(Time(5_000_000)), Rest::Nap(NAP));
+    }
+
+    #[test]
+    fn who_meets_peers_naps_sooner() {
+        let mut patience = Patience::new();
+        patience.meets(Time(0));
+        assert_eq!(first_nap(&mut patience, 0, true), Some(u64::from(REFUSED) * 10_000));
+        patience.is_over(false, true);
+        assert_eq!(first_nap(&mut patience, MEETING, true), Some(WAITED), "long ago");
     }
 }

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::core::Core;
 use crate::crowd::Crowd;
 use crate::lanes::{Opening, Sockets};
-use crate::patience::{Patience, Rest};
+use crate::patience::{NAP, Patience, Rest};
 use crate::ready::Ready;
 use tasuki_ring::stats_page::Writer;
 
@@ -165,11 +165,13 @@ impl State {
     pub fn rest(&mut self) -> Rest {
         let now = self.now();
         // A program that waits for nothing here polls something else besides, which no packet announces.
-        if self.patience.rest(now) == Rest::Offer || !self.core.is_awaited() {
+        let rest = self.patience.rest(now);
+        if rest == Rest::Offer || !self.core.is_awaited() {
             return Rest::Offer;
         }
         self.prepare_to_sleep();
-        Rest::Nap
+        // What comes through shared memory ends no nap.
+        if self.slots.is_empty() { rest } else { Rest::Nap(NAP) }
     }
 
     /// The processor was offered to others, which took so long: everything is due for a look.
@@ -177,7 +179,7 @@ impl State {
         let now = self.now();
         match rest {
             Rest::Offer => self.patience.offered(took),
-            Rest::Nap => self.patience.napped(),
+            Rest::Nap(_) => self.patience.napped(),
         }
         if self.patience.asks(now) {
             self.patience.tell(self.crowd.is_there(), now);

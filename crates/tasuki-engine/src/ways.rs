@@ -64,6 +64,7 @@ impl State {
     fn connect(&mut self, peer: Peer, now: Time) {
         // The greeting names them if they are there.
         self.look_for_lanes();
+        self.patience.meets(now);
         let Some(state) = self.core.state(peer) else { return };
         let (id, address, conn) = (state.id, state.address, state.conn);
         let unanswered = conn.is_none().then_some(now);

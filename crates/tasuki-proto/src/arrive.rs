@@ -91,9 +91,8 @@ impl Proto {
 
     /// After a packet of a connection: when something is due, and whether there is something to send.
     fn follow_up(conn: &mut Conn, next_deadline: &mut Time, ready: &mut VecDeque<ConnId>) {
-        if let Some(at) = conn.deadline() {
-            *next_deadline = (*next_deadline).min(at);
-        }
+        conn.due = conn.deadline().unwrap_or(Time::NEVER);
+        *next_deadline = (*next_deadline).min(conn.due);
         if conn.has_errand() {
             Self::enqueue(ready, conn);
         }

@@ -45,6 +45,7 @@ impl Proto {
             // No other timer has been set.
             Some(_) if conn.outbox.unsent == 0 => {
                 let at = conn.paths[conn.current].pto_at.unwrap_or(Time::NEVER);
+                conn.due = conn.due.min(at);
                 self.next_deadline = self.next_deadline.min(at);
             }
             _ => Self::enqueue(&mut self.ready, conn),

@@ -22,6 +22,7 @@ impl Conn {
             }
         }
         if !carrier {
+            self.prove_rails();
             self.judge_carriers(cx);
         }
     }

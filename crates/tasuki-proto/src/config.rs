@@ -27,6 +27,10 @@ pub struct Config {
     pub dead_after: u32,
     /// Silence of all other rails after which the routed fall-back (rail 31) carries data.
     pub last_resort_after: Duration,
+    /// The rails of a connection other than that of the greeting are asked whether they work after so many messages and other frames in both directions; sooner if
+    /// more than one packet's worth is to be sent, or the one that is used falls silent. Most pairs of a large program's processes say no more to each
+    /// other than a few words. 0: at once.
+    pub prove_after: u64,
     /// First and shortest interval between probes of a rail; doubles up to `probe_max`.
     pub probe_min: Duration,
     /// Longest interval between probes of a rail that is down.
@@ -72,6 +76,7 @@ impl Default for Config {
             packet_threshold: 3,
             dead_after: 3,
             last_resort_after: Duration::from_millis(50),
+            prove_after: 16,
             probe_min: Duration::from_millis(10),
             probe_max: Duration::from_millis(500),
             initial_window: 64 << 10,

@@ -46,6 +46,8 @@ pub(crate) struct Conn {
     pub told: Vec<Run>,
     pub their_change: u64,
     pub paths: Vec<Path>,
+    /// It is used enough for all its rails to be asked whether they work.
+    pub proving: bool,
     /// Where the last data went.
     pub current: usize,
     /// Packets that have gone there since the path was last chosen, if nothing else has.
@@ -68,7 +70,7 @@ pub(crate) struct Conn {
     pub listed: bool,
     /// Positions received.
     pub seen: IntervalSet,
-    /// Packets with content received, and how many of them the peer knows to be acknowledged.
+    /// Packets with content received that had not come before, and how many of them the peer knows to be acknowledged.
     pub content: u64,
     pub content_confirmed: u64,
     /// Of those, as of the last packet under way that says so.
@@ -89,6 +91,8 @@ pub(crate) struct Conn {
     pub refuse: Option<RefuseReason>,
     /// In the queue of connections that may have something to send.
     pub queued: bool,
+    /// Not later than [`Conn::deadline`]: what all connections are asked when one of them has something to do.
+    pub due: Time,
 }
 
 /// Number of the first list of rails.
@@ -111,6 +115,7 @@ impl Conn {
             told: Vec::new(),
             their_change: 0,
             paths: Vec::new(),
+            proving: config.prove_after == 0,
             current: 0,
             in_a_row: u32::MAX,
             streaming: false,
@@ -135,6 +140,7 @@ impl Conn {
             refused: false,
             refuse: None,
             queued: false,
+            due: Time::NEVER,
         };
         conn.own.sort_by_key(|rail| rail.rail);
         conn.own.dedup_by_key(|rail| rail.rail);
@@ -196,7 +202,7 @@ impl Conn {
         self.closing.is_some()
             && self.is_drained()
             && self.content_confirmed >= self.content
-            && self.paths.iter().all(|path| path.flights == 0 && path.owed.everywhere == 0)
+            && self.paths.iter().all(|path| path.owed.everywhere == 0)
     }
 
     /// There may be something to send, or an end to be noticed. An acknowledgement that may wait is none: most often a message takes it

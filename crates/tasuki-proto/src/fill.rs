@@ -25,7 +25,12 @@ impl Conn {
     fn stage(&mut self, cx: &Context<'_>, upper: &mut impl Upper) -> bool {
         while self.outbox.more && self.outbox.has_room() {
             match upper.next(self.id, cx.config.chunk) {
-                Some(frame) if self.outbox.push(frame) => return true,
+                Some(frame) if self.outbox.push(frame) => {
+                    if matches!(frame, Outgoing::Data { .. }) {
+                        self.prove_rails();
+                    }
+                    return true;
+                }
                 // Data of no byte: nothing to send, and nothing to keep.
                 Some(Outgoing::Data { payload, .. }) => upper.released(self.id, &payload),
                 Some(_) => {}

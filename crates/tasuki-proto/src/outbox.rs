@@ -199,6 +199,11 @@ impl Outbox {
         self.chunks.len()
     }
 
+    /// Positions taken since the beginning.
+    pub fn taken(&self) -> u64 {
+        self.next_pos
+    }
+
     /// Everything is given up: payload that was not released.
     pub fn abandon(&mut self) -> impl Iterator<Item = Payload> + '_ {
         self.lost.clear();

@@ -35,6 +35,8 @@ pub struct Proto {
     pub(crate) now: Time,
     /// Not later than anything that is due.
     pub(crate) next_deadline: Time,
+    /// Connections that have ended are kept to answer: see [`Proto::stay`].
+    staying: bool,
     pub(crate) plant: Plant,
 }
 
@@ -68,6 +70,7 @@ impl Proto {
             put_off: Vec::new(),
             now: Time(0),
             next_deadline: Time::NEVER,
+            staying: false,
             plant: Plant::NONE,
         }
     }
@@ -134,19 +137,18 @@ impl Proto {
                 self.ready.pop_front();
                 continue;
             };
-            if conn.expired || (conn.is_over() && conn.refuse.is_none()) {
+            if conn.expired || (!self.staying && conn.is_over() && conn.refuse.is_none()) {
                 self.ready.pop_front();
                 self.end(id, upper);
                 continue;
             }
             let transmit = conn.transmit(packet, &mut context!(self, now), upper);
-            if let Some(at) = conn.deadline() {
-                self.next_deadline = self.next_deadline.min(at);
-            }
+            conn.due = conn.deadline().unwrap_or(Time::NEVER);
+            self.next_deadline = self.next_deadline.min(conn.due);
             let Some(transmit) = transmit else {
                 conn.queued = false;
                 self.ready.pop_front();
-                if conn.expired || conn.is_over() {
+                if conn.expired || (!self.staying && conn.is_over()) {
                     self.end(id, upper);
                 }
                 continue;
@@ -184,12 +186,18 @@ impl Proto {
         }
         let mut next = Time::NEVER;
         for conn in self.table.iter_mut() {
+            if conn.due > now {
+                debug_assert!(conn.due <= conn.deadline().unwrap_or(Time::NEVER), "{}", conn.describe());
+                next = next.min(conn.due);
+                continue;
+            }
             // What has come may be what the time-out is about.
             let late = conn.late.is_some();
             if late || conn.on_timeout(&mut context!(self, now)) {
                 Self::enqueue(&mut self.ready, conn);
             }
-            next = next.min(conn.deadline().unwrap_or(Time::NEVER));
+            conn.due = conn.deadline().unwrap_or(Time::NEVER);
+            next = next.min(conn.due);
         }
         self.next_deadline = next;
     }
@@ -215,7 +223,8 @@ impl Proto {
         self.now = now;
         found.set_carrier(rail, carrier, &mut context!(self, now));
         // A path that has given way is probed soon.
-        self.next_deadline = self.next_deadline.min(found.deadline().unwrap_or(Time::NEVER));
+        found.due = found.deadline().unwrap_or(Time::NEVER);
+        self.next_deadline = self.next_deadline.min(found.due);
         Self::enqueue(&mut self.ready, found);
     }
 
@@ -233,6 +242,11 @@ impl Proto {
     /// Everything is acknowledged in both directions. Also true for a connection that is over.
     pub fn is_drained(&self, conn: ConnId) -> bool {
         self.table.get(conn).is_none_or(|conn| conn.is_drained() && !conn.outbox.more)
+    }
+
+    /// The peer has not acknowledged in time what was sent to it last, on some path.
+    pub fn is_silent(&self, conn: ConnId) -> bool {
+        self.table.get(conn).is_some_and(|conn| conn.paths.iter().any(|path| path.streak > 0))
     }
 
     /// The peer is dead: all payload is released, the connection forgotten.
@@ -255,8 +269,20 @@ impl Proto {
         found.closing = Some(at);
         found.closed = true;
         found.expired |= self.plant.is(Defect::NoLinger);
+        found.due = found.due.min(at);
         self.next_deadline = self.next_deadline.min(at);
         Self::enqueue(&mut self.ready, found);
+    }
+
+    /// This endpoint is about to leave. From now on connections that have ended are not forgotten, so that they answer peers that do not know it yet: if all
+    /// leave at once, many wait for a last word, and each would wait for one that has forgotten it. [`Proto::is_over`] says when there is nothing to stay for.
+    pub fn stay(&mut self) {
+        self.staying = true;
+    }
+
+    /// The connection has ended, whether it is forgotten or not.
+    pub fn is_over(&self, conn: ConnId) -> bool {
+        self.table.get(conn).is_none_or(Conn::is_over)
     }
 
     /// Counters and estimates of each path.

@@ -65,19 +65,40 @@ impl Conn {
     pub fn rails_changed(&mut self, cx: &mut Context<'_>) {
         let mut lost = Vec::new();
         self.update_paths(cx.config, &mut lost);
+        self.proving |= !lost.is_empty();
         for (at, why) in lost {
             self.abandon_path(at, cx);
             self.announce_down(at, why, cx);
         }
-        if self.is_open() {
-            for path in &mut self.paths {
-                let asks = path.state == RailState::Unproven
-                    || path.state == RailState::Down
-                    || (path.is_up() && path.proven_len < path.full_len);
-                if asks {
-                    path.probe.due = true;
-                }
+        self.ask_paths();
+    }
+
+    /// From now on all rails are to be known.
+    pub fn prove_rails(&mut self) {
+        if !self.proving {
+            self.proving = true;
+            self.ask_paths();
+        }
+    }
+
+    fn ask_paths(&mut self) {
+        if !self.proving || !self.is_open() {
+            return;
+        }
+        for path in &mut self.paths {
+            let asks = path.state == RailState::Unproven
+                || path.state == RailState::Down
+                || (path.is_up() && path.proven_len < path.full_len);
+            if asks {
+                path.probe.due = true;
             }
+        }
+    }
+
+    /// Another message has come, or an answer: is it time to know all rails?
+    pub fn note_use(&mut self, config: &Config) {
+        if !self.proving && self.content + self.outbox.taken() >= config.prove_after {
+            self.prove_rails();
         }
     }
 
@@ -144,6 +165,7 @@ impl Conn {
     /// A path carries nothing any more until it answers a probe.
     pub fn drop_path(&mut self, at: usize, why: DownReason, cx: &mut Context<'_>) {
         self.abandon_path(at, cx);
+        self.prove_rails();
         let path = &mut self.paths[at];
         path.state = RailState::Down;
         path.probe.attempts = 0;
@@ -219,7 +241,7 @@ impl Conn {
         if cx.plant.is(Defect::NoProbe) {
             path.proven_len = path.full_len;
         }
-        if path.proven_len < path.full_len && path.probe.at.is_none() {
+        if self.proving && path.proven_len < path.full_len && path.probe.at.is_none() {
             path.probe.due = true;
         }
         cx.events.push_back(Event::RailUp(self.id, path.id.rail));

@@ -43,7 +43,7 @@ impl Conn {
         if judged.is_ok() {
             for frame in packet.frames() {
                 asks.note(&frame);
-                self.take_frame(at, &frame, packet.length(), cx, upper);
+                asks.content |= self.take_frame(at, &frame, packet.length(), cx, upper);
             }
         } else {
             asks.eliciting = true;
@@ -78,17 +78,19 @@ impl Conn {
                 self.on_ack(ack, cx, upper);
             }
         }
-        if let Some(start) = &brief.start
-            && self.seen.insert(start.position, start.position + 1) > 0
-        {
-            upper.deliver(self.id, &Frame::Start(*start));
+        let mut content = false;
+        if let Some(start) = &brief.start {
+            content = self.seen.insert(start.position, start.position + 1) > 0;
+            if content {
+                upper.deliver(self.id, &Frame::Start(*start));
+            }
         }
         if let Some(data) = &brief.data {
             self.take_late(cx, upper);
-            self.take_data(data, cx, upper);
+            content |= self.take_data(data, cx, upper);
         }
-        let content = brief.start.is_some() || brief.data.is_some();
-        let asks = Asks { eliciting: content, ping: false, content };
+        let eliciting = brief.start.is_some() || brief.data.is_some();
+        let asks = Asks { eliciting, ping: false, content };
         self.note_arrival(at, number, brief.length, arrival, &asks, cx);
         Some(Ok(()))
     }
@@ -105,6 +107,7 @@ impl Conn {
     ) {
         self.welcome_due &= !self.peer_knows;
         self.content += u64::from(asks.content);
+        self.note_use(cx.config);
         // Without any rail that is up, the one that was heard last is the best guess, as with a greeting.
         let unsure = matches!(self.paths[at].state, RailState::Unproven | RailState::Down);
         if unsure && self.is_open() && !self.paths.iter().any(Path::is_up) {
@@ -147,6 +150,7 @@ impl Conn {
         if gaps > most && gaps > self.seen.gaps() { Err(DropReason::Position) } else { Ok(()) }
     }
 
+    /// True if it has brought content that had not come before.
     fn take_frame(
         &mut self,
         at: usize,
@@ -154,7 +158,7 @@ impl Conn {
         length: u16,
         cx: &mut Context<'_>,
         upper: &mut impl Upper,
-    ) {
+    ) -> bool {
         match frame {
             Frame::Padding(_) | Frame::Ping => {}
             Frame::Ack(ack) => self.on_ack(ack, cx, upper),
@@ -169,21 +173,25 @@ impl Conn {
             Frame::Rails(rails) => self.on_rails(rails, cx),
             Frame::Probe { nonce } => self.on_probe(at, *nonce, length, cx.now),
             Frame::ProbeReply { nonce, path, length } => self.on_probe_reply(*nonce, *path, *length, cx),
-            Frame::Data(data) => self.take_data(data, cx, upper),
+            Frame::Data(data) => return self.take_data(data, cx, upper),
             Frame::Start(_) | Frame::Control { .. } => {
-                let Some((position, len)) = frame.positions() else { return };
-                if self.seen.insert(position, position + len) > 0 || cx.plant.is(Defect::NoDedupe) {
+                let Some((position, len)) = frame.positions() else { return false };
+                let fresh = self.seen.insert(position, position + len) > 0;
+                if fresh || cx.plant.is(Defect::NoDedupe) {
                     upper.deliver(self.id, frame);
                 }
+                return fresh;
             }
         }
+        false
     }
 
-    /// Hands up the bytes that have not come before.
-    fn take_data(&mut self, data: &Data<'_>, cx: &Context<'_>, upper: &mut impl Upper) {
+    /// Hands up the bytes that have not come before; whether there were any.
+    fn take_data(&mut self, data: &Data<'_>, cx: &Context<'_>, upper: &mut impl Upper) -> bool {
         let end = data.position + data.payload.len() as u64;
         if cx.plant.is(Defect::NoDedupe) {
-            return upper.deliver(self.id, &Frame::Data(*data));
+            upper.deliver(self.id, &Frame::Data(*data));
+            return true;
         }
         let mut from = data.position;
         while let Some((low, high)) = self.seen.first_missing(from, end) {
@@ -193,7 +201,7 @@ impl Conn {
             upper.deliver(self.id, &Frame::Data(part));
             from = high;
         }
-        self.seen.insert(data.position, end);
+        self.seen.insert(data.position, end) > 0
     }
 
     fn owe(
@@ -316,16 +324,14 @@ impl Conn {
 struct Asks {
     eliciting: bool,
     ping: bool,
+    /// Something that had not come before. What comes once more was acknowledged before, and the peer knows it or will ask again: to make sure
+    /// of it when the connection ends would be to wait for a peer that has gone.
     content: bool,
 }
 
 impl Asks {
     fn note(&mut self, frame: &Frame<'_>) {
         self.eliciting |= frame.asks_for_ack();
-        match frame {
-            Frame::Ping => self.ping = true,
-            Frame::Start(_) | Frame::Data(_) | Frame::Control { .. } => self.content = true,
-            _ => {}
-        }
+        self.ping |= matches!(frame, Frame::Ping);
     }
 }

@@ -11,6 +11,8 @@ use crate::stats::RailState;
 
 /// Packets that are sent again at a time-out.
 const RESCUE: usize = 2;
+/// Time-outs in a row after which the other rails must be known. One is most often a peer that waits for a processor.
+const DOUBTED: u32 = 2;
 /// Positions that are sent first after one: about a packet.
 const LOWEST: u32 = 1200;
 
@@ -99,6 +101,9 @@ impl Conn {
         }
         if !self.outbox.is_empty() {
             self.outbox.lowest_first(LOWEST);
+        }
+        if self.paths[at].streak >= DOUBTED {
+            self.prove_rails();
         }
         self.judge_path(at, cx);
     }

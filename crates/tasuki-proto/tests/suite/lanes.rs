@@ -16,9 +16,7 @@ fn net(rails: usize, mute: &[(usize, Lane)]) -> Net {
 /// Both know each other, and what can be proven is.
 fn warm(rails: usize, mute: &[(usize, Lane)]) -> Net {
     let mut net = net(rails, mute);
-    net.send(0, 8);
-    net.send(1, 8);
-    net.settle(1000);
+    crate::rails::talk(&mut net);
     net.run_us(100_000);
     net
 }

@@ -13,12 +13,52 @@ pub fn state(net: &Net, host: usize, number: u8) -> RailState {
     stats.filter(|stats| stats.path.rail == number).map(|stats| stats.state).next().expect("a rail")
 }
 
-/// Connected, all rails proven.
-pub fn warm(links: &[Link]) -> Net {
-    let mut net = Net::new(9, links, true);
+/// So many messages that a connection counts as used.
+pub fn talk(net: &mut Net) {
+    for _ in 0..tasuki_proto::Config::default().prove_after {
+        net.send(0, 8);
+        net.send(1, 8);
+        net.settle(5000);
+    }
+}
+
+/// Few words prove no rail but the one that they take; more do, and so does one message that is long.
+#[test]
+fn rails_are_proven_when_the_connection_is_used() {
+    for len in [8, 3000] {
+        let mut net = Net::new(9, &[lan(), lan()], true);
+        net.send(0, 8);
+        net.send(1, 8);
+        net.settle(1000);
+        net.run_us(1_000_000);
+        assert_eq!((0..2).map(|host| state(&net, host, 1)).collect::<Vec<_>>(), [RailState::Unproven; 2]);
+        match len {
+            8 => talk(&mut net),
+            len => net.send(0, len),
+        }
+        net.settle(1000);
+        net.run_us(100_000);
+        assert_eq!((0..2).map(|host| state(&net, host, 1)).collect::<Vec<_>>(), [RailState::Up; 2], "{len}");
+    }
+}
+
+/// The only rail that was used dies before another was asked whether it works.
+#[test]
+fn a_silent_rail_makes_the_others_known() {
+    let mut net = Net::new(9, &[lan(), lan()], true);
+    net.send(0, 8);
+    net.settle(1000);
+    net.both(0, |link| link.dead = true);
     net.send(0, 8);
     net.send(1, 8);
     net.settle(1000);
+    assert_eq!((net.hosts[0].app.messages, net.hosts[1].app.messages), (1, 2), "{}", net.describe());
+}
+
+/// Connected, all rails proven.
+pub fn warm(links: &[Link]) -> Net {
+    let mut net = Net::new(9, links, true);
+    talk(&mut net);
     net.run_us(100_000);
     for host in 0..2 {
         for stats in net.hosts[host].proto.rail_stats(net.conn(host)) {
@@ -137,9 +177,7 @@ pub fn one_way_dead_rail_still_carries_the_other_way() {
 fn rails_of_programs_that_seldom_look_are_proven() {
     for delay_us in [2_000, 9_000, 18_000, 40_000, 150_000] {
         let net = &mut Net::new(13, &vec![Link::new(1000, delay_us, 256); 2], true);
-        net.send(0, 8);
-        net.send(1, 8);
-        net.settle(5_000);
+        talk(net);
         net.run_us(5_000_000);
         for host in 0..2 {
             for number in 0..2 {
@@ -262,6 +300,7 @@ fn a_change_before_the_welcome_is_told() {
     net.hosts[0].proto.set_rails(now, id, &rails);
     net.flush(0);
     net.settle(1000);
+    talk(&mut net);
     net.run_us(100_000);
     assert_eq!((state(&net, 0, 1), state(&net, 1, 1)), (RailState::Up, RailState::Up), "{}", net.describe());
 }
