@@ -113,8 +113,8 @@ impl Conn {
         builder.push(&Frame::Ping).ok()?;
         draft.says.ping = true;
         self.push_acks(&mut builder, &mut draft, cx);
+        // News do not: they go by a guess of their own, as this may be the one way on which the peer never hears them.
         if !self.paths.iter().any(|path| path.is_lively()) {
-            self.push_news(&mut builder, &mut draft, cx);
             self.fill(at, &mut builder, cx, upper);
         }
         self.commit(builder, draft, cx)
