@@ -119,10 +119,21 @@ fn connect_and_accept() {
     });
 }
 
+/// How glibc speaks of damaged memory before it ends a process.
+const DAMAGED: [&str; 6] = [
+    "Fatal glibc error",
+    "corrupted size vs. prev_size",
+    "malloc(): ",
+    "free(): ",
+    "double free",
+    "munmap_chunk(): ",
+];
+
 /// The run ended by a fault of Open MPI's runtime, before messages were sent.
 fn runtime_failed(mpi: &Mpi, stderr: &str) -> bool {
     // prterun tells of every rank that dies; if glibc speaks and it does not, the damaged memory is its own.
-    let prterun_died = stderr.contains("Fatal glibc error") && !stderr.contains("process rank");
+    let damaged = DAMAGED.iter().any(|sign| stderr.contains(sign));
+    let prterun_died = damaged && !stderr.contains("process rank");
     mpi.is_open_mpi() && (prterun_died || RUNTIME_FAILED.iter().any(|sign| stderr.contains(sign)))
 }
 

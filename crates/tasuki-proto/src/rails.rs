@@ -82,13 +82,13 @@ impl Conn {
     }
 
     fn ask_paths(&mut self) {
-        if !self.proving || !self.is_open() {
+        if !self.is_open() {
             return;
         }
         for path in &mut self.paths {
-            let asks = path.state == RailState::Unproven
-                || path.state == RailState::Down
-                || (path.is_up() && path.proven_len < path.full_len);
+            // One that is used is asked at once what length it passes; the others when they may be needed.
+            let unknown = matches!(path.state, RailState::Unproven | RailState::Down);
+            let asks = (self.proving && unknown) || (path.is_up() && path.proven_len < path.full_len);
             if asks {
                 path.probe.due = true;
             }
@@ -241,7 +241,7 @@ impl Conn {
         if cx.plant.is(Defect::NoProbe) {
             path.proven_len = path.full_len;
         }
-        if self.proving && path.proven_len < path.full_len && path.probe.at.is_none() {
+        if path.proven_len < path.full_len && path.probe.at.is_none() {
             path.probe.due = true;
         }
         cx.events.push_back(Event::RailUp(self.id, path.id.rail));
