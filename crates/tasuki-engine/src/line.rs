@@ -3,7 +3,7 @@
 //! Where ranks share a host these are most of all messages, and each has a tenth of a microsecond. They do what the general path does (`shared.rs`, `upper.rs`,
 //! `actions.rs`), in a row and without queues between the steps.
 
-use tasuki_msg::{RecvDone, Start};
+use tasuki_msg::RecvDone;
 use tasuki_ring::{Glance, LineRecord, Slot};
 
 use crate::api::{Buffer, Completion, Peer, Report, SendArgs};
@@ -25,7 +25,7 @@ pub enum Glanced {
 }
 
 /// What the first record was.
-enum First {
+pub(crate) enum First {
     Nothing,
     Given(Completion),
     /// Something else, which has been taken in.
@@ -65,16 +65,6 @@ impl State {
         }
     }
 
-    /// The same as part of a look that goes further: whether there was something, and the completion that followed from it. None: look in the general way.
-    pub fn take_line(&mut self) -> Option<(bool, Option<Completion>)> {
-        match self.take_first() {
-            First::Nothing => Some((false, None)),
-            First::Given(completion) => Some((true, Some(completion))),
-            First::Taken => Some((true, None)),
-            First::Unknown => None,
-        }
-    }
-
     #[inline(never)]
     fn taken(&mut self) {
         self.spare_udp();
@@ -83,7 +73,7 @@ impl State {
 
     /// Takes the first record, if it is in one line.
     #[inline(always)]
-    fn take_first(&mut self) -> First {
+    pub fn take_first(&mut self) -> First {
         let State { segment, core, slots, .. } = self;
         // What is already there comes first.
         if !core.completions.is_empty() || core.msg.has_actions() {
@@ -122,14 +112,14 @@ impl Core {
         match record::line_head(&start) {
             Some(head) => {
                 let into = line.bytes();
-                record::write_line(&start, into);
+                record::write_whole(&start, into);
                 // SAFETY: the caller's; the line has room for so much behind the longest head.
                 unsafe { copy_few(piece.ptr, into[head..].as_mut_ptr(), piece.len) };
                 line.push(head + piece.len);
             }
             // Its number is too large for a short head, after some hundred million million messages.
             // SAFETY: the caller's.
-            None => unsafe { push_start(line.give_back(), Start { ..start }, SendArgs { ..*args }) },
+            None => unsafe { push_start(line.give_back(), start, *args) },
         }
         if args.report != Report::Failure {
             self.sent(args.report, args.context, args.peer, args.tag.is_some());
@@ -164,7 +154,7 @@ impl Core {
             ..
         }) = self.recvs.get(key)
         else {
-            return self.receive_otherwise(RecvDone { ..done }, payload);
+            return self.receive_otherwise(done, payload);
         };
         let (context, tagged, ptr, len) = (*context, *tagged, piece.ptr, done.len);
         // SAFETY: the message layer names only receives that have not completed, so that the piece is ours to write, and gives no message more than it has

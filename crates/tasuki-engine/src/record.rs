@@ -95,12 +95,6 @@ pub(crate) fn line_head(start: &Start) -> Option<usize> {
     (is_short(start) && start.len <= LINE_PAYLOAD as u64).then(|| short_head(start.data.is_some()))
 }
 
-/// Writes that head.
-#[inline(always)]
-pub(crate) fn write_line(start: &Start, into: &mut [u8; LINE]) {
-    write_whole(start, into);
-}
-
 /// Reads a whole message with a short head from a line, a record of `len` bytes given by its words; returns the size of its head, too. None: it is something
 /// else.
 #[inline(always)]
@@ -114,8 +108,9 @@ pub(crate) fn read_line(word: impl Fn(usize) -> u64, len: usize) -> Option<(Star
     Some((whole(first, word(1), data, (len - head) as u64), head))
 }
 
+/// Writes a short head.
 #[inline(always)]
-fn write_whole(start: &Start, into: &mut [u8]) {
+pub(crate) fn write_whole(start: &Start, into: &mut [u8]) {
     let first = u64::from(WHOLE) | u64::from(start_flags(start)) << 8 | start.seq.0 << 16;
     into[..8].copy_from_slice(&first.to_le_bytes());
     into[8..SHORT].copy_from_slice(&start.tag.to_le_bytes());

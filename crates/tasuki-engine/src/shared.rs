@@ -21,11 +21,16 @@ impl State {
     pub fn receive_shared(&mut self) -> bool {
         // The first is handed on before a look for a second, which would cost the way of a line of the cache between two processors.
         let taken = self.receive_records(if self.flowing { BATCH } else { 1 });
-        self.flowing = taken > 0;
-        if taken > 0 {
+        self.note_shared(taken > 0)
+    }
+
+    /// Whether something has come through memory at this look.
+    pub fn note_shared(&mut self, any: bool) -> bool {
+        self.flowing = any;
+        if any {
             self.spare_udp();
         }
-        taken > 0
+        any
     }
 
     /// The same of up to `budget` records; how many there were.

@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::core::Core;
 use crate::crowd::Crowd;
 use crate::lanes::{Opening, Sockets};
+use crate::line::First;
 use crate::patience::{NAP, Patience, Rest};
 use crate::ready::Ready;
 use tasuki_ring::stats_page::Writer;
@@ -88,14 +89,12 @@ impl State {
     /// all others.
     #[inline(never)]
     pub fn look(&mut self) -> (bool, Option<Completion>) {
-        let (busy, completion) = match self.take_line() {
-            Some(taken) => taken,
-            None => (self.receive_shared(), None),
+        let (busy, completion) = match self.take_first() {
+            First::Nothing => (self.note_shared(false), None),
+            First::Given(completion) => (self.note_shared(true), Some(completion)),
+            First::Taken => (self.note_shared(true), None),
+            First::Unknown => (self.receive_shared(), None),
         };
-        self.flowing = busy;
-        if busy {
-            self.spare_udp();
-        }
         (self.look_further(busy), completion)
     }
 

@@ -7,31 +7,18 @@ use super::shared;
 use crate::abi::{FI_REMOTE_CQ_DATA, FidEp};
 use crate::guard::{self, Ret};
 
-/// A send of one piece whose flags are the endpoint's.
-///
-/// # Safety
-/// `ep` is an endpoint, and the memory as for [`super::EpShared::send`].
-#[inline(always)]
-pub unsafe fn send_piece(ep: *mut FidEp, piece: Buffer, tx: Tx) -> isize {
-    guard::size(move || {
-        // SAFETY: by the contract.
-        let ep = unsafe { shared(ep) }?;
-        // SAFETY: by the contract.
-        unsafe { ep.send(Ok(&[piece]), &Tx { flags: ep.tx_flags, ..tx }) }
-    })
-}
-
 /// A send whose flags are the endpoint's.
 ///
 /// # Safety
 /// `ep` is an endpoint, and the memory as for [`super::EpShared::send`].
-pub unsafe fn send(ep: *mut FidEp, pieces: Ret<&[Buffer]>, tx: Tx) -> isize {
+#[inline(always)]
+pub unsafe fn send(ep: *mut FidEp, pieces: Ret<impl AsRef<[Buffer]>>, tx: Tx) -> isize {
     guard::size(move || {
         // SAFETY: by the contract.
         let ep = unsafe { shared(ep) }?;
         let tx = Tx { flags: ep.tx_flags, ..tx };
         // SAFETY: by the contract.
-        unsafe { ep.send(pieces, &tx) }
+        unsafe { ep.send(Ok(pieces?.as_ref()), &tx) }
     })
 }
 
@@ -48,31 +35,18 @@ pub unsafe fn send_message(ep: *mut FidEp, pieces: Ret<&[Buffer]>, tx: Tx) -> is
     })
 }
 
-/// A receive of one piece whose flags are the endpoint's.
-///
-/// # Safety
-/// `ep` is an endpoint, and the memory as for [`super::EpShared::recv`].
-#[inline(always)]
-pub unsafe fn recv_piece(ep: *mut FidEp, piece: Buffer, rx: Rx) -> isize {
-    guard::size(move || {
-        // SAFETY: by the contract.
-        let ep = unsafe { shared(ep) }?;
-        // SAFETY: by the contract.
-        unsafe { ep.recv(Ok(&[piece]), &Rx { flags: ep.rx_flags, ..rx }) }
-    })
-}
-
 /// A receive whose flags are the endpoint's.
 ///
 /// # Safety
 /// `ep` is an endpoint, and the memory as for [`super::EpShared::recv`].
-pub unsafe fn recv(ep: *mut FidEp, pieces: Ret<&[Buffer]>, rx: Rx) -> isize {
+#[inline(always)]
+pub unsafe fn recv(ep: *mut FidEp, pieces: Ret<impl AsRef<[Buffer]>>, rx: Rx) -> isize {
     guard::size(move || {
         // SAFETY: by the contract.
         let ep = unsafe { shared(ep) }?;
         let rx = Rx { flags: ep.rx_flags, ..rx };
         // SAFETY: by the contract.
-        unsafe { ep.recv(pieces, &rx) }
+        unsafe { ep.recv(Ok(pieces?.as_ref()), &rx) }
     })
 }
 

@@ -2,9 +2,7 @@
 
 use tasuki_engine::Buffer;
 
-use super::calls::{
-    recv as post_recv, recv_message, recv_piece, send as post_send, send_message, send_piece,
-};
+use super::calls::{recv as post_recv, recv_message, send as post_send, send_message};
 use super::post::{Rx, Tx, pieces};
 use crate::abi::*;
 
@@ -32,7 +30,7 @@ unsafe extern "C" fn recv(
 ) -> isize {
     let rx = Rx { from, tag: None, ignore: 0, flags: 0, context };
     // SAFETY: the caller's promise.
-    unsafe { recv_piece(ep, Buffer { ptr: buf, len }, rx) }
+    unsafe { post_recv(ep, Ok([Buffer { ptr: buf, len }]), rx) }
 }
 
 unsafe extern "C" fn recvv(
@@ -68,7 +66,7 @@ unsafe extern "C" fn send(
 ) -> isize {
     let tx = Tx { to, tag: None, data: None, flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { send_piece(ep, Buffer { ptr: buf, len }, tx) }
+    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
 unsafe extern "C" fn sendv(
@@ -97,7 +95,7 @@ unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const Msg, flags: u64) -> isi
 unsafe extern "C" fn inject(ep: *mut FidEp, buf: *mut u8, len: usize, to: FiAddr) -> isize {
     let tx = Tx { to, tag: None, data: None, flags: 0, context: None };
     // SAFETY: the caller's promise.
-    unsafe { send_piece(ep, Buffer { ptr: buf, len }, tx) }
+    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -112,11 +110,11 @@ unsafe extern "C" fn senddata(
 ) -> isize {
     let tx = Tx { to, tag: None, data: Some(data), flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { send_piece(ep, Buffer { ptr: buf, len }, tx) }
+    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
 unsafe extern "C" fn injectdata(ep: *mut FidEp, buf: *mut u8, len: usize, data: u64, to: FiAddr) -> isize {
     let tx = Tx { to, tag: None, data: Some(data), flags: 0, context: None };
     // SAFETY: the caller's promise.
-    unsafe { send_piece(ep, Buffer { ptr: buf, len }, tx) }
+    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }

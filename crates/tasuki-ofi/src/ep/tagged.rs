@@ -2,9 +2,7 @@
 
 use tasuki_engine::Buffer;
 
-use super::calls::{
-    recv as post_recv, recv_message, recv_piece, send as post_send, send_message, send_piece,
-};
+use super::calls::{recv as post_recv, recv_message, send as post_send, send_message};
 use super::post::{Rx, Tx, pieces};
 use crate::abi::*;
 
@@ -35,7 +33,7 @@ unsafe extern "C" fn recv(
 ) -> isize {
     let rx = Rx { from, tag: Some(tag), ignore, flags: 0, context };
     // SAFETY: the caller's promise.
-    unsafe { recv_piece(ep, Buffer { ptr: buf, len }, rx) }
+    unsafe { post_recv(ep, Ok([Buffer { ptr: buf, len }]), rx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -76,7 +74,7 @@ unsafe extern "C" fn send(
 ) -> isize {
     let tx = Tx { to, tag: Some(tag), data: None, flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { send_piece(ep, Buffer { ptr: buf, len }, tx) }
+    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -107,7 +105,7 @@ unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) 
 unsafe extern "C" fn inject(ep: *mut FidEp, buf: *mut u8, len: usize, to: FiAddr, tag: u64) -> isize {
     let tx = Tx { to, tag: Some(tag), data: None, flags: 0, context: None };
     // SAFETY: the caller's promise.
-    unsafe { send_piece(ep, Buffer { ptr: buf, len }, tx) }
+    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -123,7 +121,7 @@ unsafe extern "C" fn senddata(
 ) -> isize {
     let tx = Tx { to, tag: Some(tag), data: Some(data), flags: 0, context: Some(context) };
     // SAFETY: the caller's promise.
-    unsafe { send_piece(ep, Buffer { ptr: buf, len }, tx) }
+    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
 unsafe extern "C" fn injectdata(
@@ -136,5 +134,5 @@ unsafe extern "C" fn injectdata(
 ) -> isize {
     let tx = Tx { to, tag: Some(tag), data: Some(data), flags: 0, context: None };
     // SAFETY: the caller's promise.
-    unsafe { send_piece(ep, Buffer { ptr: buf, len }, tx) }
+    unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
