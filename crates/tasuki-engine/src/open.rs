@@ -88,6 +88,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         pool_bytes: options.pool_bytes,
         peer_bytes: options.peer_bytes,
         expected_peers: options.expected_peers,
+        initial_credit: tasuki_msg::INITIAL_CREDIT,
     };
     let mut core = Core::new(address, config, options.pacer(), rails, smallest_mtu(&addresses));
     if let Rate::Static(receivers) = &options.rate {

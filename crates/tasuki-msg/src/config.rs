@@ -9,6 +9,10 @@ pub const GRANULE: u64 = 64;
 /// pool, even if they are empty.
 pub const ENVELOPE: u64 = 1024;
 
+/// Credit that two endpoints have at each other before a word has been said, bytes: enough for the first short messages of a conversation,
+/// which else would have to ask and wait for a turn of the peer's (a wire constant: docs/wire.md).
+pub const INITIAL_CREDIT: u64 = 4096;
+
 /// Credit that a message with `early` bytes of unasked-for payload costs.
 pub const fn charge(early: u64) -> u64 {
     early.div_ceil(GRANULE).saturating_mul(GRANULE).saturating_add(ENVELOPE)
@@ -23,8 +27,8 @@ pub(crate) fn payload_for(credit: u64) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Bytes that all peers together may fill with messages for which no receive is posted yet. Memory cost: this
-    /// much at worst. Raise it when many peers send small messages before the receives are posted; 0 makes every
-    /// send a rendezvous.
+    /// much at worst, or what all peers have from the start if that is more. Raise it when many peers send small messages
+    /// before the receives are posted; 0 makes every send a rendezvous that goes beyond the credit of the start.
     pub pool_bytes: u64,
     /// Most of the pool that one peer may hold, bytes. Large enough for what a peer sends in one round trip at
     /// full rate; more only moves memory from the sender to the receiver.
@@ -33,11 +37,13 @@ pub struct Config {
     /// up to a power of two), whichever is more. Set it to the size of the job if known, so that early comers
     /// need not hand credit back.
     pub expected_peers: u32,
+    /// Credit of every peer here, and of this endpoint at every peer, from the start, bytes: all endpoints that meet have the same figure.
+    pub initial_credit: u64,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { pool_bytes: 16 << 20, peer_bytes: 1 << 20, expected_peers: 1 }
+        Config { pool_bytes: 16 << 20, peer_bytes: 1 << 20, expected_peers: 1, initial_credit: INITIAL_CREDIT }
     }
 }
 
@@ -85,7 +91,7 @@ mod tests {
     #[test]
     fn shares_never_exceed_the_pool() {
         for pool_bytes in [0, 63, 1024, 10_000, 1 << 20] {
-            let config = Config { pool_bytes, peer_bytes: 40_000, expected_peers: 3 };
+            let config = Config { pool_bytes, peer_bytes: 40_000, expected_peers: 3, ..Config::default() };
             for living in 0..40 {
                 assert!(config.share(living) * u64::from(living) <= pool_bytes);
                 assert_eq!(config.share(living) % GRANULE, 0);

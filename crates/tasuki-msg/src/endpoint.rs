@@ -129,7 +129,9 @@ impl<C: Controller> Endpoint<C> {
     /// Makes a peer known. Both sides must do so before the first frame between them is handled. For messages to
     /// itself an endpoint adds itself as a peer, and its engine hands the frames for that peer straight back.
     pub fn add_peer(&mut self, options: PeerOptions) -> PeerId {
-        let peer = self.peers.add(Peer::new(options));
+        let credit = self.config.initial_credit;
+        let peer = self.peers.add(Peer::new(options, credit));
+        self.pool.take(credit);
         self.living += 1;
         if self.quiescing {
             self.ask_silence(peer);

@@ -83,7 +83,7 @@ pub use action::{
     Transmit,
 };
 pub use adaptive::{Adapting, Adaptive, Measured, Pacer};
-pub use config::{Config, ENVELOPE, GRANULE, PeerOptions, charge};
+pub use config::{Config, ENVELOPE, GRANULE, INITIAL_CREDIT, PeerOptions, charge};
 pub use control::{Controller, Demand, Offer, Window};
 pub use counters::{EndpointStatus, PeerCounters, PeerStatus};
 #[cfg(feature = "defects")]

@@ -122,12 +122,15 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub fn new(options: PeerOptions) -> Peer {
+    /// Both sides begin with `credit` at each other.
+    pub fn new(options: PeerOptions, credit: u64) -> Peer {
+        let tx = Outgoing { purse: Purse { total: credit, ..Purse::default() }, ..Outgoing::default() };
+        let rx = Arriving { ledger: Ledger { granted: credit, ..Ledger::default() }, ..Arriving::default() };
         Peer {
             life: Life::Living,
             options,
-            tx: Outgoing::default(),
-            rx: Arriving::default(),
+            tx,
+            rx,
             quiet: Quiet::default(),
             counters: PeerCounters::default(),
             active: false,

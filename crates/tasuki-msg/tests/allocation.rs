@@ -136,7 +136,7 @@ fn envelopes_are_small(pair: &mut Pair) {
 
 #[test]
 fn small_messages_allocate_nothing_in_steady_state() {
-    let config = Config { pool_bytes: 1 << 16, peer_bytes: 1 << 14, expected_peers: 1 };
+    let config = Config { pool_bytes: 1 << 16, peer_bytes: 1 << 14, expected_peers: 1, initial_credit: 0 };
     let mut ends = [(); 2].map(|()| Endpoint::new(config, Window::default()));
     let peers = [0, 1].map(|at: usize| ends[at].add_peer(PeerOptions::default()));
     let mut pair = Pair { ends, peers, received: 0, early: 0 };

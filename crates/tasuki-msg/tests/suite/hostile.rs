@@ -9,7 +9,7 @@ use tasuki_msg::{
 
 use tasuki_random::Random;
 
-const CONFIG: Config = Config { pool_bytes: 16_384, peer_bytes: 8192, expected_peers: 2 };
+const CONFIG: Config = Config { pool_bytes: 16_384, peer_bytes: 8192, expected_peers: 2, initial_credit: 0 };
 const WINDOW: Window = Window { eager_max: 200, unscheduled: 100, window: 4096, quantum: 1000 };
 
 /// Small numbers, numbers about the limits, and absurd ones.

@@ -1,7 +1,7 @@
 //! Random programs on random networks. The seed decides everything: how many nodes, which faults, how much credit,
 //! what is posted when, and what arrives when.
 
-use tasuki_msg::{Config, Defect, PeerOptions, Queue, Window};
+use tasuki_msg::{Config, Defect, INITIAL_CREDIT, PeerOptions, Queue, Window};
 
 use crate::node::{Fate, Node};
 use crate::world::{Check, Coverage, Habits, RecvSpec, SendSpec, World, demand};
@@ -48,6 +48,8 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
         pool_bytes: rng.pick(&[0, 1500, 12_000, 40_000, 1 << 20, 1 << 20]),
         peer_bytes: rng.pick(&[1200, 4000, 65_536, 65_536]),
         expected_peers: rng.pick(&[1, 1, 4]),
+        // Of a copy of the dice: a seed goes on to mean the same otherwise.
+        initial_credit: rng.clone().pick(&[0, INITIAL_CREDIT]),
     };
     let window = Window {
         eager_max: rng.pick(&[0, 16, 200, 1000]),

@@ -6,13 +6,19 @@ use super::content::GUARD;
 use super::core::{Check, Core, demand, same};
 
 impl Core {
+    /// The size of the pool, and what its peers have from the start.
+    fn pool_limit(&self, node: usize) -> u64 {
+        self.config.pool_bytes + self.config.initial_credit * self.nodes[node].peers.len() as u64
+    }
+
     /// The pool is bounded by its size, whatever the peers do.
     pub fn audit_pool(&self, node: usize) -> Check {
         let here = &self.nodes[node];
-        let limit = self.config.pool_bytes;
+        let limit = self.pool_limit(node);
         demand(here.pool <= limit, || format!("{} bytes in a pool of {limit}", here.pool))?;
         for (peer, &bytes) in &here.pool_of {
-            demand(bytes <= self.config.peer_bytes, || format!("{bytes} bytes in the pool from {peer}"))?;
+            let most = self.config.peer_bytes.max(self.config.initial_credit);
+            demand(bytes <= most, || format!("{bytes} bytes in the pool from {peer}"))?;
         }
         Ok(())
     }
@@ -21,7 +27,7 @@ impl Core {
     pub fn audit(&self, node: usize) -> Check {
         self.audit_pool(node)?;
         let here = &self.nodes[node];
-        let (status, limit) = (here.ep.status(), self.config.pool_bytes);
+        let (status, limit) = (here.ep.status(), self.pool_limit(node));
         demand(status.pool_held <= limit, || format!("{} bytes given of {limit}", status.pool_held))?;
         same("early buffers", status.early_buffers, here.early.len())?;
         for known in &here.peers {

@@ -1,7 +1,7 @@
 //! What a seed has drawn: which kinds of thing may happen at all (swarm testing: a run with everything switched on
 //! hides what needs one thing switched off), how large, and on what network.
 
-use tasuki_msg::{Adapting, Adaptive, Config, Pacer, Window};
+use tasuki_msg::{Adapting, Adaptive, Config, INITIAL_CREDIT, Pacer, Window};
 
 use super::host::Habit;
 use super::network::{End, Network};
@@ -95,6 +95,8 @@ impl Profile {
                 pool_bytes: rng.pick(&[0, 3000, 40_000, 1 << 20, 16 << 20]),
                 peer_bytes: rng.pick(&[1200, 8000, 65_536, 1 << 20]),
                 expected_peers: rng.pick(&[1, 1, 4]),
+                // Of a copy of the dice: a seed goes on to mean the same otherwise.
+                initial_credit: rng.clone().pick(&[0, INITIAL_CREDIT]),
             },
             pacer: Window {
                 eager_max: rng.pick(&[0, 200, 4000, 16 << 10]),

@@ -12,7 +12,7 @@ use super::*;
 #[test]
 fn a_flood_fills_the_pool_and_no_more() {
     let pool = 64 * 1024;
-    let config = Config { pool_bytes: pool, peer_bytes: pool, expected_peers: 1 };
+    let config = Config { pool_bytes: pool, peer_bytes: pool, expected_peers: 1, initial_credit: 0 };
     let mut w = world_with(2, config, WINDOW, Habits::PLAIN);
     let flood: Vec<usize> = (0..1000).map(|data| w.say(0, 1, data, 100, data)).collect();
     w.carry();
@@ -35,7 +35,7 @@ fn a_flood_fills_the_pool_and_no_more() {
 /// at the sender and pile up at the receiver.
 #[test]
 fn a_flood_of_empty_messages_stays_open_at_the_sender() {
-    let config = Config { pool_bytes: 64 << 10, peer_bytes: 64 << 10, expected_peers: 1 };
+    let config = Config { pool_bytes: 64 << 10, peer_bytes: 64 << 10, expected_peers: 1, initial_credit: 0 };
     let mut w = world_with(2, config, WINDOW, Habits::PLAIN);
     let flood: Vec<usize> = (0..1000).map(|_| w.send(0, 1, SendSpec::tagged(1, 0)).unwrap()).collect();
     w.carry();
@@ -46,7 +46,7 @@ fn a_flood_of_empty_messages_stays_open_at_the_sender() {
 /// A late-comer finds the pool given away; the others hand back what they do not use.
 #[test]
 fn credit_moves_to_those_who_come_later() {
-    let config = Config { pool_bytes: 1 << 16, peer_bytes: 1 << 16, expected_peers: 1 };
+    let config = Config { pool_bytes: 1 << 16, peer_bytes: 1 << 16, expected_peers: 1, initial_credit: 0 };
     let mut w = World::new(Random::new(1), config, WINDOW, Habits::PLAIN, None);
     for nodes in 1..=8_usize {
         w.add_node(PeerOptions::default());

@@ -6,11 +6,11 @@ use super::{Check, World, demand, same};
 use crate::node::GUARD;
 
 impl World {
-    /// Memory is bounded at every step: the pool by its size, envelopes by what the senders have not finished.
+    /// Memory is bounded at every step: the pool by its size and what peers have from the start, envelopes by what the senders have not finished.
     pub(super) fn audit(&mut self, node: usize) -> Check {
         let here = &self.nodes[node];
         let pool: usize = here.early.values().map(|entry| entry.bytes.len()).sum();
-        let limit = self.config.pool_bytes;
+        let limit = self.config.pool_bytes + self.config.initial_credit * here.peers.len() as u64;
         demand(pool as u64 <= limit, || format!("{pool} bytes in a pool of {limit}"))?;
         let status = here.ep.status();
         demand(status.pool_held <= limit, || format!("{} bytes given of {limit}", status.pool_held))?;
@@ -19,7 +19,8 @@ impl World {
             let Some(status) = here.ep.peer_status(peer).filter(|status| !status.gone) else { continue };
             let of_peer = here.early.values().filter(|entry| entry.peer == peer);
             let bytes: usize = of_peer.map(|entry| entry.bytes.len()).sum();
-            demand(bytes as u64 <= self.config.peer_bytes, || format!("{bytes} bytes from {peer}"))?;
+            let most = self.config.peer_bytes.max(self.config.initial_credit);
+            demand(bytes as u64 <= most, || format!("{bytes} bytes from {peer}"))?;
             let other = &self.nodes[there];
             let Some(back) = other.peer_for(node).filter(|&back| other.alive && other.lives(back)) else {
                 continue;
