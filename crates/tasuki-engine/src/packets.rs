@@ -342,7 +342,7 @@ impl State {
 
     fn peers_at(&self, to: SocketAddr) -> Vec<Peer> {
         let matches = |state: &crate::peer::PeerState| {
-            state.conn.is_some()
+            state.is_asked()
                 && state.reason.is_none()
                 && ((state.address.host() == to.ip() && state.address.port == to.port())
                     || state.targets.iter().any(|(_, target)| target.to == Destination::Udp(to)))

@@ -55,7 +55,9 @@ const REFUSED: u32 = 16;
 /// Time without anything for the program after which there may be naps, ns: longer than the steps of programs whose ranks take turns on a processor.
 const WAITED: u64 = 1_000_000;
 /// The same while peers are being met, of which many have never had a processor since they were greeted.
-const WAITED_MEETING: u64 = 100_000;
+const WAITED_MEETING: u64 = 10_000;
+/// The same.
+const REFUSED_MEETING: u32 = 2;
 /// Peers are being met for so long after one was greeted or has answered, ns.
 const MEETING: u64 = 50_000_000;
 /// Whether there is a crowd is asked again after this time, ns.
@@ -112,8 +114,8 @@ impl Patience {
     /// It has waited for long, and offered the processor in vain.
     fn has_waited(&self, now: Time) -> bool {
         let meeting = self.met.is_some_and(|met| now.since_ns(met) < MEETING);
-        let long = if meeting { WAITED_MEETING } else { WAITED };
-        self.refused >= REFUSED && self.since.is_some_and(|since| now.since_ns(since) >= long)
+        let (refused, long) = if meeting { (REFUSED_MEETING, WAITED_MEETING) } else { (REFUSED, WAITED) };
+        self.refused >= refused && self.since.is_some_and(|since| now.since_ns(since) >= long)
     }
 
     /// How long the offer took that is over now. It takes many that nobody takes up to believe that the crowd has gone.

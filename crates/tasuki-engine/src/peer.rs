@@ -82,6 +82,11 @@ impl PeerState {
         }
     }
 
+    /// Whether it is still there is asked of its host by packet: nobody has said a word yet, or words go in packets.
+    pub fn is_asked(&self) -> bool {
+        self.conn.is_some() || matches!(self.way, Way::Unknown)
+    }
+
     /// Something has gone to it or come from it.
     pub fn is_known(&self) -> bool {
         self.conn.is_some() || !matches!(self.way, Way::Unknown)

@@ -60,7 +60,8 @@ impl State {
         }
         for index in 0..self.core.peers.len() {
             let state = &self.core.peers[index];
-            if state.conn.is_some() && (!state.gone || self.closing) {
+            let asked = if self.closing { state.conn.is_some() } else { state.is_asked() && !state.gone };
+            if asked {
                 self.knock(Peer(index as u32));
             }
         }

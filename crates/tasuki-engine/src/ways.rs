@@ -107,7 +107,8 @@ impl State {
         if state.reason.is_some() {
             return;
         }
-        if !state.gone && !closing {
+        // Who leaves without having said a word to us need not say that it leaves.
+        if !state.gone && !closing && state.is_known() {
             tell(&format!("{} has failed: {reason}", state.address));
         }
         state.reason = Some(reason);

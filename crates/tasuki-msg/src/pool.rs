@@ -19,7 +19,11 @@ impl<C: Controller> Endpoint<C> {
             if self.pool.free() < self.share {
                 self.recall();
             }
-            self.top_up(peer);
+            // Who has credit from the start is told of more with the first words that are said anyway: most processes of a large program have
+            // nothing to say to each other.
+            if self.fill_up(peer) && self.config.initial_credit == 0 {
+                self.activate(peer);
+            }
             return;
         }
         for peer in self.peers.ids() {
@@ -37,28 +41,34 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// Gives a peer credit up to its share if it has a quarter too little.
+    /// Gives a peer credit up to its share if it has a quarter too little, and tells it.
     #[inline(always)]
     pub(crate) fn top_up(&mut self, peer: PeerId) {
-        let share = self.share;
-        let held = self.peers.get(peer).map_or(share, |record| record.rx.ledger.held());
-        let missing = share.saturating_sub(held);
-        if missing > 0 && missing >= share / 4 {
-            self.give(peer, missing);
+        if self.fill_up(peer) {
+            self.activate(peer);
         }
     }
 
-    /// Gives a living peer so much credit, or what there is.
+    /// Gives it; whether there was anything to give.
+    #[inline(always)]
+    fn fill_up(&mut self, peer: PeerId) -> bool {
+        let share = self.share;
+        let held = self.peers.get(peer).map_or(share, |record| record.rx.ledger.held());
+        let missing = share.saturating_sub(held);
+        missing > 0 && missing >= share / 4 && self.give(peer, missing)
+    }
+
+    /// Gives a living peer so much credit, or what there is; whether that was anything.
     #[cold]
-    fn give(&mut self, peer: PeerId, missing: u64) {
+    fn give(&mut self, peer: PeerId, missing: u64) -> bool {
         let share = self.share;
         let mut free = self.pool.free();
         if self.plant.is(Defect::PoolOvercommitted) {
             free = u64::MAX;
         }
-        let Some(record) = self.peers.get_mut(peer) else { return };
+        let Some(record) = self.peers.get_mut(peer) else { return false };
         if record.gone().is_some() {
-            return;
+            return false;
         }
         let given = missing.min(free);
         if given < missing && !record.rx.starved {
@@ -66,12 +76,13 @@ impl<C: Controller> Endpoint<C> {
             self.starved.push_back(peer);
         }
         // Credit in slivers would cost a frame for every message.
-        if given >= (share / 4).max(1) {
+        let worth = given >= (share / 4).max(1);
+        if worth {
             record.rx.ledger.granted += given;
             record.tx.credit_due = true;
             self.pool.take(given);
-            self.activate(peer);
         }
+        worth
     }
 
     /// A message has left the pool.

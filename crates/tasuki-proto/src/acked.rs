@@ -76,6 +76,9 @@ impl Conn {
         let sent = *sent;
         if sent.bytes as usize > floor_len(path.id.lane) {
             path.long_lost = 0;
+            if sent.bytes as usize > path.proven_len {
+                path.passes(sent.bytes as usize);
+            }
         }
         self.content_confirmed = self.content_confirmed.max(sent.acknowledges);
         for entry in 0..u64::from(sent.entries) {

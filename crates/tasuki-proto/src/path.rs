@@ -26,6 +26,8 @@ pub(crate) struct AckOwed {
     pub at: Option<Time>,
     pub full: u32,
     pub small: u32,
+    /// Packets with a ping in a row.
+    pub pings: u32,
     /// When the last full packet came.
     pub full_at: Time,
     /// When packets of this path were last acknowledged.
@@ -95,6 +97,8 @@ pub(crate) struct Path {
     pub full_len: usize,
     /// Largest packet that may be used, bytes.
     pub proven_len: usize,
+    /// Longest packet that has come.
+    pub heard_len: usize,
     pub sent: SentQueue,
     pub in_flight: u64,
     pub flights: u32,
@@ -142,6 +146,7 @@ impl Path {
             state: RailState::Off,
             full_len: floor_len(id.lane),
             proven_len: floor_len(id.lane),
+            heard_len: 0,
             sent: SentQueue::default(),
             in_flight: 0,
             flights: 0,
@@ -190,6 +195,19 @@ impl Path {
             eta
         } else {
             eta + self.rtt.smoothed.saturating_mul(len) / self.window.size.max(1)
+        }
+    }
+
+    /// A greeting as long as the one that has come is worth a try, and spares a question: what length the rail passes.
+    pub fn may_ask_by_greeting(&self) -> bool {
+        self.heard_len.min(self.full_len) > self.proven_len && self.long_lost == 0
+    }
+
+    /// A packet of this length has got there.
+    pub fn passes(&mut self, len: usize) {
+        self.proven_len = self.proven_len.max(len.min(self.full_len));
+        if self.is_up() && self.proven_len == self.full_len {
+            (self.probe.due, self.probe.at) = (false, None);
         }
     }
 

@@ -55,6 +55,10 @@ macro_rules! context {
 }
 pub(crate) use context;
 
+/// Shortest probe time-out of an endpoint that leaves, and what each of its connections adds: so many more want the processors.
+const LEAVING_PTO: std::time::Duration = std::time::Duration::from_millis(10);
+const LEAVING_PTO_EACH: std::time::Duration = std::time::Duration::from_millis(1);
+
 impl Proto {
     /// An endpoint without connections. `seed` makes the nonces; two endpoints should not have the same.
     pub fn new(local: Local, config: Config, seed: u64) -> Proto {
@@ -276,8 +280,12 @@ impl Proto {
 
     /// This endpoint is about to leave. From now on connections that have ended are not forgotten, so that they answer peers that do not know it yet: if all
     /// leave at once, many wait for a last word, and each would wait for one that has forgotten it. [`Proto::is_over`] says when there is nothing to stay for.
+    /// Answers take longer when all leave at once, and nobody waits for them who has anything better to do.
     pub fn stay(&mut self) {
         self.staying = true;
+        let peers = u32::try_from(self.table.len()).unwrap_or(u32::MAX);
+        let patience = LEAVING_PTO.saturating_add(LEAVING_PTO_EACH.saturating_mul(peers)).min(self.config.max_pto);
+        self.config.min_pto = self.config.min_pto.max(patience);
     }
 
     /// The connection has ended, whether it is forgotten or not.

@@ -38,6 +38,8 @@ impl Conn {
             return judged;
         }
         let arrival = self.paths[book].received.insert(number);
+        let path = &mut self.paths[at];
+        path.heard_len = path.heard_len.max(usize::from(packet.length()));
         self.peer_knows |= packet.header().peer != 0;
         let mut asks = Asks::default();
         if judged.is_ok() {
@@ -222,6 +224,7 @@ impl Conn {
             return;
         }
         owed.pending = true;
+        owed.pings = if asks.ping { owed.pings.saturating_add(1) } else { 0 };
         owed.now |= arrival == Arrival::OutOfOrder || asks.ping;
         let patience = cx.now.after_ns(u64::from(cx.config.max_ack_delay_us) * 1000);
         let mut due = owed.at.unwrap_or(patience);
@@ -250,12 +253,14 @@ impl Conn {
     }
 
     /// A ping says that acknowledgements have been missed: the way back may be dead though this rail's way here is
-    /// alive. So the answer goes over all rails, and from now on over another one. The rail of the ping is among them, and so are those that
-    /// are dead or have never answered: if every rail works one way only, their ways back are all there is.
+    /// alive. So the answer goes over all rails that live, and from now on over another one. The rail of the ping is among them, and so are, from the second
+    /// ping in a row on, those that are dead or have never answered: if every rail works one way only, their ways back are all there is.
     fn answer_everywhere(&mut self, at: usize) {
         let mut mask = 0u32;
+        let again = self.paths[at].owed.pings > 1;
         for (other, path) in self.paths.iter().enumerate().take(32) {
-            mask |= u32::from(path.state != RailState::Off) << other;
+            let asked = path.is_lively() || other == at || again;
+            mask |= u32::from(asked && path.state != RailState::Off) << other;
         }
         let last = self.paths[at].owed.via.unwrap_or(at);
         let count = self.paths.len();

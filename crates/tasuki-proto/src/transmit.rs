@@ -141,7 +141,12 @@ impl Conn {
         };
         // What a path has proven counts as long as both ends are there.
         let path = &self.paths[at];
-        let most = if path.state == RailState::Off { floor_len(path.id.lane) } else { path.proven_len };
+        let asks = self.welcome_due && path.may_ask_by_greeting();
+        let most = match path.state {
+            RailState::Off => floor_len(path.id.lane),
+            _ if asks => path.heard_len.min(path.full_len),
+            _ => path.proven_len,
+        };
         let (mut builder, mut draft) = self.begin(at, most, packet)?;
         self.push_news(&mut builder, &mut draft, cx);
         if parting {
@@ -157,6 +162,9 @@ impl Conn {
             draft.acknowledges = self.content;
         }
         self.fill(at, &mut builder, cx, upper);
+        if asks {
+            let _ = builder.pad_to(most);
+        }
         self.commit(builder, draft, cx)
     }
 
@@ -235,11 +243,17 @@ impl Conn {
             self.hello_at = Some(cx.now.after_ns(self.hello_wait_ns(cx)));
             return None;
         }
-        let most = floor_len(self.paths[at].id.lane);
+        // The first one asks besides what length the rail passes. If the answer is silence, that may be why: those after it are short.
+        let long = self.hellos == 0 && self.hello_at.is_none();
+        let most = if long { self.paths[at].full_len } else { floor_len(self.paths[at].id.lane) };
         let (mut builder, mut draft) = self.begin(at, most, packet)?;
         builder.push(&Frame::Hello(self.greeting(cx.local, cx.config))).ok()?;
         draft.says.welcome = true;
         self.fill(at, &mut builder, cx, upper);
+        if long {
+            // A buffer without room for it makes a short packet.
+            let _ = builder.pad_to(most);
+        }
         // The next frame did not fit beside the hello.
         self.data_waits_for_welcome = self.paths[at].sent.added() == 0;
         if self.hello_at.is_none() {
