@@ -58,6 +58,9 @@ impl State {
         for peer in newcomers {
             let now = self.now();
             self.choose_way(peer, now);
+            if let Some(id) = self.core.id(peer) {
+                self.core.msg.introduce(id);
+            }
         }
         taken
     }

@@ -104,6 +104,7 @@ impl Upper for Core {
             let _ = self.msg.set_peer_options(id, PeerOptions { inline_max: 0, pull: true });
         }
         self.bind_conn(conn, Some(peer));
+        self.msg.introduce(id);
         Some(self.own_rails(address.identity))
     }
 

@@ -43,7 +43,12 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        Config { pool_bytes: 16 << 20, peer_bytes: 1 << 20, expected_peers: 1, initial_credit: INITIAL_CREDIT }
+        Config {
+            pool_bytes: 16 << 20,
+            peer_bytes: 1 << 20,
+            expected_peers: 1,
+            initial_credit: INITIAL_CREDIT,
+        }
     }
 }
 

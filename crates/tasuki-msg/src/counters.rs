@@ -54,6 +54,8 @@ pub struct PeerStatus {
     pub pool_held: u64,
     /// Of `pool_held`: credit that the peer has not spent, as far as is known.
     pub pool_unspent: u64,
+    /// Credit was given of which the peer has not been told.
+    pub credit_untold: bool,
     /// Messages from the peer, in any state.
     pub messages: usize,
     /// Messages from the peer that are matched or discarded and not complete.

@@ -140,6 +140,13 @@ impl<C: Controller> Endpoint<C> {
         peer
     }
 
+    /// The peer has been heard for the first time, or is about to be written to: it may be told of the credit that it has been given since.
+    pub fn introduce(&mut self, peer: PeerId) {
+        if self.peers.get(peer).is_some_and(|record| record.tx.credit_due) {
+            self.activate(peer);
+        }
+    }
+
     /// The carriers to a peer have changed.
     pub fn set_peer_options(&mut self, peer: PeerId, options: PeerOptions) -> Result<(), UnknownPeer> {
         self.peers.get_mut(peer).ok_or(UnknownPeer(peer))?.options = options;
@@ -210,6 +217,7 @@ impl<C: Controller> Endpoint<C> {
             credit: tx.purse.available(),
             pool_held: rx.ledger.held(),
             pool_unspent: rx.ledger.unspent(),
+            credit_untold: tx.credit_due,
             messages: rx.messages,
             messages_busy: rx.busy,
             messages_waiting: rx.waiting.len(),

@@ -284,7 +284,8 @@ impl Proto {
     pub fn stay(&mut self) {
         self.staying = true;
         let peers = u32::try_from(self.table.len()).unwrap_or(u32::MAX);
-        let patience = LEAVING_PTO.saturating_add(LEAVING_PTO_EACH.saturating_mul(peers)).min(self.config.max_pto);
+        let patience =
+            LEAVING_PTO.saturating_add(LEAVING_PTO_EACH.saturating_mul(peers)).min(self.config.max_pto);
         self.config.min_pto = self.config.min_pto.max(patience);
     }
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::num::NonZeroU64;
 
 use tasuki_msg::{
-    Action, Config, EarlyId, Endpoint, Event, Frame, INITIAL_CREDIT, Matching, PeerId, PeerOptions, Queue, RecvDone,
-    RecvRequest, SendRequest, Sink, Source, Window,
+    Action, Config, EarlyId, Endpoint, Event, Frame, INITIAL_CREDIT, Matching, PeerId, PeerOptions, Queue,
+    RecvDone, RecvRequest, SendRequest, Sink, Source, Window,
 };
 
 use tasuki_random::Random;
@@ -189,7 +189,12 @@ fn sorted<T: Ord>(news: &mut Vec<T>) -> Vec<T> {
 fn run(seed: u64) -> usize {
     let mut rng = Random::new(seed);
     let pool_bytes = rng.pick(&[4096, 1 << 20]);
-    let config = Config { pool_bytes, peer_bytes: 1 << 20, expected_peers: 1, initial_credit: rng.clone().pick(&[0, INITIAL_CREDIT]) };
+    let config = Config {
+        pool_bytes,
+        peer_bytes: 1 << 20,
+        expected_peers: 1,
+        initial_credit: rng.clone().pick(&[0, INITIAL_CREDIT]),
+    };
     let mut pairs = [true, false].map(|short_cuts| Pair::new(short_cuts, config));
     pairs.iter_mut().for_each(Pair::settle);
     for user in 0..STEPS as u64 {

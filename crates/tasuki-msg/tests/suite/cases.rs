@@ -13,7 +13,8 @@ use crate::world::{Habits, RecvSpec, SendSpec, World};
 use tasuki_random::Random;
 
 /// Plenty of credit, small messages eager, from 1000 bytes rendezvous.
-const CONFIG: Config = Config { pool_bytes: 4 << 20, peer_bytes: 1 << 20, expected_peers: 4, initial_credit: 0 };
+const CONFIG: Config =
+    Config { pool_bytes: 4 << 20, peer_bytes: 1 << 20, expected_peers: 4, initial_credit: 0 };
 const WINDOW: Window = Window { eager_max: 1000, unscheduled: 0, window: 1 << 20, quantum: 4096 };
 
 /// `nodes` endpoints that have exchanged their first credit.

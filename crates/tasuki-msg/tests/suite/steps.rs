@@ -21,7 +21,8 @@ struct Pair {
 
 impl Pair {
     fn new() -> Pair {
-        let config = Config { pool_bytes: 1 << 20, peer_bytes: 1 << 20, expected_peers: 1, initial_credit: 0 };
+        let config =
+            Config { pool_bytes: 1 << 20, peer_bytes: 1 << 20, expected_peers: 1, initial_credit: 0 };
         let mut a = Endpoint::new(config, Window::default());
         let mut b = Endpoint::new(config, Window::default());
         let (to_b, from_a) = (a.add_peer(PeerOptions::default()), b.add_peer(PeerOptions::default()));

@@ -21,9 +21,46 @@ fn connected(net: &Net, host: usize) -> usize {
 fn the_first_message_does_not_wait_for_the_welcome() {
     let mut net = net(1);
     net.send(0, 8);
-    // One way: 20 us and the packet's own time.
-    net.run_us(25);
+    // One way: 20 us and the packet's own time, which is that of the longest: 12 us.
+    net.run_us(35);
     assert_eq!(net.hosts[1].app.messages, 1);
+}
+
+fn lengths(net: &Net) -> [usize; 2] {
+    [0, 1].map(|host| net.hosts[host].proto.rail_stats(net.conn(host)).map(|stats| stats.packet_len).sum())
+}
+
+/// Both know what length the rail passes when they have greeted each other: a hello, a welcome, an acknowledgement, and no more.
+#[test]
+fn a_greeting_asks_what_length_its_rail_passes() {
+    let mut net = net(1);
+    net.send(0, 8);
+    net.settle(1000);
+    // Nor does anybody ask later.
+    net.run_us(5_000_000);
+    assert_eq!(lengths(&net), [1472; 2], "{}", net.describe());
+    assert_eq!([net.links[&(0, 0)].packets, net.links[&(1, 0)].packets], [2, 1], "{}", net.describe());
+}
+
+/// A rail that passes less than its ends believe, in one direction or both, is greeted over all the same.
+#[test]
+fn a_greeting_too_long_for_its_rail_is_followed_by_a_short_one() {
+    for holes in [[true, false], [false, true], [true, true]] {
+        let mut net = net(1);
+        for host in [0, 1] {
+            net.links.get_mut(&(host, 0)).unwrap().hole = if holes[host] { 1300 } else { usize::MAX };
+        }
+        net.send(0, 8);
+        net.send(1, 8);
+        net.settle(1000);
+        net.run_us(1_000_000);
+        let expected = holes.map(|hole| if hole { 1232 } else { 1472 });
+        assert_eq!(lengths(&net), expected, "{holes:?}: {}", net.describe());
+        for host in [0, 1] {
+            net.send(host, 100_000);
+        }
+        net.settle(1000);
+    }
 }
 
 #[test]

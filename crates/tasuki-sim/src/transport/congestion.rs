@@ -220,8 +220,9 @@ impl Congestion {
         let room = if tagged { Room::Priority { queue } } else { Room::DropTail { queue } };
         let settings = Settings { room, largest, ..Settings::ethernet() };
         let fabric = Fabric::new(&net, &tables, settings).map_err(|error| text(&error))?;
-        let core =
-            Core::new(Config::default(), self.granting.pacer(), Plant::default(), Trace::new(Text::None));
+        // Credit opens the connections, before anything is measured.
+        let config = Config { initial_credit: 0, ..Config::default() };
+        let core = Core::new(config, self.granting.pacer(), Plant::default(), Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
         let proto = if tagged { proto.only_short_is_raw() } else { proto };
         let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));

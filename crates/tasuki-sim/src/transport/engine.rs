@@ -58,6 +58,7 @@ impl World {
             let peer = self.core.nodes[node].peer_for(there).ok_or("accepted and not acquainted")?;
             self.set_start_room(node, conn, peer)?;
             self.evidence(node, there);
+            self.core.nodes[node].ep.introduce(peer);
             self.hosts[node].proto.wake(conn);
         }
         Ok(())

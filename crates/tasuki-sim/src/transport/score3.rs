@@ -177,7 +177,9 @@ impl Exchange {
     }
 
     fn world(&self) -> Check<World> {
-        let core = Core::new(Config::default(), Window::default(), Plant::default(), Trace::new(Text::None));
+        // Credit opens the connections, before anything is measured.
+        let config = Config { initial_credit: 0, ..Config::default() };
+        let core = Core::new(config, Window::default(), Plant::default(), Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
         let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;

@@ -127,3 +127,32 @@ fn a_controller_with_a_budget_paces_the_payload() {
     let received = |action: &tasuki_msg::Action| matches!(action, tasuki_msg::Action::Event(Event::RecvDone(done)) if done.len == 1000);
     assert_eq!(events.filter(received).count(), 1);
 }
+
+/// Whoever has credit from the start says its first words without asking, though nobody has told it anything; the peer speaks of credit only
+/// when it has something to say, or has been spoken to.
+#[test]
+fn the_first_words_need_no_credit_that_was_told() {
+    let config = Config { pool_bytes: 1 << 20, peer_bytes: 1 << 16, expected_peers: 1, initial_credit: 4096 };
+    let mut ends = [(); 2].map(|()| Endpoint::new(config, WINDOW));
+    let peers = [0, 1].map(|at| ends[at].add_peer(PeerOptions::default()));
+    assert!(ends.iter_mut().all(|end| end.poll_active().is_none()), "nobody has anything to say");
+    let (queue, tag, data, remote_key) = (Queue::Tagged, 1, None, None);
+    let request =
+        SendRequest { peer: peers[0], queue, tag, data, len: 100, delivery: false, remote_key, user: 0 };
+    // Three of 1088 bytes are covered by 4096, the fourth has to ask.
+    (0..4).for_each(|_| drop(ends[0].post_send(request).unwrap()));
+    let room = std::num::NonZeroU64::new(1 << 16).unwrap();
+    let mut frames =
+        std::iter::from_fn(|| ends[0].poll_transmit(peers[0], room)).map(|transmit| transmit.frame);
+    assert!(matches!(frames.next(), Some(Frame::Credit { total: 65_536 })), "with the first words");
+    let early = frames.map(|frame| match frame {
+        Frame::Start(start) => start.early,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(early.collect::<Vec<_>>(), [100, 100, 100, 0]);
+    assert!(ends[1].poll_active().is_none());
+    ends[1].introduce(peers[1]);
+    assert_eq!(ends[1].poll_active(), Some(peers[1]));
+    let told = ends[1].poll_transmit(peers[1], room).map(|transmit| transmit.frame);
+    assert!(matches!(told, Some(Frame::Credit { total: 65_536 })));
+}
