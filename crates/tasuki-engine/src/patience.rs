@@ -229,7 +229,7 @@ mod tests {
     fn who_meets_peers_naps_sooner() {
         let mut patience = Patience::new();
         patience.meets(Time(0));
-        assert_eq!(first_nap(&mut patience, 0, true), Some(u64::from(REFUSED) * 10_000));
+        assert_eq!(first_nap(&mut patience, 0, true), Some(u64::from(REFUSED_MEETING) * 10_000));
         patience.is_over(false, true);
         assert_eq!(first_nap(&mut patience, MEETING, true), Some(WAITED), "long ago");
     }
