@@ -1,14 +1,17 @@
 //! Runs a command with a time limit and keeps what it says.
 
 use nix::{
-    sys::signal::{Signal, killpg},
+    sys::{
+        signal::{Signal, killpg},
+        wait::{Id, WaitPidFlag, waitid},
+    },
     unistd::Pid,
 };
 use std::{
     io::{self, Read},
     os::unix::process::{CommandExt, ExitStatusExt},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -86,18 +89,23 @@ pub fn run_fed(command: &mut Command, input: Stdio, limit: Duration) -> io::Resu
     })
 }
 
+/// A thread waits: whoever looked from time to time would take the time between two looks for the command's.
 fn wait_until(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> {
-    let mut pause = Duration::from_millis(1);
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(None);
-        }
-        thread::sleep(pause.min(left));
-        pause = (pause * 2).min(Duration::from_millis(20));
+    if let Some(status) = child.try_wait()? {
+        return Ok(Some(status));
+    }
+    let pid = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        // The child is left to be reaped by its owner, so its number is its own until then.
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+        while waitid(Id::Pid(pid), flags) == Err(nix::errno::Errno::EINTR) {}
+        // Nobody listens any more if it took too long.
+        let _ = tell.send(());
+    });
+    match told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        Err(mpsc::RecvTimeoutError::Timeout) => Ok(None),
+        Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => child.wait().map(Some),
     }
 }
 

@@ -103,7 +103,8 @@ pub fn same_file(a: &Path, b: &Path) -> bool {
     }
 }
 
-fn is_called(mpi: &Mpi, choice: &str) -> bool {
+/// Whether a user may mean this MPI by a name with as much of the version as is wanted.
+pub(crate) fn is_called(mpi: &Mpi, choice: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace([' ', '-', '_'], "");
     let choice = plain(choice);
     let names: &[&str] = match mpi.flavour {

@@ -19,6 +19,8 @@ pub struct LacksLibfabric {
 
 /// How deep Open MPI's components lie below its library: Debian's `openmpi/lib/openmpi3/`.
 const COMPONENT_DEPTH_MAX: usize = 3;
+/// Where Debian 12 has it: looked for first, as its library's folder has thousands of entries.
+const DEBIANS: &str = "openmpi/lib/openmpi3/mca_mtl_ofi.so";
 
 impl Mpi {
     /// Whether this MPI can load Tasuki's provider: says why if not, and what to use instead.
@@ -41,8 +43,7 @@ impl Mpi {
 /// Open MPI's component is built into the library (wheels) or a file below the library's folder (Debian).
 fn has_mtl_ofi(library: &Path) -> bool {
     const SYMBOL: &[u8] = b"mca_mtl_ofi_component";
-    let built_in = fs::read(library).is_ok_and(|bytes| holds(&bytes, SYMBOL));
-    built_in || component(library).is_some()
+    component(library).is_some() || fs::read(library).is_ok_and(|bytes| holds(&bytes, SYMBOL))
 }
 
 /// Whether Open MPI's MPI_Mrecv forgets the answer that a synchronous send waits for (open-mpi/ompi#11327). What is said of
@@ -54,12 +55,15 @@ pub(crate) fn forgets_answers(library: &Path) -> bool {
 }
 
 pub(crate) fn holds(bytes: &[u8], text: &[u8]) -> bool {
-    bytes.windows(text.len()).any(|part| part == text)
+    memchr::memmem::find(bytes, text).is_some()
 }
 
 /// The file of Open MPI's libfabric component, if it has one of its own.
 pub(crate) fn component(library: &Path) -> Option<PathBuf> {
-    component_in(fs::canonicalize(library).ok()?.parent()?, COMPONENT_DEPTH_MAX)
+    let library = fs::canonicalize(library).ok()?;
+    let folder = library.parent()?;
+    let debians = folder.join(DEBIANS);
+    if debians.exists() { Some(debians) } else { component_in(folder, COMPONENT_DEPTH_MAX) }
 }
 
 fn component_in(folder: &Path, depth: usize) -> Option<PathBuf> {
