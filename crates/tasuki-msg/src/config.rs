@@ -27,7 +27,7 @@ pub(crate) fn payload_for(credit: u64) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Bytes that all peers together may fill with messages for which no receive is posted yet. Memory cost: this
-    /// much at worst, or what all peers have from the start if that is more. Raise it when many peers send small messages
+    /// much at worst, and what all peers have from the start. Raise it when many peers send small messages
     /// before the receives are posted; 0 makes every send a rendezvous that goes beyond the credit of the start.
     pub pool_bytes: u64,
     /// Most of the pool that one peer may hold, bytes. Large enough for what a peer sends in one round trip at

@@ -1,7 +1,8 @@
 //! Credit: who may send how many bytes that nobody has asked for. All totals only ever grow, so frames that carry
 //! them may overtake each other.
 //!
-//! Invariant: the sum of `Ledger::held` over all peers is `Pool::held`, and at most `Pool::size`, or what all peers have from the start if that is more.
+//! Invariant: the sum of `Ledger::held` over all peers is `Pool::held`, and at most `Pool::size` and what
+//! all peers have from the start.
 
 /// The sender's side.
 #[derive(Clone, Copy, Debug, Default)]

@@ -15,10 +15,6 @@ use crate::time::Time;
 /// Probes of full length before it is tried whether the rail passes small packets only.
 const FULL_ATTEMPTS: u32 = 3;
 
-/// A greeting that asks what length its rail passes was answered by then, or else the rail is asked by a probe: with more processes than processors an
-/// answer takes its time.
-const GREETING_ANSWERED: std::time::Duration = std::time::Duration::from_millis(50);
-
 impl Conn {
     /// Joins both ends' lists: which paths exist, how long their packets are. Rails that are lost go to `lost`.
     pub fn update_paths(&mut self, config: &Config, lost: &mut Vec<(usize, DownReason)>) {
@@ -246,10 +242,7 @@ impl Conn {
             path.proven_len = path.full_len;
         }
         if path.proven_len < path.full_len && path.probe.at.is_none() {
-            // The greeting asks too, if it is long: then only if that remains without an answer.
-            let asked = path.may_ask_by_greeting();
-            path.probe.due |= !asked;
-            path.probe.at = asked.then(|| cx.now + GREETING_ANSWERED);
+            path.probe.due = true;
         }
         cx.events.push_back(Event::RailUp(self.id, path.id.rail));
         self.judge_carriers(cx);

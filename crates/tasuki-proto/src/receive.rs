@@ -1,5 +1,7 @@
 //! A packet of a known peer.
 
+use std::time::Duration;
+
 use tasuki_wire::{Brief, Data, DropReason, Frame, Greeting, Packet};
 
 use crate::conn::{Conn, Context, FIRST_CHANGE};
@@ -17,6 +19,9 @@ const FULL: u16 = 1000;
 
 /// Gaps beyond the limit that are accepted with the position that is waited for.
 const GAPS_IN_PASSING: usize = 4096;
+
+/// A greeting that asks what length its rail passes was answered by then: with more processes than processors an answer takes its time.
+const GREETING_ANSWERED: Duration = Duration::from_millis(50);
 
 impl Conn {
     /// Takes a packet that is ours and from this peer.
@@ -318,6 +323,10 @@ impl Conn {
             self.raise(at, cx);
         }
         let path = &mut self.paths[at];
+        if path.may_ask_by_greeting() {
+            // It is asked by a probe only if that remains without an answer.
+            (path.probe.due, path.probe.at) = (false, Some(cx.now + GREETING_ANSWERED));
+        }
         if path.flights > 0 {
             path.pto_at = Some(cx.now.after_ns(path.pto_ns(cx.config, self.peer_delay_ns)));
         }
