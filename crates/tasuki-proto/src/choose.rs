@@ -61,12 +61,12 @@ impl Conn {
         self.streaming || self.outbox.unsent > cx.config.stream_from
     }
 
-    /// Another lane of the same rail lives and is better for what waits now: raw frames for what is short, UDP for streams. A time-out is not
+    /// Another lane of the same rail lives and is better for what waits now: raw frames for what is short, UDP for streams if the rail is not slow. A time-out is not
     /// yet a reason to change: most often the peer's host is busy, and would have to take twice as much at once afterwards.
     fn is_relieved(&self, path: &Path) -> bool {
         let better = match path.id.lane {
-            Lane::Udp if !self.streaming => Lane::Raw,
-            Lane::Raw if self.streaming => Lane::Udp,
+            Lane::Udp if !self.streaming || path.slow => Lane::Raw,
+            Lane::Raw if self.streaming && !path.slow => Lane::Udp,
             _ => return false,
         };
         self.paths.iter().any(|other| {

@@ -53,6 +53,8 @@ pub struct Config {
     /// On a rail with a raw lane and a UDP lane: what has more bytes than this waiting goes over UDP, whose packets the kernel takes and
     /// gives in batches; everything shorter goes raw.
     pub stream_from: u64,
+    /// Not so on rails of at most this rate, Mbit/s: there processors have time for raw frames, whose headers are 28 bytes shorter, and the wire has not.
+    pub slow_mbps: u32,
     /// Most bytes of data that are asked of the layer above at once.
     pub chunk: usize,
     /// Most gaps in the positions received, per connection (16 bytes each): more are refused.
@@ -87,6 +89,7 @@ impl Default for Config {
             queue_time: Duration::from_micros(200),
             stripe_slack: Duration::from_micros(20),
             stream_from: 10 << 10,
+            slow_mbps: 200,
             chunk: 32 << 10,
             max_gaps: 8192,
             max_connections: 65535,
@@ -99,6 +102,6 @@ impl Config {
     /// Raw lanes carry only what is shorter than 3 KiB: for frames that switches send before others. Of what goes in grants and
     /// in several packets nothing overtakes anything then, and the raw lane of a rail has packet numbers of its own.
     pub fn only_short_is_raw(self) -> Config {
-        Config { stream_from: 3 << 10, ..self }
+        Config { stream_from: 3 << 10, slow_mbps: 0, ..self }
     }
 }

@@ -93,6 +93,8 @@ impl Probe {
 pub(crate) struct Path {
     pub id: PathId,
     pub state: RailState,
+    /// Its rate is known to be so low that raw frames are the better lane for streams too.
+    pub slow: bool,
     /// Largest packet by configuration of both ends, bytes.
     pub full_len: usize,
     /// Largest packet that may be used, bytes.
@@ -144,6 +146,7 @@ impl Path {
         Path {
             id,
             state: RailState::Off,
+            slow: false,
             full_len: floor_len(id.lane),
             proven_len: floor_len(id.lane),
             heard_len: 0,

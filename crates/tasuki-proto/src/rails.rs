@@ -30,11 +30,11 @@ impl Conn {
             }
         }
         for at in 0..self.paths.len() {
-            self.update_path(at, lost);
+            self.update_path(at, config, lost);
         }
     }
 
-    fn update_path(&mut self, at: usize, lost: &mut Vec<(usize, DownReason)>) {
+    fn update_path(&mut self, at: usize, config: &Config, lost: &mut Vec<(usize, DownReason)>) {
         let id = self.paths[at].id;
         let end = |list: &[Rail]| list.iter().find(|rail| rail.rail == id.rail).copied();
         let usable = |rail: &Rail| rail.lanes.contains(id.lane);
@@ -51,6 +51,8 @@ impl Conn {
             path.probe.due = false;
             return;
         };
+        let rates = [own.rate_mbps, theirs.rate_mbps].into_iter().filter(|rate| *rate > 0);
+        path.slow = rates.min().is_some_and(|rate| rate <= config.slow_mbps);
         let full = packet_len(id.lane, &own).min(packet_len(id.lane, &theirs));
         path.full_len = full.max(floor_len(id.lane));
         path.proven_len = path.proven_len.min(path.full_len);

@@ -5,10 +5,14 @@ use tasuki_wire::{Lane, Lanes, Packet};
 
 use crate::net::{Link, Net};
 
-fn net(rails: usize, mute: &[(usize, Lane)]) -> Net {
-    let links = vec![Link::new(1000, 20, 256); rails];
+fn at_rate(mbps: u64, rails: usize, config: &Config) -> Net {
+    let links = vec![Link::new(mbps, 20, 256); rails];
     let lanes = Lanes::NONE.with(Lane::Raw).with(Lane::Udp);
-    let mut net = Net::with_lanes(5, &links, true, 1500, &Config::default(), lanes);
+    Net::with_lanes(5, &links, true, 1500, config, lanes)
+}
+
+fn net(rails: usize, mute: &[(usize, Lane)]) -> Net {
+    let mut net = at_rate(1000, rails, &Config::default());
     net.mute = mute.to_vec();
     net
 }
@@ -54,6 +58,23 @@ fn what_is_short_goes_raw_and_streams_go_over_udp() {
     assert!(udp > 600, "{raw} {udp} {}", net.describe());
     let [raw, udp] = exchange(&mut net, 100, 8);
     assert!(raw >= 100 && udp == 0, "back after the stream: {raw} {udp} {}", net.describe());
+}
+
+/// Where the wire is slow, frames without IP and UDP carry streams too, unless only what is short may go raw.
+#[test]
+fn streams_go_raw_on_a_slow_rail() {
+    for (mbps, config, raw_streams) in [
+        (100, Config::default(), true),
+        (1000, Config::default(), false),
+        (100, Config::default().only_short_is_raw(), false),
+    ] {
+        let mut net = at_rate(mbps, 1, &config);
+        crate::rails::talk(&mut net);
+        net.run_us(100_000);
+        let [raw, udp] = exchange(&mut net, 1, 1 << 20);
+        let (much, little) = if raw_streams { (raw, udp) } else { (udp, raw) };
+        assert!(much > 600 && little < 100, "{mbps} Mbit/s: {raw} {udp} {}", net.describe());
+    }
 }
 
 #[test]
