@@ -56,7 +56,7 @@ const REFUSED: u32 = 16;
 const WAITED: u64 = 1_000_000;
 /// The same while peers are being met, of which many have never had a processor since they were greeted.
 const WAITED_MEETING: u64 = 10_000;
-/// The same.
+/// Offers in vain, likewise.
 const REFUSED_MEETING: u32 = 2;
 /// Peers are being met for so long after one was greeted or has answered, ns.
 const MEETING: u64 = 50_000_000;

@@ -3,7 +3,7 @@
 use crate::{
     Device, Environment, Flavour, Mpi,
     elf::{self, Kind},
-    installed::{is_called, list, same_file},
+    installed::{is_called, is_place, list, same_file},
     launcher,
     loader::{self, Needed},
     mpi::abi_of,
@@ -234,6 +234,9 @@ impl Detector<'_> {
     /// The MPI that the program gets by itself, if its name is the one.
     fn own_called(&self, found: &Found, choice: &str) -> Option<Mpi> {
         let Found::Linked { program, needed, .. } = found else { return None };
+        if is_place(choice) {
+            return None;
+        }
         let mpi = self.at(single_library(program, needed).ok()??).ok()?;
         is_called(&mpi, choice).then_some(mpi)
     }

@@ -64,7 +64,7 @@ impl Detector<'_> {
     /// wanted (`openmpi`, `openmpi5`, `mpich-4.3`, `intel`).
     pub fn choose(&self, choice: &str) -> Result<Vec<Mpi>, DetectError> {
         let path = Path::new(choice);
-        if choice.contains('/') || path.is_dir() {
+        if is_place(choice) {
             let folder =
                 if path.is_dir() { path.join("bin") } else { path.parent().unwrap_or(path).to_owned() };
             let folder = std::path::absolute(&folder).unwrap_or(folder);
@@ -101,6 +101,11 @@ pub fn same_file(a: &Path, b: &Path) -> bool {
         (Ok(a), Ok(b)) => a == b,
         _ => a == b,
     }
+}
+
+/// Whether a user means a place, a prefix or a launcher, and not a name.
+pub(crate) fn is_place(choice: &str) -> bool {
+    choice.contains('/') || Path::new(choice).is_dir()
 }
 
 /// Whether a user may mean this MPI by a name with as much of the version as is wanted.

@@ -140,7 +140,7 @@ impl<C: Controller> Endpoint<C> {
         peer
     }
 
-    /// The peer has been heard for the first time, or is about to be written to: it may be told of the credit that it has been given since.
+    /// The peer has been heard for the first time: it may be told of the credit that it has been given since.
     pub fn introduce(&mut self, peer: PeerId) {
         if self.peers.get(peer).is_some_and(|record| record.tx.credit_due) {
             self.activate(peer);

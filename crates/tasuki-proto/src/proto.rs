@@ -1,6 +1,7 @@
 //! The connections of one endpoint, as the layer above uses them.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use tasuki_wire::{DropReason, Rail, Start};
 
@@ -56,8 +57,8 @@ macro_rules! context {
 pub(crate) use context;
 
 /// Shortest probe time-out of an endpoint that leaves, and what each of its connections adds: so many more want the processors.
-const LEAVING_PTO: std::time::Duration = std::time::Duration::from_millis(10);
-const LEAVING_PTO_EACH: std::time::Duration = std::time::Duration::from_millis(1);
+const LEAVING_PTO: Duration = Duration::from_millis(10);
+const LEAVING_PTO_EACH: Duration = Duration::from_millis(1);
 
 impl Proto {
     /// An endpoint without connections. `seed` makes the nonces; two endpoints should not have the same.
