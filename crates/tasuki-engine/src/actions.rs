@@ -6,6 +6,7 @@ use crate::api::{Completion, Failure, Peer, Report};
 use crate::bulk::{Job, OFFERED};
 use crate::core::Core;
 use crate::peer::Way;
+use crate::stream::STREAMED;
 
 /// A pull copies at most so much at once, bytes: what the kernel's scatter lists take in one piece.
 const PULL_PIECE: usize = 64 << 20;
@@ -42,13 +43,22 @@ impl Core {
         any
     }
 
-    /// A message that its sender has offered is wanted: it comes as length-coded bulk, or in frames if that cannot be.
+    /// A message that its sender has offered is wanted: it comes as length-coded bulk or by stream, or in frames if that cannot be.
     fn take_offered(&mut self, peer: PeerId, job: Job) {
         let packets = self.peers.get(peer.index()).is_some_and(|state| state.conn.is_some());
         let fits = self.recvs.get(job.user as usize).is_some_and(|recv| recv.memory.contiguous().is_some());
-        match &mut self.bulk {
-            Some(bulk) if packets && fits => bulk.post(Peer(peer.index() as u32), job),
-            _ => self.msg.handle_pulled(job.pull, false),
+        let (peer, pull) = (Peer(peer.index() as u32), job.pull);
+        let taken = match &mut self.bulk {
+            _ if !packets || !fits => false,
+            _ if job.key & STREAMED != 0 => self.take_by_stream(peer, job).is_ok(),
+            Some(bulk) => {
+                bulk.post(peer, job);
+                true
+            }
+            None => false,
+        };
+        if !taken {
+            self.msg.handle_pulled(pull, false);
         }
     }
 
@@ -91,8 +101,8 @@ impl Core {
     fn send_done(&mut self, user: u64, result: Result<(), MsgFailure>) {
         let Some(send) = self.sends.try_remove(user as usize) else { return };
         let (context, peer, tagged) = (send.context, send.peer, send.tagged);
-        if let (Some(offer), Some(bulk)) = (send.offer, &mut self.bulk) {
-            bulk.withdraw(offer);
+        if let Some(offer) = send.offer {
+            self.withdraw(offer);
         }
         if let crate::memory::Memory::Own(buffer) = send.memory {
             self.copied = self.copied.saturating_sub(buffer.len() as u64);
@@ -113,6 +123,17 @@ impl Core {
                 last: true,
                 quiet: send.report != Report::Completion,
             }),
+        }
+    }
+
+    /// A send that was offered is over.
+    #[cold]
+    fn withdraw(&mut self, offer: u64) {
+        if let Some(bulk) = &mut self.bulk {
+            bulk.withdraw(offer);
+        }
+        if let Some(streams) = &mut self.streams {
+            streams.withdraw(offer);
         }
     }
 

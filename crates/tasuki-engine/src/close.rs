@@ -112,7 +112,8 @@ impl State {
         let packets = self.proto.deadline().unwrap_or(Time(u64::MAX)).0;
         let pace = self.core.msg.time_due().unwrap_or(u64::MAX);
         let bulk = self.core.bulk.as_ref().and_then(|bulk| bulk.deadline()).unwrap_or(u64::MAX);
-        let deadline = packets.min(pace).min(bulk).min(self.next_watch.0);
+        let stream = self.stream_deadline().unwrap_or(u64::MAX);
+        let deadline = packets.min(pace).min(bulk).min(stream).min(self.next_watch.0);
         Duration::from_nanos(deadline.saturating_sub(now.0))
     }
 }

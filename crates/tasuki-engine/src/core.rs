@@ -15,6 +15,7 @@ use crate::rails::RailTable;
 use crate::remote::RemoteDone;
 use crate::service::{Part, Service};
 use crate::static_rate::Receivers;
+use crate::stream::Streams;
 
 /// A send under way.
 pub(crate) struct SendOp {
@@ -27,7 +28,7 @@ pub(crate) struct SendOp {
     pub report: Report,
     /// The program has been told that it is over: its bytes are a copy.
     pub reported: bool,
-    /// The key under which its receiver may take it as length-coded bulk.
+    /// The key under which its receiver may take it, as length-coded bulk or by stream.
     pub offer: Option<u64>,
     /// It is not the program's, but part of a one-sided transfer.
     pub part: Option<Part>,
@@ -93,6 +94,10 @@ pub(crate) struct Core {
     pub receivers: Option<Receivers>,
     /// Length-coded bulk, if it was asked for.
     pub bulk: Option<Box<Bulk>>,
+    /// Long messages by TCP, if they are allowed.
+    pub streams: Option<Box<Streams>>,
+    /// There is something to be done for streams at each look.
+    pub streaming: bool,
 }
 
 /// Copies of this size are kept for reuse, bytes.
@@ -122,6 +127,8 @@ impl Core {
             routed_mtu,
             receivers: None,
             bulk: None,
+            streams: None,
+            streaming: false,
         }
     }
 

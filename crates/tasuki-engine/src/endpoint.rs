@@ -19,6 +19,7 @@ use crate::patience::Rest;
 use crate::remote::{RegisterError, RemoteArgs, RemoteDone, UnregisterError};
 use crate::sleep::Sleeper;
 use crate::state::State;
+use crate::stream::StreamCounters;
 
 /// What the program's threads and the helper share.
 pub(crate) struct Inner {
@@ -357,6 +358,11 @@ impl Endpoint {
             }
             self.inner.sleeper.sleep(deadline.min(left.unwrap_or(Duration::MAX)));
         }
+    }
+
+    /// What streams have done; `None` if there are none.
+    pub fn streams(&self) -> Option<StreamCounters> {
+        self.inner.lock().core.streams.as_ref().map(|streams| streams.counters)
     }
 
     /// What length-coded bulk has done; `None` if it was not asked for.

@@ -18,6 +18,7 @@ use crate::patience::Patience;
 use crate::rails::{RailTable, RailsError, mapped};
 use crate::ready::Ready;
 use crate::state::{Link, State};
+use crate::stream::Streams;
 use crate::ways::token_of;
 
 /// Why an endpoint cannot be opened.
@@ -94,6 +95,11 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
     if let Rate::Static(receivers) = &options.rate {
         core.receivers = Some(receivers.clone());
     }
+    core.streams = match options.framing {
+        Framing::Auto => Some(Box::new(Streams::new(false))),
+        Framing::Streams => Some(Box::new(Streams::new(true))),
+        Framing::Frames | Framing::Length => None,
+    };
     if options.framing == Framing::Length {
         core.bulk = Some(Box::new(Bulk::new().map_err(|error| OpenError::Wait(error.into()))?));
     }
@@ -102,6 +108,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         proto: Proto::new(local, proto_config(options), number(24)),
         udp_due: Time(0),
         udp_pause: 0,
+        invite_due: Time(0),
         links,
         opening,
         raw_sockets: Sockets::default(),

@@ -31,8 +31,12 @@ pub enum Rate {
 /// How long messages between hosts are framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
+    /// As [`Framing::Streams`] where packets come fast and one by one (MTU 1500, no coalescing, one rail), elsewhere as [`Framing::Frames`].
+    Auto,
     /// In packets with headers, over all rails.
     Frames,
+    /// By TCP, over one rail, out of the program's memory and into it.
+    Streams,
     /// In datagrams of which the length alone tells what they are, over one rail, straight into the program's memory.
     Length,
 }
@@ -85,7 +89,7 @@ impl Default for Options {
             pool_bytes: 32 << 20,
             peer_bytes: 4 << 20,
             rate: Rate::Adaptive,
-            framing: Framing::Frames,
+            framing: Framing::Auto,
             expected_peers: 1,
             linger: Duration::from_secs(10),
             stats: true,
@@ -109,6 +113,8 @@ fn expected_peers(processes: Option<u32>, pool_bytes: u64) -> u32 {
 
 const RATES: &str =
     "must be window, adaptive, or static: with R/B of receivers (static:101M/128K,10.77.0.2=52M/64K)";
+
+const FRAMINGS: &str = "must be auto, frames, streams or length";
 
 /// A variable of the environment says something that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -134,8 +140,8 @@ impl Options {
 
     /// The defaults, changed by `TASUKI_IDENTITY` (an address), `TASUKI_RAILS` (a file), `TASUKI_SHM`, `TASUKI_STATS`,
     /// `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_PRIORITY` (0 to 7), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds),
-    /// `TASUKI_BROKER` (a socket; empty: none), `TASUKI_RATE` (`window`, `adaptive`, `static:R/B`), `TASUKI_BULK` (`frames` or
-    /// `length`). How many peers to expect is what launchers say of the job.
+    /// `TASUKI_BROKER` (a socket; empty: none), `TASUKI_RATE` (`window`, `adaptive`, `static:R/B`), `TASUKI_BULK` (`auto`, `frames`,
+    /// `streams` or `length`). How many peers to expect is what launchers say of the job.
     pub fn from_env() -> Result<Options, VariableError> {
         Options::from_variables(|name| std::env::var(name).ok())
     }
@@ -177,8 +183,10 @@ impl Options {
             "adaptive" => Some(Rate::Adaptive),
             _ => value.strip_prefix("static:")?.parse().ok().map(Rate::Static),
         })?;
-        let framing = read(&get, "TASUKI_BULK", "must be frames or length", |value| match value {
+        let framing = read(&get, "TASUKI_BULK", FRAMINGS, |value| match value {
+            "auto" => Some(Framing::Auto),
             "frames" => Some(Framing::Frames),
+            "streams" => Some(Framing::Streams),
             "length" => Some(Framing::Length),
             _ => None,
         })?;
@@ -236,10 +244,12 @@ mod tests {
         assert_eq!(one("TASUKI_RATE", "static").unwrap_err().variable, "TASUKI_RATE");
         assert_eq!(one("TASUKI_RATE", "fast").unwrap_err().variable, "TASUKI_RATE");
         assert_eq!(one("TASUKI_BULK", "length").unwrap().framing, Framing::Length);
-        assert_eq!(one("TASUKI_BULK", "").unwrap().framing, Framing::Frames);
+        assert_eq!(one("TASUKI_BULK", "").unwrap().framing, Framing::Auto);
+        assert_eq!(one("TASUKI_BULK", "frames").unwrap().framing, Framing::Frames);
+        assert_eq!(one("TASUKI_BULK", "streams").unwrap().framing, Framing::Streams);
         assert_eq!(
             one("TASUKI_BULK", "0").unwrap_err().to_string(),
-            "TASUKI_BULK=0: must be frames or length"
+            "TASUKI_BULK=0: must be auto, frames, streams or length"
         );
         assert_eq!(one("TASUKI_SHM", "yes").unwrap_err().to_string(), "TASUKI_SHM=yes: must be 0 or 1");
         assert_eq!(one("TASUKI_BROKER", "/a/b").unwrap().broker, Some("/a/b".into()));

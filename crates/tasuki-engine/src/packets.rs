@@ -51,7 +51,11 @@ impl State {
         let mut any = self.receive_raw(now);
         let patience = if self.udp_pause > 0 && (served || any) { UDP_PATIENCE } else { 0 };
         if now.0 >= self.udp_due.0.saturating_add(patience) {
-            any |= self.receive_udp(now);
+            let came = self.receive_udp(now);
+            any |= came;
+            if came && now >= self.invite_due {
+                self.invite_to_streams(now);
+            }
             any |= self.ready.take_news() && self.hear_carriers(now);
             self.udp_due = Time(now.0.saturating_add(self.udp_pause));
             self.hear_refusals();
@@ -290,6 +294,7 @@ impl State {
                     self.patience.meets(self.now());
                     self.tell_carriers(conn, self.now());
                     self.forget_targets(conn);
+                    self.invite_newcomers(self.now());
                 }
                 Event::RailsChanged(conn) | Event::RailUp(conn, _) | Event::RailDown(conn, _, _) => {
                     self.forget_targets(conn)
@@ -312,6 +317,7 @@ impl State {
     fn forget_conn(&mut self, conn: ConnId) {
         let Some(peer) = self.core.peer_of(conn) else { return };
         self.core.bind_conn(conn, None);
+        self.core.forget_streams(peer);
         if let Some(state) = self.core.state_mut(peer) {
             state.conn = None;
             if matches!(state.way, Way::Packets(_)) {
@@ -340,7 +346,7 @@ impl State {
         }
     }
 
-    fn peers_at(&self, to: SocketAddr) -> Vec<Peer> {
+    pub(crate) fn peers_at(&self, to: SocketAddr) -> Vec<Peer> {
         let matches = |state: &crate::peer::PeerState| {
             state.is_asked()
                 && state.reason.is_none()

@@ -199,7 +199,7 @@ impl Core {
         let memory = Memory::of(args.buffers);
         let len = memory.len();
         let shared = if args.inject { None } else { self.remote_key(args.peer, &memory) };
-        let offer = if args.inject || self.bulk.is_none() { None } else { self.offer(args.peer, &memory) };
+        let offer = if args.inject { None } else { self.offer(args.peer, &memory) };
         let remote_key = shared.or(offer);
         let op = SendOp {
             id: None,

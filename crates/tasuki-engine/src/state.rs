@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub udp_due: Time,
     /// Time that they are left alone between two looks, ns.
     pub udp_pause: u64,
+    /// When it is judged again whose packets come fast.
+    pub invite_due: Time,
     pub segment: Option<Segment>,
     pub token: Token,
     /// Who writes into which ring of the segment.
@@ -112,6 +114,7 @@ impl State {
             && self.settled
             && self.stalled.is_empty()
             && self.core.bulk.is_none()
+            && !self.core.streaming
     }
 
     /// The rest of a look; `busy` if something has come through memory.
@@ -144,6 +147,13 @@ impl State {
         if self.core.bulk.is_some() {
             busy |= self.poll_bulk(now);
         }
+        if self.core.streaming {
+            let moved = self.poll_streams(now);
+            if moved {
+                self.spare_udp();
+            }
+            busy |= moved;
+        }
         if self.proto.deadline().is_some_and(|deadline| deadline <= now) {
             self.proto.handle_timeout(now);
             busy = true;
@@ -163,9 +173,9 @@ impl State {
     /// It is time to offer the processor to others: how?
     pub fn rest(&mut self) -> Rest {
         let now = self.now();
-        // A program that waits for nothing here polls something else besides, which no packet announces.
+        // A program that waits for nothing here polls something else besides, which no packet announces; nor does any what comes by stream.
         let rest = self.patience.rest(now);
-        if rest == Rest::Offer || !self.core.is_awaited() {
+        if rest == Rest::Offer || !self.core.is_awaited() || self.core.streaming {
             return Rest::Offer;
         }
         self.prepare_to_sleep();

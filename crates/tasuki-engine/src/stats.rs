@@ -59,6 +59,10 @@ impl State {
             drops.push(("bulk: of no use", bulk.counters.useless));
             drops.push(("bulk: messages in frames", bulk.counters.given_up));
         }
+        if let Some(streams) = &self.core.streams {
+            drops.push(("streams: broken", streams.counters.broken));
+            drops.push(("streams: messages in frames", streams.counters.given_up));
+        }
         page.drops(&drops);
         self.page = Some(page);
     }

@@ -99,7 +99,7 @@ impl Upper for Core {
         }
         state.conn = Some(conn);
         let (id, unknown) = (state.id, matches!(state.way, Way::Unknown));
-        if unknown && self.bulk.is_some() {
+        if unknown && self.takes_offers() {
             // What it offers may be taken before anything has gone there. The peer is known: `id` comes from its record.
             let _ = self.msg.set_peer_options(id, PeerOptions { inline_max: 0, pull: true });
         }

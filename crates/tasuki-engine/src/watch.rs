@@ -27,6 +27,7 @@ impl State {
         self.next_watch = Time(now.0.saturating_add(INTERVAL));
         self.watched += 1;
         self.write_page();
+        self.invite_to_streams(now);
         if self.watched.is_multiple_of(PEERS_EVERY) {
             self.watch_shared();
             self.watch_packets();

@@ -85,7 +85,7 @@ impl State {
             state.unanswered = unanswered;
         }
         let inline_max = self.proto.start_room(conn) as u64;
-        let pull = self.core.bulk.is_some();
+        let pull = self.core.takes_offers();
         self.set_options(id, PeerOptions { inline_max, pull });
     }
 
@@ -124,6 +124,7 @@ impl State {
         if let Some(bulk) = &mut self.core.bulk {
             bulk.forget(peer);
         }
+        self.core.forget_streams(peer);
         self.drop_conn(peer);
         self.core.msg.handle_peer_failed(id);
     }

@@ -22,6 +22,8 @@ pub(crate) struct Follower {
     /// Of the first socket.
     options: UdpOptions,
     socket: Option<OwnedFd>,
+    /// To whom it is connected.
+    to: Option<SocketAddr>,
     /// The kernel has refused it.
     refused: bool,
     ballot: Ballot,
@@ -30,7 +32,7 @@ pub(crate) struct Follower {
 impl Follower {
     /// Of a socket that was opened with `options`.
     pub(crate) fn new(options: UdpOptions) -> Follower {
-        Follower { options, socket: None, refused: false, ballot: Ballot::default() }
+        Follower { options, socket: None, to: None, refused: false, ballot: Ballot::default() }
     }
 
     /// A datagram from there has come by the first socket.
@@ -48,6 +50,11 @@ impl Follower {
         self.socket.as_ref()
     }
 
+    /// For whom it is.
+    pub(crate) fn followed_to(&self) -> Option<SocketAddr> {
+        self.to
+    }
+
     pub(crate) fn as_fd(&self) -> Option<BorrowedFd<'_>> {
         self.socket.as_ref().map(AsFd::as_fd)
     }
@@ -62,6 +69,7 @@ impl Follower {
         let socket = known.map_or_else(|| self.open(main, local), Ok);
         self.socket = socket.and_then(|socket| connect_to(&socket, to).map(|()| socket)).ok();
         self.refused = self.socket.is_none();
+        self.to = self.socket.as_ref().map(|_| to);
         new && !self.refused
     }
 

@@ -17,6 +17,7 @@ mod refusal;
 mod send;
 mod socket;
 mod stats;
+mod stream;
 mod udp;
 
 pub use bulk::{BULK_BATCH, BulkSocket, Piece};
@@ -25,5 +26,6 @@ pub use raw::{Mac, RawLink, RawOptions, open_for_another};
 pub use raw_lanes::open_lanes;
 pub use refusal::{Refusal, RefusalKind};
 pub use stats::{RawStats, UdpStats};
+pub use stream::{Stream, StreamEnd, StreamListener};
 pub use tasuki_sys::netlink::LinkWatch;
 pub use udp::{UdpLink, UdpOptions};

@@ -266,6 +266,11 @@ impl UdpLink {
         self.follower.follow(&self.fd, self.local)
     }
 
+    /// Whose stream has a socket of its own.
+    pub fn followed(&self) -> Option<SocketAddr> {
+        self.follower.followed_to()
+    }
+
     /// All descriptors that become readable when packets wait: [`UdpLink::as_fd`], and perhaps another one.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         std::iter::once(self.fd.as_fd()).chain(self.follower.as_fd())

@@ -22,6 +22,7 @@ use crate::core::Core;
 use crate::memory::Memory;
 use crate::peer::Way;
 use crate::state::State;
+use crate::stream;
 use giving::Giving;
 pub(crate) use taking::Job;
 use taking::Taking;
@@ -112,8 +113,8 @@ impl Bulk {
 }
 
 impl Core {
-    /// A key under which the peer may take a message to it; `None`: it goes in frames.
-    pub fn offer(&mut self, peer: Peer, memory: &Memory) -> Option<u64> {
+    /// A key under which the peer may take a message to it as length-coded bulk; `None`: it goes in frames.
+    fn offer_rounds(&mut self, peer: Peer, memory: &Memory) -> Option<u64> {
         let packets = self.state(peer).is_some_and(|state| matches!(state.way, Way::Packets(_)));
         memory.contiguous().filter(|_| packets && memory.len() >= LEAST)?;
         let bulk = self.bulk.as_mut()?;
@@ -121,15 +122,28 @@ impl Core {
         Some(OFFERED | bulk.keys)
     }
 
+    /// A key under which the peer may take a message to it; `None`: it goes in frames.
+    #[inline]
+    pub fn offer(&mut self, peer: Peer, memory: &Memory) -> Option<u64> {
+        if memory.len() < LEAST.min(stream::LEAST) {
+            return None;
+        }
+        if self.bulk.is_some() { self.offer_rounds(peer, memory) } else { self.offer_by_stream(peer, memory) }
+    }
+
     /// The send under this key is the one that was offered.
     pub fn offered(&mut self, key: u64, send: usize) {
-        if let Some(bulk) = &mut self.bulk {
-            bulk.offers.insert(key, send);
+        match &mut self.bulk {
+            Some(bulk) => drop(bulk.offers.insert(key, send)),
+            None => self.offered_by_stream(key, send),
         }
     }
 
     /// A note has come.
     pub fn told(&mut self, source: Peer, bytes: &[u8]) {
+        if stream::is_stream(bytes) {
+            return self.told_of_stream(source, bytes);
+        }
         match (Note::read(bytes), &mut self.bulk) {
             (Some(note), Some(bulk)) => bulk.inbox.push_back((source, note)),
             // Whoever offers nothing and takes nothing is told nothing.

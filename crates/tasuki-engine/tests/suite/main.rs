@@ -10,3 +10,4 @@ mod operations;
 #[path = "../common/plain.rs"]
 mod plain;
 mod remote;
+mod streams;

@@ -15,9 +15,11 @@ pub enum Lane {
     Packets,
     /// Packets, and length-coded bulk.
     Bulk,
+    /// Packets, and streams.
+    Streams,
 }
 
-pub const LANES: [Lane; 3] = [Lane::Shared, Lane::Packets, Lane::Bulk];
+pub const LANES: [Lane; 4] = [Lane::Shared, Lane::Packets, Lane::Bulk, Lane::Streams];
 
 pub struct Node {
     pub endpoint: Endpoint,
@@ -33,7 +35,11 @@ pub fn options(lane: Lane) -> Options {
         identity: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         shm: lane == Lane::Shared,
         stats: false,
-        framing: if lane == Lane::Bulk { Framing::Length } else { Framing::Frames },
+        framing: match lane {
+            Lane::Bulk => Framing::Length,
+            Lane::Streams => Framing::Streams,
+            Lane::Shared | Lane::Packets => Framing::Frames,
+        },
         ..Options::default()
     }
 }

@@ -1,0 +1,173 @@
+//! Streams between endpoints, over loopback: what goes by them, what does not, and what becomes of it when one breaks.
+
+use tasuki_engine::{Completion, Endpoint, Framing, Options, StreamCounters};
+
+use crate::node::{Lane, Node, nodes, options, run};
+
+fn pattern(len: usize, salt: usize) -> Vec<u8> {
+    (0..len).map(|at| (at.wrapping_mul(31) ^ (at >> 9) ^ salt) as u8).collect()
+}
+
+fn counters(node: &Node) -> StreamCounters {
+    node.endpoint.streams().expect("asked for")
+}
+
+fn over(node: &Node, count: usize) -> bool {
+    let receives = node.done.iter().filter(|done| matches!(done, Completion::Recv { .. })).count();
+    let sends = node.done.iter().filter(|done| matches!(done, Completion::Send { .. })).count();
+    receives >= count && sends >= count
+}
+
+/// Two endpoints, of which messages of `len` bytes in both directions go by stream.
+fn joined(len: usize) -> Vec<Node> {
+    let mut all = nodes(2, Lane::Streams);
+    let bytes = pattern(len, 0);
+    let mut rounds = 0;
+    while all.iter().any(|node| counters(node).received_bytes == 0) {
+        rounds += 1;
+        let recvs = [all[0].recv(Some(1), Some(0), 0, len), all[1].recv(Some(0), Some(0), 0, len)];
+        all[0].send(1, Some(0), &bytes);
+        all[1].send(0, Some(0), &bytes);
+        run(&mut all, |all| all.iter().all(|node| over(node, rounds)));
+        assert!(all.iter().zip(recvs).all(|(node, recv)| node.bytes(recv) == bytes));
+    }
+    all.iter_mut().for_each(|node| node.done.clear());
+    all
+}
+
+#[test]
+fn long_messages_go_by_stream_and_none_twice() {
+    let mut all = joined(200_000);
+    let before: Vec<StreamCounters> = all.iter().map(counters).collect();
+    let sizes = [48 << 10, 3_000_000, 100_001, 9_000_000, 470_000, 65_537];
+    let mut expected = Vec::new();
+    for (at, &size) in sizes.iter().enumerate() {
+        for (from, to) in [(0, 1), (1, 0)] {
+            let bytes = pattern(size, at + from);
+            // Some wait for their receive, others find it.
+            let early = at % 2 == 0;
+            let recv = early.then(|| all[to].recv(Some(from), Some(at as u64), 0, size));
+            all[from].send(to, Some(at as u64), &bytes);
+            expected.push((to, from, at as u64, recv, bytes));
+        }
+    }
+    let expected: Vec<_> = expected
+        .into_iter()
+        .map(|(to, from, tag, recv, bytes)| {
+            (to, recv.unwrap_or_else(|| all[to].recv(Some(from), Some(tag), 0, bytes.len())), bytes)
+        })
+        .collect();
+    run(&mut all, |all| all.iter().all(|node| over(node, sizes.len())));
+    for (to, recv, bytes) in expected {
+        assert!(all[to].bytes(recv) == bytes, "{} bytes", bytes.len());
+    }
+    let total: u64 = sizes.iter().map(|&size| size as u64).sum();
+    for (node, before) in all.iter().zip(before) {
+        let now = counters(node);
+        let moved = (now.received_bytes - before.received_bytes, now.sent_bytes - before.sent_bytes);
+        assert_eq!((moved, now.broken, now.given_up), ((total, total), 0, 0), "{now:?}");
+    }
+}
+
+#[test]
+fn short_messages_and_those_that_are_cut_short() {
+    let mut all = joined(100_000);
+    let before = counters(&all[1]).received_bytes;
+    let (short, long) = (pattern(40_000, 1), pattern(2_000_000, 2));
+    let recvs = [all[1].recv(Some(0), Some(1), 0, 40_000), all[1].recv(Some(0), Some(2), 0, 700_001)];
+    all[0].send(1, Some(1), &short);
+    all[0].send(1, Some(2), &long);
+    run(&mut all, |all| all[1].done.len() == 2 && all[0].done.len() == 2);
+    assert!(all[1].bytes(recvs[0]) == short && all[1].bytes(recvs[1]) == &long[..700_001]);
+    assert_eq!(counters(&all[1]).received_bytes - before, 700_001);
+}
+
+#[test]
+fn whoever_wants_no_streams_gets_frames() {
+    for framing in [Framing::Frames, Framing::Length] {
+        let endpoints = [Framing::Streams, framing]
+            .map(|framing| Endpoint::open(&Options { framing, ..options(Lane::Packets) }).unwrap());
+        let mut all = Node::acquainted(endpoints.into());
+        let bytes = pattern(1_000_000, 7);
+        for round in 1..4 {
+            let recvs = [
+                all[0].recv(Some(1), Some(1), 0, bytes.len()),
+                all[1].recv(Some(0), Some(1), 0, bytes.len()),
+            ];
+            all[0].send(1, Some(1), &bytes);
+            all[1].send(0, Some(1), &bytes);
+            run(&mut all, |all| all.iter().all(|node| over(node, round)));
+            assert!(all[0].bytes(recvs[0]) == bytes && all[1].bytes(recvs[1]) == bytes);
+        }
+        let seen = counters(&all[0]);
+        assert_eq!((seen.received_bytes, seen.sent_bytes), (0, 0));
+    }
+}
+
+#[test]
+fn a_taker_that_goes_ends_the_send() {
+    let mut all = joined(1_000_000);
+    let before = counters(&all[0]).sent_bytes;
+    let bytes = pattern(200_000_000, 3);
+    all[1].recv(Some(0), Some(1), 0, bytes.len());
+    all[0].send(1, Some(1), &bytes);
+    // In the middle of it.
+    run(&mut all, |all| counters(&all[0]).sent_bytes > before + 1_000_000);
+    assert!(all[0].done.is_empty());
+    let gone = all.pop().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || drop(gone));
+        run(&mut all, |all| !all[0].done.is_empty());
+    });
+}
+
+/// Shuts down all TCP connections of this process, as a host between that loses its state does; how many sockets.
+fn break_streams() -> usize {
+    let mut broken = 0;
+    for entry in std::fs::read_dir("/proc/self/fd").unwrap().flatten() {
+        let target = std::fs::read_link(entry.path()).unwrap_or_default();
+        let Some(fd) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        if !target.to_string_lossy().starts_with("socket:") {
+            continue;
+        }
+        let (mut kind, mut len) = (0i32, size_of::<i32>() as libc::socklen_t);
+        // SAFETY: `kind` lives through the call, and `len` is its length.
+        let told = unsafe {
+            libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_TYPE, (&raw mut kind).cast(), &mut len)
+        };
+        // SAFETY: no pointers are passed.
+        broken += usize::from(
+            told == 0 && kind == libc::SOCK_STREAM && unsafe { libc::shutdown(fd, libc::SHUT_RDWR) } == 0,
+        );
+    }
+    broken
+}
+
+#[test]
+fn what_a_broken_stream_owes_comes_in_frames() {
+    // In a process of its own: all of the process's streams are broken.
+    if std::env::var_os("TASUKI_TEST_BREAKS").is_none() {
+        let name = "streams::what_a_broken_stream_owes_comes_in_frames";
+        let again = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env("TASUKI_TEST_BREAKS", "1")
+            .status();
+        assert!(again.unwrap().success());
+        return;
+    }
+    let mut all = joined(1_000_000);
+    let before = counters(&all[0]).sent_bytes;
+    let bytes: Vec<Vec<u8>> = (0..4).map(|salt| pattern(30_000_000, salt)).collect();
+    let mut recvs = Vec::new();
+    for (tag, bytes) in bytes.iter().enumerate() {
+        recvs.push(all[1].recv(Some(0), Some(tag as u64), 0, bytes.len()));
+        all[0].send(1, Some(tag as u64), bytes);
+    }
+    // In the middle of the second one.
+    run(&mut all, |all| counters(&all[0]).sent_bytes > before + 31_000_000);
+    assert!(break_streams() > 0);
+    run(&mut all, |all| all[1].done.len() == 4 && all[0].done.len() == 4);
+    assert!(recvs.iter().zip(&bytes).all(|(&recv, bytes)| all[1].bytes(recv) == bytes));
+    let seen = counters(&all[1]);
+    assert!(seen.broken == 1 && seen.given_up > 0, "{seen:?}");
+}

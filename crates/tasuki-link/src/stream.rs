@@ -1,0 +1,198 @@
+//! TCP connections for streams of bulk: bytes straight out of the program's memory and straight into it, without packets of our own.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{setsockopt, sockopt};
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// What may wait to be sent in the kernel, bytes. What is handed over at once leaves as the receiver's acknowledgements come, without a call.
+const SEND_BUFFER: usize = 4 << 20;
+
+/// Where a stream begins or ends: an own address, and the NIC that it is to leave and arrive by.
+#[derive(Clone, Debug)]
+pub struct StreamEnd {
+    /// Own address.
+    pub address: IpAddr,
+    /// NIC to bind to. Without the permission it goes on unbound, as [`crate::UdpLink`] does.
+    pub device: Option<String>,
+}
+
+impl StreamEnd {
+    /// A nonblocking socket at this address, any port.
+    fn open(&self) -> io::Result<Socket> {
+        let domain = if self.address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
+        let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
+        if let Some(device) = &self.device {
+            // Addresses lead there as well; whoever may not bind has the routes alone.
+            let _ = socket.bind_device(Some(device.as_bytes()));
+        }
+        socket.bind(&SocketAddr::new(self.address, 0).into())?;
+        Ok(socket)
+    }
+}
+
+/// Waits for a stream. Nonblocking.
+pub struct StreamListener {
+    socket: Socket,
+    local: SocketAddr,
+}
+
+impl StreamListener {
+    /// Opens it on any free port.
+    pub fn open(end: &StreamEnd) -> io::Result<StreamListener> {
+        let socket = end.open()?;
+        socket.listen(4)?;
+        let local = socket.local_addr()?.as_socket().ok_or(ErrorKind::AddrNotAvailable)?;
+        Ok(StreamListener { socket, local })
+    }
+
+    /// Own address and port.
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The next stream that somebody has opened, and from where; `None`: nobody has.
+    pub fn accept(&self) -> io::Result<Option<(Stream, IpAddr)>> {
+        match self.socket.accept() {
+            Ok((socket, from)) => {
+                socket.set_nonblocking(true)?;
+                let from = from.as_socket().ok_or(ErrorKind::AddrNotAvailable)?;
+                Ok(Some((Stream { socket }, from.ip().to_canonical())))
+            }
+            Err(error) if is_later(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A stream, of which one side sends and the other receives. Nonblocking. Closed when dropped; what was not received then is lost.
+pub struct Stream {
+    socket: Socket,
+}
+
+impl Stream {
+    /// Begins to open a stream; [`Stream::is_open`] tells when it is.
+    pub fn connect(end: &StreamEnd, to: SocketAddr) -> io::Result<Stream> {
+        let socket = end.open()?;
+        // Whoever sends has put together all there is.
+        socket.set_tcp_nodelay(true)?;
+        // The kernel's own choice grows as the stream flows; who may not ask for more has that.
+        let _ = setsockopt(&socket, sockopt::SndBufForce, &SEND_BUFFER);
+        match socket.connect(&to.into()) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+            _ => Ok(Stream { socket }),
+        }
+    }
+
+    /// Whether it is open by now; an error if nobody opens it.
+    pub fn is_open(&self) -> io::Result<bool> {
+        if let Some(error) = self.socket.take_error()? {
+            return Err(error);
+        }
+        match self.socket.peer_addr() {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotConnected => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends as many of `bytes` as the kernel takes now, perhaps none.
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        later((&self.socket).write(bytes))
+    }
+
+    /// Receives what is there, perhaps nothing, at most as much as fits into `into`. The end of the stream is an error ([`ErrorKind::UnexpectedEof`]):
+    /// nobody ends it who has something to send.
+    pub fn receive(&self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        match (&self.socket).read(into) {
+            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+            received => later(received),
+        }
+    }
+
+    /// Whether there is room worth a call of [`Stream::send`]. To ask takes no lock of the socket's, which is needed by the kernel for each packet.
+    pub fn has_room(&self) -> bool {
+        self.is_ready(PollFlags::POLLOUT)
+    }
+
+    /// Whether there is something to receive, or the stream is over; likewise.
+    pub fn has_bytes(&self) -> bool {
+        self.is_ready(PollFlags::POLLIN)
+    }
+
+    fn is_ready(&self, wanted: PollFlags) -> bool {
+        let mut fds = [PollFd::new(self.socket.as_fd(), wanted)];
+        // After an error the call that was asked for tells more.
+        poll(&mut fds, PollTimeout::ZERO) != Ok(0)
+    }
+}
+
+fn is_later(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+fn later(done: io::Result<usize>) -> io::Result<usize> {
+    match done {
+        Err(error) if is_later(&error) => Ok(0),
+        done => done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn pair() -> (Stream, Stream) {
+        let end = StreamEnd { address: IpAddr::V4(Ipv4Addr::LOCALHOST), device: None };
+        let listener = StreamListener::open(&end).unwrap();
+        assert!(listener.accept().unwrap().is_none());
+        let from = Stream::connect(&end, listener.local()).unwrap();
+        let to = loop {
+            if let Some((to, ip)) = listener.accept().unwrap() {
+                assert_eq!(ip, end.address);
+                break to;
+            }
+        };
+        while !from.is_open().unwrap() {}
+        (from, to)
+    }
+
+    #[test]
+    fn bytes_come_out_as_they_went_in_and_nobody_waits() {
+        let (from, to) = pair();
+        let bytes: Vec<u8> = (0..20_000_000u32).map(|at| ((at * 7) ^ (at >> 9)) as u8).collect();
+        let mut into = vec![0; bytes.len()];
+        assert_eq!(to.receive(&mut into).unwrap(), 0);
+        let (mut sent, mut received) = (0, 0);
+        while received < bytes.len() {
+            sent += from.send(&bytes[sent..]).unwrap();
+            received += to.receive(&mut into[received..]).unwrap();
+        }
+        assert!(into == bytes && !to.has_bytes() && from.has_room());
+        drop(from);
+        while !to.has_bytes() {}
+        assert_eq!(to.receive(&mut into).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn where_nobody_listens_no_stream_opens() {
+        let end = StreamEnd { address: IpAddr::V4(Ipv4Addr::LOCALHOST), device: None };
+        let to = StreamListener::open(&end).unwrap().local();
+        let refused = Stream::connect(&end, to).map(|stream| {
+            loop {
+                match stream.is_open() {
+                    Ok(false) => {}
+                    other => break other,
+                }
+            }
+        });
+        assert!(refused.is_err() || refused.is_ok_and(|open| open.is_err()));
+    }
+}
