@@ -9,6 +9,7 @@ use tasuki_proto::ConnId;
 use crate::address::Address;
 use crate::api::{Completion, Peer, Report};
 use crate::bulk::Bulk;
+use crate::joint::Joints;
 use crate::memory::Memory;
 use crate::peer::{PeerState, Way};
 use crate::rails::RailTable;
@@ -93,6 +94,8 @@ pub(crate) struct Core {
     pub receivers: Option<Receivers>,
     /// Length-coded bulk, if it was asked for.
     pub bulk: Option<Box<Bulk>>,
+    /// Messages that both ends copy.
+    pub joints: Joints,
 }
 
 /// Copies of this size are kept for reuse, bytes.
@@ -122,6 +125,7 @@ impl Core {
             routed_mtu,
             receivers: None,
             bulk: None,
+            joints: Joints::default(),
         }
     }
 
