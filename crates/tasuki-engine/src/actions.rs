@@ -1,6 +1,6 @@
 //! What the message layer asks for: copies, pulls, and news for the program.
 
-use tasuki_msg::{Action, Event, Failure as MsgFailure, Gone, PeerId, RecvDone};
+use tasuki_msg::{Action, Event, Failure as MsgFailure, Gone, PeerId, PullId, RecvDone};
 
 use crate::api::{Completion, Failure, Peer, Report};
 use crate::bulk::{Job, OFFERED};
@@ -10,6 +10,35 @@ use crate::stream::STREAMED;
 
 /// A pull copies at most so much at once, bytes: what the kernel's scatter lists take in one piece.
 const PULL_PIECE: usize = 64 << 20;
+
+/// Bytes of a peer's message, and where they are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Want {
+    pub peer: PeerId,
+    /// Where the message begins in the peer's memory.
+    pub key: u64,
+    pub offset: u64,
+    pub len: u64,
+    /// The receive, and the place in its memory.
+    pub user: u64,
+    pub at: u64,
+}
+
+/// What came of a pull.
+pub(crate) enum Pulled {
+    /// It is over; false: the bytes could not be had.
+    Now(bool),
+    /// The message layer is told later.
+    Later,
+}
+
+/// The end of a receive, or of one message of it, that has failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lost {
+    pub user: u64,
+    pub failure: MsgFailure,
+    pub last: bool,
+}
 
 impl Core {
     /// Does all that the message layer asks for, in its order. True if there was something.
@@ -33,9 +62,11 @@ impl Core {
                     let job = Job { pull, key: remote_key, offset, len, user, recv, at };
                     self.take_offered(peer, job);
                 }
-                Action::Pull { pull, peer, remote_key, offset, len, user, at, .. } => {
-                    let copied = self.pull(peer, remote_key.wrapping_add(offset), user, at, len);
-                    self.msg.handle_pulled(pull, copied);
+                Action::Pull { pull, peer, remote_key: key, offset, len, user, at, .. } => {
+                    let want = Want { peer, key, offset, len, user, at };
+                    if let Pulled::Now(copied) = self.pull(pull, &want) {
+                        self.msg.handle_pulled(pull, copied);
+                    }
                 }
                 Action::Event(event) => self.event(event),
             }
@@ -62,13 +93,21 @@ impl Core {
         }
     }
 
+    fn pull(&mut self, pull: PullId, want: &Want) -> Pulled {
+        match self.pull_jointly(pull, want) {
+            Some(pulled) => pulled,
+            None => Pulled::Now(self.read_from_peer(want)),
+        }
+    }
+
     /// Copies out of a peer's memory; false if the kernel does not let us, or the peer is gone.
-    fn pull(&mut self, peer: PeerId, address: u64, user: u64, at: u64, len: u64) -> bool {
-        let Some(state) = self.peers.get(peer.index()) else { return false };
+    pub fn read_from_peer(&self, want: &Want) -> bool {
+        let Some(state) = self.peers.get(want.peer.index()) else { return false };
         let Way::Shared(shared) = &state.way else { return false };
-        let (Some(cma), Some(recv)) = (&shared.cma, self.recvs.get(user as usize)) else { return false };
+        let (Some(cma), Some(recv)) = (&shared.cma, self.recvs.get(want.user as usize)) else { return false };
+        let address = want.key.wrapping_add(want.offset);
         let (mut done, mut whole) = (0u64, true);
-        recv.memory.walk(at, len as usize, |ptr, size| {
+        recv.memory.walk(want.at, want.len as usize, |ptr, size| {
             let mut inside = 0;
             while whole && inside < size {
                 let take = (size - inside).min(PULL_PIECE);
@@ -80,14 +119,14 @@ impl Core {
                 done += take as u64;
             }
         });
-        whole && done == len
+        whole && done == want.len
     }
 
     fn event(&mut self, event: Event) {
         match event {
             Event::SendDone { user, result, .. } => self.send_done(user, result),
             Event::RecvDone(done) => self.recv_done(&done),
-            Event::RecvFailed { user, failure, last, .. } => self.recv_failed(user, failure, last),
+            Event::RecvFailed { user, failure, last, .. } => self.recv_failed(Lost { user, failure, last }),
             Event::PeerGone { peer, .. } => {
                 if let Some(state) = self.peers.get_mut(peer.index()) {
                     state.gone = true;
@@ -154,7 +193,10 @@ impl Core {
         self.recv_done(done);
     }
 
-    fn recv_done(&mut self, done: &RecvDone) {
+    pub fn recv_done(&mut self, done: &RecvDone) {
+        if self.joints.is_pending() && self.joints.hold_done(done) {
+            return;
+        }
         let Some(recv) = self.recvs.get_mut(done.user as usize) else { return };
         if let Some(part) = recv.part.take() {
             self.recvs.remove(done.user as usize);
@@ -181,7 +223,11 @@ impl Core {
         }
     }
 
-    fn recv_failed(&mut self, user: u64, failure: MsgFailure, last: bool) {
+    pub fn recv_failed(&mut self, lost: Lost) {
+        if self.joints.is_pending() && self.joints.hold_lost(&lost) {
+            return;
+        }
+        let Lost { user, failure, last } = lost;
         let Some(recv) = self.recvs.get_mut(user as usize) else { return };
         if let Some(part) = recv.part.take() {
             self.recvs.remove(user as usize);

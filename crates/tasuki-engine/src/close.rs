@@ -19,6 +19,14 @@ const FIRST_KNOCK: Duration = Duration::from_millis(4);
 
 /// Parts from all peers, waiting at most `limit`.
 pub(crate) fn linger(inner: &Inner, limit: Duration) {
+    take_leave(inner, limit);
+    // Without a bound: it is a matter of microseconds, unless somebody has stopped the process that writes, and then of the program's memory.
+    while inner.lock().is_written_to() {
+        std::thread::yield_now();
+    }
+}
+
+fn take_leave(inner: &Inner, limit: Duration) {
     let start = Instant::now();
     inner.lock().say_goodbye();
     let mut moved = Instant::now();
@@ -56,6 +64,17 @@ pub(crate) fn linger(inner: &Inner, limit: Duration) {
 const PAUSE: Duration = Duration::from_millis(1);
 
 impl State {
+    /// Senders of long messages write into memory that the program will have back.
+    fn is_written_to(&mut self) -> bool {
+        self.core.end_pulls();
+        // Those who have died without a word are found so.
+        let now = self.now();
+        if self.core.joints.is_pending() && now >= self.next_watch {
+            self.watch(now);
+        }
+        self.core.joints.is_pending()
+    }
+
     fn say_goodbye(&mut self) {
         self.closing = true;
         self.proto.stay();

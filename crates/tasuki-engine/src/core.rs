@@ -9,6 +9,7 @@ use tasuki_proto::ConnId;
 use crate::address::Address;
 use crate::api::{Completion, Peer, Report};
 use crate::bulk::Bulk;
+use crate::joint::Joints;
 use crate::memory::Memory;
 use crate::peer::{PeerState, Way};
 use crate::rails::RailTable;
@@ -98,6 +99,8 @@ pub(crate) struct Core {
     pub streams: Option<Box<Streams>>,
     /// There is something to be done for streams at each look.
     pub streaming: bool,
+    /// Messages that both ends copy.
+    pub joints: Joints,
 }
 
 /// Copies of this size are kept for reuse, bytes.
@@ -129,6 +132,7 @@ impl Core {
             bulk: None,
             streams: None,
             streaming: false,
+            joints: Joints::default(),
         }
     }
 

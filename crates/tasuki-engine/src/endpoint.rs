@@ -12,6 +12,7 @@ use crate::aside::Aside;
 use crate::bulk::BulkCounters;
 use crate::gate::{Gate, Inside};
 use crate::helper::Helper;
+use crate::joint::JointCounters;
 use crate::line::Glanced;
 use crate::open::{self, OpenError};
 use crate::options::Options;
@@ -343,7 +344,7 @@ impl Endpoint {
             let (done, deadline) = {
                 let mut state = self.inner.lock();
                 self.inner.enter(&mut state);
-                let busy = state.progress();
+                let busy = state.progress() | state.help();
                 // It sleeps until something comes, so that nobody need step in.
                 self.inner.waits.store(true, Ordering::Relaxed);
                 let done = busy || !state.core.completions.is_empty() || !state.core.remote.is_empty();
@@ -368,6 +369,11 @@ impl Endpoint {
     /// What length-coded bulk has done; `None` if it was not asked for.
     pub fn bulk(&self) -> Option<BulkCounters> {
         self.inner.lock().core.bulk.as_ref().map(|bulk| bulk.counters)
+    }
+
+    /// What copies by both ends of messages inside this host have brought.
+    pub fn joint_copies(&self) -> JointCounters {
+        self.inner.lock().core.joints.counters
     }
 
     /// What a watchdog prints when nothing moves: operations, peers, rails.

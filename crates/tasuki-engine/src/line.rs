@@ -183,7 +183,7 @@ impl Core {
     #[inline(never)]
     fn receive_copy(&mut self, peer: Peer, record: &LineRecord<'_>) -> Option<Completion> {
         let (bytes, len) = record.copy();
-        self.take_record(peer, &bytes[..len]);
+        self.take_record(peer, record.slot(), &bytes[..len]);
         None
     }
 

@@ -53,6 +53,17 @@ impl Memory {
         }
     }
 
+    /// Where bytes `offset..offset + len` begin if they are in one piece of the program's memory.
+    pub fn piece(&self, offset: u64, len: u64) -> Option<*mut u8> {
+        let mut found = None;
+        self.walk(offset, usize::try_from(len).ok()?, |ptr, size| {
+            if size as u64 == len {
+                found = Some(ptr);
+            }
+        });
+        found
+    }
+
     /// Address of byte `offset`; null if there is none.
     pub fn address_of(&self, offset: u64) -> *mut u8 {
         let mut address: *mut u8 = std::ptr::null_mut();
@@ -217,6 +228,9 @@ mod tests {
             memory.read(0, &mut all);
             assert_eq!(all, [0, 1, 2, 3, 4, 0, 9, 9, 7, 7]);
         }
+        assert_eq!(memory.piece(1, 2), Some(parts[0].as_mut_ptr().wrapping_add(1)));
+        assert_eq!(memory.piece(4, 4), Some(parts[2].as_mut_ptr().wrapping_add(1)));
+        assert_eq!((memory.piece(2, 2), memory.piece(7, 2)), (None, None), "in two pieces, beyond the end");
         assert_eq!(memory.address_of(3), parts[2].as_mut_ptr());
         assert!(memory.address_of(8).is_null());
     }

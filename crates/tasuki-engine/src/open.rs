@@ -11,9 +11,8 @@ use crate::address::Address;
 use crate::bulk::Bulk;
 use crate::clock::Clock;
 use crate::core::Core;
-use crate::crowd::Crowd;
 use crate::lanes::{Opening, Sockets};
-use crate::options::{Framing, Lanes, Options, Rate, VariableError};
+use crate::options::{Framing, Lanes, Options, Rate, SenderCopies, VariableError};
 use crate::patience::Patience;
 use crate::rails::{RailTable, RailsError, mapped};
 use crate::ready::Ready;
@@ -103,6 +102,8 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
     if options.framing == Framing::Length {
         core.bulk = Some(Box::new(Bulk::new().map_err(|error| OpenError::Wait(error.into()))?));
     }
+    core.joints.never = options.sender_copies == SenderCopies::Never;
+    core.joints.company.assumed = options.sender_copies == SenderCopies::Always;
     let mut state = State {
         core,
         proto: Proto::new(local, proto_config(options), number(24)),
@@ -131,7 +132,6 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         polled: 0,
         looks: 0,
         patience: Patience::new(),
-        crowd: Crowd::default(),
     };
     // A NIC that has no carrier now is not greeted on first.
     state.hear_carriers(Time(0));

@@ -41,6 +41,17 @@ pub enum Framing {
     Length,
 }
 
+/// Whether the sender of a long message inside a host copies some of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderCopies {
+    /// The receiver copies all.
+    Never,
+    /// If it waits, and has a processor of its own.
+    Idle,
+    /// If it waits.
+    Always,
+}
+
 /// How an endpoint is to be opened.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -50,6 +61,8 @@ pub struct Options {
     pub rails: Option<PathBuf>,
     /// Messages within the host go through shared memory where that is possible.
     pub shm: bool,
+    /// Who copies long messages there.
+    pub sender_copies: SenderCopies,
     /// What carries packets between hosts.
     pub lanes: Lanes,
     /// Raw frames, then only of what is short, carry this priority (IEEE 802.1Q, 0 to 7): switches that know it send them before others. `None`: no tag.
@@ -82,6 +95,7 @@ impl Default for Options {
             identity: None,
             rails: None,
             shm: true,
+            sender_copies: SenderCopies::Idle,
             lanes: Lanes::RawUdp,
             priority: None,
             broker: Some(PathBuf::from(tasuki_link::broker::SOCKET)),
@@ -141,7 +155,7 @@ impl Options {
     /// The defaults, changed by `TASUKI_IDENTITY` (an address), `TASUKI_RAILS` (a file), `TASUKI_SHM`, `TASUKI_STATS`,
     /// `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_PRIORITY` (0 to 7), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds),
     /// `TASUKI_BROKER` (a socket; empty: none), `TASUKI_RATE` (`window`, `adaptive`, `static:R/B`), `TASUKI_BULK` (`auto`, `frames`,
-    /// `streams` or `length`). How many peers to expect is what launchers say of the job.
+    /// `streams` or `length`), `TASUKI_SENDER_COPIES` (`never`, `idle`, `always`). How many peers to expect is what launchers say of the job.
     pub fn from_env() -> Result<Options, VariableError> {
         Options::from_variables(|name| std::env::var(name).ok())
     }
@@ -190,6 +204,13 @@ impl Options {
             "length" => Some(Framing::Length),
             _ => None,
         })?;
+        let copies = "must be never, idle or always";
+        let sender_copies = read(&get, "TASUKI_SENDER_COPIES", copies, |value| match value {
+            "never" => Some(SenderCopies::Never),
+            "idle" => Some(SenderCopies::Idle),
+            "always" => Some(SenderCopies::Always),
+            _ => None,
+        })?;
         let linger = number("TASUKI_LINGER", "must be a number of seconds")?;
         let pool_bytes = pool.map_or(default.pool_bytes, |mebibytes| u64::from(mebibytes) << 20);
         Ok(Options {
@@ -198,6 +219,7 @@ impl Options {
             identity: read(&get, "TASUKI_IDENTITY", "must be an IP address", |value| value.parse().ok())?,
             rails: get("TASUKI_RAILS").filter(|path| !path.is_empty()).map(PathBuf::from),
             shm: switch("TASUKI_SHM")?.unwrap_or(default.shm),
+            sender_copies: sender_copies.unwrap_or(default.sender_copies),
             lanes: lanes.unwrap_or(default.lanes),
             priority,
             rate: rate.unwrap_or(default.rate),
@@ -252,6 +274,9 @@ mod tests {
             "TASUKI_BULK=0: must be auto, frames, streams or length"
         );
         assert_eq!(one("TASUKI_SHM", "yes").unwrap_err().to_string(), "TASUKI_SHM=yes: must be 0 or 1");
+        assert_eq!(one("TASUKI_SENDER_COPIES", "always").unwrap().sender_copies, SenderCopies::Always);
+        assert_eq!(one("TASUKI_SENDER_COPIES", "").unwrap().sender_copies, SenderCopies::Idle);
+        assert_eq!(one("TASUKI_SENDER_COPIES", "1").unwrap_err().variable, "TASUKI_SENDER_COPIES");
         assert_eq!(one("TASUKI_BROKER", "/a/b").unwrap().broker, Some("/a/b".into()));
         assert_eq!(one("TASUKI_BROKER", "").unwrap().broker, None);
         assert_eq!(one("TASUKI_SHM", "1").unwrap().broker, Some("/run/tasuki/broker.sock".into()));

@@ -19,6 +19,8 @@ pub(crate) struct Patience {
     since: Option<Time>,
     /// Offers in a row that nobody took up.
     refused: u32,
+    /// Offers in a row that somebody did.
+    taken_up: u32,
     /// How long the next nap lasts.
     nap: Duration,
     /// More want to run than there are processors.
@@ -70,6 +72,7 @@ impl Patience {
             limit: LONG,
             since: None,
             refused: 0,
+            taken_up: 0,
             nap: NAP,
             crowd: false,
             told: None,
@@ -118,9 +121,15 @@ impl Patience {
         self.refused >= refused && self.since.is_some_and(|since| now.since_ns(since) >= long)
     }
 
+    /// Others have taken up the last offers. One alone may have been for a thread that comes and goes.
+    pub fn is_wanted(&self) -> bool {
+        self.taken_up > 1
+    }
+
     /// How long the offer took that is over now. It takes many that nobody takes up to believe that the crowd has gone.
     pub fn offered(&mut self, took: Duration) {
         let taken_up = took > TAKEN_UP;
+        self.taken_up = if taken_up { self.taken_up.saturating_add(1) } else { 0 };
         self.refused = if taken_up { 0 } else { self.refused.saturating_add(1) };
         self.limit = if taken_up { SHORT } else { (self.limit + 1).min(LONG) };
     }

@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     pub introduced: bool,
     /// A frame that was taken from the message layer when the ring was full.
     pub waiting: Option<Transmit>,
+    /// The peer could not write into this process's memory.
+    pub refuses: bool,
 }
 
 /// Where packets of one path go: through which of the own links, and to whom there.

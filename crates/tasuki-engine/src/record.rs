@@ -8,6 +8,7 @@ use tasuki_msg::{Data, Epoch, Frame, Mark, MsgSeq, Queue, Start};
 use tasuki_ring::SHORT as LINE;
 
 use crate::address::Address;
+use crate::joint::Offer;
 
 /// Most bytes in front of the payload.
 pub(crate) const HEAD: usize = 64;
@@ -28,6 +29,12 @@ pub(crate) const INTRODUCTION: usize = 1 + 8 + Address::LEN;
 
 const INTRODUCE: u8 = 0x7f;
 
+/// Size of an offer to a sender: one line.
+pub(crate) const OFFER: usize = 40;
+const _: () = assert!(OFFER <= LINE);
+
+const OFFERING: u8 = 0x7e;
+
 const TAGGED: u8 = 1;
 const DATA: u8 = 2;
 const KEY: u8 = 4;
@@ -46,6 +53,25 @@ pub(crate) fn introduce(me: &Address, to: &Address, into: &mut [u8]) {
 pub(crate) fn introduced(me: &Address, record: &[u8]) -> Option<Address> {
     let valid = record.len() == INTRODUCTION && record[0] == INTRODUCE && record[1..9] == proof(me);
     if valid { Address::from_bytes(&record[9..]).ok() } else { None }
+}
+
+/// Asks the sender of a long message to write some of it.
+pub(crate) fn offer(offer: &Offer, into: &mut [u8]) {
+    let first = u64::from(OFFERING) | u64::from(offer.generation) << 16;
+    let words = [first, offer.key, offer.offset, offer.len, offer.target];
+    for (place, word) in into[..OFFER].chunks_exact_mut(8).zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// Reads an offer; `None` if it is none.
+pub(crate) fn offered(record: &[u8]) -> Option<Offer> {
+    if record.first() != Some(&OFFERING) || record.len() != OFFER {
+        return None;
+    }
+    let generation = (word(record, 0)? >> 16) as u16;
+    let [key, offset, len, target] = [word(record, 1)?, word(record, 2)?, word(record, 3)?, word(record, 4)?];
+    Some(Offer { generation, key, offset, len, target })
 }
 
 fn proof(address: &Address) -> [u8; 8] {
@@ -306,6 +332,11 @@ mod tests {
                 Some((frame, frame.payload_len()))
             );
         }
+        let offer = Offer { generation: 1, key: 2, offset: 3, len: 4, target: u64::MAX };
+        let mut record = [0xee; OFFER];
+        super::offer(&offer, &mut record);
+        assert_eq!((offered(&record), read(&record)), (Some(offer), None));
+        assert_eq!(offered(&record[..OFFER - 1]), None);
         assert_eq!(read(&[0; HEAD - 1]), None);
         assert_eq!(read(&[12; HEAD]), None);
         assert_eq!(read(&[WHOLE; SHORT - 1]), None);

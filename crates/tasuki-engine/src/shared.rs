@@ -43,7 +43,7 @@ impl State {
         let mut newcomers = Vec::new();
         let taken = segment.receive(budget, |slot, bytes| {
             match sender(slots, slot) {
-                Some(peer) => core.take_record(peer, bytes),
+                Some(peer) => core.take_record(peer, slot, bytes),
                 None => {
                     if let Some(address) = record::introduced(&core.address, bytes) {
                         let peer = core.peer(&address);
@@ -155,10 +155,11 @@ fn remember(slots: &mut Vec<Option<(Slot, Peer)>>, slot: Slot, peer: Peer) {
 
 impl Core {
     /// A record has come from `peer`.
-    pub fn take_record(&mut self, peer: Peer, bytes: &[u8]) {
-        match record::read(bytes) {
-            Some((frame, payload)) => self.arrived(peer, &frame, payload),
-            None => self.broken.push((peer, "a record in shared memory is no frame".to_owned())),
+    pub fn take_record(&mut self, peer: Peer, slot: Slot, bytes: &[u8]) {
+        match (record::read(bytes), record::offered(bytes)) {
+            (Some((frame, payload)), _) => self.arrived(peer, &frame, payload),
+            (None, Some(offer)) => self.take_offer(peer, slot, offer),
+            (None, None) => self.broken.push((peer, "a record in shared memory is no frame".to_owned())),
         }
     }
 

@@ -9,7 +9,6 @@ use tasuki_ring::{Segment, Slot, Token};
 use crate::api::{Completion, Names, Peer};
 use crate::clock::Clock;
 use crate::core::Core;
-use crate::crowd::Crowd;
 use crate::lanes::{Opening, Sockets};
 use crate::line::First;
 use crate::patience::{NAP, Patience, Rest};
@@ -72,7 +71,6 @@ pub(crate) struct State {
     /// Looks since all was looked at.
     pub looks: u32,
     pub patience: Patience,
-    pub crowd: Crowd,
 }
 
 /// In every so-manieth look the clock is read, and what depends on it is done: deadlines, and the UDP sockets if nothing comes there. Between
@@ -123,10 +121,11 @@ impl State {
             self.core.run_actions();
         }
         self.looks += 1;
-        if self.may_glance() && !self.has_frames() && !(busy && self.has_work()) {
+        let memory_alone = self.may_glance() && !self.core.joints.is_busy();
+        if memory_alone && !self.has_frames() && !(busy && self.has_work()) {
             return busy;
         }
-        self.look_at_all(busy, false)
+        self.look_at_all(busy, false) | self.help()
     }
 
     /// Takes in what has arrived, does what follows from it, and sends what may be sent. Never blocks. True if there was something.
@@ -154,6 +153,9 @@ impl State {
             }
             busy |= moved;
         }
+        if self.core.joints.is_pending() {
+            busy |= self.core.end_pulls();
+        }
         if self.proto.deadline().is_some_and(|deadline| deadline <= now) {
             self.proto.handle_timeout(now);
             busy = true;
@@ -165,6 +167,7 @@ impl State {
         // Between two looks at the UDP sockets a round that has found nothing has nothing to settle: whatever else changes things
         // settles them itself. Whatever does not is late by no more than the time between two looks.
         if !busy && !looked && !caught_up && self.settled && self.stalled.is_empty() {
+            self.attend();
             return false;
         }
         busy | self.settle(now)
@@ -190,9 +193,16 @@ impl State {
             Rest::Offer => self.patience.offered(took),
             Rest::Nap(_) => self.patience.napped(),
         }
+        let company = &mut self.core.joints.company;
+        company.tell(self.patience.is_wanted());
         if self.patience.asks(now) {
-            self.patience.tell(self.crowd.is_there(), now);
+            self.patience.tell(company.crowd.is_there(), now);
         }
+        self.look_at_all_next();
+    }
+
+    /// The next look looks at everything.
+    pub fn look_at_all_next(&mut self) {
         self.looks = ALL_EVERY;
     }
 
@@ -231,6 +241,7 @@ impl State {
             }
             busy = true;
         }
+        self.attend();
         busy
     }
 

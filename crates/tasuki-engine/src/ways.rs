@@ -55,7 +55,7 @@ impl State {
     fn share_with(&mut self, peer: Peer, outbox: Outbox) {
         let Some(id) = self.core.id(peer) else { return };
         let cma = Cma::probe(&outbox);
-        let shared = Shared { outbox, cma, introduced: false, waiting: None };
+        let shared = Shared { outbox, cma, introduced: false, waiting: None, refuses: false };
         let options = PeerOptions { inline_max: shared.room(), pull: shared.cma.is_some() };
         self.set_way(peer, Way::Shared(Box::new(shared)));
         self.set_options(id, options);
@@ -115,12 +115,13 @@ impl State {
         let id = state.id;
         let way = std::mem::replace(&mut state.way, Way::Gone);
         // The carriers give the buffers back before the operations end.
-        if let Way::Shared(mut shared) = way
-            && let Some(waiting) = shared.waiting.take()
-            && let Some(payload) = waiting.payload
-        {
-            self.core.release_payload(payload.user);
+        if let Way::Shared(mut shared) = way {
+            if let Some(payload) = shared.waiting.take().and_then(|waiting| waiting.payload) {
+                self.core.release_payload(payload.user);
+            }
+            self.core.joints.keep(id, shared);
         }
+        self.core.joints.forget(peer);
         if let Some(bulk) = &mut self.core.bulk {
             bulk.forget(peer);
         }
@@ -139,12 +140,12 @@ impl State {
     pub fn part(&mut self) {
         while let Some(peer) = self.core.parted.pop() {
             let Some(state) = self.core.state_mut(peer) else { continue };
-            if let Way::Shared(shared) = &state.way
-                && shared.waiting.is_none()
-            {
-                state.way = Way::Gone;
+            let (id, conn) = (state.id, state.conn);
+            match std::mem::replace(&mut state.way, Way::Gone) {
+                Way::Shared(shared) if shared.waiting.is_none() => self.core.joints.keep(id, shared),
+                way => state.way = way,
             }
-            if let Some(conn) = state.conn {
+            if let Some(conn) = conn {
                 self.proto.close(conn);
             }
         }

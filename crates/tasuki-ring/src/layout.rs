@@ -8,6 +8,7 @@
 //!            +0   state, pid, token of the sender                          (sender; the receiver frees)
 //!            +64  tail: bytes consumed; shut                               (receiver)
 //!            +128 armed: "ring the doorbell, I do not look at your ring"   (receiver)
+//!            +192 claims, written: of a copy that both ends make (`joint`) (both)
 //! ...      rings, page-aligned, `ring_bytes` each; memory only once a sender has taken the slot
 //! ```
 //!
@@ -21,7 +22,7 @@ use crate::types::SHORT;
 /// "tasukirg".
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tasukirg");
 /// Of this layout.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// Cache line, the unit of a ring.
 pub(crate) const LINE: usize = 64;
 
@@ -44,6 +45,8 @@ pub(crate) const SLOT_TOKEN: usize = 8;
 pub(crate) const SLOT_TAIL: usize = 64;
 pub(crate) const SLOT_SHUT: usize = 72;
 pub(crate) const SLOT_ARMED: usize = 128;
+pub(crate) const SLOT_CLAIMS: usize = 192;
+pub(crate) const SLOT_WRITTEN: usize = 200;
 
 /// Nobody's.
 pub(crate) const FREE: u32 = 0;

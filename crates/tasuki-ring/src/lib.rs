@@ -1,10 +1,11 @@
-//! Shared memory between the processes of one host: rings, reading a peer's memory, and the statistics page.
+//! Shared memory between the processes of one host: rings, copies between the memories of two processes, and the statistics page.
 
 mod cma;
 mod create;
 mod error;
 mod file;
 mod fork;
+mod joint;
 mod layout;
 mod map;
 mod outbox;
@@ -16,6 +17,7 @@ mod types;
 
 pub use cma::Cma;
 pub use error::{OpenError, RingError};
+pub use joint::{Corrupt, Joint, JointOffer, Part, SendersShare};
 pub use outbox::{Line, Outbox, Room};
 pub use segment::Segment;
 pub use token::Token;

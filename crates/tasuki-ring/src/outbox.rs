@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::file::{DIRECTORY, Holder, SharedFile};
 use crate::layout::*;
@@ -23,6 +23,8 @@ pub struct Outbox {
     tail: u64,
     /// The word at this position is zero already, so that a record that ends there can be published without another line of the cache.
     zeroed: u64,
+    /// Copies that both ends make, begun here.
+    joints: u16,
     /// The receiver's index was impossible.
     broken: bool,
 }
@@ -113,6 +115,7 @@ impl Outbox {
             head: 0,
             tail: 0,
             zeroed: 0,
+            joints: 0,
             broken: false,
         };
         outbox.index = outbox.claim(&path)?;
@@ -160,6 +163,10 @@ impl Outbox {
         }
         self.map.word(ring).store(0, Ordering::Relaxed);
         let slot = self.slot();
+        // Of who had the slot before.
+        [SLOT_CLAIMS, SLOT_WRITTEN]
+            .iter()
+            .for_each(|at| self.map.word(slot + at).store(0, Ordering::Relaxed));
         self.map.half(slot + SLOT_PID).store(std::process::id(), Ordering::Relaxed);
         self.map.copy_in(slot + SLOT_TOKEN, &me.to_bytes());
         self.map.half(slot + SLOT_STATE).store(OPEN, Ordering::Release);
@@ -340,6 +347,17 @@ impl Outbox {
 
     pub(crate) fn map(&self) -> &Map {
         &self.map
+    }
+
+    /// A word of its slot.
+    pub(crate) fn word(&self, at: usize) -> &AtomicU64 {
+        self.map.word(self.slot() + at)
+    }
+
+    /// A number for a copy that both ends make. That of one long ago is forgotten: the ring has no room for so many offers.
+    pub(crate) fn next_joint(&mut self) -> u16 {
+        self.joints = self.joints.wrapping_add(1);
+        self.joints
     }
 
     /// The owner's process id as this process may use it.

@@ -256,6 +256,11 @@ impl Segment {
         (lane.generation == slot.generation && lane.state != State::Vacant).then_some(lane.token)
     }
 
+    /// A word of a slot.
+    pub(crate) fn slot_word(&self, slot: Slot, at: usize) -> &AtomicU64 {
+        self.map.word(self.geometry.slot(slot.index()) + at)
+    }
+
     /// Whether nothing waits.
     pub fn idle(&self) -> bool {
         let nothing = |at: usize| self.map.word(at).load(Ordering::Acquire) == 0;

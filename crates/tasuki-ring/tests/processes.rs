@@ -272,8 +272,19 @@ fn memory_of_another_process_is_read_where_that_is_allowed() {
     // Page zero is never mapped; the last address wraps.
     assert!(cma.read(16, &mut bytes[..8]).is_err());
     assert!(cma.read(u64::MAX - 4, &mut bytes).is_err());
+    // Written to, just there.
+    let fresh = [0xff; 5000];
+    // SAFETY: the other process leaves these bytes alone.
+    let write = |at: u64, len: usize| unsafe { cma.write(at, fresh.as_ptr(), len) };
+    write(address + 1001, 5000).expect("its memory");
+    let mut after = vec![0; 100_000];
+    cma.read(address, &mut after).expect("its memory");
+    bytes[1001..6001].fill(0xff);
+    assert!(bytes == after);
+    assert!(write(16, 8).is_err() && write(u64::MAX - 4, 8).is_err());
     other.kill();
     assert!(cma.read(address, &mut bytes[..8]).is_err());
+    assert!(write(address, 8).is_err());
     assert!(Cma::probe(&outbox).is_none());
 }
 

@@ -1,0 +1,91 @@
+//! The other process.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::{Duration, Instant};
+
+use tasuki_engine::Address;
+
+use crate::sender::Node;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Other {
+    child: Child,
+    stdin: ChildStdin,
+    words: Receiver<String>,
+}
+
+impl Other {
+    /// Starts it; gives the address of its endpoint.
+    pub fn start(task: &str) -> (Other, Address) {
+        let mut command = Command::new(std::env::current_exe().expect("own path"));
+        command.args(["--exact", "helper", "--nocapture", "--test-threads=1"]);
+        command.env("TASUKI_TASK", task).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("own executable");
+        let stdin = child.stdin.take().expect("piped");
+        let stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let (tell, words) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                // The test harness may have begun the line.
+                if let Some((_, said)) = line.split_once("SAYS ") {
+                    let _ = tell.send(said.trim().to_owned());
+                }
+            }
+        });
+        let mut other = Other { child, stdin, words };
+        let address = other.hear_with(|| {});
+        let bytes: Vec<u8> = (0..address.len() / 2)
+            .map(|at| u8::from_str_radix(&address[2 * at..2 * at + 2], 16).expect("hexadecimal"))
+            .collect();
+        (other, Address::from_bytes(&bytes).expect("an address"))
+    }
+
+    /// The next word that it says; `meanwhile` is done again and again until then.
+    pub fn hear_with(&mut self, mut meanwhile: impl FnMut()) -> String {
+        let start = Instant::now();
+        loop {
+            meanwhile();
+            match self.words.try_recv() {
+                Ok(word) => return word,
+                Err(TryRecvError::Empty) => std::thread::yield_now(),
+                Err(TryRecvError::Disconnected) => panic!("the other process ended early"),
+            }
+            assert!(start.elapsed() < PATIENCE, "the other process says nothing");
+        }
+    }
+
+    pub fn tell(&mut self, word: &str) {
+        writeln!(self.stdin, "{word}").expect("it listens");
+    }
+
+    /// Ends it well.
+    pub fn finish(mut self, node: &mut Node) {
+        self.tell("end");
+        let start = Instant::now();
+        loop {
+            node.turn();
+            if let Some(status) = self.child.try_wait().expect("our child") {
+                assert!(status.success());
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "the other process does not end");
+        }
+    }
+
+    /// Ends it without any clean-up of its own (SIGKILL).
+    pub fn kill(mut self) {
+        self.child.kill().expect("our child");
+        self.child.wait().expect("its end");
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        // After a failed test nobody else does.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
