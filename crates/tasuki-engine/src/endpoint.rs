@@ -11,6 +11,7 @@ use crate::api::{
 use crate::aside::Aside;
 use crate::bulk::BulkCounters;
 use crate::gate::{Gate, Inside};
+use crate::held::Held;
 use crate::helper::Helper;
 use crate::line::Glanced;
 use crate::open::{self, OpenError};
@@ -30,6 +31,7 @@ pub(crate) struct Inner {
     pub waits: AtomicBool,
     pub stop: AtomicBool,
     pub sleeper: Sleeper,
+    pub held: Arc<Held>,
 }
 
 impl Inner {
@@ -86,6 +88,7 @@ impl Endpoint {
         let aside = Aside::new(&state);
         let inner = Arc::new(Inner {
             sleeper: Sleeper::new(&state).map_err(OpenError::Wait)?,
+            held: Arc::clone(&state.held),
             gate: Gate::new(state),
             entries: AtomicU64::new(0),
             waits: AtomicBool::new(false),
