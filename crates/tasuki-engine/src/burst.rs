@@ -16,8 +16,10 @@ const MOST: u32 = 16;
 const MOST_BYTES: usize = 1100;
 /// What a message needs in a packet besides its bytes, about.
 const HEAD: usize = 24;
-/// Whoever does nothing for longer than this between two messages, or before it looks, does something else, ns. A message at once takes a third of it.
+/// Whoever does nothing for longer than this between two messages, or before it looks, does something else, ns.
 const SOON: u64 = 8_000;
+/// The same after a message that has gone at once, which itself takes some microseconds, and more if the kernel is interrupted.
+const SOON_AFTER_CALL: u64 = 16_000;
 /// No message waits for longer while others follow, ns.
 const AGE: u64 = 10_000;
 /// Bursts further apart do not pay for waking the helper, ns.
@@ -46,6 +48,8 @@ pub(crate) struct Burst {
     looks: (u64, u32),
     /// Messages so far.
     count: u32,
+    /// Messages of the last one: likely this one has as many, and nobody knows what the program does then.
+    expected: u32,
     /// When the last of them was sent.
     last: Time,
     /// Those that wait, their bytes and heads, and since when.
@@ -67,6 +71,7 @@ impl Burst {
             peer: Peer(u32::MAX),
             looks: (0, 0),
             count: 0,
+            expected: 0,
             last: never,
             held: 0,
             bytes: 0,
@@ -80,7 +85,8 @@ impl Burst {
     /// Another message is to be sent by a program that has looked so often. `Later` is for whoever has somebody who sees to it that it gets sent.
     #[inline]
     pub fn next(&mut self, peer: Peer, looks: (u64, u32), now: Time) -> When {
-        let follows = peer == self.peer && looks == self.looks && now.since_ns(self.last) <= SOON;
+        let soon = if self.held > 0 { SOON } else { SOON_AFTER_CALL };
+        let follows = peer == self.peer && looks == self.looks && now.since_ns(self.last) <= soon;
         if !follows {
             return self.begin(peer, looks, now);
         }
@@ -115,7 +121,7 @@ impl Burst {
             self.since = now;
         }
         (self.held, self.bytes) = (self.held + 1, self.bytes + len + HEAD);
-        self.held >= MOST || self.bytes >= MOST_BYTES
+        self.held >= MOST || self.bytes >= MOST_BYTES || self.count == self.expected
     }
 
     /// Whether any wait.
@@ -131,9 +137,9 @@ impl Burst {
 
     /// The program does something else: it looks, or sends to others. For a long one.
     pub fn end(&mut self, now: Time) {
-        let soon = now.since_ns(self.last) <= SOON;
+        let soon = now.since_ns(self.last) <= if self.held > 0 { SOON } else { SOON_AFTER_CALL };
         let apart = now.since_ns(self.over) > APART;
-        (self.count, self.over) = (0, now);
+        (self.expected, self.count, self.over) = (self.count, 0, now);
         if !soon {
             self.good = self.good.saturating_sub(LATE);
         } else if apart {
@@ -153,6 +159,7 @@ impl Burst {
 
     /// The program has left messages waiting: the helper had to come.
     pub fn abandon(&mut self) {
+        self.expected = self.count;
         (self.count, self.good, self.needed) = (0, 0, (self.needed * 2).min(MANY));
     }
 }

@@ -10,6 +10,7 @@ use crate::api::{
 };
 use crate::aside::Aside;
 use crate::bulk::BulkCounters;
+use crate::clock::Clock;
 use crate::gate::{Gate, Inside};
 use crate::held::Held;
 use crate::helper::Helper;
@@ -32,6 +33,7 @@ pub(crate) struct Inner {
     pub stop: AtomicBool,
     pub sleeper: Sleeper,
     pub held: Arc<Held>,
+    pub clock: Clock,
 }
 
 impl Inner {
@@ -89,6 +91,7 @@ impl Endpoint {
         let inner = Arc::new(Inner {
             sleeper: Sleeper::new(&state).map_err(OpenError::Wait)?,
             held: Arc::clone(&state.held),
+            clock: state.clock,
             gate: Gate::new(state),
             entries: AtomicU64::new(0),
             waits: AtomicBool::new(false),

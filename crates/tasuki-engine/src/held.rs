@@ -4,10 +4,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 
+use tasuki_proto::Time;
+
 /// Hints alone: what is behind the endpoint's lock says what is held, and the helper looks there before it does anything.
 #[derive(Default)]
 pub(crate) struct Held {
-    /// Odd while something is held. Each time that something begins to be held has a number of its own.
+    /// Since when something is held, ns, and in the last bit whether it still is.
     word: AtomicU64,
     /// The program would hold messages if the helper looked after them.
     wanted: AtomicBool,
@@ -18,10 +20,15 @@ pub(crate) struct Held {
 
 /// For the program.
 impl Held {
-    /// Messages begin to be held, or are held no more.
-    pub fn turn(&self) {
-        // The program alone changes it, and the helper with the program's lock.
-        self.word.store(self.word.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    /// Messages begin to be held.
+    pub fn begin(&self, now: Time) {
+        self.word.store(now.0 << 1 | 1, Ordering::Relaxed);
+    }
+
+    /// None is held any more.
+    pub fn end(&self) {
+        // Changed with the endpoint's lock alone.
+        self.word.store(self.word.load(Ordering::Relaxed) & !1, Ordering::Relaxed);
     }
 
     /// Whether the helper looks after what is held. If not it is asked to, once: without anybody who asks it sleeps.
@@ -60,8 +67,10 @@ impl Held {
         self.wanted.store(watched, Ordering::Relaxed);
     }
 
-    pub fn word(&self) -> u64 {
-        self.word.load(Ordering::Relaxed)
+    /// Since when something is held, or was held last; and whether it still is.
+    pub fn since(&self) -> (Time, bool) {
+        let word = self.word.load(Ordering::Relaxed);
+        (Time(word >> 1), word & 1 == 1)
     }
 }
 

@@ -18,10 +18,8 @@ pub(crate) struct Helper {
 impl Helper {
     pub fn start(inner: &Arc<Inner>) -> std::io::Result<Helper> {
         let shared = Arc::clone(inner);
-        let thread = std::thread::Builder::new()
-            .name("tasuki".to_owned())
-            .stack_size(256 << 10)
-            .spawn(move || {
+        let thread =
+            std::thread::Builder::new().name("tasuki".to_owned()).stack_size(256 << 10).spawn(move || {
                 let _service = shared.held.serve();
                 without_signals(|| run(&shared));
             })?;
@@ -51,7 +49,7 @@ pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
 fn run(inner: &Inner) {
     let mut absence = Absence::new(inner.entries.load(Ordering::Relaxed));
     let (mut away, mut crowd, mut looks) = (false, Crowd::default(), 0u32);
-    let mut minder = Minder::default();
+    let mut minder = Minder::new();
     while !inner.stop.load(Ordering::Acquire) {
         let nap = absence.nap();
         if away {
@@ -88,7 +86,7 @@ fn run(inner: &Inner) {
 fn pause(inner: &Inner, minder: &mut Minder, nap: Duration) {
     let end = Instant::now() + nap;
     loop {
-        minder.tend(&inner.held, &inner.gate);
+        minder.tend(&inner.held, &inner.gate, inner.clock.now());
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() || inner.stop.load(Ordering::Acquire) {
             return;

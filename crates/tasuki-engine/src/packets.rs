@@ -178,7 +178,7 @@ impl State {
     /// A message of so many bytes has been put where others wait.
     fn hold(&mut self, len: usize, now: Time) {
         if !self.burst.holds() {
-            self.held.turn();
+            self.held.begin(now);
         }
         if self.burst.hold(len, now) {
             self.send_held(now);
@@ -215,7 +215,7 @@ impl State {
     pub fn transmit(&mut self, now: Time) -> bool {
         if self.burst.holds() {
             self.burst.release();
-            self.held.turn();
+            self.held.end();
         }
         let (mut sent, mut frames_wait) = (0, false);
         let mut place = Place::Aside;
