@@ -223,6 +223,17 @@ mod tests {
             (0..10_000).find(|_| self.burst(10, 500) > 0).expect("it shows that it looks")
         }
 
+        fn sends(&mut self, count: u32) {
+            (0..count).for_each(|_| assert!(self.send(PEER) != When::AfterOthers));
+        }
+
+        /// Sends until something is held.
+        fn begin(&mut self) {
+            while !self.burst.holds() {
+                self.send(PEER);
+            }
+        }
+
         /// The helper comes and sends what waits.
         fn caught(&mut self) {
             assert!(self.burst.holds());
@@ -242,7 +253,7 @@ mod tests {
     #[test]
     fn who_computes_after_bursts_is_never_held_up() {
         let mut program = Program::new();
-        assert!((0..10_000).all(|_| program.burst(10, SOON + 1) == 0));
+        assert!((0..10_000).all(|_| program.burst(10, SOON_AFTER_CALL + 1) == 0));
         let mut program = Program::new();
         // Bursts far from each other.
         let far = |program: &mut Program| {
@@ -255,7 +266,7 @@ mod tests {
         let mut program = Program::new();
         program.trusted();
         let slow = |program: &mut Program| {
-            program.now += SOON;
+            program.now += SOON_AFTER_CALL;
             program.send(PEER)
         };
         assert!((0..10_000).all(|_| slow(&mut program) == When::Now));
@@ -265,12 +276,23 @@ mod tests {
     fn messages_to_others_and_pauses_send_what_waits() {
         let mut program = Program::new();
         program.trusted();
-        while program.send(PEER) != When::Later {}
-        assert!(program.burst.holds());
+        program.begin();
         assert_eq!(program.send(Peer(2)), When::AfterOthers);
-        while program.send(PEER) != When::Later {}
+        program.begin();
         program.now += SOON;
         assert_eq!(program.send(PEER), When::AfterOthers);
+    }
+
+    #[test]
+    fn a_burst_as_long_as_the_last_leaves_nothing_behind() {
+        let mut program = Program::new();
+        program.trusted();
+        for count in [10, 50, 5] {
+            program.burst(count, 500);
+            program.sends(count);
+            assert!(!program.burst.holds(), "{count}");
+            program.look(500);
+        }
     }
 
     #[test]
@@ -280,16 +302,18 @@ mod tests {
         let mut since = None;
         for _ in 0..10_000 {
             program.now += SOON / 2;
-            match program.send(PEER) {
-                When::Later => assert!(program.now - *since.get_or_insert(program.now) <= AGE),
-                _ => since = None,
+            program.send(PEER);
+            if program.burst.holds() {
+                assert!(program.now - *since.get_or_insert(program.now) <= AGE);
+            } else {
+                since = None;
             }
         }
     }
 
     #[test]
     fn a_packet_holds_what_is_held() {
-        let mut burst = Burst::new();
+        let mut burst = Burst { expected: 1000, ..Burst::new() };
         for (len, most) in [(8, MOST as usize), (256, 4)] {
             let count = 1 + (0..).take_while(|_| !burst.hold(len, Time(1))).count();
             assert_eq!(count, most, "{len}");
@@ -302,7 +326,7 @@ mod tests {
         let mut program = Program::new();
         let mut took = program.trusted();
         for _ in 0..5 {
-            while program.send(PEER) != When::Later {}
+            program.begin();
             program.caught();
             let next = program.trusted();
             assert!(next >= 2 * took - FEW, "{next} after {took}");
@@ -321,8 +345,9 @@ mod tests {
             let mut caught = 0;
             for _ in 0..1000 {
                 (0..bursts).for_each(|_| program.looks_soon());
-                let held = (0..10).filter(|_| program.send(PEER) == When::Later).count();
-                if held > 0 {
+                // Not as long as those before.
+                program.sends(12);
+                if program.burst.holds() {
                     program.caught();
                     caught += 1;
                 }

@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn it_ends_after_the_last_burst_and_never_while_something_is_held() {
-        let mut minder = Minder::new();
+        let mut minder = Minder { on: true, ..Minder::new() };
         for ns in 1..1000 {
             assert_eq!(minder.look((Time(ns), false), Time(ns)), Seen::Calm, "bursts between the looks");
         }
