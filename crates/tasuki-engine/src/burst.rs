@@ -20,6 +20,8 @@ const HEAD: usize = 24;
 const SOON: u64 = 8_000;
 /// The same after a message that has gone at once, which itself takes some microseconds, and more if the kernel is interrupted.
 const SOON_AFTER_CALL: u64 = 16_000;
+/// Who has left messages for longer than this has been away, ns.
+const AWAY: u64 = 40_000;
 /// No message waits for longer while others follow, ns.
 const AGE: u64 = 10_000;
 /// Bursts further apart do not pay for waking the helper, ns.
@@ -29,6 +31,10 @@ const FEW: u32 = 4;
 const MANY: u32 = 1024;
 /// What one after which it looked late takes away: a processor may be taken from a program at any moment, and that is not its habit.
 const LATE: u32 = 8;
+/// Good ones that are remembered besides those that are needed.
+const SPARE: u32 = 64;
+/// After so many half as many are needed.
+const FORGET: u32 = 4096;
 
 /// When a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +66,8 @@ pub(crate) struct Burst {
     good: u32,
     /// So many are needed.
     needed: u32,
+    /// Good ones since that was changed.
+    calm: u32,
     /// When the last burst was over.
     over: Time,
 }
@@ -78,6 +86,7 @@ impl Burst {
             since: never,
             good: 0,
             needed: FEW,
+            calm: 0,
             over: never,
         }
     }
@@ -135,8 +144,16 @@ impl Burst {
         (self.held, self.bytes) = (0, 0);
     }
 
-    /// The program does something else: it looks, or sends to others. For a long one.
-    pub fn end(&mut self, now: Time) {
+    /// The program looks for messages, after a long burst.
+    pub fn look(&mut self, now: Time) {
+        if self.held > 0 && now.since_ns(self.last) > AWAY {
+            return self.abandon();
+        }
+        self.end(now);
+    }
+
+    /// A long burst is over: the program does something else.
+    fn end(&mut self, now: Time) {
         let soon = now.since_ns(self.last) <= if self.held > 0 { SOON } else { SOON_AFTER_CALL };
         let apart = now.since_ns(self.over) > APART;
         (self.expected, self.count, self.over) = (self.count, 0, now);
@@ -150,16 +167,15 @@ impl Burst {
     }
 
     fn succeed(&mut self) {
-        self.good += 1;
-        if self.good >= self.needed * 16 {
-            self.needed = (self.needed / 2).max(FEW);
-            self.good = self.good.min(self.needed * 16);
+        (self.good, self.calm) = ((self.good + 1).min(self.needed + SPARE), self.calm + 1);
+        if self.calm >= FORGET {
+            (self.needed, self.calm) = ((self.needed / 2).max(FEW), 0);
         }
     }
 
-    /// The program has left messages waiting: the helper had to come.
+    /// The program has left messages waiting: the helper had to come, or should have.
     pub fn abandon(&mut self) {
-        self.expected = self.count;
+        (self.expected, self.calm) = (self.count, 0);
         (self.count, self.good, self.needed) = (0, 0, (self.needed * 2).min(MANY));
     }
 }
@@ -201,10 +217,10 @@ mod tests {
         fn look(&mut self, after: u64) {
             self.now += after;
             self.looked += 1;
-            self.burst.release();
             if self.burst.is_long() {
-                self.burst.end(Time(self.now));
+                self.burst.look(Time(self.now));
             }
+            self.burst.release();
         }
 
         /// Messages that were held, of so many, before a look so long after the last.
@@ -333,14 +349,16 @@ mod tests {
             took = next;
         }
         // And is forgiven in the end.
-        (0..64 * took).for_each(|_| program.looks_soon());
+        (0..8 * FORGET).for_each(|_| program.looks_soon());
         assert_eq!(program.burst.needed, FEW);
     }
 
-    /// Of a program that computes after one of so many bursts, few are caught.
+    /// Of a program that computes after one of so many bursts few leave anything, whether the helper comes or the program comes back before.
     #[test]
-    fn who_computes_now_and_then_is_seldom_caught() {
-        for bursts in [10, 40, 100] {
+    fn who_computes_now_and_then_seldom_leaves_anything() {
+        for (bursts, helper) in
+            [10, 40, 100, 1000].into_iter().flat_map(|bursts| [(bursts, true), (bursts, false)])
+        {
             let mut program = Program::new();
             let mut caught = 0;
             for _ in 0..1000 {
@@ -348,12 +366,14 @@ mod tests {
                 // Not as long as those before.
                 program.sends(12);
                 if program.burst.holds() {
-                    program.caught();
                     caught += 1;
+                    if helper {
+                        program.caught();
+                    }
                 }
                 program.look(300_000);
             }
-            assert!(caught <= 1000 * bursts / MANY + 10, "{caught} times with {bursts}");
+            assert!(caught <= 1000 * bursts / MANY + 10, "{caught} times with {bursts}, {helper}");
         }
     }
 

@@ -146,7 +146,7 @@ impl State {
         let now = self.now();
         let looked = now >= self.udp_due;
         if self.burst.is_long() {
-            self.burst.end(now);
+            self.burst.look(now);
         }
         busy |= self.core.msg.handle_time(now.0);
         busy |= self.receive_packets(now, busy && !all);
