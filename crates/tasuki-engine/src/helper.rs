@@ -62,7 +62,7 @@ fn run(inner: &Inner) {
         if crate::dump::asked() {
             describe(inner);
         }
-        if looks.is_multiple_of(CROWD_EVERY) {
+        if looks.is_multiple_of(CROWD_EVERY) || minder.is_kept_off(&inner.held) {
             let excess = crowd.excess();
             absence.crowd = excess > 0;
             // This thread is one of those who run.

@@ -59,6 +59,11 @@ impl Minder {
         if self.on { nap.min(self.every) } else { nap }
     }
 
+    /// The program wants it, and a crowd is in the way, as far as is known.
+    pub fn is_kept_off(&self, held: &Held) -> bool {
+        self.crowd && held.is_wanted()
+    }
+
     /// Looks, if the program wants it.
     pub fn tend(&mut self, held: &Held, gate: &Gate<State>, now: Time) {
         match self.on {
