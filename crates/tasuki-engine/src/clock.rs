@@ -4,6 +4,7 @@ use tasuki_proto::Time;
 use tasuki_sys::clock::monotonic_ns;
 
 /// The monotonic clock from some moment on.
+#[derive(Clone, Copy)]
 pub(crate) struct Clock {
     origin: u64,
 }

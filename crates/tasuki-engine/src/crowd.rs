@@ -15,10 +15,15 @@ struct Source {
 impl Crowd {
     /// Looks now, which takes two microseconds.
     pub fn is_there(&mut self) -> bool {
+        self.excess() > 0
+    }
+
+    /// So many threads more than the processors can run. It counts who asks, too.
+    pub fn excess(&mut self) -> u32 {
         let Source { file, processors } = self.0.get_or_insert_with(Source::open);
         let mut text = [0; 64];
         let len = file.as_ref().and_then(|file| file.read_at(&mut text, 0).ok()).unwrap_or(0);
-        running(&text[..len]).is_some_and(|running| is_crowd(running, *processors))
+        running(&text[..len]).map_or(0, |running| excess(running, *processors))
     }
 }
 
@@ -37,8 +42,8 @@ fn running(loadavg: &[u8]) -> Option<u32> {
 }
 
 /// Kernel threads come and go: on a large machine one more than there are processors is none.
-fn is_crowd(running: u32, processors: u32) -> bool {
-    running > processors.saturating_add(processors / 8)
+fn excess(running: u32, processors: u32) -> u32 {
+    running.saturating_sub(processors.saturating_add(processors / 8))
 }
 
 #[cfg(test)]
@@ -57,9 +62,9 @@ mod tests {
 
     #[test]
     fn more_than_the_processors_are_a_crowd() {
-        for (running, processors, crowd) in [(2, 2, false), (3, 2, true), (65, 64, false), (80, 64, true)] {
-            assert_eq!(is_crowd(running, processors), crowd, "{running} on {processors}");
+        for (running, processors, crowd) in [(2, 2, 0), (3, 2, 1), (65, 64, 0), (80, 64, 8)] {
+            assert_eq!(excess(running, processors), crowd, "{running} on {processors}");
         }
-        assert!(!is_crowd(u32::MAX, u32::MAX), "unknown");
+        assert_eq!(excess(u32::MAX, u32::MAX), 0, "unknown");
     }
 }

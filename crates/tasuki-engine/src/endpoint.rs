@@ -10,7 +10,9 @@ use crate::api::{
 };
 use crate::aside::Aside;
 use crate::bulk::BulkCounters;
+use crate::clock::Clock;
 use crate::gate::{Gate, Inside};
+use crate::held::Held;
 use crate::helper::Helper;
 use crate::joint::JointCounters;
 use crate::line::Glanced;
@@ -32,6 +34,8 @@ pub(crate) struct Inner {
     pub waits: AtomicBool,
     pub stop: AtomicBool,
     pub sleeper: Sleeper,
+    pub held: Arc<Held>,
+    pub clock: Clock,
 }
 
 impl Inner {
@@ -88,6 +92,8 @@ impl Endpoint {
         let aside = Aside::new(&state);
         let inner = Arc::new(Inner {
             sleeper: Sleeper::new(&state).map_err(OpenError::Wait)?,
+            held: Arc::clone(&state.held),
+            clock: state.clock,
             gate: Gate::new(state),
             entries: AtomicU64::new(0),
             waits: AtomicBool::new(false),

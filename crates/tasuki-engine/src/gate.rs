@@ -114,7 +114,7 @@ impl<T> Gate<T> {
     }
 
     /// The helper makes sure that it has the system call. It waits for that without the mutex, for which the program would wait.
-    fn register(&self) {
+    pub fn register(&self) {
         if self.alone.load(Ordering::Relaxed) && !self.registered.swap(true, Ordering::Relaxed) {
             // Without it `visit` knows another way.
             let _ = membarrier::register();

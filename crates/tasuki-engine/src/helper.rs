@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::crowd::Crowd;
 use crate::endpoint::Inner;
+use crate::minder::Minder;
 
 /// The running thread; dropping it stops it.
 pub(crate) struct Helper {
@@ -17,10 +18,11 @@ pub(crate) struct Helper {
 impl Helper {
     pub fn start(inner: &Arc<Inner>) -> std::io::Result<Helper> {
         let shared = Arc::clone(inner);
-        let thread = std::thread::Builder::new()
-            .name("tasuki".to_owned())
-            .stack_size(256 << 10)
-            .spawn(move || without_signals(|| run(&shared)))?;
+        let thread =
+            std::thread::Builder::new().name("tasuki".to_owned()).stack_size(256 << 10).spawn(move || {
+                let _service = shared.held.serve();
+                without_signals(|| run(&shared));
+            })?;
         Ok(Helper { inner: Arc::clone(inner), thread: Some(thread) })
     }
 }
@@ -47,19 +49,24 @@ pub(crate) fn without_signals<T>(work: impl FnOnce() -> T) -> T {
 fn run(inner: &Inner) {
     let mut absence = Absence::new(inner.entries.load(Ordering::Relaxed));
     let (mut away, mut crowd, mut looks) = (false, Crowd::default(), 0u32);
+    let mut minder = Minder::new();
     while !inner.stop.load(Ordering::Acquire) {
         let nap = absence.nap();
         if away {
             // Nobody else reads the sockets, so a packet may wake us.
+            minder.leave(&inner.held);
             inner.sleeper.sleep(nap);
         } else {
-            std::thread::park_timeout(nap);
+            pause(inner, &mut minder, nap);
         }
         if crate::dump::asked() {
             describe(inner);
         }
-        if looks.is_multiple_of(CROWD_EVERY) {
-            absence.crowd = crowd.is_there();
+        if looks.is_multiple_of(CROWD_EVERY) || minder.is_kept_off(&inner.held) {
+            let excess = crowd.excess();
+            absence.crowd = excess > 0;
+            // This thread is one of those who run.
+            minder.crowd = excess > 1;
         }
         looks = looks.wrapping_add(1);
         away = absence.is_away(inner.entries.load(Ordering::Relaxed), inner.waits.load(Ordering::Relaxed));
@@ -72,6 +79,19 @@ fn run(inner: &Inner) {
             state.progress();
             state.prepare_to_sleep();
         }
+    }
+}
+
+/// Naps for so long, or until the endpoint is closed, and meanwhile looks after what is held.
+fn pause(inner: &Inner, minder: &mut Minder, nap: Duration) {
+    let end = Instant::now() + nap;
+    loop {
+        minder.tend(&inner.held, &inner.gate, inner.clock.now());
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() || inner.stop.load(Ordering::Acquire) {
+            return;
+        }
+        std::thread::park_timeout(minder.nap(left));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Opening: identity, sockets, shared memory.
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::sync::Arc;
 
 use tasuki_link::{LinkError, LinkWatch, UdpLink, UdpOptions};
 use tasuki_msg::Config;
@@ -9,6 +10,7 @@ use tasuki_ring::{Segment, SegmentOptions};
 
 use crate::address::Address;
 use crate::bulk::Bulk;
+use crate::burst::Burst;
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::lanes::{Opening, Sockets};
@@ -132,6 +134,8 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         polled: 0,
         looks: 0,
         patience: Patience::new(),
+        burst: Burst::new(),
+        held: Arc::default(),
     };
     // A NIC that has no carrier now is not greeted on first.
     state.hear_carriers(Time(0));

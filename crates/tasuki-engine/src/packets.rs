@@ -8,6 +8,7 @@ use tasuki_proto::{ConnId, Event, Payload, Time, Transmit};
 use tasuki_wire::{Lane, Path};
 
 use crate::api::{Buffer, Peer, SendArgs};
+use crate::burst::When;
 use crate::memory::{copy_pieces, total};
 use crate::peer::{Destination, Target, Way};
 use crate::rails::ROUTED;
@@ -28,6 +29,9 @@ const SHORT: usize = 512;
 
 /// Longer messages take the general way, bytes.
 const AT_ONCE: usize = 256;
+
+/// No more than so many wait in the packet layer, if packets do not leave as they should.
+const HELD: u64 = 64;
 
 /// Where a packet is written.
 #[derive(Clone, Copy)]
@@ -128,17 +132,26 @@ impl State {
         let Some(state) = self.core.state(args.peer) else { return false };
         let Way::Packets(conn) = state.way else { return false };
         let Some(len) = total(args.buffers).filter(|len| *len <= AT_ONCE) else { return false };
+        let id = state.id;
+        let later = self.waits_for_others(args.peer, now);
+        let takes = if later { self.proto.takes_more(conn, HELD) } else { self.proto.takes_now(conn) };
         // Messages with a pace of their own take the general way.
-        if self.core.receivers.is_some() || !self.proto.takes_now(conn) {
+        if self.core.receivers.is_some() || !takes {
             return false;
         }
-        let request = args.request(state.id, len as u64);
+        let request = args.request(id, len as u64);
         let Some(start) = self.core.msg.send_now(&request, len as u64) else { return false };
         let mut room = [0; AT_ONCE];
         // SAFETY: the caller says that the buffers can be read; they have `len` bytes.
         let bytes = unsafe { gather(args.buffers, &mut room[..len]) };
         let payload = Payload { key: 0, offset: 0, len: len as u64 };
         let start = tasuki_frames::outgoing(&Frame::Start(start), Some(payload));
+        if later {
+            self.proto.put(conn, start, bytes);
+            self.core.sent(args.report, args.context, args.peer, args.tag.is_some());
+            self.hold(len, now);
+            return true;
+        }
         let transmit = self.proto.send_now(now, conn, start, bytes, &mut self.packet);
         self.core.sent(args.report, args.context, args.peer, args.tag.is_some());
         match transmit {
@@ -146,6 +159,52 @@ impl State {
             None => drop(self.settle(now)),
         }
         true
+    }
+
+    /// Whether a short message to a peer waits for those that follow it. What must not wait any longer goes.
+    #[inline]
+    fn waits_for_others(&mut self, peer: Peer, now: Time) -> bool {
+        let when = self.burst.next(peer, (self.polled, self.looks), now);
+        if self.burst.is_long() {
+            // The next look is to see that it is over.
+            self.settled = false;
+        }
+        match when {
+            When::Now => false,
+            When::Later if self.held.is_watched() => true,
+            _ => {
+                self.send_held(now);
+                false
+            }
+        }
+    }
+
+    /// A message of so many bytes has been put where others wait.
+    fn hold(&mut self, len: usize, now: Time) {
+        if !self.burst.holds() {
+            self.held.begin(now);
+        }
+        if self.burst.hold(len, now) {
+            self.send_held(now);
+        }
+    }
+
+    /// Sends what waits for others, if anything does.
+    #[cold]
+    fn send_held(&mut self, now: Time) {
+        if self.burst.holds() {
+            self.transmit(now);
+        }
+    }
+
+    /// The same for a program that has gone off with it.
+    pub fn send_abandoned(&mut self) {
+        if self.burst.holds() {
+            self.helped += 1;
+            self.burst.abandon();
+            let now = self.now();
+            self.settle(now);
+        }
     }
 
     /// Hands over a packet that was written aside.
@@ -158,6 +217,10 @@ impl State {
 
     /// Sends what the packet layer has. True if there was something.
     pub fn transmit(&mut self, now: Time) -> bool {
+        if self.burst.holds() {
+            self.burst.release();
+            self.held.end();
+        }
         let (mut sent, mut frames_wait) = (0, false);
         let mut place = Place::Aside;
         while sent < BATCH {

@@ -1,5 +1,6 @@
 //! Everything behind an endpoint's lock, and one round of progress.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tasuki_link::{LinkWatch, RawLink, UdpLink};
@@ -7,8 +8,10 @@ use tasuki_proto::{Proto, Time};
 use tasuki_ring::{Segment, Slot, Token};
 
 use crate::api::{Completion, Names, Peer};
+use crate::burst::Burst;
 use crate::clock::Clock;
 use crate::core::Core;
+use crate::held::Held;
 use crate::lanes::{Opening, Sockets};
 use crate::line::First;
 use crate::patience::{NAP, Patience, Rest};
@@ -71,6 +74,9 @@ pub(crate) struct State {
     /// Looks since all was looked at.
     pub looks: u32,
     pub patience: Patience,
+    pub burst: Burst,
+    /// What the helper knows of messages that wait for others.
+    pub held: Arc<Held>,
 }
 
 /// In every so-manieth look the clock is read, and what depends on it is done: deadlines, and the UDP sockets if nothing comes there. Between
@@ -141,6 +147,9 @@ impl State {
         self.look_for_lanes();
         let now = self.now();
         let looked = now >= self.udp_due;
+        if self.burst.is_long() {
+            self.burst.look(now);
+        }
         busy |= self.core.msg.handle_time(now.0);
         busy |= self.receive_packets(now, busy && !all);
         if self.core.bulk.is_some() {

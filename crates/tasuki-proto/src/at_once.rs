@@ -2,6 +2,8 @@
 //!
 //! The layer above hands over the bytes with the frame, so that it has nothing to keep and need not be asked. What is not covered here
 //! goes the general way, from the same outbox: whether a packet was written here cannot be seen on the wire.
+//!
+//! Nor need it be written at once: several such messages can be put into the outbox, to share a packet.
 
 use crate::conn::{Conn, Context};
 use crate::event::Transmit;
@@ -54,11 +56,32 @@ impl Proto {
     }
 }
 
+impl Proto {
+    /// Whether [`Proto::put`] takes one more: as [`Proto::takes_now`], but there may be others before it that were put and have not been sent, fewer than `most`.
+    pub fn takes_more(&self, conn: ConnId, most: u64) -> bool {
+        self.table.get(conn).is_some_and(|conn| conn.takes() && conn.outbox.takes_more(most))
+    }
+
+    /// Takes what [`Proto::send_now`] takes, if [`Proto::takes_more`] said so, and leaves it to [`Proto::poll_transmit`], which puts as many into a packet as
+    /// fit. Until that is called, whatever else happens, it stays here: not for long, as the peer may be waiting for it.
+    pub fn put(&mut self, conn: ConnId, start: Outgoing, bytes: &[u8]) {
+        if let Some(conn) = self.table.get_mut(conn)
+            && conn.outbox.put(start, bytes)
+        {
+            Self::enqueue(&mut self.ready, conn);
+        }
+    }
+}
+
 impl Conn {
     fn takes_now(&self) -> bool {
+        self.outbox.unsent == 0 && self.takes()
+    }
+
+    /// Nothing that the layer above still has, or that was lost, goes before what is handed over now.
+    fn takes(&self) -> bool {
         let outbox = &self.outbox;
         self.is_open()
-            && outbox.unsent == 0
             && !outbox.more
             && outbox.lost.is_empty()
             && outbox.has_room()

@@ -53,7 +53,7 @@ pub(crate) struct Outbox {
     kept: VecDeque<u8>,
     kept_first: u64,
     next_pos: u64,
-    /// Positions of the last chunk that have not been sent for the first time.
+    /// Positions at the end that have not been sent for the first time: of the last chunk, or of several of one position that were put here.
     pub unsent: u64,
     acked: IntervalSet,
     /// To be sent again.
@@ -74,6 +74,22 @@ impl Outbox {
         let added = self.add(what, Some(at));
         if added {
             self.kept.extend(bytes);
+        }
+        added
+    }
+
+    /// Whether another start may wait behind what waits: less than `most`, and nothing but such.
+    pub fn takes_more(&self, most: u64) -> bool {
+        self.unsent == 0
+            || (self.unsent < most && self.chunks.back().is_some_and(|chunk| chunk.kept.is_some()))
+    }
+
+    /// As `push_with`, behind others that have not been sent either, if `takes_more` said so.
+    pub fn put(&mut self, what: Outgoing, bytes: &[u8]) -> bool {
+        let before = self.unsent;
+        let added = self.push_with(what, bytes);
+        if added {
+            self.unsent += before;
         }
         added
     }
@@ -109,12 +125,17 @@ impl Outbox {
         true
     }
 
-    /// The part of the last chunk that was never sent.
+    /// The part of the first chunk with positions that were never sent.
     pub fn fresh(&self) -> Option<Entry> {
-        let chunk = self.chunks.back().filter(|_| self.unsent > 0)?;
-        let id = self.first + self.chunks.len() as u64 - 1;
-        let len = u32::try_from(self.unsent).unwrap_or(u32::MAX);
-        Some(Entry { chunk: id, pos: chunk.pos + chunk.len - self.unsent, len })
+        let last = self.chunks.back().filter(|_| self.unsent > 0)?;
+        let end = self.first + self.chunks.len() as u64;
+        let pos = self.next_pos - self.unsent;
+        if pos >= last.pos {
+            let len = u32::try_from(self.unsent).unwrap_or(u32::MAX);
+            return Some(Entry { chunk: end - 1, pos, len });
+        }
+        // Several wait, each of one position.
+        Some(Entry { chunk: end - self.unsent, pos, len: 1 })
     }
 
     /// The next part that must go again and has not been acknowledged meanwhile.

@@ -36,6 +36,8 @@ pub const REACHED: &[&str] = &[
     "early in several frames",
     "empty message without credit",
     "goodbye",
+    "held",
+    "held behind others",
     "hole in the MTU",
     "incomplete message lost",
     "late frame",

@@ -1,6 +1,7 @@
 //! What a message costs in counts that no clock changes: system calls to send and to receive, and allocations. Packets need root, for the
 //! cable.
 
+mod bursts;
 mod calls;
 mod memory;
 mod pair;

@@ -3,6 +3,7 @@
 //! Truth from outside: the bytes that were sent, and the rules of MPI for their order. `TASUKI_SEED` replays a random test.
 
 mod bulk;
+mod bursts;
 mod exchange;
 mod framing;
 mod node;

@@ -70,6 +70,8 @@ pub struct Host {
 enum What {
     Arrive(usize, Vec<u8>),
     Timer(usize),
+    /// Somebody sends what waits.
+    Flush(usize),
 }
 
 pub struct Net {
@@ -241,6 +243,27 @@ impl Net {
         self.carry(host, sent.path, bytes);
     }
 
+    /// A message that may wait for others, until anything else happens there, or for at most 100 us.
+    pub fn send_later(&mut self, host: usize, len: u64) {
+        self.hosts[host].app.send(len);
+        if !self.put(host) {
+            return self.pump(host);
+        }
+        let at = self.now + self.rng.below(100_000);
+        self.schedule(at, What::Flush(host));
+    }
+
+    /// Puts the only message that waits where it can wait; false if it is too long, or does not wait alone.
+    fn put(&mut self, host: usize) -> bool {
+        let Host { proto, app, conn: Some(conn), .. } = &mut self.hosts[host] else { return false };
+        if !proto.takes_more(*conn, 20) {
+            return false;
+        }
+        let Some((start, bytes)) = app.take_start() else { return false };
+        proto.put(*conn, start, &bytes);
+        true
+    }
+
     pub fn send_control(&mut self, host: usize) {
         self.hosts[host].app.send_control();
         self.pump(host);
@@ -377,6 +400,7 @@ impl Net {
                 self.hosts[host].proto.handle_timeout(Time(self.now));
                 self.flush(host);
             }
+            Some(What::Flush(host)) => self.flush(host),
             Some(What::Timer(_)) => {}
             None => {}
         }

@@ -63,9 +63,13 @@ pub fn run(seed: u64) -> u64 {
     }
     for _ in 0..rng.below(60) {
         let host = rng.below(2) as usize;
+        let later = rng.per_mille(500);
         for _ in 0..rng.below(6) {
             let len = [rng.below(64), rng.below(4000), rng.below(200_000)][rng.below(3) as usize];
-            net.send(host, len);
+            if later { net.send_later(host, len) } else { net.send(host, len) }
+        }
+        for _ in 0..if later { rng.below(30) } else { 0 } {
+            net.send_later(host, rng.below(300));
         }
         if rng.per_mille(400) {
             net.send_control(host);

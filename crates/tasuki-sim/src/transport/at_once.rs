@@ -2,7 +2,7 @@
 
 use tasuki_frames::outgoing;
 use tasuki_msg::{Failure, Frame, Queue, SendRequest, Start};
-use tasuki_proto::Payload;
+use tasuki_proto::{ConnId, Outgoing, Payload};
 
 use super::calls::SendSpec;
 use super::core::{Check, Core, demand, same};
@@ -11,19 +11,29 @@ use super::world::{Carriage, World};
 
 /// Longer messages take the general way, bytes.
 const AT_ONCE: u64 = 256;
+/// So many wait for others at most.
+const HELD: u64 = 16;
+/// And for so long, ns.
+const LATER: u64 = 100_000;
 
 impl World {
-    /// Posts a send; returns the message's name. Two of three that could take the short cut do.
+    /// Posts a send; returns the message's name. Two of three that could take the short cut do; of these every second one waits for others, as do all that come
+    /// where others wait.
     pub fn send(&mut self, from: usize, to: usize, spec: SendSpec) -> Check<usize> {
         let conn = self.hosts[from].conns.of_node.get(&to).copied();
-        let conn =
-            conn.filter(|conn| self.carriage != Carriage::Perfect && self.hosts[from].proto.takes_now(*conn));
+        let proto = &self.hosts[from].proto;
+        let conn = conn.filter(|conn| self.carriage != Carriage::Perfect && proto.takes_more(*conn, HELD));
+        let waits = conn.is_some_and(|conn| self.core.sent.len() % 3 == 1 || !proto.takes_now(conn));
         let tried = spec.len <= AT_ONCE && !self.core.sent.len().is_multiple_of(3);
         let Some(conn) = conn.filter(|_| tried) else { return self.core.send(from, to, spec) };
         let Some((name, start, bytes)) = self.core.send_now(from, to, spec)? else {
             return self.core.send(from, to, spec);
         };
         let start = outgoing(&Frame::Start(start), Some(Payload { key: u64::MAX, offset: 0, len: spec.len }));
+        if waits {
+            self.hold(from, conn, start, &bytes);
+            return Ok(name);
+        }
         let mut packet = std::mem::take(&mut self.packet);
         let now = tasuki_proto::Time(self.now().0);
         let transmit = self.hosts[from].proto.send_now(now, conn, start, &bytes, &mut packet);
@@ -38,6 +48,15 @@ impl World {
         launched?;
         self.service(from)?;
         Ok(name)
+    }
+
+    /// A message waits for others, until the node does anything else, or somebody sees to it.
+    fn hold(&mut self, from: usize, conn: ConnId, start: Outgoing, bytes: &[u8]) {
+        let proto = &mut self.hosts[from].proto;
+        self.core.cover(if proto.takes_now(conn) { "held" } else { "held behind others" });
+        proto.put(conn, start, bytes);
+        let at = self.now().after(self.rng.below(LATER));
+        self.poll_by(from, at);
     }
 }
 
