@@ -12,7 +12,7 @@ use crate::aside::Aside;
 use crate::bulk::BulkCounters;
 use crate::gate::{Gate, Inside};
 use crate::helper::Helper;
-use crate::line::Glanced;
+use crate::line::{Glanced, Received};
 use crate::open::{self, OpenError};
 use crate::options::Options;
 use crate::patience::Rest;
@@ -287,12 +287,13 @@ impl Endpoint {
         self.turn(0, |_| {});
     }
 
-    /// What most of the calls of [`Endpoint::turn_with`] come to, for a program that polls and calls alone: a glance at memory that others write to.
+    /// What most of the calls of [`Endpoint::turn_with`] come to, for a program that polls and calls alone: a glance at memory that others write to. What is found is
+    /// given to `give` as there; it says whether it takes more.
     #[inline(always)]
-    pub fn glance(&self) -> Glanced {
+    pub fn glance(&self, give: impl FnMut(&Received, &Names<'_>) -> bool) -> Glanced {
         let Some(mut state) = self.inner.gate.enter() else { return Glanced::Unknown };
-        let glanced = state.glance();
-        if let Glanced::Given(..) = glanced {
+        let glanced = state.glance(give);
+        if glanced == Glanced::Given {
             self.inner.waits.store(false, Ordering::Relaxed);
         }
         glanced

@@ -21,6 +21,7 @@ mod gate;
 mod helper;
 mod lanes;
 mod line;
+mod looks;
 mod memory;
 mod open;
 mod options;
@@ -49,7 +50,7 @@ pub use api::{
 };
 pub use bulk::BulkCounters;
 pub use endpoint::Endpoint;
-pub use line::Glanced;
+pub use line::{Glanced, Received};
 pub use open::OpenError;
 pub use options::{Framing, Lanes, Options, Rate, VariableError};
 pub use rails::RailsError;

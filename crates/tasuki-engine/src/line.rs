@@ -4,9 +4,9 @@
 //! `actions.rs`), in a row and without queues between the steps.
 
 use tasuki_msg::RecvDone;
-use tasuki_ring::{Glance, LineRecord, Slot};
+use tasuki_ring::{Found, LineRecord, Peek, Slot};
 
-use crate::api::{Buffer, Completion, Peer, Report, SendArgs};
+use crate::api::{Buffer, Completion, Names, Peer, Report, SendArgs};
 use crate::core::{Core, RecvOp};
 use crate::memory::{Memory, copy_few};
 use crate::peer::Way;
@@ -15,19 +15,42 @@ use crate::shared::{push_start, sender};
 use crate::state::State;
 
 /// What a glance at memory has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Glanced {
     /// There is nothing.
     Nothing,
-    /// A message that was waited for: its receive is over. True: there may be another now. (Without that do not glance for a second one, which would delay the first.)
-    Given(Completion, bool),
+    /// Messages that were waited for: they have been given.
+    Given,
     /// Look in the general way.
     Unknown,
+}
+
+/// A message has come for a receive of one piece of memory, which is over. [`Completion::Recv`] says what the fields are.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "see there")]
+pub struct Received {
+    pub context: u64,
+    pub source: Peer,
+    pub tagged: bool,
+    pub tag: u64,
+    pub data: Option<u64>,
+    pub ptr: *mut u8,
+    pub len: u64,
+    pub total: u64,
+}
+
+impl From<Received> for Completion {
+    fn from(received: Received) -> Completion {
+        let Received { context, source, tagged, tag, data, ptr, len, total } = received;
+        let (last, multi, quiet) = (true, false, false);
+        Completion::Recv { context, source, tagged, tag, data, ptr, len, total, last, multi, quiet }
+    }
 }
 
 /// What the first record was.
 pub(crate) enum First {
     Nothing,
-    Given(Completion),
+    Given(Received),
     /// Something else, which has been taken in.
     Taken,
     /// Perhaps there is none: look in the general way.
@@ -35,60 +58,107 @@ pub(crate) enum First {
 }
 
 impl State {
-    /// Glances at memory for a program that polls: all that most looks come to.
+    /// Glances at memory for a program that polls: all that most looks come to. What is found is given to `give`, which says whether it takes more.
+    ///
+    /// A look that finds nothing has few registers to save, so it is not one function with one that finds something.
     #[inline(always)]
-    pub fn glance(&mut self) -> Glanced {
-        if !self.may_glance() {
+    pub fn glance(&mut self, give: impl FnMut(&Received, &Names<'_>) -> bool) -> Glanced {
+        if !self.may_glance() || self.has_earlier() {
             return Glanced::Unknown;
         }
-        match self.take_first() {
-            First::Given(completion) => {
-                self.looks += 1;
-                let more = std::mem::replace(&mut self.flowing, true);
-                self.spare_udp();
-                self.patience.is_over(true, true);
-                if self.core.msg.has_work() {
-                    self.look_further(true);
-                }
-                Glanced::Given(completion, more)
-            }
-            First::Nothing if !self.has_frames() && self.patience.goes_on() => {
+        match self.peek_memory() {
+            Peek::Nothing if self.patience.goes_on() => {
                 self.flowing = false;
-                self.looks += 1;
+                self.looks.count();
                 Glanced::Nothing
             }
-            First::Taken => {
-                self.taken();
-                Glanced::Unknown
-            }
+            Peek::Found(found) => self.take_lines(found, give),
             _ => Glanced::Unknown,
         }
     }
 
+    /// Looks for a record in memory, and whether a frame waits elsewhere.
+    #[inline(always)]
+    fn peek_memory(&self) -> Peek {
+        let Some(segment) = &self.segment else { return Peek::Other };
+        match segment.peek() {
+            Peek::Nothing if self.has_frames() => Peek::Other,
+            peek => peek,
+        }
+    }
+
+    /// Takes a record, and those that follow it, if one often does. (Otherwise a look for another would delay the first.)
     #[inline(never)]
-    fn taken(&mut self) {
-        self.spare_udp();
-        self.look_further(true);
+    fn take_lines(
+        &mut self,
+        mut found: Found,
+        mut give: impl FnMut(&Received, &Names<'_>) -> bool,
+    ) -> Glanced {
+        let mut glanced = Glanced::Unknown;
+        loop {
+            let more = match self.take_line(found) {
+                First::Given(received) => {
+                    glanced = Glanced::Given;
+                    give(&received, &Names(&self.core.peers))
+                }
+                First::Taken => {
+                    self.spare_udp();
+                    self.look_further(true);
+                    return glanced;
+                }
+                _ => return glanced,
+            };
+            self.looks.count();
+            self.spare_udp();
+            self.patience.is_over(true, true);
+            let flowing = std::mem::replace(&mut self.flowing, true);
+            if self.core.msg.has_work() {
+                self.look_further(true);
+                return glanced;
+            }
+            if !(more && flowing && self.may_glance()) {
+                return glanced;
+            }
+            match self.peek_memory() {
+                Peek::Found(next) => found = next,
+                _ => {
+                    self.flowing = false;
+                    return glanced;
+                }
+            }
+        }
+    }
+
+    /// There is what comes before all that is in memory.
+    #[inline(always)]
+    fn has_earlier(&self) -> bool {
+        !self.core.completions.is_empty() || self.core.msg.has_actions()
     }
 
     /// Takes the first record, if it is in one line.
     #[inline(always)]
     pub fn take_first(&mut self) -> First {
-        let State { segment, core, slots, .. } = self;
-        // What is already there comes first.
-        if !core.completions.is_empty() || core.msg.has_actions() {
+        if self.has_earlier() {
             return First::Unknown;
         }
-        let Some(segment) = segment else { return First::Nothing };
-        let record = match segment.first_line() {
-            Glance::Record(record) => record,
-            Glance::Nothing => return First::Nothing,
-            Glance::Other => return First::Unknown,
+        match self.segment.as_ref().map(|segment| segment.peek()) {
+            None | Some(Peek::Nothing) => First::Nothing,
+            Some(Peek::Found(found)) => self.take_line(found),
+            Some(Peek::Other) => First::Unknown,
+        }
+    }
+
+    /// Takes the record that has just been found, if it is in one line.
+    #[inline(always)]
+    fn take_line(&mut self, found: Found) -> First {
+        let State { segment, core, slots, .. } = self;
+        let Some(record) = segment.as_mut().and_then(|segment| segment.line(found)) else {
+            return First::Unknown;
         };
         let given = core.receive_line(slots, &record);
         record.consume();
         match given {
-            Some(completion) => First::Given(completion),
+            Some(received) => First::Given(received),
             None => First::Taken,
         }
     }
@@ -127,13 +197,13 @@ impl Core {
         true
     }
 
-    /// A record of one line has come. Gives the completion that follows at once from it, if one does.
+    /// A record of one line has come. Gives what follows at once from it, if something does.
     #[inline(always)]
     fn receive_line(
         &mut self,
         slots: &[Option<(Slot, Peer)>],
         record: &LineRecord<'_>,
-    ) -> Option<Completion> {
+    ) -> Option<Received> {
         // Nobody who is not known has anything so short to say.
         let peer = sender(slots, record.slot())?;
         let id = self.id(peer)?;
@@ -162,26 +232,13 @@ impl Core {
         unsafe { copy_few(payload, ptr, len as usize) };
         // One piece of the program's memory has nothing to be freed.
         std::mem::forget(self.recvs.remove(key));
-        let (multi, quiet, last) = (false, false, true);
         let (tag, data, total) = (done.tag, done.data, done.total);
-        Some(Completion::Recv {
-            context,
-            source: peer,
-            tagged,
-            tag,
-            data,
-            ptr,
-            len,
-            total,
-            last,
-            multi,
-            quiet,
-        })
+        Some(Received { context, source: peer, tagged, tag, data, ptr, len, total })
     }
 
     /// Not a whole message, or not one that is waited for.
     #[inline(never)]
-    fn receive_copy(&mut self, peer: Peer, record: &LineRecord<'_>) -> Option<Completion> {
+    fn receive_copy(&mut self, peer: Peer, record: &LineRecord<'_>) -> Option<Received> {
         let (bytes, len) = record.copy();
         self.take_record(peer, &bytes[..len]);
         None
@@ -189,7 +246,7 @@ impl Core {
 
     /// A message for a receive that is not the program's, in several pieces, or not told of.
     #[inline(never)]
-    fn receive_otherwise(&mut self, done: RecvDone, payload: *const u8) -> Option<Completion> {
+    fn receive_otherwise(&mut self, done: RecvDone, payload: *const u8) -> Option<Received> {
         let mut bytes = [0; LINE_PAYLOAD];
         // SAFETY: the line has so many bytes behind the longest head.
         unsafe { copy_few(payload, bytes.as_mut_ptr(), LINE_PAYLOAD) };

@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::core::Core;
 use crate::crowd::Crowd;
 use crate::lanes::{Opening, Sockets};
+use crate::looks::Looks;
 use crate::options::{Framing, Lanes, Options, Rate, VariableError};
 use crate::patience::Patience;
 use crate::rails::{RailTable, RailsError, mapped};
@@ -122,7 +123,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         page: None,
         helped: 0,
         polled: 0,
-        looks: 0,
+        looks: Looks::new(),
         patience: Patience::new(),
         crowd: Crowd::default(),
     };

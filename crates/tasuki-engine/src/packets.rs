@@ -66,6 +66,7 @@ impl State {
     }
 
     /// Whether a frame waits in the ring of a raw lane.
+    #[inline]
     pub fn has_frames(&self) -> bool {
         self.links.iter().filter_map(|link| link.raw.as_ref()).any(RawLink::has_frames)
     }

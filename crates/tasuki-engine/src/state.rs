@@ -12,6 +12,7 @@ use crate::core::Core;
 use crate::crowd::Crowd;
 use crate::lanes::{Opening, Sockets};
 use crate::line::First;
+use crate::looks::Looks;
 use crate::patience::{NAP, Patience, Rest};
 use crate::ready::Ready;
 use tasuki_ring::stats_page::Writer;
@@ -67,15 +68,10 @@ pub(crate) struct State {
     pub page: Option<Writer>,
     pub helped: u64,
     pub polled: u64,
-    /// Looks since all was looked at.
-    pub looks: u32,
+    pub looks: Looks,
     pub patience: Patience,
     pub crowd: Crowd,
 }
-
-/// In every so-manieth look the clock is read, and what depends on it is done: deadlines, and the UDP sockets if nothing comes there. Between
-/// two looks of a program that polls there is less than a microsecond.
-const ALL_EVERY: u32 = 8;
 
 /// Packets taken from one socket, or given to all, before something else gets its turn.
 pub(crate) const BATCH: usize = 128;
@@ -91,7 +87,7 @@ impl State {
     pub fn look(&mut self) -> (bool, Option<Completion>) {
         let (busy, completion) = match self.take_first() {
             First::Nothing => (self.note_shared(false), None),
-            First::Given(completion) => (self.note_shared(true), Some(completion)),
+            First::Given(received) => (self.note_shared(true), Some(received.into())),
             First::Taken => (self.note_shared(true), None),
             First::Unknown => (self.receive_shared(), None),
         };
@@ -104,10 +100,11 @@ impl State {
         self.look_further(busy)
     }
 
-    /// Whether nothing but memory need be looked at, unless something has come there.
-    #[inline]
+    /// Whether nothing but memory need be looked at, unless something has come there. (The clock is read at the other looks, and what depends on it is done:
+    /// deadlines, and the UDP sockets if nothing comes there.)
+    #[inline(always)]
     pub fn may_glance(&self) -> bool {
-        self.looks < ALL_EVERY
+        self.looks.remain()
             && self.udp_pause > 0
             && self.settled
             && self.stalled.is_empty()
@@ -119,7 +116,7 @@ impl State {
         if busy {
             self.core.run_actions();
         }
-        self.looks += 1;
+        self.looks.count();
         if self.may_glance() && !self.has_frames() && !(busy && self.has_work()) {
             return busy;
         }
@@ -135,9 +132,9 @@ impl State {
     /// The same, `busy` if something has come through memory. If something has come, and not all must be done now, acknowledgements wait until
     /// the next look that finds nothing: the program waits for what has come.
     fn look_at_all(&mut self, mut busy: bool, all: bool) -> bool {
-        self.looks = 0;
         self.look_for_lanes();
         let now = self.now();
+        self.looks.begin(now);
         let looked = now >= self.udp_due;
         busy |= self.core.msg.handle_time(now.0);
         busy |= self.receive_packets(now, busy && !all);
@@ -183,7 +180,7 @@ impl State {
         if self.patience.asks(now) {
             self.patience.tell(self.crowd.is_there(), now);
         }
-        self.looks = ALL_EVERY;
+        self.looks.end();
     }
 
     /// Before a sleep that a packet is to end.

@@ -1,6 +1,7 @@
 //! What is in a completion queue. It grows as needed and never overruns: the operations that complete bound it.
 
 use std::collections::VecDeque;
+use std::mem::offset_of;
 use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -240,16 +241,35 @@ impl<'a> Reader<'a> {
         // the whole entry.
         unsafe {
             let at = self.buf.add(self.read * size);
-            if size == size_of::<CqTaggedEntry>() {
-                at.cast::<CqTaggedEntry>().write_unaligned(*raw);
-            } else {
-                ptr::copy_nonoverlapping(ptr::from_ref(raw).cast::<u8>(), at, size);
-            }
+            write_beginning(raw, at.cast(), size);
             if !self.sources.is_null() {
                 self.sources.add(self.read).write(source());
             }
         }
         self.read += 1;
+    }
+}
+
+/// Writes the fields of a whole entry that an entry of `size` bytes has. (Field by field: `raw` need not be in memory.)
+///
+/// # Safety
+/// `at` has room for `size` bytes.
+#[inline(always)]
+unsafe fn write_beginning(raw: &CqTaggedEntry, at: *mut CqTaggedEntry, size: usize) {
+    // SAFETY: each is inside of so many bytes, and unaligned places are written as such.
+    unsafe {
+        (&raw mut (*at).op_context).write_unaligned(raw.op_context);
+        if size >= offset_of!(CqTaggedEntry, buf) {
+            (&raw mut (*at).flags).write_unaligned(raw.flags);
+            (&raw mut (*at).len).write_unaligned(raw.len);
+        }
+        if size >= offset_of!(CqTaggedEntry, tag) {
+            (&raw mut (*at).buf).write_unaligned(raw.buf);
+            (&raw mut (*at).data).write_unaligned(raw.data);
+        }
+        if size >= size_of::<CqTaggedEntry>() {
+            (&raw mut (*at).tag).write_unaligned(raw.tag);
+        }
     }
 }
 

@@ -107,14 +107,23 @@ impl Record<'_> {
 /// Bytes of a record that takes one line of the cache, at most.
 pub const SHORT: usize = LINE - 8;
 
-/// What [`crate::Segment::first_line`] has found.
-pub enum Glance<'a> {
+/// What [`crate::Segment::peek`] has seen.
+pub enum Peek {
     /// Nothing waits.
     Nothing,
     /// A record.
-    Record(LineRecord<'a>),
+    Found(Found),
     /// Something else, perhaps nothing: [`crate::Segment::receive`] knows.
     Other,
+}
+
+/// Where a record waits. Good until something else is done with the segment.
+pub struct Found {
+    /// Place of its sender among the active ones.
+    pub(crate) at: usize,
+    /// Its place in the segment, and the word that is there.
+    pub(crate) place: usize,
+    pub(crate) word: u64,
 }
 
 /// A record in one line of the cache, still in shared memory: what is read twice may have changed in between.

@@ -155,20 +155,11 @@ impl EpShared {
     #[inline(always)]
     pub fn glance(&self, reader: &mut Reader<'_>) -> bool {
         let Some(wiring) = self.wiring.get().filter(|_| !self.accesses()) else { return false };
-        let mut given = false;
-        loop {
-            match self.engine.glance() {
-                Glanced::Nothing => return true,
-                Glanced::Unknown => return given,
-                Glanced::Given(completion, more) => {
-                    self.hand_over(completion, wiring, reader);
-                    given = true;
-                    if !more || !reader.has_room() {
-                        return true;
-                    }
-                }
-            }
-        }
+        let glanced = self.engine.glance(|received, names| {
+            self.hand_over(received, names, wiring, reader);
+            reader.has_room()
+        });
+        glanced != Glanced::Unknown
     }
 
     /// Takes in what has arrived, and reports what has completed, to the reader if that is whom it is for.
