@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::address::Address;
+use tasuki_ring::Peek;
+
 use crate::api::{
     Buffer, Claim, Completion, Found, Names, Peer, PostError, Probe, RecvArgs, Report, SendArgs,
 };
@@ -12,7 +14,7 @@ use crate::aside::Aside;
 use crate::bulk::BulkCounters;
 use crate::gate::{Gate, Inside};
 use crate::helper::Helper;
-use crate::line::{Glanced, Received};
+use crate::line::{Glance, Waiting};
 use crate::open::{self, OpenError};
 use crate::options::Options;
 use crate::patience::Rest;
@@ -287,16 +289,16 @@ impl Endpoint {
         self.turn(0, |_| {});
     }
 
-    /// What most of the calls of [`Endpoint::turn_with`] come to, for a program that polls and calls alone: a glance at memory that others write to. What is found is
-    /// given to `give` as there; it says whether it takes more.
+    /// What most of the calls of [`Endpoint::turn_with`] come to, for a program that polls and calls alone: a glance at memory that others write to. (A glance that finds
+    /// nothing has few registers to save, so what is found is taken by another call.)
     #[inline(always)]
-    pub fn glance(&self, give: impl FnMut(&Received, &Names<'_>) -> bool) -> Glanced {
-        let Some(mut state) = self.inner.gate.enter() else { return Glanced::Unknown };
-        let glanced = state.glance(give);
-        if glanced == Glanced::Given {
-            self.inner.waits.store(false, Ordering::Relaxed);
+    pub fn glance(&self) -> Glance<'_> {
+        let Some(mut state) = self.inner.gate.enter() else { return Glance::Unknown };
+        match state.glance() {
+            Peek::Nothing => Glance::Nothing,
+            Peek::Found(found) => Glance::Found(Waiting { state, found, waits: &self.inner.waits }),
+            Peek::Other => Glance::Unknown,
         }
-        glanced
     }
 
     /// [`Endpoint::progress`] and [`Endpoint::poll_many`] under one lock. Returns how many completions it gave, at most `max`.

@@ -40,6 +40,7 @@ mod sleep;
 mod state;
 mod static_rate;
 mod stats;
+mod table;
 mod upper;
 mod watch;
 mod ways;
@@ -50,7 +51,7 @@ pub use api::{
 };
 pub use bulk::BulkCounters;
 pub use endpoint::Endpoint;
-pub use line::{Glanced, Received};
+pub use line::{Glance, Received, Waiting};
 pub use open::OpenError;
 pub use options::{Framing, Lanes, Options, Rate, VariableError};
 pub use rails::RailsError;

@@ -3,11 +3,14 @@
 //! Where ranks share a host these are most of all messages, and each has a tenth of a microsecond. They do what the general path does (`shared.rs`, `upper.rs`,
 //! `actions.rs`), in a row and without queues between the steps.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tasuki_msg::RecvDone;
-use tasuki_ring::{Found, LineRecord, Peek, Slot};
+use tasuki_ring::{Found, LineRecord, LineWords, Peek, Slot};
 
 use crate::api::{Buffer, Completion, Names, Peer, Report, SendArgs};
 use crate::core::{Core, RecvOp};
+use crate::gate::Inside;
 use crate::memory::{Memory, copy_few};
 use crate::peer::Way;
 use crate::record::{self, LINE_PAYLOAD};
@@ -15,14 +18,34 @@ use crate::shared::{push_start, sender};
 use crate::state::State;
 
 /// What a glance at memory has found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Glanced {
+pub enum Glance<'a> {
     /// There is nothing.
     Nothing,
-    /// Messages that were waited for: they have been given.
-    Given,
+    /// A record: take it.
+    Found(Waiting<'a>),
     /// Look in the general way.
     Unknown,
+}
+
+/// A record that waits in memory.
+pub struct Waiting<'a> {
+    pub(crate) state: Inside<'a, State>,
+    /// Taken at most once.
+    pub(crate) found: Found,
+    pub(crate) waits: &'a AtomicBool,
+}
+
+impl Waiting<'_> {
+    /// Takes it, and others that follow. Messages that were waited for are given to `give`, which says whether it takes more, under the endpoint's lock: it must not
+    /// call the endpoint, and is told who is who. False: there was none; look in the general way.
+    #[inline(always)]
+    pub fn take(&mut self, give: impl FnMut(&Received, &Names<'_>) -> bool) -> bool {
+        let given = self.state.take_lines(&self.found, give);
+        if given {
+            self.waits.store(false, Ordering::Relaxed);
+        }
+        given
+    }
 }
 
 /// A message has come for a receive of one piece of memory, which is over. [`Completion::Recv`] says what the fields are.
@@ -50,7 +73,8 @@ impl From<Received> for Completion {
 /// What the first record was.
 pub(crate) enum First {
     Nothing,
-    Given(Received),
+    /// A message that was waited for. True: who was given it takes more.
+    Given(bool),
     /// Something else, which has been taken in.
     Taken,
     /// Perhaps there is none: look in the general way.
@@ -58,74 +82,73 @@ pub(crate) enum First {
 }
 
 impl State {
-    /// Glances at memory for a program that polls: all that most looks come to. What is found is given to `give`, which says whether it takes more.
-    ///
-    /// A look that finds nothing has few registers to save, so it is not one function with one that finds something.
+    /// Glances at memory for a program that polls: all that most looks come to.
     #[inline(always)]
-    pub fn glance(&mut self, give: impl FnMut(&Received, &Names<'_>) -> bool) -> Glanced {
+    pub fn glance(&mut self) -> Peek {
         if !self.may_glance() || self.has_earlier() {
-            return Glanced::Unknown;
+            return Peek::Other;
         }
-        match self.peek_memory() {
-            Peek::Nothing if self.patience.goes_on() => {
-                self.flowing = false;
-                self.looks.count();
-                Glanced::Nothing
+        let peek = self.peek_memory();
+        if let Peek::Nothing = peek {
+            if !self.patience.goes_on() {
+                return Peek::Other;
             }
-            Peek::Found(found) => self.take_lines(found, give),
-            _ => Glanced::Unknown,
+            self.flowing = false;
+            self.looks.count();
         }
+        peek
     }
 
     /// Looks for a record in memory, and whether a frame waits elsewhere.
     #[inline(always)]
     fn peek_memory(&self) -> Peek {
-        let Some(segment) = &self.segment else { return Peek::Other };
-        match segment.peek() {
+        let peek = self.segment.as_ref().map_or(Peek::Nothing, |segment| segment.peek());
+        match peek {
             Peek::Nothing if self.has_frames() => Peek::Other,
             peek => peek,
         }
     }
 
-    /// Takes a record, and those that follow it, if one often does. (Otherwise a look for another would delay the first.)
+    /// Whether there is another record behind the one that was taken.
     #[inline(never)]
-    fn take_lines(
-        &mut self,
-        mut found: Found,
-        mut give: impl FnMut(&Received, &Names<'_>) -> bool,
-    ) -> Glanced {
-        let mut glanced = Glanced::Unknown;
+    fn peek_again(&mut self) -> Option<Found> {
+        match self.peek_memory() {
+            Peek::Found(next) => Some(next),
+            _ => {
+                self.flowing = false;
+                None
+            }
+        }
+    }
+
+    /// Takes a record, and those that follow it, if one often does. (Otherwise a look for another would delay the first.) Whether a message was given.
+    #[inline(always)]
+    fn take_lines(&mut self, found: &Found, mut give: impl FnMut(&Received, &Names<'_>) -> bool) -> bool {
+        let (mut found, mut given) = (*found, false);
         loop {
-            let more = match self.take_line(found) {
-                First::Given(received) => {
-                    glanced = Glanced::Given;
-                    give(&received, &Names(&self.core.peers))
-                }
+            let more = match self.take_line(found, &mut give) {
+                First::Given(more) => more,
                 First::Taken => {
                     self.spare_udp();
                     self.look_further(true);
-                    return glanced;
+                    return given;
                 }
-                _ => return glanced,
+                _ => return given,
             };
+            given = true;
             self.looks.count();
             self.spare_udp();
             self.patience.is_over(true, true);
             let flowing = std::mem::replace(&mut self.flowing, true);
             if self.core.msg.has_work() {
                 self.look_further(true);
-                return glanced;
+                return given;
             }
             if !(more && flowing && self.may_glance()) {
-                return glanced;
+                return given;
             }
-            match self.peek_memory() {
-                Peek::Found(next) => found = next,
-                _ => {
-                    self.flowing = false;
-                    return glanced;
-                }
-            }
+            let Some(next) = self.peek_again() else { return given };
+            found = next;
         }
     }
 
@@ -137,30 +160,25 @@ impl State {
 
     /// Takes the first record, if it is in one line.
     #[inline(always)]
-    pub fn take_first(&mut self) -> First {
+    pub fn take_first(&mut self, give: &mut impl FnMut(&Received, &Names<'_>) -> bool) -> First {
         if self.has_earlier() {
             return First::Unknown;
         }
         match self.segment.as_ref().map(|segment| segment.peek()) {
             None | Some(Peek::Nothing) => First::Nothing,
-            Some(Peek::Found(found)) => self.take_line(found),
+            Some(Peek::Found(found)) => self.take_line(found, give),
             Some(Peek::Other) => First::Unknown,
         }
     }
 
     /// Takes the record that has just been found, if it is in one line.
     #[inline(always)]
-    fn take_line(&mut self, found: Found) -> First {
+    fn take_line(&mut self, found: Found, give: &mut impl FnMut(&Received, &Names<'_>) -> bool) -> First {
         let State { segment, core, slots, .. } = self;
         let Some(record) = segment.as_mut().and_then(|segment| segment.line(found)) else {
             return First::Unknown;
         };
-        let given = core.receive_line(slots, &record);
-        record.consume();
-        match given {
-            Some(received) => First::Given(received),
-            None => First::Taken,
-        }
+        core.receive_line(slots, record, give)
     }
 }
 
@@ -197,21 +215,27 @@ impl Core {
         true
     }
 
-    /// A record of one line has come. Gives what follows at once from it, if something does.
+    /// A record of one line has come. Gives the message that it is to whom waits for it, if that can be done at once.
     #[inline(always)]
     fn receive_line(
         &mut self,
         slots: &[Option<(Slot, Peer)>],
-        record: &LineRecord<'_>,
-    ) -> Option<Received> {
+        record: LineRecord<'_>,
+        give: &mut impl FnMut(&Received, &Names<'_>) -> bool,
+    ) -> First {
         // Nobody who is not known has anything so short to say.
-        let peer = sender(slots, record.slot())?;
-        let id = self.id(peer)?;
+        let Some((peer, id)) = sender(slots, record.slot()).and_then(|peer| Some((peer, self.id(peer)?)))
+        else {
+            record.consume();
+            return First::Taken;
+        };
         let whole = record::read_line(|at| record.word(at), record.len());
         let Some((start, head)) = whole.filter(|(start, _)| start.len <= LINE_PAYLOAD as u64) else {
             return self.receive_copy(peer, record);
         };
-        let Some(done) = self.msg.take_now(id, &start) else { return self.receive_copy(peer, record) };
+        let Some(done) = self.msg.take_now(id, &start) else {
+            return self.receive_copy(peer, record);
+        };
         // SAFETY: the head is inside of the line.
         let payload = unsafe { record.as_ptr().add(head) };
         let key = done.user as usize;
@@ -224,33 +248,41 @@ impl Core {
             ..
         }) = self.recvs.get(key)
         else {
-            return self.receive_otherwise(done, payload);
+            self.receive_otherwise(RecvDone { ..done }, payload);
+            record.consume();
+            return First::Taken;
         };
         let (context, tagged, ptr, len) = (*context, *tagged, piece.ptr, done.len);
         // SAFETY: the message layer names only receives that have not completed, so that the piece is ours to write, and gives no message more than it has
         // room for; nor has the line less than the message, which was cut to what is in it.
         unsafe { copy_few(payload, ptr, len as usize) };
+        record.consume();
         // One piece of the program's memory has nothing to be freed.
-        std::mem::forget(self.recvs.remove(key));
+        self.recvs.forget(key);
         let (tag, data, total) = (done.tag, done.data, done.total);
-        Some(Received { context, source: peer, tagged, tag, data, ptr, len, total })
+        let received = Received { context, source: peer, tagged, tag, data, ptr, len, total };
+        First::Given(give(&received, &Names(&self.peers)))
     }
 
     /// Not a whole message, or not one that is waited for.
+    #[inline(always)]
+    fn receive_copy(&mut self, peer: Peer, record: LineRecord<'_>) -> First {
+        self.take_words(peer, record.words(), record.len());
+        record.consume();
+        First::Taken
+    }
+
     #[inline(never)]
-    fn receive_copy(&mut self, peer: Peer, record: &LineRecord<'_>) -> Option<Received> {
-        let (bytes, len) = record.copy();
-        self.take_record(peer, &bytes[..len]);
-        None
+    fn take_words(&mut self, peer: Peer, words: LineWords<'_>, len: usize) {
+        self.take_record(peer, &words.copy()[..len]);
     }
 
     /// A message for a receive that is not the program's, in several pieces, or not told of.
     #[inline(never)]
-    fn receive_otherwise(&mut self, done: RecvDone, payload: *const u8) -> Option<Received> {
+    fn receive_otherwise(&mut self, done: RecvDone, payload: *const u8) {
         let mut bytes = [0; LINE_PAYLOAD];
         // SAFETY: the line has so many bytes behind the longest head.
         unsafe { copy_few(payload, bytes.as_mut_ptr(), LINE_PAYLOAD) };
         self.received(&done, &bytes[..(done.len as usize).min(LINE_PAYLOAD)]);
-        None
     }
 }

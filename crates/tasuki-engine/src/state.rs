@@ -85,11 +85,15 @@ impl State {
     /// all others.
     #[inline(never)]
     pub fn look(&mut self) -> (bool, Option<Completion>) {
-        let (busy, completion) = match self.take_first() {
-            First::Nothing => (self.note_shared(false), None),
-            First::Given(received) => (self.note_shared(true), Some(received.into())),
-            First::Taken => (self.note_shared(true), None),
-            First::Unknown => (self.receive_shared(), None),
+        let mut completion = None;
+        let first = self.take_first(&mut |received, _| {
+            completion = Some((*received).into());
+            false
+        });
+        let busy = match first {
+            First::Nothing => self.note_shared(false),
+            First::Given(_) | First::Taken => self.note_shared(true),
+            First::Unknown => self.receive_shared(),
         };
         (self.look_further(busy), completion)
     }

@@ -18,11 +18,11 @@ pub type Ret<T = ()> = Result<T, Errno>;
 pub fn size(body: impl FnOnce() -> Ret<usize>) -> isize {
     // A call that panicked may have left locks poisoned; `lock` goes on with what they guard, which is consistent between
     // any two statements that can panic.
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(value)) => value as isize,
-        Ok(Err(Errno(errno))) => -(errno as isize),
-        Err(_) => panicked(),
-    }
+    let number = || match body() {
+        Ok(value) => value as isize,
+        Err(Errno(errno)) => -(errno as isize),
+    };
+    catch_unwind(AssertUnwindSafe(number)).unwrap_or_else(|_| panicked())
 }
 
 #[cold]

@@ -6,7 +6,10 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use tasuki_engine::{Glance, Waiting};
+
 use crate::abi::*;
+use crate::ep::EpShared;
 use crate::guard::{Errno, Ret, lock};
 use crate::members::Members;
 
@@ -89,19 +92,44 @@ impl Queue {
     /// `buf` has room for `count` entries of this queue's size; `sources` is null or has room for as many addresses.
     #[inline(always)]
     pub unsafe fn read(&self, buf: *mut u8, count: usize, sources: *mut FiAddr) -> Ret<usize> {
-        // SAFETY: by the contract.
-        let mut reader = unsafe { Reader::new(self, buf, count, sources) };
-        if reader.has_room() && self.is_empty() && self.members.glance(&mut reader) {
-            if reader.read > 0 {
-                return Ok(reader.read);
-            }
-            if self.is_empty() {
-                return Err(Errno(FI_EAGAIN));
+        if count > 0
+            && !buf.is_null()
+            && self.is_empty()
+            && let Some(ep) = self.members.only()
+        {
+            match ep.glance() {
+                Glance::Nothing => return Err(Errno(FI_EAGAIN)),
+                Glance::Found(mut waiting) => {
+                    // SAFETY: by the contract.
+                    let read = unsafe { self.read_found(ep, &mut waiting, buf, count, sources) };
+                    if read > 0 {
+                        return Ok(read);
+                    }
+                }
+                Glance::Unknown => {}
             }
         }
-        // A new one, as nothing has been read: the one above need not be in memory.
         // SAFETY: by the contract.
         self.read_further(unsafe { Reader::new(self, buf, count, sources) })
+    }
+
+    /// Reads what a glance has found.
+    ///
+    /// # Safety
+    /// As for [`Queue::read`].
+    #[inline(never)]
+    unsafe fn read_found(
+        &self,
+        ep: &EpShared,
+        waiting: &mut Waiting<'_>,
+        buf: *mut u8,
+        count: usize,
+        sources: *mut FiAddr,
+    ) -> usize {
+        // SAFETY: by the contract.
+        let mut reader = unsafe { Reader::new(self, buf, count, sources) };
+        ep.take(waiting, &mut reader);
+        reader.read
     }
 
     /// The same after a look that goes further than a glance.

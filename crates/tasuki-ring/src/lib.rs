@@ -19,4 +19,6 @@ pub use error::{OpenError, RingError};
 pub use outbox::{Line, Outbox, Room};
 pub use segment::Segment;
 pub use token::Token;
-pub use types::{Departure, Found, LineRecord, Peek, Record, SHORT, SegmentOptions, SegmentStats, Slot, Verdict};
+pub use types::{
+    Departure, Found, LineRecord, LineWords, Peek, Record, SHORT, SegmentOptions, SegmentStats, Slot, Verdict,
+};

@@ -124,18 +124,34 @@ impl Segment {
         if !plain || self.map.word(AT_RUNG).load(Ordering::Relaxed) != 0 {
             return Peek::Other;
         }
-        let mut at = self.turn;
-        for _ in 0..count {
-            at = if at + 1 >= count { 0 } else { at + 1 };
-            let index = self.active[at] as usize;
-            let position = self.lanes[index].position;
-            let place = self.geometry.ring(index) + (position as usize & (self.geometry.ring_bytes - 1));
-            let word = self.map.word(place).load(Ordering::Acquire);
-            if word != 0 {
-                return Peek::Found(Found { at, place, word });
+        let found = self.peek_at(self.turn_after(self.turn));
+        if found.word != 0 {
+            return Peek::Found(found);
+        }
+        if count > 1 { self.peek_others(found.at) } else { Peek::Nothing }
+    }
+
+    /// The same of those that come after this one.
+    #[inline(never)]
+    fn peek_others(&self, first: usize) -> Peek {
+        let mut at = first;
+        for _ in 1..self.active.len() {
+            at = self.turn_after(at);
+            let found = self.peek_at(at);
+            if found.word != 0 {
+                return Peek::Found(found);
             }
         }
         Peek::Nothing
+    }
+
+    /// The word that waits at an active lane, 0 if there is none.
+    #[inline(always)]
+    fn peek_at(&self, at: usize) -> Found {
+        let index = self.active[at] as usize;
+        let position = self.lanes[index].position;
+        let place = self.geometry.ring(index) + (position as usize & (self.geometry.ring_bytes - 1));
+        Found { at, place, word: self.map.word(place).load(Ordering::Acquire) }
     }
 
     /// The record that [`Segment::peek`] has found just before, if it takes one line of the cache: what most looks of most programs find. It stays where it is until

@@ -79,8 +79,7 @@ fn a_full_ring_says_so_and_loses_nothing() {
 fn glance(inbox: &mut Segment) -> Option<Vec<u8>> {
     let Peek::Found(found) = inbox.peek() else { return None };
     let record = inbox.line(found)?;
-    let (bytes, len) = record.copy();
-    assert_eq!(record.len(), len);
+    let (bytes, len) = (record.words().copy(), record.len());
     let words: Vec<u8> = (0..7).flat_map(|at| record.word(at).to_ne_bytes()).collect();
     assert_eq!(words[..len], bytes[..len]);
     record.consume();
