@@ -15,6 +15,8 @@ use crate::state::{BATCH, Link, State};
 
 /// Time between two looks at the UDP sockets while all that comes comes otherwise, ns: a look is a system call.
 const UDP_PAUSE: u64 = 4_000;
+/// It doubles with each look in vain up to this, until a datagram comes.
+const UDP_PAUSE_MOST: u64 = 16_000;
 
 /// So much longer they may be left alone by looks that have found a message elsewhere, for which the program waits, ns.
 const UDP_PATIENCE: u64 = 16_000;
@@ -51,7 +53,11 @@ impl State {
         let mut any = self.receive_raw(now);
         let patience = if self.udp_pause > 0 && (served || any) { UDP_PATIENCE } else { 0 };
         if now.0 >= self.udp_due.0.saturating_add(patience) {
-            any |= self.receive_udp(now);
+            let came = self.receive_udp(now);
+            if !came {
+                self.udp_pause = (2 * self.udp_pause).min(UDP_PAUSE_MOST);
+            }
+            any |= came;
             any |= self.ready.take_news() && self.hear_carriers(now);
             self.udp_due = Time(now.0.saturating_add(self.udp_pause));
             self.hear_refusals();
@@ -61,8 +67,9 @@ impl State {
     }
 
     /// As long as something comes otherwise, and no datagrams, the UDP sockets are looked at now and then.
+    #[inline(always)]
     pub fn spare_udp(&mut self) {
-        self.udp_pause = UDP_PAUSE;
+        self.udp_pause = self.udp_pause.max(UDP_PAUSE);
     }
 
     /// Whether a frame waits in the ring of a raw lane.
