@@ -17,6 +17,7 @@ use crate::remote::RemoteDone;
 use crate::service::{Part, Service};
 use crate::static_rate::Receivers;
 use crate::stream::Streams;
+use crate::table::Table;
 
 /// A send under way.
 pub(crate) struct SendOp {
@@ -69,7 +70,7 @@ pub(crate) struct Core {
     pub address: Address,
     pub msg: tasuki_msg::Endpoint<Pacer>,
     pub sends: Slab<SendOp>,
-    pub recvs: Slab<RecvOp>,
+    pub recvs: Table<RecvOp>,
     /// Early parts of messages that nobody has asked for, by `EarlyId::index`.
     early: Vec<Vec<u8>>,
     /// Buffers for copies, ready for use.
@@ -114,7 +115,7 @@ impl Core {
             address,
             msg: tasuki_msg::Endpoint::new(config, pacer),
             sends: Slab::new(),
-            recvs: Slab::new(),
+            recvs: Table::new(),
             early: Vec::new(),
             spare: Vec::new(),
             copied: 0,
@@ -150,6 +151,7 @@ impl Core {
         peer
     }
 
+    #[inline(always)]
     pub fn state(&self, peer: Peer) -> Option<&PeerState> {
         self.peers.get(peer.0 as usize)
     }
@@ -158,6 +160,7 @@ impl Core {
         self.peers.get_mut(peer.0 as usize)
     }
 
+    #[inline(always)]
     pub fn id(&self, peer: Peer) -> Option<PeerId> {
         self.state(peer).map(|state| state.id)
     }
@@ -235,17 +238,10 @@ impl Core {
         op: RecvOp,
         post: impl FnOnce(&mut tasuki_msg::Endpoint<Pacer>, u64) -> Result<RecvId, E>,
     ) -> Result<(), E> {
-        let key = self.recvs.insert(op);
-        match post(&mut self.msg, key as u64) {
-            Ok(id) => {
-                self.recvs[key].id = Some(id);
-                Ok(())
-            }
-            Err(error) => {
-                self.recvs.remove(key);
-                Err(error)
-            }
-        }
+        // Whatever the message layer asks for is done later.
+        let id = post(&mut self.msg, self.recvs.next_key() as u64)?;
+        self.recvs.insert(RecvOp { id: Some(id), ..op });
+        Ok(())
     }
 
     /// Notes which peer a connection leads to.
@@ -259,7 +255,12 @@ impl Core {
 
     /// The program has something under way that comes to an end. (What takes any number of messages is posted in advance.)
     pub fn is_awaited(&self) -> bool {
-        !self.sends.is_empty() || self.recvs.iter().any(|(_, recv)| !recv.multi && recv.part.is_none())
+        !self.sends.is_empty() || self.recvs.iter().any(|recv| !recv.multi && recv.part.is_none())
+    }
+
+    /// No peer is on another host, as far as is known.
+    pub fn is_alone(&self) -> bool {
+        self.peers.iter().all(|state| state.conn.is_none())
     }
 
     /// The peer that a connection leads to.

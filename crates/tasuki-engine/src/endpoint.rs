@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::address::Address;
+use tasuki_ring::Peek;
+
 use crate::api::{
     Buffer, Claim, Completion, Found, Names, Peer, PostError, Probe, RecvArgs, Report, SendArgs,
 };
@@ -15,7 +17,7 @@ use crate::gate::{Gate, Inside};
 use crate::held::Held;
 use crate::helper::Helper;
 use crate::joint::JointCounters;
-use crate::line::Glanced;
+use crate::line::{Glance, Waiting};
 use crate::open::{self, OpenError};
 use crate::options::Options;
 use crate::patience::Rest;
@@ -295,15 +297,16 @@ impl Endpoint {
         self.turn(0, |_| {});
     }
 
-    /// What most of the calls of [`Endpoint::turn_with`] come to, for a program that polls and calls alone: a glance at memory that others write to.
+    /// What most of the calls of [`Endpoint::turn_with`] come to, for a program that polls and calls alone: a glance at memory that others write to. (A glance that finds
+    /// nothing has few registers to save, so what is found is taken by another call.)
     #[inline(always)]
-    pub fn glance(&self) -> Glanced {
-        let Some(mut state) = self.inner.gate.enter() else { return Glanced::Unknown };
-        let glanced = state.glance();
-        if let Glanced::Given(..) = glanced {
-            self.inner.waits.store(false, Ordering::Relaxed);
+    pub fn glance(&self) -> Glance<'_> {
+        let Some(mut state) = self.inner.gate.enter() else { return Glance::Unknown };
+        match state.glance() {
+            Peek::Nothing => Glance::Nothing,
+            Peek::Found(found) => Glance::Found(Waiting { state, found, waits: &self.inner.waits }),
+            Peek::Other => Glance::Unknown,
         }
-        glanced
     }
 
     /// [`Endpoint::progress`] and [`Endpoint::poll_many`] under one lock. Returns how many completions it gave, at most `max`.

@@ -8,6 +8,7 @@
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -35,7 +36,7 @@ unsafe impl<T: Send> Sync for Gate<T> {}
 /// The right to the state.
 pub(crate) struct Inside<'a, T> {
     gate: &'a Gate<T>,
-    held: Option<MutexGuard<'a, ()>>,
+    held: ManuallyDrop<Option<MutexGuard<'a, ()>>>,
     /// It stays with its thread.
     _thread: PhantomData<*mut T>,
 }
@@ -58,13 +59,19 @@ impl<T> Gate<T> {
     }
 
     /// The program comes in; waits for whoever is there.
-    #[inline]
+    #[inline(always)]
     pub fn lock(&self) -> Inside<'_, T> {
-        self.enter().unwrap_or_else(|| {
-            // A panic elsewhere left the state whole enough to be worked with, and worse than an error is a hang.
-            let held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
-            self.return_to(held)
-        })
+        match self.enter() {
+            Some(inside) => inside,
+            None => self.wait(),
+        }
+    }
+
+    #[inline(never)]
+    fn wait(&self) -> Inside<'_, T> {
+        // A panic elsewhere left the state whole enough to be worked with, and worse than an error is a hang.
+        let held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        self.return_to(held)
     }
 
     /// The same, if nobody is there.
@@ -87,9 +94,9 @@ impl<T> Gate<T> {
         self.inside(Some(held))
     }
 
-    #[inline]
+    #[inline(always)]
     fn inside<'a>(&'a self, held: Option<MutexGuard<'a, ()>>) -> Inside<'a, T> {
-        Inside { gate: self, held, _thread: PhantomData }
+        Inside { gate: self, held: ManuallyDrop::new(held), _thread: PhantomData }
     }
 
     /// The program comes in without the mutex, if it calls alone and the helper is far.
@@ -160,11 +167,20 @@ impl<T> DerefMut for Inside<'_, T> {
 }
 
 impl<T> Drop for Inside<'_, T> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if self.held.is_none() {
             self.gate.inside.store(false, Ordering::Release);
+        } else {
+            self.let_go();
         }
+    }
+}
+
+impl<T> Inside<'_, T> {
+    #[inline(never)]
+    fn let_go(&mut self) {
+        drop(self.held.take());
     }
 }
 

@@ -37,6 +37,7 @@ impl Memory {
     }
 
     /// Total size, bytes.
+    #[inline]
     pub fn len(&self) -> u64 {
         match self {
             Memory::One(piece) => piece.len as u64,

@@ -14,6 +14,7 @@ use crate::burst::Burst;
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::lanes::{Opening, Sockets};
+use crate::looks::Looks;
 use crate::options::{Framing, Lanes, Options, Rate, SenderCopies, VariableError};
 use crate::patience::Patience;
 use crate::rails::{RailTable, RailsError, mapped};
@@ -132,7 +133,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         page: None,
         helped: 0,
         polled: 0,
-        looks: 0,
+        looks: Looks::new(),
         patience: Patience::new(),
         burst: Burst::new(),
         held: Arc::default(),

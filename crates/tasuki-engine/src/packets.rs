@@ -16,6 +16,8 @@ use crate::state::{BATCH, Link, State};
 
 /// Time between two looks at the UDP sockets while all that comes comes otherwise, ns: a look is a system call.
 const UDP_PAUSE: u64 = 4_000;
+/// As long as all peers are on this host it doubles with each look in vain up to this.
+const UDP_PAUSE_MOST: u64 = 16_000;
 
 /// So much longer they may be left alone by looks that have found a message elsewhere, for which the program waits, ns.
 const UDP_PATIENCE: u64 = 16_000;
@@ -60,6 +62,9 @@ impl State {
             if came && now >= self.invite_due {
                 self.invite_to_streams(now);
             }
+            if !came && self.core.is_alone() {
+                self.udp_pause = (2 * self.udp_pause).min(UDP_PAUSE_MOST);
+            }
             any |= self.ready.take_news() && self.hear_carriers(now);
             self.udp_due = Time(now.0.saturating_add(self.udp_pause));
             self.hear_refusals();
@@ -69,11 +74,13 @@ impl State {
     }
 
     /// As long as something comes otherwise, and no datagrams, the UDP sockets are looked at now and then.
+    #[inline(always)]
     pub fn spare_udp(&mut self) {
-        self.udp_pause = UDP_PAUSE;
+        self.udp_pause = self.udp_pause.max(UDP_PAUSE);
     }
 
     /// Whether a frame waits in the ring of a raw lane.
+    #[inline]
     pub fn has_frames(&self) -> bool {
         self.links.iter().filter_map(|link| link.raw.as_ref()).any(RawLink::has_frames)
     }
@@ -164,7 +171,7 @@ impl State {
     /// Whether a short message to a peer waits for those that follow it. What must not wait any longer goes.
     #[inline]
     fn waits_for_others(&mut self, peer: Peer, now: Time) -> bool {
-        let when = self.burst.next(peer, (self.polled, self.looks), now);
+        let when = self.burst.next(peer, (self.polled, self.looks.left()), now);
         if self.burst.is_long() {
             // The next look is to see that it is over.
             self.settled = false;

@@ -28,7 +28,9 @@ impl State {
         }
         refuse_null(args.buffers)?;
         // SAFETY: the program's buffers can be read until this call returns, at least.
-        unsafe { if self.core.send_shared_now(args) { Ok(()) } else { self.send_further(args) } }
+        unsafe {
+            if self.core.send_shared_now(args) { Ok(()) } else { self.send_further(&SendArgs { ..*args }) }
+        }
     }
 
     /// The same of what does not go through memory at once.
@@ -60,24 +62,24 @@ impl State {
             return Err(PostError::Closed);
         }
         refuse_null(args.buffers)?;
-        let memory = Memory::of(args.buffers);
         let request = RecvRequest {
             matching: self.core.matching(args.source, args.tag, args.ignore)?,
-            capacity: memory.len(),
+            capacity: args.buffers.iter().map(|piece| piece.len as u64).sum(),
             multi: args.multi.map(|free| free as u64),
-            user: 0,
+            user: self.core.recvs.next_key() as u64,
         };
-        let op = RecvOp {
-            id: None,
-            memory,
+        let posted = self.core.msg.post_recv(request);
+        let id = posted.map_err(|error| PostError::UnknownPeer(Peer(error.0.index() as u32)))?;
+        // Whatever the message layer asks for is done after this.
+        self.core.recvs.insert(RecvOp {
+            id: Some(id),
+            memory: Memory::of(args.buffers),
             context: args.context,
             tagged: args.tag.is_some(),
             report: args.report,
             multi: args.multi.is_some(),
             part: None,
-        };
-        let posted = self.core.post_recv(op, |msg, user| msg.post_recv(RecvRequest { user, ..request }));
-        posted.map_err(|error| PostError::UnknownPeer(Peer(error.0.index() as u32)))?;
+        });
         if self.core.msg.has_work() {
             self.settle_now();
         }
@@ -136,8 +138,8 @@ impl State {
 
     /// Takes back the operation with this context if it can still be taken back.
     pub fn cancel(&mut self, context: u64) -> bool {
-        let recvs = self.core.recvs.iter().filter(|(_, recv)| recv.context == context && recv.part.is_none());
-        let recvs: Vec<_> = recvs.filter_map(|(_, recv)| recv.id).collect();
+        let recvs = self.core.recvs.iter().filter(|recv| recv.context == context && recv.part.is_none());
+        let recvs: Vec<_> = recvs.filter_map(|recv| recv.id).collect();
         let sends = self
             .core
             .sends

@@ -182,6 +182,7 @@ impl Core {
     ///
     /// # Safety
     /// As above.
+    #[inline(never)]
     unsafe fn send_record(&mut self, args: &SendArgs<'_>) -> bool {
         let Some(state) = self.peers.get_mut(args.peer.0 as usize) else { return false };
         let Way::Shared(shared) = &mut state.way else { return false };

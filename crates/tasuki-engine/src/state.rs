@@ -14,6 +14,7 @@ use crate::core::Core;
 use crate::held::Held;
 use crate::lanes::{Opening, Sockets};
 use crate::line::First;
+use crate::looks::Looks;
 use crate::patience::{NAP, Patience, Rest};
 use crate::ready::Ready;
 use tasuki_ring::stats_page::Writer;
@@ -71,17 +72,12 @@ pub(crate) struct State {
     pub page: Option<Writer>,
     pub helped: u64,
     pub polled: u64,
-    /// Looks since all was looked at.
-    pub looks: u32,
+    pub looks: Looks,
     pub patience: Patience,
     pub burst: Burst,
     /// What the helper knows of messages that wait for others.
     pub held: Arc<Held>,
 }
-
-/// In every so-manieth look the clock is read, and what depends on it is done: deadlines, and the UDP sockets if nothing comes there. Between
-/// two looks of a program that polls there is less than a microsecond.
-const ALL_EVERY: u32 = 8;
 
 /// Packets taken from one socket, or given to all, before something else gets its turn.
 pub(crate) const BATCH: usize = 128;
@@ -95,11 +91,15 @@ impl State {
     /// all others.
     #[inline(never)]
     pub fn look(&mut self) -> (bool, Option<Completion>) {
-        let (busy, completion) = match self.take_first() {
-            First::Nothing => (self.note_shared(false), None),
-            First::Given(completion) => (self.note_shared(true), Some(completion)),
-            First::Taken => (self.note_shared(true), None),
-            First::Unknown => (self.receive_shared(), None),
+        let mut completion = None;
+        let first = self.take_first(&mut |received, _| {
+            completion = Some((*received).into());
+            false
+        });
+        let busy = match first {
+            First::Nothing => self.note_shared(false),
+            First::Given(_) | First::Taken => self.note_shared(true),
+            First::Unknown => self.receive_shared(),
         };
         (self.look_further(busy), completion)
     }
@@ -110,10 +110,11 @@ impl State {
         self.look_further(busy)
     }
 
-    /// Whether nothing but memory need be looked at, unless something has come there.
-    #[inline]
+    /// Whether nothing but memory need be looked at, unless something has come there. (The clock is read at the other looks, and what depends on it is done:
+    /// deadlines, and the UDP sockets if nothing comes there.)
+    #[inline(always)]
     pub fn may_glance(&self) -> bool {
-        self.looks < ALL_EVERY
+        self.looks.remain()
             && self.udp_pause > 0
             && self.settled
             && self.stalled.is_empty()
@@ -126,7 +127,7 @@ impl State {
         if busy {
             self.core.run_actions();
         }
-        self.looks += 1;
+        self.looks.count();
         let memory_alone = self.may_glance() && !self.core.joints.is_busy();
         if memory_alone && !self.has_frames() && !(busy && self.has_work()) {
             return busy;
@@ -143,9 +144,9 @@ impl State {
     /// The same, `busy` if something has come through memory. If something has come, and not all must be done now, acknowledgements wait until
     /// the next look that finds nothing: the program waits for what has come.
     fn look_at_all(&mut self, mut busy: bool, all: bool) -> bool {
-        self.looks = 0;
         self.look_for_lanes();
         let now = self.now();
+        self.looks.begin(now);
         let looked = now >= self.udp_due;
         if self.burst.is_long() {
             self.burst.look(now);
@@ -212,7 +213,7 @@ impl State {
 
     /// The next look looks at everything.
     pub fn look_at_all_next(&mut self) {
-        self.looks = ALL_EVERY;
+        self.looks.end();
     }
 
     /// Before a sleep that a packet is to end.

@@ -8,7 +8,7 @@ use crate::config::{charge, payload_for};
 use crate::control::{Controller, Offer};
 use crate::endpoint::Endpoint;
 use crate::frame::{Queue, Start};
-use crate::ids::{PeerId, RecvId};
+use crate::ids::{Key, MsgSeq, PeerId, RecvId};
 use crate::peer::Life;
 
 impl<C: Controller> Endpoint<C> {
@@ -68,50 +68,72 @@ impl<C: Controller> Endpoint<C> {
     pub fn take_now(&mut self, from: PeerId, start: &Start) -> Option<RecvDone> {
         let len = start.len;
         let whole = start.inline == len && start.early == len && start.charged && !start.ack;
-        // Events must not overtake each other.
-        let free = self.actions.is_empty() && !self.quiescing && self.plant.is_none();
-        if !whole || !free {
-            return None;
-        }
-        let cost = charge(len);
-        let peer = self.peers.get_mut(from)?;
-        let in_turn = start.seq == peer.rx.next_seq && peer.rx.inbox.is_empty();
-        let calm = peer.life == Life::Living && !peer.quiet.paused && peer.rx.bye.is_none();
-        if !in_turn || !calm || cost > peer.rx.ledger.unspent() {
+        if !whole {
             return None;
         }
         let tag = if start.queue == Queue::Msg { 0 } else { start.tag };
-        let matcher = self.matchers.of(start.queue);
-        let mut steps = 0;
-        let key = matcher.posted.find(from, tag, &mut steps, self.plant)?;
-        let op = self.recvs.get(key)?;
-        if op.multi.is_some() {
-            return None;
-        }
-        let (take, user) = (len.min(op.capacity), op.user);
-        matcher.posted.remove(&op.matching, op.node);
-        self.recvs.forget(key);
-        self.match_steps += steps;
-        peer.rx.next_seq = start.seq.next();
-        peer.rx.ledger.spent += cost;
-        peer.rx.mark.frames += 1;
-        let counters = &mut peer.counters;
-        counters.received_frames += 1;
-        counters.received_bytes += len;
-        counters.received_messages += 1;
-        counters.matched_messages += 1;
-        self.release(from, cost);
+        let taken = self.take(from, start.seq, start.queue, tag, len)?;
         Some(RecvDone {
-            recv: RecvId(key),
-            user,
+            recv: RecvId(taken.recv),
+            user: taken.user,
             queue: start.queue,
             source: from,
             tag,
             data: start.data,
             offset: 0,
-            len: take,
+            len: len.min(taken.capacity),
             total: len,
             last: true,
         })
     }
+
+    /// The same; a function of its own, as it needs all registers.
+    #[inline(never)]
+    fn take(&mut self, from: PeerId, seq: MsgSeq, queue: Queue, tag: u64, len: u64) -> Option<Taken> {
+        // Events must not overtake each other.
+        if !self.actions.is_empty() || self.quiescing || !self.plant.is_none() {
+            return None;
+        }
+        let cost = charge(len);
+        let peer = self.peers.get_mut(from)?;
+        let rx = &mut peer.rx;
+        let in_turn = seq == rx.next_seq && rx.inbox.is_empty();
+        let calm = peer.life == Life::Living && !peer.quiet.paused && rx.bye.is_none();
+        if !in_turn || !calm || cost > rx.ledger.unspent() {
+            return None;
+        }
+        let posted = &mut self.matchers.of(queue).posted;
+        let (key, steps) = posted.find_counted(from, tag, self.plant)?;
+        let taken = self.recvs.remove_if(key, |op| {
+            if op.multi.is_some() {
+                return None;
+            }
+            posted.remove(&op.matching, op.node);
+            Some(Taken { recv: key, user: op.user, capacity: op.capacity })
+        })?;
+        self.match_steps += steps;
+        rx.next_seq = seq.next();
+        rx.mark.frames += 1;
+        let counters = &mut peer.counters;
+        counters.received_frames += 1;
+        counters.received_bytes += len;
+        counters.received_messages += 1;
+        counters.matched_messages += 1;
+        // It has not been in the pool, but its sender has spent credit, which comes back to be given again.
+        let ledger = &mut rx.ledger;
+        ledger.spent += cost;
+        ledger.freed += cost;
+        self.pool.held -= cost;
+        if ledger.lacks(self.share) || !self.starved.is_empty() {
+            self.released(from);
+        }
+        Some(taken)
+    }
+}
+
+/// A receive that is over, with the message that has been found for it.
+struct Taken {
+    recv: Key,
+    user: u64,
+    capacity: u64,
 }

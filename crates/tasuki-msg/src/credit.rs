@@ -37,6 +37,12 @@ impl Ledger {
         self.granted - self.freed - self.returned
     }
 
+    /// So much of a share that it is worth being given is not this peer's.
+    pub fn lacks(&self, share: u64) -> bool {
+        let missing = share.saturating_sub(self.held());
+        missing > 0 && missing >= share / 4
+    }
+
     /// What the peer has not spent, as far as this side knows.
     pub fn unspent(&self) -> u64 {
         self.granted - self.spent - self.returned

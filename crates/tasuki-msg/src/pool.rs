@@ -42,7 +42,6 @@ impl<C: Controller> Endpoint<C> {
     }
 
     /// Gives a peer credit up to its share if it has a quarter too little, and tells it.
-    #[inline(always)]
     pub(crate) fn top_up(&mut self, peer: PeerId) {
         if self.fill_up(peer) {
             self.activate(peer);
@@ -50,17 +49,14 @@ impl<C: Controller> Endpoint<C> {
     }
 
     /// Gives it; whether there was anything to give.
-    #[inline(always)]
     fn fill_up(&mut self, peer: PeerId) -> bool {
         let share = self.share;
-        let held = self.peers.get(peer).map_or(share, |record| record.rx.ledger.held());
-        let missing = share.saturating_sub(held);
-        missing > 0 && missing >= share / 4 && self.give(peer, missing)
+        self.peers.get(peer).is_some_and(|record| record.rx.ledger.lacks(share)) && self.give(peer)
     }
 
-    /// Gives a living peer so much credit, or what there is; whether that was anything.
+    /// Gives a living peer what it lacks of its share, or what there is; whether that was anything.
     #[cold]
-    fn give(&mut self, peer: PeerId, missing: u64) -> bool {
+    fn give(&mut self, peer: PeerId) -> bool {
         let share = self.share;
         let mut free = self.pool.free();
         if self.plant.is(Defect::PoolOvercommitted) {
@@ -70,6 +66,7 @@ impl<C: Controller> Endpoint<C> {
         if record.gone().is_some() {
             return false;
         }
+        let missing = share.saturating_sub(record.rx.ledger.held());
         let given = missing.min(free);
         if given < missing && !record.rx.starved {
             record.rx.starved = true;
@@ -86,7 +83,6 @@ impl<C: Controller> Endpoint<C> {
     }
 
     /// A message has left the pool.
-    #[inline(always)]
     pub(crate) fn release(&mut self, peer: PeerId, charge: u64) {
         if charge == 0 {
             return;
@@ -95,6 +91,12 @@ impl<C: Controller> Endpoint<C> {
             record.rx.ledger.freed += charge;
         }
         self.pool.held -= charge;
+        self.released(peer);
+    }
+
+    /// What a message has left behind may be given again.
+    #[inline(never)]
+    pub(crate) fn released(&mut self, peer: PeerId) {
         self.top_up(peer);
         if !self.starved.is_empty() {
             self.feed_starved();

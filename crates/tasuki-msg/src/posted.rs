@@ -58,12 +58,18 @@ impl Posted {
     }
 
     /// Appends a receive; returns its node, needed to remove it.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, matching: &Matching, recv: Key) -> u32 {
         if self.alone.is_none() && self.classes.is_empty() {
             self.alone = Some((*matching, recv));
             return ALONE;
         }
+        self.insert_beside(&{ *matching }, recv)
+    }
+
+    /// The same if there are others.
+    #[inline(never)]
+    fn insert_beside(&mut self, matching: &Matching, recv: Key) -> u32 {
         if let Some((first, key)) = self.alone.take() {
             self.filed = self.file(&first, key);
         }
@@ -82,14 +88,23 @@ impl Posted {
 
     #[inline]
     pub fn remove(&mut self, matching: &Matching, node: u32) {
-        // No second one was alone as long as the first is there.
-        if node == ALONE && self.alone.is_some() {
-            self.alone = None;
-            return;
+        if !self.remove_alone(node) {
+            self.unfile(matching, node);
         }
-        self.unfile(matching, node);
     }
 
+    /// Removes a receive if it is the only one.
+    #[inline(always)]
+    pub fn remove_alone(&mut self, node: u32) -> bool {
+        // No second one was alone as long as the first is there.
+        let alone = node == ALONE && self.alone.is_some();
+        if alone {
+            self.alone = None;
+        }
+        alone
+    }
+
+    #[inline(never)]
     fn unfile(&mut self, matching: &Matching, node: u32) {
         let class = matching.class();
         let node = if node == ALONE { self.filed } else { node };
@@ -102,8 +117,17 @@ impl Posted {
         }
     }
 
+    /// The first posted receive that accepts a message, and the number of entries looked at.
+    #[inline(always)]
+    pub fn find_counted(&self, source: PeerId, tag: u64, plant: Plant) -> Option<(Key, u64)> {
+        if let Some((matching, key)) = &self.alone {
+            return matching.accepts(source, tag).then_some((*key, 1));
+        }
+        let mut steps = 0;
+        self.find_filed(source, tag, &mut steps, plant).map(|key| (key, steps))
+    }
+
     /// The first posted receive that accepts a message. Adds the entries looked at to `steps`.
-    #[inline]
     pub fn find(&self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
         if let Some((matching, key)) = &self.alone {
             *steps += 1;
@@ -112,6 +136,7 @@ impl Posted {
         self.find_filed(source, tag, steps, plant)
     }
 
+    #[inline(never)]
     fn find_filed(&self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
         let mut best: Option<(u64, u32)> = None;
         for members in &self.classes {

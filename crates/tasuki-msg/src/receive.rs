@@ -25,6 +25,7 @@ impl Matching {
 impl<C: Controller> Endpoint<C> {
     /// Posts a receive. If it can only be filled by a peer that is gone, and nothing from that peer is left to be
     /// received, it completes with that failure.
+    #[inline(always)]
     pub fn post_recv(&mut self, request: RecvRequest) -> Result<RecvId, UnknownPeer> {
         let matching = request.matching.canonical();
         let gone = match matching.source {
@@ -34,7 +35,22 @@ impl<C: Controller> Endpoint<C> {
                 record.gone().map(|gone| Failure::PeerGone(peer, gone))
             }
         };
-        let key = self.recvs.insert(RecvOp::new(matching, request.capacity, request.multi, request.user));
+        let RecvRequest { capacity, multi, user, .. } = request;
+        if gone.is_some() || self.unexpected(matching.queue) > 0 {
+            return Ok(self.post_further(RecvOp::new(matching, capacity, multi, user), gone));
+        }
+        // Nothing is there that it could take.
+        let key = self.recvs.next_key();
+        let node = self.matchers.of(matching.queue).posted.insert(&matching, key);
+        self.recvs.insert(RecvOp { node, ..RecvOp::new(matching, capacity, multi, user) });
+        Ok(RecvId(key))
+    }
+
+    /// Posts a receive that may be over at once.
+    #[inline(never)]
+    fn post_further(&mut self, op: RecvOp, gone: Option<Failure>) -> RecvId {
+        let matching = op.matching;
+        let key = self.recvs.insert(op);
         let some = self.unexpected(matching.queue) > 0;
         while some && self.recvs.get(key).is_some_and(|op| op.open) {
             let Some(message) = self.find_unexpected(&matching) else { break };
@@ -47,7 +63,7 @@ impl<C: Controller> Endpoint<C> {
                 None => self.enqueue_recv(key, &matching),
             }
         }
-        Ok(RecvId(key))
+        RecvId(key)
     }
 
     /// Takes back a receive that still waits: true, and its last event is `RecvFailed` with `Cancelled` (after the

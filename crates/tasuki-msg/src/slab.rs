@@ -30,21 +30,36 @@ impl<T> Slab<T> {
         self.len
     }
 
+    /// The key of the next one.
+    #[inline(always)]
+    pub fn next_key(&self) -> Key {
+        match self.slots.get(self.free as usize) {
+            Some(slot) => Key { index: self.free, generation: slot.generation },
+            None => Key { index: self.slots.len() as u32, generation: 0 },
+        }
+    }
+
     #[inline(always)]
     pub fn insert(&mut self, value: T) -> Key {
-        self.len += 1;
-        if let Some(slot) = self.slots.get_mut(self.free as usize) {
-            let index = self.free;
-            if let Body::Free(next) = slot.body {
-                self.free = next;
-            }
-            slot.body = Body::Full(value);
-            return Key { index, generation: slot.generation };
+        if self.free as usize >= self.slots.len() {
+            self.append();
         }
+        let index = self.free;
+        let slot = &mut self.slots[index as usize];
+        if let Body::Free(next) = slot.body {
+            self.free = next;
+        }
+        slot.body = Body::Full(value);
+        self.len += 1;
+        Key { index, generation: slot.generation }
+    }
+
+    /// Makes another slot, when none is free. (Before the value comes, so that it is written where it stays.)
+    #[cold]
+    fn append(&mut self) {
         // 2^32 live operations do not fit in memory, so the index cannot wrap.
-        let index = self.slots.len() as u32;
-        self.slots.push(Slot { generation: 0, body: Body::Full(value) });
-        Key { index, generation: 0 }
+        self.free = self.slots.len() as u32;
+        self.slots.push(Slot { generation: 0, body: Body::Free(END) });
     }
 
     #[inline]
@@ -88,17 +103,17 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Removes a tenant that nobody wants to see again.
+    /// Removes the tenant of a key if `wanted` gives something for it; gives that.
     #[inline(always)]
-    pub fn forget(&mut self, key: Key) {
-        let Some(slot) = self.slots.get_mut(key.index as usize) else { return };
-        if slot.generation != key.generation || matches!(slot.body, Body::Free(_)) {
-            return;
-        }
+    pub fn remove_if<R>(&mut self, key: Key, wanted: impl FnOnce(&T) -> Option<R>) -> Option<R> {
+        let slot = self.slots.get_mut(key.index as usize).filter(|slot| slot.generation == key.generation)?;
+        let Body::Full(value) = &slot.body else { return None };
+        let result = wanted(value)?;
         slot.generation = slot.generation.wrapping_add(1);
         slot.body = Body::Free(self.free);
         self.free = key.index;
         self.len -= 1;
+        Some(result)
     }
 
     /// Removes the tenants that `stays` does not accept.
@@ -141,7 +156,17 @@ mod tests {
         assert_eq!(slab.get(a), None);
         assert_eq!((slab.get(b), slab.get(c)), (Some(&'b'), Some(&'c')));
         assert_eq!(slab.len(), 2);
+        for name in ['d', 'e'] {
+            let next = slab.next_key();
+            assert_eq!(slab.insert(name), next);
+        }
+        slab.retain(|name| !"de".contains(*name));
         assert_eq!(slab.keys_where(|_| true), vec![c, b]);
+        assert_eq!(slab.remove_if(a, |_| Some(())), None);
+        assert_eq!(slab.remove_if(b, |_| None::<()>), None);
+        let d = slab.insert('d');
+        assert_eq!(slab.remove_if(d, |name| Some(*name)), Some('d'));
+        assert_eq!((slab.get(d), slab.len()), (None, 2));
         slab.retain(|&name| name == 'c');
         assert_eq!((slab.len(), slab.get(b), slab.get(c)), (1, None, Some(&'c')));
     }

@@ -14,17 +14,21 @@ pub struct Errno(pub i32);
 pub type Ret<T = ()> = Result<T, Errno>;
 
 /// Runs the body of a call that returns `ssize_t`.
+#[inline(always)]
 pub fn size(body: impl FnOnce() -> Ret<usize>) -> isize {
     // A call that panicked may have left locks poisoned; `lock` goes on with what they guard, which is consistent between
     // any two statements that can panic.
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(value)) => value as isize,
-        Ok(Err(Errno(errno))) => -(errno as isize),
-        Err(_) => {
-            note!("a call panicked: this is a defect of Tasuki");
-            -(FI_EOTHER as isize)
-        }
-    }
+    let number = || match body() {
+        Ok(value) => value as isize,
+        Err(Errno(errno)) => -(errno as isize),
+    };
+    catch_unwind(AssertUnwindSafe(number)).unwrap_or_else(|_| panicked())
+}
+
+#[cold]
+fn panicked() -> isize {
+    note!("a call panicked: this is a defect of Tasuki");
+    -(FI_EOTHER as isize)
 }
 
 /// Runs the body of a call that returns `int`, 0 for success.
@@ -42,6 +46,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// # Safety
 /// `handle` is null, or [`expose`] gave it for a `T`, and the object was not closed. `T` is `repr(C)` and begins with an `H`, or
 /// with a structure that begins with an `H`.
+#[inline(always)]
 pub unsafe fn object<'a, T, H>(handle: *mut H) -> Ret<&'a T> {
     // SAFETY: by the contract above.
     unsafe { handle.cast::<T>().as_ref() }.ok_or(Errno(FI_EINVAL))

@@ -62,16 +62,16 @@ impl Members {
         self.write(|members| members.retain(|member| !Arc::ptr_eq(member, ep)));
     }
 
-    /// Glances at what has arrived: nothing, or what goes straight to the reader. False: [`Members::progress`] is to look.
+    /// The only one, of a program that never makes two calls at once: it may be glanced at.
     #[inline(always)]
-    pub fn glance(&self, reader: &mut Reader<'_>) -> bool {
+    pub fn only(&self) -> Option<&EpShared> {
         if !self.alone {
-            return false;
+            return None;
         }
-        // SAFETY: nobody changes it meanwhile, by the promise of one caller.
+        // SAFETY: nobody changes it while the program's call lasts, by the promise of one caller.
         match unsafe { &*self.list.get() }.as_slice() {
-            [ep] => ep.glance(reader),
-            _ => false,
+            [ep] => Some(ep),
+            _ => None,
         }
     }
 

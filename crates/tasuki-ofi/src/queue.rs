@@ -1,11 +1,15 @@
 //! What is in a completion queue. It grows as needed and never overruns: the operations that complete bound it.
 
 use std::collections::VecDeque;
+use std::mem::offset_of;
 use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use tasuki_engine::{Glance, Waiting};
+
 use crate::abi::*;
+use crate::ep::EpShared;
 use crate::guard::{Errno, Ret, lock};
 use crate::members::Members;
 
@@ -88,19 +92,44 @@ impl Queue {
     /// `buf` has room for `count` entries of this queue's size; `sources` is null or has room for as many addresses.
     #[inline(always)]
     pub unsafe fn read(&self, buf: *mut u8, count: usize, sources: *mut FiAddr) -> Ret<usize> {
-        // SAFETY: by the contract.
-        let mut reader = unsafe { Reader::new(self, buf, count, sources) };
-        if reader.has_room() && self.is_empty() && self.members.glance(&mut reader) {
-            if reader.read > 0 {
-                return Ok(reader.read);
-            }
-            if self.is_empty() {
-                return Err(Errno(FI_EAGAIN));
+        if count > 0
+            && !buf.is_null()
+            && self.is_empty()
+            && let Some(ep) = self.members.only()
+        {
+            match ep.glance() {
+                Glance::Nothing => return Err(Errno(FI_EAGAIN)),
+                Glance::Found(mut waiting) => {
+                    // SAFETY: by the contract.
+                    let read = unsafe { self.read_found(ep, &mut waiting, buf, count, sources) };
+                    if read > 0 {
+                        return Ok(read);
+                    }
+                }
+                Glance::Unknown => {}
             }
         }
-        // A new one, as nothing has been read: the one above need not be in memory.
         // SAFETY: by the contract.
         self.read_further(unsafe { Reader::new(self, buf, count, sources) })
+    }
+
+    /// Reads what a glance has found.
+    ///
+    /// # Safety
+    /// As for [`Queue::read`].
+    #[inline(never)]
+    unsafe fn read_found(
+        &self,
+        ep: &EpShared,
+        waiting: &mut Waiting<'_>,
+        buf: *mut u8,
+        count: usize,
+        sources: *mut FiAddr,
+    ) -> usize {
+        // SAFETY: by the contract.
+        let mut reader = unsafe { Reader::new(self, buf, count, sources) };
+        ep.take(waiting, &mut reader);
+        reader.read
     }
 
     /// The same after a look that goes further than a glance.
@@ -240,16 +269,35 @@ impl<'a> Reader<'a> {
         // the whole entry.
         unsafe {
             let at = self.buf.add(self.read * size);
-            if size == size_of::<CqTaggedEntry>() {
-                at.cast::<CqTaggedEntry>().write_unaligned(*raw);
-            } else {
-                ptr::copy_nonoverlapping(ptr::from_ref(raw).cast::<u8>(), at, size);
-            }
+            write_beginning(raw, at.cast(), size);
             if !self.sources.is_null() {
                 self.sources.add(self.read).write(source());
             }
         }
         self.read += 1;
+    }
+}
+
+/// Writes the fields of a whole entry that an entry of `size` bytes has. (Field by field: `raw` need not be in memory.)
+///
+/// # Safety
+/// `at` has room for `size` bytes.
+#[inline(always)]
+unsafe fn write_beginning(raw: &CqTaggedEntry, at: *mut CqTaggedEntry, size: usize) {
+    // SAFETY: each is inside of so many bytes, and unaligned places are written as such.
+    unsafe {
+        (&raw mut (*at).op_context).write_unaligned(raw.op_context);
+        if size >= offset_of!(CqTaggedEntry, buf) {
+            (&raw mut (*at).flags).write_unaligned(raw.flags);
+            (&raw mut (*at).len).write_unaligned(raw.len);
+        }
+        if size >= offset_of!(CqTaggedEntry, tag) {
+            (&raw mut (*at).buf).write_unaligned(raw.buf);
+            (&raw mut (*at).data).write_unaligned(raw.data);
+        }
+        if size >= size_of::<CqTaggedEntry>() {
+            (&raw mut (*at).tag).write_unaligned(raw.tag);
+        }
     }
 }
 

@@ -21,4 +21,6 @@ pub use joint::{Corrupt, Joint, JointOffer, Part, SendersShare};
 pub use outbox::{Line, Outbox, Room};
 pub use segment::Segment;
 pub use token::Token;
-pub use types::{Departure, Glance, LineRecord, Record, SHORT, SegmentOptions, SegmentStats, Slot, Verdict};
+pub use types::{
+    Departure, Found, LineRecord, LineWords, Peek, Record, SHORT, SegmentOptions, SegmentStats, Slot, Verdict,
+};

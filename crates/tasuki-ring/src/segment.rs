@@ -10,7 +10,7 @@ use crate::layout::*;
 use crate::map::Map;
 use crate::senders::IDLE_VISITS_MAX;
 use crate::{
-    Departure, Glance, LineRecord, Record, RingError, SegmentOptions, SegmentStats, Slot, Token, Verdict,
+    Departure, Found, LineRecord, Peek, Record, RingError, SegmentOptions, SegmentStats, Slot, Token, Verdict,
 };
 
 /// What the receiver knows about a slot. Nothing here is read back from shared memory.
@@ -116,46 +116,76 @@ impl Segment {
         taken
     }
 
-    /// The next record, if it takes one line of the cache: what most looks of most programs find. It stays where it is until [`LineRecord::consume`]. Senders take
-    /// turns.
+    /// Whether a record waits, and where. Senders take turns.
     #[inline(always)]
-    pub fn first_line(&mut self) -> Glance<'_> {
+    pub fn peek(&self) -> Peek {
         let count = self.active.len();
         let plain = count > 0 && !self.untidy && self.map.is_here();
         if !plain || self.map.word(AT_RUNG).load(Ordering::Relaxed) != 0 {
-            return Glance::Other;
+            return Peek::Other;
         }
-        let mut at = self.turn;
-        for skipped in 0..count {
-            at = if at + 1 >= count { 0 } else { at + 1 };
-            let index = self.active[at] as usize;
-            let position = self.lanes[index].position;
-            let place = self.geometry.ring(index) + (position as usize & (self.geometry.ring_bytes - 1));
-            let word = self.map.word(place).load(Ordering::Acquire);
-            if word == 0 {
-                continue;
-            }
-            let Some(len) = line_len(word, position) else { return Glance::Other };
-            if skipped > 0 {
-                self.pass_over(skipped);
-            }
-            self.turn = at;
-            let lane = &mut self.lanes[index];
-            let slot = Slot { index: index as u32, generation: lane.generation };
-            let tail = self.map.word(self.geometry.slot(index) + SLOT_TAIL);
-            let words = self.map.line(place);
-            return Glance::Record(LineRecord { words, slot, len, lane, tail, stats: &mut self.stats });
+        let found = self.peek_at(self.turn_after(self.turn));
+        if found.word != 0 {
+            return Peek::Found(found);
         }
-        Glance::Nothing
+        if count > 1 { self.peek_others(found.at) } else { Peek::Nothing }
     }
 
-    /// The next lanes in turn, so many, have been found empty while another was not.
-    fn pass_over(&mut self, count: usize) {
-        for step in 1..=count {
-            let at = (self.turn + step) % self.active.len();
+    /// The same of those that come after this one.
+    #[inline(never)]
+    fn peek_others(&self, first: usize) -> Peek {
+        let mut at = first;
+        for _ in 1..self.active.len() {
+            at = self.turn_after(at);
+            let found = self.peek_at(at);
+            if found.word != 0 {
+                return Peek::Found(found);
+            }
+        }
+        Peek::Nothing
+    }
+
+    /// The word that waits at an active lane, 0 if there is none.
+    #[inline(always)]
+    fn peek_at(&self, at: usize) -> Found {
+        let index = self.active[at] as usize;
+        let position = self.lanes[index].position;
+        let place = self.geometry.ring(index) + (position as usize & (self.geometry.ring_bytes - 1));
+        Found { at, place, word: self.map.word(place).load(Ordering::Acquire) }
+    }
+
+    /// The record that [`Segment::peek`] has found just before, if it takes one line of the cache: what most looks of most programs find. It stays where it is until
+    /// [`LineRecord::consume`]. None: it is something else, which [`Segment::receive`] takes.
+    #[inline(always)]
+    pub fn line(&mut self, found: Found) -> Option<LineRecord<'_>> {
+        let Found { at, place, word } = found;
+        let index = *self.active.get(at)? as usize;
+        let len = line_len(word, self.lanes.get(index)?.position)?;
+        if at != self.turn_after(self.turn) {
+            self.pass_over(at);
+        }
+        self.turn = at;
+        let lane = &mut self.lanes[index];
+        let slot = Slot { index: index as u32, generation: lane.generation };
+        let tail = self.map.word(self.geometry.slot(index) + SLOT_TAIL);
+        let words = self.map.line(place);
+        Some(LineRecord { words, slot, len, lane, tail, stats: &mut self.stats })
+    }
+
+    #[inline(always)]
+    fn turn_after(&self, at: usize) -> usize {
+        if at + 1 >= self.active.len() { 0 } else { at + 1 }
+    }
+
+    /// The next lanes in turn, up to this one, have been found empty while this one was not.
+    #[cold]
+    fn pass_over(&mut self, found: usize) {
+        let mut at = self.turn_after(self.turn);
+        while at != found {
             let lane = &mut self.lanes[self.active[at] as usize];
             lane.idle_visits = lane.idle_visits.saturating_add(1);
             self.untidy |= lane.idle_visits > IDLE_VISITS_MAX;
+            at = self.turn_after(at);
         }
     }
 

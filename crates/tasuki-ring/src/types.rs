@@ -107,14 +107,24 @@ impl Record<'_> {
 /// Bytes of a record that takes one line of the cache, at most.
 pub const SHORT: usize = LINE - 8;
 
-/// What [`crate::Segment::first_line`] has found.
-pub enum Glance<'a> {
+/// What [`crate::Segment::peek`] has seen.
+pub enum Peek {
     /// Nothing waits.
     Nothing,
     /// A record.
-    Record(LineRecord<'a>),
+    Found(Found),
     /// Something else, perhaps nothing: [`crate::Segment::receive`] knows.
     Other,
+}
+
+/// Where a record waits. Good until something else is done with the segment.
+#[derive(Clone, Copy)]
+pub struct Found {
+    /// Place of its sender among the active ones.
+    pub(crate) at: usize,
+    /// Its place in the segment, and the word that is there.
+    pub(crate) place: usize,
+    pub(crate) word: u64,
 }
 
 /// A record in one line of the cache, still in shared memory: what is read twice may have changed in between.
@@ -125,6 +135,21 @@ pub struct LineRecord<'a> {
     pub(crate) lane: &'a mut Lane,
     pub(crate) tail: &'a AtomicU64,
     pub(crate) stats: &'a mut SegmentStats,
+}
+
+/// The words of a [`LineRecord`].
+#[derive(Clone, Copy)]
+pub struct LineWords<'a>(&'a [AtomicU64; LINE / 8]);
+
+impl LineWords<'_> {
+    /// A private copy.
+    pub fn copy(self) -> [u8; SHORT] {
+        let mut bytes = [0; SHORT];
+        for (word, place) in self.0[1..].iter().zip(bytes.chunks_exact_mut(8)) {
+            place.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+        }
+        bytes
+    }
 }
 
 impl LineRecord<'_> {
@@ -153,13 +178,10 @@ impl LineRecord<'_> {
         self.words[1..].as_ptr().cast()
     }
 
-    /// A private copy.
-    pub fn copy(&self) -> ([u8; SHORT], usize) {
-        let mut bytes = [0; SHORT];
-        for (index, place) in bytes.chunks_exact_mut(8).enumerate() {
-            place.copy_from_slice(&self.word(index).to_ne_bytes());
-        }
-        (bytes, self.len)
+    /// Its seven words.
+    #[inline(always)]
+    pub fn words(&self) -> LineWords<'_> {
+        LineWords(self.words)
     }
 
     /// It has been read: its sender may use its place again.

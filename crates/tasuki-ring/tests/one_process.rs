@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use tasuki_random::Random;
-use tasuki_ring::{Departure, Glance, OpenError, Outbox, RingError, Segment, SegmentOptions, Token, Verdict};
+use tasuki_ring::{Departure, OpenError, Outbox, Peek, RingError, Segment, SegmentOptions, Token, Verdict};
 
 /// Bounds that the layout states.
 const SMALLEST_RING: usize = 4096;
@@ -77,9 +77,9 @@ fn a_full_ring_says_so_and_loses_nothing() {
 
 /// The next record, if a glance finds it.
 fn glance(inbox: &mut Segment) -> Option<Vec<u8>> {
-    let Glance::Record(record) = inbox.first_line() else { return None };
-    let (bytes, len) = record.copy();
-    assert_eq!(record.len(), len);
+    let Peek::Found(found) = inbox.peek() else { return None };
+    let record = inbox.line(found)?;
+    let (bytes, len) = (record.words().copy(), record.len());
     let words: Vec<u8> = (0..7).flat_map(|at| record.word(at).to_ne_bytes()).collect();
     assert_eq!(words[..len], bytes[..len]);
     record.consume();
@@ -90,10 +90,10 @@ fn glance(inbox: &mut Segment) -> Option<Vec<u8>> {
 #[test]
 fn glances_and_visits_take_turns() {
     let mut inbox = segment(SMALLEST_RING, 2);
-    assert!(matches!(inbox.first_line(), Glance::Other), "nobody has come yet");
+    assert!(matches!(inbox.peek(), Peek::Other), "nobody has come yet");
     let mut outbox = Outbox::open(&inbox.token(), &inbox.token()).unwrap();
     assert!(all(&mut inbox).is_empty());
-    assert!(matches!(inbox.first_line(), Glance::Nothing));
+    assert!(matches!(inbox.peek(), Peek::Nothing));
     let mut random = Random::new(7);
     let (mut glances, mut visits) = (0, 0);
     for round in 0..20_000_u64 {

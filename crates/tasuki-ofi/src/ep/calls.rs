@@ -7,18 +7,18 @@ use super::shared;
 use crate::abi::{FI_REMOTE_CQ_DATA, FidEp};
 use crate::guard::{self, Ret};
 
-/// A send whose flags are the endpoint's.
+/// A send whose flags are the endpoint's; `tx` says with them what else it has. (A function of the caller's own, so that this becomes part of the caller: what it was
+/// given stays in registers.)
 ///
 /// # Safety
 /// `ep` is an endpoint, and the memory as for [`super::EpShared::send`].
 #[inline(always)]
-pub unsafe fn send(ep: *mut FidEp, pieces: Ret<impl AsRef<[Buffer]>>, tx: Tx) -> isize {
+pub unsafe fn send(ep: *mut FidEp, pieces: Ret<impl AsRef<[Buffer]>>, tx: impl FnOnce(u64) -> Tx) -> isize {
     guard::size(move || {
         // SAFETY: by the contract.
         let ep = unsafe { shared(ep) }?;
-        let tx = Tx { flags: ep.tx_flags, ..tx };
         // SAFETY: by the contract.
-        unsafe { ep.send(Ok(pieces?.as_ref()), &tx) }
+        unsafe { ep.send(Ok(pieces?.as_ref()), &tx(ep.tx_flags)) }
     })
 }
 
@@ -35,18 +35,17 @@ pub unsafe fn send_message(ep: *mut FidEp, pieces: Ret<&[Buffer]>, tx: Tx) -> is
     })
 }
 
-/// A receive whose flags are the endpoint's.
+/// A receive whose flags are the endpoint's; `rx` as `tx` of [`send`].
 ///
 /// # Safety
 /// `ep` is an endpoint, and the memory as for [`super::EpShared::recv`].
 #[inline(always)]
-pub unsafe fn recv(ep: *mut FidEp, pieces: Ret<impl AsRef<[Buffer]>>, rx: Rx) -> isize {
+pub unsafe fn recv(ep: *mut FidEp, pieces: Ret<impl AsRef<[Buffer]>>, rx: impl FnOnce(u64) -> Rx) -> isize {
     guard::size(move || {
         // SAFETY: by the contract.
         let ep = unsafe { shared(ep) }?;
-        let rx = Rx { flags: ep.rx_flags, ..rx };
         // SAFETY: by the contract.
-        unsafe { ep.recv(Ok(pieces?.as_ref()), &rx) }
+        unsafe { ep.recv(Ok(pieces?.as_ref()), &rx(ep.rx_flags)) }
     })
 }
 

@@ -1,6 +1,6 @@
 //! What the engine reports, as entries of queues and counts.
 
-use tasuki_engine::{Address, Completion, Failure, Peer};
+use tasuki_engine::{Address, Completion, Failure, Names, Peer, Received};
 
 use super::EpShared;
 use super::wiring::Wiring;
@@ -9,38 +9,31 @@ use crate::note;
 use crate::queue::{Entry, Fault, Reader};
 
 impl EpShared {
-    /// Writes what most completions are, a whole message, to the reader if that waits for it; reports anything else, too, where it belongs.
+    /// Writes what most completions are, a whole message, to the reader if that waits for it; reports anything else, too, where it belongs. The engine is at work:
+    /// see [`EpShared::complete`].
     #[inline(always)]
-    pub fn hand_over(&self, completion: Completion, wiring: &Wiring, reader: &mut Reader<'_>) {
-        let address = |peer| self.engine.peer_address(peer);
-        match completion {
-            Completion::Recv {
-                context,
-                source,
-                tagged,
-                tag,
-                data,
-                ptr,
-                len,
-                total,
-                multi: false,
-                quiet: false,
-                ..
-            } if total <= len && wiring.rx.goes_to(reader) => {
-                let remote = if data.is_some() { FI_REMOTE_CQ_DATA } else { 0 };
-                let raw = CqTaggedEntry {
-                    op_context: context as Ptr,
-                    flags: FI_RECV | remote | if tagged { FI_TAGGED } else { FI_MSG },
-                    len: len as usize,
-                    buf: ptr.cast(),
-                    data: data.unwrap_or(0),
-                    tag,
-                };
-                reader.write(&raw, || self.peers.name(source, address, &wiring.space));
-            }
-            // A copy: the one above need not be in memory.
-            _ => self.complete(&{ completion }, &address, wiring, Some(reader)),
+    pub fn hand_over(
+        &self,
+        received: &Received,
+        names: &Names<'_>,
+        wiring: &Wiring,
+        reader: &mut Reader<'_>,
+    ) {
+        let address = |peer| names.address(peer);
+        let Received { context, source, tagged, tag, data, ptr, len, total } = *received;
+        if total > len || !wiring.rx.goes_to(reader) {
+            return self.complete(&(*received).into(), &address, wiring, Some(reader));
         }
+        let remote = if data.is_some() { FI_REMOTE_CQ_DATA } else { 0 };
+        let raw = CqTaggedEntry {
+            op_context: context as Ptr,
+            flags: FI_RECV | remote | if tagged { FI_TAGGED } else { FI_MSG },
+            len: len as usize,
+            buf: ptr.cast(),
+            data: data.unwrap_or(0),
+            tag,
+        };
+        reader.write(&raw, || self.peers.name(source, address, &wiring.space));
     }
 
     /// Reports a completion where it belongs. May be called while the engine is at work, which therefore is asked for no address, but `address`.

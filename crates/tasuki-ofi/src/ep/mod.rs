@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use tasuki_engine::{Endpoint, Glanced, Options};
+use tasuki_engine::{Endpoint, Glance, Options, Waiting};
 
 use crate::abi::*;
 use crate::guard::{self, Errno, Ret, lock};
@@ -145,30 +145,27 @@ unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
 ///
 /// # Safety
 /// `ep` is null or an open endpoint, as `fid_ep` or as `fid`.
+#[inline(always)]
 unsafe fn shared<'a, H>(ep: *mut H) -> Ret<&'a EpShared> {
     // SAFETY: by the contract.
     Ok(&unsafe { guard::object::<Ep, H>(ep) }?.shared)
 }
 
 impl EpShared {
-    /// Glances at what has arrived: nothing, or what goes straight to the reader. False: [`EpShared::progress`] is to look.
+    /// Glances at what has arrived.
     #[inline(always)]
-    pub fn glance(&self, reader: &mut Reader<'_>) -> bool {
-        let Some(wiring) = self.wiring.get().filter(|_| !self.accesses()) else { return false };
-        let mut given = false;
-        loop {
-            match self.engine.glance() {
-                Glanced::Nothing => return true,
-                Glanced::Unknown => return given,
-                Glanced::Given(completion, more) => {
-                    self.hand_over(completion, wiring, reader);
-                    given = true;
-                    if !more || !reader.has_room() {
-                        return true;
-                    }
-                }
-            }
-        }
+    pub fn glance(&self) -> Glance<'_> {
+        if self.wiring.get().is_none() || self.accesses() { Glance::Unknown } else { self.engine.glance() }
+    }
+
+    /// Takes what a glance has found, to the reader if that is whom it is for.
+    #[inline(always)]
+    pub fn take(&self, waiting: &mut Waiting<'_>, reader: &mut Reader<'_>) {
+        let Some(wiring) = self.wiring.get() else { return };
+        waiting.take(|received, names| {
+            self.hand_over(received, names, wiring, reader);
+            reader.has_room()
+        });
     }
 
     /// Takes in what has arrived, and reports what has completed, to the reader if that is whom it is for.
@@ -195,6 +192,7 @@ impl EpShared {
         }
     }
 
+    #[inline(always)]
     fn wiring(&self) -> Ret<&wiring::Wiring> {
         self.wiring.get().ok_or(Errno(FI_EOPBADSTATE))
     }

@@ -28,7 +28,7 @@ unsafe extern "C" fn recv(
     from: FiAddr,
     context: Ptr,
 ) -> isize {
-    let rx = Rx { from, tag: None, ignore: 0, flags: 0, context };
+    let rx = move |flags| Rx { from, tag: None, ignore: 0, flags, context };
     // SAFETY: the caller's promise.
     unsafe { post_recv(ep, Ok([Buffer { ptr: buf, len }]), rx) }
 }
@@ -41,7 +41,7 @@ unsafe extern "C" fn recvv(
     from: FiAddr,
     context: Ptr,
 ) -> isize {
-    let rx = Rx { from, tag: None, ignore: 0, flags: 0, context };
+    let rx = move |flags| Rx { from, tag: None, ignore: 0, flags, context };
     // SAFETY: the caller's promise.
     unsafe { post_recv(ep, pieces(iov, count), rx) }
 }
@@ -64,7 +64,7 @@ unsafe extern "C" fn send(
     to: FiAddr,
     context: Ptr,
 ) -> isize {
-    let tx = Tx { to, tag: None, data: None, flags: 0, context: Some(context) };
+    let tx = move |flags| Tx { to, tag: None, data: None, flags, context: Some(context) };
     // SAFETY: the caller's promise.
     unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
@@ -77,7 +77,7 @@ unsafe extern "C" fn sendv(
     to: FiAddr,
     context: Ptr,
 ) -> isize {
-    let tx = Tx { to, tag: None, data: None, flags: 0, context: Some(context) };
+    let tx = move |flags| Tx { to, tag: None, data: None, flags, context: Some(context) };
     // SAFETY: the caller's promise.
     unsafe { post_send(ep, pieces(iov, count), tx) }
 }
@@ -93,7 +93,7 @@ unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const Msg, flags: u64) -> isi
 }
 
 unsafe extern "C" fn inject(ep: *mut FidEp, buf: *mut u8, len: usize, to: FiAddr) -> isize {
-    let tx = Tx { to, tag: None, data: None, flags: 0, context: None };
+    let tx = move |flags| Tx { to, tag: None, data: None, flags, context: None };
     // SAFETY: the caller's promise.
     unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
@@ -108,13 +108,13 @@ unsafe extern "C" fn senddata(
     to: FiAddr,
     context: Ptr,
 ) -> isize {
-    let tx = Tx { to, tag: None, data: Some(data), flags: 0, context: Some(context) };
+    let tx = move |flags| Tx { to, tag: None, data: Some(data), flags, context: Some(context) };
     // SAFETY: the caller's promise.
     unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
 
 unsafe extern "C" fn injectdata(ep: *mut FidEp, buf: *mut u8, len: usize, data: u64, to: FiAddr) -> isize {
-    let tx = Tx { to, tag: None, data: Some(data), flags: 0, context: None };
+    let tx = move |flags| Tx { to, tag: None, data: Some(data), flags, context: None };
     // SAFETY: the caller's promise.
     unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }

@@ -18,27 +18,40 @@ pub struct Peers {
     latest_peer: Pair,
 }
 
-/// A name and its peer in one word, as long as both fit: 32 bits each, and none if it is 0.
-#[derive(Default)]
+/// A name and its peer in one word, as long as both fit: 32 bits each.
 struct Pair(AtomicU64);
+
+/// Stands for none: a name that is larger is not kept here.
+const NONE: u64 = u32::MAX as u64;
+
+impl Default for Pair {
+    fn default() -> Pair {
+        Pair(AtomicU64::new(NONE << 32))
+    }
+}
 
 impl Pair {
     fn set(&self, name: FiAddr, peer: Peer) {
-        let word = match u32::try_from(name) {
-            Ok(name) if name < u32::MAX => u64::from(name + 1) << 32 | u64::from(peer.0),
-            _ => 0,
-        };
-        self.0.store(word, Ordering::Relaxed);
+        let name = if name < NONE { name } else { NONE };
+        self.0.store(name << 32 | u64::from(peer.0), Ordering::Relaxed);
     }
 
-    #[inline]
-    fn get(&self) -> Option<(FiAddr, Peer)> {
+    /// The peer of this name, if it is the one.
+    #[inline(always)]
+    fn peer(&self, name: FiAddr) -> Option<Peer> {
         let word = self.0.load(Ordering::Relaxed);
-        Some(((word >> 32).checked_sub(1)?, Peer(word as u32)))
+        (word >> 32 == name && name != NONE).then_some(Peer(word as u32))
+    }
+
+    /// The name of this peer, if it is the one.
+    #[inline(always)]
+    fn name(&self, peer: Peer) -> Option<FiAddr> {
+        let word = self.0.load(Ordering::Relaxed);
+        (word as u32 == peer.0 && word >> 32 != NONE).then_some(word >> 32)
     }
 
     fn clear(&self) {
-        self.0.store(0, Ordering::Relaxed);
+        self.0.store(NONE << 32, Ordering::Relaxed);
     }
 }
 
@@ -62,12 +75,13 @@ impl Peers {
     /// The peer of a name.
     #[inline(always)]
     pub fn peer(&self, name: FiAddr, engine: &Endpoint, space: &Space) -> Ret<Peer> {
-        match self.latest_name.get() {
-            Some((latest, peer)) if latest == name => Ok(peer),
-            _ => self.find_peer(name, engine, space),
+        match self.latest_name.peer(name) {
+            Some(peer) => Ok(peer),
+            None => self.find_peer(name, engine, space),
         }
     }
 
+    #[inline(never)]
     fn find_peer(&self, name: FiAddr, engine: &Endpoint, space: &Space) -> Ret<Peer> {
         let index = usize::try_from(name).map_err(|_| Errno(FI_EINVAL))?;
         let maps = self.read();
@@ -86,7 +100,7 @@ impl Peers {
 
     /// The name of a peer whose address can be asked for; `FI_ADDR_NOTAVAIL` if its address is not in the vector (yet: it may have connected by itself).
     pub fn name(&self, peer: Peer, address: impl FnOnce(Peer) -> Option<Address>, space: &Space) -> FiAddr {
-        if let Some((name, _)) = self.latest_peer.get().filter(|(_, latest)| *latest == peer) {
+        if let Some(name) = self.latest_peer.name(peer) {
             return name;
         }
         let maps = self.read();

@@ -10,6 +10,7 @@ use crate::guard::{Errno, Ret};
 use crate::limits::{INJECT_SIZE, IOV_LIMIT};
 
 /// What all sends have besides their bytes.
+#[derive(Clone, Copy)]
 pub struct Tx {
     /// To whom.
     pub to: FiAddr,
@@ -24,6 +25,7 @@ pub struct Tx {
 }
 
 /// What all receives have besides their memory.
+#[derive(Clone, Copy)]
 pub struct Rx {
     /// From whom.
     pub from: FiAddr,
@@ -82,7 +84,10 @@ impl EpShared {
         };
         // SAFETY: by the contract.
         let posted = unsafe { self.engine.send(&args) };
-        posted.map(|()| 0).map_err(errno)
+        match posted {
+            Ok(()) => Ok(0),
+            Err(error) => Err(errno(error)),
+        }
     }
 
     /// Receives, probes, or receives what was claimed.
@@ -94,7 +99,7 @@ impl EpShared {
         let pieces = pieces?;
         if rx.flags & (FI_PEEK | FI_CLAIM) != 0 {
             // SAFETY: by the contract.
-            return unsafe { self.recv_unexpected(pieces, rx) };
+            return unsafe { self.recv_unexpected(pieces, &{ *rx }) };
         }
         let way = &self.wiring()?.rx;
         let context = rx.context as u64;
@@ -110,13 +115,17 @@ impl EpShared {
         };
         // SAFETY: by the contract.
         let posted = unsafe { self.engine.recv(&args) };
-        posted.map(|()| 0).map_err(errno)
+        match posted {
+            Ok(()) => Ok(0),
+            Err(error) => Err(errno(error)),
+        }
     }
 
     /// Probes, or receives what was claimed.
     ///
     /// # Safety
     /// As for [`EpShared::recv`].
+    #[inline(never)]
     unsafe fn recv_unexpected(&self, pieces: &[Buffer], rx: &Rx) -> Ret<usize> {
         if rx.flags & FI_PEEK != 0 {
             return self.probe(rx);
@@ -136,6 +145,7 @@ impl EpShared {
 }
 
 /// The number for an operation that the engine did not take.
+#[cold]
 pub fn errno(error: PostError) -> Errno {
     Errno(match error {
         PostError::UnknownPeer(_) | PostError::UnknownClaim | PostError::NullBuffer(_) => FI_EINVAL,

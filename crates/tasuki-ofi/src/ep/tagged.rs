@@ -31,7 +31,7 @@ unsafe extern "C" fn recv(
     ignore: u64,
     context: Ptr,
 ) -> isize {
-    let rx = Rx { from, tag: Some(tag), ignore, flags: 0, context };
+    let rx = move |flags| Rx { from, tag: Some(tag), ignore, flags, context };
     // SAFETY: the caller's promise.
     unsafe { post_recv(ep, Ok([Buffer { ptr: buf, len }]), rx) }
 }
@@ -47,7 +47,7 @@ unsafe extern "C" fn recvv(
     ignore: u64,
     context: Ptr,
 ) -> isize {
-    let rx = Rx { from, tag: Some(tag), ignore, flags: 0, context };
+    let rx = move |flags| Rx { from, tag: Some(tag), ignore, flags, context };
     // SAFETY: the caller's promise.
     unsafe { post_recv(ep, pieces(iov, count), rx) }
 }
@@ -72,7 +72,7 @@ unsafe extern "C" fn send(
     tag: u64,
     context: Ptr,
 ) -> isize {
-    let tx = Tx { to, tag: Some(tag), data: None, flags: 0, context: Some(context) };
+    let tx = move |flags| Tx { to, tag: Some(tag), data: None, flags, context: Some(context) };
     // SAFETY: the caller's promise.
     unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
@@ -87,7 +87,7 @@ unsafe extern "C" fn sendv(
     tag: u64,
     context: Ptr,
 ) -> isize {
-    let tx = Tx { to, tag: Some(tag), data: None, flags: 0, context: Some(context) };
+    let tx = move |flags| Tx { to, tag: Some(tag), data: None, flags, context: Some(context) };
     // SAFETY: the caller's promise.
     unsafe { post_send(ep, pieces(iov, count), tx) }
 }
@@ -103,7 +103,7 @@ unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) 
 }
 
 unsafe extern "C" fn inject(ep: *mut FidEp, buf: *mut u8, len: usize, to: FiAddr, tag: u64) -> isize {
-    let tx = Tx { to, tag: Some(tag), data: None, flags: 0, context: None };
+    let tx = move |flags| Tx { to, tag: Some(tag), data: None, flags, context: None };
     // SAFETY: the caller's promise.
     unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
@@ -119,7 +119,7 @@ unsafe extern "C" fn senddata(
     tag: u64,
     context: Ptr,
 ) -> isize {
-    let tx = Tx { to, tag: Some(tag), data: Some(data), flags: 0, context: Some(context) };
+    let tx = move |flags| Tx { to, tag: Some(tag), data: Some(data), flags, context: Some(context) };
     // SAFETY: the caller's promise.
     unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
@@ -132,7 +132,7 @@ unsafe extern "C" fn injectdata(
     to: FiAddr,
     tag: u64,
 ) -> isize {
-    let tx = Tx { to, tag: Some(tag), data: Some(data), flags: 0, context: None };
+    let tx = move |flags| Tx { to, tag: Some(tag), data: Some(data), flags, context: None };
     // SAFETY: the caller's promise.
     unsafe { post_send(ep, Ok([Buffer { ptr: buf, len }]), tx) }
 }
