@@ -1,0 +1,100 @@
+//! Streams (`TASUKI_BULK`) under whole MPI programs: long messages go by TCP where that is wanted, and arrive whole whatever happens to the cables.
+//! That it was TCP tells the kernel of a host (`/proc/net/snmp`): segments that have come.
+
+mod support;
+
+use std::{path::Path, thread, time::Duration};
+use support::{
+    TestLab,
+    mpi::{Programs, families},
+    mpis::Mpi,
+    run::MpiRun,
+    seed, skip_without_root,
+};
+
+/// What comes without streams: the launcher's words.
+const FEW: u64 = 5_000;
+
+fn headon(lab: &TestLab, mpi: &Mpi, program: &Path, mebibytes: u32) -> MpiRun {
+    MpiRun::new(lab, mpi, "tasuki", 2, program).args([mebibytes.to_string()]).limit(300)
+}
+
+/// Segments of TCP that have come to a host (RFC 4022, tcpInSegs).
+fn segments(lab: &TestLab) -> u64 {
+    let text = lab.sh("n1", "cat /proc/net/snmp");
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
+    let (Some(names), Some(values)) = (lines.next(), lines.next()) else { panic!("no counters: {text}") };
+    let at = names.split(' ').position(|name| name == "InSegs").expect("a counter of segments");
+    values.split(' ').nth(at).and_then(|value| value.parse().ok()).expect("a number")
+}
+
+#[test]
+fn streams_over_wires_that_lose_double_and_damage() {
+    let test = "streams_over_wires_that_lose_double_and_damage";
+    if skip_without_root(test) {
+        return;
+    }
+    let seed = (seed(test) as u32).to_string();
+    let lab = TestLab::up("strfault", &["--shape", "pair:2", "--seed", &seed]);
+    [("loss", "0.3%"), ("duplicate", "1%"), ("corrupt", "0.1%")]
+        .iter()
+        .for_each(|(kind, share)| lab.fault(kind, &["all", share]));
+    let programs = Programs::new();
+    for mpi in families(test) {
+        let program = programs.build("headon", &mpi);
+        let before = segments(&lab);
+        let printed = headon(&lab, &mpi, &program, 8).env("TASUKI_BULK", "streams").ok();
+        assert!(printed.contains("headon ok"), "{}: {printed}", mpi.name);
+        let came = segments(&lab) - before;
+        assert!(came > FEW, "{}: {came} segments: not by stream", mpi.name);
+        eprintln!("{}: {came} segments", mpi.name);
+    }
+}
+
+/// The cable of the stream dies in the middle of a message, and its NIC does not notice: the message goes on in packets, by the other cable.
+#[test]
+fn a_cable_that_dies_under_a_stream() {
+    let test = "a_cable_that_dies_under_a_stream";
+    if skip_without_root(test) {
+        return;
+    }
+    let lab = TestLab::up("strdead", &["--shape", "pair:2"]);
+    let programs = Programs::new();
+    for mpi in families(test) {
+        let program = programs.build("headon", &mpi);
+        let before = segments(&lab);
+        let mut job = headon(&lab, &mpi, &program, 64).env("TASUKI_BULK", "streams").start();
+        while job.is_running() && segments(&lab) - before < 2 * FEW {
+            thread::sleep(Duration::from_millis(5));
+        }
+        lab.fault("cut", &["n1:eth1", "--keep-carrier"]);
+        let printed = job.ok();
+        assert!(printed.contains("headon ok"), "{}: {printed}", mpi.name);
+        assert!(segments(&lab) - before > FEW, "{}: not by stream", mpi.name);
+        lab.fault("heal", &["all"]);
+    }
+}
+
+/// By default streams are for packets that come fast and one by one.
+#[test]
+fn streams_are_chosen_where_packets_are_costly() {
+    let test = "streams_are_chosen_where_packets_are_costly";
+    if skip_without_root(test) {
+        return;
+    }
+    let programs = Programs::new();
+    let Some(mpi) = families(test).into_iter().next() else { return };
+    let program = programs.build("headon", &mpi);
+    let came = |lab: &TestLab, mebibytes: u32| {
+        let before = segments(lab);
+        headon(lab, &mpi, &program, mebibytes).ok();
+        segments(lab) - before
+    };
+    let fast = TestLab::up("strfast", &["--shape", "full:2", "--unshaped"]);
+    // On a machine with much else to do packets do not come fast all the time.
+    assert!((0..10).any(|_| came(&fast, 128) > FEW), "bare cables without coalescing, and no stream");
+    let joined = TestLab::up("strjoin", &["--shape", "full:2", "--unshaped", "--offloads"]);
+    assert!(came(&joined, 64) < FEW, "the kernel joins packets");
+    let slow = TestLab::up("strslow", &["--shape", "full:2"]);
+    assert!(came(&slow, 16) < FEW, "a cable of 1 Gbit/s");
+}
