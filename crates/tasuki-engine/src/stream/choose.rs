@@ -88,14 +88,14 @@ impl State {
     /// Those whose packets cost more than a stream would, and the rail.
     fn costly_senders(&self, streams: &mut Streams, now: Time) -> Vec<(Peer, u8)> {
         let elapsed = now.0.saturating_sub(streams.judged.0);
-        let seen: Vec<Seen> = self.links.iter().map(|link| Seen::of(&link.udp.stats())).collect();
-        let before = std::mem::replace(&mut streams.seen, seen);
         streams.judged = now;
-        let links = self.links.iter().zip(&streams.seen).zip(&before);
-        links
-            .filter(|((_, seen), before)| seen.is_costly_since(before, elapsed))
-            .filter_map(|((link, _), _)| self.sender_by(link))
-            .collect()
+        streams.seen.resize(self.links.len(), Seen::default());
+        let costly = |(link, seen): (&Link, &mut Seen)| {
+            let before = std::mem::replace(seen, Seen::of(&link.udp.stats()));
+            seen.is_costly_since(&before, elapsed).then(|| self.sender_by(link)).flatten()
+        };
+        // Most often there is none, and then nothing is allocated.
+        self.links.iter().zip(&mut streams.seen).filter_map(costly).collect()
     }
 
     /// Who sends most by a link, if that is the only rail: over several of them packets are spread.

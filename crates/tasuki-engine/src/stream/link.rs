@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tasuki_proto::Time;
 
 use super::giving::Giving;
-use super::note::Note;
+use super::note::{Note, Token, name};
 use super::taking::Taking;
 use super::way::Way;
 use super::{Job, StreamCounters};
@@ -24,6 +24,8 @@ pub(crate) struct Link {
     giving: Giving,
     taking: Taking,
     invitations: u32,
+    /// The name of the stream that is there, or comes about, or was there last.
+    stream: u32,
 }
 
 impl Link {
@@ -44,7 +46,9 @@ impl Link {
             return None;
         }
         self.invitations += 1;
-        self.way.invite(core, peer, rail, now)
+        let (port, token) = self.way.invite(core, peer, rail, now)?;
+        self.stream = name(&token);
+        Some(Note::Invite { rail, port, token })
     }
 
     /// The peer has something to say.
@@ -62,21 +66,31 @@ impl Link {
                 let host = matches!(self.way, Way::Invited(_)) && core.is_before(peer);
                 if !host {
                     self.end(core, counters, peer, false);
-                    self.way.follow(core, peer, (rail, port), token, now);
+                    self.follow(core, peer, (rail, port), token, now);
                 }
             }
-            Note::Pull { key, offset, len } => self.giving.ask(key, offset, len),
-            Note::Over => self.end(core, counters, peer, false),
+            // Whoever asks for something from a stream that is over here has been told, or has told us.
+            Note::Pull { stream, key, offset, len } if stream == self.stream => {
+                self.giving.ask(key, offset, len)
+            }
+            Note::Over { stream } if stream == self.stream => self.end(core, counters, peer, false),
+            Note::Pull { .. } | Note::Over { .. } => {}
         }
     }
 
-    /// A message that its sender has offered is wanted. Given back if there is no stream.
-    pub fn take(&mut self, job: Job) -> Result<(), Job> {
+    fn follow(&mut self, core: &Core, peer: Peer, place: (u8, u16), token: Token, now: Time) {
+        self.stream = name(&token);
+        self.way.follow(core, peer, place, token, now);
+    }
+
+    /// A message that its sender has offered is wanted; gives what to tell the sender. Given back if there is no stream.
+    pub fn take(&mut self, job: Job) -> Result<Note, Job> {
         if matches!(self.way, Way::None) {
             return Err(job);
         }
+        let pull = Note::Pull { stream: self.stream, key: job.key, offset: job.offset, len: job.len };
         self.taking.expect(job);
-        Ok(())
+        Ok(pull)
     }
 
     /// Sends and receives what is possible now. True if there was something.
@@ -114,7 +128,7 @@ impl Link {
         self.giving.clear();
         counters.given_up += self.taking.give_up(core) as u64;
         if tell {
-            core.tell_of_stream(peer, &Note::Over);
+            core.tell_of_stream(peer, &Note::Over { stream: self.stream });
         }
     }
 }

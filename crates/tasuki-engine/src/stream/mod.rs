@@ -126,8 +126,7 @@ impl Core {
         let Some(link) = self.streams.as_mut().and_then(|streams| streams.links.get_mut(&peer)) else {
             return Err(job);
         };
-        let pull = Note::Pull { key: job.key, offset: job.offset, len: job.len };
-        link.take(job)?;
+        let pull = link.take(job)?;
         self.streaming = true;
         self.tell_of_stream(peer, &pull);
         Ok(())
@@ -152,7 +151,7 @@ impl Core {
                 streams.inbox.push_back((source, note));
                 self.streaming = true;
             }
-            (Some(Note::Invite { .. } | Note::Over), None) => {}
+            (Some(Note::Invite { .. } | Note::Over { .. }), None) => {}
             _ => self.broken.push((source, "a note about streams makes no sense".to_owned())),
         }
     }

@@ -3,15 +3,21 @@
 /// Proves on a new stream whose it is.
 pub(crate) type Token = [u8; 16];
 
+/// By this notes name a stream: words about one that is over may come when there is another.
+pub(crate) fn name(token: &Token) -> u32 {
+    let [a, b, c, d, ..] = *token;
+    u32::from_le_bytes([a, b, c, d])
+}
+
 /// One note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
     /// Taker: open a stream to this port of mine on this rail; it begins with this token.
     Invite { rail: u8, port: u16, token: Token },
     /// Taker: send these bytes of the message that you call `key`, behind what I have asked for before.
-    Pull { key: u64, offset: u64, len: u64 },
-    /// Taker: I have closed the stream.
-    Over,
+    Pull { stream: u32, key: u64, offset: u64, len: u64 },
+    /// Either: I have closed this stream, or do not open it.
+    Over { stream: u32 },
 }
 
 const INVITE: u8 = 8;
@@ -32,11 +38,15 @@ impl Note {
                 into.extend(port.to_le_bytes());
                 into.extend(token);
             }
-            Note::Pull { key, offset, len } => {
+            Note::Pull { stream, key, offset, len } => {
                 into.push(PULL);
+                into.extend(stream.to_le_bytes());
                 [key, offset, len].into_iter().for_each(|field| into.extend(field.to_le_bytes()));
             }
-            Note::Over => into.push(OVER),
+            Note::Over { stream } => {
+                into.push(OVER);
+                into.extend(stream.to_le_bytes());
+            }
         }
     }
 
@@ -49,16 +59,25 @@ impl Note {
                 Some(Note::Invite { rail, port: u16::from_le_bytes([low, high]), token })
             }
             PULL => {
-                let [key, offset, len] = field_of(rest)?;
-                Some(Note::Pull { key, offset, len })
+                let (stream, rest) = stream_of(rest)?;
+                let [key, offset, len] = fields_of(rest)?;
+                Some(Note::Pull { stream, key, offset, len })
             }
-            OVER => rest.is_empty().then_some(Note::Over),
+            OVER => {
+                let (stream, rest) = stream_of(rest)?;
+                rest.is_empty().then_some(Note::Over { stream })
+            }
             _ => None,
         }
     }
 }
 
-fn field_of(bytes: &[u8]) -> Option<[u64; 3]> {
+fn stream_of(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (stream, rest) = bytes.split_first_chunk()?;
+    Some((u32::from_le_bytes(*stream), rest))
+}
+
+fn fields_of(bytes: &[u8]) -> Option<[u64; 3]> {
     let bytes: [u8; 24] = bytes.try_into().ok()?;
     let field = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * at + byte]));
     Some(std::array::from_fn(field))
@@ -73,8 +92,8 @@ mod tests {
         let token = std::array::from_fn(|at| at as u8);
         let notes = [
             Note::Invite { rail: 31, port: 65_535, token },
-            Note::Pull { key: u64::MAX, offset: 3, len: 1 << 40 },
-            Note::Over,
+            Note::Pull { stream: 7, key: u64::MAX, offset: 3, len: 1 << 40 },
+            Note::Over { stream: u32::MAX },
         ];
         for note in notes {
             let mut bytes = Vec::new();

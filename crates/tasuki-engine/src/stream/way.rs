@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use tasuki_link::{Stream, StreamListener};
 use tasuki_proto::Time;
 
-use super::note::{Note, Token};
+use super::note::Token;
 use crate::api::Peer;
 use crate::core::Core;
 
@@ -37,15 +37,15 @@ pub(crate) struct Door {
 }
 
 impl Way {
-    /// Listens on a rail; gives what to tell the peer.
-    pub fn invite(&mut self, core: &Core, peer: Peer, rail: u8, now: Time) -> Option<Note> {
+    /// Listens on a rail; gives where, and the token.
+    pub fn invite(&mut self, core: &Core, peer: Peer, rail: u8, now: Time) -> Option<(u16, Token)> {
         let (end, from) = core.stream_ends(peer, rail)?;
         let listener = StreamListener::open(&end).ok()?;
         let mut token = Token::default();
         getrandom::fill(&mut token).ok()?;
         let (port, from) = (listener.local().port(), from.to_canonical());
         *self = Way::Invited(Door { listener, from, token, since: now.0, came: None });
-        Some(Note::Invite { rail, port, token })
+        Some((port, token))
     }
 
     /// Follows an invitation.
