@@ -50,10 +50,11 @@ impl Looks {
         self.left = 0;
     }
 
-    /// All is being looked at.
-    pub fn begin(&mut self, now: Time) {
+    /// All is being looked at. There are as few as may be before the next time if others than those on this host may have something to say.
+    pub fn begin(&mut self, now: Time, alone: bool) {
         let took = now.since_ns(self.last);
         self.between = match took {
+            _ if !alone => FEWEST,
             ..QUICK => (2 * self.between).min(MOST),
             QUICK..=SLOW => self.between,
             _ => FEWEST,
@@ -74,7 +75,7 @@ mod tests {
             looks.count();
             between += 1;
             if !looks.remain() {
-                looks.begin(Time(now));
+                looks.begin(Time(now), true);
                 if now > 900 * each {
                     return between;
                 }
@@ -97,11 +98,11 @@ mod tests {
     #[test]
     fn who_was_away_looks_at_everything_soon() {
         let mut looks = Looks::new();
-        (1..100).for_each(|now| looks.begin(Time(now)));
-        looks.begin(Time(1_000_000));
+        (1..100).for_each(|now| looks.begin(Time(now), true));
+        looks.begin(Time(1_000_000), true);
         (0..FEWEST).for_each(|_| looks.count());
         assert!(!looks.remain());
-        looks.begin(Time(1_000_100));
+        looks.begin(Time(1_000_100), true);
         looks.end();
         assert!(!looks.remain());
     }

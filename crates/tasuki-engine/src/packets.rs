@@ -79,6 +79,11 @@ impl State {
         self.udp_pause = self.udp_pause.max(UDP_PAUSE);
     }
 
+    /// All peers are on this host, as far as is known: they are looked at as rarely as may be.
+    pub fn spares_udp_most(&self) -> bool {
+        self.udp_pause >= UDP_PAUSE_MOST
+    }
+
     /// Whether a frame waits in the ring of a raw lane.
     #[inline]
     pub fn has_frames(&self) -> bool {

@@ -146,7 +146,8 @@ impl State {
     fn look_at_all(&mut self, mut busy: bool, all: bool) -> bool {
         self.look_for_lanes();
         let now = self.now();
-        self.looks.begin(now);
+        let alone = self.spares_udp_most();
+        self.looks.begin(now, alone);
         let looked = now >= self.udp_due;
         if self.burst.is_long() {
             self.burst.look(now);
