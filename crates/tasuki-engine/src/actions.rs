@@ -3,10 +3,10 @@
 use tasuki_msg::{Action, Event, Failure as MsgFailure, Gone, PeerId, PullId, RecvDone};
 
 use crate::api::{Completion, Failure, Peer, Report};
-use crate::bulk::{Job, OFFERED};
+use crate::bulk::Job;
 use crate::core::Core;
+use crate::offers::{OFFERED, STREAMED};
 use crate::peer::Way;
-use crate::stream::STREAMED;
 
 /// A pull copies at most so much at once, bytes: what the kernel's scatter lists take in one piece.
 const PULL_PIECE: usize = 64 << 20;
@@ -141,7 +141,7 @@ impl Core {
         let Some(send) = self.sends.try_remove(user as usize) else { return };
         let (context, peer, tagged) = (send.context, send.peer, send.tagged);
         if let Some(offer) = send.offer {
-            self.withdraw(offer);
+            self.offers.withdraw(offer);
         }
         if let crate::memory::Memory::Own(buffer) = send.memory {
             self.copied = self.copied.saturating_sub(buffer.len() as u64);
@@ -162,17 +162,6 @@ impl Core {
                 last: true,
                 quiet: send.report != Report::Completion,
             }),
-        }
-    }
-
-    /// A send that was offered is over.
-    #[cold]
-    fn withdraw(&mut self, offer: u64) {
-        if let Some(bulk) = &mut self.bulk {
-            bulk.withdraw(offer);
-        }
-        if let Some(streams) = &mut self.streams {
-            streams.withdraw(offer);
         }
     }
 

@@ -11,6 +11,7 @@ use crate::api::{Completion, Peer, Report};
 use crate::bulk::Bulk;
 use crate::joint::Joints;
 use crate::memory::Memory;
+use crate::offers::Offers;
 use crate::peer::{PeerState, Way};
 use crate::rails::RailTable;
 use crate::remote::RemoteDone;
@@ -94,6 +95,8 @@ pub(crate) struct Core {
     pub routed_mtu: u16,
     /// What senders were told of receivers, in static mode.
     pub receivers: Option<Receivers>,
+    /// Sends that are offered to their receivers.
+    pub offers: Offers,
     /// Length-coded bulk, if it was asked for.
     pub bulk: Option<Box<Bulk>>,
     /// Long messages by TCP, if they are allowed.
@@ -130,6 +133,7 @@ impl Core {
             remote: VecDeque::new(),
             routed_mtu,
             receivers: None,
+            offers: Offers::default(),
             bulk: None,
             streams: None,
             streaming: false,

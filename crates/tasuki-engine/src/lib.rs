@@ -28,6 +28,7 @@ mod line;
 mod looks;
 mod memory;
 mod minder;
+mod offers;
 mod open;
 mod options;
 mod packets;

@@ -52,11 +52,11 @@ impl Giving {
     }
 
     /// The peer is ready for a round, or misses some of it.
-    pub fn told(&mut self, core: &mut Core, bulk: &Bulk, peer: Peer, note: &Note, now: Time) {
+    pub fn told(&mut self, core: &mut Core, peer: Peer, note: &Note, now: Time) {
         match note {
             Note::Take { round, key, offset, len, sizes } => {
                 let inside = |core: &Core| {
-                    let send = core.sends.get(*bulk.offers.get(key)?).filter(|send| send.peer == peer)?;
+                    let send = core.offered_send(*key, peer)?;
                     let end = offset.checked_add(*len).filter(|end| *end <= send.memory.len())?;
                     Round::new(*sizes, end - offset).map(|round| (round, send.memory.len()))
                 };
@@ -89,7 +89,7 @@ impl Giving {
             if !active.due || now.0 < active.next {
                 break;
             }
-            let send = bulk.offers.get(&active.key).and_then(|send| core.sends.get(*send));
+            let send = core.offered_send(active.key, peer);
             let Some(base) = send.and_then(|send| send.memory.contiguous()) else {
                 self.active = None;
                 break;

@@ -10,7 +10,7 @@ mod giving;
 mod sockets;
 mod taking;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -28,10 +28,7 @@ pub(crate) use taking::Job;
 use taking::Taking;
 
 /// Shorter messages go in frames: a round takes a round trip, and so does a grant, but notes cost more than grants.
-const LEAST: u64 = 64 << 10;
-
-/// Keys of offers have this bit: no address of a program's memory has it, so neither can be taken for the other.
-pub(crate) const OFFERED: u64 = 1 << 63;
+pub(crate) const LEAST: u64 = 64 << 10;
 
 /// What length-coded bulk has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,9 +58,6 @@ struct Link {
 pub(crate) struct Bulk {
     /// Readable when one of the receiving sockets is.
     epoll: Epoll,
-    /// Sends by the keys under which they are offered.
-    offers: HashMap<u64, usize>,
-    keys: u64,
     links: BTreeMap<Peer, Link>,
     inbox: VecDeque<(Peer, Note)>,
     /// For what does not fit its place.
@@ -75,8 +69,6 @@ impl Bulk {
     pub fn new() -> nix::Result<Bulk> {
         Ok(Bulk {
             epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
-            offers: HashMap::new(),
-            keys: 0,
             links: BTreeMap::new(),
             inbox: VecDeque::new(),
             over: Vec::new(),
@@ -99,11 +91,6 @@ impl Bulk {
         self.links.remove(&peer);
     }
 
-    /// A send that was offered is over.
-    pub fn withdraw(&mut self, key: u64) {
-        self.offers.remove(&key);
-    }
-
     /// When something is to be done though nothing arrives, ns.
     pub fn deadline(&self) -> Option<u64> {
         let both = |link: &Link| [link.taking.deadline(), link.giving.deadline()];
@@ -113,30 +100,9 @@ impl Bulk {
 }
 
 impl Core {
-    /// A key under which the peer may take a message to it as length-coded bulk; `None`: it goes in frames.
-    fn offer_rounds(&mut self, peer: Peer, memory: &Memory) -> Option<u64> {
-        let packets = self.state(peer).is_some_and(|state| matches!(state.way, Way::Packets(_)));
-        memory.contiguous().filter(|_| packets && memory.len() >= LEAST)?;
-        let bulk = self.bulk.as_mut()?;
-        bulk.keys += 1;
-        Some(OFFERED | bulk.keys)
-    }
-
-    /// A key under which the peer may take a message to it; `None`: it goes in frames.
-    #[inline]
-    pub fn offer(&mut self, peer: Peer, memory: &Memory) -> Option<u64> {
-        if memory.len() < LEAST.min(stream::LEAST) {
-            return None;
-        }
-        if self.bulk.is_some() { self.offer_rounds(peer, memory) } else { self.offer_by_stream(peer, memory) }
-    }
-
-    /// The send under this key is the one that was offered.
-    pub fn offered(&mut self, key: u64, send: usize) {
-        match &mut self.bulk {
-            Some(bulk) => drop(bulk.offers.insert(key, send)),
-            None => self.offered_by_stream(key, send),
-        }
+    /// A message to the peer goes as length-coded bulk, if the peer wants it so.
+    pub fn sends_rounds(&self, peer: Peer, memory: &Memory) -> bool {
+        memory.len() >= LEAST && self.state(peer).is_some_and(|state| matches!(state.way, Way::Packets(_)))
     }
 
     /// A note has come.
@@ -184,9 +150,7 @@ impl State {
         let mut link = bulk.links.remove(&peer).unwrap_or_default();
         match note {
             Note::Open { rail, port } => link.giving.open(&mut self.core, peer, rail, port),
-            Note::Take { .. } | Note::Again { .. } => {
-                link.giving.told(&mut self.core, bulk, peer, &note, now)
-            }
+            Note::Take { .. } | Note::Again { .. } => link.giving.told(&mut self.core, peer, &note, now),
             Note::Opened { .. } | Note::Refused | Note::Gone { .. } | Note::Sent { .. } => {
                 link.taking.told(&mut self.core, bulk, peer, note, now);
             }

@@ -1,6 +1,6 @@
-//! Where the sockets of length-coded bulk are bound and what they are connected to.
+//! Where the sockets of length-coded bulk, and those of streams, are bound and what they are connected to.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use tasuki_link::{BulkSocket, UdpOptions};
 use tasuki_proto::RailState;
@@ -19,27 +19,46 @@ pub(crate) struct Opened {
     pub first: u16,
 }
 
+/// Where a rail to a peer begins and ends.
+pub(crate) struct RailEnds {
+    /// Own address.
+    pub local: IpAddr,
+    /// Own NIC; `None` for the routed way.
+    pub device: Option<String>,
+    /// The peer's address.
+    pub remote: IpAddr,
+    /// Largest IP packet, bytes.
+    pub mtu: u16,
+}
+
 impl Core {
     /// Opens a socket on a rail to a peer. `None`: there is no such rail here, or no socket to be had.
     pub(crate) fn open_bulk(&self, peer: Peer, rail: u8) -> Option<Opened> {
-        let address = self.state(peer)?.address;
-        let (options, mtu) = match self.rails.to(address.identity).iter().find(|own| own.rail == rail) {
-            Some(own) => {
-                (UdpOptions { device: Some(own.nic.clone()), ..UdpOptions::new(own.local) }, own.mtu)
-            }
-            None if rail == ROUTED => (UdpOptions::new(self.address.host()), self.routed_mtu),
-            None => return None,
-        };
+        let ends = self.rail_ends(peer, rail)?;
+        let options = UdpOptions { device: ends.device, ..UdpOptions::new(ends.local) };
         let socket = BulkSocket::bind(&options).ok()?;
-        Some(Opened { socket, rail, first: mtu - UDP_IPV4_HEADERS })
+        Some(Opened { socket, rail, first: ends.mtu - UDP_IPV4_HEADERS })
     }
 
     /// Where a peer's socket is on a rail.
     pub(crate) fn bulk_address(&self, peer: Peer, rail: u8, port: u16) -> Option<SocketAddr> {
+        Some(SocketAddr::new(self.rail_ends(peer, rail)?.remote, port))
+    }
+
+    /// Both ends of a rail to a peer. `None`: there is no such rail here.
+    pub(crate) fn rail_ends(&self, peer: Peer, rail: u8) -> Option<RailEnds> {
         let address = self.state(peer)?.address;
-        let own = self.rails.to(address.identity).iter().find(|own| own.rail == rail);
-        let host = own.map_or(address.host(), |own| own.remote);
-        Some(SocketAddr::new(host, port))
+        match self.rails.to(address.identity).iter().find(|own| own.rail == rail) {
+            Some(own) => {
+                let device = Some(own.nic.clone());
+                Some(RailEnds { local: own.local, device, remote: own.remote, mtu: own.mtu })
+            }
+            None if rail == ROUTED => {
+                let (local, remote, mtu) = (self.address.host(), address.host(), self.routed_mtu);
+                Some(RailEnds { local, device: None, remote, mtu })
+            }
+            None => None,
+        }
     }
 }
 

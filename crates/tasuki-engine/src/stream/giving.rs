@@ -1,6 +1,6 @@
 //! The sending side: what was asked for, straight out of the program's memory.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use tasuki_link::Stream;
 
@@ -39,13 +39,7 @@ impl Giving {
     }
 
     /// Sends what the kernel takes now; how much. `None`: the message is gone in the middle, or the stream is.
-    pub fn send(
-        &mut self,
-        core: &Core,
-        offers: &HashMap<u64, usize>,
-        peer: Peer,
-        stream: &Stream,
-    ) -> Option<usize> {
+    pub fn send(&mut self, core: &Core, peer: Peer, stream: &Stream) -> Option<usize> {
         let mut total = 0;
         if self.full && self.is_at_work() && !stream.has_room() {
             return Some(0);
@@ -53,7 +47,7 @@ impl Giving {
         self.full = false;
         while let Some(asked) = self.asked.front_mut().filter(|_| total < TURN) {
             // SAFETY: sends under way are read, and nobody writes to their memory.
-            let sent = stream.send(unsafe { asked.bytes(core, offers, peer, TURN) }?).ok()?;
+            let sent = stream.send(unsafe { asked.bytes(core, peer, TURN) }?).ok()?;
             if sent == 0 {
                 self.full = true;
                 break;
@@ -73,14 +67,8 @@ impl Asked {
     ///
     /// # Safety
     /// Nobody writes to the memory of sends under way while the result lives.
-    unsafe fn bytes<'a>(
-        &self,
-        core: &'a Core,
-        offers: &HashMap<u64, usize>,
-        peer: Peer,
-        most: usize,
-    ) -> Option<&'a [u8]> {
-        let send = core.sends.get(*offers.get(&self.key)?).filter(|send| send.peer == peer)?;
+    unsafe fn bytes<'a>(&self, core: &'a Core, peer: Peer, most: usize) -> Option<&'a [u8]> {
+        let send = core.offered_send(self.key, peer)?;
         let end = self.offset.checked_add(self.len)?;
         let base = send.memory.contiguous().filter(|_| self.len > 0 && end <= send.memory.len())?;
         // Both fit: they are inside of the message's memory.

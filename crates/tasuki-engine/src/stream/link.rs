@@ -1,7 +1,5 @@
 //! What goes by stream between this endpoint and one peer, in both directions.
 
-use std::collections::HashMap;
-
 use tasuki_proto::Time;
 
 use super::giving::Giving;
@@ -94,21 +92,14 @@ impl Link {
     }
 
     /// Sends and receives what is possible now. True if there was something.
-    pub fn poll(
-        &mut self,
-        core: &mut Core,
-        offers: &HashMap<u64, usize>,
-        counters: &mut StreamCounters,
-        peer: Peer,
-        now: Time,
-    ) -> bool {
+    pub fn poll(&mut self, core: &mut Core, counters: &mut StreamCounters, peer: Peer, now: Time) -> bool {
         self.way.look(now);
         let moved = match &self.way {
             // Who asks for something here, or was asked for something, has not heard yet.
             Way::None => (!self.giving.is_at_work() && !self.taking.is_at_work()).then_some((0, 0)),
             Way::Open(stream) => self
                 .giving
-                .send(core, offers, peer, stream)
+                .send(core, peer, stream)
                 .and_then(|sent| Some((sent, self.taking.receive(core, stream, now)?))),
             Way::Invited(_) | Way::Opening(..) => Some((0, 0)),
         };

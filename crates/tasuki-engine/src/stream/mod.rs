@@ -1,4 +1,4 @@
-//! Long messages over TCP, where that costs less than packets: `docs/adr/0012-streams.md`.
+//! Long messages over TCP, where that costs less than packets: `docs/adr/0012-long-messages-by-tcp.md`.
 //!
 //! The side that receives *invites* the side that sends: it listens on a rail and says where. From then on the sender's long messages are *offered*,
 //! as from memory that both share: their start carries a key instead of payload, and the message layer of the receiver sees a pull. The receiver
@@ -14,24 +14,18 @@ mod note;
 mod taking;
 mod way;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
-use tasuki_link::StreamEnd;
 use tasuki_proto::Time;
 
 use crate::api::Peer;
 pub(crate) use crate::bulk::Job;
-use crate::bulk::OFFERED;
 use crate::core::Core;
 use crate::memory::Memory;
-use crate::rails::ROUTED;
 use crate::state::State;
 use choose::Seen;
 use link::Link;
 pub(crate) use note::{Note, is_stream};
-
-/// And those of offers by stream have this one.
-pub(crate) const STREAMED: u64 = 1 << 62;
 
 /// Shorter messages go in packets: to ask for them takes a round trip in which nothing is sent.
 pub(crate) const LEAST: u64 = 48 << 10;
@@ -59,9 +53,6 @@ pub struct StreamCounters {
 pub(crate) struct Streams {
     /// Everybody is invited, whatever packets cost.
     always: bool,
-    /// Sends by the keys under which they are offered.
-    offers: HashMap<u64, usize>,
-    keys: u64,
     links: BTreeMap<Peer, Link>,
     inbox: VecDeque<(Peer, Note)>,
     /// What the UDP sockets had received when they were last judged.
@@ -76,8 +67,6 @@ impl Streams {
     pub fn new(always: bool) -> Streams {
         Streams {
             always,
-            offers: HashMap::new(),
-            keys: 0,
             links: BTreeMap::new(),
             inbox: VecDeque::new(),
             seen: Vec::new(),
@@ -91,11 +80,6 @@ impl Streams {
         self.links.remove(&peer);
     }
 
-    /// A send that was offered is over.
-    pub fn withdraw(&mut self, key: u64) {
-        self.offers.remove(&key);
-    }
-
     /// There is something to be done at each look.
     fn is_at_work(&self, now: Time) -> bool {
         !self.inbox.is_empty() || self.links.values().any(|link| link.is_at_work(now))
@@ -103,22 +87,10 @@ impl Streams {
 }
 
 impl Core {
-    /// A key under which the peer may ask for a message to it by stream; `None`: it goes in packets.
-    pub fn offer_by_stream(&mut self, peer: Peer, memory: &Memory) -> Option<u64> {
-        let streams = self.streams.as_mut()?;
-        if memory.len() < LEAST || !streams.links.get(&peer).is_some_and(|link| link.is_open()) {
-            return None;
-        }
-        memory.contiguous()?;
-        streams.keys += 1;
-        Some(OFFERED | STREAMED | streams.keys)
-    }
-
-    /// The send under this key is the one that was offered.
-    pub fn offered_by_stream(&mut self, key: u64, send: usize) {
-        if let Some(streams) = &mut self.streams {
-            streams.offers.insert(key, send);
-        }
+    /// A message to the peer goes by stream, if the peer wants it so.
+    pub fn sends_by_stream(&self, peer: Peer, memory: &Memory) -> bool {
+        let open = |streams: &Streams| streams.links.get(&peer).is_some_and(Link::is_open);
+        memory.len() >= LEAST && self.streams.as_deref().is_some_and(open)
     }
 
     /// A message that its sender has offered is wanted: it is asked for at once. Given back if there is no stream.
@@ -130,11 +102,6 @@ impl Core {
         self.streaming = true;
         self.tell_of_stream(peer, &pull);
         Ok(())
-    }
-
-    /// Offers of peers may be taken.
-    pub fn takes_offers(&self) -> bool {
-        self.bulk.is_some() || self.streams.is_some()
     }
 
     /// A peer is gone, or the connection to it.
@@ -167,18 +134,6 @@ impl Core {
         note.write(&mut bytes);
         self.send_note(peer, bytes);
     }
-
-    /// Where a stream to or from a peer begins on a rail, and the address of its other end. `None`: there is no such rail here.
-    fn stream_ends(&self, peer: Peer, rail: u8) -> Option<(StreamEnd, std::net::IpAddr)> {
-        let address = self.state(peer)?.address;
-        match self.rails.to(address.identity).iter().find(|own| own.rail == rail) {
-            Some(own) => Some((StreamEnd { address: own.local, device: Some(own.nic.clone()) }, own.remote)),
-            None if rail == ROUTED => {
-                Some((StreamEnd { address: self.address.host(), device: None }, address.host()))
-            }
-            None => None,
-        }
-    }
 }
 
 impl State {
@@ -186,7 +141,7 @@ impl State {
     pub fn poll_streams(&mut self, now: Time) -> bool {
         let Some(mut streams) = self.core.streams.take() else { return false };
         let mut busy = false;
-        let Streams { links, offers, counters, inbox, .. } = &mut *streams;
+        let Streams { links, counters, inbox, .. } = &mut *streams;
         while let Some((peer, note)) = inbox.pop_front() {
             busy = true;
             if self.core.state(peer).is_some_and(|state| !state.gone && state.reason.is_none()) {
@@ -194,7 +149,7 @@ impl State {
             }
         }
         for (&peer, link) in links.iter_mut() {
-            busy |= link.poll(&mut self.core, offers, counters, peer, now);
+            busy |= link.poll(&mut self.core, counters, peer, now);
         }
         self.core.streaming = streams.is_at_work(now);
         self.core.streams = Some(streams);

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use tasuki_link::{Stream, StreamListener};
+use tasuki_link::{Stream, StreamEnd, StreamListener};
 use tasuki_proto::Time;
 
 use super::note::Token;
@@ -39,11 +39,11 @@ pub(crate) struct Door {
 impl Way {
     /// Listens on a rail; gives where, and the token.
     pub fn invite(&mut self, core: &Core, peer: Peer, rail: u8, now: Time) -> Option<(u16, Token)> {
-        let (end, from) = core.stream_ends(peer, rail)?;
-        let listener = StreamListener::open(&end).ok()?;
+        let ends = core.rail_ends(peer, rail)?;
+        let listener = StreamListener::open(&StreamEnd { address: ends.local, device: ends.device }).ok()?;
         let mut token = Token::default();
         getrandom::fill(&mut token).ok()?;
-        let (port, from) = (listener.local().port(), from.to_canonical());
+        let (port, from) = (listener.local().port(), ends.remote.to_canonical());
         *self = Way::Invited(Door { listener, from, token, since: now.0, came: None });
         Some((port, token))
     }
@@ -51,9 +51,10 @@ impl Way {
     /// Follows an invitation.
     pub fn follow(&mut self, core: &Core, peer: Peer, place: (u8, u16), token: Token, now: Time) {
         let (rail, port) = place;
-        let stream = core
-            .stream_ends(peer, rail)
-            .and_then(|(end, to)| Stream::connect(&end, SocketAddr::new(to, port)).ok());
+        let stream = core.rail_ends(peer, rail).and_then(|ends| {
+            let own = StreamEnd { address: ends.local, device: ends.device };
+            Stream::connect(&own, SocketAddr::new(ends.remote, port)).ok()
+        });
         *self = stream.map_or(Way::None, |stream| Way::Opening(stream, token, now.0));
     }
 
