@@ -30,7 +30,7 @@ const REFUSED: u64 = 1;
 /// Tags: requests have tag 0; the others say what they are in the upper bits, and belong to a request by its number.
 const ANSWER: u64 = 1 << 62;
 const PAYLOAD: u64 = 2 << 62;
-/// And notes about length-coded bulk.
+/// And notes about length-coded bulk and streams.
 const NOTE: u64 = 3 << 62;
 const _: () = assert!(NUMBERS < ANSWER);
 
@@ -38,7 +38,7 @@ const _: () = assert!(NUMBERS < ANSWER);
 pub(crate) enum Part {
     /// A request that arrives.
     Request { source: Peer, bytes: Vec<u8> },
-    /// A note about length-coded bulk that arrives.
+    /// A note about length-coded bulk or streams that arrives.
     Told { source: Peer, bytes: Vec<u8> },
     /// Bytes of a put that arrive; `key` is `None` if they were refused.
     Placing { source: Peer, number: u64, key: Option<u64>, len: u64 },
@@ -220,7 +220,7 @@ impl Core {
         any
     }
 
-    /// Takes notes about length-coded bulk that have come. True if there was one.
+    /// Takes notes about length-coded bulk and streams that have come. True if there was one.
     pub fn hear_notes(&mut self) -> bool {
         if !self.has_requests() {
             return false;
@@ -245,7 +245,7 @@ impl Core {
         any
     }
 
-    /// Sends a note about length-coded bulk.
+    /// Sends a note about length-coded bulk or streams.
     pub fn send_note(&mut self, to: Peer, bytes: Vec<u8>) {
         self.service_send(to, NOTE, None, Memory::Own(bytes), Part::Note);
     }
