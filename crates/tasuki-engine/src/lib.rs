@@ -25,6 +25,7 @@ mod helper;
 mod joint;
 mod lanes;
 mod line;
+mod linger;
 mod looks;
 mod memory;
 mod minder;

@@ -11,11 +11,15 @@ use tasuki_ring::{Found, LineRecord, LineWords, Peek, Slot};
 use crate::api::{Buffer, Completion, Names, Peer, Report, SendArgs};
 use crate::core::{Core, RecvOp};
 use crate::gate::Inside;
+use crate::linger::LINGER;
 use crate::memory::{Memory, copy_few};
 use crate::peer::Way;
 use crate::record::{self, LINE_PAYLOAD};
 use crate::shared::{push_start, sender};
 use crate::state::State;
+
+/// Looks between two at the clock, in one that stays.
+const LOOKS: u32 = 16;
 
 /// What a glance at memory has found.
 pub enum Glance<'a> {
@@ -88,7 +92,10 @@ impl State {
         if !self.may_glance() || self.has_earlier() {
             return Peek::Other;
         }
-        let peek = self.peek_memory();
+        let peek = match self.peek_memory() {
+            Peek::Nothing if self.linger.stays() => self.peek_for_a_while(),
+            peek => peek,
+        };
         if let Peek::Nothing = peek {
             if !self.patience.goes_on() {
                 return Peek::Other;
@@ -97,6 +104,31 @@ impl State {
             self.looks.count();
         }
         peek
+    }
+
+    /// Looks there until something comes or [`LINGER`] is over, if all peers are on this host: what crosses a network takes longer, and it was no faster for those who looked
+    /// for it all the time.
+    #[inline(never)]
+    fn peek_for_a_while(&mut self) -> Peek {
+        if !self.spares_udp_most() || self.core.joints.is_busy() {
+            return Peek::Nothing;
+        }
+        let began = self.now();
+        loop {
+            for _ in 0..LOOKS {
+                match self.peek_memory() {
+                    Peek::Nothing => {}
+                    peek => {
+                        self.linger.is_over(true);
+                        return peek;
+                    }
+                }
+            }
+            if self.now().since_ns(began) >= LINGER {
+                self.linger.is_over(false);
+                return Peek::Nothing;
+            }
+        }
     }
 
     /// Looks for a record in memory, and whether a frame waits elsewhere.
@@ -136,6 +168,7 @@ impl State {
                 _ => return given,
             };
             given = true;
+            self.linger.given();
             self.looks.count();
             self.spare_udp();
             self.patience.is_over(true, true);

@@ -14,6 +14,7 @@ use crate::burst::Burst;
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::lanes::{Opening, Sockets};
+use crate::linger::Linger;
 use crate::looks::Looks;
 use crate::options::{Framing, Lanes, Options, Rate, SenderCopies, VariableError};
 use crate::patience::Patience;
@@ -135,6 +136,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         polled: 0,
         looks: Looks::new(),
         patience: Patience::new(),
+        linger: Linger::default(),
         burst: Burst::new(),
         held: Arc::default(),
     };

@@ -14,6 +14,7 @@ use crate::core::Core;
 use crate::held::Held;
 use crate::lanes::{Opening, Sockets};
 use crate::line::First;
+use crate::linger::Linger;
 use crate::looks::Looks;
 use crate::patience::{NAP, Patience, Rest};
 use crate::ready::Ready;
@@ -74,6 +75,7 @@ pub(crate) struct State {
     pub polled: u64,
     pub looks: Looks,
     pub patience: Patience,
+    pub linger: Linger,
     pub burst: Burst,
     /// What the helper knows of messages that wait for others.
     pub held: Arc<Held>,
@@ -98,7 +100,11 @@ impl State {
         });
         let busy = match first {
             First::Nothing => self.note_shared(false),
-            First::Given(_) | First::Taken => self.note_shared(true),
+            First::Given(_) => {
+                self.linger.given();
+                self.note_shared(true)
+            }
+            First::Taken => self.note_shared(true),
             First::Unknown => self.receive_shared(),
         };
         (self.look_further(busy), completion)
