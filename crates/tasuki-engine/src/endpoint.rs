@@ -17,7 +17,7 @@ use crate::gate::{Gate, Inside};
 use crate::held::Held;
 use crate::helper::Helper;
 use crate::joint::JointCounters;
-use crate::line::{Glance, Waiting};
+use crate::line::{Expecting, Glance, Waiting};
 use crate::open::{self, OpenError};
 use crate::options::Options;
 use crate::patience::Rest;
@@ -303,6 +303,9 @@ impl Endpoint {
     pub fn glance(&self) -> Glance<'_> {
         let Some(mut state) = self.inner.gate.enter() else { return Glance::Unknown };
         match state.glance() {
+            Peek::Nothing if state.linger.stays() => {
+                Glance::Expected(Expecting { state, waits: &self.inner.waits })
+            }
             Peek::Nothing => Glance::Nothing,
             Peek::Found(found) => Glance::Found(Waiting { state, found, waits: &self.inner.waits }),
             Peek::Other => Glance::Unknown,

@@ -60,7 +60,7 @@ pub use api::{
 pub use bulk::BulkCounters;
 pub use endpoint::Endpoint;
 pub use joint::JointCounters;
-pub use line::{Glance, Received, Waiting};
+pub use line::{Expecting, Glance, Received, Waiting};
 pub use open::OpenError;
 pub use options::{Framing, Lanes, Options, Rate, SenderCopies, VariableError};
 pub use rails::RailsError;

@@ -25,10 +25,30 @@ const LOOKS: u32 = 16;
 pub enum Glance<'a> {
     /// There is nothing.
     Nothing,
+    /// There is nothing yet.
+    Expected(Expecting<'a>),
     /// A record: take it.
     Found(Waiting<'a>),
     /// Look in the general way.
     Unknown,
+}
+
+/// A record is expected.
+pub struct Expecting<'a> {
+    pub(crate) state: Inside<'a, State>,
+    pub(crate) waits: &'a AtomicBool,
+}
+
+impl<'a> Expecting<'a> {
+    /// Looks for it as long as is worth it.
+    #[inline(always)]
+    pub fn stay(mut self) -> Glance<'a> {
+        match self.state.stay() {
+            Peek::Nothing => Glance::Nothing,
+            Peek::Found(found) => Glance::Found(Waiting { state: self.state, found, waits: self.waits }),
+            Peek::Other => Glance::Unknown,
+        }
+    }
 }
 
 /// A record that waits in memory.
@@ -92,10 +112,7 @@ impl State {
         if !self.may_glance() || self.has_earlier() {
             return Peek::Other;
         }
-        let peek = match self.peek_memory() {
-            Peek::Nothing if self.linger.stays() => self.peek_for_a_while(),
-            peek => peek,
-        };
+        let peek = self.peek_memory();
         if let Peek::Nothing = peek {
             if !self.patience.goes_on() {
                 return Peek::Other;
@@ -106,10 +123,9 @@ impl State {
         peek
     }
 
-    /// Looks there until something comes or [`LINGER`] is over, if all peers are on this host: what crosses a network takes longer, and it was no faster for those who looked
-    /// for it all the time.
-    #[inline(never)]
-    fn peek_for_a_while(&mut self) -> Peek {
+    /// The same of one that has found nothing where something is expected: looks until something comes or [`LINGER`] is over, if all peers are on this host (what
+    /// crosses a network takes longer, and it was no faster for those who looked for it all the time).
+    fn stay(&mut self) -> Peek {
         if !self.spares_udp_most() || self.core.joints.is_busy() {
             return Peek::Nothing;
         }
@@ -168,7 +184,6 @@ impl State {
                 _ => return given,
             };
             given = true;
-            self.linger.given();
             self.looks.count();
             self.spare_udp();
             self.patience.is_over(true, true);

@@ -1,30 +1,29 @@
 //! How long a look stays where the next message is expected.
 //!
-//! Who has just been given a message and looks for the next one often waits for an answer that is under way. Between two looks some programs do more than look: MPICH
-//! yields after each, a third of a microsecond in which a message that comes waits as long as it takes to come. So the first look after a message stays for a while, in
-//! which what comes is seen at once. It costs those who look for something else besides: if it was in vain it is not done after the next message, if it was again
-//! not after the next three, and so on.
+//! Who has just sent a message and looks for one often waits for an answer that is under way. Between two looks some programs do more than look: MPICH
+//! yields after each, a third of a microsecond in which a message that comes waits as long as it takes to come. So the first look after a message was sent stays for a
+//! while, in which what comes is seen at once. It costs those who look for something else besides: if it was in vain it is not done after the next message, if it was
+//! again not after the next three, and so on. (After one that was received it would be wrong: a stream of short messages that are looked for so eagerly is taken one by
+//! one, while they are being written.)
 
 /// So long, ns: an answer of who yields once before it answers.
 pub(crate) const LINGER: u64 = 2_000;
-/// Most messages after which it is not done.
-const WARIEST: u32 = 255;
 
 /// Decides it.
 #[derive(Default)]
 pub(crate) struct Linger {
-    /// A message has been given since it was last decided.
+    /// A message has been sent since it was last decided.
     due: bool,
     /// Not after so many messages.
-    left_out: u32,
-    /// Not after so many messages if it is in vain once more.
-    wary: u32,
+    left_out: u8,
+    /// Not after so many messages since the last was in vain; one more than twice as many if the next one is, too. At most 255.
+    wary: u8,
 }
 
 impl Linger {
-    /// The program has been given a message.
+    /// The program has sent a message.
     #[inline(always)]
-    pub fn given(&mut self) {
+    pub fn sent(&mut self) {
         self.due = true;
     }
 
@@ -42,7 +41,7 @@ impl Linger {
 
     /// A look that stayed is over.
     pub fn is_over(&mut self, found: bool) {
-        self.wary = if found { self.wary / 2 } else { (2 * self.wary + 1).min(WARIEST) };
+        self.wary = if found { self.wary / 2 } else { self.wary.saturating_mul(2).saturating_add(1) };
         self.left_out = if found { 0 } else { self.wary };
     }
 }
@@ -56,7 +55,7 @@ mod tests {
         let (mut linger, mut stayed) = (Linger::default(), 0);
         for message in 0..1000 {
             assert!(!linger.stays(), "no message since");
-            linger.given();
+            linger.sent();
             if linger.stays() {
                 stayed += 1;
                 linger.is_over(found(message));
@@ -85,8 +84,8 @@ mod tests {
     #[test]
     fn looks_that_find_at_once_need_not_stay() {
         let mut linger = Linger::default();
-        linger.given();
-        linger.given();
+        linger.sent();
+        linger.sent();
         assert!(linger.stays());
         assert!(!linger.stays());
     }

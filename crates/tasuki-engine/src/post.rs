@@ -29,8 +29,12 @@ impl State {
         refuse_null(args.buffers)?;
         // SAFETY: the program's buffers can be read until this call returns, at least.
         unsafe {
-            if self.core.send_shared_now(args) { Ok(()) } else { self.send_further(&SendArgs { ..*args }) }
+            if !self.core.send_shared_now(args) {
+                return self.send_further(&SendArgs { ..*args });
+            }
         }
+        self.linger.sent();
+        Ok(())
     }
 
     /// The same of what does not go through memory at once.

@@ -100,11 +100,7 @@ impl State {
         });
         let busy = match first {
             First::Nothing => self.note_shared(false),
-            First::Given(_) => {
-                self.linger.given();
-                self.note_shared(true)
-            }
-            First::Taken => self.note_shared(true),
+            First::Given(_) | First::Taken => self.note_shared(true),
             First::Unknown => self.receive_shared(),
         };
         (self.look_further(busy), completion)

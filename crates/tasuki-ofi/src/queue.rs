@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use tasuki_engine::{Glance, Waiting};
+use tasuki_engine::{Expecting, Glance, Waiting};
 
 use crate::abi::*;
 use crate::ep::EpShared;
@@ -106,11 +106,38 @@ impl Queue {
                         return Ok(read);
                     }
                 }
+                // SAFETY: by the contract.
+                Glance::Expected(expecting) => {
+                    return unsafe { self.read_expected(ep, expecting, buf, count, sources) };
+                }
                 Glance::Unknown => {}
             }
         }
         // SAFETY: by the contract.
         self.read_further(unsafe { Reader::new(self, buf, count, sources) })
+    }
+
+    /// Reads what a glance has not found yet, if it comes.
+    ///
+    /// # Safety
+    /// As for [`Queue::read`].
+    #[inline(never)]
+    unsafe fn read_expected(
+        &self,
+        ep: &EpShared,
+        expecting: Expecting<'_>,
+        buf: *mut u8,
+        count: usize,
+        sources: *mut FiAddr,
+    ) -> Ret<usize> {
+        match expecting.stay() {
+            Glance::Found(mut waiting) => {
+                // SAFETY: by the contract.
+                let read = unsafe { self.read_found(ep, &mut waiting, buf, count, sources) };
+                if read > 0 { Ok(read) } else { Err(Errno(FI_EAGAIN)) }
+            }
+            _ => Err(Errno(FI_EAGAIN)),
+        }
     }
 
     /// Reads what a glance has found.
