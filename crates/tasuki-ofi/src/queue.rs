@@ -106,8 +106,8 @@ impl Queue {
                         return Ok(read);
                     }
                 }
-                // SAFETY: by the contract.
                 Glance::Expected(expecting) => {
+                    // SAFETY: by the contract.
                     return unsafe { self.read_expected(ep, expecting, buf, count, sources) };
                 }
                 Glance::Unknown => {}
