@@ -97,18 +97,36 @@ impl Index {
 
     /// Appends to a bucket; returns the node.
     pub fn push(&mut self, bucket: Bucket, item: Key, stamp: u64) -> u32 {
-        let list = self.list_for(bucket);
-        let at = self.new_node(Node { item, stamp, list: list.index, prev: NIL, next: NIL, sibling: NIL });
-        let Some(list) = self.lists.get_mut(list) else { return at };
+        let at = self.reserve(item);
+        self.enter(at, bucket, stamp);
+        at
+    }
+
+    /// A node that is in no bucket yet. [`Index::remove_chain`] takes it back, too.
+    #[inline]
+    pub fn reserve(&mut self, item: Key) -> u32 {
+        self.new_node(Node { item, stamp: 0, list: NIL, prev: NIL, next: NIL, sibling: NIL })
+    }
+
+    /// Whether it is in none still.
+    #[inline]
+    pub fn is_reserved(&self, at: u32) -> bool {
+        self.nodes[at as usize].list == NIL
+    }
+
+    /// Appends a reserved node to a bucket.
+    pub fn enter(&mut self, at: u32, bucket: Bucket, stamp: u64) {
+        let key = self.list_for(bucket);
+        let Some(list) = self.lists.get_mut(key) else { return };
         let tail = std::mem::replace(&mut list.tail, at);
+        let node = &mut self.nodes[at as usize];
+        (node.list, node.stamp, node.prev) = (key.index, stamp, tail);
         if tail == NIL {
             list.head = at;
             self.empty -= 1;
         } else {
             self.nodes[tail as usize].next = at;
-            self.nodes[at as usize].prev = tail;
         }
-        at
     }
 
     /// The list of a bucket, if there is one.

@@ -1,4 +1,9 @@
 //! Receives that wait for a message: of those that accept it, the first posted gets it.
+//!
+//! Most messages are for the receive that was posted first: the only one, or the next of those of a window, or of a loop over neighbours. So receives wait in the order of
+//! posting, and only a message that is not for the first of them has them all filed in an index.
+
+use std::collections::VecDeque;
 
 use crate::action::{Matching, Source};
 use crate::defect::{Defect, Plant};
@@ -36,31 +41,47 @@ struct Members {
 /// The node of a receive that was the only one when it was posted.
 const ALONE: u32 = u32::MAX - 1;
 
+/// A receive that is not filed yet.
+struct Fresh {
+    matching: Matching,
+    recv: Key,
+    /// Its place in the index, reserved.
+    node: u32,
+}
+
 pub(crate) struct Posted {
-    /// The only receive: most programs that wait for a message wait for one. It is filed in the index when a second is posted.
+    /// The only receive when it was posted: most programs that wait for a message wait for one. It has no place in the index before it is filed.
     alone: Option<(Matching, Key)>,
     /// Then this is its node there.
     filed: u32,
+    /// All were posted after those in the index, and after the one above.
+    fresh: VecDeque<Fresh>,
     index: Index,
-    /// Classes with at least one member. Few, see `index`; at worst as many as receives are posted.
+    /// Classes with at least one member in the index. Few, see `index`; at worst as many as receives are posted.
     classes: Vec<Members>,
     stamp: u64,
 }
 
 impl Posted {
     pub fn new() -> Posted {
-        Posted { alone: None, filed: NIL, index: Index::new(), classes: Vec::new(), stamp: 0 }
+        let (index, classes, fresh) = (Index::new(), Vec::new(), VecDeque::new());
+        Posted { alone: None, filed: NIL, fresh, index, classes, stamp: 0 }
     }
 
     pub fn len(&self) -> usize {
         let filed: usize = self.classes.iter().map(|members| members.count).sum();
-        filed + usize::from(self.alone.is_some())
+        filed + self.waiting()
+    }
+
+    /// Those that are not filed.
+    fn waiting(&self) -> usize {
+        self.fresh.len() + usize::from(self.alone.is_some())
     }
 
     /// Appends a receive; returns its node, needed to remove it.
     #[inline(always)]
     pub fn insert(&mut self, matching: &Matching, recv: Key) -> u32 {
-        if self.alone.is_none() && self.classes.is_empty() {
+        if self.alone.is_none() && self.fresh.is_empty() && self.classes.is_empty() {
             self.alone = Some((*matching, recv));
             return ALONE;
         }
@@ -70,32 +91,42 @@ impl Posted {
     /// The same if there are others.
     #[inline(never)]
     fn insert_beside(&mut self, matching: &Matching, recv: Key) -> u32 {
-        if let Some((first, key)) = self.alone.take() {
-            self.filed = self.file(&first, key);
-        }
-        self.file(matching, recv)
+        let node = self.index.reserve(recv);
+        self.fresh.push_back(Fresh { matching: *matching, recv, node });
+        node
     }
 
-    fn file(&mut self, matching: &Matching, recv: Key) -> u32 {
+    /// Files all, in the order of posting.
+    fn file_all(&mut self) {
+        if let Some((first, key)) = self.alone.take() {
+            self.filed = self.index.reserve(key);
+            self.file(&first, self.filed);
+        }
+        while let Some(Fresh { matching, node, .. }) = self.fresh.pop_front() {
+            self.file(&matching, node);
+        }
+    }
+
+    fn file(&mut self, matching: &Matching, node: u32) {
         let class = matching.class();
         match self.classes.iter_mut().find(|members| members.class == class) {
             Some(members) => members.count += 1,
             None => self.classes.push(Members { class, count: 1 }),
         }
         self.stamp += 1;
-        self.index.push(class.bucket(matching.source_key(), matching.tag), recv, self.stamp)
+        self.index.enter(node, class.bucket(matching.source_key(), matching.tag), self.stamp);
     }
 
     #[inline]
     pub fn remove(&mut self, matching: &Matching, node: u32) {
         if !self.remove_alone(node) {
-            self.unfile(matching, node);
+            self.remove_beside(matching, node);
         }
     }
 
-    /// Removes a receive if it is the only one.
+    /// Removes a receive if it was the only one when it was posted, and is not filed.
     #[inline(always)]
-    pub fn remove_alone(&mut self, node: u32) -> bool {
+    fn remove_alone(&mut self, node: u32) -> bool {
         // No second one was alone as long as the first is there.
         let alone = node == ALONE && self.alone.is_some();
         if alone {
@@ -105,11 +136,23 @@ impl Posted {
     }
 
     #[inline(never)]
-    fn unfile(&mut self, matching: &Matching, node: u32) {
-        let class = matching.class();
+    fn remove_beside(&mut self, matching: &Matching, node: u32) {
         let node = if node == ALONE { self.filed } else { node };
+        if self.fresh.front().is_some_and(|first| first.node == node) {
+            self.fresh.pop_front();
+            self.index.remove_chain(node);
+            return;
+        }
+        // One that is taken back from the middle: the second such one is found in the index.
+        if self.index.is_reserved(node) {
+            self.file_all();
+        }
+        self.unfile(&matching.class(), node);
+    }
+
+    fn unfile(&mut self, class: &Class, node: u32) {
         self.index.remove_chain(node);
-        if let Some(at) = self.classes.iter().position(|members| members.class == class) {
+        if let Some(at) = self.classes.iter().position(|members| members.class == *class) {
             self.classes[at].count -= 1;
             if self.classes[at].count == 0 {
                 self.classes.swap_remove(at);
@@ -117,26 +160,53 @@ impl Posted {
         }
     }
 
+    /// The receive that was posted first, if nothing is filed.
+    #[inline(always)]
+    fn first(&self) -> Option<(&Matching, Key)> {
+        match &self.alone {
+            Some((matching, key)) => Some((matching, *key)),
+            None if self.classes.is_empty() => self.fresh.front().map(|first| (&first.matching, first.recv)),
+            None => None,
+        }
+    }
+
     /// The first posted receive that accepts a message, and the number of entries looked at.
     #[inline(always)]
-    pub fn find_counted(&self, source: PeerId, tag: u64, plant: Plant) -> Option<(Key, u64)> {
-        if let Some((matching, key)) = &self.alone {
-            return matching.accepts(source, tag).then_some((*key, 1));
+    pub fn find_counted(&mut self, source: PeerId, tag: u64, plant: Plant) -> Option<(Key, u64)> {
+        if let Some((matching, key)) = self.first()
+            && plant.is_none()
+            && matching.accepts(source, tag)
+        {
+            return Some((key, 1));
         }
         let mut steps = 0;
-        self.find_filed(source, tag, &mut steps, plant).map(|key| (key, steps))
+        self.find_further(source, tag, &mut steps, plant).map(|key| (key, steps))
     }
 
     /// The first posted receive that accepts a message. Adds the entries looked at to `steps`.
-    pub fn find(&self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
-        if let Some((matching, key)) = &self.alone {
-            *steps += 1;
-            return matching.accepts(source, tag).then_some(*key);
+    pub fn find(&mut self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
+        match self.first() {
+            Some((matching, key)) if plant.is_none() && matching.accepts(source, tag) => {
+                *steps += 1;
+                Some(key)
+            }
+            _ => self.find_further(source, tag, steps, plant),
         }
+    }
+
+    /// The same if it is not the first of all.
+    #[inline(never)]
+    fn find_further(&mut self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
+        let waiting = self.waiting();
+        if waiting == 1 && self.classes.is_empty() && plant.is_none() {
+            *steps += 1;
+            return None;
+        }
+        *steps += waiting as u64;
+        self.file_all();
         self.find_filed(source, tag, steps, plant)
     }
 
-    #[inline(never)]
     fn find_filed(&self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
         let mut best: Option<(u64, u32)> = None;
         for members in &self.classes {
@@ -152,5 +222,80 @@ impl Posted {
             }
         }
         best.map(|(_, node)| self.index.item(node))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Queue;
+
+    /// Whatever is posted, found and taken back in whatever order, it finds what a walk of a list would find.
+    #[test]
+    fn it_finds_what_a_list_would_find() {
+        let (mut posted, mut list, mut random) = (Posted::new(), Vec::<(Matching, Key, u32)>::new(), 1u64);
+        let mut draw = |end: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % end
+        };
+        let (mut found_first, mut found_later, mut found_none) = (0, 0, 0);
+        for number in 0..200_000u32 {
+            // There are phases with few receives and such with many.
+            let most = [1, 3, 40][(number / 1000) as usize % 3];
+            match draw(5) {
+                0..=1 if list.len() < most => {
+                    let ignore = [0, 1, u64::MAX][draw(3) as usize];
+                    let source =
+                        if draw(3) == 0 { Source::Any } else { Source::Peer(PeerId(draw(3) as u32)) };
+                    let tag = draw(4);
+                    let matching = Matching { queue: Queue::Tagged, source, tag, ignore }.canonical();
+                    let key = Key { index: number, generation: 0 };
+                    list.push((matching, key, posted.insert(&matching, key)));
+                }
+                2 if draw(4) == 0 && !list.is_empty() => {
+                    let (matching, _, node) = list.remove(draw(list.len() as u64) as usize);
+                    posted.remove(&matching, node);
+                }
+                _ => {
+                    let (source, tag) = (PeerId(draw(3) as u32), draw(4));
+                    let at = list.iter().position(|(matching, ..)| matching.accepts(source, tag));
+                    let found = if draw(2) == 0 {
+                        posted.find(source, tag, &mut 0, Plant::NONE)
+                    } else {
+                        posted.find_counted(source, tag, Plant::NONE).map(|(key, _)| key)
+                    };
+                    assert_eq!(found, at.map(|at| list[at].1), "{number}");
+                    match at {
+                        Some(0) => found_first += 1,
+                        Some(_) => found_later += 1,
+                        None => found_none += 1,
+                    }
+                    // Receives for several messages stay.
+                    if let Some(at) = at.filter(|_| draw(8) > 0) {
+                        let (matching, _, node) = list.remove(at);
+                        posted.remove(&matching, node);
+                    }
+                }
+            }
+            assert_eq!(posted.len(), list.len());
+        }
+        assert!([found_first, found_later, found_none].iter().all(|&count| count > 1000), "each case occurs");
+    }
+
+    #[test]
+    fn receives_met_in_their_order_are_not_filed() {
+        let mut posted = Posted::new();
+        let receive = |tag| Matching { queue: Queue::Tagged, source: Source::Any, tag, ignore: 0 };
+        for round in 0..3 {
+            let nodes: Vec<u32> = (0..64u32)
+                .map(|tag| posted.insert(&receive(tag.into()), Key { index: tag, generation: round }))
+                .collect();
+            for (tag, node) in (0..64).zip(nodes) {
+                let found = posted.find_counted(PeerId(0), tag, Plant::NONE);
+                assert_eq!(found, Some((Key { index: tag as u32, generation: round }, 1)));
+                posted.remove(&receive(tag), node);
+            }
+            assert_eq!((posted.len(), posted.stamp), (0, 0));
+        }
     }
 }
