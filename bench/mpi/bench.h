@@ -9,12 +9,13 @@
 /* Exit codes of every rank. */
 enum { EXIT_USAGE = 2, EXIT_MISMATCH = 3, EXIT_MEMORY = 4 };
 
-enum { MAX_SAMPLES = 1000, DEFAULT_SAMPLES = 50 };
+enum { MAX_SAMPLES = 1000, DEFAULT_SAMPLES = 50, MAX_CALLS = 1000000 };
 
 /* What the command line said, and where this process is. */
 struct run {
     double seconds;      /* time to spend on one point, seconds */
     int samples;         /* batches per point */
+    int calls;           /* instead of batches: calls that are timed one by one; 0: none */
     int corrupt_rank;    /* this rank damages what it sends, to try the checks; -1: none */
     int rank, ranks;     /* in MPI_COMM_WORLD */
     int hosts;           /* distinct processor names */

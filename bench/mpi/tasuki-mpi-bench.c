@@ -6,9 +6,10 @@
  * Options: --seconds S   time per test and size (default 0.5; a point takes at most about three times that,
  *                        or three batches of one operation)
  *          --samples N   batches per point (default 50)
+ *          --calls N     time N calls of each point one by one, instead
  *
  * A line's "samples" are seconds per message (pingpong: half a round trip) or per operation, one for each
- * batch of "iterations". "cpu_s" is user and system time of the ranks that took part, "moved_bytes" the payload
+ * batch of "iterations" (with --calls: for each call, as rank 0 sees it). "cpu_s" is user and system time of the ranks that took part, "moved_bytes" the payload
  * that they moved meanwhile. Exit code 3: something arrived damaged (standard error says what). */
 #include "bench.h"
 
@@ -27,7 +28,7 @@ static const size_t LARGEST = (size_t)1 << 30;
 static int usage(const struct run *run, const char *what, const char *word) {
     if (run->rank == 0) {
         fprintf(stderr, "tasuki-mpi-bench: %s: %s\n", what, word);
-        fprintf(stderr, "usage: tasuki-mpi-bench [--seconds S] [--samples N] TEST[:BYTES,BYTES...] ...\n");
+        fprintf(stderr, "usage: tasuki-mpi-bench [--seconds S] [--samples N | --calls N] TEST[:BYTES,BYTES...] ...\n");
     }
     return EXIT_USAGE;
 }
@@ -50,6 +51,10 @@ static int take_option(struct run *run, int words, char **word) {
     if (!strcmp(word[0], "--samples")) {
         run->samples = (int)number;
         return number < 1 || number > MAX_SAMPLES ? -1 : 2;
+    }
+    if (!strcmp(word[0], "--calls")) {
+        run->calls = (int)number;
+        return number < 1 || number > MAX_CALLS ? -1 : 2;
     }
     /* For the tests of this program: that rank sends a damaged byte in each message. */
     if (!strcmp(word[0], "--corrupt-rank")) {

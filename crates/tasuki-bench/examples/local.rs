@@ -44,6 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         repetitions: 6,
         seconds_per_point: 0.1,
         samples_per_point: 50,
+        calls: None,
         run_limit: Duration::from_secs(60),
     };
     let mut progress = |progress: tasuki_bench::Progress<'_>| {

@@ -68,6 +68,9 @@ pub struct Record {
     pub p10: f64,
     /// Ninetieth percentile.
     pub p90: f64,
+    /// What one of a thousand calls exceeds, in `unit`, if calls were timed one by one.
+    #[serde(default)]
+    pub p99_9: Option<f64>,
     /// Unit of the figures.
     pub unit: Unit,
     /// Datapath under the stack: `tcp`, `udp`, `raw` ...
@@ -140,6 +143,7 @@ impl Gathered {
             median,
             p10,
             p90,
+            p99_9: None,
             unit: point.unit,
             lane: point.lane,
             offloads: point.offloads,

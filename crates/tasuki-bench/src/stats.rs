@@ -24,7 +24,12 @@ impl Summary {
 
 /// The median; `None` without samples, or if one is not a finite number.
 pub fn median(samples: &[f64]) -> Option<f64> {
-    quantile(&sorted(samples)?, 0.5)
+    quantile_of(samples, 0.5)
+}
+
+/// The quantile `q` (0 to 1) of samples in any order; `None` without samples, or if one is not a finite number.
+pub fn quantile_of(samples: &[f64], q: f64) -> Option<f64> {
+    quantile(&sorted(samples)?, q)
 }
 
 /// The quantile `q` (0 to 1) of samples in ascending order, linear between neighbours: type 7 of Hyndman and

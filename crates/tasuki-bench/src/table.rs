@@ -38,15 +38,16 @@ fn networks(records: &[Record]) -> Vec<(&str, &str)> {
 
 fn body(report: &Report, against: Option<&Against<'_>>) -> String {
     let mut table = plain();
-    let mut header =
-        vec!["test", "bytes", "ranks", "network", "stack", "lane", "median", "p10", "p90", "unit"];
-    header.extend(["of ceiling", "CPU s/GB"]);
+    let tails = report.records.iter().any(|record| record.p99_9.is_some());
+    let mut header = vec!["test", "bytes", "ranks", "network", "stack", "lane", "median", "p10", "p90"];
+    header.extend(tails.then_some("p99.9"));
+    header.extend(["unit", "of ceiling", "CPU s/GB"]);
     header.extend(against.map(|against| against.title.as_str()));
     table.set_header(header);
     for record in sorted(&report.records) {
         let baseline = against.and_then(|against| (against.baseline)(record));
         let comparison = baseline.and_then(|name| report.comparison(record, &name));
-        table.add_row(row(record, against.is_some(), comparison.map(|c| c.gain)));
+        table.add_row(row(record, tails, against.is_some(), comparison.map(|c| c.gain)));
     }
     format!("{table}\n")
 }
@@ -69,7 +70,7 @@ fn sorted(records: &[Record]) -> Vec<&Record> {
     rows
 }
 
-fn row(record: &Record, compare: bool, gain: Option<PairedRatio>) -> Vec<Cell> {
+fn row(record: &Record, tails: bool, compare: bool, gain: Option<PairedRatio>) -> Vec<Cell> {
     let word = |text: &str| Cell::new(text);
     let figure = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
     let share = record.ceiling.as_ref().map(|c| record.unit.gain(record.median, c.value));
@@ -83,10 +84,15 @@ fn row(record: &Record, compare: bool, gain: Option<PairedRatio>) -> Vec<Cell> {
         figure(significant(record.median)),
         figure(significant(record.p10)),
         figure(significant(record.p90)),
+    ];
+    if tails {
+        cells.push(figure(record.p99_9.map_or("-".into(), significant)));
+    }
+    cells.extend([
         word(&record.unit.to_string()),
         figure(share.map_or("-".into(), |share| format!("{:.0} %", share * 100.0))),
         figure(record.cpu_s_per_gb.map_or("-".into(), significant)),
-    ];
+    ]);
     if compare {
         cells.push(word(&gain.map_or("-".into(), |gain| describe(&gain))));
     }

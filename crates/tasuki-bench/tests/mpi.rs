@@ -202,6 +202,7 @@ fn plan(stacks: &[&str], hosts: u32) -> Plan {
         repetitions: 2,
         seconds_per_point: 0.02,
         samples_per_point: 4,
+        calls: None,
         run_limit: LIMIT,
     }
 }
@@ -238,6 +239,21 @@ fn stacks_run_in_turn_and_failures_stay_alone() {
     let table = report.table_against("tcp,self");
     assert!(table.contains("FAILED broken") && table.contains("vader,self"), "{table}");
     assert_eq!(report.compare("tcp,self").len(), 3);
+}
+
+#[test]
+fn calls_that_are_timed_one_by_one_tell_of_the_worst() {
+    let calls = Plan { calls: Some(1000), ..plan(&["vader,self"], 1) };
+    let Some((report, _)) = run_plan(&calls) else { return };
+    assert!(report.failures.is_empty(), "{:?}", report.failures);
+    for record in &report.records {
+        assert_eq!(record.samples.len(), 2 * 1000, "two repetitions");
+        let mut sorted = record.samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let tail = record.p99_9.unwrap_or_default();
+        assert!(sorted[1997] <= tail && tail <= sorted[1999], "{tail}");
+    }
+    assert!(report.table_against("vader,self").contains("p99.9"));
 }
 
 #[test]

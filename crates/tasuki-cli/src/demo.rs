@@ -67,6 +67,7 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
         all_tests: &ALL_TESTS.map(str::to_owned),
         repetitions: arguments.repetitions,
         seconds: 0.2,
+        calls: None,
     }
     .run()?;
     println!("{}", summary(&report));

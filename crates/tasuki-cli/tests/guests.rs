@@ -49,18 +49,19 @@ fn set_up(guest: &Guest, program: &Path) {
     guest.ok("root", "systemctl enable --now tasuki-broker.socket && usermod --append --groups tasuki user");
 }
 
-/// What `tasuki run` of collect prints, and what `tasuki stats` told meanwhile. The program runs until a thousand packets have gone over a lane.
-fn collect(first: &Guest, user: &str) -> (String, String) {
+/// What `tasuki run` of collect prints, and what `tasuki stats` told meanwhile. The program runs until a thousand packets have gone over this lane: others may have carried
+/// as many before it was open.
+fn collect(first: &Guest, user: &str, lane: &str) -> (String, String) {
     let script = r#"cd; export TASUKI_LANES=raw,udp
         (timeout 800 tasuki run --cluster cluster.toml --transport tasuki -n 2 /usr/local/bin/collect 1000000 "$HOME/enough" > out 2>&1; echo $? > code) &
         while [ ! -f code ]; do
             tasuki stats > now 2>&1
             grep -q 'rail 0' now && cp now stats
-            awk '$1 == "rail" && $2 == 0 && $6 > 1000 { enough = 1 } END { exit !enough }' now && break
+            awk '$1 == "rail" && $2 == 0 && $4 == "LANE" && $6 > 1000 { enough = 1 } END { exit !enough }' now && break
             sleep 1
         done
         touch enough; wait; cat out; test "$(cat code)" = 0"#;
-    let printed = first.ok(user, script);
+    let printed = first.ok(user, &script.replace("LANE", lane));
     (printed, first.ok(user, "cat stats; rm -f code stats enough"))
 }
 
@@ -95,14 +96,14 @@ fn an_ordinary_users_mpi_program_on_raw_lanes_between_two_machines() {
     assert!(stranger.contains("usermod --append --groups tasuki"), "{stranger}");
     assert!(n1.ok("root", "ps -o user= -C tasuki").contains("_tasuki"), "the broker is a user of its own");
 
-    let (printed, stats) = collect(&n1, "user");
+    let (printed, stats) = collect(&n1, "user", "raw");
     eprintln!("{printed}\n{stats}");
     assert!(printed.contains("collect ok"), "{printed}");
     let line =
         stats.lines().find(|line| line.contains("rail 0") && line.contains(" raw ")).unwrap_or_default();
     let packets: u64 = line.split_whitespace().nth(5).and_then(|word| word.parse().ok()).unwrap_or(0);
     assert!(line.contains("up") && packets > 100, "{stats}");
-    let (printed, stats) = collect(&n1, "stranger");
+    let (printed, stats) = collect(&n1, "stranger", "udp");
     assert!(printed.contains("collect ok"), "{printed}");
     assert!(!stats.lines().any(|line| line.contains("rail 0") && line.contains(" raw ")), "{stats}");
 

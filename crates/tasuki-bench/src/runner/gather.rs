@@ -5,6 +5,7 @@ use crate::{
     Ceiling, Line, Machine, Record, Unit,
     raw::{Outcome, Protocol},
     record::{Gathered, Point},
+    stats,
 };
 
 /// Test names of the peers without MPI.
@@ -122,7 +123,12 @@ impl Entry {
             offloads: network.offloads.clone(),
             verified: self.verified,
         };
-        self.gathered.record(point, machine)
+        let is_mpi = matches!(self.key.source, Source::Stack(_));
+        let mut record = self.gathered.record(point, machine)?;
+        // Of a rate it would be the best of a thousand.
+        let calls = plan.calls.filter(|_| is_mpi && record.unit == Unit::Microseconds);
+        record.p99_9 = calls.and_then(|_| stats::quantile_of(&record.samples, 0.999));
+        Some(record)
     }
 }
 

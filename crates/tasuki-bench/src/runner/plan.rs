@@ -26,7 +26,9 @@ pub enum PlanError {
     #[error("`{0}` is not a size in bytes, such as 64, 4k or 1M")]
     Size(String),
     /// Time or samples that give no measurement.
-    #[error("seconds per point must be above 0 and at most 3600, samples from 1 to 1000, ranks at least 1")]
+    #[error(
+        "seconds per point must be above 0 and at most 3600, samples from 1 to 1000, calls from 1000 to 1000000, ranks at least 1"
+    )]
     Amount,
 }
 
@@ -146,6 +148,8 @@ pub struct Plan {
     pub seconds_per_point: f64,
     /// Batches into which that time is divided.
     pub samples_per_point: u32,
+    /// So many calls are timed one by one instead of batches, for the 99.9th percentile: 1000 or more.
+    pub calls: Option<u32>,
     /// A run that takes longer is stopped and counts as failed.
     pub run_limit: Duration,
 }
@@ -168,7 +172,8 @@ impl Plan {
         let time = self.seconds_per_point > 0.0 && self.seconds_per_point <= 3600.0;
         let samples = (1..=1000).contains(&self.samples_per_point);
         let ranks = self.sets.iter().all(|set| set.ranks > 0);
-        if time && samples && ranks { Ok(()) } else { Err(PlanError::Amount) }
+        let calls = self.calls.is_none_or(|calls| (1_000..=1_000_000).contains(&calls));
+        if time && samples && calls && ranks { Ok(()) } else { Err(PlanError::Amount) }
     }
 
     /// The order of the runs: within a repetition and network first the raw limits, then each set of tests over
@@ -192,7 +197,9 @@ impl Plan {
     pub(crate) fn arguments(&self, set: &TestSet) -> Vec<String> {
         let options = ["--seconds".into(), self.seconds_per_point.to_string(), "--samples".into()];
         let samples = [self.samples_per_point.to_string()];
-        options.into_iter().chain(samples).chain(set.tests.iter().map(TestPlan::word)).collect()
+        let calls = self.calls.iter().flat_map(|calls| ["--calls".into(), calls.to_string()]);
+        let tests = set.tests.iter().map(TestPlan::word);
+        options.into_iter().chain(samples).chain(calls).chain(tests).collect()
     }
 }
 
@@ -253,6 +260,7 @@ mod tests {
             sets: vec![TestSet { ranks: 2, tests: vec![test] }],
             repetitions: 2,
             seconds_per_point: 0.1,
+            calls: None,
             samples_per_point: 3,
             run_limit: Duration::from_secs(10),
         }
@@ -283,6 +291,7 @@ mod tests {
         assert_eq!(broken(|p| p.networks.clear()), Err(PlanError::Nothing("network")));
         assert_eq!(broken(|p| p.repetitions = 0), Err(PlanError::Nothing("repetition")));
         assert_eq!(broken(|p| p.seconds_per_point = f64::NAN), Err(PlanError::Amount));
+        assert_eq!(broken(|p| p.calls = Some(999)), Err(PlanError::Amount));
         assert_eq!(broken(|p| p.samples_per_point = 0), Err(PlanError::Amount));
         assert_eq!(broken(|p| p.sets[0].ranks = 0), Err(PlanError::Amount));
         assert!(matches!(broken(|p| p.stacks[1].name = "a".into()), Err(PlanError::Twice { .. })));

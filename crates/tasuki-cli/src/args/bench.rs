@@ -151,6 +151,9 @@ pub struct BenchMpi {
     /// Time for one test at one size in one repetition, in seconds
     #[arg(long, default_value_t = 0.3)]
     pub seconds: f64,
+    /// Time so many calls of each test one by one instead of batches, and tell what one of a thousand exceeds (p99.9)
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1_000..=1_000_000))]
+    pub calls: Option<u32>,
     #[command(flatten)]
     pub results: Results,
 }

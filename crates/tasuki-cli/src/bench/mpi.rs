@@ -30,6 +30,8 @@ pub struct Measurement<'a> {
     pub repetitions: usize,
     /// Time per test and size.
     pub seconds: f64,
+    /// Calls that are timed one by one.
+    pub calls: Option<u32>,
 }
 
 impl Measurement<'_> {
@@ -54,6 +56,7 @@ impl Measurement<'_> {
             repetitions: self.repetitions,
             seconds_per_point: self.seconds,
             samples_per_point: 10,
+            calls: self.calls,
             run_limit: Duration::from_secs(180),
         })
     }
@@ -108,6 +111,7 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
         spread,
         repetitions: arguments.repetitions,
         seconds: arguments.seconds,
+        calls: arguments.calls,
     }
     .run()?;
     give(&arguments.results, "mpi", &table(&report, spread), &report.json(), || plots(&report))?;
