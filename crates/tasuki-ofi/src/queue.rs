@@ -131,13 +131,18 @@ impl Queue {
         sources: *mut FiAddr,
     ) -> Ret<usize> {
         match expecting.stay() {
+            Glance::Nothing | Glance::Expected(_) => return Err(Errno(FI_EAGAIN)),
             Glance::Found(mut waiting) => {
                 // SAFETY: by the contract.
                 let read = unsafe { self.read_found(ep, &mut waiting, buf, count, sources) };
-                if read > 0 { Ok(read) } else { Err(Errno(FI_EAGAIN)) }
+                if read > 0 {
+                    return Ok(read);
+                }
             }
-            _ => Err(Errno(FI_EAGAIN)),
+            Glance::Unknown => {}
         }
+        // SAFETY: by the contract.
+        self.read_further(unsafe { Reader::new(self, buf, count, sources) })
     }
 
     /// Reads what a glance has found.
