@@ -3,8 +3,7 @@
 //! Who has just sent a message and looks for one often waits for an answer that is under way. Between two looks some programs do more than look: MPICH
 //! yields after each, a third of a microsecond in which a message that comes waits as long as it takes to come. So the first look after a message was sent stays for a
 //! while, in which what comes is seen at once. It costs those who look for something else besides: if it was in vain it is not done after the next message, if it was
-//! again not after the next three, and so on. (After one that was received it would be wrong: a stream of short messages that are looked for so eagerly is taken one by
-//! one, while they are being written.)
+//! again not after the next three, and so on. (Who receives a stream answers none of it, and does not stay.)
 
 /// So long, ns: an answer of who yields once before it answers.
 pub(crate) const LINGER: u64 = 2_000;
