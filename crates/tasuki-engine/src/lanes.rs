@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
 
+use tasuki_link::broker::Broker;
 use tasuki_link::{RawLink, RawOptions, open_lanes};
 
 use crate::aside::close_aside;
@@ -53,7 +54,7 @@ impl Opening {
             let (wanted, broker, given_up) = (wanted.clone(), broker.clone(), Arc::clone(&given_up));
             move || {
                 crate::helper::without_signals(|| {
-                    let lanes = open_lanes(&wanted, broker);
+                    let lanes = open_lanes(&wanted, broker.map(Broker::aside));
                     if given_up.load(Ordering::Acquire) { close_lanes(lanes) } else { lanes }
                 })
             }
@@ -62,7 +63,10 @@ impl Opening {
         Some(match builder.spawn(work) {
             Ok(thread) => Opening { thread: Some(thread), lanes: Lanes::new(), priority, given_up },
             // Where there is no thread to be had the program waits.
-            Err(_) => Opening { thread: None, lanes: open_lanes(&wanted, broker), priority, given_up },
+            Err(_) => {
+                let lanes = open_lanes(&wanted, broker.map(Broker::at));
+                Opening { thread: None, lanes, priority, given_up }
+            }
         })
     }
 

@@ -1,6 +1,5 @@
 //! Where a process gets its raw lanes from: by its own privilege, else from the broker, else nowhere.
 
-use std::path::PathBuf;
 use std::thread;
 
 use crate::broker::Broker;
@@ -9,7 +8,7 @@ use crate::{LinkError, RawLink, RawOptions};
 /// The raw lanes of one endpoint, in the order of `wanted`; `None` where there is none to be had: without permission, or on a NIC that is
 /// no Ethernet or not there. The rail keeps UDP then, and `tasuki doctor` says why. `broker` is where to ask if this process may not open
 /// them itself.
-pub fn open_lanes(wanted: &[RawOptions], broker: Option<PathBuf>) -> Vec<Option<RawLink>> {
+pub fn open_lanes(wanted: &[RawOptions], mut broker: Option<Broker>) -> Vec<Option<RawLink>> {
     let own = open_together(wanted);
     let is_forbidden =
         |result: &Result<RawLink, LinkError>| result.as_ref().is_err_and(LinkError::is_forbidden);
@@ -17,7 +16,6 @@ pub fn open_lanes(wanted: &[RawOptions], broker: Option<PathBuf>) -> Vec<Option<
         return own.into_iter().map(Result::ok).collect();
     }
     drop(own);
-    let mut broker = broker.map(Broker::at);
     wanted.iter().map(|options| of_broker(&mut broker, options)).collect()
 }
 

@@ -11,9 +11,11 @@ use super::protocol::{Answer, Malformed, Outcome, Request, TEXT_MAX, Wish};
 use super::seqpacket;
 use crate::{LinkError, RawLink, RawOptions};
 
-/// How long a program waits for the broker at most, for all its lanes together. An absent broker costs nothing; this is for one that
+/// How long somebody who does nothing else waits for the broker at most, for all lanes together. An absent broker costs nothing; this is for one that
 /// is there and says nothing. The first of a host may have to be started.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The same of a thread for which nobody waits: a slow host takes seconds to start the broker, and without its lane a program has none to its end.
+const PATIENCE_ASIDE: Duration = Duration::from_secs(30);
 
 /// Why the broker gave no lane.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +94,11 @@ impl Broker {
     /// The broker that listens at `path`.
     pub fn at(path: impl Into<PathBuf>) -> Broker {
         Broker { path: path.into(), patience: PATIENCE }
+    }
+
+    /// The same for a thread that has nothing else to do, and for which nobody waits.
+    pub fn aside(path: impl Into<PathBuf>) -> Broker {
+        Broker { path: path.into(), patience: PATIENCE_ASIDE }
     }
 
     /// Where it listens.
