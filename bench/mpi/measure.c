@@ -121,31 +121,33 @@ static void take_samples(const struct run *run, const struct test *test, void *s
     MPI_Reduce(&cpu, &timing->cpu, 1, MPI_DOUBLE, MPI_SUM, 0, comm);
 }
 
-/* Times every call by itself, as rank 0 sees it: what a program feels of the worst ones. Nothing comes between two calls, so that ranks may run
- * ahead of each other as far as the test lets them. A tenth as many before it warm up. */
+/* One call, in seconds of this rank; `left` of them may follow each other before the test starts again. */
+static double one_call(const struct run *run, const struct test *test, void *state, MPI_Comm comm, long *left) {
+    double began;
+    if ((*left)-- == 0) {
+        *left = (test->most ? test->most(state) : run->calls) - 1;
+        if (test->restart)
+            test->restart(state);
+        MPI_Barrier(comm);
+    }
+    began = now();
+    test->run(state, 1);
+    return now() - began;
+}
+
+/* Times every call by itself, as rank 0 sees it: what a program feels of the worst ones. Nothing comes between
+ * two calls, so that ranks may run ahead of each other as far as the test lets them. */
 static void time_calls(const struct run *run, const struct test *test, void *state, MPI_Comm comm,
                        struct timing *timing) {
-    double per_call = test->operations(state), start, cpu = 0;
-    long most = test->most ? test->most(state) : run->calls, left = 0;
-    timing->iterations = 1;
-    timing->count = run->calls;
+    double per_call = test->operations(state), start, cpu;
+    long left = 0;
+    for (int i = 0; i < run->calls / 10; i++)
+        one_call(run, test, state, comm, &left); /* warms up */
     start = now();
-    for (int i = -(run->calls / 10); i < run->calls; i++) {
-        if (left-- == 0) {
-            left = most - 1;
-            if (test->restart)
-                test->restart(state);
-            MPI_Barrier(comm);
-        }
-        if (i == 0) {
-            start = now();
-            cpu = cpu_seconds();
-        }
-        double began = now();
-        test->run(state, 1);
-        if (i >= 0)
-            timing->samples[i] = (now() - began) / per_call;
-    }
+    cpu = cpu_seconds();
+    timing->iterations = 1;
+    for (timing->count = 0; timing->count < run->calls; timing->count++)
+        timing->samples[timing->count] = one_call(run, test, state, comm, &left) / per_call;
     timing->elapsed = now() - start;
     cpu = cpu_seconds() - cpu;
     MPI_Reduce(&cpu, &timing->cpu, 1, MPI_DOUBLE, MPI_SUM, 0, comm);

@@ -9,8 +9,9 @@
  *          --calls N     time N calls of each point one by one, instead
  *
  * A line's "samples" are seconds per message (pingpong: half a round trip) or per operation, one for each
- * batch of "iterations" (with --calls: for each call, as rank 0 sees it). "cpu_s" is user and system time of the ranks that took part, "moved_bytes" the payload
- * that they moved meanwhile. Exit code 3: something arrived damaged (standard error says what). */
+ * batch of "iterations" (with --calls: for each call, as rank 0 sees it). "cpu_s" is user and system time of
+ * the ranks that took part, "moved_bytes" the payload that they moved meanwhile. Exit code 3: something arrived
+ * damaged (standard error says what). */
 #include "bench.h"
 
 #include <errno.h>
@@ -28,7 +29,8 @@ static const size_t LARGEST = (size_t)1 << 30;
 static int usage(const struct run *run, const char *what, const char *word) {
     if (run->rank == 0) {
         fprintf(stderr, "tasuki-mpi-bench: %s: %s\n", what, word);
-        fprintf(stderr, "usage: tasuki-mpi-bench [--seconds S] [--samples N | --calls N] TEST[:BYTES,BYTES...] ...\n");
+        fprintf(stderr, "usage: tasuki-mpi-bench [--seconds S] [--samples N | --calls N] "
+                        "TEST[:BYTES,BYTES...] ...\n");
     }
     return EXIT_USAGE;
 }

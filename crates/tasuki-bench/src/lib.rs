@@ -30,6 +30,6 @@ pub use output::{Line, OutputError, parse_lines};
 pub use record::{Ceiling, Record, Unit};
 pub use report::{Comparison, FailedRun, Report, ending};
 pub use runner::{
-    Launch, LaunchError, LineRate, Network, Output, Plan, PlanError, Progress, Run, Stack, TestPlan, TestSet,
-    run,
+    CALLS, Launch, LaunchError, LineRate, Network, Output, Plan, PlanError, Progress, Run, Stack, TestPlan,
+    TestSet, run,
 };

@@ -4,7 +4,7 @@ mod gather;
 mod plan;
 
 pub use crate::process::Output;
-pub use plan::{LineRate, Network, Plan, PlanError, Stack, TestPlan, TestSet};
+pub use plan::{CALLS, LineRate, Network, Plan, PlanError, Stack, TestPlan, TestSet};
 
 use crate::{FailedRun, Machine, Report, parse_lines, raw};
 use gather::Gather;

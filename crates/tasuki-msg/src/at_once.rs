@@ -103,7 +103,8 @@ impl<C: Controller> Endpoint<C> {
             return None;
         }
         let posted = &mut self.matchers.of(queue).posted;
-        let (key, steps) = posted.find_counted(from, tag, self.plant)?;
+        let mut steps = 0;
+        let key = posted.find(from, tag, &mut steps, self.plant)?;
         let taken = self.recvs.remove_if(key, |op| {
             if op.multi.is_some() {
                 return None;

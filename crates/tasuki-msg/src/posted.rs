@@ -170,20 +170,8 @@ impl Posted {
         }
     }
 
-    /// The first posted receive that accepts a message, and the number of entries looked at.
-    #[inline(always)]
-    pub fn find_counted(&mut self, source: PeerId, tag: u64, plant: Plant) -> Option<(Key, u64)> {
-        if let Some((matching, key)) = self.first()
-            && plant.is_none()
-            && matching.accepts(source, tag)
-        {
-            return Some((key, 1));
-        }
-        let mut steps = 0;
-        self.find_further(source, tag, &mut steps, plant).map(|key| (key, steps))
-    }
-
     /// The first posted receive that accepts a message. Adds the entries looked at to `steps`.
+    #[inline(always)]
     pub fn find(&mut self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
         match self.first() {
             Some((matching, key)) if plant.is_none() && matching.accepts(source, tag) => {
@@ -259,11 +247,7 @@ mod tests {
                 _ => {
                     let (source, tag) = (PeerId(draw(3) as u32), draw(4));
                     let at = list.iter().position(|(matching, ..)| matching.accepts(source, tag));
-                    let found = if draw(2) == 0 {
-                        posted.find(source, tag, &mut 0, Plant::NONE)
-                    } else {
-                        posted.find_counted(source, tag, Plant::NONE).map(|(key, _)| key)
-                    };
+                    let found = posted.find(source, tag, &mut 0, Plant::NONE);
                     assert_eq!(found, at.map(|at| list[at].1), "{number}");
                     match at {
                         Some(0) => found_first += 1,
@@ -291,8 +275,9 @@ mod tests {
                 .map(|tag| posted.insert(&receive(tag.into()), Key { index: tag, generation: round }))
                 .collect();
             for (tag, node) in (0..64).zip(nodes) {
-                let found = posted.find_counted(PeerId(0), tag, Plant::NONE);
-                assert_eq!(found, Some((Key { index: tag as u32, generation: round }, 1)));
+                let mut steps = 0;
+                let found = posted.find(PeerId(0), tag, &mut steps, Plant::NONE);
+                assert_eq!((found, steps), (Some(Key { index: tag as u32, generation: round }), 1));
                 posted.remove(&receive(tag), node);
             }
             assert_eq!((posted.len(), posted.stamp), (0, 0));

@@ -2,8 +2,11 @@
 
 use super::{Step, Work};
 use crate::{ethernet::Framing, program};
-use std::{str::FromStr, time::Duration};
+use std::{ops::RangeInclusive, str::FromStr, time::Duration};
 use thiserror::Error;
+
+/// How many calls can be timed one by one: enough for a 99.9th percentile, and no more than the program takes.
+pub const CALLS: RangeInclusive<u32> = 1_000..=1_000_000;
 
 /// Why a plan cannot be run, or a test not be understood.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -148,7 +151,7 @@ pub struct Plan {
     pub seconds_per_point: f64,
     /// Batches into which that time is divided.
     pub samples_per_point: u32,
-    /// So many calls are timed one by one instead of batches, for the 99.9th percentile: 1000 or more.
+    /// So many calls are timed one by one instead of batches, for the 99.9th percentile: as many as [`CALLS`] says.
     pub calls: Option<u32>,
     /// A run that takes longer is stopped and counts as failed.
     pub run_limit: Duration,
@@ -172,7 +175,7 @@ impl Plan {
         let time = self.seconds_per_point > 0.0 && self.seconds_per_point <= 3600.0;
         let samples = (1..=1000).contains(&self.samples_per_point);
         let ranks = self.sets.iter().all(|set| set.ranks > 0);
-        let calls = self.calls.is_none_or(|calls| (1_000..=1_000_000).contains(&calls));
+        let calls = self.calls.is_none_or(|calls| CALLS.contains(&calls));
         if time && samples && calls && ranks { Ok(()) } else { Err(PlanError::Amount) }
     }
 

@@ -9,7 +9,10 @@ use super::{
 use crate::{bench::Setting, shape::RatedShape, transport::Wanted};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
-use tasuki_bench::nas::{Class, Kernel};
+use tasuki_bench::{
+    CALLS,
+    nas::{Class, Kernel},
+};
 use tasuki_cluster::Rate;
 use tasuki_lab::LabOptions;
 
@@ -152,7 +155,7 @@ pub struct BenchMpi {
     #[arg(long, default_value_t = 0.3)]
     pub seconds: f64,
     /// Time so many calls of each test one by one instead of batches, and tell what one of a thousand exceeds (p99.9)
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1_000..=1_000_000))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(i64::from(*CALLS.start())..=i64::from(*CALLS.end())))]
     pub calls: Option<u32>,
     #[command(flatten)]
     pub results: Results,
