@@ -109,10 +109,11 @@ impl State {
 
     /// Asks the hosts of those from whom an acknowledgement is overdue whether they are still there.
     fn knock_silent(&mut self) {
+        let now = self.now();
         for index in 0..self.core.peers.len() {
             let conn = self.core.peers[index].conn;
-            if conn.is_some_and(|conn| self.proto.is_silent(conn)) {
-                self.knock(Peer(index as u32));
+            if conn.is_some_and(|conn| self.proto.silence(conn) > 0) {
+                self.knock(Peer(index as u32), now);
             }
         }
     }

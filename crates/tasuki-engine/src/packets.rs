@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tasuki_link::{RawLink, RefusalKind};
+use tasuki_link::RawLink;
 use tasuki_msg::Frame;
 use tasuki_proto::{ConnId, Event, Payload, Time, Transmit};
 use tasuki_wire::{Lane, Path};
@@ -12,6 +12,7 @@ use crate::burst::When;
 use crate::memory::{copy_pieces, total};
 use crate::peer::{Destination, Target, Way};
 use crate::rails::ROUTED;
+use crate::refusals::KNOCK;
 use crate::state::{BATCH, Link, State};
 
 /// Time between two looks at the UDP sockets while all that comes comes otherwise, ns: a look is a system call.
@@ -44,10 +45,6 @@ enum Place {
     Aside,
 }
 
-/// A datagram of one byte asks nothing and says nothing: whether its addressee's socket is still there shows in the
-/// answer of its host, which refuses it if not.
-const KNOCK: usize = 1;
-
 impl State {
     /// Takes in the packets that wait. True if there were any. If the program already has something to go on with, or gets it from a raw lane, the
     /// UDP sockets may wait a little longer.
@@ -67,7 +64,7 @@ impl State {
             }
             any |= self.ready.take_news() && self.hear_carriers(now);
             self.udp_due = Time(now.0.saturating_add(self.udp_pause));
-            self.hear_refusals();
+            self.hear_refusals(now);
         }
         self.hear_events();
         any
@@ -116,6 +113,7 @@ impl State {
             // A lone packet costs one call and not a second one to learn that it is alone.
             let budget = if link.busy { RECEIVED } else { 1 };
             let received = link.udp.receive(budget, |_, datagram| {
+                // A knock has done what it is for by coming here.
                 if datagram.len() != KNOCK {
                     // What is dropped is counted there by reason, and never answered.
                     let _ = proto.handle_message_first(now, datagram, core);
@@ -399,49 +397,6 @@ impl State {
                 state.way = Way::Gone;
             }
         }
-    }
-
-    /// The host of a peer says that nobody listens there: the process is gone. Said about a NIC's address it may only
-    /// mean that the packet took another way than planned, so the identity address is asked before it is believed.
-    fn hear_refusals(&mut self) {
-        for index in 0..self.links.len() {
-            while let Some(refusal) = self.links[index].udp.poll_refusal() {
-                if refusal.kind != RefusalKind::PortUnreachable {
-                    continue;
-                }
-                let peers = self.peers_at(refusal.to);
-                for peer in peers {
-                    if index == 0 {
-                        self.fail_peer(peer, format!("its host says that nobody listens at {}", refusal.to));
-                    } else {
-                        self.knock(peer);
-                    }
-                }
-            }
-        }
-    }
-
-    pub(crate) fn peers_at(&self, to: SocketAddr) -> Vec<Peer> {
-        let matches = |state: &crate::peer::PeerState| {
-            state.is_asked()
-                && state.reason.is_none()
-                && ((state.address.host() == to.ip() && state.address.port == to.port())
-                    || state.targets.iter().any(|(_, target)| target.to == Destination::Udp(to)))
-        };
-        let peers = self.core.peers.iter().enumerate();
-        peers.filter(|(_, state)| matches(state)).map(|(index, _)| Peer(index as u32)).collect()
-    }
-
-    /// Asks whether a peer's socket is still there.
-    pub fn knock(&mut self, peer: Peer) {
-        let Some(address) = self.core.state(peer).map(|state| state.address) else { return };
-        let Some(Link { udp, .. }) = self.links.first_mut() else { return };
-        let to = SocketAddr::new(address.host(), address.port);
-        udp.queue(to, KNOCK, |bytes| {
-            bytes[..KNOCK].fill(0);
-            KNOCK
-        });
-        let _ = udp.flush();
     }
 }
 

@@ -9,6 +9,7 @@ use tasuki_ring::{Cma, Outbox};
 use tasuki_wire::Path;
 
 use crate::address::Address;
+use crate::doubt::Doubt;
 
 /// The way to a peer. Chosen when something first goes there; the way from it is the peer's own choice.
 pub(crate) enum Way {
@@ -68,6 +69,8 @@ pub(crate) struct PeerState {
     pub unanswered: Option<Time>,
     /// Why it was declared failed.
     pub reason: Option<String>,
+    /// What its host says of it, once it was asked.
+    pub doubt: Option<Box<Doubt>>,
 }
 
 impl PeerState {
@@ -81,12 +84,18 @@ impl PeerState {
             gone: false,
             unanswered: None,
             reason: None,
+            doubt: None,
         }
     }
 
     /// Whether it is still there is asked of its host by packet: nobody has said a word yet, or words go in packets.
     pub fn is_asked(&self) -> bool {
         self.conn.is_some() || matches!(self.way, Way::Unknown)
+    }
+
+    /// Its host has refused a knock, and it has not been heard since.
+    pub fn is_on_trial(&self) -> bool {
+        self.doubt.as_ref().is_some_and(|doubt| doubt.is_open())
     }
 
     /// Something has gone to it or come from it.

@@ -5,6 +5,7 @@
 use tasuki_proto::Time;
 
 use crate::api::Peer;
+use crate::peer::PeerState;
 use crate::state::State;
 
 /// Time between two updates of the statistics page, ns.
@@ -12,6 +13,13 @@ const INTERVAL: u64 = 200_000_000;
 
 /// Peers are looked after in every so-manieth interval.
 const PEERS_EVERY: u64 = 4;
+
+/// So many peers on other hosts, or fewer, are knocked at in every interval: that costs little.
+const FEW: usize = 8;
+
+/// Time-outs in a row after which a peer is knocked at out of turn: most likely it is dead. Together they take 60 ms at least, which is more than one who
+/// waits for a processor most often takes.
+const LOST: u32 = 5;
 
 /// A first contact that takes longer than this is worth a word, ns.
 const SILENT: u64 = 10_000_000_000;
@@ -28,9 +36,10 @@ impl State {
         self.watched += 1;
         self.write_page();
         self.invite_to_streams(now);
+        self.watch_packets(now);
+        self.judge_peers(now);
         if self.watched.is_multiple_of(PEERS_EVERY) {
             self.watch_shared();
-            self.watch_packets();
             self.watch_first_contact(now);
         }
     }
@@ -55,15 +64,20 @@ impl State {
     }
 
     /// Asks the hosts of peers whether the peers are still there. As long as nothing is under way it does not matter.
-    fn watch_packets(&mut self) {
-        if self.core.sends.is_empty() && self.core.recvs.is_empty() && !self.closing {
-            return;
-        }
+    fn watch_packets(&mut self, now: Time) {
+        let idle = self.core.sends.is_empty() && self.core.recvs.is_empty() && !self.closing;
+        let closing = self.closing;
+        let is_asked = |state: &PeerState| match closing {
+            true => state.conn.is_some(),
+            false => state.is_asked() && !state.gone,
+        };
+        let asked = self.core.peers.iter().filter(|state| is_asked(state)).count();
+        let all = !idle && (asked <= FEW || self.watched.is_multiple_of(PEERS_EVERY));
         for index in 0..self.core.peers.len() {
             let state = &self.core.peers[index];
-            let asked = if self.closing { state.conn.is_some() } else { state.is_asked() && !state.gone };
-            if asked {
-                self.knock(Peer(index as u32));
+            let lost = state.conn.is_some_and(|conn| self.proto.silence(conn) >= LOST);
+            if (all && is_asked(state)) || lost || state.is_on_trial() {
+                self.knock(Peer(index as u32), now);
             }
         }
     }

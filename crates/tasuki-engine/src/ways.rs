@@ -108,10 +108,12 @@ impl State {
             return;
         }
         // Who leaves without having said a word to us need not say that it leaves.
-        if !state.gone && !closing && state.is_known() {
+        let stranger = state.doubt.as_ref().is_some_and(|doubt| doubt.is_stranger);
+        if !state.gone && !closing && state.is_known() && !stranger {
             tell(&format!("{} has failed: {reason}", state.address));
         }
         state.reason = Some(reason);
+        state.doubt = None;
         let id = state.id;
         let way = std::mem::replace(&mut state.way, Way::Gone);
         // The carriers give the buffers back before the operations end.

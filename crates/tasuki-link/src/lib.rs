@@ -24,7 +24,7 @@ pub use bulk::{BULK_BATCH, BulkSocket, Piece};
 pub use error::LinkError;
 pub use raw::{Mac, RawLink, RawOptions, open_for_another};
 pub use raw_lanes::open_lanes;
-pub use refusal::{Refusal, RefusalKind};
+pub use refusal::{QUOTE_MAX, Refusal, RefusalKind};
 pub use stats::{RawStats, UdpStats};
 pub use stream::{Stream, StreamEnd, StreamListener};
 pub use tasuki_sys::netlink::LinkWatch;

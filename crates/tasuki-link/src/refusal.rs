@@ -1,13 +1,20 @@
 //! What the network says about packets that it did not deliver (the socket's error queue).
 
-use std::net::SocketAddr;
+use std::mem::size_of;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::address::RawAddr;
 use crate::control::{Control, each_message};
 
+/// Payload of the refused packet that a [`Refusal`] repeats at most, bytes.
+pub const QUOTE_MAX: usize = 16;
+
 /// A packet to `to` was refused by that host, by a router, or by this host's own NIC. It is evidence about an address, not about
 /// one packet: the kernel joins and limits such reports.
+///
+/// What the network says is not authenticated: anybody who guesses addresses and ports can forge a report, with any sender. What he cannot
+/// guess is payload that he has not seen, so a report proves something only if it quotes what nobody else could know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Where the packet was going.
@@ -16,12 +23,31 @@ pub struct Refusal {
     pub kind: RefusalKind,
     /// Whether this host said so (no route, NIC down, MTU) and not the network (ICMP).
     pub own: bool,
+    /// Who said so, if it was the network and the kernel tells: the host itself that the packet was for, a router or firewall, a forger.
+    pub by: Option<IpAddr>,
+    /// The beginning of the refused packet's payload, as far as the report quotes it. [`Refusal::quoted`] cuts it to its length.
+    pub quote: [u8; QUOTE_MAX],
+    /// Bytes of `quote` that were quoted.
+    pub quote_len: usize,
+}
+
+impl Refusal {
+    /// What this host itself says about a packet.
+    pub(crate) fn own(to: SocketAddr, kind: RefusalKind) -> Refusal {
+        Refusal { to, kind, own: true, by: None, quote: [0; QUOTE_MAX], quote_len: 0 }
+    }
+
+    /// The beginning of the refused packet's payload: at most [`QUOTE_MAX`] bytes. Linux quotes 500 bytes of a packet and more, other systems may
+    /// quote no payload at all.
+    pub fn quoted(&self) -> &[u8] {
+        &self.quote[..self.quote_len.min(QUOTE_MAX)]
+    }
 }
 
 /// Why a packet was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The host lives and no socket has that port: the process is gone.
+    /// The host lives and no socket has that port: the process is gone, if it is true.
     PortUnreachable,
     /// No answer from that host, or no way to it.
     HostUnreachable,
@@ -65,17 +91,19 @@ pub(crate) enum Entry {
 pub(crate) fn read_error(fd: &OwnedFd) -> Entry {
     let mut name = RawAddr::empty();
     let mut control = Control([0; 256]);
+    let mut quote = [0; QUOTE_MAX];
+    let mut vector = libc::iovec { iov_base: quote.as_mut_ptr().cast(), iov_len: quote.len() };
     // SAFETY: a header of zero bytes is a header without pointers.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
     header.msg_name = (&mut name as *mut RawAddr).cast();
     header.msg_namelen = RawAddr::ROOM;
+    header.msg_iov = &mut vector;
+    header.msg_iovlen = 1;
     header.msg_control = (&mut control as *mut Control<256>).cast();
     header.msg_controllen = control.0.len() as _;
-    // SAFETY: the header points to `name` and `control`, which live through the call, with their lengths; there is no data buffer.
+    // SAFETY: the header points to `name`, `control` and `vector`, and that to `quote`; all live through the call and have the lengths given.
     let read = unsafe { libc::recvmsg(fd.as_raw_fd(), &mut header, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT) };
-    if read < 0 {
-        return Entry::None;
-    }
+    let Ok(quote_len) = usize::try_from(read) else { return Entry::None };
     let Some(to) = name.get() else { return Entry::Useless };
     let mut found = Entry::Useless;
     let len = header.msg_controllen.min(control.0.len());
@@ -92,7 +120,18 @@ pub(crate) fn read_error(fd: &OwnedFd) -> Entry {
             return;
         }
         let kind = RefusalKind::from_errno(i32::try_from(error.ee_errno).unwrap_or(i32::MAX), error.ee_info);
-        found = Entry::Refusal(Refusal { to, kind, own });
+        let by = if own { None } else { offender(data) };
+        found = Entry::Refusal(Refusal { to, kind, own, by, quote, quote_len });
     });
     found
+}
+
+/// Who has sent the report: his address stands behind the error (SO_EE_OFFENDER, ip(7)).
+fn offender(data: &[u8]) -> Option<IpAddr> {
+    let mut name = RawAddr::empty();
+    let told = data.get(size_of::<libc::sock_extended_err>()..)?;
+    let len = told.len().min(RawAddr::ROOM as usize);
+    // SAFETY: `name` has room for `len` bytes, every pattern of which is a value of it, and `told` has so many.
+    unsafe { std::ptr::copy_nonoverlapping(told.as_ptr(), (&raw mut name).cast::<u8>(), len) };
+    name.get().map(|address| address.ip())
 }

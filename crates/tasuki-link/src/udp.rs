@@ -227,14 +227,18 @@ impl UdpLink {
         let (packets, _) = self.queue.pop();
         let errno = source.raw_os_error().unwrap_or(0);
         let mtu = if errno == libc::EMSGSIZE { self.own_mtu() } else { 0 };
-        let kind = RefusalKind::from_errno(errno, mtu);
+        let kind = match errno {
+            // The kernel says of no packet that is being sent that nobody listens: this was about another one.
+            libc::ECONNREFUSED => RefusalKind::Other(errno),
+            _ => RefusalKind::from_errno(errno, mtu),
+        };
         let count = match kind {
             RefusalKind::TooBig { .. } => &mut self.stats.send_too_big,
             RefusalKind::Other(_) => &mut self.stats.send_other,
             _ => &mut self.stats.send_unreachable,
         };
         *count += packets as u64;
-        self.keep(Refusal { to, kind, own: true });
+        self.keep(Refusal::own(to, kind));
         Some(LinkError::Send { from: self.local, to, packets, source })
     }
 

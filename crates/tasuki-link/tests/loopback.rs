@@ -5,7 +5,7 @@ mod common;
 use common::{bind, push, receive_all, seeded};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use tasuki_link::{RefusalKind, UdpLink, UdpOptions};
+use tasuki_link::{QUOTE_MAX, RefusalKind, UdpLink, UdpOptions};
 
 #[test]
 fn every_packet_arrives_as_it_was_from_whom_it_came() {
@@ -93,9 +93,22 @@ fn a_closed_port_is_a_refusal_and_others_still_get_theirs() {
         assert_eq!(a.flush().unwrap(), 1);
         let refusal = a.poll_refusal().expect("a refusal");
         assert_eq!((refusal.to, refusal.kind, refusal.own), (gone, RefusalKind::PortUnreachable, false));
+        assert_eq!((refusal.by, refusal.quoted()), (Some(gone.ip()), &b"anybody there?"[..]));
         assert_eq!(a.poll_refusal(), None);
         assert_eq!(receive_all(&mut b).len(), 1);
     }
+}
+
+#[test]
+fn of_a_long_packet_the_beginning_is_quoted() {
+    let mut a = bind("127.0.0.1");
+    let gone = bind("127.0.0.1").local();
+    let packet: Vec<u8> = (0..200).collect();
+    push(&mut a, gone, &packet);
+    a.flush().unwrap();
+    assert_eq!(a.receive(1, |_, _| ()).unwrap(), 0);
+    let refusal = a.poll_refusal().expect("a refusal");
+    assert_eq!(refusal.quoted(), &packet[..QUOTE_MAX]);
 }
 
 #[test]

@@ -249,9 +249,19 @@ impl Proto {
         self.table.get(conn).is_none_or(|conn| conn.is_drained() && !conn.outbox.more)
     }
 
-    /// The peer has not acknowledged in time what was sent to it last, on some path.
-    pub fn is_silent(&self, conn: ConnId) -> bool {
-        self.table.get(conn).is_some_and(|conn| conn.paths.iter().any(|path| path.streak > 0))
+    /// Probe time-outs in a row since the peer was last heard, on the path that has most of them: it has not acknowledged in time what was sent to it last.
+    pub fn silence(&self, conn: ConnId) -> u32 {
+        let paths = self.table.get(conn).into_iter().flat_map(|conn| &conn.paths);
+        paths.map(|path| path.streak).max().unwrap_or(0)
+    }
+
+    /// There is doubt whether the peer lives: asks it for a sign of life, on every path that there is, whatever is known of the path. A peer that has not
+    /// answered yet is greeted once more.
+    pub fn ask(&mut self, now: Time, conn: ConnId) {
+        let Some(found) = self.table.get_mut(conn) else { return };
+        self.now = now;
+        found.ask();
+        Self::enqueue(&mut self.ready, found);
     }
 
     /// The peer is dead: all payload is released, the connection forgotten.

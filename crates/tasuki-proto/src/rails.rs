@@ -104,6 +104,24 @@ impl Conn {
         }
     }
 
+    /// Asks for a sign of life on every path: probes are answered on the path on which they come, pings on others too, if the way back is dead.
+    pub fn ask(&mut self) {
+        if self.mute {
+            return;
+        }
+        if !self.is_open() {
+            if self.hello_at.is_none() {
+                self.hello_path = self.next_hello_path(self.hello_path);
+            }
+            self.hello_due = true;
+            return;
+        }
+        for path in self.paths.iter_mut().filter(|path| path.state != RailState::Off) {
+            path.probe.due = true;
+            path.ping_due = path.is_up();
+        }
+    }
+
     fn announce_down(&self, at: usize, why: DownReason, cx: &mut Context<'_>) {
         cx.events.push_back(Event::RailDown(self.id, self.paths[at].id.rail, why));
     }

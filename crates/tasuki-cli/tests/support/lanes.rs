@@ -69,7 +69,7 @@ pub fn end(lab: &TestLab, job: Running, name: &str) {
 pub fn until(what: &str, lab: &TestLab, job: &mut Running, wanted: impl Fn(&Told) -> bool) -> Told {
     let mut last = Told::default();
     eventually(what, || {
-        assert!(job.is_running(), "ended before: {what}: {last:?} {}", job.printed());
+        assert!(job.is_running(), "ended before: {what}: {last:?} {} {}", job.printed(), job.complained());
         last = told(lab, "n1");
         wanted(&last)
     });

@@ -141,6 +141,11 @@ impl Running {
         self.read("out")
     }
 
+    /// What it has said on standard error until now.
+    pub fn complained(&self) -> String {
+        self.read("err")
+    }
+
     /// Whether it still runs.
     pub fn is_running(&mut self) -> bool {
         self.process.0.try_wait().expect("waits").is_none()

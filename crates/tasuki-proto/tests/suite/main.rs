@@ -5,6 +5,7 @@ mod basics;
 mod carrier;
 mod closing;
 mod defects;
+mod doubts;
 mod handshake;
 mod hostile;
 mod lanes;

@@ -277,6 +277,20 @@ impl Net {
         self.flush(host);
     }
 
+    /// A host doubts whether its peer lives, and asks.
+    pub fn ask(&mut self, host: usize) {
+        if let Some(id) = self.hosts[host].conn {
+            self.hosts[host].proto.ask(Time(self.now), id);
+            self.flush(host);
+        }
+    }
+
+    /// Packets that `host` has received from its peer.
+    pub fn heard(&self, host: usize) -> u64 {
+        let stats = self.hosts[host].proto.rail_stats(self.conn(host));
+        stats.map(|stats| stats.received_packets).sum()
+    }
+
     /// Wakes the connection and sends all that may go.
     pub fn pump(&mut self, host: usize) {
         if let Some(id) = self.hosts[host].conn {

@@ -57,6 +57,8 @@ pub fn run(seed: u64) -> u64 {
         net.restart(1, 200, &Config::default());
     }
     net.lazy = rng.per_mille(500);
+    // Of its own dice, so that the other schedules stay what they were.
+    let mut doubts = (seed % 5 == 2).then(|| Random::new(!seed));
     let hole_first = rng.per_mille(300);
     if hole_first {
         net.both(rng.below(u64::from(rails)) as u8, |link| link.hole = 1300);
@@ -76,6 +78,11 @@ pub fn run(seed: u64) -> u64 {
         }
         if rng.per_mille(200) {
             disturb(&mut net, &mut rng, rails);
+        }
+        if let Some(doubts) = &mut doubts
+            && doubts.per_mille(300)
+        {
+            net.ask(doubts.below(2) as usize);
         }
         let pause = [10, 1000, 20_000][rng.below(3) as usize];
         net.run_us(rng.below(pause));

@@ -11,6 +11,7 @@ mod content;
 mod core;
 mod coverage;
 mod defect;
+mod doubts;
 mod engine;
 mod finish;
 mod frames;

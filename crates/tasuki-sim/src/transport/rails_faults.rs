@@ -20,6 +20,8 @@ pub(crate) enum Mishap {
     Mtu { place: usize, other: usize, rail: u8, mtu: u16 },
     /// One direction of a rail stops or starts to lose raw frames, while datagrams pass: a bridge that takes the NIC.
     Deaf { from: usize, to: usize, rail: u8, deaf: bool },
+    /// An endpoint doubts whether its peer lives, and asks it.
+    Doubt { place: usize, other: usize },
     /// A process is stopped.
     Stop { node: usize, ns: u64 },
 }
@@ -32,8 +34,8 @@ impl Mishap {
             Mishap::Hole { mtu, .. } => mtu < 9000,
             Mishap::Deaf { deaf, .. } => deaf,
             Mishap::Mtu { .. } | Mishap::Stop { .. } => true,
-            // Words do no harm.
-            Mishap::Word { .. } => false,
+            // Words and questions do no harm.
+            Mishap::Word { .. } | Mishap::Doubt { .. } => false,
         }
     }
 }
@@ -72,6 +74,7 @@ impl World {
                 self.rails_changed(place, other)
             }
             Mishap::Word { place, other, rail, up } => self.hear_word(place, other, rail, up),
+            Mishap::Doubt { place, other } => self.ask(place, other),
             Mishap::Mtu { place, other, rail, mtu } => {
                 self.core.cover("MTU set");
                 if let Some(end) = self.network.end_mut(place, other, rail) {

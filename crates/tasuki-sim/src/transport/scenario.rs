@@ -24,6 +24,8 @@ pub(crate) struct Scenario {
     mishap_due: u64,
     /// Draws what hosts say of carriers, if they do.
     pub word: Option<Rng>,
+    /// Draws who doubts whom, if anybody does.
+    pub doubts: Option<Rng>,
 }
 
 impl Scenario {
@@ -45,8 +47,18 @@ impl Scenario {
         let bytes_left = if profile.longest > 1_000_000 { 5_000_000 } else { 600_000 };
         let (next_place, mishap_due, buffers_left) = (0, 0, BUFFERS);
         let word = if carriage == Carriage::Perfect { None } else { super::carriers::dice(seed) };
-        let mut scenario =
-            Scenario { world, profile, steps_left, bytes_left, buffers_left, next_place, mishap_due, word };
+        let doubts = if carriage == Carriage::Perfect { None } else { super::doubts::dice(seed) };
+        let mut scenario = Scenario {
+            world,
+            profile,
+            steps_left,
+            bytes_left,
+            buffers_left,
+            next_place,
+            mishap_due,
+            word,
+            doubts,
+        };
         for _ in 0..scenario.profile.nodes {
             scenario.newcomer(None);
         }
@@ -120,6 +132,7 @@ impl Scenario {
         let (a, b) = (self.world.hosts[node].place, self.world.hosts[other].place);
         let rails = self.world.network.numbers(a, b);
         self.word_of_nothing(a, b, &rails);
+        self.doubt(a, b);
         match self.world.rng.below(if self.profile.two_lanes { 6 } else { 5 }) {
             0 if kinds.stops => {
                 self.world.plan(0, Mishap::Stop { node, ns: lasting / 2 });

@@ -1,0 +1,53 @@
+//! Endpoints that doubt whether a peer lives (somebody says that nobody listens there) and ask it for a sign of life on all ways. It may be asked at any time,
+//! in any state of the connection, once or again and again. Nothing may be lost by it, and nothing may hang.
+//!
+//! It has dice of its own, and not in every run, so that the other seeds stay the runs that they were.
+
+use super::core::Check;
+use super::rails_faults::Mishap;
+use super::scenario::Scenario;
+use super::world::World;
+use crate::Rng;
+
+/// The dice of a seed, if anybody has doubts.
+pub(crate) fn dice(seed: u64) -> Option<Rng> {
+    (seed % 5 == 2).then(|| Rng::new(seed ^ 0x0064_6f75_6274_7321))
+}
+
+/// Longest time between two questions, ns.
+const PAUSE_NS: u64 = 300_000_000;
+
+impl Scenario {
+    /// The endpoint at `place` doubts that at `other`, perhaps.
+    pub(super) fn doubt(&mut self, place: usize, other: usize) {
+        let Some(rng) = &mut self.doubts else { return };
+        if !rng.chance(50) {
+            return;
+        }
+        let (times, pause) = (rng.between(1, 12), rng.magnitude(PAUSE_NS));
+        let mut at = 0;
+        for _ in 0..times {
+            self.world.plan(at, Mishap::Doubt { place, other });
+            at += rng.below(pause + 1);
+        }
+    }
+}
+
+impl World {
+    /// The endpoint at `place` asks those at `other` for a sign of life.
+    pub(super) fn ask(&mut self, place: usize, other: usize) -> Check {
+        let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
+        if !self.core.nodes[node].alive {
+            return Ok(());
+        }
+        let now = tasuki_proto::Time(self.now().0);
+        let conns = self.hosts[node].conns.of_conn.clone();
+        for (conn, there) in conns {
+            if self.hosts[there].place == other {
+                self.core.cover("asked for a sign of life");
+                self.hosts[node].proto.ask(now, conn);
+            }
+        }
+        self.service(node)
+    }
+}
