@@ -411,5 +411,9 @@ impl Drop for Endpoint {
         // Lanes that are still being opened come too late.
         self.inner.lock().opening = None;
         crate::close::linger(&self.inner, self.linger);
+        if self.inner.lock().has_files() {
+            // Ranks that were killed have left theirs, and nobody else may come here for a long time.
+            tasuki_ring::tidy();
+        }
     }
 }

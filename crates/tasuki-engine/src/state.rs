@@ -89,6 +89,11 @@ impl State {
         self.clock.now()
     }
 
+    /// It keeps files in shared memory.
+    pub fn has_files(&self) -> bool {
+        self.segment.is_some() || self.page.is_some()
+    }
+
     /// As [`State::progress`], for those who come back at once: looks into memory alone, most times. Whether there was something, and a completion that goes before
     /// all others.
     #[inline(never)]

@@ -25,7 +25,7 @@ pub(crate) struct Made {
 /// See `Segment::create`.
 pub(crate) fn segment(directory: &Path, options: &SegmentOptions) -> Result<Made, RingError> {
     let geometry = geometry(options)?;
-    sweep(directory, PREFIX, LOCK_OWNER);
+    sweep(directory, &[(PREFIX, LOCK_OWNER)]);
     let path = segment::path(directory, &options.token);
     let file = new_file(&path, 0o600, LOCK_OWNER)?;
     let made = fill(file, geometry);

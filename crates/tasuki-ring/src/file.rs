@@ -11,6 +11,7 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -54,7 +55,7 @@ impl SharedFile {
         Ok(register(&mut registry, fd, path, true))
     }
 
-    /// Opens an existing file, or shares it if this process has it open.
+    /// Opens an existing regular file, or shares it if this process has it open. Never waits for anybody, whoever has put there whatever.
     pub(crate) fn open(path: &Path, writable: bool) -> io::Result<SharedFile> {
         let mut registry = registry();
         // One that is only readable holds no locks, so that opening and closing another beside it ends none.
@@ -62,6 +63,9 @@ impl SharedFile {
             return Ok(SharedFile(ManuallyDrop::new(Arc::clone(file))));
         }
         let fd = open(path, if writable { libc::O_RDWR } else { libc::O_RDONLY }, 0)?;
+        if status(&fd)?.st_mode & libc::S_IFMT != libc::S_IFREG {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        }
         Ok(register(&mut registry, fd, path, writable))
     }
 
@@ -74,13 +78,7 @@ impl SharedFile {
     }
 
     pub(crate) fn stat(&self) -> io::Result<libc::stat> {
-        // SAFETY: zero bytes are a value of this struct of integers.
-        let mut stat = unsafe { std::mem::zeroed() };
-        // SAFETY: `stat` lives through the call.
-        match unsafe { libc::fstat(self.fd().as_raw_fd(), &mut stat) } {
-            0 => Ok(stat),
-            _ => Err(io::Error::last_os_error()),
-        }
+        status(self.fd())
     }
 
     pub(crate) fn set_len(&self, len: u64) -> io::Result<()> {
@@ -191,15 +189,29 @@ fn register(registry: &mut Vec<Arc<Open>>, fd: OwnedFd, path: &Path, writable: b
     SharedFile(ManuallyDrop::new(file))
 }
 
+/// Everybody may put files into the directory, of any kind and under any name. Opening does not follow links, becomes nobody's terminal, and does not wait: for the other
+/// end of a pipe, or for another user who has a lease of his file (fcntl(2), F_SETLEASE; the kernel gives him 45 seconds to let go of it).
+const CAREFULLY: libc::c_int = libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NOCTTY | libc::O_NONBLOCK;
+
 fn open(path: &Path, flags: libc::c_int, mode: libc::mode_t) -> io::Result<OwnedFd> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: `path` is a string that ends in zero and lives through the call.
-    let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC | libc::O_NOFOLLOW, mode) };
+    let fd = unsafe { libc::open(path.as_ptr(), flags | CAREFULLY, mode) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: just opened, nobody else has it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn status(fd: &OwnedFd) -> io::Result<libc::stat> {
+    // SAFETY: zero bytes are a value of this struct of integers.
+    let mut stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `stat` lives through the call.
+    match unsafe { libc::fstat(fd.as_raw_fd(), &mut stat) } {
+        0 => Ok(stat),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 fn control(fd: &OwnedFd, command: libc::c_int, kind: libc::c_int, byte: i64) -> io::Result<libc::flock> {
@@ -216,21 +228,24 @@ fn control(fd: &OwnedFd, command: libc::c_int, kind: libc::c_int, byte: i64) -> 
     }
 }
 
-/// Removes the files in `directory` whose names begin with `prefix`, that belong to this user, and whose owner (the holder of `byte`)
-/// is gone. Whoever makes a file locks `byte` and then checks that the file still has its name: the lock is held here while removing.
-pub(crate) fn sweep(directory: &Path, prefix: &str, byte: i64) {
+/// Removes the files in `directory` whose names begin with a prefix of `kinds`, that belong to this user, and whose owner (the holder of the byte that
+/// stands beside the prefix) is gone. Whoever makes a file locks that byte and then checks that the file still has its name: the lock is held here
+/// while removing. Files of other users are not opened.
+pub(crate) fn sweep(directory: &Path, kinds: &[(&str, i64)]) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
+    // SAFETY: no pointers are passed.
+    let user = unsafe { libc::geteuid() };
     for entry in entries.flatten() {
-        if !entry.file_name().as_bytes().starts_with(prefix.as_bytes()) {
+        let name = entry.file_name();
+        let mut matching = kinds.iter().filter(|(prefix, _)| name.as_bytes().starts_with(prefix.as_bytes()));
+        let Some(&(_, byte)) = matching.next() else { continue };
+        // Of the name itself, not of what a link points to. Nobody else can put another file in the place of one of ours: the directory is sticky.
+        let ours = entry.metadata().is_ok_and(|found| found.uid() == user && found.is_file());
+        if !ours {
             continue;
         }
-        // Another user's file cannot be opened, or is not ours to remove.
         let Ok(file) = SharedFile::open(&entry.path(), true) else { continue };
-        // SAFETY: no pointers are passed.
-        let user = unsafe { libc::geteuid() };
-        let ours =
-            file.stat().is_ok_and(|stat| stat.st_uid == user && stat.st_mode & libc::S_IFMT == libc::S_IFREG);
-        if ours && file.try_lock(byte).unwrap_or(false) {
+        if file.stat().is_ok_and(|stat| stat.st_uid == user) && file.try_lock(byte).unwrap_or(false) {
             file.unlink();
             file.unlock(byte);
         }

@@ -12,6 +12,7 @@ mod outbox;
 mod segment;
 mod senders;
 pub mod stats_page;
+mod tidy;
 mod token;
 mod types;
 
@@ -20,6 +21,7 @@ pub use error::{OpenError, RingError};
 pub use joint::{Corrupt, Joint, JointOffer, Part, SendersShare};
 pub use outbox::{Line, Outbox, Room};
 pub use segment::Segment;
+pub use tidy::{tidy, tidy_in};
 pub use token::Token;
 pub use types::{
     Departure, Found, LineRecord, LineWords, Peek, Record, SHORT, SegmentOptions, SegmentStats, Slot, Verdict,

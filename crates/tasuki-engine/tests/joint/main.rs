@@ -7,6 +7,7 @@ mod other;
 mod seccomp;
 mod sender;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use other::Other;
 use sender::{Node, content};
 use tasuki_engine::{Completion, Failure, JointCounters};
 use tasuki_random::Random;
+use tasuki_ring::Token;
 
 /// After so long without what it waits for a test has failed: a hang is a defect, slowness is not.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -199,4 +201,18 @@ fn closing_waits_for_who_writes() {
     }
     other.kill();
     closing.join().expect("it ends");
+}
+
+/// Whoever is killed leaves his shared memory behind; the last of the user's endpoints on the host to be closed takes it away.
+#[test]
+fn files_of_the_killed_go_with_the_last_one_out() {
+    let (mut other, node) = sender::start("free");
+    other.tell("count");
+    other.hear_with(|| {});
+    let address = node.peer_address();
+    let name = Token::derive(&address.secret, address.incarnation, address.endpoint);
+    other.kill();
+    node.close();
+    let file = Path::new("/dev/shm").join(format!("tasuki-ring.{name}"));
+    assert!(!file.exists(), "{} is still there", file.display());
 }

@@ -62,6 +62,11 @@ impl Node {
         self.number - count
     }
 
+    /// Address of the first peer.
+    pub fn peer_address(&self) -> Address {
+        self.endpoint.peer_address(self.peer.expect("a peer")).expect("it is known")
+    }
+
     pub fn address(&self) -> String {
         self.endpoint.address().to_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
     }

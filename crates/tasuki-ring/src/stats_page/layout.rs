@@ -23,7 +23,7 @@ pub(crate) const LOCK: i64 = 1 << 40;
 /// Most that a page may have of peers, of rails per peer, and of reasons.
 pub(crate) const MOST: [usize; 3] = [65_536, 64, 1024];
 /// Times that a record is read anew while its writer is at it; writing takes some tens of nanoseconds.
-const TRIES_MAX: usize = 1000;
+pub(crate) const TRIES_MAX: usize = 1000;
 
 /// Sizes of a page.
 #[derive(Clone, Copy, Debug)]
@@ -101,26 +101,29 @@ pub(crate) enum Found<T> {
     Torn,
 }
 
-/// Reads a record.
-pub(crate) fn read<T: Words>(map: &Map, at: usize) -> Found<T> {
-    let mut values = [0; WORDS_MAX];
-    for _ in 0..TRIES_MAX {
-        let before = map.word(at).load(Ordering::Acquire);
+/// Reads a record, whose sequence word was `before` when it was last read, at most `tries` times. `read` reads bytes from an offset of the record on, one call after
+/// the other; false if they are not there.
+pub(crate) fn read<T: Words>(before: u64, tries: usize, read: impl Fn(usize, &mut [u8]) -> bool) -> Found<T> {
+    let (mut before, mut bytes) = (before, [0; WORDS_MAX * 8]);
+    for _ in 0..tries {
         if before == 0 {
             return Found::Empty;
         }
-        if before % 2 == 1 {
-            std::hint::spin_loop();
-            continue;
+        // Odd: it is being written.
+        let whole = before.is_multiple_of(2) && read(8, &mut bytes[..T::WORDS * 8]);
+        let mut sequence = [0; 8];
+        if !read(0, &mut sequence) {
+            return Found::Empty;
         }
-        for (index, value) in values[..T::WORDS].iter_mut().enumerate() {
-            *value = map.word(at + 8 + index * 8).load(Ordering::Relaxed);
-        }
-        // The words are read before the sequence is looked at again.
-        fence(Ordering::Acquire);
-        if map.word(at).load(Ordering::Relaxed) == before {
+        let after = u64::from_ne_bytes(sequence);
+        if whole && after == before {
+            let mut values = [0; WORDS_MAX];
+            for (value, word) in values.iter_mut().zip(bytes.chunks_exact(8)) {
+                *value = u64::from_ne_bytes(word.try_into().unwrap_or_default());
+            }
             return Found::Record(T::get(&mut Cursor(&mut values[..T::WORDS])));
         }
+        before = after;
     }
     Found::Torn
 }

@@ -1,16 +1,18 @@
 //! The reader.
+//!
+//! Root reads the pages of all users, and a page may be anything its owner has made of it, also while it is being read. So a page is read, never mapped: whoever touches a
+//! mapping of a file that has become shorter is ended by SIGBUS.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 
 use super::layout::{self, Found, Places};
 use super::words::{DropRecord, Origin, Words};
 use super::writer::PREFIX;
 use super::{Layout, PeerSnapshot, Snapshot};
 use crate::file::{DIRECTORY, Holder, SharedFile};
-use crate::map::Map;
 
 /// Why a page could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -35,10 +37,15 @@ pub enum ReadError {
 
 /// A page opened for reading.
 pub struct Reader {
-    map: Map,
     file: SharedFile,
     places: Places,
 }
+
+/// Largest page that is read, bytes: a hundred times what an endpoint makes.
+const MOST_BYTES: usize = 64 << 20;
+
+/// So many records of a page are read again and again while their writer is at them. More are never written at the same time: on such a page nothing is true.
+const TORN_MOST: u64 = 64;
 
 impl Reader {
     /// Opens the page at `path`.
@@ -46,25 +53,24 @@ impl Reader {
         let io = |source| ReadError::Io { path: path.to_path_buf(), source };
         let file = SharedFile::open(path, false).map_err(io)?;
         let places = check(&file)?;
-        let map = Map::new(file.fd(), places.total(), false).map_err(io)?;
-        Ok(Reader { map, file, places })
+        Ok(Reader { file, places })
     }
 
-    /// Everything on it, each record consistent in itself.
+    /// Everything on it, each record consistent in itself. A page that has become shorter lacks what stood there.
     pub fn snapshot(&self) -> Snapshot {
-        let mut torn = 0;
-        let origin: Origin = self.read(self.places.origin(), &mut torn).unwrap_or_default();
-        let endpoint = self.read(self.places.endpoint(), &mut torn).unwrap_or_default();
+        let mut look = Look { file: &self.file, page: vec![0; self.places.total()], torn: 0 };
+        // What cannot be read stays zero, which is an empty record.
+        let _ = self.file.read_at(0, &mut look.page);
+        let origin: Origin = look.read(self.places.origin()).unwrap_or_default();
+        let endpoint = look.read(self.places.endpoint()).unwrap_or_default();
         let drops = (0..self.places.drops).filter_map(|index| {
-            self.read::<DropRecord>(self.places.drop(index), &mut torn).map(|drop| (drop.name, drop.count))
+            look.read::<DropRecord>(self.places.drop(index)).map(|drop| (drop.name, drop.count))
         });
         let drops = drops.collect();
         let peers = (0..self.places.peers).filter_map(|index| {
-            let peer = self.read(self.places.peer(index), &mut torn)?;
-            let rails = (0..self.places.rails)
-                .filter_map(|place| self.read(self.places.rail(index, place), &mut torn))
-                .collect();
-            Some(PeerSnapshot { index, peer, rails })
+            let peer = look.read(self.places.peer(index))?;
+            let rails = (0..self.places.rails).filter_map(|place| look.read(self.places.rail(index, place)));
+            Some(PeerSnapshot { index, peer, rails: rails.collect() })
         });
         let peers = peers.collect();
         Snapshot {
@@ -78,19 +84,8 @@ impl Reader {
             endpoint,
             drops,
             peers,
-            peers_beyond: self.map.word(layout::AT_BEYOND).load(Ordering::Relaxed),
-            torn,
-        }
-    }
-
-    fn read<T: Words>(&self, at: usize, torn: &mut u64) -> Option<T> {
-        match layout::read(&self.map, at) {
-            Found::Record(record) => Some(record),
-            Found::Empty => None,
-            Found::Torn => {
-                *torn += 1;
-                None
-            }
+            peers_beyond: look.word(layout::AT_BEYOND),
+            torn: look.torn,
         }
     }
 
@@ -101,7 +96,42 @@ impl Reader {
     }
 }
 
-/// Checks that the file is a page of this version, and complete. Read, not mapped: its size is not known yet.
+/// One look at a page.
+struct Look<'a> {
+    file: &'a SharedFile,
+    /// All of it, as it was when the look began.
+    page: Vec<u8>,
+    /// Records that were being written at every try.
+    torn: u64,
+}
+
+impl Look<'_> {
+    fn word(&self, at: usize) -> u64 {
+        let bytes = self.page.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+    }
+
+    fn read<T: Words>(&mut self, at: usize) -> Option<T> {
+        let tries = if self.torn < TORN_MOST { layout::TRIES_MAX } else { 1 };
+        let (file, before) = (self.file, self.word(at));
+        let read = |offset: usize, into: &mut [u8]| {
+            let read = file.read_at((at + offset) as u64, into).is_ok();
+            // What is read next is read later.
+            fence(Ordering::Acquire);
+            read
+        };
+        match layout::read(before, tries, read) {
+            Found::Record(record) => Some(record),
+            Found::Empty => None,
+            Found::Torn => {
+                self.torn += 1;
+                None
+            }
+        }
+    }
+}
+
+/// Checks that the file is a page of this version, and complete.
 fn check(file: &SharedFile) -> Result<Places, ReadError> {
     let layout = |what| ReadError::Layout { path: file.path().to_path_buf(), what };
     let mut header = [0; layout::HEADER_WORDS * 8];
@@ -124,6 +154,9 @@ fn check(file: &SharedFile) -> Result<Places, ReadError> {
     let stat = file.stat().map_err(|source| ReadError::Io { path: file.path().to_path_buf(), source })?;
     if u64::try_from(stat.st_size).unwrap_or(0) < places.total() as u64 {
         return Err(layout("it is shorter than its sizes say"));
+    }
+    if places.total() > MOST_BYTES {
+        return Err(layout("it is larger than any program needs"));
     }
     Ok(places)
 }

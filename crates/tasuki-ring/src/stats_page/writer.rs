@@ -64,7 +64,7 @@ impl Writer {
             let (what, value, high) = sizes.into_iter().find(|size| size.1 > size.2).unwrap_or(sizes[0]);
             RingError::Size { what, value, low: 0, high }
         })?;
-        sweep(directory, PREFIX, layout::LOCK);
+        sweep(directory, &[(PREFIX, layout::LOCK)]);
         let file = page_file(directory, if layout.public { 0o644 } else { 0o600 })?;
         let map = map_file(&file, places.total(), places.total())?;
         let writer = Writer { map, file, places, origin: origin(identity), beyond: 0 };

@@ -9,9 +9,18 @@ use super::scenario::Scenario;
 use super::world::World;
 use crate::Rng;
 
-/// The dice of a seed, if anybody has doubts.
-pub(crate) fn dice(seed: u64) -> Option<Rng> {
-    (seed % 5 == 2).then(|| Rng::new(seed ^ 0x0064_6f75_6274_7321))
+/// The dice of a seed, and how many questions are left.
+pub(crate) struct Doubts {
+    rng: Rng,
+    left: u64,
+}
+
+/// Most questions of a run. An engine asks five times a second; whoever asks for ever all the time keeps the network busy with answers, which is no fault.
+const QUESTIONS: u64 = 500;
+
+/// What decides it, if anybody has doubts in the run of this seed.
+pub(crate) fn doubts(seed: u64) -> Option<Doubts> {
+    (seed % 5 == 2).then(|| Doubts { rng: Rng::new(seed ^ 0x0064_6f75_6274_7321), left: QUESTIONS })
 }
 
 /// Longest time between two questions, ns.
@@ -20,11 +29,12 @@ const PAUSE_NS: u64 = 300_000_000;
 impl Scenario {
     /// The endpoint at `place` doubts that at `other`, perhaps.
     pub(super) fn doubt(&mut self, place: usize, other: usize) {
-        let Some(rng) = &mut self.doubts else { return };
+        let Some(Doubts { rng, left }) = &mut self.doubts else { return };
         if !rng.chance(50) {
             return;
         }
-        let (times, pause) = (rng.between(1, 12), rng.magnitude(PAUSE_NS));
+        let (times, pause) = (rng.between(1, 12).min(*left), rng.magnitude(PAUSE_NS));
+        *left -= times;
         let mut at = 0;
         for _ in 0..times {
             self.world.plan(at, Mishap::Doubt { place, other });

@@ -2,6 +2,7 @@
 
 use super::core::{Check, Core};
 use super::defect::Plant;
+use super::doubts::Doubts;
 use super::profile::Profile;
 use super::rails_faults::Mishap;
 use super::trace::Trace;
@@ -25,7 +26,7 @@ pub(crate) struct Scenario {
     /// Draws what hosts say of carriers, if they do.
     pub word: Option<Rng>,
     /// Draws who doubts whom, if anybody does.
-    pub doubts: Option<Rng>,
+    pub doubts: Option<Doubts>,
 }
 
 impl Scenario {
@@ -47,7 +48,7 @@ impl Scenario {
         let bytes_left = if profile.longest > 1_000_000 { 5_000_000 } else { 600_000 };
         let (next_place, mishap_due, buffers_left) = (0, 0, BUFFERS);
         let word = if carriage == Carriage::Perfect { None } else { super::carriers::dice(seed) };
-        let doubts = if carriage == Carriage::Perfect { None } else { super::doubts::dice(seed) };
+        let doubts = if carriage == Carriage::Perfect { None } else { super::doubts::doubts(seed) };
         let mut scenario = Scenario {
             world,
             profile,

@@ -1,0 +1,160 @@
+//! Other users may put into the shared directory what they like: nothing of it is opened by those who clean up after themselves, and nothing of it makes a reader wait, follow or
+//! die. Needs root, to be two users.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tasuki_ring::stats_page::{Identity, Layout, ReadError, Reader, Writer, list_in};
+use tasuki_ring::{OpenError, Outbox, Segment, SegmentOptions, Token, tidy_in};
+
+/// Nobody.
+const STRANGER: u32 = 65_534;
+/// The kernel lets a lease stand for 45 s (proc(5), `/proc/sys/fs/lease-break-time`): whoever has waited for it has taken longer than this.
+const LEASE: Duration = Duration::from_secs(40);
+
+/// A folder like `/dev/shm`, on the same file system. None, with a word why, if this process cannot be two users.
+fn shared_folder() -> Option<tempfile::TempDir> {
+    // SAFETY: no pointers are passed.
+    if unsafe { libc::geteuid() } != 0 {
+        assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "needs root");
+        eprintln!("SKIPPED: another user is needed, hence root");
+        return None;
+    }
+    let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
+    let everybody = std::fs::Permissions::from_mode(0o1777);
+    std::fs::set_permissions(folder.path(), everybody).expect("its mode");
+    Some(folder)
+}
+
+/// Another user's process that has a write lease of his file (fcntl(2)), open to everybody.
+struct Lease(Child);
+
+impl Lease {
+    fn take(path: &Path) -> Lease {
+        let script = "import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+file = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+os.chmod(sys.argv[1], 0o666)
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print('ready', flush=True)
+sys.stdin.readline()
+print('whole' if fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_WRLCK else 'broken', flush=True)";
+        let mut python = Command::new("python3");
+        python.args(["-c", script]).arg(path).uid(STRANGER).gid(STRANGER);
+        let mut lease =
+            Lease(python.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python3 starts"));
+        assert_eq!(lease.hear(), "ready");
+        lease
+    }
+
+    fn hear(&mut self) -> String {
+        let mut line = String::new();
+        BufReader::new(self.0.stdout.as_mut().expect("piped")).read_line(&mut line).expect("a line");
+        line.trim().to_owned()
+    }
+
+    /// Whether nobody has tried to open the file since.
+    fn is_whole(mut self) -> bool {
+        self.0.stdin.as_mut().expect("piped").write_all(b"\n").expect("it listens");
+        let said = self.hear();
+        self.0.wait().expect("its end");
+        said == "whole"
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // Ended already where the test waited for it.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn files_of_other_users_are_not_opened_by_who_cleans_up() {
+    let Some(folder) = shared_folder() else { return };
+    let leases = ["tasuki-ring.x", "tasuki-stats.x"].map(|name| Lease::take(&folder.path().join(name)));
+    let begun = Instant::now();
+    let options = SegmentOptions::new(Token::random().expect("random"));
+    let segment = Segment::create_in(folder.path(), &options).expect("a segment");
+    let page = Writer::create_in(folder.path(), &Layout::default(), &Identity::default()).expect("a page");
+    tidy_in(folder.path());
+    assert!(begun.elapsed() < LEASE, "waited for another user's lease");
+    for lease in leases {
+        assert!(lease.is_whole(), "another user's file was opened");
+    }
+    drop((segment, page));
+}
+
+/// Links, pipes and folders under such names, of this user and of others.
+#[test]
+fn what_is_no_file_is_left_alone() {
+    let Some(folder) = shared_folder() else { return };
+    let path = |name: &str| folder.path().join(name);
+    let elsewhere = path("elsewhere");
+    std::fs::write(&elsewhere, b"precious").expect("a file");
+    for (number, user) in [0, STRANGER].into_iter().enumerate() {
+        let [link, pipe, directory] =
+            ["link", "pipe", "directory"].map(|kind| path(&format!("tasuki-stats.{kind}{number}")));
+        symlink(&elsewhere, &link).expect("a link");
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        std::fs::create_dir(&directory).expect("a folder");
+        [&pipe, &directory].into_iter().for_each(|path| chown(path, Some(user), None).expect("its owner"));
+    }
+    tidy_in(folder.path());
+    let pages = list_in(folder.path());
+    assert_eq!(pages.len(), 6, "all are still there");
+    for page in pages {
+        assert!(matches!(Reader::open(&page), Err(ReadError::Io { .. })), "{}", page.display());
+    }
+    assert_eq!(std::fs::read(&elsewhere).expect("it is there"), b"precious");
+    let token = Token::from_bytes([1; 16]);
+    let segment = path(&format!("tasuki-ring.{token}"));
+    assert!(Command::new("mkfifo").arg(&segment).status().expect("mkfifo").success());
+    assert!(matches!(Outbox::open_in(folder.path(), &token, &token), Err(OpenError::System { .. })));
+}
+
+#[test]
+fn a_reader_does_not_wait_for_another_users_lease() {
+    let Some(folder) = shared_folder() else { return };
+    let path = folder.path().join("tasuki-stats.x");
+    let _lease = Lease::take(&path);
+    let begun = Instant::now();
+    assert!(matches!(Reader::open(&path), Err(ReadError::Io { .. })));
+    assert!(begun.elapsed() < LEASE, "waited for another user's lease");
+}
+
+/// The owner of a page makes it shorter while somebody reads it, which ends processes that have mapped it.
+#[test]
+fn a_page_that_becomes_shorter_lacks_what_stood_there() {
+    let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
+    let layout = Layout { peers: 64, ..Layout::default() };
+    let writer = Writer::create_in(folder.path(), &layout, &Identity::default()).expect("a page");
+    let reader = Reader::open(writer.path()).expect("a page");
+    assert_eq!(reader.snapshot().pid, std::process::id());
+    let file = std::fs::OpenOptions::new().write(true).open(writer.path()).expect("the file");
+    file.set_len(100).expect("it is ours");
+    let snapshot = reader.snapshot();
+    assert_eq!((snapshot.pid, snapshot.peers.len()), (0, 0));
+    // The writer must not touch it any more.
+    std::mem::forget(writer);
+}
+
+#[test]
+fn pages_larger_than_any_program_needs_are_refused() {
+    let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
+    let path = folder.path().join("tasuki-stats.x");
+    let mut header = b"tasukist".to_vec();
+    for word in [3_u64, 65_536, 64, 1024, 0, 0, 0] {
+        header.extend(word.to_ne_bytes());
+    }
+    std::fs::write(&path, &header).expect("a file");
+    // All holes: it costs its owner nothing.
+    std::fs::OpenOptions::new().write(true).open(&path).expect("the file").set_len(1 << 30).expect("its size");
+    let error = Reader::open(&path).err().expect("refused");
+    assert!(error.to_string().contains("larger than any program needs"), "{error}");
+}
