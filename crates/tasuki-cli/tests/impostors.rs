@@ -36,7 +36,11 @@ struct Impostor {
 
 impl Impostor {
     fn start(name: &str, user: u32, how: &str) -> Self {
-        let mut python = Command::new("python3");
+        Self::start_by(Command::new("python3"), name, user, how)
+    }
+
+    /// `python`: a command that runs Python with the words that follow.
+    fn start_by(mut python: Command, name: &str, user: u32, how: &str) -> Self {
         python.args(["-c", IMPOSTOR, name, &user.to_string(), how]);
         python.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut process = Background(python.spawn().expect("python3 starts"));
@@ -91,6 +95,21 @@ fn nothing_is_sent_to_who_is_no_lab() {
         assert!(!listed.lines().any(|line| line == name), "{listed}");
         assert_eq!(impostor.line(), "0 0");
     }
+}
+
+/// Root in a container has few capabilities and may be the first process of a PID namespace. If it shares the machine's network, it
+/// can bind the name.
+#[test]
+fn root_in_a_container_is_no_lab() {
+    if skip_without_root("root_in_a_container_is_no_lab") {
+        return;
+    }
+    let name = unique("b-container");
+    let mut python = Command::new("unshare");
+    python.args(["--pid", "--fork", "--kill-child", "setpriv", "--bounding-set=-all", "python3"]);
+    let mut impostor = Impostor::start_by(python, &name, 0, "named");
+    fails(&["lab", "exec", "--lab", &name, "n1", "--", "true"], &["fewer rights"]);
+    assert_eq!(impostor.line(), "0 0");
 }
 
 /// Who accepts nothing holds nobody up.

@@ -35,8 +35,9 @@ impl fmt::Display for Stranger {
 /// The process number of the lab at the other end of a connection; `None` where it cannot be seen from here, as from inside a
 /// host. Credentials are those of the process that called `listen` (unix(7), SO_PEERCRED), so they cannot change later.
 ///
-/// A lab is root's, is the first process of a PID namespace, bears [`PROCESS_NAME`] and has every capability that this
-/// process has: root in a confined container that shares the machine's network is not trusted with more than it has.
+/// A lab is root's, is the first process of a PID namespace, bears [`PROCESS_NAME`] and, in the user namespace of this process,
+/// has every capability that this process has: root in a confined container that shares the machine's network is not
+/// trusted with more than it has.
 pub(crate) fn check(socket: &impl AsFd) -> Result<Option<Pid>, Stranger> {
     let stranger = |pid, uid, status: Option<&Status>, why| Stranger {
         pid,
@@ -57,12 +58,21 @@ pub(crate) fn check(socket: &impl AsFd) -> Result<Option<Pid>, Stranger> {
         return Ok(None);
     }
     match (&status, Status::of("self")) {
-        (Some(status), Some(own)) if status.is_lab() && own.has_no_more_rights_than(status) => {
+        (Some(status), Some(own))
+            if status.is_lab() && (is_foreign(peer.pid()) || own.has_no_more_rights_than(status)) =>
+        {
             Ok(Some(Pid::from_raw(peer.pid())))
         }
         (Some(status), Some(_)) if status.is_lab() => refuse("has fewer rights than this command"),
         _ => refuse("is no `tasuki lab`"),
     }
+}
+
+/// Whether a process lives in another user namespace than this process, or one that this process may not look into, which the
+/// kernel refuses to whom has fewer rights (ptrace(2), PTRACE_MODE_READ). Capabilities cannot be compared then.
+fn is_foreign(pid: i32) -> bool {
+    let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/user")).ok();
+    namespace(&pid.to_string()).is_none_or(|theirs| Some(theirs) != namespace("self"))
 }
 
 /// What `/proc/PID/status` tells (proc_pid_status(5)).
