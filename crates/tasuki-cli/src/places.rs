@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 use tasuki_bench::process::run_limited;
-use tasuki_cluster::{Cluster, Host, HostId};
+use tasuki_cluster::{Cluster, Host, HostId, SshTarget};
 use tasuki_lab::{Lab, LabError};
 use tasuki_launch::quote;
 
@@ -74,7 +74,10 @@ impl Places {
         let ask = |number: usize| {
             let mut command = match self {
                 Places::Lab(network) => in_lab(network, HostId(number), words),
-                _ => over_ssh(&["ssh"], &hosts[number], ["tasuki"].iter().chain(words)),
+                Places::Cluster(cluster) => {
+                    over_ssh(&["ssh"], cluster.ssh_target(HostId(number)), ["tasuki"].iter().chain(words))
+                }
+                Places::Here => this_program(words),
             };
             output(&mut command)
         };
@@ -121,15 +124,24 @@ fn there(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> impl Iterator<It
 }
 
 /// A command on a machine by `ssh` (program and options), which asks nobody for a password and does not wait long for a machine that
-/// is off. The words pass the shell over there unchanged.
+/// is off. The words pass the shell over there unchanged, and no name from a cluster file can be an option: each follows an option
+/// or the `--` that ends them.
 pub fn over_ssh(
     ssh: &[impl AsRef<OsStr>],
-    host: &Host,
+    target: SshTarget<'_>,
     words: impl IntoIterator<Item = impl AsRef<OsStr>>,
 ) -> Command {
     let mut command = Command::new(&ssh[0]);
     command.args(&ssh[1..]).args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
-    command.arg(ssh_target(host)).args(words.into_iter().map(|word| quote(word.as_ref())));
+    if let Some(port) = target.port {
+        command.args(["-p", &port.to_string()]);
+    }
+    for (option, name) in [("-J", target.jump), ("-l", target.user)] {
+        if let Some(name) = name {
+            command.args([option, name]);
+        }
+    }
+    command.args(["--", target.address]).args(words.into_iter().map(|word| quote(word.as_ref())));
     command
 }
 
@@ -139,11 +151,6 @@ pub fn as_input(text: &str) -> io::Result<File> {
     file.write_all(text.as_bytes())?;
     file.rewind()?;
     Ok(file)
-}
-
-/// By which name a machine is reached.
-pub fn ssh_target(host: &Host) -> &str {
-    host.management.as_deref().unwrap_or(&host.name)
 }
 
 /// Asks all hosts at once, by their numbers; `None` where that came to grief.

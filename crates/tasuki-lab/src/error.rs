@@ -14,7 +14,9 @@ pub enum LabError {
     )]
     NotRoot,
     /// The name is unusable.
-    #[error("{0:?} cannot be a lab's name: use 1 to 40 letters, digits, '-', '_' or '.'")]
+    #[error(
+        "{0:?} cannot be a lab's name: use 1 to 40 letters, digits, '-', '_' or '.', a letter or digit first"
+    )]
     BadName(String),
     /// Another lab has the name.
     #[error(

@@ -5,7 +5,7 @@ use crate::{
     args::HostsArgs,
     bench::LabNetwork,
     failure::Failure,
-    places::{as_input, at_once, host_name, in_lab, lasting_in_lab, over_ssh, ssh_target, this_program},
+    places::{as_input, at_once, host_name, in_lab, lasting_in_lab, over_ssh, this_program},
     terminal::progress_bar,
 };
 use serde::de::DeserializeOwned;
@@ -122,7 +122,8 @@ impl Fleet {
         let ask = |number: usize| {
             let host = &self.cluster.hosts[number];
             let command = self.command(number, verb, words);
-            let answer = answer(host, command, &text);
+            let target = self.cluster.ssh_target(HostId(number)).to_string();
+            let answer = answer(host, &target, command, &text);
             bar.inc(1);
             bar.set_message(host.name.clone());
             (host.name.clone(), answer)
@@ -145,7 +146,10 @@ impl Fleet {
             Way::Lab(network) if verb == "apply" => lasting_in_lab(network, HostId(number), words),
             Way::Lab(network) => in_lab(network, HostId(number), words),
             Way::Ssh { .. } if host.name == host_name() => this_program(words),
-            Way::Ssh { ssh, remote } => over_ssh(ssh, host, remote.iter().chain(&words)),
+            Way::Ssh { ssh, remote } => {
+                let target = self.cluster.ssh_target(HostId(number));
+                over_ssh(ssh, target, remote.iter().chain(&words))
+            }
         }
     }
 }
@@ -155,7 +159,12 @@ fn odd(host: &str) -> String {
 }
 
 /// What one host answers, or why it does not.
-fn answer<T: DeserializeOwned>(host: &Host, mut command: Command, text: &str) -> Result<T, String> {
+fn answer<T: DeserializeOwned>(
+    host: &Host,
+    target: &str,
+    mut command: Command,
+    text: &str,
+) -> Result<T, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let fail = |error: std::io::Error| format!("{}: cannot run {program}: {error}", host.name);
     let input = as_input(text).map_err(fail)?;
@@ -164,7 +173,7 @@ fn answer<T: DeserializeOwned>(host: &Host, mut command: Command, text: &str) ->
     if let Ok(answer) = serde_json::from_str(&output.stdout) {
         return Ok(answer);
     }
-    let (host, target) = (&host.name, ssh_target(host));
+    let host = &host.name;
     let said = output.stderr_tail(3);
     Err(match output.code {
         Some(0) => odd(host),
