@@ -8,10 +8,9 @@ use crate::{
     failure::Failure,
     mpi::Finder,
     shape,
-    terminal::table,
+    terminal::{Rows, table},
     transport::Wanted,
 };
-use comfy_table::Table;
 use std::{
     process::ExitCode,
     time::{Duration, Instant},
@@ -113,7 +112,7 @@ fn run_kernels(
 
 /// One row per test and transport: both networks side by side, how much better the cables are, and how much
 /// better Tasuki is than TCP on either.
-fn summary(report: &Report) -> Table {
+fn summary(report: &Report) -> Rows {
     let (cables, switch) = (NETWORKS[0].1, NETWORKS[1].1);
     let mut rows =
         table(["test", "bytes", "ranks", "over", cables, switch, "unit", "cables are", "tasuki is"]);

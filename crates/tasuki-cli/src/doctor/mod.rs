@@ -5,14 +5,19 @@ mod finding;
 mod host;
 mod mpi;
 
-use crate::{args::DoctorArgs, failure::Failure, places::Places, terminal::print_json};
+use crate::{
+    args::DoctorArgs,
+    failure::Failure,
+    places::Places,
+    terminal::{print_json, print_json_line},
+};
 use facts::HostFacts;
 use finding::{Finding, Weight};
 use std::process::ExitCode;
 
 /// The internal command that runs on every host: its facts, as JSON.
 pub fn facts_here() -> Result<ExitCode, Failure> {
-    println!("{}", serde_json::to_string(&HostFacts::here())?);
+    print_json_line(&HostFacts::here())?;
     Ok(ExitCode::SUCCESS)
 }
 
