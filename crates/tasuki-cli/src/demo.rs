@@ -36,6 +36,7 @@ const KERNEL_LIMIT: Duration = Duration::from_secs(120);
 /// Stands the labs up, measures a stock MPI on them, and takes them down.
 pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
+    tasuki_lab::need_root()?;
     let choice = arguments.mpi.clone().unwrap_or_else(|| "openmpi-4.1".into());
     let (stacks, problems) = build_stacks(&Finder::here()?, std::slice::from_ref(&choice), Program::Bench)?;
     let (stacks, others) = over(stacks, &TRANSPORTS);

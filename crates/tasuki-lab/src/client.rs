@@ -40,6 +40,11 @@ pub(crate) fn abstract_address(name: &str) -> Result<UnixAddr, LabError> {
         .map_err(|_| LabError::BadName(name.into()))
 }
 
+/// Fails where labs can be neither built nor used.
+pub fn need_root() -> Result<(), LabError> {
+    if Uid::effective().is_root() { Ok(()) } else { Err(LabError::NotRoot) }
+}
+
 /// A lab that is up.
 #[derive(Clone, Debug)]
 pub struct Lab {
@@ -241,9 +246,7 @@ impl Lab {
     /// A connection to the lab, and the lab's process number where it can be seen. Fails for everybody but root, whom alone the
     /// lab serves.
     fn connect(&self) -> Result<(Channel, Option<Pid>), LabError> {
-        if !Uid::effective().is_root() {
-            return Err(LabError::NotRoot);
-        }
+        need_root()?;
         self.open(ACCEPT_LIMIT)
     }
 

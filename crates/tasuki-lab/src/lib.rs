@@ -19,7 +19,7 @@ mod private;
 mod protocol;
 mod start;
 
-pub use client::{ExecRequest, Exit, Job, Lab, Session};
+pub use client::{ExecRequest, Exit, Job, Lab, Session, need_root};
 pub use error::LabError;
 pub use init::{INIT_COMMAND, main as init_main};
 pub use listener::Stranger;

@@ -3,13 +3,13 @@
 use crate::{
     INIT_COMMAND, Lab, LabError, LabOptions,
     channel::Channel,
-    client::{abstract_address, wait_for_exit},
+    client::{abstract_address, need_root, wait_for_exit},
     init::{CONTROL_DESCRIPTOR, LISTENER_DESCRIPTOR},
     protocol::{Commit, Progress, StartMessage},
 };
 use nix::{
     sys::socket::{AddressFamily, SockFlag, SockType, bind, socket, socketpair},
-    unistd::{Pid, Uid},
+    unistd::Pid,
 };
 use std::{
     ffi::CString,
@@ -42,9 +42,7 @@ pub fn up(
     progress: &mut dyn FnMut(usize, usize, &str),
 ) -> Result<StartingLab, LabError> {
     options.check()?;
-    if !Uid::effective().is_root() {
-        return Err(LabError::NotRoot);
-    }
+    need_root()?;
     let listener = listen_as(&options.name)?;
     let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
         .map_err(LabError::system("socketpair"))?;

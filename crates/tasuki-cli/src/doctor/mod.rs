@@ -8,7 +8,7 @@ mod mpi;
 use crate::{
     args::DoctorArgs,
     failure::Failure,
-    places::Places,
+    places::{Places, Unanswered},
     terminal::{print_json, print_json_line},
 };
 use facts::HostFacts;
@@ -28,12 +28,17 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
     for answer in places.ask(&["doctor-facts"]) {
         let name = answer.host.as_deref().unwrap_or("this machine");
         let parsed = answer.text.and_then(|text| {
-            serde_json::from_str::<HostFacts>(&text).map_err(|error| format!("it answered oddly: {error}"))
+            serde_json::from_str::<HostFacts>(&text).map_err(|error| Unanswered {
+                why: format!("it answered oddly: {error}"),
+                remedy: Some(format!("install the same version of tasuki on {name} as here")),
+            })
         });
         match parsed {
             Ok(facts) => findings.extend(host::findings(&facts)),
             Err(problem) => {
-                findings.push(Finding::broken(name, problem, format!("tasuki must run on {name}")))
+                let remedy =
+                    problem.remedy.unwrap_or_else(|| format!("run `tasuki doctor` on {name} itself"));
+                findings.push(Finding::broken(name, problem.why, remedy));
             }
         }
     }

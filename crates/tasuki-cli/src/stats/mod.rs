@@ -121,8 +121,9 @@ fn look(places: &Places) -> Look {
     let mut look = Look { at: Some(Instant::now()), ..Look::default() };
     for answer in places.ask(&["stats-pages"]) {
         let host = answer.host.as_deref().unwrap_or("this machine");
-        let parsed = answer.text.and_then(|text| {
-            serde_json::from_str::<HostPages>(&text).map_err(|error| format!("it answered oddly: {error}"))
+        let parsed = answer.text.map_err(|problem| problem.to_string()).and_then(|text| {
+            serde_json::from_str::<HostPages>(&text)
+                .map_err(|error| format!("it answered oddly: {error}; is its tasuki of another version?"))
         });
         match parsed {
             Ok(found) => {
