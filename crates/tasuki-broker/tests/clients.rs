@@ -3,9 +3,13 @@
 mod common;
 
 use common::*;
+use nix::sys::socket::{MsgFlags, accept, recv};
 use std::{
     io,
-    os::fd::{AsRawFd, OwnedFd},
+    os::{
+        fd::{AsFd, AsRawFd, OwnedFd},
+        unix::fs::PermissionsExt,
+    },
     path::Path,
 };
 use tasuki_broker::{Limits, Listener, Options, ServeError};
@@ -22,7 +26,7 @@ fn refused(result: Result<impl Sized, BrokerError>) -> Outcome {
 }
 
 fn open_to_all(path: &Path) {
-    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).expect("its mode");
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o666)).expect("its mode");
 }
 
 #[test]
@@ -239,6 +243,32 @@ fn without_a_broker_there_is_an_error_at_once() {
     assert!(absent(), "a file at which nobody listens");
     let long = folder.path().join("x".repeat(200));
     assert!(matches!(lane(&long, "lo", 1), Err(BrokerError::Absent { .. })));
+}
+
+/// Another user who has made a socket where a broker is looked for: his lane would hand him every message of the program.
+#[test]
+fn a_socket_of_another_user_is_no_brokers() {
+    if !network("a_socket_of_another_user_is_no_brokers") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("its mode");
+    let path = folder.path().join("broker.sock");
+    let listener = as_user(STRANGER, || Listener::bind(&path, STRANGER.gid).expect("listens"));
+    let error = Broker::at(&path).would_give("e0").unwrap_err();
+    assert!(
+        matches!(error, BrokerError::Stranger { user, .. } if user == STRANGER.uid) && error.is_for_all(),
+        "{error}"
+    );
+    // Who listens there has got a connection, and not a byte.
+    let taken = accept(listener.as_fd().as_raw_fd()).expect("a connection");
+    let mut room = [0; 64];
+    assert_eq!(recv(taken, &mut room, MsgFlags::MSG_DONTWAIT), Ok(0));
+    // He himself may use what is his own.
+    as_user(STRANGER, || {
+        let silent = Broker::at(&path).would_give("e0").unwrap_err();
+        assert!(matches!(silent, BrokerError::Silent { .. }), "{silent}");
+    });
 }
 
 /// A broker that is stopped: the one wait that there is, and it is one for all lanes together.

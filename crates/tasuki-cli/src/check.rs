@@ -66,7 +66,7 @@ impl Subject {
             let command = match &self.lab {
                 Some(network) => self.in_lab(network, number),
                 None if host.name == host_name() => this_program([AGENT]),
-                None => over_ssh(&ssh, host, &remote),
+                None => over_ssh(&ssh, self.cluster.ssh_target(HostId(number)), &remote),
             };
             (host.name.clone(), command)
         };

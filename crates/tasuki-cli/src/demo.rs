@@ -8,10 +8,9 @@ use crate::{
     failure::Failure,
     mpi::Finder,
     shape,
-    terminal::table,
+    terminal::{Rows, table},
     transport::Wanted,
 };
-use comfy_table::Table;
 use std::{
     process::ExitCode,
     time::{Duration, Instant},
@@ -37,6 +36,7 @@ const KERNEL_LIMIT: Duration = Duration::from_secs(120);
 /// Stands the labs up, measures a stock MPI on them, and takes them down.
 pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
+    tasuki_lab::need_root()?;
     let choice = arguments.mpi.clone().unwrap_or_else(|| "openmpi-4.1".into());
     let (stacks, problems) = build_stacks(&Finder::here()?, std::slice::from_ref(&choice), Program::Bench)?;
     let (stacks, others) = over(stacks, &TRANSPORTS);
@@ -113,7 +113,7 @@ fn run_kernels(
 
 /// One row per test and transport: both networks side by side, how much better the cables are, and how much
 /// better Tasuki is than TCP on either.
-fn summary(report: &Report) -> Table {
+fn summary(report: &Report) -> Rows {
     let (cables, switch) = (NETWORKS[0].1, NETWORKS[1].1);
     let mut rows =
         table(["test", "bytes", "ranks", "over", cables, switch, "unit", "cables are", "tasuki is"]);

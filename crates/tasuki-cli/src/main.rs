@@ -1,5 +1,9 @@
 //! The `tasuki` command.
 
+// First: its macros hold for all modules below.
+#[macro_use]
+mod output;
+
 mod agent;
 mod apply;
 mod args;

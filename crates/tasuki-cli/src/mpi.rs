@@ -103,10 +103,7 @@ pub fn cluster_facts(cluster: &Cluster, ranks: u32) -> Result<Facts, Failure> {
     AddressPlan::new(cluster)?;
     let slots: u32 = cluster.hosts.iter().map(|host| host.cores).sum();
     // Any other host's management address shows which of our interfaces leads there.
-    let addresses = cluster.hosts.iter().filter_map(|host| {
-        let management = host.management.as_deref()?;
-        management.rsplit('@').next()?.parse().ok()
-    });
+    let addresses = cluster.hosts.iter().filter_map(|host| host.management.as_ref()?.address().parse().ok());
     let management = addresses.filter_map(|address| Management::towards(address).ok().flatten());
     Ok(Facts {
         identity_interface: IDENTITY_INTERFACE.into(),

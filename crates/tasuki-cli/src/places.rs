@@ -8,15 +8,16 @@ use nix::{
 };
 use std::{
     ffi::{OsStr, OsString},
+    fmt,
     fs::File,
     io::{self, Seek, Write},
     process::Command,
     thread,
     time::Duration,
 };
-use tasuki_bench::process::run_limited;
-use tasuki_cluster::{Cluster, Host, HostId};
-use tasuki_lab::{Lab, LabError};
+use tasuki_bench::process::{Output, run_limited};
+use tasuki_cluster::{Cluster, Host, HostId, SshTarget};
+use tasuki_lab::{Lab, LabError, need_root};
 use tasuki_launch::quote;
 
 /// How long a host may take to answer.
@@ -37,7 +38,54 @@ pub struct Answer {
     /// Its name; none: this machine.
     pub host: Option<String>,
     /// What the command printed.
-    pub text: Result<String, String>,
+    pub text: Result<String, Unanswered>,
+}
+
+/// Why a host said nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// What is known of it.
+    pub why: String,
+    /// What helps, as a command where there is one.
+    pub remedy: Option<String>,
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.remedy {
+            Some(remedy) => write!(f, "{}; {remedy}", self.why),
+            None => f.write_str(&self.why),
+        }
+    }
+}
+
+/// What a shell, and so ssh, says of a command that it does not find.
+pub const NOT_FOUND: i32 = 127;
+/// What ssh says when it cannot reach a host (ssh(1), "EXIT STATUS").
+pub const NOT_REACHED: i32 = 255;
+
+impl Unanswered {
+    /// Of a command that failed on a machine that ssh reaches like this.
+    pub fn over_ssh(target: SshTarget<'_>, output: &Output) -> Self {
+        let said = output.stderr_tail(3);
+        let said = said.trim_end_matches('.');
+        let (why, remedy) = match output.code {
+            Some(NOT_REACHED) => (
+                format!("it does not answer: {said}"),
+                Some(format!("try `ssh {target} true`; `management` and `ssh` in the cluster file say how it is reached")),
+            ),
+            Some(NOT_FOUND) => (
+                format!("it has no tasuki: {said}"),
+                Some("install it there, where a login without a terminal finds it, or say where it is with --remote".into()),
+            ),
+            _ => (format!("{}: {said}", output.reason()), None),
+        };
+        Self { why, remedy }
+    }
+
+    fn plainly(why: impl ToString) -> Self {
+        Self { why: why.to_string(), remedy: None }
+    }
 }
 
 impl Places {
@@ -46,7 +94,8 @@ impl Places {
         if let Some(file) = cluster {
             return Ok(Places::Cluster(Box::new(Cluster::load(file)?)));
         }
-        if lab.is_none() && matches!(Lab::find(), Err(LabError::NoneUp)) {
+        // Labs are root's: another user's programs do not run in one that happens to be up.
+        if lab.is_none() && (need_root().is_err() || matches!(Lab::find(), Err(LabError::NoneUp))) {
             return Ok(Places::Here);
         }
         Ok(Places::Lab(Box::new(LabNetwork::running(lab)?)))
@@ -65,21 +114,22 @@ impl Places {
     pub fn ask(&self, words: &[&str]) -> Vec<Answer> {
         let hosts: &[Host] = match self {
             Places::Here => {
-                let text = output(&mut this_program(words));
+                let text = output(&mut this_program(words), None);
                 return vec![Answer { host: None, text }];
             }
             Places::Lab(network) => &network.cluster.hosts,
             Places::Cluster(cluster) => &cluster.hosts,
         };
-        let ask = |number: usize| {
-            let mut command = match self {
-                Places::Lab(network) => in_lab(network, HostId(number), words),
-                _ => over_ssh(&["ssh"], &hosts[number], ["tasuki"].iter().chain(words)),
-            };
-            output(&mut command)
+        let ask = |number: usize| match self {
+            Places::Lab(network) => output(&mut in_lab(network, HostId(number), words), None),
+            Places::Cluster(cluster) => {
+                let target = cluster.ssh_target(HostId(number));
+                output(&mut over_ssh(&["ssh"], target, ["tasuki"].iter().chain(words)), Some(target))
+            }
+            Places::Here => output(&mut this_program(words), None),
         };
         let answers = hosts.iter().zip(at_once(hosts.len(), ask));
-        let ended = || Err("the thread that asked it ended".into());
+        let ended = || Err(Unanswered::plainly("the thread that asked it ended"));
         answers
             .map(|(host, text)| Answer { host: Some(host.name.clone()), text: text.unwrap_or_else(ended) })
             .collect()
@@ -121,15 +171,24 @@ fn there(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> impl Iterator<It
 }
 
 /// A command on a machine by `ssh` (program and options), which asks nobody for a password and does not wait long for a machine that
-/// is off. The words pass the shell over there unchanged.
+/// is off. The words pass the shell over there unchanged, and no name from a cluster file can be an option: each follows an option
+/// or the `--` that ends them.
 pub fn over_ssh(
     ssh: &[impl AsRef<OsStr>],
-    host: &Host,
+    target: SshTarget<'_>,
     words: impl IntoIterator<Item = impl AsRef<OsStr>>,
 ) -> Command {
     let mut command = Command::new(&ssh[0]);
     command.args(&ssh[1..]).args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
-    command.arg(ssh_target(host)).args(words.into_iter().map(|word| quote(word.as_ref())));
+    if let Some(port) = target.port {
+        command.args(["-p", &port.to_string()]);
+    }
+    for (option, name) in [("-J", target.jump), ("-l", target.user)] {
+        if let Some(name) = name {
+            command.args([option, name]);
+        }
+    }
+    command.args(["--", target.address]).args(words.into_iter().map(|word| quote(word.as_ref())));
     command
 }
 
@@ -139,11 +198,6 @@ pub fn as_input(text: &str) -> io::Result<File> {
     file.write_all(text.as_bytes())?;
     file.rewind()?;
     Ok(file)
-}
-
-/// By which name a machine is reached.
-pub fn ssh_target(host: &Host) -> &str {
-    host.management.as_deref().unwrap_or(&host.name)
 }
 
 /// Asks all hosts at once, by their numbers; `None` where that came to grief.
@@ -162,10 +216,14 @@ pub fn host_name() -> String {
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
-fn output(command: &mut Command) -> Result<String, String> {
-    let output = run_limited(command, LIMIT).map_err(|error| error.to_string())?;
-    if output.is_success() {
-        return Ok(output.stdout);
+/// What a command printed; `target`: it runs on a machine that ssh reaches like this.
+fn output(command: &mut Command, target: Option<SshTarget<'_>>) -> Result<String, Unanswered> {
+    let output = run_limited(command, LIMIT).map_err(|error| {
+        Unanswered::plainly(format!("cannot run {}: {error}", command.get_program().display()))
+    })?;
+    match target {
+        _ if output.is_success() => Ok(output.stdout),
+        Some(target) => Err(Unanswered::over_ssh(target, &output)),
+        None => Err(Unanswered::plainly(format!("{}: {}", output.reason(), output.stderr_tail(3)))),
     }
-    Err(format!("{}: {}", output.reason(), output.stderr_tail(3)))
 }

@@ -1,8 +1,13 @@
 //! What people see while they wait, and tables.
 
+use crate::output::{in_a_line, visible_json};
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::time::Duration;
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
 
 /// A progress bar on standard error; silent where that is not a terminal.
 pub fn progress_bar(total: u64) -> ProgressBar {
@@ -22,16 +27,53 @@ fn bar(total: u64, template: &str) -> ProgressBar {
     bar
 }
 
+/// A table for people. Whatever a cell holds, it stays in its row and does nothing to a terminal.
+pub struct Rows(Table);
+
+impl Rows {
+    /// Adds a row.
+    pub fn add_row(&mut self, cells: impl IntoIterator<Item = impl ToString>) -> &mut Self {
+        self.0.add_row(cells.into_iter().map(|cell| in_a_line(&cell.to_string()).into_owned()));
+        self
+    }
+}
+
+impl Deref for Rows {
+    type Target = Table;
+
+    fn deref(&self) -> &Table {
+        &self.0
+    }
+}
+
+impl DerefMut for Rows {
+    fn deref_mut(&mut self) -> &mut Table {
+        &mut self.0
+    }
+}
+
+impl fmt::Display for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// A table with these column names.
-pub fn table<const N: usize>(header: [&str; N]) -> Table {
+pub fn table<const N: usize>(header: [&str; N]) -> Rows {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header);
-    table
+    table.set_header(header.map(in_a_line));
+    Rows(table)
+}
+
+/// Prints a value as JSON on one line of standard output.
+pub fn print_json_line<T: serde::Serialize>(value: &T) -> Result<(), crate::failure::Failure> {
+    println!("{}", visible_json(&serde_json::to_string(value)?));
+    Ok(())
 }
 
 /// Prints a value as JSON on standard output.
 pub fn print_json<T: serde::Serialize>(value: &T) -> Result<(), crate::failure::Failure> {
-    println!("{}", serde_json::to_string_pretty(value)?);
+    println!("{}", visible_json(&serde_json::to_string_pretty(value)?));
     Ok(())
 }

@@ -20,18 +20,21 @@ pub fn same_everywhere(cluster: &Cluster) -> Result<(), Failure> {
     }
 }
 
-/// What is wrong with what the others have said, if something is.
+/// What is wrong with what the others have said, if something is. A host that cannot be reached has no wrong version.
 fn complaint(here: &str, answers: &[Answer]) -> Option<String> {
-    let wrong: Vec<String> = answers
+    let name = |answer: &Answer| answer.host.clone().unwrap_or_else(|| "a host".into());
+    let silent: Vec<String> = answers
         .iter()
-        .filter_map(|answer| {
-            let host = answer.host.as_deref().unwrap_or("a host");
-            match &answer.text {
-                Ok(text) if text.trim() == OWN => None,
-                Ok(text) => Some(format!("{host} has {}", text.lines().next().unwrap_or("").trim())),
-                Err(why) => Some(format!("{host} does not tell ({why})")),
-            }
-        })
+        .filter_map(|answer| Some(format!("{}: {}", name(answer), answer.text.as_ref().err()?)))
+        .collect();
+    if !silent.is_empty() {
+        return Some(silent.join("\n"));
+    }
+    let versions =
+        answers.iter().filter_map(|answer| Some((name(answer), answer.text.as_ref().ok()?.trim())));
+    let wrong: Vec<String> = versions
+        .filter(|(_, version)| *version != OWN)
+        .map(|(host, version)| format!("{host} has {}", version.lines().next().unwrap_or("none")))
         .collect();
     if wrong.is_empty() {
         return None;
@@ -45,25 +48,28 @@ fn complaint(here: &str, answers: &[Answer]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::places::Unanswered;
 
     fn answer(host: &str, text: Result<&str, &str>) -> Answer {
-        let text = text.map(str::to_owned).map_err(str::to_owned);
-        Answer { host: Some(host.into()), text }
+        let unanswered = |why: &str| Unanswered { why: why.into(), remedy: Some("try it".into()) };
+        Answer { host: Some(host.into()), text: text.map(str::to_owned).map_err(unanswered) }
     }
 
     #[test]
-    fn a_host_with_another_version_is_named_with_it_and_a_host_without_too() {
+    fn a_host_with_another_version_is_named_with_it() {
         let same = format!("{OWN}\n");
         assert_eq!(complaint("n1", &[answer("n2", Ok(&same)), answer("n3", Ok(&same))]), None);
-        let mixed = [
-            answer("n2", Ok(&same)),
-            answer("n3", Ok("tasuki 9.9.9\n")),
-            answer("n4", Err("exit code 127: sh: tasuki: not found")),
-        ];
-        let said = complaint("n1", &mixed).unwrap();
-        for part in [&format!("n1 has {OWN}"), "n3 has tasuki 9.9.9", "n4 does not tell", "not found"] {
+        let said = complaint("n1", &[answer("n2", Ok(&same)), answer("n3", Ok("tasuki 9.9.9\n"))]).unwrap();
+        for part in [&format!("n1 has {OWN}"), "n3 has tasuki 9.9.9", "same version"] {
             assert!(said.contains(part), "{part}: {said}");
         }
         assert!(!said.contains("n2"), "{said}");
+    }
+
+    #[test]
+    fn a_host_that_is_not_reached_is_not_said_to_have_another_version() {
+        let why = "it does not answer: ssh: Could not resolve hostname n4: Name or service not known";
+        let said = complaint("n1", &[answer("n3", Ok("tasuki 9.9.9")), answer("n4", Err(why))]).unwrap();
+        assert_eq!(said, format!("n4: {why}; try it"));
     }
 }

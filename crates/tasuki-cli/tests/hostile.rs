@@ -156,3 +156,42 @@ print(len(names), opened)";
         assert!(job.ok().contains("collect ok"), "{}", mpi.name);
     }
 }
+
+/// The name of a user's program stands in tables that root looks at. Nothing in it reaches root's terminal, nor makes rows of its own;
+/// JSON has it as it is.
+#[test]
+fn a_programs_name_does_nothing_to_the_terminal_of_who_looks() {
+    let test = "a_programs_name_does_nothing_to_the_terminal_of_who_looks";
+    if skip_without_root(test) {
+        return;
+    }
+    // Title of the window, red, 8-bit red, a line of its own, text set backwards. Kernels keep 15 bytes of a name.
+    let names = ["x\u{1b}]0;own\u{7}", "x\u{1b}[31m\u{9b}1m", "x\nn9 \u{7f}root", "x\u{202e}exe.y"];
+    let lab = TestLab::up("b-names", &["--shape", "full:2"]);
+    let programs = Programs::new();
+    let mpi = families(test).remove(0);
+    let program = programs.build("collect", &mpi);
+    for name in names {
+        let hostile = program.with_file_name(name);
+        fs::copy(&program, &hostile).expect("copies");
+        let mut job = MpiRun::new(&lab, &mpi, "tasuki", 2, &hostile).args(["100000"]).limit(300).start();
+        let look = |words: &[&str]| {
+            let output = tasuki().args(["stats", "--lab", &lab.name]).args(words).output().expect("runs");
+            String::from_utf8(output.stdout).expect("UTF-8")
+        };
+        let mut pages = serde_json::Value::Null;
+        eventually("both pages", || {
+            assert!(job.is_running(), "it ended: {}", job.printed());
+            pages = serde_json::from_str(&look(&["--json"])).expect("JSON, whatever the name");
+            pages.as_array().is_some_and(|pages| pages.len() == 2)
+        });
+        assert!(pages.as_array().expect("a list").iter().all(|page| page["program"] == name), "{pages}");
+        for said in [look(&[]), look(&["--json"])] {
+            let is_harmless = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+            assert!(said.chars().all(is_harmless), "{said:?}");
+        }
+        let rows = look(&[]).lines().filter(|line| line.contains("@n1") || line.contains("@n2")).count();
+        assert!(rows >= 2 && !look(&[]).lines().any(|line| line.starts_with("n9 ")), "{}", look(&[]));
+        drop(job);
+    }
+}

@@ -1,6 +1,6 @@
 //! A cluster for `--json`: cables by the names of their ends instead of by indices.
 
-use crate::{Addressing, Cluster, Host, Striping, Switch, Tuning};
+use crate::{Addressing, Cluster, Host, SshOptions, Striping, Switch, Tuning};
 use serde::{Serialize, Serializer};
 use std::path::Path;
 
@@ -12,6 +12,7 @@ struct Names<'a> {
     fallback: bool,
     striping: Option<&'a Striping>,
     tune: Option<Tuning>,
+    ssh: &'a SshOptions,
     hosts: &'a [Host],
     switches: &'a [Switch],
     cables: Vec<CableNames>,
@@ -36,6 +37,7 @@ impl Serialize for Cluster {
             fallback: self.fallback,
             striping: self.striping.as_ref(),
             tune: self.tune,
+            ssh: &self.ssh,
             hosts: &self.hosts,
             switches: &self.switches,
             cables: self.cables.iter().map(cable).collect(),

@@ -16,6 +16,8 @@ mod parse;
 mod plan;
 mod rail_table;
 mod rails;
+mod ssh;
+mod text;
 mod units;
 mod write;
 
@@ -35,4 +37,6 @@ pub use plan::{
 };
 pub use rail_table::{HostRail, RailPeer, RailTable, RailTableError};
 pub use rails::{Rail, RailNames};
+pub use ssh::{SshAddress, SshJump, SshOptions, SshTarget, SshUser};
+pub use text::{TextError, read_text, text_of};
 pub use units::{Ipv4Net, MacAddr, MacError, NetError, Rate, RateError};

@@ -1,6 +1,6 @@
 //! What a cluster file says, checked: every index in it is valid.
 
-use crate::{DelayWish, Ipv4Net, MacAddr, Rate, Tuning};
+use crate::{DelayWish, Ipv4Net, MacAddr, Rate, SshAddress, SshOptions, Tuning};
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -37,6 +37,8 @@ pub struct Cluster {
     pub striping: Option<Striping>,
     /// The receive-interrupt delay of NICs; `None`: no table of that name.
     pub tune: Option<Tuning>,
+    /// How ssh reaches hosts that say nothing else.
+    pub ssh: SshOptions,
     /// Hosts, in the order of the file.
     pub hosts: Vec<Host>,
     /// Switches, in the order of the file.
@@ -145,8 +147,10 @@ impl FromStr for StripePolicy {
 pub struct Host {
     /// Host name (RFC 1123 label).
     pub name: String,
-    /// How `ssh` reaches the host (`address` or `user@address`). The lab has a management network of its own.
-    pub management: Option<String>,
+    /// Where `ssh` reaches the host; `None`: at its name. The lab has a management network of its own.
+    pub management: Option<SshAddress>,
+    /// How `ssh` reaches it; what is absent is the cluster's.
+    pub ssh: SshOptions,
     /// CPU cores that ranks may use.
     pub cores: u32,
     /// Rack, if known.

@@ -35,35 +35,43 @@ pub(crate) fn check_label(name: &str) -> Result<(), String> {
     }
 }
 
-/// What is wrong with a name of a network interface: what the kernel refuses, and what it takes but no tool
-/// can name afterwards.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
+}
+
+/// What is wrong with a name of a network interface in a cluster file.
 pub(crate) fn check_interface(name: &str) -> Result<(), String> {
-    let reserved = RESERVED_INTERFACES.iter().find(|(reserved, _)| *reserved == name);
+    check_interface_form(name)?;
+    match RESERVED_INTERFACES.iter().find(|(reserved, _)| *reserved == name) {
+        Some((_, what)) => Err(format!("it is reserved for {what}")),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with the form of an interface's name. The kernel takes nearly everything; names with other characters than these
+/// would be options, patterns or commands to the tools, units, rules and paths that are given them.
+pub(crate) fn check_interface_form(name: &str) -> Result<(), String> {
     if name.is_empty() {
         Err("it is empty".into())
     } else if name.len() > INTERFACE_MAX {
         Err(format!("it has {} bytes, {INTERFACE_MAX} are the most", name.len()))
-    } else if let Some(bad) = name.chars().find(|&c| !c.is_ascii_graphic() || "/:%\"'\\".contains(c)) {
+    } else if let Some(bad) = name.chars().find(|&c| !is_plain(c)) {
         Err(format!("{bad:?} cannot be in the name of an interface"))
-    } else if name == "." || name == ".." {
-        Err("it names a folder".into())
-    } else if let Some((_, what)) = reserved {
-        Err(format!("it is reserved for {what}"))
+    } else if let Some(first) = name.chars().next().filter(|&c| "-.".contains(c)) {
+        Err(format!("it begins with {first:?}"))
     } else {
         Ok(())
     }
-}
-
-fn is_in_cluster_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "-_.".contains(c)
 }
 
 /// What is wrong with a name of a cluster.
 pub(crate) fn check_cluster(name: &str) -> Result<(), String> {
     if name.is_empty() {
         Err("it is empty".into())
-    } else if let Some(bad) = name.chars().find(|&c| !is_in_cluster_name(c)) {
+    } else if let Some(bad) = name.chars().find(|&c| !is_plain(c)) {
         Err(format!("{bad:?} is not a letter, digit, hyphen, dot or underscore"))
+    } else if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        Err("it begins with neither a letter nor a digit".into())
     } else if name.len() > CLUSTER_MAX {
         Err(format!("it has {} bytes, {CLUSTER_MAX} are the most", name.len()))
     } else {
@@ -73,8 +81,9 @@ pub(crate) fn check_cluster(name: &str) -> Result<(), String> {
 
 /// A name for a cluster made from the stem of a file's name.
 pub(crate) fn cluster_name_from(stem: &str) -> String {
-    let good = |c: char| if is_in_cluster_name(c) { c } else { '-' };
-    let name: String = stem.chars().map(good).take(CLUSTER_MAX).collect();
+    let good = |c: char| if is_plain(c) { c } else { '-' };
+    let name: String =
+        stem.chars().map(good).skip_while(|c| !c.is_ascii_alphanumeric()).take(CLUSTER_MAX).collect();
     if name.is_empty() { "cluster".into() } else { name }
 }
 

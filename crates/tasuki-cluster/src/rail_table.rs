@@ -1,10 +1,13 @@
 //! The rails of one host as its message layer reads them: `rails.json`.
 
-use crate::{AddressPlan, Cluster, HostId, Rail, Rate};
+use crate::{
+    AddressPlan, Cluster, HostId, Rail, Rate, TextError,
+    names::{check_interface_form, check_label},
+    read_text,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
-    fs,
     net::Ipv4Addr,
     path::{Path, PathBuf},
 };
@@ -122,6 +125,11 @@ impl RailTable {
         if table.version != VERSION {
             return Err(malformed(format!("it is of version {}, not {VERSION}", table.version)));
         }
+        let interfaces = table.rails().map(|rail| (rail.nic.as_str(), check_interface_form(&rail.nic)));
+        let hosts = table.peers.values().map(|peer| (peer.host.as_str(), check_label(&peer.host)));
+        for (name, checked) in hosts.chain(interfaces) {
+            checked.map_err(|why| malformed(format!("bad name {name:?}: {why}")))?;
+        }
         for peer in table.peers.values() {
             let mut numbers: Vec<u8> = peer.rails.iter().map(|rail| rail.rail).collect();
             numbers.sort_unstable();
@@ -135,8 +143,9 @@ impl RailTable {
 
     /// Reads a host's file.
     pub fn load(path: &Path) -> Result<Self, RailTableError> {
-        let text = fs::read_to_string(path)
-            .map_err(|source| RailTableError::Unreadable { path: path.into(), source })?;
+        let unreadable =
+            |error: TextError| RailTableError::Unreadable { path: path.into(), source: error.into() };
+        let text = read_text(path).map_err(unreadable)?;
         Self::parse(&text, path)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     AddressStyle, Addressing, Cable, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Delay, Host, Nic,
-    Rate, Striping, Switch, Tuning,
+    Rate, SshOptions, Striping, Switch, Tuning,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -40,6 +40,9 @@ impl Cluster {
         }
         let Defaults { rate, mtu, cores } = defaults;
         line(&mut text, format_args!("\n[defaults]\nrate = \"{rate}\"\nmtu = {mtu}\ncores = {cores}"));
+        if !self.ssh.is_empty() {
+            line(&mut text, format_args!("\n[ssh]\n{}", ssh_keys(&self.ssh).join("\n")));
+        }
         if let Some(striping) = &self.striping {
             write_striping(&mut text, striping);
         }
@@ -89,10 +92,21 @@ fn write_tune(text: &mut String, tune: &Tuning) {
     }
 }
 
+/// Keys and values of `[ssh]`, or of a host's `ssh`.
+fn ssh_keys(ssh: &SshOptions) -> Vec<String> {
+    let user = ssh.user.as_ref().map(|user| format!("user = {}", quote(user.as_str())));
+    let port = ssh.port.map(|port| format!("port = {port}"));
+    let jump = ssh.jump.as_ref().map(|jump| format!("jump = {}", quote(jump.as_str())));
+    [user, port, jump].into_iter().flatten().collect()
+}
+
 fn write_host(text: &mut String, host: &Host, defaults: &Defaults) {
     line(text, format_args!("\n[[host]]\nname = {}", quote(&host.name)));
     if let Some(management) = &host.management {
-        line(text, format_args!("management = {}", quote(management)));
+        line(text, format_args!("management = {}", quote(&management.to_string())));
+    }
+    if !host.ssh.is_empty() {
+        line(text, format_args!("ssh = {{ {} }}", ssh_keys(&host.ssh).join(", ")));
     }
     if host.cores != defaults.cores {
         line(text, format_args!("cores = {}", host.cores));

@@ -89,3 +89,22 @@ fn a_file_that_cannot_be_read_is_named() {
     let error = Cluster::load("/no/such/cluster.toml").unwrap_err().to_string();
     assert!(error.starts_with("/no/such/cluster.toml: cannot read the file: No such file"), "{error}");
 }
+
+#[test]
+fn a_file_that_is_not_utf8_is_reported_with_its_place() {
+    // A rack's name in Latin-1; the column counts characters.
+    let mut bytes = "[[host]]\nname = \"n1\" # ä\nrack = \"".as_bytes().to_vec();
+    bytes.extend(b"Schr\xe4nke\"\n");
+    let errors = Cluster::parse_bytes(bytes.clone(), Some(Path::new("four.toml"))).unwrap_err();
+    let expected = "four.toml:3:13: not UTF-8: the byte 0xe4
+  |
+3 | rack = \"Schr\u{fffd}nke\"
+  |             ^
+  = help: save the file as UTF-8, as by: iconv -f latin1 -t utf-8";
+    assert_eq!(errors.to_string(), expected);
+    let path = std::env::temp_dir().join(format!("tasuki-latin1-{}.toml", std::process::id()));
+    fs::write(&path, bytes).unwrap();
+    let said = Cluster::load(&path).unwrap_err().to_string();
+    fs::remove_file(&path).unwrap();
+    assert!(said.contains(".toml:3:13: not UTF-8"), "{said}");
+}

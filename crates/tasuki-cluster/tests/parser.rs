@@ -58,8 +58,10 @@ proptest! {
     #[test]
     fn every_part_reads_back(
         recipe in connected_recipe(),
-        management in ".{0,12}",
-        rack in any::<String>(),
+        user in "[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,12}",
+        address in "[A-Za-z0-9_][A-Za-z0-9_.-]{0,12}",
+        port in 1..=u16::MAX,
+        rack in "\\PC*",
         length in 0.0..f64::MAX,
         mac in any::<[u8; 5]>(),
         cores in 1..100_u32,
@@ -67,7 +69,12 @@ proptest! {
         let mut cluster = recipe.cluster();
         cluster.name = "a-Name_0.9".into();
         cluster.addressing.identity = "172.16.0.0/12".parse().unwrap();
-        cluster.hosts[0].management = Some(management);
+        cluster.hosts[0].management = Some(address.parse().unwrap());
+        cluster.hosts[0].ssh.user = Some(user.parse().unwrap());
+        cluster.hosts[1].management = Some(format!("{user}@{address}").parse().unwrap());
+        cluster.hosts[1].ssh.port = Some(port);
+        cluster.ssh.port = Some(22);
+        cluster.ssh.jump = Some(format!("{user}@{address}:{port},{address}").parse().unwrap());
         cluster.hosts[0].rack = Some(rack);
         cluster.hosts[1].cores = cores;
         cluster.cables[0].length_m = Some(length);

@@ -72,6 +72,8 @@ fn foreign_texts_are_refused_with_a_reason() {
         (file(2, &[]), "version 2"),
         (file(1, &[rail(0), rail(0)]), "rail 0 to n2"),
         (file(1, &[rail(31)]), "rail 31 to n2"),
+        (file(1, &[rail(1)]).replace("\"e\"", "\"e;id\""), "bad name \"e;id\""),
+        (file(1, &[rail(1)]).replace("\"n2\"", "\"-n2\""), "bad name \"-n2\""),
         (file(1, &[]).replace("10.77.0.1", "10.77.0"), "IPv4"),
         (file(1, &[]).replace("\"host\":\"n1\"", "\"hots\":\"n1\""), "hots"),
     ] {

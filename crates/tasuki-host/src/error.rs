@@ -98,7 +98,7 @@ pub enum HostError {
         path: String,
     },
     /// Not allowed to change the host.
-    #[error("{host}: changing addresses and routes needs root; run it with sudo")]
+    #[error("{host}: changing its addresses, routes and NICs needs root; run this with sudo")]
     NotRoot {
         /// Host name.
         host: String,

@@ -7,6 +7,7 @@ use std::{
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown, symlink},
     path::{Path, PathBuf},
 };
+use tasuki_cluster::read_text;
 
 fn fail<'a>(
     host: &'a str,
@@ -18,7 +19,7 @@ fn fail<'a>(
 
 /// A file's content.
 pub fn read_file(host: &str, path: &Path) -> Result<Value, HostError> {
-    match fs::read_to_string(path) {
+    match read_text(path).map_err(io::Error::from) {
         Ok(text) => Ok(Value::Text(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Value::Absent),
         Err(error) => Err(fail(host, "read", path)(error)),

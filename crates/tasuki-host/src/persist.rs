@@ -109,12 +109,21 @@ fn device_unit(interface: &str) -> String {
 
 /// A word of a command line (systemd.service(5), "COMMAND LINES").
 fn quoted(word: &str) -> String {
-    let special = |c: char| c.is_whitespace() || "\"'\\;".contains(c);
+    let special = |c: char| c.is_whitespace() || c.is_control() || "\"'\\;".contains(c);
     let word = word.replace('%', "%%").replace('$', "$$");
     if !word.is_empty() && !word.contains(special) {
         return word;
     }
-    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
+    let mut quoted = String::from('"');
+    for c in word.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            // A line's end would begin the next directive.
+            c if c.is_control() => c.to_string().bytes().for_each(|byte| quoted += &format!("\\x{byte:02x}")),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
 }
 
 #[cfg(test)]
@@ -133,5 +142,6 @@ mod tests {
         assert_eq!(quoted("/usr/bin/tasuki"), "/usr/bin/tasuki");
         assert_eq!(quoted("/a b/100%"), "\"/a b/100%%\"");
         assert_eq!(quoted("$HOME\"x"), "\"$$HOME\\\"x\"");
+        assert_eq!(quoted("/a\nExecStartPre=/bin/id"), "\"/a\\x0aExecStartPre=/bin/id\"");
     }
 }

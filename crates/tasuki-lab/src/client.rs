@@ -3,28 +3,34 @@
 use crate::{
     HOST_SOCKET, JOB_VARIABLE, LabError,
     channel::{Channel, Received},
+    listener,
     options::check_name,
     private::to_share,
     protocol::{ExecMessage, Fault, JobRole, LabStatus, Reply, Request, SessionMessage},
 };
 use nix::{
     errno::Errno,
+    fcntl::{FcntlArg, OFlag, fcntl},
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
-        socket::{
-            AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket,
-            sockopt::PeerCredentials,
-        },
+        socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket},
         wait::{WaitPidFlag, waitpid},
     },
-    unistd::Pid,
+    unistd::{Pid, Uid},
 };
 use std::{
     ffi::OsString,
     fs,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
+
+/// How long a lab may take to accept a connection. It accepts within milliseconds unless thousands of clients wait.
+const ACCEPT_LIMIT: Duration = Duration::from_secs(5);
+/// Pause before a lab whose queue of connections is full is asked again.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(5);
 
 /// Abstract socket names start with this.
 const NAME_PREFIX: &str = "tasuki-lab/";
@@ -32,6 +38,11 @@ const NAME_PREFIX: &str = "tasuki-lab/";
 pub(crate) fn abstract_address(name: &str) -> Result<UnixAddr, LabError> {
     UnixAddr::new_abstract(format!("{NAME_PREFIX}{name}").as_bytes())
         .map_err(|_| LabError::BadName(name.into()))
+}
+
+/// Fails where labs can be neither built nor used.
+pub fn need_root() -> Result<(), LabError> {
+    if Uid::effective().is_root() { Ok(()) } else { Err(LabError::NotRoot) }
 }
 
 /// A lab that is up.
@@ -118,9 +129,18 @@ impl Lab {
         }
     }
 
-    /// Names of all labs that are up on this machine.
+    /// Names of all labs that are up on this machine. A name that a process holds which is no lab is left out.
     pub fn list() -> Result<Vec<String>, LabError> {
-        let table = fs::read_to_string("/proc/net/unix").map_err(LabError::system("read /proc/net/unix"))?;
+        let mut names = Self::names_in_use()?;
+        names.retain(|name| Self::named(name).is_ok_and(|lab| lab.open(Duration::ZERO).is_ok()));
+        Ok(names)
+    }
+
+    /// Names of labs for which there is a socket, whoever has bound it.
+    fn names_in_use() -> Result<Vec<String>, LabError> {
+        // A name may hold any bytes, but a lab's is ASCII.
+        let table = fs::read("/proc/net/unix").map_err(LabError::system("read /proc/net/unix"))?;
+        let table = String::from_utf8_lossy(&table);
         let name = |line: &str| {
             let path = line.split_whitespace().nth(7)?;
             path.strip_prefix('@')?.strip_prefix(NAME_PREFIX).map(str::to_owned)
@@ -142,10 +162,10 @@ impl Lab {
 
     /// How the lab is.
     pub fn status(&self) -> Result<LabStatus, LabError> {
-        let (reply, channel) = self.ask(&Request::Status, &[])?;
-        match reply {
+        let (channel, pid) = self.connect()?;
+        match request(&channel, &Request::Status, &[])? {
             Reply::Status(mut status) => {
-                status.pid = peer_pid(&channel).map_or(0, Pid::as_raw);
+                status.pid = pid.map_or(0, Pid::as_raw);
                 Ok(*status)
             }
             other => Err(unexpected(other)),
@@ -154,7 +174,8 @@ impl Lab {
 
     /// Plants or removes a fault.
     pub fn fault(&self, fault: &Fault) -> Result<(), LabError> {
-        match self.ask(&Request::Fault(fault.clone()), &[])?.0 {
+        let (channel, _) = self.connect()?;
+        match request(&channel, &Request::Fault(fault.clone()), &[])? {
             Reply::Done => Ok(()),
             other => Err(unexpected(other)),
         }
@@ -162,8 +183,7 @@ impl Lab {
 
     /// Ends the lab and waits until all of it is gone.
     pub fn down(&self) -> Result<(), LabError> {
-        let channel = self.connect()?;
-        let pid = peer_pid(&channel);
+        let (channel, pid) = self.connect()?;
         channel.send(&Request::Down, &[]).map_err(LabError::system("ask the lab to end"))?;
         // The lab's socket closes before its last process is gone.
         let _: Option<Received<Reply>> = channel.receive().unwrap_or(None);
@@ -195,9 +215,10 @@ impl Lab {
             job,
             terminal: request.terminal,
         };
-        match self.ask(&Request::Exec(Box::new(message)), &stdio)? {
-            (Reply::Started, channel) => Ok(Session { channel, alone: request.job == Job::Root }),
-            (other, _) => Err(unexpected(other)),
+        let (channel, _) = self.connect()?;
+        match self::request(&channel, &Request::Exec(Box::new(message)), &stdio)? {
+            Reply::Started => Ok(Session { channel, alone: request.job == Job::Root }),
+            other => Err(unexpected(other)),
         }
     }
 
@@ -222,27 +243,54 @@ impl Lab {
         Ok(())
     }
 
-    fn connect(&self) -> Result<Channel, LabError> {
-        let socket = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None)
-            .map_err(LabError::system("socket"))?;
-        let result = match &self.place {
-            Place::Named(name) => connect(socket.as_raw_fd(), &abstract_address(name)?),
-            Place::Around => UnixAddr::new(HOST_SOCKET).and_then(|at| connect(socket.as_raw_fd(), &at)),
-        };
-        match (result, &self.place) {
-            (Ok(()), _) => Ok(socket.into()),
-            (Err(Errno::ECONNREFUSED | Errno::ENOENT), Place::Named(name)) => {
-                Err(LabError::NotUp { name: name.clone(), running: Self::list()? })
-            }
-            (Err(errno), _) => Err(LabError::system("connect to the lab")(errno)),
-        }
+    /// A connection to the lab, and the lab's process number where it can be seen. Fails for everybody but root, whom alone the
+    /// lab serves.
+    fn connect(&self) -> Result<(Channel, Option<Pid>), LabError> {
+        need_root()?;
+        self.open(ACCEPT_LIMIT)
     }
 
-    fn ask(&self, request: &Request, descriptors: &[BorrowedFd]) -> Result<(Reply, Channel), LabError> {
-        let channel = self.connect()?;
-        channel.send(request, descriptors).map_err(LabError::system("ask the lab"))?;
-        Ok((receive(&channel, "a request")?, channel))
+    /// A connection to a listener that was found to be a lab. Nothing has been sent yet. `limit`: how long a listener whose queue
+    /// of connections is full is asked again.
+    pub(crate) fn open(&self, limit: Duration) -> Result<(Channel, Option<Pid>), LabError> {
+        // A blocking connect would wait without end for a listener that accepts nothing.
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let socket = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)
+            .map_err(LabError::system("socket"))?;
+        let address = match &self.place {
+            Place::Named(name) => abstract_address(name)?,
+            Place::Around => UnixAddr::new(HOST_SOCKET).map_err(LabError::system(HOST_SOCKET))?,
+        };
+        let end = Instant::now() + limit;
+        let result = loop {
+            match connect(socket.as_raw_fd(), &address) {
+                Err(Errno::EAGAIN) if Instant::now() < end => thread::sleep(ACCEPT_PAUSE),
+                result => break result,
+            }
+        };
+        match (result, &self.place) {
+            (Ok(()), _) => {}
+            (Err(Errno::ECONNREFUSED | Errno::ENOENT), Place::Named(name)) => {
+                let running = if limit.is_zero() { Vec::new() } else { Self::list()? };
+                return Err(LabError::NotUp { name: name.clone(), running });
+            }
+            (Err(Errno::EAGAIN), _) => return Err(LabError::Deaf),
+            (Err(errno), _) => return Err(LabError::system("connect to the lab")(errno)),
+        }
+        let pid = listener::check(&socket).map_err(|stranger| LabError::Stranger {
+            name: self.name().unwrap_or(HOST_SOCKET).into(),
+            stranger: Box::new(stranger),
+        })?;
+        let blocking = FcntlArg::F_SETFL(OFlag::empty());
+        fcntl(&socket, blocking).map_err(LabError::system("make a socket blocking"))?;
+        Ok((socket.into(), pid))
     }
+}
+
+/// Sends a request and waits for its answer.
+fn request(channel: &Channel, request: &Request, descriptors: &[BorrowedFd]) -> Result<Reply, LabError> {
+    channel.send(request, descriptors).map_err(LabError::system("ask the lab"))?;
+    receive(channel, "a request")
 }
 
 /// A command running in a host. Dropping it without [`Session::wait`] ends the command.
@@ -305,11 +353,6 @@ fn shares(request: &ExecRequest) -> Vec<PathBuf> {
     shares.sort();
     shares.dedup();
     shares
-}
-
-fn peer_pid(channel: &Channel) -> Option<Pid> {
-    let credentials = getsockopt(channel, PeerCredentials).ok()?;
-    (credentials.pid() > 0).then(|| Pid::from_raw(credentials.pid()))
 }
 
 /// Longest wait for a lab's processes to end; the kernel needs milliseconds unless one is stuck in it.

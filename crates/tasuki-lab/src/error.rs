@@ -1,5 +1,6 @@
 //! Errors of labs, in words for the user.
 
+use crate::listener::Stranger;
 use std::io;
 use tasuki_cluster::Cluster;
 use thiserror::Error;
@@ -7,11 +8,15 @@ use thiserror::Error;
 /// What went wrong with a lab.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// Namespaces need root.
-    #[error("a lab needs root (namespaces, interfaces and eBPF); run it with sudo")]
+    /// Namespaces need root, and a lab serves nobody else.
+    #[error(
+        "a lab needs root (namespaces, interfaces and eBPF), to build it and to use it; run this with sudo"
+    )]
     NotRoot,
     /// The name is unusable.
-    #[error("{0:?} cannot be a lab's name: use 1 to 40 letters, digits, '-', '_' or '.'")]
+    #[error(
+        "{0:?} cannot be a lab's name: use 1 to 40 letters, digits, '-', '_' or '.', a letter or digit first"
+    )]
     BadName(String),
     /// Another lab has the name.
     #[error(
@@ -26,6 +31,19 @@ pub enum LabError {
         /// Labs that are up.
         running: Vec<String>,
     },
+    /// The name is held by a process that is no lab.
+    #[error(
+        "the lab's name {name} is taken by {stranger}: nothing was sent to it. End that process, or choose another --name"
+    )]
+    Stranger {
+        /// The name asked for, or the path of the socket.
+        name: String,
+        /// Who has it.
+        stranger: Box<Stranger>,
+    },
+    /// The lab's queue of connections stays full.
+    #[error("the lab takes no connections; its process may be stopped (state T in `ps`)")]
+    Deaf,
     /// Several labs are up and none was named.
     #[error("several labs are up ({}); say which with --lab", .0.join(", "))]
     Ambiguous(Vec<String>),

@@ -6,20 +6,23 @@
 //! when `lab-init` ends, by whatever cause, the kernel ends and removes everything else.
 //!
 //! Clients ([`Lab`]) speak to `lab-init` over an abstract UNIX socket, whose name is the lab's name, or,
-//! inside a host, over [`HOST_SOCKET`].
+//! inside a host, over [`HOST_SOCKET`]. Both ends check who the other is: a lab serves root alone, and a client sends nothing
+//! to a listener that is no lab.
 
 mod channel;
 mod client;
 mod error;
 mod init;
+mod listener;
 mod options;
 mod private;
 mod protocol;
 mod start;
 
-pub use client::{ExecRequest, Exit, Job, Lab, Session};
+pub use client::{ExecRequest, Exit, Job, Lab, Session, need_root};
 pub use error::LabError;
 pub use init::{INIT_COMMAND, main as init_main};
+pub use listener::Stranger;
 pub use options::LabOptions;
 pub use protocol::{CableStatus, DirectionStatus, Fault, FaultKind, HostStatus, LabStatus};
 pub use start::{StartingLab, up};

@@ -38,7 +38,8 @@ impl LabOptions {
 /// Lab names become part of an abstract socket's name (108 bytes) and of messages.
 pub(crate) fn check_name(name: &str) -> Result<(), LabError> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    if (1..=40).contains(&name.len()) && name.bytes().all(good) {
+    let begins_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if (1..=40).contains(&name.len()) && begins_well && name.bytes().all(good) {
         return Ok(());
     }
     Err(LabError::BadName(name.into()))

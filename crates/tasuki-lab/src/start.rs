@@ -3,13 +3,13 @@
 use crate::{
     INIT_COMMAND, Lab, LabError, LabOptions,
     channel::Channel,
-    client::{abstract_address, wait_for_exit},
+    client::{abstract_address, need_root, wait_for_exit},
     init::{CONTROL_DESCRIPTOR, LISTENER_DESCRIPTOR},
     protocol::{Commit, Progress, StartMessage},
 };
 use nix::{
-    sys::socket::{AddressFamily, Backlog, SockFlag, SockType, bind, listen, socket, socketpair},
-    unistd::{Pid, Uid},
+    sys::socket::{AddressFamily, SockFlag, SockType, bind, socket, socketpair},
+    unistd::Pid,
 };
 use std::{
     ffi::CString,
@@ -19,6 +19,7 @@ use std::{
         unix::ffi::OsStrExt,
     },
     path::Path,
+    time::Duration,
 };
 use tasuki_cluster::Cluster;
 
@@ -41,9 +42,7 @@ pub fn up(
     progress: &mut dyn FnMut(usize, usize, &str),
 ) -> Result<StartingLab, LabError> {
     options.check()?;
-    if !Uid::effective().is_root() {
-        return Err(LabError::NotRoot);
-    }
+    need_root()?;
     let listener = listen_as(&options.name)?;
     let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
         .map_err(LabError::system("socketpair"))?;
@@ -97,17 +96,20 @@ impl Drop for StartingLab {
 }
 
 /// Binds the lab's name. The kernel lets one socket have it at a time, which makes names unique, and forgets
-/// it with the last process that holds the socket.
+/// it with the last process that holds the socket. `lab-init` listens on it.
 fn listen_as(name: &str) -> Result<OwnedFd, LabError> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let listener =
         socket(AddressFamily::Unix, SockType::SeqPacket, flags, None).map_err(LabError::system("socket"))?;
     match bind(listener.as_raw_fd(), &abstract_address(name)?) {
-        Err(nix::Error::EADDRINUSE) => return Err(LabError::AlreadyUp(name.into())),
-        result => result.map_err(LabError::system("bind the lab's name"))?,
+        Err(nix::Error::EADDRINUSE) => match Lab::named(name)?.open(Duration::ZERO) {
+            Err(stranger @ LabError::Stranger { .. }) => Err(stranger),
+            // It may be starting, and not listen yet.
+            _ => Err(LabError::AlreadyUp(name.into())),
+        },
+        Err(errno) => Err(LabError::system("bind the lab's name")(errno)),
+        Ok(()) => Ok(listener),
     }
-    listen(&listener, Backlog::MAXCONN).map_err(LabError::system("listen"))?;
-    Ok(listener)
 }
 
 /// Starts lab-init as process 1 of a new PID namespace.

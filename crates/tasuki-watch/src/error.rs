@@ -18,6 +18,12 @@ pub enum WatchError {
     /// A NIC that gives no packet socket.
     #[error(transparent)]
     Packet(#[from] PacketError),
+    /// Routes and NICs are root's to change.
+    #[error("{name} changes routes and NICs, which needs root; run it with sudo")]
+    NotRoot {
+        /// The command.
+        name: &'static str,
+    },
     /// Another one runs.
     #[error("{host}: another {name} runs already (process {pid}); end it, or `tasuki undo`")]
     Running {

@@ -5,7 +5,7 @@ use nix::{
     errno::Errno,
     fcntl::{Flock, FlockArg},
     sys::signal::{Signal, kill},
-    unistd::Pid,
+    unistd::{Pid, Uid},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
@@ -71,6 +71,9 @@ pub struct Instance<N: Said> {
 impl<N: Said> Instance<N> {
     /// Becomes the host's process of this kind; fails if there is one.
     pub fn begin(note: &N) -> Result<Self, WatchError> {
+        if !Uid::effective().is_root() {
+            return Err(WatchError::NotRoot { name: N::NAME });
+        }
         for _ in 0..100 {
             let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(N::FILE);
             let file = file.map_err(fail::<N>("open"))?;

@@ -5,7 +5,7 @@ use crate::{
     args::HostsArgs,
     bench::LabNetwork,
     failure::Failure,
-    places::{as_input, at_once, host_name, in_lab, lasting_in_lab, over_ssh, ssh_target, this_program},
+    places::{Unanswered, as_input, at_once, host_name, in_lab, lasting_in_lab, over_ssh, this_program},
     terminal::progress_bar,
 };
 use serde::de::DeserializeOwned;
@@ -15,15 +15,11 @@ use std::{
     time::Duration,
 };
 use tasuki_bench::process::run_fed;
-use tasuki_cluster::{Cluster, Host, HostId};
+use tasuki_cluster::{Cluster, Host, HostId, SshTarget};
 use tasuki_host::{Mode, Report};
 
 /// How long a host may take. Hundreds of settings take a second; the rest is for slow disks and logins.
 const LIMIT: Duration = Duration::from_secs(120);
-/// What a shell, and so ssh, says of a command that it does not find.
-const NOT_FOUND: i32 = 127;
-/// What ssh says when it cannot reach a host (ssh(1), "EXIT STATUS").
-const NOT_REACHED: i32 = 255;
 
 /// The hosts of a cluster, and the way to them.
 pub struct Fleet {
@@ -122,7 +118,8 @@ impl Fleet {
         let ask = |number: usize| {
             let host = &self.cluster.hosts[number];
             let command = self.command(number, verb, words);
-            let answer = answer(host, command, &text);
+            let target = matches!(self.way, Way::Ssh { .. }).then(|| self.cluster.ssh_target(HostId(number)));
+            let answer = answer(host, target, command, &text);
             bar.inc(1);
             bar.set_message(host.name.clone());
             (host.name.clone(), answer)
@@ -145,7 +142,10 @@ impl Fleet {
             Way::Lab(network) if verb == "apply" => lasting_in_lab(network, HostId(number), words),
             Way::Lab(network) => in_lab(network, HostId(number), words),
             Way::Ssh { .. } if host.name == host_name() => this_program(words),
-            Way::Ssh { ssh, remote } => over_ssh(ssh, host, remote.iter().chain(&words)),
+            Way::Ssh { ssh, remote } => {
+                let target = self.cluster.ssh_target(HostId(number));
+                over_ssh(ssh, target, remote.iter().chain(&words))
+            }
         }
     }
 }
@@ -155,7 +155,12 @@ fn odd(host: &str) -> String {
 }
 
 /// What one host answers, or why it does not.
-fn answer<T: DeserializeOwned>(host: &Host, mut command: Command, text: &str) -> Result<T, String> {
+fn answer<T: DeserializeOwned>(
+    host: &Host,
+    target: Option<SshTarget<'_>>,
+    mut command: Command,
+    text: &str,
+) -> Result<T, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let fail = |error: std::io::Error| format!("{}: cannot run {program}: {error}", host.name);
     let input = as_input(text).map_err(fail)?;
@@ -164,17 +169,11 @@ fn answer<T: DeserializeOwned>(host: &Host, mut command: Command, text: &str) ->
     if let Ok(answer) = serde_json::from_str(&output.stdout) {
         return Ok(answer);
     }
-    let (host, target) = (&host.name, ssh_target(host));
-    let said = output.stderr_tail(3);
-    Err(match output.code {
-        Some(0) => odd(host),
-        Some(NOT_FOUND) => format!(
-            "{host}: {said}. Install tasuki there, where a login without a terminal finds it, or say where it is with --remote"
-        ),
-        Some(NOT_REACHED) => format!(
-            "{host}: it does not answer: {said}. Try `ssh {target} true`; `management` in the cluster file says how it is reached"
-        ),
-        _ => format!("{host}: {}: {said}", output.reason()),
+    let host = &host.name;
+    Err(match (output.code, target) {
+        (Some(0), _) => odd(host),
+        (_, Some(target)) => format!("{host}: {}", Unanswered::over_ssh(target, &output)),
+        (_, None) => format!("{host}: {}: {}", output.reason(), output.stderr_tail(3)),
     })
 }
 

@@ -130,9 +130,9 @@ pub fn load(file: &Path) -> Result<Cluster, Failure> {
     if file != Path::new("-") {
         return Ok(Cluster::load(file)?);
     }
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text)?;
-    Ok(Cluster::parse(&text, None)?)
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes)?;
+    Ok(Cluster::parse_bytes(bytes, None)?)
 }
 
 /// Where this host keeps its record.

@@ -1,6 +1,6 @@
 //! Where results go.
 
-use crate::{args::Results, failure::Failure};
+use crate::{args::Results, failure::Failure, output::visible_json};
 use std::{fs, path::Path};
 
 /// Prints what was measured, as a table or as JSON, and writes both, with plots, into the folder that was asked for.
@@ -18,7 +18,7 @@ pub fn give(
         write_all(folder, &files)?;
     }
     match asked.json {
-        true => println!("{}", json.trim_end()),
+        true => println!("{}", visible_json(json.trim_end())),
         false => print!("{table}"),
     }
     Ok(())

@@ -168,6 +168,9 @@ fn broker_refused(nic: &str) -> Option<BrokerRefusal> {
         BrokerError::Forbidden { .. } => join,
         BrokerError::Refused { outcome: Outcome::NotMember, .. } => join,
         BrokerError::Refused { outcome: Outcome::Nic, .. } => "tasuki apply, or start the broker with --nic",
+        BrokerError::Stranger { .. } => {
+            "unset TASUKI_BROKER, or find out who has made that socket; systemctl restart tasuki-broker.socket makes the right one"
+        }
         BrokerError::Absent { .. } => {
             "systemctl enable --now tasuki-broker.socket, or by hand: sudo tasuki broker (docs/install.md)"
         }

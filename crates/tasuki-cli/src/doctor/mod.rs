@@ -5,14 +5,19 @@ mod finding;
 mod host;
 mod mpi;
 
-use crate::{args::DoctorArgs, failure::Failure, places::Places, terminal::print_json};
+use crate::{
+    args::DoctorArgs,
+    failure::Failure,
+    places::{Places, Unanswered},
+    terminal::{print_json, print_json_line},
+};
 use facts::HostFacts;
 use finding::{Finding, Weight};
 use std::process::ExitCode;
 
 /// The internal command that runs on every host: its facts, as JSON.
 pub fn facts_here() -> Result<ExitCode, Failure> {
-    println!("{}", serde_json::to_string(&HostFacts::here())?);
+    print_json_line(&HostFacts::here())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -23,12 +28,17 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
     for answer in places.ask(&["doctor-facts"]) {
         let name = answer.host.as_deref().unwrap_or("this machine");
         let parsed = answer.text.and_then(|text| {
-            serde_json::from_str::<HostFacts>(&text).map_err(|error| format!("it answered oddly: {error}"))
+            serde_json::from_str::<HostFacts>(&text).map_err(|error| Unanswered {
+                why: format!("it answered oddly: {error}"),
+                remedy: Some(format!("install the same version of tasuki on {name} as here")),
+            })
         });
         match parsed {
             Ok(facts) => findings.extend(host::findings(&facts)),
             Err(problem) => {
-                findings.push(Finding::broken(name, problem, format!("tasuki must run on {name}")))
+                let remedy =
+                    problem.remedy.unwrap_or_else(|| format!("run `tasuki doctor` on {name} itself"));
+                findings.push(Finding::broken(name, problem.why, remedy));
             }
         }
     }

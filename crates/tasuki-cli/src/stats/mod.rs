@@ -7,7 +7,7 @@ use crate::{
     args::StatsArgs,
     failure::Failure,
     places::{Places, host_name},
-    terminal::print_json,
+    terminal::{print_json, print_json_line},
 };
 use rates::Rates;
 use serde::{Deserialize, Serialize};
@@ -74,7 +74,7 @@ pub fn pages() -> Result<ExitCode, Failure> {
         Ok(striping) => found.striping = striping,
         Err(problem) => found.striping_problem = Some(problem),
     }
-    println!("{}", serde_json::to_string(&found)?);
+    print_json_line(&found)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -121,8 +121,9 @@ fn look(places: &Places) -> Look {
     let mut look = Look { at: Some(Instant::now()), ..Look::default() };
     for answer in places.ask(&["stats-pages"]) {
         let host = answer.host.as_deref().unwrap_or("this machine");
-        let parsed = answer.text.and_then(|text| {
-            serde_json::from_str::<HostPages>(&text).map_err(|error| format!("it answered oddly: {error}"))
+        let parsed = answer.text.map_err(|problem| problem.to_string()).and_then(|text| {
+            serde_json::from_str::<HostPages>(&text)
+                .map_err(|error| format!("it answered oddly: {error}; is its tasuki of another version?"))
         });
         match parsed {
             Ok(found) => {
@@ -149,16 +150,15 @@ fn watch(arguments: &StatsArgs, places: &Places) -> Result<ExitCode, Failure> {
         let now = look(places);
         let rates = Rates::between(&before.processes, &now.processes, elapsed(&before, &now));
         if arguments.json {
-            writeln!(out, "{}", serde_json::json!({ "processes": now.processes, "rates": rates }))?;
+            print_json_line(&serde_json::json!({ "processes": now.processes, "rates": rates }))?;
         } else {
-            // Home, and clear to the end of the screen: no flicker.
-            let clear = if on_screen { "\x1b[H\x1b[J" } else { "" };
-            let title = places.title();
-            writeln!(out, "{clear}{title}: {} processes use Tasuki; Ctrl-C ends", now.processes.len())?;
-            write!(out, "{}", render::rates(&now.processes, &rates))?;
-            for problem in &now.problems {
-                writeln!(out, "{problem}")?;
+            if on_screen {
+                // Home, and clear to the end of the screen: no flicker. This is for the terminal to obey.
+                out.write_all(b"\x1b[H\x1b[J")?;
             }
+            println!("{}: {} processes use Tasuki; Ctrl-C ends", places.title(), now.processes.len());
+            print!("{}", render::rates(&now.processes, &rates));
+            now.problems.iter().for_each(|problem| println!("{problem}"));
         }
         out.flush()?;
         before = now;

@@ -1,8 +1,11 @@
 //! Tables of statistics for people.
 
 use super::{HostStriping, rates::Rates};
-use crate::terminal::table;
-use comfy_table::{CellAlignment, Table};
+use crate::{
+    output::in_a_line,
+    terminal::{Rows, table},
+};
+use comfy_table::CellAlignment;
 use std::fmt::Write;
 use tasuki_ring::stats_page::{Lane, PeerSnapshot, RailRecord, RailState, Snapshot};
 use tasuki_stripe::StripeCounts;
@@ -50,7 +53,8 @@ pub fn striping(hosts: &[HostStriping]) -> String {
         let StripeCounts { others, bound, no_way, .. } = counts;
         let _ = writeln!(
             text,
-            "{host}: not striped: {others} packets to others, {bound} of sockets bound to a NIC, {no_way} without a living way"
+            "{}: not striped: {others} packets to others, {bound} of sockets bound to a NIC, {no_way} without a living way",
+            in_a_line(host)
         );
     }
     text
@@ -62,7 +66,7 @@ fn who(page: &Snapshot) -> String {
     format!("{rank}@{}", page.host)
 }
 
-fn processes_table(processes: &[Snapshot]) -> Table {
+fn processes_table(processes: &[Snapshot]) -> Rows {
     let mut rows = table([
         "rank",
         "process",
@@ -112,7 +116,7 @@ fn measured(grants: u64, text: String) -> String {
 }
 
 /// A row per peer, and one per rail below it.
-fn peers_table(processes: &[Snapshot], rates: Option<&[Rates]>) -> Table {
+fn peers_table(processes: &[Snapshot], rates: Option<&[Rates]>) -> Rows {
     let [sent, received] = if rates.is_some() { ["sent/s", "received/s"] } else { ["sent", "received"] };
     let mut rows = table([
         "rank",
@@ -204,7 +208,7 @@ fn rail_row(peer: &PeerSnapshot, rail: &RailRecord, rates: Option<&Rates>) -> [S
     ]
 }
 
-fn drops_table(processes: &[Snapshot]) -> Table {
+fn drops_table(processes: &[Snapshot]) -> Rows {
     let mut rows = table(["rank", "dropped because", "packets"]);
     for page in processes {
         for (reason, count) in page.drops.iter().filter(|(_, count)| *count > 0) {
@@ -215,7 +219,7 @@ fn drops_table(processes: &[Snapshot]) -> Table {
 }
 
 /// Figures stand to the right, from this column on.
-fn right(rows: &mut Table, from: usize) {
+fn right(rows: &mut Rows, from: usize) {
     for column in rows.column_iter_mut().skip(from) {
         column.set_cell_alignment(CellAlignment::Right);
     }

@@ -8,9 +8,8 @@ use super::{
 use crate::{
     args::{CompareArgs, ENGINES},
     failure::Failure,
-    terminal::{print_json, progress_bar, table},
+    terminal::{Rows, print_json, progress_bar, table},
 };
-use comfy_table::Table;
 use serde::Serialize;
 use std::{collections::BTreeMap, process::ExitCode};
 use tasuki_topo::{Engine, Limits, Network, PathRule, RouteError, route};
@@ -69,7 +68,7 @@ fn channels(net: &Network) -> BTreeMap<&'static str, Option<u32>> {
 }
 
 /// Networks as columns.
-fn show(all: &[Compared]) -> Table {
+fn show(all: &[Compared]) -> Rows {
     let mut rows = table([""]);
     rows.set_header(std::iter::once("").chain(all.iter().map(|one| one.given.as_str())));
     let mut row = |what: &str, value: &dyn Fn(&Compared) -> Option<String>| {

@@ -2,7 +2,7 @@
 
 use crate::args::{OwnSwitch, PlanArgs};
 use tasuki_cluster::{
-    Addressing, Cable, Cluster, DEFAULT_CORES, End, Host, HostId, Nic, NicId, Switch, SwitchId,
+    Addressing, Cable, Cluster, DEFAULT_CORES, End, Host, HostId, Nic, NicId, SshOptions, Switch, SwitchId,
 };
 
 /// A tree of switches that takes `nics` NICs of every host. The first switch is the root; every other one is cabled to
@@ -34,6 +34,7 @@ impl Draft {
         let host = |number| Host {
             name: format!("n{number}"),
             management: None,
+            ssh: SshOptions::default(),
             cores: DEFAULT_CORES,
             rack: None,
             module: None,
@@ -48,6 +49,7 @@ impl Draft {
             fallback: true,
             striping: None,
             tune: None,
+            ssh: SshOptions::default(),
             hosts: (1..=arguments.hosts).map(host).collect(),
             switches: Vec::new(),
             cables: Vec::new(),

@@ -3,7 +3,9 @@
 use super::propose::Proposal;
 use crate::{args::PlanArgs, failure::Failure, terminal::progress_bar};
 use std::collections::BTreeMap;
-use tasuki_cluster::{Cable, Cluster, DEFAULT_CORES, End, Host, HostId, Nic, NicId, Switch, SwitchId};
+use tasuki_cluster::{
+    Cable, Cluster, DEFAULT_CORES, End, Host, HostId, Nic, NicId, SshOptions, Switch, SwitchId,
+};
 use tasuki_topo::grow::{Grown, Site, grow, most_moves};
 
 /// Effort of the search for one cabling: about a second.
@@ -229,6 +231,7 @@ fn build(old: &Cluster, target: Target, arguments: &PlanArgs) -> Proposal {
         cluster.hosts.push(Host {
             name,
             management: None,
+            ssh: SshOptions::default(),
             cores: old.hosts.last().map_or(DEFAULT_CORES, |host| host.cores),
             rack: None,
             module: None,

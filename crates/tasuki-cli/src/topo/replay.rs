@@ -7,7 +7,7 @@ use crate::{
     terminal::{print_json, table},
 };
 use serde::Serialize;
-use std::{fs, path::Path, process::ExitCode};
+use std::{path::Path, process::ExitCode};
 use tasuki_sim::fabric::{
     Fabric,
     trace::{Replay, Trace, TraceTimes},
@@ -49,8 +49,8 @@ pub fn run(
     let &[packet_bytes] = arguments.bytes.as_slice() else {
         return Err(Failure::new("--trace takes one length of packets; give --bytes one number"));
     };
-    let text =
-        fs::read_to_string(file).map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
+    let text = tasuki_cluster::read_text(file)
+        .map_err(|error| Failure::new(format!("cannot read {name}: {error}")))?;
     let trace = Trace::parse(&text).map_err(|error| Failure::new(format!("{name}: {error}")))?;
     let host = arguments.host_ns * 1000;
     let times = TraceTimes { send: host, receive: host, packet_bytes };

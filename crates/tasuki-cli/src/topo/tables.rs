@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
-use std::{collections::HashMap, fs, path::Path};
+use std::{collections::HashMap, path::Path};
 use tasuki_topo::{HostId, Network, NodeId, Port, Start, Tables, TurnRule};
 
 /// Version of the format.
@@ -84,7 +84,7 @@ impl TablesFile {
 
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Self, Failure> {
-        let text = fs::read_to_string(path)
+        let text = tasuki_cluster::read_text(path)
             .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))?;
         let wrong =
             |error| Failure::new(format!("{}: {error}; see tasuki topo verify --help", path.display()));

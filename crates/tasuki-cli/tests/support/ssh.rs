@@ -33,7 +33,13 @@ impl Ssh {
 
     /// Starts sshd in a host.
     pub fn serve(&self, lab: &TestLab, host: &str) {
-        ok(lab.exec(host, &["sh", "-c", &self.start]).current_dir(self.path()));
+        self.serve_on(lab, host, 22);
+    }
+
+    /// Starts sshd in a host, on this port.
+    pub fn serve_on(&self, lab: &TestLab, host: &str, port: u16) {
+        let start = format!("{} -p {port}", self.start);
+        ok(lab.exec(host, &["sh", "-c", &start]).current_dir(self.path()));
     }
 }
 

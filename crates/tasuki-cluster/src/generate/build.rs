@@ -2,7 +2,7 @@
 //! are numbered in the order in which its cables come.
 
 use super::Options;
-use crate::{Addressing, Cable, Cluster, End, Host, HostId, Nic, NicId, Switch, SwitchId};
+use crate::{Addressing, Cable, Cluster, End, Host, HostId, Nic, NicId, SshOptions, Switch, SwitchId};
 
 pub(super) struct Builder {
     cluster: Cluster,
@@ -14,6 +14,7 @@ impl Builder {
         let host = |number| Host {
             name: format!("n{number}"),
             management: None,
+            ssh: SshOptions::default(),
             cores: options.cores,
             rack: None,
             module: None,
@@ -28,6 +29,7 @@ impl Builder {
             fallback: true,
             striping: None,
             tune: None,
+            ssh: SshOptions::default(),
             hosts: (1..=hosts).map(host).collect(),
             switches: Vec::new(),
             cables: Vec::new(),

@@ -8,9 +8,10 @@ use super::{
 };
 use crate::{
     Addressing, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, DelayWish, Host, MTU_MAX, MTU_MIN, Nic,
-    Rate, Striping, Switch, Tuning,
+    Rate, SshAddress, SshJump, SshOptions, SshUser, Striping, Switch, Tuning,
     delay::DelayBound,
     names::{check_cluster, check_interface, check_label},
+    ssh::BadSsh,
 };
 use serde_spanned::Spanned;
 use std::ops::RangeInclusive;
@@ -22,6 +23,8 @@ const CORES: RangeInclusive<u32> = 1..=65_535;
 const PORTS: RangeInclusive<u32> = 1..=65_535;
 /// Frames of a piece: what the kernel takes for `gso_max_segs`.
 const PIECES: RangeInclusive<u32> = 1..=65_535;
+/// Ports that sshd can listen on.
+const SSH_PORTS: RangeInclusive<u32> = 1..=65_535;
 const MTUS: RangeInclusive<u32> = MTU_MIN..=MTU_MAX;
 
 const A_NAME: &str = "a name in quotes";
@@ -80,7 +83,7 @@ struct Defaults {
 
 /// Reads the tables of a file.
 pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document {
-    let known = ["cluster", "defaults", "striping", "tune", "host", "switch", "cable"];
+    let known = ["cluster", "defaults", "ssh", "striping", "tune", "host", "switch", "cable"];
     let root = Fields::new(file.get_ref(), 0..0, "", &known, findings);
     let mut marks = Marks::default();
     let (name, addressing, fallback) = read_cluster(&root, &mut marks, findings);
@@ -93,6 +96,7 @@ pub(super) fn read(file: &Spanned<DeTable<'_>>, findings: &Findings) -> Document
         fallback,
         striping: read_striping(&root, &mut marks, findings),
         tune: read_tune(&root, &mut marks, findings),
+        ssh: read_ssh(&root, "ssh", findings),
         hosts: Vec::new(),
         switches: Vec::new(),
         cables: Vec::new(),
@@ -195,16 +199,17 @@ fn read_delay(fields: &Fields<'_, '_>) -> Option<DelayWish> {
 }
 
 fn read_host(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Option<(Host, HostMarks)> {
-    let known = ["name", "management", "cores", "rack", "module", "relay", "delay", "nic"];
+    let known = ["name", "management", "ssh", "cores", "rack", "module", "relay", "delay", "nic"];
     let fields = Fields::of(value, "host", &known, findings)?;
     let (name, name_span) = read_name(&fields, "host", check_label);
-    let text = |key| fields.string(key, "a text in quotes").map(Spanned::into_inner);
+    let (management, ssh) = read_access(&fields, findings);
     let mut host = Host {
         name,
-        management: text("management"),
+        management,
+        ssh,
         cores: fields.count("cores", CORES).map_or(defaults.cores, Spanned::into_inner),
-        rack: text("rack"),
-        module: text("module"),
+        rack: read_text(&fields, "rack"),
+        module: read_text(&fields, "module"),
         relay: fields.boolean("relay").unwrap_or(true),
         delay: read_delay(&fields),
         nics: Vec::new(),
@@ -217,6 +222,58 @@ fn read_host(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Opt
         }
     }
     Some((host, marks))
+}
+
+/// A free text. It reaches terminals, pages and reports, so it holds nothing but what can be seen.
+fn read_text(fields: &Fields<'_, '_>, key: &str) -> Option<String> {
+    let text = fields.string(key, "a text in quotes")?;
+    if let Some(control) = text.get_ref().chars().find(|c| c.is_control()) {
+        fields.note(text.span(), key, Problem::ControlCharacter(control));
+    }
+    Some(text.into_inner())
+}
+
+/// How ssh reaches a host: `management` and `ssh = { ... }`.
+fn read_access(fields: &Fields<'_, '_>, findings: &Findings) -> (Option<SshAddress>, SshOptions) {
+    let management = read_checked(fields, "management", "an address in quotes", SshAddress::parse);
+    let ssh = read_ssh(fields, "host.ssh", findings);
+    if let Some(user) = management.as_ref().and_then(SshAddress::user)
+        && ssh.user.is_some()
+        && let Some(value) = fields.get("ssh")
+    {
+        let reason = format!("the host's user is {user} in `management` already");
+        let advice = "name the user once, in `management` or in `ssh`";
+        fields.note(value.span(), "ssh", Problem::BadSsh { reason, advice });
+    }
+    (management, ssh)
+}
+
+/// The table `ssh` of the file or of a host.
+fn read_ssh(fields: &Fields<'_, '_>, path: &'static str, findings: &Findings) -> SshOptions {
+    let table =
+        fields.get("ssh").and_then(|value| Fields::of(value, path, &["user", "port", "jump"], findings));
+    let Some(table) = table else { return SshOptions::default() };
+    SshOptions {
+        user: read_checked(&table, "user", A_NAME, SshUser::parse),
+        port: table.count("port", SSH_PORTS).and_then(|port| u16::try_from(port.into_inner()).ok()),
+        jump: read_checked(&table, "jump", "a jump host in quotes, as \"me@gateway:22\"", SshJump::parse),
+    }
+}
+
+/// A text with a form of its own that ssh is given.
+fn read_checked<T>(
+    fields: &Fields<'_, '_>,
+    key: &str,
+    expected: &'static str,
+    parse: fn(&str) -> Result<T, BadSsh>,
+) -> Option<T> {
+    let text = fields.string(key, expected)?;
+    let result = parse(text.get_ref());
+    result
+        .map_err(|BadSsh { reason, advice }| {
+            fields.note(text.span(), key, Problem::BadSsh { reason, advice })
+        })
+        .ok()
 }
 
 fn read_nic(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Option<(Nic, NicMarks)> {

@@ -11,7 +11,7 @@ mod report;
 pub use problem::Problem;
 pub use report::{ClusterError, ClusterErrors, Place};
 
-use crate::{Cluster, names::cluster_name_from};
+use crate::{Cluster, TextError, names::cluster_name_from, text_of};
 use report::Findings;
 use std::{fs, path::Path};
 use toml::de::DeTable;
@@ -20,9 +20,28 @@ impl Cluster {
     /// Reads a cluster file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ClusterErrors> {
         let path = path.as_ref();
-        let text = fs::read_to_string(path)
-            .map_err(|error| ClusterErrors::of_file(path, Problem::Read(error.to_string())))?;
-        Self::parse(&text, Some(path))
+        let bytes =
+            fs::read(path).map_err(|error| ClusterErrors::of_file(path, Problem::Read(error.to_string())))?;
+        Self::parse_bytes(bytes, Some(path))
+    }
+
+    /// [`Cluster::parse`] of what should be text.
+    pub fn parse_bytes(bytes: Vec<u8>, source: Option<&Path>) -> Result<Self, ClusterErrors> {
+        // What cannot be text becomes one character, and all before it keeps its place.
+        let shown = String::from_utf8_lossy(&bytes).into_owned();
+        match text_of(bytes) {
+            Ok(text) => Self::parse(&text, source),
+            Err(TextError::NotUtf8 { offset, byte, .. }) => {
+                let findings = Findings::default();
+                findings.add(offset..offset + 1, "", Problem::NotUtf8(byte));
+                findings.finish(&shown, source)?;
+                Self::parse(&shown, source)
+            }
+            Err(TextError::Read(error)) => {
+                let path = source.unwrap_or_else(|| Path::new("<cluster>"));
+                Err(ClusterErrors::of_file(path, Problem::Read(error.to_string())))
+            }
+        }
     }
 
     /// Reads the text of a cluster file. `source` is the file that it came from: for messages, and the

@@ -11,6 +11,9 @@ pub enum Problem {
     /// The file could not be read.
     #[error("cannot read the file: {0}")]
     Read(String),
+    /// A byte that no text in UTF-8 has there.
+    #[error("not UTF-8: the byte {0:#04x}")]
+    NotUtf8(u8),
     /// Not TOML.
     #[error("not TOML: {0}")]
     Syntax(String),
@@ -44,6 +47,17 @@ pub enum Problem {
     /// A text that is no rate, MAC address or network.
     #[error("{0}")]
     BadValue(String),
+    /// What cannot be a way for ssh: an address, a user, a port, a jump host.
+    #[error("{reason}")]
+    BadSsh {
+        /// What is wrong.
+        reason: String,
+        /// What to write.
+        advice: &'static str,
+    },
+    /// A free text that would do something to a terminal or a file that it is written to.
+    #[error("the text has the control character {0:?}")]
+    ControlCharacter(char),
     /// A number out of range.
     #[error("{value} is out of range")]
     OutOfRange {
@@ -246,6 +260,7 @@ impl Problem {
             |near: &Option<String>| near.as_ref().map(|near| format!("did you mean {near:?}?"));
         match self {
             Self::Read(_) => "name a readable cluster file, as examples/full4.toml".into(),
+            Self::NotUtf8(_) => "save the file as UTF-8, as by: iconv -f latin1 -t utf-8".into(),
             Self::Syntax(_) => {
                 "see docs/cluster-file.md and examples/ for what a cluster file looks like".into()
             }
@@ -254,6 +269,8 @@ impl Problem {
             Self::UnknownKey { known, .. } => format!("keys here are {}", known.join(", ")),
             Self::MissingKey { key } => format!("add {key} = {}", example(key)),
             Self::WrongType { expected, .. } => format!("write {expected}"),
+            Self::BadSsh { advice, .. } => (*advice).into(),
+            Self::ControlCharacter(_) => "remove it: the text stands in tables, pages and reports".into(),
             Self::BadValue(_) => "correct the value, or leave the key out for the default".into(),
             Self::OutOfRange { range, .. } => {
                 format!("write a number from {} to {}", range.start(), range.end())
@@ -309,8 +326,8 @@ fn example(key: &str) -> &'static str {
 
 fn name_rule(of: &str) -> &'static str {
     match of {
-        "NIC" => "write the name that `ip link` shows, 1 to 15 characters",
-        "cluster" => "write 1 to 40 letters, digits, hyphens, dots or underscores",
+        "NIC" => "write the name that `ip link` shows: 1 to 15 letters, digits, hyphens, dots or underscores",
+        "cluster" => "write 1 to 40 letters, digits, hyphens, dots or underscores, a letter or digit first",
         _ => "write 1 to 63 letters, digits or hyphens, as n1 (RFC 1123)",
     }
 }

@@ -6,7 +6,9 @@
 
 use proptest::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
-use tasuki_cluster::{Addressing, Cable, Cluster, End, Host, HostId, Nic, NicId, Rate, Switch, SwitchId};
+use tasuki_cluster::{
+    Addressing, Cable, Cluster, End, Host, HostId, Nic, NicId, Rate, SshOptions, Switch, SwitchId,
+};
 
 /// What a random cluster is made from. Places below the number of hosts are hosts, the others switches.
 #[derive(Clone, Debug)]
@@ -46,6 +48,7 @@ impl Recipe {
         let host = |(index, relay): (usize, &bool)| Host {
             name: format!("n{}", index + 1),
             management: None,
+            ssh: SshOptions::default(),
             cores: 1,
             rack: None,
             module: None,
@@ -62,6 +65,7 @@ impl Recipe {
             fallback: true,
             striping: None,
             tune: None,
+            ssh: SshOptions::default(),
             hosts: self.relay.iter().enumerate().map(host).collect(),
             switches: (0..self.switches).map(switch).collect(),
             cables: Vec::new(),

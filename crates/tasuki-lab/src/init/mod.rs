@@ -15,6 +15,7 @@ mod share;
 
 use crate::{
     channel::{Channel, Received},
+    listener,
     protocol::{Commit, Progress, StartMessage},
 };
 use nix::{
@@ -25,7 +26,7 @@ use nix::{
     unistd::dup2_stderr,
 };
 use std::{
-    ffi::CStr,
+    ffi::{CStr, CString},
     fs::OpenOptions,
     os::fd::{FromRawFd, OwnedFd, RawFd},
     process::ExitCode,
@@ -57,8 +58,11 @@ pub fn main() -> ExitCode {
     let (control, listener) =
         unsafe { (OwnedFd::from_raw_fd(CONTROL_DESCRIPTOR), OwnedFd::from_raw_fd(LISTENER_DESCRIPTOR)) };
     let control = Channel::from(control);
-    // Started through /proc/self/exe, it would be listed as "exe".
-    let _ = prctl::set_name(c"tasuki-lab");
+    // Clients know a lab by this name, among other things; and started through /proc/self/exe, it would be listed as "exe".
+    let named = CString::new(listener::PROCESS_NAME).is_ok_and(|name| prctl::set_name(&name).is_ok());
+    if !named {
+        return ExitCode::FAILURE;
+    }
     // Our death must not depend on the signals that a terminal or a shell sends around.
     let mut blocked = SigSet::empty();
     blocked.extend([Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]);
@@ -83,7 +87,7 @@ fn start(control: &Channel, listener: OwnedFd) -> Outcome<Option<server::Server>
     let message: Option<Received<StartMessage>> =
         control.receive().map_err(while_doing("read the start message"))?;
     let Some(Received { message, .. }) = message else { return Ok(None) };
-    // listen() again, so that peers see our process number and not our starter's (unix(7), SO_PEERCRED).
+    // Here and not in the starter: clients see the process number of whom called listen() (unix(7), SO_PEERCRED).
     nix::sys::socket::listen(&listener, nix::sys::socket::Backlog::MAXCONN).map_err(while_doing("listen"))?;
     let mut report = |done, total, what: &str| {
         let _ = control.send(&Progress::Step { done, total, what: what.into() }, &[]);

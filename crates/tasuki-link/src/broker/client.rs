@@ -34,6 +34,17 @@ pub enum BrokerError {
         /// The socket.
         path: PathBuf,
     },
+    /// Some other user listens there: what he gives is not to be used.
+    #[error(
+        "at {} listens user {user} and no broker: a broker is root's, or this user's own",
+        path.display()
+    )]
+    Stranger {
+        /// The socket.
+        path: PathBuf,
+        /// Who listens.
+        user: u32,
+    },
     /// No answer came in time.
     #[error("the broker at {} has not answered: {source}", path.display())]
     Silent {
@@ -148,6 +159,11 @@ impl Broker {
             _ => BrokerError::Absent { path: path(), source },
         })?;
         let silent = |source| BrokerError::Silent { path: path(), source };
+        let user = seqpacket::listening_user(&connection).map_err(silent)?;
+        // SAFETY: geteuid has no preconditions and cannot fail.
+        if user != 0 && user != unsafe { libc::geteuid() } {
+            return Err(BrokerError::Stranger { path: path(), user });
+        }
         seqpacket::send(&connection, &request.to_bytes()).map_err(silent)?;
         let mut room = [0; 16 + TEXT_MAX];
         let (len, sockets) = seqpacket::receive(&connection, &mut room, until).map_err(silent)?;

@@ -44,6 +44,23 @@ pub(super) fn connect(path: &Path, until: Instant) -> io::Result<OwnedFd> {
     }
 }
 
+/// The user whose process called `listen` on the other end's socket (unix(7), SO_PEERCRED).
+pub(super) fn listening_user(fd: &OwnedFd) -> io::Result<u32> {
+    let mut credentials = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the pointers are those of a live ucred and of its length.
+    check(unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut credentials).cast(),
+            &raw mut len,
+        )
+    })?;
+    Ok(credentials.uid)
+}
+
 /// Sends one message. The connection is new, so there is room.
 pub(super) fn send(fd: &OwnedFd, message: &[u8]) -> io::Result<()> {
     // SAFETY: pointer and length are those of a live slice.

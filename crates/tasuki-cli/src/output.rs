@@ -1,0 +1,117 @@
+//! What this command writes for people: nothing in it that a terminal would obey.
+//!
+//! Names and messages come from other users (programs' names), other hosts (what they answer), frames (names of hosts and NICs) and
+//! files. A control character in one could retitle or recolour a terminal, move its cursor over what was said before, or have it type
+//! words. So `print`, `println` and `eprintln` are this module's in all of this crate, in place of the standard
+//! library's: whatever is printed passes [`visible`], and none can be forgotten.
+
+use std::{borrow::Cow, fmt::Write};
+
+/// Characters that a terminal obeys or that reorder the text around them: controls (C0, DEL, C1), marks of direction
+/// (Unicode Standard Annex 9, section 2) and separators of lines.
+fn is_obeyed(c: char) -> bool {
+    let is_direction =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || is_direction || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// The text with everything that a terminal would obey written out, as `\u{1b}`. Line ends and tabs stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    written_out(text, |c| is_obeyed(c) && !matches!(c, '\n' | '\t'))
+}
+
+/// [`visible`] for a part of a line, as a cell of a table: line ends and tabs are written out too, or a name could
+/// make lines of its own.
+pub fn in_a_line(text: &str) -> Cow<'_, str> {
+    written_out(text, is_obeyed)
+}
+
+fn written_out(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&is_bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_bad(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// JSON with everything that a terminal would obey as JSON's own escapes, which mean the same characters to a program. Outside of
+/// strings JSON has none of them but line ends and spaces.
+pub fn visible_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_obeyed(c) && c != '\n' {
+            // All of them are below U+10000.
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+macro_rules! print {
+    ($($words:tt)*) => {
+        ::std::print!("{}", $crate::output::visible(&::std::format!($($words)*)))
+    };
+}
+
+macro_rules! println {
+    () => { ::std::println!() };
+    ($($words:tt)*) => {
+        ::std::println!("{}", $crate::output::visible(&::std::format!($($words)*)))
+    };
+}
+
+macro_rules! eprintln {
+    () => { ::std::eprintln!() };
+    ($($words:tt)*) => {
+        ::std::eprintln!("{}", $crate::output::visible(&::std::format!($($words)*)))
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sequences that terminals obey: title, colour, clearing, answers typed as input, 8-bit forms, and text set backwards.
+    const ATTACKS: [&str; 8] = [
+        "\u{1b}]0;owned\u{7}",
+        "\u{1b}[31;1m",
+        "\u{1b}[2J\u{1b}[H",
+        "\u{1b}[6n",
+        "\u{9b}31m",
+        "over\rwritten\u{8}\u{7f}",
+        "\u{202e}txt.exe",
+        "one\u{2028}two\u{85}",
+    ];
+
+    #[test]
+    fn nothing_that_is_obeyed_is_left() {
+        for attack in ATTACKS {
+            for said in [visible(attack), in_a_line(attack)] {
+                assert!(!said.chars().any(is_obeyed), "{attack:?}: {said:?}");
+            }
+        }
+        assert_eq!(visible("a\u{1b}[31m"), "a\\u{1b}[31m");
+        assert_eq!(in_a_line("two\nlines\t"), "two\\u{a}lines\\u{9}");
+        let plain = "Schränke → 2.5 us\n\tn1 - n2";
+        assert!(matches!(visible(plain), Cow::Borrowed(text) if text == plain));
+    }
+
+    #[test]
+    fn json_means_the_same_and_is_harmless() {
+        for attack in ATTACKS {
+            let json = serde_json::to_string_pretty(&[attack, "plain\n"]).unwrap();
+            let shown = visible_json(&json);
+            assert!(!shown.chars().any(|c| is_obeyed(c) && c != '\n'), "{shown:?}");
+            assert_eq!(serde_json::from_str::<Vec<String>>(&shown).unwrap(), [attack, "plain\n"]);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What is said is what is wrong: hosts that do not resolve or refuse, commands that are not there, and missing rights.
+
+mod support;
+
+use std::{fs, process::Command};
+use support::{ok, skip_without_root, tasuki, text};
+
+const FILE: &str = "[[host]]\nname = \"n1\"\nmanagement = \"no-such-host.invalid\"\nnic = [{ name = \"eth1\" }]\n\n\
+    [[host]]\nname = \"n2\"\nmanagement = \"127.0.0.1\"\nssh = { port = 1 }\nnic = [{ name = \"eth1\" }]\n\n\
+    [[cable]]\nends = [\"n1:eth1\", \"n2:eth1\"]\n";
+
+/// Every command that reaches hosts over ssh says of each that it is not reached, why, and what to try.
+#[test]
+fn hosts_that_are_not_reached() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cluster.toml");
+    fs::write(&file, FILE).expect("writes");
+    let file = file.display().to_string();
+    let commands: [&[&str]; 8] = [
+        &["status", &file],
+        &["diff", &file],
+        &["apply", &file],
+        &["undo", &file],
+        &["check", &file],
+        &["watch", "--status", &file],
+        &["stats", "--cluster", &file],
+        &["doctor", "--cluster", &file],
+    ];
+    for words in commands {
+        let output = tasuki().args(words).output().expect("runs");
+        let said = text(&output);
+        assert!(!output.status.success(), "{words:?}: {said}");
+        // Of `check` they come with its agents' own words.
+        let ways = ["ssh no-such-host.invalid true", "ssh -p 1 127.0.0.1 true"];
+        let ways = ways.into_iter().filter(|_| words[0] != "check");
+        for part in ways.chain([
+            "n1",
+            "does not answer",
+            "Could not resolve hostname no-such-host.invalid",
+            "Connection refused",
+            "management",
+        ]) {
+            assert!(said.contains(part), "{words:?}: {part:?} is not in: {said}");
+        }
+        for wrong in ["same version", "another version", "must run on", "exit code 255", ".."] {
+            assert!(!said.contains(wrong), "{words:?}: {wrong:?} is in: {said}");
+        }
+    }
+}
+
+/// A user without root is told that root is what is missing.
+#[test]
+fn what_needs_root_says_so() {
+    if skip_without_root("what_needs_root_says_so") {
+        return;
+    }
+    let folder = tempfile::tempdir_in("/tmp").expect("a folder");
+    let (program, file) = (folder.path().join("tasuki"), folder.path().join("cluster.toml"));
+    fs::copy(env!("CARGO_BIN_EXE_tasuki"), &program).expect("copies");
+    fs::write(&file, FILE).expect("writes");
+    ok(Command::new("chmod").args(["-R", "a+rX"]).arg(folder.path()));
+    let file = file.display().to_string();
+    let commands: [&[&str]; 9] = [
+        &["apply", &file, "--host", "n1"],
+        &["undo"],
+        &["watch", &file, "--host", "n1"],
+        &["tune", "set", "--delay", "off", "lo"],
+        &["tune", "run", "lo"],
+        &["lab", "up", "--shape", "full:2"],
+        &["bench", "raw", "--shape", "full:2"],
+        &["demo"],
+        &["bench", "tune", "--level", "1"],
+    ];
+    for words in commands {
+        let mut user = Command::new("setpriv");
+        user.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(words);
+        let output = user.current_dir("/").output().expect("runs");
+        let said = text(&output);
+        assert!(!output.status.success() && said.contains("needs root"), "{words:?}: {said}");
+        assert!(!said.contains("Permission denied") && !said.contains("Broken pipe"), "{words:?}: {said}");
+    }
+}
