@@ -54,14 +54,20 @@ impl State {
         }
     }
 
-    /// Asks the hosts of peers whether the peers are still there. As long as nothing is under way it does not matter.
+    /// Asks the hosts of peers whether the peers are still there. As long as nothing is under way it matters only to a program that is to hear
+    /// of every death, and then only of peers with which something was exchanged.
     fn watch_packets(&mut self) {
-        if self.core.sends.is_empty() && self.core.recvs.is_empty() && !self.closing {
+        let idle = self.core.sends.is_empty() && self.core.recvs.is_empty() && !self.closing;
+        if idle && self.on_failure.is_none() {
             return;
         }
         for index in 0..self.core.peers.len() {
             let state = &self.core.peers[index];
-            let asked = if self.closing { state.conn.is_some() } else { state.is_asked() && !state.gone };
+            let asked = if self.closing {
+                state.conn.is_some()
+            } else {
+                !state.gone && if idle { state.conn.is_some() } else { state.is_asked() }
+            };
             if asked {
                 self.knock(Peer(index as u32));
             }
