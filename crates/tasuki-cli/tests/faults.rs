@@ -6,8 +6,9 @@ mod support;
 use std::{path::Path, thread, time::Duration};
 use support::{
     TestLab,
+    killed::uncleaned,
     mpi::{Programs, families, transports},
-    run::{Finished, MpiRun, Running},
+    run::{MpiRun, Running},
     seed, skip_without_root,
 };
 use tasuki_random::Random;
@@ -215,47 +216,8 @@ fn hpcc_while_cables_are_cut_and_healed() {
     });
 }
 
-/// Words that keep a launcher from ending the other ranks when one is killed: mpirun(1) of Open MPI 4.1
-/// (`--enable-recovery`), prterun's `--runtime-options`, `mpiexec.hydra -help`.
-fn without_cleanup(mpi: &str) -> &'static str {
-    match mpi {
-        "openmpi-4.1" => "--enable-recovery --mca orte_abort_on_non_zero_exit 0",
-        "openmpi-5.0" => "--runtime-options recoverable,continuous",
-        _ => "-disable-auto-cleanup",
-    }
-}
-
-/// Runs the victim program with the launcher's clean-up disabled: its command line, as `--dry-run` prints it, with the words
-/// above behind the launcher.
-fn killed(lab: &TestLab, mpi: &support::mpis::Mpi, transport: &str, program: &Path, how: &str) -> Finished {
-    let common = ["--lab", &lab.name, "--mpi", mpi.name, "--transport", transport, "-n", "3"];
-    let mut dry = support::tasuki();
-    dry.arg("run").args(common).arg("--dry-run").arg(program).arg(how);
-    let line = support::ok(dry.env("TASUKI_PEERS", support::mpis::peers()).env("TASUKI_DUMP", "1"));
-    let is_launcher =
-        |word: &&str| word.starts_with('/') && (word.contains("/mpirun") || word.contains("/mpiexec"));
-    let launcher = line.split(' ').find(is_launcher).expect("a launcher");
-    let line = line.replacen(launcher, &format!("{launcher} {}", without_cleanup(mpi.name)), 1);
-    let mut command = support::tasuki();
-    command.args([
-        "lab",
-        "exec",
-        "--lab",
-        &lab.name,
-        "--job",
-        "n1",
-        "--",
-        "sh",
-        "-c",
-        &format!("env {line}"),
-    ]);
-    MpiRun::of(command, lab, format!("{} over {transport}, a rank killed, {how}", mpi.name))
-        .limit(60)
-        .finish()
-}
-
-/// Every survivor ends within 10 s of the death: with an error from its call, or because the MPI ends the process for it. Over
-/// TCP they do not: Open MPI 4.1 and both MPICH wait for ever.
+/// Every survivor ends within 10 s of the death: with an error from its call, which it is given because the user wants
+/// errors reported, or because the MPI ends the process for it. Over TCP they do not: Open MPI 4.1 and both MPICH wait for ever.
 fn killed_rank(test: &str, how: &str) {
     if skip_without_root(test) {
         return;
@@ -268,7 +230,9 @@ fn killed_rank(test: &str, how: &str) {
             // Makes the program visible in all hosts, too.
             let whole = MpiRun::new(&lab, &mpi, &transport, 3, &built).args(["nobody"]).ok();
             assert!(whole.contains("victim ok"), "{whole}");
-            let finished = killed(&lab, &mpi, &transport, &built, how);
+            let variables = [("TASUKI_PEER_FAILURE", "report")];
+            let run = uncleaned(&lab, &mpi, &transport, 3, &built, &[how], &variables);
+            let finished = run.limit(60).finish();
             eprintln!("{}: {:?}\n{}", finished.label, finished.status, finished.stdout);
             assert!(finished.status.is_some(), "{}", finished.report());
             for line in finished.stdout.lines().filter(|line| line.contains("error after")) {

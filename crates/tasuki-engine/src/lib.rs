@@ -64,7 +64,7 @@ pub use endpoint::Endpoint;
 pub use joint::JointCounters;
 pub use line::{Expecting, Glance, Received, Waiting};
 pub use open::OpenError;
-pub use options::{Framing, Lanes, Options, Rate, SenderCopies, VariableError};
+pub use options::{Framing, Lanes, OnFailure, Options, Rate, SenderCopies, VariableError};
 pub use rails::RailsError;
 pub use remote::{RegisterError, RemoteArgs, RemoteDone, RemoteFailure, UnregisterError};
 pub use static_rate::{ParseReceiversError, Receivers};

@@ -139,6 +139,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
         linger: Linger::default(),
         burst: Burst::new(),
         held: Arc::default(),
+        on_failure: options.on_failure,
     };
     // A NIC that has no carrier now is not greeted on first.
     state.hear_carriers(Time(0));

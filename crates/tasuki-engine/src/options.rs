@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tasuki_msg::{Adapting, Adaptive, Pacer, Window};
 
+use crate::address::Address;
 use crate::static_rate::Receivers;
 
 /// What carries packets between hosts.
@@ -87,7 +88,13 @@ pub struct Options {
     pub stats: bool,
     /// On SIGUSR2 the endpoint's state is printed.
     pub dump: bool,
+    /// Called, from any thread, when a peer with which something was exchanged has died or broken the protocol, before operations with it fail.
+    /// It must not call the endpoint.
+    pub on_failure: Option<OnFailure>,
 }
+
+/// Is given the address of a peer that has failed.
+pub type OnFailure = fn(&Address);
 
 impl Default for Options {
     fn default() -> Options {
@@ -108,6 +115,7 @@ impl Default for Options {
             linger: Duration::from_secs(10),
             stats: true,
             dump: false,
+            on_failure: None,
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::lanes::{Opening, Sockets};
 use crate::line::First;
 use crate::linger::Linger;
 use crate::looks::Looks;
+use crate::options::OnFailure;
 use crate::patience::{NAP, Patience, Rest};
 use crate::ready::Ready;
 use tasuki_ring::stats_page::Writer;
@@ -79,6 +80,8 @@ pub(crate) struct State {
     pub burst: Burst,
     /// What the helper knows of messages that wait for others.
     pub held: Arc<Held>,
+    /// Who is told of peers that have failed.
+    pub on_failure: Option<OnFailure>,
 }
 
 /// Packets taken from one socket, or given to all, before something else gets its turn.

@@ -63,16 +63,19 @@ impl State {
         }
     }
 
-    /// Asks the hosts of peers whether the peers are still there. As long as nothing is under way it does not matter.
+    /// Asks the hosts of peers whether the peers are still there. As long as nothing is under way it matters only to a program that is to hear
+    /// of every death, and then only of peers with which something was exchanged.
     fn watch_packets(&mut self, now: Time) {
-        let idle = self.core.sends.is_empty() && self.core.recvs.is_empty() && !self.closing;
         let closing = self.closing;
-        let is_asked = |state: &PeerState| match closing {
-            true => state.conn.is_some(),
-            false => state.is_asked() && !state.gone,
+        let idle = self.core.sends.is_empty() && self.core.recvs.is_empty() && !closing;
+        let is_asked = |state: &PeerState| match (closing, idle) {
+            (true, _) => state.conn.is_some(),
+            (false, true) => state.conn.is_some() && !state.gone,
+            (false, false) => state.is_asked() && !state.gone,
         };
         let asked = self.core.peers.iter().filter(|state| is_asked(state)).count();
-        let all = !idle && (asked <= FEW || self.watched.is_multiple_of(PEERS_EVERY));
+        let wanted = !idle || self.on_failure.is_some();
+        let all = wanted && (asked <= FEW || self.watched.is_multiple_of(PEERS_EVERY));
         for index in 0..self.core.peers.len() {
             let state = &self.core.peers[index];
             let lost = state.conn.is_some_and(|conn| self.proto.silence(conn) >= LOST);

@@ -102,7 +102,7 @@ impl State {
 
     /// There is evidence that a peer is dead, or it broke the protocol: everything with it ends with an error, at once.
     pub fn fail_peer(&mut self, peer: Peer, reason: String) {
-        let closing = self.closing;
+        let (closing, on_failure) = (self.closing, self.on_failure);
         let Some(state) = self.core.state_mut(peer) else { return };
         if state.reason.is_some() {
             return;
@@ -111,6 +111,9 @@ impl State {
         let stranger = state.doubt.as_ref().is_some_and(|doubt| doubt.is_stranger);
         if !state.gone && !closing && state.is_known() && !stranger {
             tell(&format!("{} has failed: {reason}", state.address));
+            if let Some(on_failure) = on_failure {
+                on_failure(&state.address);
+            }
         }
         state.reason = Some(reason);
         state.doubt = None;

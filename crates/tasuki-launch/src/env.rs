@@ -7,7 +7,7 @@ use crate::{Facts, Flavour, Mpi, Setting, Transport, hydra, openmpi4, openmpi5};
 pub fn environment(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting> {
     match mpi.flavour {
         Flavour::OpenMpi4 => openmpi4::settings(mpi, transport, facts),
-        Flavour::OpenMpi5 => openmpi5::settings(transport, facts),
+        Flavour::OpenMpi5 => openmpi5::settings(mpi, transport, facts),
         Flavour::Mpich | Flavour::Intel => hydra::settings(mpi, transport, facts),
     }
 }

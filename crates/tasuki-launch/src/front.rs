@@ -35,9 +35,9 @@ impl Mpi {
     }
 }
 
-/// Whether a path means one folder in a list of them.
-fn is_plain(path: &OsStr) -> bool {
-    path.to_str().is_some_and(|path| path.starts_with('/') && !path.contains([':', ';', '$']))
+/// Whether a path means itself in a list of paths.
+pub(crate) fn is_plain(path: &OsStr) -> bool {
+    path.to_str().is_some_and(|path| path.starts_with('/') && !path.contains([':', ';', '$', ' ']))
 }
 
 /// What puts it in front.

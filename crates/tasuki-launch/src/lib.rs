@@ -33,6 +33,7 @@ mod libfabric_probe;
 mod loader;
 mod management;
 mod mpi;
+mod mrecv;
 mod openmpi4;
 mod openmpi5;
 mod placement;

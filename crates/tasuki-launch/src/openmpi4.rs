@@ -5,6 +5,7 @@ use crate::{
     Environment, Facts, Job, LaunchCommand, Mpi, Provider, Setting, Transport, front,
     job::Words,
     libfabric::forgets_answers,
+    mrecv,
     setting::{self, Binding, Scope},
 };
 
@@ -20,6 +21,7 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
         Transport::Tasuki(provider) => {
             all.extend(libfabric(provider, facts, "vader"));
             all.extend(front::setting(mpi, provider));
+            all.extend(mrecv::setting(mpi, provider));
             all.extend(answers(mpi));
         }
     }

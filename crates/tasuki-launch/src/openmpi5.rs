@@ -1,15 +1,20 @@
 //! Open MPI 5: `mpirun` is a front end of PRRTE's `prterun`, which has parameters of its own.
 //! Sources: Open MPI 5.0's documentation ("Launching MPI applications"), `prte_info --all`.
 
-use crate::{Facts, Job, LaunchCommand, Mpi, Setting, Transport, job::Words, openmpi4, setting::Scope};
+use crate::{
+    Facts, Job, LaunchCommand, Mpi, Setting, Transport, job::Words, mrecv, openmpi4, setting::Scope,
+};
 
 /// What is set, for whom, and why.
-pub fn settings(transport: &Transport, facts: &Facts) -> Vec<Setting> {
+pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting> {
     let daemon = |name, value: &str, why| Setting::new(Scope::Prrte, name, value, why);
     let mut all = Vec::new();
     match transport {
         Transport::Tcp => all.extend(openmpi4::tcp(facts, "sm")),
-        Transport::Tasuki(provider) => all.extend(openmpi4::libfabric(provider, facts, "sm")),
+        Transport::Tasuki(provider) => {
+            all.extend(openmpi4::libfabric(provider, facts, "sm"));
+            all.extend(mrecv::setting(mpi, provider));
+        }
         // Refused by `Job::command`.
         Transport::Shm => {}
     }
@@ -42,7 +47,7 @@ pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
     if job.as_root {
         words.push("--allow-run-as-root");
     }
-    let settings = settings(&job.transport, &job.facts);
+    let settings = settings(mpi, &job.transport, &job.facts);
     words.settings(&settings, &job.env);
     let env = job.exports_with(&settings);
     openmpi4::placement_words(job, &env, &mut words);

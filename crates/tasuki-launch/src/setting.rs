@@ -78,7 +78,7 @@ pub enum Scope {
     Prrte,
     /// A variable of the environment.
     Variable,
-    /// A variable that lists folders, to which the value is added at the end.
+    /// A variable that lists folders or files, to which the value is added at the end.
     Folders,
 }
 

@@ -8,6 +8,7 @@
 //! See `docs/libfabric.md` for what is offered and what not.
 
 pub mod abi;
+mod death;
 mod ep;
 mod front;
 mod getinfo;

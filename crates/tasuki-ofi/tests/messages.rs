@@ -2,6 +2,8 @@
 
 mod stage;
 
+use std::os::unix::process::ExitStatusExt;
+
 use stage::Stage;
 
 #[test]
@@ -28,6 +30,31 @@ fn one_sided_access() {
         stage.run_program("remote", ["table", "all"], shm);
         stage.run_program("remote", ["map", "selective"], shm);
         stage.run_program("remote", ["map", "gone"], shm);
+    }
+}
+
+/// What ends the process is SIGABRT; 7 is the program's own end.
+#[test]
+fn a_peer_that_dies_takes_along_whoever_wants_that_and_nobody_else() {
+    let stage = Stage::new();
+    for shm in [true, false] {
+        let end = |wanted: &str| {
+            let mut program = stage.program("death", shm);
+            program.arg(if wanted == "abort" { "60" } else { "4" });
+            let output = program.env("TASUKI_PEER_FAILURE", wanted).output().expect("the program runs");
+            (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        let (status, said) = end("abort");
+        assert_eq!(status.signal(), Some(6), "shm {shm}: {said}");
+        assert!(said.contains("has died") && said.contains("TASUKI_PEER_FAILURE=report"), "{said}");
+        let (status, said) = end("report");
+        assert_eq!(status.code(), Some(7), "shm {shm}: {said}");
+        // There is no MPI in this program.
+        let (status, said) = end("");
+        assert_eq!(status.code(), Some(7), "shm {shm}: {said}");
+        let (status, said) = end("never");
+        assert_eq!(status.code(), Some(1), "shm {shm}: {said}");
+        assert!(said.contains("TASUKI_PEER_FAILURE=never: must be abort or report"), "{said}");
     }
 }
 

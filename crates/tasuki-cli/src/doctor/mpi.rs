@@ -67,7 +67,12 @@ fn one(finder: &Finder, mpi: &Mpi, provider: Option<&Provider>) -> Finding {
                 None => format!("its libfabric {major}.{minor}"),
             };
             let prefix = mpi.prefix().display();
-            Finding::well(&about, format!("{libfabric} loads the provider ({prefix})"))
+            let mended = match mpi.mended_by(provider) {
+                Some(_) => "; its MPI_Mrecv, which loses data over libfabric, is put right (LD_PRELOAD)",
+                None if mpi.loses_matched_messages() => return loses(&about, provider),
+                None => "",
+            };
+            Finding::well(&about, format!("{libfabric} loads the provider ({prefix}){mended}"))
         }
         Ok(found) => {
             let (major, minor) = found.version;
@@ -85,4 +90,17 @@ fn one(finder: &Finder, mpi: &Mpi, provider: Option<&Provider>) -> Finding {
             "tasuki run --transport tcp",
         ),
     }
+}
+
+fn loses(about: &str, provider: &Provider) -> Finding {
+    let what = "its MPI_Mrecv and MPI_Imrecv lose what they receive into types with gaps, over any libfabric, and the library that \
+                puts them right is not beside the provider";
+    Finding::broken(
+        about,
+        what,
+        format!(
+            "make build, or reinstall: {}/libfabric/libtasuki-mrecv.so is missing; or --transport tcp",
+            provider.folder.display()
+        ),
+    )
 }

@@ -176,6 +176,12 @@ impl Running {
     pub fn ok(self) -> String {
         self.finish().ok()
     }
+
+    /// Ends it now, and describes the ranks that still live.
+    pub fn end(mut self) -> Finished {
+        self.end = Instant::now();
+        self.finish()
+    }
 }
 
 impl Finished {

@@ -5,6 +5,7 @@ use tasuki_engine::{Address, Completion, Failure, Names, Peer, Received};
 use super::EpShared;
 use super::wiring::Wiring;
 use crate::abi::*;
+use crate::death::{self, PeerFailure};
 use crate::note;
 use crate::queue::{Entry, Fault, Reader};
 
@@ -69,8 +70,8 @@ impl EpShared {
                 (&wiring.rx, told, entry)
             }
             Completion::Error { context, tagged, send, failure, peer, quiet, .. } => {
-                if let (Some(peer), true) = (peer, failure != Failure::Cancelled) {
-                    self.lost.add(peer, errno(failure));
+                if let Some(peer) = peer {
+                    self.lose(peer, failure, address);
                 }
                 let source = peer.map_or(FI_ADDR_NOTAVAIL, name);
                 let (way, direction) = if send { (&wiring.tx, FI_SEND) } else { (&wiring.rx, FI_RECV) };
@@ -88,6 +89,22 @@ impl EpShared {
         if told {
             way.report_to(entry, reader);
         }
+    }
+}
+
+impl EpShared {
+    /// An operation with this peer has failed. Whoever ends upon a peer's death does so here if nothing had been exchanged with it, and earlier otherwise.
+    pub fn lose(&self, peer: Peer, failure: Failure, address: impl FnOnce(Peer) -> Option<Address>) {
+        if failure == Failure::Cancelled {
+            return;
+        }
+        if failure == Failure::PeerFailed
+            && self.peer_failure == PeerFailure::Abort
+            && let Some(address) = address(peer)
+        {
+            death::end(&address);
+        }
+        self.lost.add(peer, errno(failure));
     }
 }
 

@@ -20,9 +20,10 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use tasuki_engine::{Endpoint, Glance, Options, Waiting};
+use tasuki_engine::{Endpoint, Glance, OnFailure, Options, Waiting};
 
 use crate::abi::*;
+use crate::death::{self, PeerFailure};
 use crate::guard::{self, Errno, Ret, lock};
 use crate::limits::*;
 use crate::object::domain::DomainShared;
@@ -44,6 +45,7 @@ pub struct EpShared {
     claims: probe::Claims,
     answers: Option<answers::Answers>,
     lost: lost::Lost,
+    peer_failure: PeerFailure,
     remote: remote::Remote,
     min_multi_recv: AtomicUsize,
 }
@@ -84,7 +86,8 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         return Err(Errno(FI_EINVAL));
     }
     let answers = answers::Answers::from_env().map_err(|error| cannot_open(&error))?;
-    let engine = engine()?;
+    let peer_failure = PeerFailure::from_env().map_err(|error| cannot_open(&error))?;
+    let engine = engine(peer_failure)?;
     note!("endpoint {}", engine.address());
     if domain.one_caller {
         // SAFETY: as the program has promised for everything in the domain; nothing here calls an endpoint from within its own call.
@@ -100,6 +103,7 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         claims: probe::Claims::default(),
         answers,
         lost: lost::Lost::default(),
+        peer_failure,
         remote: remote::Remote::default(),
         min_multi_recv: AtomicUsize::new(MIN_MULTI_RECV),
     });
@@ -119,8 +123,10 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
     unsafe { guard::expose(ep, object) }
 }
 
-fn engine() -> Ret<Endpoint> {
-    let options = Options::from_env().map_err(|error| cannot_open(&error))?;
+fn engine(peer_failure: PeerFailure) -> Ret<Endpoint> {
+    let from_env = Options::from_env().map_err(|error| cannot_open(&error))?;
+    let on_failure = (peer_failure == PeerFailure::Abort).then_some(death::end as OnFailure);
+    let options = Options { on_failure, ..from_env };
     Endpoint::open(&options).map_err(|error| cannot_open(&error))
 }
 

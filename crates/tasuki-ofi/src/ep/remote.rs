@@ -179,7 +179,7 @@ impl EpShared {
                 operation.fault = Some(match failure {
                     RemoteFailure::Refused => FI_EACCES,
                     RemoteFailure::Peer(failure) => {
-                        self.lost.add(done.peer, errno(failure));
+                        self.lose(done.peer, failure, |peer| self.engine.peer_address(peer));
                         errno(failure)
                     }
                 });

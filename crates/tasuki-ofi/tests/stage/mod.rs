@@ -21,6 +21,7 @@ impl Stage {
         std::fs::copy(&library, folder.path().join("libtasuki-fi.so")).expect("the provider is built");
         compile(folder.path(), "messages", &["messages.c", "pair.c"], "-lfabric");
         compile(folder.path(), "remote", &["remote.c", "pair.c"], "-lfabric");
+        compile(folder.path(), "death", &["death.c", "pair.c"], "-lfabric");
         compile(folder.path(), "local", &["local.c"], "-ldl");
         let rails = r#"{"version": 1, "host": "here", "identity": "127.0.0.1", "peers": {}}"#;
         std::fs::write(folder.path().join("rails.json"), rails).expect("a file is written");
@@ -58,15 +59,18 @@ impl Stage {
         self.run_program("messages", arguments, shm);
     }
 
-    pub fn run_program(&self, program: &str, arguments: [&str; 2], shm: bool) {
-        let output = self
-            .command(self.path().join(program).to_str().expect("text"))
-            .args(arguments)
+    /// A compiled program, over shared memory or not.
+    pub fn program(&self, program: &str, shm: bool) -> Command {
+        let mut command = self.command(self.path().join(program).to_str().expect("text"));
+        // No description of rails that this machine may have concerns the test.
+        command
             .env("TASUKI_SHM", if shm { "1" } else { "0" })
-            // No description of rails that this machine may have concerns the test.
-            .env("TASUKI_RAILS", self.path().join("rails.json"))
-            .output()
-            .expect("the program runs");
+            .env("TASUKI_RAILS", self.path().join("rails.json"));
+        command
+    }
+
+    pub fn run_program(&self, program: &str, arguments: [&str; 2], shm: bool) {
+        let output = self.program(program, shm).args(arguments).output().expect("the program runs");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{program} {arguments:?}, shm {shm}: {:?}\n{said}", output.status);
     }
