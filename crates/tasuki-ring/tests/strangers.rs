@@ -154,7 +154,12 @@ fn pages_larger_than_any_program_needs_are_refused() {
     }
     std::fs::write(&path, &header).expect("a file");
     // All holes: it costs its owner nothing.
-    std::fs::OpenOptions::new().write(true).open(&path).expect("the file").set_len(1 << 30).expect("its size");
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .expect("the file")
+        .set_len(1 << 30)
+        .expect("its size");
     let error = Reader::open(&path).err().expect("refused");
     assert!(error.to_string().contains("larger than any program needs"), "{error}");
 }

@@ -6,10 +6,10 @@ mod records;
 mod words;
 mod writer;
 
+pub(crate) use layout::LOCK;
 pub use reader::{ReadError, Reader, list, list_in};
 pub use records::{
     Carrier, EndpointRecord, Identity, Lane, PeerRecord, PeerSnapshot, RailRecord, RailState, Snapshot,
 };
-pub(crate) use layout::LOCK;
 pub(crate) use writer::PREFIX;
 pub use writer::{Layout, Writer};
