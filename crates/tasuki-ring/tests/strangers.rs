@@ -58,7 +58,7 @@ print('whole' if fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_WRLCK else 'brok
     }
 
     /// Whether nobody has tried to open the file since.
-    fn is_whole(mut self) -> bool {
+    fn ends_whole(mut self) -> bool {
         self.0.stdin.as_mut().expect("piped").write_all(b"\n").expect("it listens");
         let said = self.hear();
         self.0.wait().expect("its end");
@@ -85,7 +85,7 @@ fn files_of_other_users_are_not_opened_by_who_cleans_up() {
     tidy_in(folder.path());
     assert!(begun.elapsed() < LEASE, "waited for another user's lease");
     for lease in leases {
-        assert!(lease.is_whole(), "another user's file was opened");
+        assert!(lease.ends_whole(), "another user's file was opened");
     }
     drop((segment, page));
 }
