@@ -94,7 +94,7 @@ impl Core {
     }
 
     fn pull(&mut self, pull: PullId, want: &Want) -> Pulled {
-        match self.pull_jointly(pull, want) {
+        match self.pull_by_dual_copy(pull, want) {
             Some(pulled) => pulled,
             None => Pulled::Now(self.read_from_peer(want)),
         }
@@ -183,7 +183,7 @@ impl Core {
     }
 
     pub fn recv_done(&mut self, done: &RecvDone) {
-        if self.joints.is_pending() && self.joints.hold_done(done) {
+        if self.dual_copies.is_pending() && self.dual_copies.hold_done(done) {
             return;
         }
         let Some(recv) = self.recvs.get_mut(done.user as usize) else { return };
@@ -213,7 +213,7 @@ impl Core {
     }
 
     pub fn recv_failed(&mut self, lost: Lost) {
-        if self.joints.is_pending() && self.joints.hold_lost(&lost) {
+        if self.dual_copies.is_pending() && self.dual_copies.hold_lost(&lost) {
             return;
         }
         let Lost { user, failure, last } = lost;

@@ -69,10 +69,10 @@ impl State {
         self.core.end_pulls();
         // Those who have died without a word are found so.
         let now = self.now();
-        if self.core.joints.is_pending() && now >= self.next_watch {
+        if self.core.dual_copies.is_pending() && now >= self.next_watch {
             self.watch(now);
         }
-        self.core.joints.is_pending()
+        self.core.dual_copies.is_pending()
     }
 
     fn say_goodbye(&mut self) {

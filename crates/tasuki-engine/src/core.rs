@@ -9,7 +9,7 @@ use tasuki_proto::ConnId;
 use crate::address::Address;
 use crate::api::{Completion, Peer, Report};
 use crate::bulk::Bulk;
-use crate::joint::Joints;
+use crate::dual_copy::DualCopies;
 use crate::memory::Memory;
 use crate::offers::Offers;
 use crate::peer::{PeerState, Way};
@@ -104,7 +104,7 @@ pub(crate) struct Core {
     /// There is something to be done for streams at each look.
     pub streaming: bool,
     /// Messages that both ends copy.
-    pub joints: Joints,
+    pub dual_copies: DualCopies,
 }
 
 /// Copies of this size are kept for reuse, bytes.
@@ -137,7 +137,7 @@ impl Core {
             bulk: None,
             streams: None,
             streaming: false,
-            joints: Joints::default(),
+            dual_copies: DualCopies::default(),
         }
     }
 

@@ -54,7 +54,7 @@ impl State {
         );
         let _ = writeln!(text, "  {:?}", self.core.msg.status());
         let _ = writeln!(text, "  stalled rings {:?}, drops {:?}", self.stalled, self.proto.drops());
-        let _ = writeln!(text, "  copies by both ends {:?}", self.core.joints.counters);
+        let _ = writeln!(text, "  copies by both ends {:?}", self.core.dual_copies.counters);
         for (index, state) in self.core.peers.iter().enumerate().filter(|(_, state)| state.is_known()) {
             let way = match &state.way {
                 Way::Unknown => "no way yet".to_owned(),

@@ -11,12 +11,12 @@ use crate::api::{
     Buffer, Claim, Completion, Found, Names, Peer, PostError, Probe, RecvArgs, Report, SendArgs,
 };
 use crate::aside::Aside;
+use crate::biased_lock::{BiasedLock, Guard};
 use crate::bulk::BulkCounters;
 use crate::clock::Clock;
-use crate::gate::{Gate, Inside};
+use crate::dual_copy::DualCopyCounters;
 use crate::held::Held;
 use crate::helper::Helper;
-use crate::joint::JointCounters;
 use crate::line::{Expecting, Glance, Waiting};
 use crate::open::{self, OpenError};
 use crate::options::Options;
@@ -28,7 +28,7 @@ use crate::stream::StreamCounters;
 
 /// What the program's threads and the helper share.
 pub(crate) struct Inner {
-    pub gate: Gate<State>,
+    pub lock: BiasedLock<State>,
     /// Grows whenever the program makes progress: a copy of what the state counts, written under its lock. (Posting takes nothing in, so it
     /// does not count.)
     pub entries: AtomicU64,
@@ -43,8 +43,8 @@ pub(crate) struct Inner {
 impl Inner {
     /// The state, for the program.
     #[inline]
-    pub fn lock(&self) -> Inside<'_, State> {
-        self.gate.lock()
+    pub fn lock(&self) -> Guard<'_, State> {
+        self.lock.lock()
     }
 
     /// The program makes progress, with the lock that it holds.
@@ -55,7 +55,7 @@ impl Inner {
 
     /// Offers the processor to others.
     #[cold]
-    fn rest(&self, mut state: Inside<'_, State>) {
+    fn rest(&self, mut state: Guard<'_, State>) {
         let rest = state.rest();
         drop(state);
         let start = Instant::now();
@@ -96,7 +96,7 @@ impl Endpoint {
             sleeper: Sleeper::new(&state).map_err(OpenError::Wait)?,
             held: Arc::clone(&state.held),
             clock: state.clock,
-            gate: Gate::new(state),
+            lock: BiasedLock::new(state),
             entries: AtomicU64::new(0),
             waits: AtomicBool::new(false),
             stop: AtomicBool::new(false),
@@ -116,7 +116,7 @@ impl Endpoint {
     pub unsafe fn assume_one_caller(&self) {
         // SAFETY: whatever locks it is a call of the endpoint, or its end, and those come one after the other, as the caller promises; the
         // helper only visits.
-        unsafe { self.inner.gate.program_calls_alone() };
+        unsafe { self.inner.lock.program_calls_alone() };
     }
 
     /// What others must know to send to this endpoint.
@@ -301,7 +301,7 @@ impl Endpoint {
     /// nothing has few registers to save, so what is found is taken by another call.)
     #[inline(always)]
     pub fn glance(&self) -> Glance<'_> {
-        let Some(mut state) = self.inner.gate.enter() else { return Glance::Unknown };
+        let Some(mut state) = self.inner.lock.enter() else { return Glance::Unknown };
         match state.glance() {
             Peek::Nothing if state.linger.stays() => {
                 Glance::Expected(Expecting { state, waits: &self.inner.waits })
@@ -319,7 +319,7 @@ impl Endpoint {
 
     /// The same; `each` is called under the lock, so it must not call the endpoint, and is told instead who is who.
     pub fn turn_with(&self, max: usize, mut each: impl FnMut(&Completion, &Names<'_>)) -> usize {
-        let Some(mut state) = self.inner.gate.try_lock() else {
+        let Some(mut state) = self.inner.lock.try_lock() else {
             // Another thread is at it, and may be waiting for a processor.
             std::thread::yield_now();
             return 0;
@@ -384,8 +384,8 @@ impl Endpoint {
     }
 
     /// What copies by both ends of messages inside this host have brought.
-    pub fn joint_copies(&self) -> JointCounters {
-        self.inner.lock().core.joints.counters
+    pub fn dual_copies(&self) -> DualCopyCounters {
+        self.inner.lock().core.dual_copies.counters
     }
 
     /// What a watchdog prints when nothing moves: operations, peers, rails.

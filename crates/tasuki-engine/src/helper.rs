@@ -74,7 +74,7 @@ fn run(inner: &Inner) {
             continue;
         }
         // Whoever holds the lock is making progress.
-        if let Some(mut state) = inner.gate.visit() {
+        if let Some(mut state) = inner.lock.visit() {
             state.helped += 1;
             state.progress();
             state.prepare_to_sleep();
@@ -86,7 +86,7 @@ fn run(inner: &Inner) {
 fn pause(inner: &Inner, minder: &mut Minder, nap: Duration) {
     let end = Instant::now() + nap;
     loop {
-        minder.tend(&inner.held, &inner.gate, inner.clock.now());
+        minder.tend(&inner.held, &inner.lock, inner.clock.now());
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() || inner.stop.load(Ordering::Acquire) {
             return;
@@ -98,7 +98,7 @@ fn pause(inner: &Inner, minder: &mut Minder, nap: Duration) {
 /// Prints what a watchdog wants to know, as soon as nobody is inside.
 fn describe(inner: &Inner) {
     while !inner.stop.load(Ordering::Acquire) {
-        if let Some(state) = inner.gate.visit() {
+        if let Some(state) = inner.lock.visit() {
             return eprintln!("{}", state.describe());
         }
         std::thread::sleep(BUSY);

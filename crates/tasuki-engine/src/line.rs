@@ -1,6 +1,6 @@
 //! Messages that cross shared memory in one line of the cache, when nothing stands in their way.
 //!
-//! Where ranks share a host these are most of all messages, and each has a tenth of a microsecond. They do what the general path does (`shared.rs`, `upper.rs`,
+//! Where ranks share a host these are most of all messages, and each has a tenth of a microsecond. They do what the general path does (`shared.rs`, `upcalls.rs`,
 //! `actions.rs`), in a row and without queues between the steps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +9,8 @@ use tasuki_msg::RecvDone;
 use tasuki_ring::{Found, LineRecord, LineWords, Peek, Slot};
 
 use crate::api::{Buffer, Completion, Names, Peer, Report, SendArgs};
+use crate::biased_lock::Guard;
 use crate::core::{Core, RecvOp};
-use crate::gate::Inside;
 use crate::linger::LINGER;
 use crate::memory::{Memory, copy_few};
 use crate::peer::Way;
@@ -35,7 +35,7 @@ pub enum Glance<'a> {
 
 /// A record is expected.
 pub struct Expecting<'a> {
-    pub(crate) state: Inside<'a, State>,
+    pub(crate) state: Guard<'a, State>,
     pub(crate) waits: &'a AtomicBool,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Expecting<'a> {
 
 /// A record that waits in memory.
 pub struct Waiting<'a> {
-    pub(crate) state: Inside<'a, State>,
+    pub(crate) state: Guard<'a, State>,
     /// Taken at most once.
     pub(crate) found: Found,
     pub(crate) waits: &'a AtomicBool,
@@ -126,7 +126,7 @@ impl State {
     /// The same of one that has found nothing where something is expected: looks until something comes or [`LINGER`] is over, if all peers are on this host (what
     /// crosses a network takes longer, and it was no faster for those who looked for it all the time).
     fn stay(&mut self) -> Peek {
-        if !self.spares_udp_most() || self.core.joints.is_busy() {
+        if !self.spares_udp_most() || self.core.dual_copies.is_busy() {
             return Peek::Nothing;
         }
         let began = self.now();

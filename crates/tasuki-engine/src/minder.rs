@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tasuki_proto::Time;
 
-use crate::gate::Gate;
+use crate::biased_lock::BiasedLock;
 use crate::held::Held;
 use crate::state::State;
 
@@ -65,23 +65,23 @@ impl Minder {
     }
 
     /// Looks, if the program wants it.
-    pub fn tend(&mut self, held: &Held, gate: &Gate<State>, now: Time) {
+    pub fn tend(&mut self, held: &Held, lock: &BiasedLock<State>, now: Time) {
         match self.on {
-            false if held.is_wanted() && !self.crowd => self.begin(held, gate),
+            false if held.is_wanted() && !self.crowd => self.begin(held, lock),
             false => {}
             true if self.crowd => self.leave(held),
             true => match self.look(held.since(), now) {
                 Seen::Calm => {}
-                Seen::Old => send_held(gate),
+                Seen::Old => send_held(lock),
                 Seen::Over => self.leave(held),
             },
         }
     }
 
     #[cold]
-    fn begin(&mut self, held: &Held, gate: &Gate<State>) {
+    fn begin(&mut self, held: &Held, lock: &BiasedLock<State>) {
         // Later it would keep messages waiting.
-        gate.register();
+        lock.register();
         let _ = nix::sys::prctl::set_timerslack(SLACK);
         (self.on, self.since, self.idle) = (true, held.since().0, Duration::ZERO);
         held.watch(true);
@@ -111,8 +111,8 @@ impl Minder {
 
 /// Sends what is held, unless the program is there to do it.
 #[cold]
-fn send_held(gate: &Gate<State>) {
-    if let Some(mut state) = gate.visit() {
+fn send_held(lock: &BiasedLock<State>) {
+    if let Some(mut state) = lock.visit() {
         state.send_abandoned();
     }
 }

@@ -106,8 +106,8 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
     if options.framing == Framing::Length {
         core.bulk = Some(Box::new(Bulk::new().map_err(|error| OpenError::Wait(error.into()))?));
     }
-    core.joints.never = options.sender_copies == SenderCopies::Never;
-    core.joints.company.assumed = options.sender_copies == SenderCopies::Always;
+    core.dual_copies.never = options.sender_copies == SenderCopies::Never;
+    core.dual_copies.company.assumed = options.sender_copies == SenderCopies::Always;
     let mut state = State {
         core,
         proto: Proto::new(local, proto_config(options), number(24)),

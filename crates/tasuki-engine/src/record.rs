@@ -8,7 +8,7 @@ use tasuki_msg::{Data, Epoch, Frame, Mark, MsgSeq, Queue, Start};
 use tasuki_ring::SHORT as LINE;
 
 use crate::address::Address;
-use crate::joint::Offer;
+use crate::dual_copy::Offer;
 
 /// Most bytes in front of the payload.
 pub(crate) const HEAD: usize = 64;

@@ -138,7 +138,7 @@ impl State {
             self.core.run_actions();
         }
         self.looks.count();
-        let memory_alone = self.may_glance() && !self.core.joints.is_busy();
+        let memory_alone = self.may_glance() && !self.core.dual_copies.is_busy();
         if memory_alone && !self.has_frames() && !(busy && self.has_work()) {
             return busy;
         }
@@ -174,7 +174,7 @@ impl State {
             }
             busy |= moved;
         }
-        if self.core.joints.is_pending() {
+        if self.core.dual_copies.is_pending() {
             busy |= self.core.end_pulls();
         }
         if self.proto.deadline().is_some_and(|deadline| deadline <= now) {
@@ -214,7 +214,7 @@ impl State {
             Rest::Offer => self.patience.offered(took),
             Rest::Nap(_) => self.patience.napped(),
         }
-        let company = &mut self.core.joints.company;
+        let company = &mut self.core.dual_copies.company;
         company.tell(self.patience.is_wanted());
         if self.patience.asks(now) {
             self.patience.tell(company.crowd.is_there(), now);

@@ -124,9 +124,9 @@ impl State {
             if let Some(payload) = shared.waiting.take().and_then(|waiting| waiting.payload) {
                 self.core.release_payload(payload.user);
             }
-            self.core.joints.keep(id, shared);
+            self.core.dual_copies.keep(id, shared);
         }
-        self.core.joints.forget(peer);
+        self.core.dual_copies.forget(peer);
         if let Some(bulk) = &mut self.core.bulk {
             bulk.forget(peer);
         }
@@ -147,7 +147,7 @@ impl State {
             let Some(state) = self.core.state_mut(peer) else { continue };
             let (id, conn) = (state.id, state.conn);
             match std::mem::replace(&mut state.way, Way::Gone) {
-                Way::Shared(shared) if shared.waiting.is_none() => self.core.joints.keep(id, shared),
+                Way::Shared(shared) if shared.waiting.is_none() => self.core.dual_copies.keep(id, shared),
                 way => state.way = way,
             }
             if let Some(conn) = conn {

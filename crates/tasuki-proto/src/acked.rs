@@ -6,7 +6,7 @@ use crate::conn::{Conn, Context};
 use crate::defect::Defect;
 use crate::path::floor_len;
 use crate::sent::{Fate, Sent};
-use crate::upper::{Outgoing, Upper};
+use crate::upcalls::{Outgoing, Upcalls};
 use crate::window::Acked;
 
 /// Reordering that is tolerated at most, packets.
@@ -17,7 +17,7 @@ const HOLE: u32 = 8;
 
 impl Conn {
     /// An acknowledgement, for whatever path.
-    pub fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>, upper: &mut impl Upper) {
+    pub fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>, upcalls: &mut impl Upcalls) {
         let Some(at) = self.find_path(ack.path) else { return };
         let next = self.paths[at].sent.next_number();
         let mut top = None;
@@ -32,7 +32,7 @@ impl Conn {
             let first = if clears { 0 } else { run.first + shift };
             let first = first.max(self.paths[at].sent.first_number());
             for number in first..=run.last + shift {
-                let Some(sent) = self.acked_packet(at, number, cx, upper) else { continue };
+                let Some(sent) = self.acked_packet(at, number, cx, upcalls) else { continue };
                 if place == 0 && number == run.last {
                     top = Some(sent.time);
                 }
@@ -57,7 +57,7 @@ impl Conn {
         at: usize,
         number: u64,
         cx: &mut Context<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Option<Sent> {
         let path = &mut self.paths[at];
         let sent = path.sent.get_mut(number)?;
@@ -85,10 +85,10 @@ impl Conn {
             let Some(entry) = path.sent.entry(sent.at + entry) else { continue };
             let Some(payload) = self.outbox.acknowledge(entry) else { continue };
             if !cx.plant.is(Defect::ReleaseOnSend) {
-                upper.released(self.id, &payload);
+                upcalls.released(self.id, &payload);
             }
             if cx.plant.is(Defect::ReleaseTwice) && path.stats.resent_bytes > 0 {
-                upper.released(self.id, &payload);
+                upcalls.released(self.id, &payload);
             }
         }
         Some(sent)

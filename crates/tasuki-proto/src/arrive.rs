@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::ids::{ConnId, Remote};
 use crate::proto::{Proto, context};
 use crate::time::Time;
-use crate::upper::Upper;
+use crate::upcalls::Upcalls;
 
 impl Proto {
     /// Takes what came as one Ethernet payload or UDP datagram, whatever it is. What is dropped is counted by reason, too.
@@ -19,9 +19,9 @@ impl Proto {
         &mut self,
         now: Time,
         datagram: &[u8],
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Result<(), DropReason> {
-        self.handle(now, datagram, upper, false)
+        self.handle(now, datagram, upcalls, false)
     }
 
     /// `hurried`: a message goes before an acknowledgement that comes with it.
@@ -29,22 +29,22 @@ impl Proto {
         &mut self,
         now: Time,
         datagram: &[u8],
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
         hurried: bool,
     ) -> Result<(), DropReason> {
         self.now = now;
-        self.take_packet(now, datagram, upper, hurried).map_err(|reason| self.reject(reason))
+        self.take_packet(now, datagram, upcalls, hurried).map_err(|reason| self.reject(reason))
     }
 
     fn take_packet(
         &mut self,
         now: Time,
         datagram: &[u8],
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
         hurried: bool,
     ) -> Result<(), DropReason> {
         if let Some(brief) = Brief::parse(datagram)
-            && let Some(result) = self.take_brief(now, &brief, upper, hurried)
+            && let Some(result) = self.take_brief(now, &brief, upcalls, hurried)
         {
             return result;
         }
@@ -53,7 +53,7 @@ impl Proto {
         header.check_destination(self.local.endpoint, &self.local.secret)?;
         let conn = match header.peer {
             0 => {
-                let id = self.greeted(&packet, upper)?;
+                let id = self.greeted(&packet, upcalls)?;
                 self.table.get_mut(id)
             }
             name => self.table.named(name),
@@ -62,7 +62,7 @@ impl Proto {
         if conn.refuse.is_some() {
             return Ok(());
         }
-        let result = conn.receive(&packet, &mut context!(self, now), upper);
+        let result = conn.receive(&packet, &mut context!(self, now), upcalls);
         Self::follow_up(conn, &mut self.next_deadline, &mut self.ready);
         result
     }
@@ -73,7 +73,7 @@ impl Proto {
         &mut self,
         now: Time,
         brief: &Brief<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
         hurried: bool,
     ) -> Option<Result<(), DropReason>> {
         brief.header.check_destination(self.local.endpoint, &self.local.secret).ok()?;
@@ -81,7 +81,7 @@ impl Proto {
         if conn.expired || conn.refuse.is_some() {
             return None;
         }
-        let result = conn.receive_brief(brief, hurried, &mut context!(self, now), upper)?;
+        let result = conn.receive_brief(brief, hurried, &mut context!(self, now), upcalls)?;
         if conn.late.is_some() && !std::mem::replace(&mut conn.listed, true) {
             self.put_off.push(conn.id);
         }
@@ -99,7 +99,7 @@ impl Proto {
     }
 
     /// The connection of a hello, made if need be.
-    fn greeted(&mut self, packet: &Packet<'_>, upper: &mut impl Upper) -> Result<ConnId, DropReason> {
+    fn greeted(&mut self, packet: &Packet<'_>, upcalls: &mut impl Upcalls) -> Result<ConnId, DropReason> {
         let Some(Frame::Hello(greeting)) = packet.frames().next() else {
             return Err(DropReason::Handshake);
         };
@@ -118,7 +118,7 @@ impl Proto {
         {
             return Ok(id);
         }
-        self.accept(&greeting, packet.header().path, upper)
+        self.accept(&greeting, packet.header().path, upcalls)
     }
 
     /// The peer of a connection opens another one: `true` if the old one is over with that.
@@ -149,7 +149,7 @@ impl Proto {
         &mut self,
         greeting: &Greeting<'_>,
         path: PathId,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Result<ConnId, DropReason> {
         // One place more than the limit is for refusals.
         let id = self.table.reserve(self.config.max_connections + 1).ok_or(DropReason::Peer)?;
@@ -159,7 +159,7 @@ impl Proto {
             secret: greeting.secret,
         };
         let room = self.table.len() < self.config.max_connections;
-        let rails = if room { upper.accept(id, greeting) } else { None };
+        let rails = if room { upcalls.accept(id, greeting) } else { None };
         let Some(rails) = rails else {
             let reason = if room { RefuseReason::Leaving } else { RefuseReason::NoRoom };
             self.refuse(Conn::new(id, remote, &[Conn::nowhere()], &self.config), greeting, path, reason);

@@ -11,7 +11,7 @@ use crate::fill::start_frame;
 use crate::ids::ConnId;
 use crate::proto::{Proto, context};
 use crate::time::Time;
-use crate::upper::Outgoing;
+use crate::upcalls::Outgoing;
 
 /// Packets in a row that take the path of the one before. After so many it is chosen anew, as for all others.
 const IN_A_ROW: u32 = 16;

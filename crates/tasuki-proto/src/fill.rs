@@ -5,7 +5,7 @@ use tasuki_wire::{Data, Frame, PacketBuilder, Start};
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
 use crate::sent::Entry;
-use crate::upper::{Outgoing, Payload, Upper};
+use crate::upcalls::{Outgoing, Payload, Upcalls};
 
 /// With less than this left a packet is full.
 const LEAST_ROOM: usize = 24;
@@ -14,17 +14,17 @@ const LEAST_PIECE: usize = 128;
 
 impl Conn {
     /// There is something to deliver, or the layer above has something.
-    pub fn has_data(&mut self, cx: &Context<'_>, upper: &mut impl Upper) -> bool {
-        let any = self.outbox.unsent > 0 || self.outbox.again().is_some() || self.stage(cx, upper);
+    pub fn has_data(&mut self, cx: &Context<'_>, upcalls: &mut impl Upcalls) -> bool {
+        let any = self.outbox.unsent > 0 || self.outbox.again().is_some() || self.stage(cx, upcalls);
         // What comes after a stream that has run dry is not part of it.
         self.streaming &= any;
         any
     }
 
     /// Asks the layer above for one frame.
-    fn stage(&mut self, cx: &Context<'_>, upper: &mut impl Upper) -> bool {
+    fn stage(&mut self, cx: &Context<'_>, upcalls: &mut impl Upcalls) -> bool {
         while self.outbox.more && self.outbox.has_room() {
-            match upper.next(self.id, cx.config.chunk) {
+            match upcalls.next(self.id, cx.config.chunk) {
                 Some(frame) if self.outbox.push(frame) => {
                     if matches!(frame, Outgoing::Data { .. }) {
                         self.prove_rails();
@@ -32,7 +32,7 @@ impl Conn {
                     return true;
                 }
                 // Data of no byte: nothing to send, and nothing to keep.
-                Some(Outgoing::Data { payload, .. }) => upper.released(self.id, &payload),
+                Some(Outgoing::Data { payload, .. }) => upcalls.released(self.id, &payload),
                 Some(_) => {}
                 None => self.outbox.more = false,
             }
@@ -46,22 +46,22 @@ impl Conn {
         at: usize,
         builder: &mut PacketBuilder<'_>,
         cx: &Context<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) {
         while builder.room() >= LEAST_ROOM {
             if let Some(entry) = self.outbox.again() {
-                let Some(len) = self.emit(entry, true, builder, cx, upper) else { break };
+                let Some(len) = self.emit(entry, true, builder, cx, upcalls) else { break };
                 self.outbox.sent_again(len);
                 let path = &mut self.paths[at];
                 path.stats.resent_bytes += u64::from(len);
                 path.sent.add(Entry { len, ..entry });
                 continue;
             }
-            if self.outbox.unsent == 0 && !self.stage(cx, upper) {
+            if self.outbox.unsent == 0 && !self.stage(cx, upcalls) {
                 break;
             }
             let Some(entry) = self.outbox.fresh() else { break };
-            let Some(len) = self.emit(entry, false, builder, cx, upper) else { break };
+            let Some(len) = self.emit(entry, false, builder, cx, upcalls) else { break };
             self.outbox.unsent -= u64::from(len);
             if cx.plant.is(Defect::TailLost) {
                 self.outbox.unsent = 0;
@@ -69,7 +69,7 @@ impl Conn {
             self.paths[at].sent.add(Entry { len, ..entry });
             if cx.plant.is(Defect::ReleaseOnSend) && self.outbox.unsent == 0 {
                 let payload = self.outbox.chunk(entry.chunk).and_then(|chunk| chunk.payload());
-                payload.iter().for_each(|payload| upper.released(self.id, payload));
+                payload.iter().for_each(|payload| upcalls.released(self.id, payload));
             }
         }
     }
@@ -81,7 +81,7 @@ impl Conn {
         again: bool,
         builder: &mut PacketBuilder<'_>,
         cx: &Context<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Option<u32> {
         let chunk = self.outbox.chunk(entry.chunk)?;
         match &chunk.what {
@@ -94,7 +94,7 @@ impl Conn {
                 let len = usize::try_from(payload.len).ok()?;
                 let place = builder.reserve(&start_frame(&chunk.what, entry.pos)?, len).ok()?;
                 if !self.outbox.copy_kept(chunk, place) {
-                    self.read(payload, 0, place, upper);
+                    self.read(payload, 0, place, upcalls);
                 }
                 Some(entry.len)
             }
@@ -109,15 +109,15 @@ impl Conn {
                     return None;
                 }
                 let place = builder.reserve(&Frame::Data(data), len).ok()?;
-                self.read(payload, skip, place, upper);
+                self.read(payload, skip, place, upcalls);
                 Some(len as u32)
             }
         }
     }
 
-    fn read(&self, payload: &Payload, offset: u64, into: &mut [u8], upper: &mut impl Upper) {
+    fn read(&self, payload: &Payload, offset: u64, into: &mut [u8], upcalls: &mut impl Upcalls) {
         if !into.is_empty() {
-            upper.read(self.id, payload, offset, into);
+            upcalls.read(self.id, payload, offset, into);
         }
     }
 }

@@ -5,7 +5,7 @@ use tasuki_wire::{Ack, DropReason, Path as PathId, Run, Runs};
 use crate::conn::{Conn, Context};
 use crate::proto::Proto;
 use crate::time::Time;
-use crate::upper::Upper;
+use crate::upcalls::Upcalls;
 
 /// What was acknowledged, and when that was heard.
 #[derive(Clone, Copy)]
@@ -32,9 +32,9 @@ impl Proto {
         &mut self,
         now: Time,
         datagram: &[u8],
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Result<(), DropReason> {
-        self.handle(now, datagram, upper, true)
+        self.handle(now, datagram, upcalls, true)
     }
 
     /// [`Proto::poll_transmit`] will do what was put off; whether anything was.
@@ -53,12 +53,12 @@ impl Proto {
 
 impl Conn {
     /// Takes the acknowledgement that was put off, as of when it came.
-    pub fn take_late(&mut self, cx: &mut Context<'_>, upper: &mut impl Upper) {
+    pub fn take_late(&mut self, cx: &mut Context<'_>, upcalls: &mut impl Upcalls) {
         let Some(late) = self.late.take() else { return };
         let runs = [late.run];
         let ack = Ack { path: late.path, delay_us: late.delay_us, runs: Runs::new(&runs) };
         let now = std::mem::replace(&mut cx.now, late.heard);
-        self.on_ack(&ack, cx, upper);
+        self.on_ack(&ack, cx, upcalls);
         cx.now = now;
     }
 }

@@ -1,7 +1,7 @@
 //! Packets: the connections of one endpoint over all rails to its peers. Pure: no IO, no clock, no payload.
 //!
 //! [`Proto`] takes datagrams and a time, and gives packets to send and a deadline. What is to be sent it asks of the
-//! [`Upper`] above, frame by frame; what arrives it hands there, every position once. `docs/packet-layer.md` says how
+//! [`Upcalls`] above, frame by frame; what arrives it hands there, every position once. `docs/packet-layer.md` says how
 //! it works, `docs/wire.md` how it looks on the cable.
 #![forbid(unsafe_code)]
 
@@ -33,7 +33,7 @@ mod table;
 mod time;
 mod timeout;
 mod transmit;
-mod upper;
+mod upcalls;
 mod window;
 
 pub use config::Config;
@@ -44,4 +44,4 @@ pub use ids::{ConnId, Local, Remote};
 pub use proto::Proto;
 pub use stats::{Drops, RailState, RailStats};
 pub use time::Time;
-pub use upper::{Outgoing, Payload, Upper};
+pub use upcalls::{Outgoing, Payload, Upcalls};

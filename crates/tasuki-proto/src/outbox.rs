@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use crate::interval::IntervalSet;
 use crate::sent::Entry;
-use crate::upper::{Outgoing, Payload};
+use crate::upcalls::{Outgoing, Payload};
 
 /// Frames whose acknowledgement is out are bounded, so that the receiver's set of gaps is, too.
 const MAX_CHUNKS: usize = 4096;

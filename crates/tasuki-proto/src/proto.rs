@@ -14,7 +14,7 @@ use crate::path::floor_len;
 use crate::stats::{Drops, RailStats};
 use crate::table::Table;
 use crate::time::Time;
-use crate::upper::Upper;
+use crate::upcalls::Upcalls;
 use tasuki_random::Random;
 
 /// All connections of one local endpoint.
@@ -109,7 +109,7 @@ impl Proto {
         self.table.find(endpoint, incarnation)
     }
 
-    /// [`Upper::next`] may have something again.
+    /// [`Upcalls::next`] may have something again.
     pub fn wake(&mut self, conn: ConnId) {
         if let Some(found) = self.table.get_mut(conn) {
             found.outbox.more = true;
@@ -134,7 +134,7 @@ impl Proto {
         &mut self,
         now: Time,
         packet: &mut [u8],
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Option<Transmit> {
         self.now = now;
         while let Some(&id) = self.ready.front() {
@@ -144,17 +144,17 @@ impl Proto {
             };
             if conn.expired || (!self.staying && conn.is_over() && conn.refuse.is_none()) {
                 self.ready.pop_front();
-                self.end(id, upper);
+                self.end(id, upcalls);
                 continue;
             }
-            let transmit = conn.transmit(packet, &mut context!(self, now), upper);
+            let transmit = conn.transmit(packet, &mut context!(self, now), upcalls);
             conn.due = conn.deadline().unwrap_or(Time::NEVER);
             self.next_deadline = self.next_deadline.min(conn.due);
             let Some(transmit) = transmit else {
                 conn.queued = false;
                 self.ready.pop_front();
                 if conn.expired || (!self.staying && conn.is_over()) {
-                    self.end(id, upper);
+                    self.end(id, upcalls);
                 }
                 continue;
             };
@@ -167,10 +167,10 @@ impl Proto {
     }
 
     /// Removes a connection and gives its payload back.
-    fn end(&mut self, id: ConnId, upper: &mut impl Upper) {
+    fn end(&mut self, id: ConnId, upcalls: &mut impl Upcalls) {
         let Some(mut conn) = self.table.remove(id) else { return };
         for payload in conn.outbox.abandon() {
-            upper.released(id, &payload);
+            upcalls.released(id, &payload);
         }
         if conn.closed {
             self.events.push_back(Event::Closed(id));
@@ -265,10 +265,10 @@ impl Proto {
     }
 
     /// The peer is dead: all payload is released, the connection forgotten.
-    pub fn abort(&mut self, conn: ConnId, upper: &mut impl Upper) {
+    pub fn abort(&mut self, conn: ConnId, upcalls: &mut impl Upcalls) {
         if let Some(found) = self.table.get_mut(conn) {
             found.closed = false;
-            self.end(conn, upper);
+            self.end(conn, upcalls);
         }
     }
 

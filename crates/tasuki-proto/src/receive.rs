@@ -12,7 +12,7 @@ use crate::path::Path;
 use crate::received::Arrival;
 use crate::rtt::ns;
 use crate::stats::RailState;
-use crate::upper::Upper;
+use crate::upcalls::Upcalls;
 
 /// A packet of more bytes than this is part of a stream.
 const FULL: u16 = 1000;
@@ -29,9 +29,9 @@ impl Conn {
         &mut self,
         packet: &Packet<'_>,
         cx: &mut Context<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Result<(), DropReason> {
-        self.take_late(cx, upper);
+        self.take_late(cx, upcalls);
         let (id, number) = (packet.header().path, packet.header().number);
         let at = self.path_or_new(id, cx.config);
         let book = if cx.plant.is(Defect::SharedNumbers) { 0 } else { at };
@@ -50,7 +50,7 @@ impl Conn {
         if judged.is_ok() {
             for frame in packet.frames() {
                 asks.note(&frame);
-                asks.content |= self.take_frame(at, &frame, packet.length(), cx, upper);
+                asks.content |= self.take_frame(at, &frame, packet.length(), cx, upcalls);
             }
         } else {
             asks.eliciting = true;
@@ -65,7 +65,7 @@ impl Conn {
         brief: &Brief<'_>,
         hurried: bool,
         cx: &mut Context<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Option<Result<(), DropReason>> {
         let at = self.find_path(brief.header.path)?;
         let number = brief.header.number;
@@ -78,23 +78,23 @@ impl Conn {
         let arrival = self.paths[at].received.insert(number);
         self.peer_knows = true;
         if let Some(ack) = &brief.ack {
-            self.take_late(cx, upper);
+            self.take_late(cx, upcalls);
             let waits = hurried && brief.start.is_some();
             self.late = if waits { LateAck::new(ack, cx.now) } else { None };
             if self.late.is_none() {
-                self.on_ack(ack, cx, upper);
+                self.on_ack(ack, cx, upcalls);
             }
         }
         let mut content = false;
         if let Some(start) = &brief.start {
             content = self.seen.insert(start.position, start.position + 1) > 0;
             if content {
-                upper.deliver(self.id, &Frame::Start(*start));
+                upcalls.deliver(self.id, &Frame::Start(*start));
             }
         }
         if let Some(data) = &brief.data {
-            self.take_late(cx, upper);
-            content |= self.take_data(data, cx, upper);
+            self.take_late(cx, upcalls);
+            content |= self.take_data(data, cx, upcalls);
         }
         let eliciting = brief.start.is_some() || brief.data.is_some();
         let asks = Asks { eliciting, ping: false, content };
@@ -164,11 +164,11 @@ impl Conn {
         frame: &Frame<'_>,
         length: u16,
         cx: &mut Context<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> bool {
         match frame {
             Frame::Padding(_) | Frame::Ping => {}
-            Frame::Ack(ack) => self.on_ack(ack, cx, upper),
+            Frame::Ack(ack) => self.on_ack(ack, cx, upcalls),
             Frame::Hello(greeting) => self.on_greeting(at, greeting, true, cx),
             Frame::Welcome(greeting) => self.on_greeting(at, greeting, false, cx),
             Frame::Refuse { incarnation, reason } => {
@@ -180,12 +180,12 @@ impl Conn {
             Frame::Rails(rails) => self.on_rails(rails, cx),
             Frame::Probe { nonce } => self.on_probe(at, *nonce, length, cx.now),
             Frame::ProbeReply { nonce, path, length } => self.on_probe_reply(*nonce, *path, *length, cx),
-            Frame::Data(data) => return self.take_data(data, cx, upper),
+            Frame::Data(data) => return self.take_data(data, cx, upcalls),
             Frame::Start(_) | Frame::Control { .. } => {
                 let Some((position, len)) = frame.positions() else { return false };
                 let fresh = self.seen.insert(position, position + len) > 0;
                 if fresh || cx.plant.is(Defect::NoDedupe) {
-                    upper.deliver(self.id, frame);
+                    upcalls.deliver(self.id, frame);
                 }
                 return fresh;
             }
@@ -194,10 +194,10 @@ impl Conn {
     }
 
     /// Hands up the bytes that have not come before; whether there were any.
-    fn take_data(&mut self, data: &Data<'_>, cx: &Context<'_>, upper: &mut impl Upper) -> bool {
+    fn take_data(&mut self, data: &Data<'_>, cx: &Context<'_>, upcalls: &mut impl Upcalls) -> bool {
         let end = data.position + data.payload.len() as u64;
         if cx.plant.is(Defect::NoDedupe) {
-            upper.deliver(self.id, &Frame::Data(*data));
+            upcalls.deliver(self.id, &Frame::Data(*data));
             return true;
         }
         let mut from = data.position;
@@ -205,7 +205,7 @@ impl Conn {
             let (skip, stop) = ((low - data.position) as usize, (high - data.position) as usize);
             let Some(payload) = data.payload.get(skip..stop) else { break };
             let part = Data { position: low, offset: data.offset + skip as u64, payload, ..*data };
-            upper.deliver(self.id, &Frame::Data(part));
+            upcalls.deliver(self.id, &Frame::Data(part));
             from = high;
         }
         self.seen.insert(data.position, end) > 0

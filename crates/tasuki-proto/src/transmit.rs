@@ -7,7 +7,7 @@ use crate::draft::Draft;
 use crate::event::Transmit;
 use crate::path::floor_len;
 use crate::stats::RailState;
-use crate::upper::Upper;
+use crate::upcalls::Upcalls;
 
 /// What may be under way before the peer has answered, bytes.
 const HELLO_WINDOW: u64 = 16 << 10;
@@ -19,31 +19,31 @@ impl Conn {
         &mut self,
         packet: &mut [u8],
         cx: &mut Context<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Option<Transmit> {
         if self.refuse.is_some() {
             return self.send_refuse(packet, cx);
         }
-        self.take_late(cx, upper);
+        self.take_late(cx, upcalls);
         if self.mute {
             return None;
         }
         if !self.is_open() {
-            return self.send_hello(packet, cx, upper);
+            return self.send_hello(packet, cx, upcalls);
         }
         if self.welcome_due
-            && let Some(transmit) = self.send_data(packet, cx, upper)
+            && let Some(transmit) = self.send_data(packet, cx, upcalls)
         {
             return Some(transmit);
         }
         for at in 0..self.paths.len() {
             let path = &self.paths[at];
             let duty = path.probe.due || path.ping_due || !path.replies.is_empty();
-            if duty && let Some(transmit) = self.send_duty(at, packet, cx, upper) {
+            if duty && let Some(transmit) = self.send_duty(at, packet, cx, upcalls) {
                 return Some(transmit);
             }
         }
-        if let Some(transmit) = self.send_data(packet, cx, upper) {
+        if let Some(transmit) = self.send_data(packet, cx, upcalls) {
             return Some(transmit);
         }
         self.send_acks(packet, cx)
@@ -54,7 +54,7 @@ impl Conn {
         at: usize,
         packet: &mut [u8],
         cx: &mut Context<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Option<Transmit> {
         if !self.paths[at].replies.is_empty() {
             return self.send_reply(at, packet, cx);
@@ -62,7 +62,7 @@ impl Conn {
         if self.paths[at].probe.due {
             return self.send_probe(at, packet, cx);
         }
-        self.send_ping(at, packet, cx, upper)
+        self.send_ping(at, packet, cx, upcalls)
     }
 
     fn send_probe(&mut self, at: usize, packet: &mut [u8], cx: &mut Context<'_>) -> Option<Transmit> {
@@ -97,7 +97,7 @@ impl Conn {
         at: usize,
         packet: &mut [u8],
         cx: &mut Context<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Option<Transmit> {
         self.paths[at].ping_due = false;
         if !self.paths[at].is_up() {
@@ -115,7 +115,7 @@ impl Conn {
         self.push_acks(&mut builder, &mut draft, cx);
         // News do not: they go by a guess of their own, as this may be the one way on which the peer never hears them.
         if !self.paths.iter().any(|path| path.is_lively()) {
-            self.fill(at, &mut builder, cx, upper);
+            self.fill(at, &mut builder, cx, upcalls);
         }
         self.commit(builder, draft, cx)
     }
@@ -124,11 +124,11 @@ impl Conn {
         &mut self,
         packet: &mut [u8],
         cx: &mut Context<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Option<Transmit> {
         let parting = self.must_confirm();
         let news = self.welcome_due || self.rails_due || parting;
-        if !news && !self.has_data(cx, upper) {
+        if !news && !self.has_data(cx, upcalls) {
             return None;
         }
         // News is short and urgent: it does not wait for a place in a window.
@@ -161,7 +161,7 @@ impl Conn {
             // If not all fitted, the rest goes by itself, and lingering covers it.
             draft.acknowledges = self.content;
         }
-        self.fill(at, &mut builder, cx, upper);
+        self.fill(at, &mut builder, cx, upcalls);
         if asks {
             let _ = builder.pad_to(most);
         }
@@ -220,19 +220,19 @@ impl Conn {
         &mut self,
         packet: &mut [u8],
         cx: &mut Context<'_>,
-        upper: &mut impl Upper,
+        upcalls: &mut impl Upcalls,
     ) -> Option<Transmit> {
         if self.paths.is_empty() {
             return None;
         }
         if self.hello_at.is_none() && !self.hello_due {
-            if !self.has_data(cx, upper) {
+            if !self.has_data(cx, upcalls) {
                 return None;
             }
             self.hello_path = self.next_hello_path(self.hello_path);
         } else if !self.hello_due {
             let full = self.paths[self.hello_path].in_flight >= HELLO_WINDOW;
-            if full || !self.has_data(cx, upper) || self.data_waits_for_welcome {
+            if full || !self.has_data(cx, upcalls) || self.data_waits_for_welcome {
                 return None;
             }
         }
@@ -249,7 +249,7 @@ impl Conn {
         let (mut builder, mut draft) = self.begin(at, most, packet)?;
         builder.push(&Frame::Hello(self.greeting(cx.local, cx.config))).ok()?;
         draft.says.welcome = true;
-        self.fill(at, &mut builder, cx, upper);
+        self.fill(at, &mut builder, cx, upcalls);
         if long {
             // A buffer without room for it makes a short packet.
             let _ = builder.pad_to(most);

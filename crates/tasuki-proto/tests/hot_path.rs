@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::Ipv6Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tasuki_proto::{Config, ConnId, Local, Outgoing, Payload, Proto, Remote, Time, Upper};
+use tasuki_proto::{Config, ConnId, Local, Outgoing, Payload, Proto, Remote, Time, Upcalls};
 use tasuki_wire::{Frame, Greeting, Lane, Lanes, Rail, Secret};
 
 struct Counting;
@@ -45,7 +45,7 @@ struct App {
     released: u64,
 }
 
-impl Upper for App {
+impl Upcalls for App {
     fn accept(&mut self, _: ConnId, _: &Greeting<'_>) -> Option<Vec<Rail>> {
         Some(self.rails.clone())
     }

@@ -8,7 +8,7 @@
 //!            +0   state, pid, token of the sender                          (sender; the receiver frees)
 //!            +64  tail: bytes consumed; shut                               (receiver)
 //!            +128 armed: "ring the doorbell, I do not look at your ring"   (receiver)
-//!            +192 claims, written: of a copy that both ends make (`joint`) (both)
+//!            +192 claims, written: of a copy that both ends make (`dual_copy`) (both)
 //! ...      rings, page-aligned, `ring_bytes` each; memory only once a sender has taken the slot
 //! ```
 //!

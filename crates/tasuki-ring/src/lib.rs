@@ -2,10 +2,10 @@
 
 mod cma;
 mod create;
+mod dual_copy;
 mod error;
 mod file;
 mod fork;
-mod joint;
 mod layout;
 mod map;
 mod outbox;
@@ -17,8 +17,8 @@ mod token;
 mod types;
 
 pub use cma::Cma;
+pub use dual_copy::{Corrupt, DualCopy, DualCopyOffer, Part, SendersShare};
 pub use error::{OpenError, RingError};
-pub use joint::{Corrupt, Joint, JointOffer, Part, SendersShare};
 pub use outbox::{Line, Outbox, Room};
 pub use segment::Segment;
 pub use tidy::{tidy, tidy_in};

@@ -24,7 +24,7 @@ pub struct Outbox {
     /// The word at this position is zero already, so that a record that ends there can be published without another line of the cache.
     zeroed: u64,
     /// Copies that both ends make, begun here.
-    joints: u16,
+    dual_copies: u16,
     /// The receiver's index was impossible.
     broken: bool,
 }
@@ -115,7 +115,7 @@ impl Outbox {
             head: 0,
             tail: 0,
             zeroed: 0,
-            joints: 0,
+            dual_copies: 0,
             broken: false,
         };
         outbox.index = outbox.claim(&path)?;
@@ -355,9 +355,9 @@ impl Outbox {
     }
 
     /// A number for a copy that both ends make. That of one long ago is forgotten: the ring has no room for so many offers.
-    pub(crate) fn next_joint(&mut self) -> u16 {
-        self.joints = self.joints.wrapping_add(1);
-        self.joints
+    pub(crate) fn next_dual_copy(&mut self) -> u16 {
+        self.dual_copies = self.dual_copies.wrapping_add(1);
+        self.dual_copies
     }
 
     /// The owner's process id as this process may use it.

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use tasuki_proto::{ConnId, Outgoing, Payload, Upper};
+use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
 use tasuki_wire::{Control, Frame, Greeting, Rail};
 
 /// What byte `at` of message `seq` is.
@@ -140,7 +140,7 @@ fn start(seq: u64, len: u64, payload: Payload) -> Outgoing {
     Outgoing::Start { seq, tag, service, data, remote_key, charged, ack, len, early, payload }
 }
 
-impl Upper for App {
+impl Upcalls for App {
     fn accept(&mut self, conn: ConnId, _: &Greeting<'_>) -> Option<Vec<Rail>> {
         let rails = self.rails.clone()?;
         self.accepted.push(conn);

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 
 use tasuki_frames::{incoming, outgoing};
 use tasuki_msg::PeerOptions;
-use tasuki_proto::{ConnId, Outgoing, Payload, Upper};
+use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
 use tasuki_wire::{Frame, Greeting, Rail};
 
 use super::core::{Check, Core};
@@ -87,7 +87,7 @@ impl Joint<'_> {
     }
 }
 
-impl Upper for Joint<'_> {
+impl Upcalls for Joint<'_> {
     fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Option<Vec<Rail>> {
         let Some(&(there, place)) = self.directory.get(&(greeting.endpoint, greeting.incarnation)) else {
             self.complaint.get_or_insert(format!("a greeting from nobody: {greeting:?}"));

@@ -6,7 +6,7 @@
 //! * *claims*: how much either has claimed; whoever wants a part adds it by a compare-and-exchange, so that every byte is claimed once;
 //! * *written*: how much of its claims the sender has written, or that it cannot.
 //!
-//! When all is claimed, the sender can claim no more, and what it has claimed and not written is the end of the rest: see [`Joint::sender`]. A slot has room
+//! When all is claimed, the sender can claim no more, and what it has claimed and not written is the end of the rest: see [`DualCopy::sender`]. A slot has room
 //! for one such copy at a time. Both words can be written by either end, so either checks what it reads, and works on nothing but its own idea of the copy.
 
 use std::ops::Range;
@@ -116,7 +116,7 @@ pub enum SendersShare {
 
 /// The receiver's end of a copy.
 #[derive(Debug)]
-pub struct Joint {
+pub struct DualCopy {
     generation: u16,
     len: u64,
     total: u32,
@@ -128,16 +128,16 @@ pub struct Joint {
     corrupt: bool,
 }
 
-impl Joint {
+impl DualCopy {
     /// Begins a copy of `len` bytes over the slot of `outbox`, where none may be under way. `None`: it is too long to be counted.
-    pub fn begin(outbox: &mut Outbox, len: u64) -> Option<Joint> {
+    pub fn begin(outbox: &mut Outbox, len: u64) -> Option<DualCopy> {
         let total = units(len)?;
-        let generation = outbox.next_joint();
+        let generation = outbox.next_dual_copy();
         let written = Written { generation, failed: false, units: 0 };
         outbox.word(SLOT_WRITTEN).store(written.word(), Ordering::Relaxed);
         // Release: who finds the claims finds that nothing is written.
         outbox.word(SLOT_CLAIMS).store(Claims { generation, front: 0, back: 0 }.word(), Ordering::Release);
-        Some(Joint { generation, len, total, front: 0, back: 0, corrupt: false })
+        Some(DualCopy { generation, len, total, front: 0, back: 0, corrupt: false })
     }
 
     /// Its name, by which the sender finds it.
@@ -171,7 +171,7 @@ impl Joint {
         }
     }
 
-    /// What the sender still owes, once [`Joint::claim`] has come to an end.
+    /// What the sender still owes, once [`DualCopy::claim`] has come to an end.
     pub fn sender(&self, outbox: &Outbox) -> SendersShare {
         // Acquire: after what it has written.
         let written = Written::from_word(outbox.word(SLOT_WRITTEN).load(Ordering::Acquire));
@@ -196,10 +196,10 @@ impl Joint {
 
 /// The sender's end of a copy: what its receiver has told it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JointOffer {
+pub struct DualCopyOffer {
     /// Where the receiver writes in this endpoint's segment.
     pub slot: Slot,
-    /// [`Joint::generation`].
+    /// [`DualCopy::generation`].
     pub generation: u16,
     /// Length of the copy, bytes.
     pub len: u64,
@@ -243,7 +243,7 @@ impl Part<'_> {
 
 impl Segment {
     /// Claims what the sender writes next. `None`: nothing is left, or the copy is over.
-    pub fn claim_part(&self, offer: &JointOffer) -> Option<Part<'_>> {
+    pub fn claim_part(&self, offer: &DualCopyOffer) -> Option<Part<'_>> {
         // Where nobody writes any more, or somebody else, nobody waits.
         self.sender(offer.slot)?;
         let total = units(offer.len)?;
@@ -315,7 +315,7 @@ mod tests {
     fn seed() -> u64 {
         let seed = std::env::var("TASUKI_SEED").ok().and_then(|text| text.parse().ok());
         let seed = seed.unwrap_or(u64::from(std::process::id()));
-        println!("replay with TASUKI_SEED={seed} cargo test -p tasuki-ring --lib joint");
+        println!("replay with TASUKI_SEED={seed} cargo test -p tasuki-ring --lib dual_copy");
         seed
     }
 
@@ -328,20 +328,20 @@ mod tests {
         for _ in 0..2000 {
             let bits = random.below(24);
             let len = random.below(1 << bits);
-            let mut joint = Joint::begin(&mut outbox, len).expect("it can be counted");
-            let offer = JointOffer { slot, generation: joint.generation(), len };
+            let mut dual_copy = DualCopy::begin(&mut outbox, len).expect("it can be counted");
+            let offer = DualCopyOffer { slot, generation: dual_copy.generation(), len };
             // Who has copied each unit's first byte.
             let mut copies: Vec<Range<u64>> = Vec::new();
             let (mut part, mut able, mut claiming) = (None::<Part<'_>>, true, true);
             while claiming || part.is_some() {
                 match random.below(4) {
-                    0 if claiming => match joint.claim(&outbox).expect("it is sound") {
+                    0 if claiming => match dual_copy.claim(&outbox).expect("it is sound") {
                         Some(bytes) => copies.push(bytes),
                         None => claiming = false,
                     },
                     1 if able && part.is_none() => part = segment.claim_part(&offer),
                     2 if part.is_some() => {
-                        assert!(claiming || joint.sender(&outbox) == SendersShare::Awaited);
+                        assert!(claiming || dual_copy.sender(&outbox) == SendersShare::Awaited);
                         let part = part.take().expect("just seen");
                         if random.below(8) > 0 {
                             copies.push(part.bytes());
@@ -354,7 +354,7 @@ mod tests {
                     _ => {}
                 }
             }
-            match joint.sender(&outbox) {
+            match dual_copy.sender(&outbox) {
                 SendersShare::Written => {}
                 SendersShare::Refused(bytes) => copies.push(bytes),
                 other => panic!("{other:?}"),
@@ -376,40 +376,41 @@ mod tests {
         for front in [0, 1, 50, 100, MASK as u32] {
             for back in [0, 1, 50, 100, MASK as u32] {
                 for generation in [0, 1] {
-                    let mut joint = Joint::begin(&mut outbox, len).expect("it can be counted");
-                    let generation = joint.generation() + generation;
+                    let mut dual_copy = DualCopy::begin(&mut outbox, len).expect("it can be counted");
+                    let generation = dual_copy.generation() + generation;
                     let claims = Claims { generation, front, back };
                     outbox.word(SLOT_CLAIMS).store(claims.word(), Ordering::Relaxed);
-                    let offer = JointOffer { slot, generation: joint.generation(), len };
+                    let offer = DualCopyOffer { slot, generation: dual_copy.generation(), len };
                     if let Some(part) = segment.claim_part(&offer) {
                         let bytes = part.bytes();
                         assert!(bytes.start < bytes.end && bytes.end <= len);
                         part.done();
                     }
-                    if front == 0 && back <= 100 && generation == joint.generation() {
+                    if front == 0 && back <= 100 && generation == dual_copy.generation() {
                         continue;
                     }
-                    assert_eq!(joint.claim(&outbox), Err(Corrupt));
-                    assert_eq!(joint.sender(&outbox), SendersShare::Corrupt);
+                    assert_eq!(dual_copy.claim(&outbox), Err(Corrupt));
+                    assert_eq!(dual_copy.sender(&outbox), SendersShare::Corrupt);
                 }
             }
         }
-        let mut joint = Joint::begin(&mut outbox, len).expect("it can be counted");
-        while joint.claim(&outbox).expect("it is sound").is_some() {}
-        assert_eq!(joint.sender(&outbox), SendersShare::Written);
-        for (generation, units) in [(joint.generation(), 1), (joint.generation() + 1, 0)] {
+        let mut dual_copy = DualCopy::begin(&mut outbox, len).expect("it can be counted");
+        while dual_copy.claim(&outbox).expect("it is sound").is_some() {}
+        assert_eq!(dual_copy.sender(&outbox), SendersShare::Written);
+        for (generation, units) in [(dual_copy.generation(), 1), (dual_copy.generation() + 1, 0)] {
             let word = Written { generation, failed: false, units }.word();
             outbox.word(SLOT_WRITTEN).store(word, Ordering::Relaxed);
-            assert_eq!(joint.sender(&outbox), SendersShare::Corrupt);
+            assert_eq!(dual_copy.sender(&outbox), SendersShare::Corrupt);
         }
     }
 
     #[test]
     fn an_offer_ends_with_the_next_and_with_its_receiver() {
         let (mut segment, mut outbox, slot) = pair();
-        let first = Joint::begin(&mut outbox, 1 << 20).expect("it can be counted");
-        let offer = |joint: &Joint| JointOffer { slot, generation: joint.generation(), len: 1 << 20 };
-        let second = Joint::begin(&mut outbox, 1 << 20).expect("it can be counted");
+        let first = DualCopy::begin(&mut outbox, 1 << 20).expect("it can be counted");
+        let offer =
+            |dual_copy: &DualCopy| DualCopyOffer { slot, generation: dual_copy.generation(), len: 1 << 20 };
+        let second = DualCopy::begin(&mut outbox, 1 << 20).expect("it can be counted");
         assert!(segment.claim_part(&offer(&first)).is_none());
         segment.claim_part(&offer(&second)).expect("nobody has claimed it").done();
         drop(outbox);

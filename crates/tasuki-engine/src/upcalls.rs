@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use tasuki_msg::{Frame, PeerOptions, Placement, Sink};
-use tasuki_proto::{ConnId, Outgoing, Payload, Upper};
+use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
 use tasuki_wire::{Greeting, Lane, Lanes, Rail};
 
 use crate::address::Address;
@@ -83,7 +83,7 @@ impl Core {
     }
 }
 
-impl Upper for Core {
+impl Upcalls for Core {
     fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Option<Vec<Rail>> {
         let address = Address {
             identity: greeting.identity,

@@ -5,7 +5,7 @@ use tasuki_wire::{Control, Frame, Greeting, Rail};
 use crate::ids::ConnId;
 
 /// The layer above, as this crate sees it. Called only from within [`crate::Proto`]'s methods that take one.
-pub trait Upper {
+pub trait Upcalls {
     /// A hello from an endpoint with which there is no connection: `Some` (own ends of the rails to it, ascending)
     /// accepts it as `conn`, `None` refuses.
     fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Option<Vec<Rail>>;

@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use tasuki_sys::membarrier;
 
 /// What is behind the lock, and who is there.
-pub(crate) struct Gate<T> {
+pub(crate) struct BiasedLock<T> {
     state: UnsafeCell<T>,
     /// Held by everybody who is inside, but for a program that calls alone and finds no helper.
     mutex: Mutex<()>,
@@ -30,28 +30,28 @@ pub(crate) struct Gate<T> {
     registered: AtomicBool,
 }
 
-// SAFETY: the state is reached through `Inside` alone, of which there is one at a time: see `enter` and `visit`.
-unsafe impl<T: Send> Sync for Gate<T> {}
+// SAFETY: the state is reached through `Guard` alone, of which there is one at a time: see `enter` and `visit`.
+unsafe impl<T: Send> Sync for BiasedLock<T> {}
 
 /// The right to the state.
-pub(crate) struct Inside<'a, T> {
-    gate: &'a Gate<T>,
+pub(crate) struct Guard<'a, T> {
+    lock: &'a BiasedLock<T>,
     held: ManuallyDrop<Option<MutexGuard<'a, ()>>>,
     /// It stays with its thread.
     _thread: PhantomData<*mut T>,
 }
 
-impl<T> Gate<T> {
-    pub fn new(state: T) -> Gate<T> {
+impl<T> BiasedLock<T> {
+    pub fn new(state: T) -> BiasedLock<T> {
         let [alone, inside, wanted, registered] = [(); 4].map(|()| AtomicBool::new(false));
-        Gate { state: UnsafeCell::new(state), mutex: Mutex::new(()), alone, inside, wanted, registered }
+        BiasedLock { state: UnsafeCell::new(state), mutex: Mutex::new(()), alone, inside, wanted, registered }
     }
 
     /// From now on the program calls alone. Without the system call that this needs nothing changes. To register for it takes some 15 ms, for which
     /// a program that starts would have to wait: the helper does it when it is first needed, and many programs end before.
     ///
     /// # Safety
-    /// No two threads are in [`Gate::lock`], [`Gate::try_lock`], or between one of these and the end of what it gave, at the same time.
+    /// No two threads are in [`BiasedLock::lock`], [`BiasedLock::try_lock`], or between one of these and the end of what it gave, at the same time.
     pub unsafe fn program_calls_alone(&self) {
         // A helper that is inside now did not have to look for the program.
         let _held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +60,7 @@ impl<T> Gate<T> {
 
     /// The program comes in; waits for whoever is there.
     #[inline(always)]
-    pub fn lock(&self) -> Inside<'_, T> {
+    pub fn lock(&self) -> Guard<'_, T> {
         match self.enter() {
             Some(inside) => inside,
             None => self.wait(),
@@ -68,7 +68,7 @@ impl<T> Gate<T> {
     }
 
     #[inline(never)]
-    fn wait(&self) -> Inside<'_, T> {
+    fn wait(&self) -> Guard<'_, T> {
         // A panic elsewhere left the state whole enough to be worked with, and worse than an error is a hang.
         let held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
         self.return_to(held)
@@ -76,7 +76,7 @@ impl<T> Gate<T> {
 
     /// The same, if nobody is there.
     #[inline]
-    pub fn try_lock(&self) -> Option<Inside<'_, T>> {
+    pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         self.enter().or_else(|| self.hold().map(|held| self.return_to(held)))
     }
 
@@ -89,19 +89,19 @@ impl<T> Gate<T> {
     }
 
     /// The program has the mutex, and needs it no more the next time.
-    fn return_to<'a>(&'a self, held: MutexGuard<'a, ()>) -> Inside<'a, T> {
+    fn return_to<'a>(&'a self, held: MutexGuard<'a, ()>) -> Guard<'a, T> {
         self.wanted.store(false, Ordering::Relaxed);
         self.inside(Some(held))
     }
 
     #[inline(always)]
-    fn inside<'a>(&'a self, held: Option<MutexGuard<'a, ()>>) -> Inside<'a, T> {
-        Inside { gate: self, held: ManuallyDrop::new(held), _thread: PhantomData }
+    fn inside<'a>(&'a self, held: Option<MutexGuard<'a, ()>>) -> Guard<'a, T> {
+        Guard { lock: self, held: ManuallyDrop::new(held), _thread: PhantomData }
     }
 
     /// The program comes in without the mutex, if it calls alone and the helper is far.
     #[inline(always)]
-    pub fn enter(&self) -> Option<Inside<'_, T>> {
+    pub fn enter(&self) -> Option<Guard<'_, T>> {
         if !self.alone.load(Ordering::Relaxed) {
             return None;
         }
@@ -129,7 +129,7 @@ impl<T> Gate<T> {
     }
 
     /// The helper comes in, if nobody is there.
-    pub fn visit(&self) -> Option<Inside<'_, T>> {
+    pub fn visit(&self) -> Option<Guard<'_, T>> {
         self.register();
         let held = self.hold()?;
         if self.alone.load(Ordering::Relaxed) {
@@ -148,36 +148,36 @@ impl<T> Gate<T> {
     }
 }
 
-impl<T> Deref for Inside<'_, T> {
+impl<T> Deref for Guard<'_, T> {
     type Target = T;
 
     #[inline]
     fn deref(&self) -> &T {
         // SAFETY: whoever has this is alone: by the mutex, or by `inside`, which keeps the helper out, and the program's promise.
-        unsafe { &*self.gate.state.get() }
+        unsafe { &*self.lock.state.get() }
     }
 }
 
-impl<T> DerefMut for Inside<'_, T> {
+impl<T> DerefMut for Guard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above.
-        unsafe { &mut *self.gate.state.get() }
+        unsafe { &mut *self.lock.state.get() }
     }
 }
 
-impl<T> Drop for Inside<'_, T> {
+impl<T> Drop for Guard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.held.is_none() {
-            self.gate.inside.store(false, Ordering::Release);
+            self.lock.inside.store(false, Ordering::Release);
         } else {
             self.let_go();
         }
     }
 }
 
-impl<T> Inside<'_, T> {
+impl<T> Guard<'_, T> {
     #[inline(never)]
     fn let_go(&mut self) {
         drop(self.held.take());
@@ -191,30 +191,30 @@ mod tests {
     /// A program that counts and a helper that steps in whenever it can: every addition of either is there in the end.
     fn count(alone: bool) {
         const EACH: u64 = 200_000;
-        let gate = Gate::new((0u64, 0u64));
+        let lock = BiasedLock::new((0u64, 0u64));
         if alone {
             // SAFETY: this thread is the only one that does not visit.
-            unsafe { gate.program_calls_alone() };
+            unsafe { lock.program_calls_alone() };
         }
         let visits = std::thread::scope(|scope| {
             let helper = scope.spawn(|| {
                 let mut visits = 0;
-                while gate.visit().is_none_or(|state| state.0 < EACH) {
-                    if let Some(mut state) = gate.visit() {
+                while lock.visit().is_none_or(|state| state.0 < EACH) {
+                    if let Some(mut state) = lock.visit() {
                         (state.1, visits) = (state.1 + 1, visits + 1);
                     }
                 }
                 visits
             });
             for _ in 0..EACH {
-                let mut state = gate.lock();
+                let mut state = lock.lock();
                 // Two words that belong together: nobody sees the one without the other.
                 state.0 += 1;
                 state.1 += 1;
             }
             helper.join().expect("no panic")
         });
-        assert_eq!(*gate.lock(), (EACH, EACH + visits));
+        assert_eq!(*lock.lock(), (EACH, EACH + visits));
     }
 
     #[test]
@@ -225,22 +225,22 @@ mod tests {
 
     #[test]
     fn nobody_visits_while_the_program_is_inside() {
-        let gate = Gate::new(());
+        let lock = BiasedLock::new(());
         // SAFETY: this thread comes in once at a time; the other one visits.
-        unsafe { gate.program_calls_alone() };
-        let inside = gate.lock();
-        std::thread::scope(|scope| assert!(scope.spawn(|| gate.visit().is_none()).join().expect("no panic")));
+        unsafe { lock.program_calls_alone() };
+        let inside = lock.lock();
+        std::thread::scope(|scope| assert!(scope.spawn(|| lock.visit().is_none()).join().expect("no panic")));
         drop(inside);
-        let visitor = gate.visit().expect("nobody is there");
+        let visitor = lock.visit().expect("nobody is there");
         std::thread::scope(|scope| {
             // SAFETY (of the promise): the first thread does not come in meanwhile.
-            assert!(scope.spawn(|| gate.try_lock().is_none()).join().expect("no panic"));
+            assert!(scope.spawn(|| lock.try_lock().is_none()).join().expect("no panic"));
         });
         drop(visitor);
-        assert!(gate.visit().is_some(), "without a second interruption");
+        assert!(lock.visit().is_some(), "without a second interruption");
         for _ in 0..2 {
-            assert!(gate.try_lock().is_some());
+            assert!(lock.try_lock().is_some());
         }
-        assert!(gate.visit().is_some());
+        assert!(lock.visit().is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Long messages inside a host, which both ends copy (`tasuki_ring::Joint`).
+//! Long messages inside a host, which both ends copy (`tasuki_ring::DualCopy`).
 //!
 //! The receiver that takes a long message begins to read it out of the sender's memory, and tells the sender by a record in its ring; a sender that polls and
 //! has nothing else to do then writes the other end of it. One that does not poll, or has no processor of its own, is not waited for: the
@@ -8,7 +8,7 @@
 //! when the sender has written, has said that it cannot, or is gone with all its threads.
 
 use tasuki_msg::{PeerId, PullId, RecvDone};
-use tasuki_ring::{Joint, JointOffer, Segment, SendersShare};
+use tasuki_ring::{DualCopy, DualCopyOffer, Segment, SendersShare};
 
 use crate::actions::{Lost, Pulled, Want};
 use crate::api::Peer;
@@ -46,14 +46,14 @@ pub(crate) struct Offer {
 struct Help {
     peer: Peer,
     offer: Offer,
-    joint: JointOffer,
+    dual_copy: DualCopyOffer,
 }
 
 /// A copy of which this end has done its part, and the sender not.
 struct Pending {
     pull: PullId,
     want: Want,
-    joint: Joint,
+    dual_copy: DualCopy,
     /// This end's part has come.
     copied: bool,
     /// The way to a peer that is gone: by it its end is known.
@@ -68,7 +68,7 @@ enum Held {
 
 /// What copies that both ends made have brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct JointCounters {
+pub struct DualCopyCounters {
     /// Messages that were offered to their senders.
     pub offered: u64,
     /// Bytes of them that the senders wrote.
@@ -81,17 +81,17 @@ pub struct JointCounters {
 
 /// All such copies of an endpoint.
 #[derive(Default)]
-pub(crate) struct Joints {
+pub(crate) struct DualCopies {
     pending: Vec<Pending>,
     held: Vec<Held>,
     helps: Vec<Help>,
     pub company: Company,
     /// Nobody is asked for help.
     pub never: bool,
-    pub counters: JointCounters,
+    pub counters: DualCopyCounters,
 }
 
-impl Joints {
+impl DualCopies {
     /// Something is to be looked after at every look.
     pub fn is_busy(&self) -> bool {
         !(self.pending.is_empty() && self.helps.is_empty())
@@ -141,17 +141,17 @@ impl Joints {
 impl Core {
     /// A receiver asks for help with a message from here.
     pub fn take_offer(&mut self, peer: Peer, slot: tasuki_ring::Slot, offer: Offer) {
-        let joint = JointOffer { slot, generation: offer.generation, len: offer.len };
+        let dual_copy = DualCopyOffer { slot, generation: offer.generation, len: offer.len };
         // It has no more than one under way.
-        self.joints.forget(peer);
-        self.joints.helps.push(Help { peer, offer, joint });
+        self.dual_copies.forget(peer);
+        self.dual_copies.helps.push(Help { peer, offer, dual_copy });
     }
 
     /// Copies a message out of a peer's memory together with the peer. `None`: one end alone does it.
-    pub fn pull_jointly(&mut self, pull: PullId, want: &Want) -> Option<Pulled> {
+    pub fn pull_by_dual_copy(&mut self, pull: PullId, want: &Want) -> Option<Pulled> {
         if want.len < LEAST
-            || self.joints.never
-            || self.joints.pending.iter().any(|pending| pending.want.peer == want.peer)
+            || self.dual_copies.never
+            || self.dual_copies.pending.iter().any(|pending| pending.want.peer == want.peer)
         {
             return None;
         }
@@ -161,27 +161,27 @@ impl Core {
         let target = self.recvs.get(want.user as usize)?.memory.piece(want.at, want.len)? as u64;
         let Way::Shared(shared) = &mut self.peers.get_mut(want.peer.index())?.way else { return None };
         let open = shared.cma.is_some() && shared.introduced && shared.waiting.is_none() && !shared.refuses;
-        if !open || !self.joints.company.has_core() {
+        if !open || !self.dual_copies.company.has_core() {
             return None;
         }
-        let mut joint = Joint::begin(&mut shared.outbox, want.len)?;
+        let mut dual_copy = DualCopy::begin(&mut shared.outbox, want.len)?;
         let (key, offset, len) = (want.key, want.offset, want.len);
-        let offer = Offer { generation: joint.generation(), key, offset, len, target };
+        let offer = Offer { generation: dual_copy.generation(), key, offset, len, target };
         if !shared.outbox.push(OFFER, |bytes| record::offer(&offer, bytes)) {
             return None;
         }
-        self.joints.counters.offered += 1;
+        self.dual_copies.counters.offered += 1;
         let mut copied = true;
         // Claims that cannot be end it, too; `end_of` deals with them.
-        while let Ok(Some(part)) = joint.claim(&self.shared(want.peer)?.outbox) {
+        while let Ok(Some(part)) = dual_copy.claim(&self.shared(want.peer)?.outbox) {
             // When one part is not to be had the message will come otherwise, but the sender must not claim the rest.
             copied = copied && self.read_part(want, part);
         }
-        self.await_sender(want.peer, &joint);
-        let pending = Pending { pull, want: *want, joint, copied, kept: None };
+        self.await_sender(want.peer, &dual_copy);
+        let pending = Pending { pull, want: *want, dual_copy, copied, kept: None };
         let ended = self.end_of(&pending);
         if ended.is_none() {
-            self.joints.pending.push(pending);
+            self.dual_copies.pending.push(pending);
         }
         Some(ended.map_or(Pulled::Later, Pulled::Now))
     }
@@ -194,11 +194,11 @@ impl Core {
     }
 
     /// Gives the sender the time for a part.
-    fn await_sender(&self, peer: PeerId, joint: &Joint) {
+    fn await_sender(&self, peer: PeerId, dual_copy: &DualCopy) {
         let Some(shared) = self.shared(peer) else { return };
-        let clock = self.joints.company.clock();
+        let clock = self.dual_copies.company.clock();
         let end = clock.now().0 + WAIT;
-        while joint.sender(&shared.outbox) == SendersShare::Awaited && clock.now().0 < end {
+        while dual_copy.sender(&shared.outbox) == SendersShare::Awaited && clock.now().0 < end {
             std::hint::spin_loop();
         }
     }
@@ -225,15 +225,15 @@ impl Core {
     fn end_of(&mut self, pending: &Pending) -> Option<bool> {
         let peer = pending.want.peer;
         let shared = pending.kept.as_deref().or_else(|| self.shared(peer))?;
-        match pending.joint.sender(&shared.outbox) {
+        match pending.dual_copy.sender(&shared.outbox) {
             SendersShare::Written => {
                 // The peer was itself to the end, and not another process with its number.
                 let copied = pending.copied && shared.outbox.alive();
-                self.joints.counters.received += pending.joint.senders_bytes();
+                self.dual_copies.counters.received += pending.dual_copy.senders_bytes();
                 Some(copied)
             }
             SendersShare::Refused(part) => {
-                self.joints.counters.refused += 1;
+                self.dual_copies.counters.refused += 1;
                 if let Some(Way::Shared(shared)) =
                     self.peers.get_mut(peer.index()).map(|state| &mut state.way)
                 {
@@ -256,8 +256,8 @@ impl Core {
     /// Ends the copies whose senders have ended. True if there was one.
     pub fn end_pulls(&mut self) -> bool {
         let (mut any, mut at) = (false, 0);
-        while at < self.joints.pending.len() {
-            let pending = self.joints.pending.swap_remove(at);
+        while at < self.dual_copies.pending.len() {
+            let pending = self.dual_copies.pending.swap_remove(at);
             match self.end_of(&pending) {
                 Some(copied) => {
                     any = true;
@@ -266,9 +266,9 @@ impl Core {
                     self.release(pending.want.user);
                 }
                 None => {
-                    self.joints.pending.push(pending);
-                    let last = self.joints.pending.len() - 1;
-                    self.joints.pending.swap(at, last);
+                    self.dual_copies.pending.push(pending);
+                    let last = self.dual_copies.pending.len() - 1;
+                    self.dual_copies.pending.swap(at, last);
                     at += 1;
                 }
             }
@@ -278,14 +278,14 @@ impl Core {
 
     /// Tells of the ends of a receive that were held back, if nobody writes there any more.
     fn release(&mut self, user: u64) {
-        if self.joints.holds(user) {
+        if self.dual_copies.holds(user) {
             return;
         }
         let of_it = |held: &mut Held| match held {
             Held::Done(done) => done.user == user,
             Held::Lost(lost) => lost.user == user,
         };
-        let ends: Vec<Held> = self.joints.held.extract_if(.., of_it).collect();
+        let ends: Vec<Held> = self.dual_copies.held.extract_if(.., of_it).collect();
         for end in ends {
             match end {
                 Held::Done(done) => self.recv_done(&done),
@@ -305,7 +305,7 @@ impl Core {
         });
         let Way::Shared(shared) = &self.peers.get(help.peer.0 as usize)?.way else { return None };
         let cma = shared.cma.filter(|_| under_way)?;
-        let part = segment.claim_part(&help.joint)?;
+        let part = segment.claim_part(&help.dual_copy)?;
         let bytes = part.bytes();
         let (from, size) = (key.wrapping_add(offset).wrapping_add(bytes.start), bytes.end - bytes.start);
         // SAFETY: the part is inside of the offer, which is inside of a send that has not completed and does not while this runs: it can be read and the
@@ -326,30 +326,30 @@ impl State {
     /// Writes a part of a message for its receiver, if nothing else is to be done and there is a processor for both. True if it has.
     pub fn help(&mut self) -> bool {
         let core = &mut self.core;
-        if core.joints.helps.is_empty() {
+        if core.dual_copies.helps.is_empty() {
             return false;
         }
         let Some(segment) = &self.segment else { return false };
-        if core.sends.len() > SENDS_MAX || !core.joints.company.has_core() {
-            core.joints.helps.clear();
+        if core.sends.len() > SENDS_MAX || !core.dual_copies.company.has_core() {
+            core.dual_copies.helps.clear();
             return false;
         }
         // What has come may be what the program waits for.
         if !segment.idle() {
             return false;
         }
-        let help = core.joints.helps.remove(0);
+        let help = core.dual_copies.helps.remove(0);
         let Some(size) = core.write_part(segment, &help) else { return false };
-        core.joints.counters.written += size;
+        core.dual_copies.counters.written += size;
         // Whoever else has asked gets the next turn.
-        core.joints.helps.push(help);
+        core.dual_copies.helps.push(help);
         true
     }
 
     /// As long as a copy that two make is under way, every look is a whole one.
     #[inline]
     pub fn attend(&mut self) {
-        if self.core.joints.is_busy() {
+        if self.core.dual_copies.is_busy() {
             self.look_at_all_next();
         }
     }

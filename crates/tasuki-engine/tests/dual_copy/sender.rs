@@ -206,7 +206,7 @@ pub fn run(task: &str) {
                 node.send(number.parse().expect("a number"), len.parse().expect("a length"));
                 say("posted");
             }
-            ["count"] => say(&node.endpoint.joint_copies().written.to_string()),
+            ["count"] => say(&node.endpoint.dual_copies().written.to_string()),
             _ => return,
         }
     }

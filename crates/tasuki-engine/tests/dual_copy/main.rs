@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use other::Other;
 use sender::{Node, content};
-use tasuki_engine::{Completion, Failure, JointCounters};
+use tasuki_engine::{Completion, DualCopyCounters, Failure};
 use tasuki_random::Random;
 use tasuki_ring::Token;
 
@@ -29,7 +29,7 @@ const LONG: usize = 3 << 20;
 fn seed() -> u64 {
     let seed = std::env::var("TASUKI_SEED").ok().and_then(|text| text.parse().ok());
     let seed = seed.unwrap_or(u64::from(std::process::id()));
-    println!("replay with TASUKI_SEED={seed} cargo test -p tasuki-engine --test joint");
+    println!("replay with TASUKI_SEED={seed} cargo test -p tasuki-engine --test dual_copy");
     seed
 }
 
@@ -103,7 +103,7 @@ fn all_bytes_arrive_whoever_copies_them() {
     let start = Instant::now();
     for round in 0.. {
         receive_and_send(&mut other, &mut node, seed.wrapping_add(round), 25);
-        let counters = node.endpoint.joint_copies();
+        let counters = node.endpoint.dual_copies();
         let theirs = written(&mut other, &mut node);
         assert!(counters.received <= theirs, "{counters:?} {theirs}");
         assert_eq!(counters.refused, 0);
@@ -125,7 +125,7 @@ fn a_sender_that_computes_writes_nothing() {
     assert_eq!(other.hear_with(|| {}), "posted");
     until(&mut node, "received", |node| ended(node, recv));
     assert_content(&node, recv, 7, LONG);
-    assert_eq!(node.endpoint.joint_copies().received, 0);
+    assert_eq!(node.endpoint.dual_copies().received, 0);
     assert_eq!(written(&mut other, &mut node), 0);
     other.finish(&mut node);
 }
@@ -135,13 +135,13 @@ fn a_sender_that_computes_writes_nothing() {
 fn where_writing_is_forbidden_the_receiver_reads() {
     let (mut other, mut node) = sender::start("refused");
     let start = Instant::now();
-    while node.endpoint.joint_copies().refused == 0 && node.can_share() {
+    while node.endpoint.dual_copies().refused == 0 && node.can_share() {
         receive_and_send(&mut other, &mut node, 3, 10);
         assert!(start.elapsed() < PATIENCE, "no sender has ever tried");
     }
-    let JointCounters { offered, received, refused, .. } = node.endpoint.joint_copies();
+    let DualCopyCounters { offered, received, refused, .. } = node.endpoint.dual_copies();
     receive_and_send(&mut other, &mut node, 4, 20);
-    let after = node.endpoint.joint_copies();
+    let after = node.endpoint.dual_copies();
     assert_eq!((after.offered, after.received, after.refused), (offered, received, refused));
     assert_eq!(received, 0);
     other.finish(&mut node);
