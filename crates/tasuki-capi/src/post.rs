@@ -51,6 +51,7 @@ unsafe fn send(
         inject: flags & INJECT != 0,
         report: report(flags),
         delivery: flags & DELIVERY != 0,
+        more: false,
         context,
     };
     // SAFETY: as the caller promises.

@@ -1,13 +1,17 @@
 //! What a program (or the library between it and us) asks of an endpoint, and what it hears of it.
 
-use tasuki_msg::ClaimId;
-
-use crate::address::Address;
-use crate::peer::PeerState;
+use tasuki_msg::{ClaimId, PeerId};
 
 /// Another endpoint, as known to this one. Dense, counted from 0 in the order in which peers became known; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub u32);
+
+impl From<PeerId> for Peer {
+    #[inline(always)]
+    fn from(id: PeerId) -> Peer {
+        Peer(id.index() as u32)
+    }
+}
 
 /// A piece of the program's memory, laid out as `struct iovec` (readv(2)).
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +56,8 @@ pub struct SendArgs<'a> {
     pub report: Report,
     /// Complete only when the message has been placed at the receiver.
     pub delivery: bool,
+    /// The program sends another message at once (`FI_MORE` of libfabric): this one may wait for it, to share its packet.
+    pub more: bool,
     /// The program's name of the operation.
     pub context: u64,
 }
@@ -166,16 +172,6 @@ pub enum Completion {
 
 // SAFETY: the pointer in a completion is a value for the program; nothing here reads through it.
 unsafe impl Send for Completion {}
-
-/// Who is who, for those who are given completions while the endpoint is at work: they must not call it.
-pub struct Names<'a>(pub(crate) &'a [PeerState]);
-
-impl Names<'_> {
-    /// The address of a peer.
-    pub fn address(&self, peer: Peer) -> Option<Address> {
-        self.0.get(peer.0 as usize).map(|state| state.address)
-    }
-}
 
 /// Why an operation has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,102 +1,110 @@
-//! The endpoint as others see it.
+//! The endpoint as programs see it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::address::Address;
 use tasuki_ring::Peek;
 
-use crate::api::{
-    Buffer, Claim, Completion, Found, Names, Peer, PostError, Probe, RecvArgs, Report, SendArgs,
-};
-use crate::aside::Aside;
+use crate::address::Address;
+use crate::api::{Buffer, Claim, Completion, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs};
 use crate::biased_lock::{BiasedLock, Guard};
-use crate::bulk::BulkCounters;
 use crate::clock::Clock;
-use crate::dual_copy::DualCopyCounters;
+use crate::deferred_close::DeferredClose;
+use crate::engine::Engine;
 use crate::held::Held;
 use crate::helper::Helper;
-use crate::line::{Expecting, Glance, Waiting};
-use crate::open::{self, OpenError};
+use crate::open::{self, OpenError, Opened};
 use crate::options::Options;
-use crate::patience::Rest;
-use crate::remote::{RegisterError, RemoteArgs, RemoteDone, UnregisterError};
+use crate::peers::Names;
+use crate::rendezvous::bulk::BulkCounters;
+use crate::rendezvous::stream::StreamCounters;
+use crate::rma::api::{RegisterError, RemoteArgs, RemoteDone, UnregisterError};
+use crate::shm::dual_copy::DualCopyCounters;
+use crate::shm::inline::Received;
 use crate::sleep::Sleeper;
-use crate::state::State;
-use crate::stream::StreamCounters;
+use crate::wait::oversubscription::Oversubscription;
+use crate::wait::yielding::Rest;
 
-/// What the program's threads and the helper share.
+/// What the program's threads and the helper thread share.
 pub(crate) struct Inner {
-    pub lock: BiasedLock<State>,
-    /// Grows whenever the program makes progress: a copy of what the state counts, written under its lock. (Posting takes nothing in, so it
-    /// does not count.)
+    pub lock: BiasedLock<Engine>,
+    /// Grows whenever the program makes progress: a copy of what the engine counts, written under its lock. (Posting takes nothing in,
+    /// so it does not count.)
     pub entries: AtomicU64,
-    /// The program was given nothing when it called last.
+    /// The program was given nothing when it last made progress.
     pub waits: AtomicBool,
     pub stop: AtomicBool,
     pub sleeper: Sleeper,
     pub held: Arc<Held>,
+    pub processors: Oversubscription,
     pub clock: Clock,
 }
 
 impl Inner {
-    /// The state, for the program.
+    /// The engine, for the program.
     #[inline]
-    pub fn lock(&self) -> Guard<'_, State> {
+    pub fn lock(&self) -> Guard<'_, Engine> {
         self.lock.lock()
     }
 
     /// The program makes progress, with the lock that it holds.
-    fn enter(&self, state: &mut State) {
-        state.polled += 1;
-        self.entries.store(state.polled, Ordering::Relaxed);
+    fn enter(&self, engine: &mut Engine) {
+        self.entries.store(engine.count_program_call(), Ordering::Relaxed);
     }
 
     /// Offers the processor to others.
     #[cold]
-    fn rest(&self, mut state: Guard<'_, State>) {
-        let rest = state.rest();
-        drop(state);
+    fn rest(&self, mut engine: Guard<'_, Engine>) {
+        let rest = engine.rest();
+        drop(engine);
         let start = Instant::now();
         match rest {
-            Rest::Offer => std::thread::yield_now(),
+            Rest::Yield => std::thread::yield_now(),
             Rest::Nap(time) => self.sleeper.nap(time),
         }
         self.lock().rested(rest, start.elapsed());
     }
 }
 
+/// Where [`Endpoint::poll_with`] puts what it finds. Both functions are called under the endpoint's lock: they must not call the
+/// endpoint, and are given the names of peers instead.
+pub trait Sink {
+    /// A message has been received, whole, for a receive of one piece of memory. Says whether the sink takes more.
+    fn take_message(&mut self, message: &Received, names: &Names<'_>) -> bool;
+
+    /// An operation is over.
+    fn take_completion(&mut self, completion: &Completion, names: &Names<'_>);
+}
+
 /// One end of conversations: opens sockets and shared memory, knows peers, sends and receives messages.
 ///
-/// All methods may be called from any thread. None but [`Endpoint::wait`] and [`Endpoint::close`] sleeps, but for naps in [`Endpoint::progress`].
+/// All methods may be called from any thread. Only [`Endpoint::wait`] and [`Endpoint::close`] sleep; polls may take naps of 50 us.
 pub struct Endpoint {
     inner: Arc<Inner>,
     address: Address,
     linger: Duration,
     helper: Mutex<Option<Helper>>,
-    /// The helper has been started, or it was tried.
+    /// The helper thread has been started, or it was tried.
     helping: AtomicBool,
-    /// A child after fork shares sockets and memory with its parent and must leave them alone.
+    /// Process id of the process that opened the endpoint. A child after fork shares sockets and memory with its parent and must leave
+    /// them alone.
     owner: u32,
-    /// Last of all: the sockets in it are closed when everybody else has left them.
-    aside: Aside,
+    /// The last field: the sockets in it are closed when nothing else refers to them.
+    deferred_close: DeferredClose,
 }
 
 impl Endpoint {
     /// Opens an endpoint.
     pub fn open(options: &Options) -> Result<Endpoint, OpenError> {
-        let mut state = open::open(options)?;
-        if options.stats {
-            state.open_page();
-        }
-        let address = state.core.address;
-        let aside = Aside::new(&state);
+        let Opened { engine, address, clock, held, processors, sleeper, raw_sockets } = open::open(options)?;
+        let deferred_close = DeferredClose::new(raw_sockets);
         let inner = Arc::new(Inner {
-            sleeper: Sleeper::new(&state).map_err(OpenError::Wait)?,
-            held: Arc::clone(&state.held),
-            clock: state.clock,
-            lock: BiasedLock::new(state),
+            sleeper,
+            held,
+            processors,
+            clock,
+            lock: BiasedLock::new(engine),
             entries: AtomicU64::new(0),
             waits: AtomicBool::new(false),
             stop: AtomicBool::new(false),
@@ -106,16 +114,16 @@ impl Endpoint {
         }
         let (helper, helping) = (Mutex::new(None), AtomicBool::new(false));
         let (linger, owner) = (options.linger, std::process::id());
-        Ok(Endpoint { inner, address, linger, helper, helping, owner, aside })
+        Ok(Endpoint { inner, address, linger, helper, helping, owner, deferred_close })
     }
 
     /// From now on calls take no lock, which is a good part of a short message's time.
     ///
     /// # Safety
-    /// No two threads call the endpoint at the same time, and nobody calls it from within what it was given to call.
+    /// No two threads call the endpoint at the same time, and it is not called from within the functions that it calls.
     pub unsafe fn assume_one_caller(&self) {
-        // SAFETY: whatever locks it is a call of the endpoint, or its end, and those come one after the other, as the caller promises; the
-        // helper only visits.
+        // SAFETY: the lock is taken only by calls of the endpoint and by its end, which come one after the other, as the caller promises;
+        // the helper thread only visits.
         unsafe { self.inner.lock.program_calls_alone() };
     }
 
@@ -127,10 +135,11 @@ impl Endpoint {
     /// Makes a peer known, or finds it if it is. Nothing is sent before there is a message for it.
     pub fn add_peer(&self, address: &Address) -> Peer {
         self.start_helper();
-        self.inner.lock().core.peer(address)
+        self.inner.lock().add_peer(address)
     }
 
-    /// Without a thread (a limit of the host) the endpoint works as long as the program calls it.
+    /// Starts the helper thread if there is none yet. Without it (a limit of the process) the endpoint works as long as the program calls
+    /// it.
     #[inline]
     fn start_helper(&self) {
         if !self.helping.load(Ordering::Relaxed) {
@@ -149,15 +158,15 @@ impl Endpoint {
 
     /// The address of a peer.
     pub fn peer_address(&self, peer: Peer) -> Option<Address> {
-        self.inner.lock().core.state(peer).map(|state| state.address)
+        self.inner.lock().peer_address(peer)
     }
 
     /// Why a peer was declared failed, in words.
     pub fn failure_reason(&self, peer: Peer) -> Option<String> {
-        self.inner.lock().core.state(peer).and_then(|state| state.reason.clone())
+        self.inner.lock().failure_of(peer)
     }
 
-    /// The program does not need the peer any more. It stays known, because it may still send.
+    /// The program does not need the peer any more. The peer stays known, because it may still send.
     pub fn remove_peer(&self, peer: Peer) {
         let _ = peer;
     }
@@ -178,23 +187,23 @@ impl Endpoint {
     /// The buffers can be written, and nobody else uses them, until the receive has completed for the last time.
     #[inline(always)]
     pub unsafe fn recv(&self, recv: &RecvArgs<'_>) -> Result<(), PostError> {
-        // Peers may come without having been added.
+        // Peers may write to this endpoint without having been added.
         self.start_helper();
         // SAFETY: as the caller promises.
         unsafe { self.inner.lock().recv(recv) }
     }
 
-    /// The first message that the probe accepts and that nobody has asked for.
+    /// The first message that the probe accepts and that no receive has taken.
     pub fn peek(&self, probe: &Probe) -> Option<Found> {
-        self.inner.lock().peek(probe)
+        self.inner.lock().peek_message(probe)
     }
 
-    /// The same, and reserves it.
+    /// As [`Endpoint::peek`], and reserves the message.
     pub fn claim(&self, probe: &Probe) -> Option<(Claim, Found)> {
         self.inner.lock().claim(probe)
     }
 
-    /// The same as `peek`, and drops it.
+    /// As [`Endpoint::peek`], and drops the message.
     pub fn discard(&self, probe: &Probe) -> Option<Found> {
         self.inner.lock().discard(probe)
     }
@@ -219,44 +228,36 @@ impl Endpoint {
         self.inner.lock().discard_claimed(claim)
     }
 
-    /// Lets peers put into this memory and get from it, with the key that it gives. Whoever knows the key and the endpoint's
-    /// address can.
+    /// Lets peers put into this memory and get from it, under the key that is returned. Every process that knows the key and the
+    /// endpoint's address can do so.
     ///
     /// # Safety
     /// The memory can be read and written, by any thread at any time, until [`Endpoint::unregister`] succeeds or the endpoint
     /// is closed. What the program itself reads there meanwhile may be half written.
     pub unsafe fn register(&self, memory: Buffer) -> Result<u64, RegisterError> {
-        // Peers may come without having been added, and the program may never call again.
-        self.start_helper();
         loop {
             let key = getrandom::u64()?;
-            let mut state = self.inner.lock();
-            if state.closing {
-                return Err(PostError::Closed.into());
-            }
-            if state.core.service.register(key, memory) {
+            // SAFETY: as the caller promises.
+            if unsafe { self.register_as(key, memory) }? {
                 return Ok(key);
             }
         }
     }
 
-    /// As [`Endpoint::register`], with a key of the program's choice: false if it is taken. Whoever can guess the key can reach the
-    /// memory, if he knows the endpoint's address.
+    /// As [`Endpoint::register`], with a key of the program's choice: false if it is taken. A process that can guess the key can reach
+    /// the memory, if it knows the endpoint's address.
     ///
     /// # Safety
     /// As [`Endpoint::register`].
     pub unsafe fn register_as(&self, key: u64, memory: Buffer) -> Result<bool, PostError> {
+        // Peers may write to this endpoint without having been added, and the program may never call again.
         self.start_helper();
-        let mut state = self.inner.lock();
-        if state.closing {
-            return Err(PostError::Closed);
-        }
-        Ok(state.core.service.register(key, memory))
+        self.inner.lock().register(key, memory)
     }
 
-    /// Ends what [`Endpoint::register`] began. After success nobody touches the memory any more.
+    /// Ends what [`Endpoint::register`] began. After success no peer touches the memory any more.
     pub fn unregister(&self, key: u64) -> Result<(), UnregisterError> {
-        self.inner.lock().core.service.unregister(key)
+        self.inner.lock().unregister(key)
     }
 
     /// Writes into memory that a peer has registered; complete when it is there. The peer's program need not call anything.
@@ -277,12 +278,9 @@ impl Endpoint {
         unsafe { self.inner.lock().transfer(get, true) }
     }
 
-    /// Up to `max` one-sided transfers that are over. They are told here alone.
-    pub fn poll_remote(&self, max: usize, mut each: impl FnMut(RemoteDone)) -> usize {
-        let mut state = self.inner.lock();
-        let count = max.min(state.core.remote.len());
-        state.core.remote.drain(..count).for_each(&mut each);
-        count
+    /// Gives up to `max` one-sided transfers that are over to `each`, and returns how many. They are told here alone.
+    pub fn poll_remote(&self, max: usize, each: impl FnMut(RemoteDone)) -> usize {
+        self.inner.lock().take_transfers(max, each)
     }
 
     /// Takes back the operation with this context: true, and a completion with [`crate::Failure::Cancelled`] follows; false if it
@@ -291,62 +289,89 @@ impl Endpoint {
         self.inner.lock().cancel(context)
     }
 
-    /// Takes in what has arrived and sends what may be sent. After rounds in which nothing has happened it offers the processor to others: by a yield, or,
-    /// if that does not help a program that waits and more want to run than there are processors, by a nap of 50 us that a packet ends.
+    /// Takes in what has arrived and sends what may be sent. After polls in which nothing has happened it offers the processor to others:
+    /// by a yield, or, if yields do not help a program that waits while the processors are oversubscribed, by a nap of 50 us that a packet
+    /// ends.
     pub fn progress(&self) {
         self.turn(0, |_| {});
     }
 
-    /// What most of the calls of [`Endpoint::turn_with`] come to, for a program that polls and calls alone: a glance at memory that others write to. (A glance that finds
-    /// nothing has few registers to save, so what is found is taken by another call.)
-    #[inline(always)]
-    pub fn glance(&self) -> Glance<'_> {
-        let Some(mut state) = self.inner.lock.enter() else { return Glance::Unknown };
-        match state.glance() {
-            Peek::Nothing if state.linger.stays() => {
-                Glance::Expected(Expecting { state, waits: &self.inner.waits })
-            }
-            Peek::Nothing => Glance::Nothing,
-            Peek::Found(found) => Glance::Found(Waiting { state, found, waits: &self.inner.waits }),
-            Peek::Other => Glance::Unknown,
-        }
-    }
-
-    /// [`Endpoint::progress`] and [`Endpoint::poll_many`] under one lock. Returns how many completions it gave, at most `max`.
+    /// [`Endpoint::progress`] and [`Endpoint::poll_many`] under one acquisition of the lock. Returns how many completions it gave, at most
+    /// `max`.
     pub fn turn(&self, max: usize, mut each: impl FnMut(Completion)) -> usize {
         self.turn_with(max, |completion, _| each(*completion))
     }
 
-    /// The same; `each` is called under the lock, so it must not call the endpoint, and is told instead who is who.
+    /// As [`Endpoint::turn`]; `each` is called under the lock, so it must not call the endpoint, and is given the names of peers instead.
     pub fn turn_with(&self, max: usize, mut each: impl FnMut(&Completion, &Names<'_>)) -> usize {
-        let Some(mut state) = self.inner.lock.try_lock() else {
-            // Another thread is at it, and may be waiting for a processor.
+        let Some(mut engine) = self.inner.lock.try_lock() else {
+            // Another thread makes progress, and may be waiting for a processor.
             std::thread::yield_now();
             return 0;
         };
-        self.inner.enter(&mut state);
-        // With `max` 0 nothing is given: what comes then waits.
-        let (busy, first) = if max > 0 { state.look() } else { (state.look_for_later(), None) };
+        self.inner.enter(&mut engine);
+        // With `max` 0 nothing is given, and what completes waits.
+        let (busy, first) = if max > 0 { engine.poll() } else { (engine.poll_without_completion(), None) };
         if let Some(completion) = &first {
-            each(completion, &Names(&state.core.peers));
+            each(completion, &engine.names());
         }
         let given = usize::from(first.is_some());
-        let count = given + state.take(max - given, each);
+        let count = given + engine.take_completions(max - given, each);
         self.inner.waits.store(!busy && count == 0, Ordering::Relaxed);
-        if state.patience.is_over(busy, count > 0) {
-            self.inner.rest(state);
+        if engine.is_time_to_rest(busy, count > 0) {
+            self.inner.rest(engine);
         }
         count
     }
 
-    /// The next completion.
-    pub fn poll(&self) -> Option<Completion> {
-        self.inner.lock().core.completions.pop_front()
+    /// Makes progress and gives everything that is over to a sink, which `sink` makes if there may be something. `None`: a look at
+    /// memory was enough to see that there is nothing. Most polls of a program that polls and calls alone come to that, and take
+    /// some ten nanoseconds.
+    #[inline(always)]
+    pub fn poll_with<S: Sink>(&self, sink: impl FnOnce() -> S) -> Option<S> {
+        let Some(mut engine) = self.inner.lock.enter() else { return Some(self.poll_everything(sink())) };
+        let peek = engine.peek();
+        if matches!(peek, Peek::Nothing) && !engine.stays_for_reply() {
+            return None;
+        }
+        self.poll_found(engine, peek, sink())
     }
 
-    /// Up to `max` completions at once.
+    /// The rest of [`Endpoint::poll_with`] after a peek that has found something, or that may stay for a reply.
+    #[inline(never)]
+    fn poll_found<S: Sink>(&self, mut engine: Guard<'_, Engine>, peek: Peek, mut sink: S) -> Option<S> {
+        let found = match peek {
+            Peek::Nothing => engine.stay(),
+            peek => peek,
+        };
+        match found {
+            Peek::Nothing => return None,
+            Peek::Found(found) => {
+                if engine.take_found(found, |message, names| sink.take_message(message, names)) {
+                    self.inner.waits.store(false, Ordering::Relaxed);
+                    return Some(sink);
+                }
+            }
+            Peek::Other => {}
+        }
+        drop(engine);
+        Some(self.poll_everything(sink))
+    }
+
+    #[inline(never)]
+    fn poll_everything<S: Sink>(&self, mut sink: S) -> S {
+        self.turn_with(usize::MAX, |completion, names| sink.take_completion(completion, names));
+        sink
+    }
+
+    /// The next completion.
+    pub fn poll(&self) -> Option<Completion> {
+        self.inner.lock().pop_completion()
+    }
+
+    /// Gives up to `max` completions at once to `each`, and returns how many. Makes no progress.
     pub fn poll_many(&self, max: usize, mut each: impl FnMut(Completion)) -> usize {
-        self.inner.lock().take(max, |completion, _| each(*completion))
+        self.inner.lock().take_completions(max, |completion, _| each(*completion))
     }
 
     /// Sleeps until there is a completion, something else may have happened, or the time is over; makes progress meanwhile.
@@ -354,16 +379,11 @@ impl Endpoint {
         let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             let (done, deadline) = {
-                let mut state = self.inner.lock();
-                self.inner.enter(&mut state);
-                let busy = state.progress() | state.help();
-                // It sleeps until something comes, so that nobody need step in.
+                let mut engine = self.inner.lock();
+                self.inner.enter(&mut engine);
+                // This thread sleeps until something arrives, so that the helper thread need not step in.
                 self.inner.waits.store(true, Ordering::Relaxed);
-                let done = busy || !state.core.completions.is_empty() || !state.core.remote.is_empty();
-                if !done {
-                    state.prepare_to_sleep();
-                }
-                (done, state.next_deadline())
+                engine.poll_before_sleep()
             };
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             if done || left.is_some_and(|left| left.is_zero()) {
@@ -375,17 +395,17 @@ impl Endpoint {
 
     /// What streams have done; `None` if there are none.
     pub fn streams(&self) -> Option<StreamCounters> {
-        self.inner.lock().core.streams.as_ref().map(|streams| streams.counters)
+        self.inner.lock().stream_counters()
     }
 
     /// What length-coded bulk has done; `None` if it was not asked for.
     pub fn bulk(&self) -> Option<BulkCounters> {
-        self.inner.lock().core.bulk.as_ref().map(|bulk| bulk.counters)
+        self.inner.lock().bulk_counters()
     }
 
-    /// What copies by both ends of messages inside this host have brought.
+    /// What dual copies of messages inside this host have brought.
     pub fn dual_copies(&self) -> DualCopyCounters {
-        self.inner.lock().core.dual_copies.counters
+        self.inner.lock().dual_copy_counters()
     }
 
     /// What a watchdog prints when nothing moves: operations, peers, rails.
@@ -403,16 +423,16 @@ impl Drop for Endpoint {
         if self.owner != std::process::id() {
             // The thread is not here, and sockets and shared memory are the parent's.
             std::mem::forget((helper, Arc::clone(&self.inner)));
-            self.aside.forget();
+            self.deferred_close.forget();
             return;
         }
-        // While this thread lingers the helper would only be in the way.
+        // While this thread takes leave the helper would only be in the way.
         drop(helper);
         // Lanes that are still being opened come too late.
-        self.inner.lock().opening = None;
-        crate::close::linger(&self.inner, self.linger);
+        self.inner.lock().stop_opening_lanes();
+        crate::close::take_leave(&self.inner, self.linger);
         if self.inner.lock().has_files() {
-            // Ranks that were killed have left theirs, and nobody else may come here for a long time.
+            // Ranks that were killed have left their files, and no other endpoint may come here for a long time.
             tasuki_ring::tidy();
         }
     }

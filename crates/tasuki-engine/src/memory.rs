@@ -1,19 +1,19 @@
-//! The memory of operations: the program's buffers, and copies that an operation keeps for itself.
+//! The memory of operations: the program's buffers, and buffers of the engine's own.
 
 use crate::api::Buffer;
 
-/// The bytes of one operation, in pieces one behind the other.
+/// The bytes of one operation, in pieces that follow each other.
 pub(crate) enum Memory {
     /// One piece of the program's memory.
     One(Buffer),
-    /// Several.
+    /// Several pieces of the program's memory.
     Many(Box<[Buffer]>),
-    /// A copy, made when the operation was posted.
+    /// A buffer of the engine: a copy of what a program sends, or room for a message of the engine itself.
     Own(Vec<u8>),
 }
 
 impl Memory {
-    /// The program's own memory.
+    /// Memory of the program.
     #[inline(always)]
     pub fn of(buffers: &[Buffer]) -> Memory {
         match buffers {
@@ -46,7 +46,15 @@ impl Memory {
         }
     }
 
-    /// Where it begins if it is one piece of the program's memory.
+    /// The bytes of a buffer of the engine; empty if the memory is the program's.
+    pub fn own(&self) -> &[u8] {
+        match self {
+            Memory::Own(bytes) => bytes,
+            Memory::One(_) | Memory::Many(_) => &[],
+        }
+    }
+
+    /// Address of the first byte, if the memory is one piece of the program's memory.
     pub fn contiguous(&self) -> Option<*mut u8> {
         match self {
             Memory::One(piece) if piece.len > 0 => Some(piece.ptr),
@@ -54,7 +62,7 @@ impl Memory {
         }
     }
 
-    /// Where bytes `offset..offset + len` begin if they are in one piece of the program's memory.
+    /// Address of byte `offset`, if bytes `offset..offset + len` are in one piece.
     pub fn piece(&self, offset: u64, len: u64) -> Option<*mut u8> {
         let mut found = None;
         self.walk(offset, usize::try_from(len).ok()?, |ptr, size| {
@@ -76,36 +84,36 @@ impl Memory {
         address
     }
 
-    /// Copies bytes out, from `offset`. What lies beyond the end stays as it is in `into`.
+    /// Copies bytes from `offset` on into `into`. The part of `into` that lies beyond the end stays as it is.
     ///
     /// # Safety
     /// The operation has not completed, so that its memory may be read.
     pub unsafe fn read(&self, offset: u64, into: &mut [u8]) {
         let mut done = 0;
         self.walk(offset, into.len(), |ptr, len| {
-            // SAFETY: `walk` stays inside of the operation's pieces, which can be read as long as it is under way; `into` has
-            // room for what is left.
+            // SAFETY: `walk` stays inside of the operation's pieces, which can be read as long as the operation is under way;
+            // `into` has room for what is left.
             unsafe { std::ptr::copy_nonoverlapping(ptr, into[done..done + len].as_mut_ptr(), len) };
             fetch_ahead(ptr, len);
             done += len;
         });
     }
 
-    /// Copies bytes in, to `offset`. What does not fit is dropped.
+    /// Copies `from` to byte `offset` and those that follow. What does not fit is dropped.
     ///
     /// # Safety
     /// The operation is a receive that has not completed, so that its memory is ours to write.
     pub unsafe fn write(&self, offset: u64, from: &[u8]) {
         let mut done = 0;
         self.walk(offset, from.len(), |ptr, len| {
-            // SAFETY: `walk` stays inside of the operation's pieces, which are ours as long as it is under way. A program may have
-            // posted the same memory twice or send from it (its own fault); `copy` is defined for overlaps too.
+            // SAFETY: `walk` stays inside of the operation's pieces, which are ours as long as the operation is under way. A
+            // program may have posted the same memory twice or send from it (its own fault); `copy` is defined for overlaps too.
             unsafe { std::ptr::copy(from[done..done + len].as_ptr(), ptr, len) };
             done += len;
         });
     }
 
-    /// Visits the pieces of bytes `offset..offset + len`, as far as there are any.
+    /// Calls `visit` with address and length of each piece of bytes `offset..offset + len`, as far as there are so many.
     pub fn walk(&self, offset: u64, len: usize, mut visit: impl FnMut(*mut u8, usize)) {
         let (mut skip, mut left) = (offset, len);
         let mut piece = |ptr: *mut u8, size: usize| {
@@ -128,13 +136,13 @@ impl Memory {
     }
 }
 
-/// Shorter copies are not part of a stream, bytes.
+/// A copy into a packet that is shorter than this is not part of a long message, bytes.
 const STREAM_PIECE: usize = 1000;
-/// Pieces of a stream that lie between the one that is copied and the one that is fetched.
+/// Packets between the one into which bytes are copied and the one whose bytes are fetched into the cache.
 const PIECES_AHEAD: usize = 3;
 
-/// After `len` bytes of a long message have been copied from `ptr` into a packet: begins to fetch those of a later one into the cache. The processor does
-/// so by itself when memory is read in one go; here the reading stops after each packet.
+/// Begins to fetch the bytes of a later packet into the cache, after `len` bytes of a long message have been copied from `ptr`
+/// into one. When memory is read in one go the processor fetches ahead by itself; here the reading stops after each packet.
 fn fetch_ahead(ptr: *const u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     if len >= STREAM_PIECE {
@@ -149,32 +157,32 @@ fn fetch_ahead(ptr: *const u8, len: usize) {
     let _ = (ptr, len, STREAM_PIECE, PIECES_AHEAD);
 }
 
-/// Total size of some pieces of the program's memory, bytes; `None` if no memory is so large.
+/// Total size of pieces of the program's memory, bytes; `None` if it exceeds the address space.
 pub(crate) fn total(pieces: &[Buffer]) -> Option<usize> {
     pieces.iter().try_fold(0usize, |sum, piece| sum.checked_add(piece.len))
 }
 
-/// Copies all pieces to the beginning of `into`, which has room for them.
+/// Copies all pieces, one behind the other, to the beginning of `into`, which has room for them.
 ///
 /// # Safety
 /// The pieces can be read, and none of them lies in `into`.
 pub(crate) unsafe fn copy_pieces(pieces: &[Buffer], mut into: &mut [u8]) {
     for piece in pieces.iter().filter(|piece| piece.len > 0) {
         let (place, rest) = into.split_at_mut(piece.len);
-        // SAFETY: the caller says that the piece can be read; `place` has its length.
+        // SAFETY: the caller promises that the piece can be read; `place` has its length.
         unsafe { std::ptr::copy_nonoverlapping(piece.ptr, place.as_mut_ptr(), piece.len) };
         into = rest;
     }
 }
 
-/// Copies at most 32 bytes, without a call: most messages are a number or two.
+/// Copies at most 32 bytes without a function call: most messages are a number or two.
 ///
 /// # Safety
 /// `from` can be read and `to` written for `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn copy_few(from: *const u8, to: *mut u8, len: usize) {
     debug_assert!(len <= 32);
-    // Two pieces of one size, which overlap unless the length is twice theirs. Both are read before either is written.
+    // Copies two pieces of one size, which overlap unless `len` is twice their size. Both are read before either is written.
     macro_rules! twice {
         ($piece:ty) => {{
             let rest = len - size_of::<$piece>();

@@ -1,28 +1,32 @@
-//! Opening: identity, sockets, shared memory.
+//! Opening an endpoint: identity, sockets, shared memory.
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 
 use tasuki_link::{LinkError, LinkWatch, UdpLink, UdpOptions};
 use tasuki_msg::Config;
-use tasuki_proto::{Local, Proto, Time};
+use tasuki_proto::{Local, Proto};
 use tasuki_ring::{Segment, SegmentOptions};
 
 use crate::address::Address;
-use crate::bulk::Bulk;
-use crate::burst::Burst;
 use crate::clock::Clock;
-use crate::core::Core;
-use crate::lanes::{Opening, Sockets};
-use crate::linger::Linger;
-use crate::looks::Looks;
+use crate::engine::Engine;
+use crate::held::Held;
+use crate::messages::Messages;
+use crate::net::lanes::{Opening, Sockets};
+use crate::net::link::Link;
+use crate::net::rails::{RailTable, RailsError, mapped};
+use crate::net::readiness::Readiness;
+use crate::net::{Net, Parts};
 use crate::options::{Framing, Lanes, Options, Rate, SenderCopies, VariableError};
-use crate::patience::Patience;
-use crate::rails::{RailTable, RailsError, mapped};
-use crate::ready::Ready;
-use crate::state::{Link, State};
-use crate::stream::Streams;
-use crate::ways::token_of;
+use crate::rendezvous::Rendezvous;
+use crate::rendezvous::bulk::Bulk;
+use crate::rendezvous::stream::Streams;
+use crate::shm::dual_copy::DualCopies;
+use crate::shm::{Shm, token_of};
+use crate::sleep::Sleeper;
+use crate::wait::WaitPolicy;
+use crate::wait::oversubscription::Oversubscription;
 
 /// Why an endpoint cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -52,119 +56,141 @@ pub enum OpenError {
     Wait(std::io::Error),
 }
 
-/// Tries for a port that is free on all addresses.
+/// Ports that are tried until one is free on all addresses.
 const PORT_TRIES: usize = 32;
 
-/// The identity interface that `tasuki apply` and the lab set up.
+/// Name of the identity interface, which `tasuki apply` and the lab set up.
 const IDENTITY_INTERFACE: &str = "tasuki0";
 
-pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
+/// A new endpoint's engine, and what its threads use without the lock.
+pub(crate) struct Opened {
+    pub engine: Engine,
+    pub address: Address,
+    pub clock: Clock,
+    pub held: Arc<Held>,
+    pub processors: Oversubscription,
+    pub sleeper: Sleeper,
+    /// Further references to the sockets of raw lanes, once they are open.
+    pub raw_sockets: Sockets,
+}
+
+/// Opens sockets and shared memory.
+pub(crate) fn open(options: &Options) -> Result<Opened, OpenError> {
     let rails = RailTable::load(options.rails.as_deref())?;
     let addresses = addresses();
     let identity = options.identity.or(rails.identity).unwrap_or_else(|| find_identity(&addresses));
     let links = bind_all(identity, &rails)?;
-    let carriers = watch_carriers(&links);
-    let ready = Ready::new(&links, carriers.as_ref()).map_err(|error| OpenError::Wait(error.into()))?;
-    let port = links[0].udp.local().port();
     let mut random = [0u8; 36];
     getrandom::fill(&mut random)?;
-    let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| random[at + i]));
-    let address = Address {
+    let address = new_address(identity, links[0].udp.local().port(), &random);
+    let (clock, rendezvous) = (Clock::new(), open_rendezvous(options)?);
+    let net = open_net(options, address, (links, rails, smallest_mtu(&addresses)), &random, &rendezvous)?;
+    // Without shared memory (a full or missing /dev/shm) messages inside the host go in packets; `tasuki doctor` tells.
+    let token = SegmentOptions::new(token_of(&address));
+    let segment = if options.shm { Segment::create(&token).ok() } else { None };
+    let dual_copies = DualCopies::new(options.sender_copies == SenderCopies::Never);
+    let shm = Shm::new(segment, address, clock, dual_copies);
+    let (raw_sockets, held) = (net.raw_sockets(), net.held());
+    let descriptors = std::iter::once(net.readiness().as_fd()).chain(rendezvous.bulk().map(Bulk::as_fd));
+    let sleeper = Sleeper::new(descriptors, net.raw_sockets(), shm.is_open()).map_err(OpenError::Wait)?;
+    let processors = Oversubscription::new(options.sender_copies == SenderCopies::Always);
+    let messages = Messages::new(message_config(options), options.pacer());
+    let owners = (messages, shm, net, rendezvous);
+    let mut engine =
+        Engine::new(address, clock, owners, WaitPolicy::new(processors.clone()), options.on_failure);
+    if options.stats {
+        engine.open_page();
+    }
+    Ok(Opened { engine, address, clock, held, processors, sleeper, raw_sockets })
+}
+
+/// The address of a new endpoint. `random` names it: 16 bytes are its secret, 8 its incarnation, 4 its id.
+fn new_address(identity: IpAddr, port: u16, random: &[u8; 36]) -> Address {
+    Address {
         identity: mapped(identity),
         port,
         endpoint: u32::from_le_bytes(std::array::from_fn(|i| random[32 + i])),
-        incarnation: number(16),
+        incarnation: u64::from_le_bytes(std::array::from_fn(|i| random[16 + i])),
         secret: std::array::from_fn(|i| random[i]),
-    };
-    let raw = options.lanes == Lanes::RawUdp;
-    let opening = if raw { Opening::begin(&links, address.endpoint, options) } else { None };
-    let token = token_of(&address);
-    // Without shared memory (a full or missing /dev/shm) messages within the host go in packets; `tasuki doctor` tells.
-    let segment = if options.shm { Segment::create(&SegmentOptions::new(token)).ok() } else { None };
-    let local = Local {
-        endpoint: address.endpoint,
-        incarnation: address.incarnation,
-        secret: tasuki_wire::Secret(address.secret),
-        identity: address.identity,
-        port,
-    };
-    let config = Config {
+    }
+}
+
+fn message_config(options: &Options) -> Config {
+    Config {
         pool_bytes: options.pool_bytes,
         peer_bytes: options.peer_bytes,
         expected_peers: options.expected_peers,
         initial_credit: tasuki_msg::INITIAL_CREDIT,
-    };
-    let mut core = Core::new(address, config, options.pacer(), rails, smallest_mtu(&addresses));
-    if let Rate::Static(receivers) = &options.rate {
-        core.receivers = Some(receivers.clone());
     }
-    core.streams = match options.framing {
-        Framing::Auto => Some(Box::new(Streams::new(false))),
-        Framing::Streams => Some(Box::new(Streams::new(true))),
+}
+
+fn open_rendezvous(options: &Options) -> Result<Rendezvous, OpenError> {
+    let streams = match options.framing {
+        Framing::Auto => Some(Streams::new(false)),
+        Framing::Streams => Some(Streams::new(true)),
         Framing::Frames | Framing::Length => None,
     };
-    if options.framing == Framing::Length {
-        core.bulk = Some(Box::new(Bulk::new().map_err(|error| OpenError::Wait(error.into()))?));
-    }
-    core.dual_copies.never = options.sender_copies == SenderCopies::Never;
-    core.dual_copies.company.assumed = options.sender_copies == SenderCopies::Always;
-    let mut state = State {
-        core,
-        proto: Proto::new(local, proto_config(options), number(24)),
-        udp_due: Time(0),
-        udp_pause: 0,
-        invite_due: Time(0),
+    let bulk = match options.framing {
+        Framing::Length => Some(Bulk::new().map_err(|error| OpenError::Wait(error.into()))?),
+        Framing::Auto | Framing::Streams | Framing::Frames => None,
+    };
+    Ok(Rendezvous::new(bulk, streams))
+}
+
+fn open_net(
+    options: &Options,
+    own: Address,
+    (links, rails, routed_mtu): (Vec<Link>, RailTable, u16),
+    random: &[u8; 36],
+    rendezvous: &Rendezvous,
+) -> Result<Net, OpenError> {
+    let link_watch = watch_links(&links);
+    let readiness =
+        Readiness::new(&links, link_watch.as_ref()).map_err(|error| OpenError::Wait(error.into()))?;
+    let raw = options.lanes == Lanes::RawUdp;
+    let opening = if raw { Opening::begin(&links, own.endpoint, options) } else { None };
+    let local = Local {
+        endpoint: own.endpoint,
+        incarnation: own.incarnation,
+        secret: tasuki_wire::Secret(own.secret),
+        identity: own.identity,
+        port: own.port,
+    };
+    let seed = u64::from_le_bytes(std::array::from_fn(|i| random[24 + i]));
+    Ok(Net::new(Parts {
+        own,
+        proto: Proto::new(local, proto_config(options), seed),
         links,
         opening,
-        raw_sockets: Sockets::default(),
-        ready,
-        carriers,
-        segment,
-        token,
-        slots: Vec::new(),
-        flowing: false,
-        settled: false,
-        stalled: Vec::new(),
-        packet: vec![0; tasuki_wire::MAX_PACKET_LEN].into_boxed_slice(),
-        clock: Clock::new(),
-        next_watch: Time(0),
-        watched: 0,
-        closing: false,
-        confirming: false,
-        page: None,
-        helped: 0,
-        polled: 0,
-        looks: Looks::new(),
-        patience: Patience::new(),
-        linger: Linger::default(),
-        burst: Burst::new(),
-        held: Arc::default(),
-        on_failure: options.on_failure,
-    };
-    // A NIC that has no carrier now is not greeted on first.
-    state.hear_carriers(Time(0));
-    Ok(state)
+        readiness,
+        link_watch,
+        rails,
+        routed_mtu,
+        receivers: match &options.rate {
+            Rate::Static(receivers) => Some(receivers.clone()),
+            Rate::Window | Rate::Adaptive => None,
+        },
+        fetches: rendezvous.fetches(),
+    }))
 }
 
 fn proto_config(options: &Options) -> tasuki_proto::Config {
     let config = tasuki_proto::Config::default();
-    // What goes first in switches must be little, or it waits for itself.
+    // Frames with a priority must be few, or they wait for each other.
     if options.priority.is_some() { config.only_short_is_raw() } else { config }
 }
 
-/// A socket on the identity address and one on each NIC, all with one port.
+/// Binds a socket to the identity address and one to each NIC, all to one port.
 fn bind_all(identity: IpAddr, rails: &RailTable) -> Result<Vec<Link>, OpenError> {
     let nics = rails.nics();
     'port: for _ in 0..PORT_TRIES {
         let first = UdpLink::bind(&UdpOptions::new(identity))?;
         let port = first.local().port();
-        let mut links = vec![Link { udp: first, raw: None, nic: None, busy: false, carrier: true }];
+        let mut links = vec![Link::new(first, None)];
         for (nic, address) in &nics {
             let options = UdpOptions { port, device: Some(nic.clone()), ..UdpOptions::new(*address) };
             match UdpLink::bind(&options) {
-                Ok(udp) => {
-                    links.push(Link { udp, raw: None, nic: Some(nic.clone()), busy: false, carrier: true });
-                }
+                Ok(udp) => links.push(Link::new(udp, Some(nic.clone()))),
                 Err(error) if error.is_in_use() => continue 'port,
                 // A NIC that is not there now is a dead rail, not a reason not to start.
                 Err(LinkError::Device { .. } | LinkError::Bind { .. }) => {}
@@ -176,14 +202,14 @@ fn bind_all(identity: IpAddr, rails: &RailTable) -> Result<Vec<Link>, OpenError>
     Err(OpenError::Ports { identity })
 }
 
-/// Watches the NICs. Where that is not allowed, silence alone shows which rails are dead.
-fn watch_carriers(links: &[Link]) -> Option<LinkWatch> {
+/// Watches the link states of the NICs. Where that is not allowed, silence alone shows which rails are dead.
+fn watch_links(links: &[Link]) -> Option<LinkWatch> {
     let nics: Vec<&str> = links.iter().filter_map(|link| link.nic.as_deref()).collect();
     if nics.is_empty() { None } else { LinkWatch::open(nics).ok() }
 }
 
-/// The address by which others know this host when nobody has set it up: of the identity interface, or the one that the
-/// default route starts from, or any, or loopback.
+/// The address by which others know this host if no option or file names one: that of the identity interface, or the one from which
+/// the default route starts, or any, or loopback.
 fn find_identity(addresses: &[(String, IpAddr)]) -> IpAddr {
     let named = addresses.iter().find(|(name, _)| name == IDENTITY_INTERFACE).map(|(_, address)| *address);
     named
@@ -192,7 +218,7 @@ fn find_identity(addresses: &[(String, IpAddr)]) -> IpAddr {
         .unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
 }
 
-/// IPv4 addresses of interfaces that are up.
+/// The IPv4 addresses of the interfaces that are up.
 fn addresses() -> Vec<(String, IpAddr)> {
     let Ok(all) = nix::ifaddrs::getifaddrs() else { return Vec::new() };
     all.filter(|one| one.flags.contains(nix::net::if_::InterfaceFlags::IFF_UP))
@@ -203,15 +229,15 @@ fn addresses() -> Vec<(String, IpAddr)> {
         .collect()
 }
 
-/// Where packets to the world would start from; nothing is sent.
+/// The address from which packets to the world would start. Nothing is sent.
 fn route_source() -> Option<IpAddr> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    // TEST-NET-1 (RFC 5737) is routed like any address and nobody's.
+    // TEST-NET-1 (RFC 5737) is routed like any address and belongs to nobody.
     socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
     socket.local_addr().ok().map(|address| address.ip()).filter(|address| !address.is_unspecified())
 }
 
-/// MTU that every way out of this host has at least.
+/// The smallest MTU of this host's interfaces, bytes: the routed rail may lead over any of them.
 fn smallest_mtu(addresses: &[(String, IpAddr)]) -> u16 {
     let mtu = |name: &str| {
         std::fs::read_to_string(format!("/sys/class/net/{name}/mtu")).ok()?.trim().parse::<u32>().ok()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tasuki_msg::{Adapting, Adaptive, Pacer, Window};
 
 use crate::address::Address;
-use crate::static_rate::Receivers;
+use crate::net::static_rate::Receivers;
 
 /// What carries packets between hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

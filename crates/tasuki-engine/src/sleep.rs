@@ -1,44 +1,49 @@
-//! Sleeping until a packet comes.
+//! Sleeping until a packet arrives.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use crate::lanes::Sockets;
-use crate::ready::sleep_on;
-use crate::state::State;
+use crate::net::lanes::Sockets;
+
+/// Longest sleep of an endpoint that has a segment: nothing wakes a sleeper when a record arrives through shared memory, so it
+/// has to look itself.
+const LONGEST_SHM: Duration = Duration::from_millis(1);
+
+/// Longest sleep of an endpoint without a segment: other threads may set timers meanwhile.
+const LONGEST_NET: Duration = Duration::from_millis(20);
 
 /// What wakes an endpoint.
 pub(crate) struct Sleeper {
-    /// All UDP sockets in one, and those of length-coded bulk.
+    /// All UDP sockets in one descriptor, and those of length-coded bulk in another.
     sockets: Vec<OwnedFd>,
-    /// Those of raw lanes.
+    /// The sockets of raw lanes, once they are open.
     raw: Sockets,
     longest: Duration,
 }
 
-/// Nothing wakes a sleeper when a record comes through shared memory: it looks itself.
-const SHARED: Duration = Duration::from_millis(1);
-
-/// Timers are set by others too.
-const PACKETS: Duration = Duration::from_millis(20);
-
 impl Sleeper {
-    pub fn new(state: &State) -> std::io::Result<Sleeper> {
-        let bulk = state.core.bulk.as_ref().map(|bulk| bulk.as_fd());
-        let all = std::iter::once(state.ready.as_fd()).chain(bulk);
-        let sockets = all.map(|socket| socket.try_clone_to_owned()).collect::<Result<_, _>>()?;
-        let raw = state.raw_sockets.clone();
-        Ok(Sleeper { sockets, raw, longest: if state.segment.is_some() { SHARED } else { PACKETS } })
+    /// `descriptors` become readable when a datagram arrives, `raw` are the sockets of raw lanes, `shm` says whether records may
+    /// arrive through shared memory.
+    pub fn new<'a>(
+        descriptors: impl Iterator<Item = BorrowedFd<'a>>,
+        raw: Sockets,
+        shm: bool,
+    ) -> std::io::Result<Sleeper> {
+        let sockets = descriptors.map(|one| one.try_clone_to_owned()).collect::<Result<_, _>>()?;
+        Ok(Sleeper { sockets, raw, longest: if shm { LONGEST_SHM } else { LONGEST_NET } })
     }
 
-    /// Sleeps until a packet is there, or for `time`, or a little while.
+    /// Sleeps until a packet arrives, for at most `time` and at most as long as is safe for this endpoint.
     pub fn sleep(&self, time: Duration) {
         self.nap(time.min(self.longest));
     }
 
-    /// The same for a nap, and no longer.
+    /// Sleeps until a packet arrives, for at most `time`.
     pub fn nap(&self, time: Duration) {
+        use nix::poll::{PollFd, PollFlags, ppoll};
         let all = self.sockets.iter().chain(self.raw.get().into_iter().flatten());
-        sleep_on(all.map(AsFd::as_fd), time);
+        let mut all: Vec<PollFd<'_>> = all.map(|one| PollFd::new(one.as_fd(), PollFlags::POLLIN)).collect();
+        // An error (a signal) is a wake-up like any other.
+        let _ = ppoll(&mut all, Some(time.into()), None);
     }
 }

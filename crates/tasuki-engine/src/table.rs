@@ -1,13 +1,15 @@
-//! Records by number: those of receives, of which each message makes one and ends it.
+//! Records by number, for receives: each message makes one and ends it.
 //!
-//! As the crate `slab`, but what a message needs of it becomes part of its path: a record is written where it stays, and one that nobody wants to see again is not copied.
+//! Like the crate `slab`, but its functions become part of the hot path of a message: a record is written where it stays, and a
+//! record that nobody wants to see again is not copied.
 
 enum Place<T> {
     Taken(T),
-    /// The next free one.
+    /// Number of the next free place.
     Free(usize),
 }
 
+/// A table of records, each under a number that is reused after it was removed.
 pub(crate) struct Table<T> {
     places: Vec<Place<T>>,
     free: usize,
@@ -27,13 +29,13 @@ impl<T> Table<T> {
         self.len == 0
     }
 
-    /// The number that the next one will have.
+    /// The number that the next record will have.
     #[inline(always)]
     pub fn next_key(&self) -> usize {
         self.free
     }
 
-    /// Gives its number.
+    /// Inserts a record and gives its number.
     #[inline(always)]
     pub fn insert(&mut self, value: T) -> usize {
         let key = self.free;
@@ -45,14 +47,14 @@ impl<T> Table<T> {
             if let Place::Free(next) = free {
                 self.free = next;
             }
-            // It was free, so that there is no value to be dropped.
+            // The place was free, so there is no value to be dropped, and the compiler need not test for one.
             std::mem::forget(free);
             self.len += 1;
         }
         key
     }
 
-    /// Makes another free place, the last.
+    /// Adds a free place at the end.
     #[cold]
     fn append(&mut self) {
         self.places.push(Place::Free(self.places.len() + 1));
@@ -66,19 +68,20 @@ impl<T> Table<T> {
         }
     }
 
-    pub fn get_mut(&mut self, key: usize) -> Option<&mut T> {
-        match self.places.get_mut(key) {
-            Some(Place::Taken(value)) => Some(value),
-            _ => None,
-        }
-    }
-
-    /// Removes one that is there.
+    /// Removes a record and drops it.
     pub fn remove(&mut self, key: usize) {
         drop(self.take(key));
     }
 
-    /// The same of one that has nothing to be freed.
+    /// Removes a record and gives it.
+    pub fn extract(&mut self, key: usize) -> Option<T> {
+        match self.take(key)? {
+            Place::Taken(value) => Some(value),
+            Place::Free(_) => None,
+        }
+    }
+
+    /// Removes a record without dropping it. It must own nothing that has to be freed, or that is leaked.
     #[inline(always)]
     pub fn forget(&mut self, key: usize) {
         std::mem::forget(self.take(key));
@@ -106,7 +109,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Whatever is inserted and removed in whatever order, it holds what a map would hold.
+    /// Compares the table with a `BTreeMap` over random insertions and removals.
     #[test]
     fn it_holds_what_a_map_would_hold() {
         let (mut table, mut map, mut random) = (Table::new(), BTreeMap::new(), 1u64);
@@ -118,15 +121,14 @@ mod tests {
                 assert_eq!(table.insert(number), next);
                 assert_eq!(map.insert(next, number), None, "the number of another");
             } else {
-                if key.is_multiple_of(2) {
-                    table.remove(key);
-                } else {
-                    table.forget(key);
+                let removed = map.remove(&key);
+                match key % 3 {
+                    0 => table.remove(key),
+                    1 => table.forget(key),
+                    _ => assert_eq!(table.extract(key), removed),
                 }
-                map.remove(&key);
             }
             assert_eq!(table.get(key), map.get(&key));
-            assert_eq!(table.get_mut(key), map.get_mut(&key));
             assert_eq!((table.len(), table.is_empty()), (map.len(), map.is_empty()));
             assert!(table.iter().eq(map.values()));
         }

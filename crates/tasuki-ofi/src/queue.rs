@@ -6,10 +6,7 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use tasuki_engine::{Expecting, Glance, Waiting};
-
 use crate::abi::*;
-use crate::ep::EpShared;
 use crate::guard::{Errno, Ret, lock};
 use crate::members::Members;
 
@@ -92,89 +89,37 @@ impl Queue {
     /// `buf` has room for `count` entries of this queue's size; `sources` is null or has room for as many addresses.
     #[inline(always)]
     pub unsafe fn read(&self, buf: *mut u8, count: usize, sources: *mut FiAddr) -> Ret<usize> {
+        // SAFETY: by the contract.
+        let reader = || unsafe { Reader::new(self, buf, count, sources) };
         if count > 0
             && !buf.is_null()
             && self.is_empty()
             && let Some(ep) = self.members.only()
         {
-            match ep.glance() {
-                Glance::Nothing => return Err(Errno(FI_EAGAIN)),
-                Glance::Found(mut waiting) => {
-                    // SAFETY: by the contract.
-                    let read = unsafe { self.read_found(ep, &mut waiting, buf, count, sources) };
-                    if read > 0 {
-                        return Ok(read);
-                    }
-                }
-                Glance::Expected(expecting) => {
-                    // SAFETY: by the contract.
-                    return unsafe { self.read_expected(ep, expecting, buf, count, sources) };
-                }
-                Glance::Unknown => {}
-            }
+            return match ep.poll(reader) {
+                None => Err(Errno(FI_EAGAIN)),
+                Some(reader) => self.end_read(reader),
+            };
         }
-        // SAFETY: by the contract.
-        self.read_further(unsafe { Reader::new(self, buf, count, sources) })
+        self.read_further(reader())
     }
 
-    /// Reads what a glance has not found yet, if it comes.
-    ///
-    /// # Safety
-    /// As for [`Queue::read`].
+    /// The end of a read after its endpoint was polled.
     #[inline(never)]
-    unsafe fn read_expected(
-        &self,
-        ep: &EpShared,
-        expecting: Expecting<'_>,
-        buf: *mut u8,
-        count: usize,
-        sources: *mut FiAddr,
-    ) -> Ret<usize> {
-        match expecting.stay() {
-            Glance::Nothing | Glance::Expected(_) => return Err(Errno(FI_EAGAIN)),
-            Glance::Found(mut waiting) => {
-                // SAFETY: by the contract.
-                let read = unsafe { self.read_found(ep, &mut waiting, buf, count, sources) };
-                if read > 0 {
-                    return Ok(read);
-                }
-            }
-            Glance::Unknown => {}
+    fn end_read(&self, reader: Reader<'_>) -> Ret<usize> {
+        match reader.read {
+            0 if self.is_empty() => Err(Errno(FI_EAGAIN)),
+            0 => self.read_waiting(reader),
+            read => Ok(read),
         }
-        // SAFETY: by the contract.
-        self.read_further(unsafe { Reader::new(self, buf, count, sources) })
     }
 
-    /// Reads what a glance has found.
-    ///
-    /// # Safety
-    /// As for [`Queue::read`].
-    #[inline(never)]
-    unsafe fn read_found(
-        &self,
-        ep: &EpShared,
-        waiting: &mut Waiting<'_>,
-        buf: *mut u8,
-        count: usize,
-        sources: *mut FiAddr,
-    ) -> usize {
-        // SAFETY: by the contract.
-        let mut reader = unsafe { Reader::new(self, buf, count, sources) };
-        ep.take(waiting, &mut reader);
-        reader.read
-    }
-
-    /// The same after a look that goes further than a glance.
+    /// A read for a queue that several endpoints report to, that has entries, or that is to make progress only.
     #[inline(never)]
     fn read_further(&self, mut reader: Reader<'_>) -> Ret<usize> {
         if self.is_empty() || reader.room == 0 {
             self.members.progress(Some(&mut reader));
-            if reader.read > 0 {
-                return Ok(reader.read);
-            }
-            if self.is_empty() {
-                return Err(Errno(FI_EAGAIN));
-            }
+            return self.end_read(reader);
         }
         self.read_waiting(reader)
     }

@@ -360,8 +360,8 @@ impl Outbox {
         self.dual_copies
     }
 
-    /// The owner's process id as this process may use it.
-    pub(crate) fn owner_pid(&self) -> Option<libc::pid_t> {
+    /// The process id of the segment's owner, in the PID namespace of this process (one system call).
+    pub fn owner_pid(&self) -> Option<libc::pid_t> {
         match self.file.holder(LOCK_OWNER).ok()? {
             Holder::Nobody => None,
             Holder::This => libc::pid_t::try_from(std::process::id()).ok(),

@@ -33,6 +33,7 @@ pub unsafe fn send(endpoint: &Endpoint, peer: Peer, from: &mut [u8]) {
         inject: false,
         report: Report::Completion,
         delivery: false,
+        more: false,
         context: 2,
     };
     // SAFETY: as the caller says.

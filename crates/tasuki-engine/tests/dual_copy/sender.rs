@@ -105,6 +105,7 @@ impl Node {
             inject: false,
             report: Report::Completion,
             delivery: false,
+            more: false,
             context,
         };
         self.sends += 1;

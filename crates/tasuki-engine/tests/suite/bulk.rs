@@ -75,6 +75,7 @@ fn what_cannot_be_length_coded_goes_in_frames() {
         inject: false,
         report: Report::Completion,
         delivery: false,
+        more: false,
         context: from,
     };
     // SAFETY: as above.

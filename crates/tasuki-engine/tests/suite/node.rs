@@ -90,6 +90,7 @@ impl Node {
             inject: false,
             report: Report::Completion,
             delivery: false,
+            more: false,
             context,
         };
         change(&mut args);

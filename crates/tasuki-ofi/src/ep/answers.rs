@@ -59,6 +59,7 @@ impl EpShared {
             inject: true,
             report: Report::Failure,
             delivery: false,
+            more: false,
             context: 0,
         };
         // SAFETY: it has no buffers.

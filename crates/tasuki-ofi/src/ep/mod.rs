@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use tasuki_engine::{Endpoint, Glance, OnFailure, Options, Waiting};
+use tasuki_engine::{Completion, Endpoint, Names, OnFailure, Options, Received, Sink};
 
 use crate::abi::*;
 use crate::death::{self, PeerFailure};
@@ -158,20 +158,16 @@ unsafe fn shared<'a, H>(ep: *mut H) -> Ret<&'a EpShared> {
 }
 
 impl EpShared {
-    /// Glances at what has arrived.
+    /// Takes in what has arrived, and reports what has completed: to the reader of a completion queue, which `reader` makes if there may
+    /// be something, if the completion is for that queue. `None`: there is nothing.
     #[inline(always)]
-    pub fn glance(&self) -> Glance<'_> {
-        if self.wiring.get().is_none() || self.accesses() { Glance::Unknown } else { self.engine.glance() }
-    }
-
-    /// Takes what a glance has found, to the reader if that is whom it is for.
-    #[inline(always)]
-    pub fn take(&self, waiting: &mut Waiting<'_>, reader: &mut Reader<'_>) {
-        let Some(wiring) = self.wiring.get() else { return };
-        waiting.take(|received, names| {
-            self.hand_over(received, names, wiring, reader);
-            reader.has_room()
-        });
+    pub fn poll<'a>(&'a self, reader: impl FnOnce() -> Reader<'a>) -> Option<Reader<'a>> {
+        let Some(wiring) = self.wiring.get().filter(|_| !self.accesses()) else {
+            let mut reader = reader();
+            self.progress(Some(&mut reader));
+            return Some(reader);
+        };
+        self.engine.poll_with(|| Delivery { ep: self, wiring, reader: reader() }).map(|sink| sink.reader)
     }
 
     /// Takes in what has arrived, and reports what has completed, to the reader if that is whom it is for.
@@ -201,6 +197,26 @@ impl EpShared {
     #[inline(always)]
     fn wiring(&self) -> Ret<&wiring::Wiring> {
         self.wiring.get().ok_or(Errno(FI_EOPBADSTATE))
+    }
+}
+
+/// What an endpoint hands to the reader of a completion queue.
+struct Delivery<'a> {
+    ep: &'a EpShared,
+    wiring: &'a wiring::Wiring,
+    reader: Reader<'a>,
+}
+
+impl Sink for Delivery<'_> {
+    #[inline(always)]
+    fn take_message(&mut self, message: &Received, names: &Names<'_>) -> bool {
+        self.ep.hand_over(message, names, self.wiring, &mut self.reader);
+        self.reader.has_room()
+    }
+
+    fn take_completion(&mut self, completion: &Completion, names: &Names<'_>) {
+        let reader = Some(&mut self.reader);
+        self.ep.complete(completion, &|peer| names.address(peer), self.wiring, reader);
     }
 }
 

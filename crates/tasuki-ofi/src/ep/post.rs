@@ -80,6 +80,7 @@ impl EpShared {
             report: wiring.tx.report(reports),
             // Nobody is told when an injected message is delivered: the receiver need not say it.
             delivery: tx.context.is_some() && tx.flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE) != 0,
+            more: tx.flags & FI_MORE != 0,
             context,
         };
         // SAFETY: by the contract.

@@ -1,0 +1,491 @@
+//! Everything behind an endpoint's lock: the owners of its state, joined, and one round of progress.
+//!
+//! | owner | holds |
+//! |---|---|
+//! | [`Peers`] | who is known, and the route to each |
+//! | [`Messages`] | the message layer, the memory of operations, completions |
+//! | [`Shm`] | the shared-memory carrier |
+//! | [`Net`] | the packet carrier |
+//! | [`Rendezvous`] | length-coded bulk and streams |
+//! | [`Rma`] | one-sided transfers |
+//! | [`WaitPolicy`] | how a program that polls in vain spends its time |
+//! | [`Liveness`] | which peers are gone |
+//!
+//! No owner knows this module. What one cannot do alone it returns, or leaves as a [`Duty`].
+
+mod describe;
+mod fast;
+mod post;
+mod routes;
+mod stats;
+
+use std::time::Duration;
+
+use tasuki_proto::Time;
+
+use crate::address::Address;
+use crate::api::Completion;
+use crate::clock::Clock;
+use crate::liveness::{Interest, Liveness, Verdict};
+use crate::messages::ops::Internal;
+use crate::messages::{Duty, Messages, PullJob};
+use crate::net::Net;
+use crate::options::OnFailure;
+use crate::peers::{Names, Peers};
+use crate::rendezvous::bulk::{Bulk, BulkCounters};
+use crate::rendezvous::keys::RendezvousKey;
+use crate::rendezvous::stream::{StreamCounters, Streams};
+use crate::rendezvous::{Context, Rendezvous};
+use crate::rma::Rma;
+use crate::shm::dual_copy::{DualCopyCounters, Pulled};
+use crate::shm::{Received, Shm};
+use crate::wait::WaitPolicy;
+use crate::wait::yielding::Rest;
+pub(crate) use describe::describe;
+use stats::Page;
+
+/// Rounds of [`Engine::settle`] in one call, at most: others must get their turn.
+const SETTLE_ROUNDS: u32 = 8;
+
+/// What the endpoint is doing with its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The program may use it.
+    Open,
+    /// It has said goodbye to its peers.
+    Parting,
+    /// All connections are told to end, whatever their peers' programs still want.
+    Confirming,
+}
+
+/// How often the engine was entered.
+#[derive(Clone, Copy, Default)]
+struct Activity {
+    /// Calls of the program in which it made progress.
+    program: u64,
+    /// Rounds of the helper thread.
+    helper: u64,
+}
+
+/// The owners of an endpoint's state.
+pub(crate) struct Engine {
+    address: Address,
+    clock: Clock,
+    peers: Peers,
+    messages: Messages,
+    shm: Shm,
+    net: Net,
+    rendezvous: Rendezvous,
+    rma: Rma,
+    wait: WaitPolicy,
+    liveness: Liveness,
+    page: Page,
+    phase: Phase,
+    activity: Activity,
+    /// The last [`Engine::settle`] left nothing that could be done at once.
+    settled: bool,
+    /// Nothing but memory need be polled, as long as the wait policy and the UDP sockets permit: see [`Engine::update_quiet`].
+    quiet: bool,
+    /// Is told of peers that have failed.
+    on_failure: Option<OnFailure>,
+}
+
+impl Engine {
+    /// Joins the owners of the state of a new endpoint.
+    pub fn new(
+        address: Address,
+        clock: Clock,
+        (messages, shm, net, rendezvous): (Messages, Shm, Net, Rendezvous),
+        wait: WaitPolicy,
+        on_failure: Option<OnFailure>,
+    ) -> Engine {
+        let mut engine = Engine {
+            address,
+            clock,
+            peers: Peers::default(),
+            messages,
+            shm,
+            net,
+            rendezvous,
+            rma: Rma::default(),
+            wait,
+            liveness: Liveness::new(),
+            page: Page::default(),
+            phase: Phase::Open,
+            activity: Activity::default(),
+            settled: false,
+            quiet: false,
+            on_failure,
+        };
+        // A NIC that has no carrier now is not the one on which peers are greeted first.
+        engine.net.hear_link_states(&engine.peers, Time(0));
+        engine
+    }
+
+    fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// The program may not post any more.
+    fn is_closing(&self) -> bool {
+        self.phase != Phase::Open
+    }
+}
+
+/// Progress.
+impl Engine {
+    /// The program makes progress. Gives how often it has done so.
+    pub fn count_program_call(&mut self) -> u64 {
+        self.activity.program += 1;
+        self.activity.program
+    }
+
+    /// Takes in what has arrived, does what follows from it, and sends what may be sent. Never blocks. True if there was something.
+    pub fn progress(&mut self) -> bool {
+        let busy = self.receive_shm();
+        self.poll_everything(busy, true)
+    }
+
+    /// As [`Engine::progress`], by the helper thread.
+    pub fn progress_by_helper(&mut self) {
+        self.activity.helper += 1;
+        self.progress();
+        self.net.prepare_to_sleep();
+    }
+
+    /// The program has gone off with messages that were held to share a packet: the helper thread sends them.
+    pub fn send_abandoned(&mut self) {
+        let now = self.now();
+        if self.net.abandon_held(now) {
+            self.activity.helper += 1;
+            self.settle(now);
+        }
+    }
+
+    /// Takes in what peers on this host have written. True if there was something.
+    fn receive_shm(&mut self) -> bool {
+        let Received { any, newcomers } = self.shm.receive(&mut self.messages, &mut self.peers);
+        if any {
+            self.net.spare_udp();
+        }
+        for peer in newcomers {
+            self.choose_route(peer, self.now());
+            if let Some(id) = self.peers.id(peer) {
+                self.messages.layer_mut().introduce(id);
+            }
+        }
+        any
+    }
+
+    /// The rest of a poll, after shared memory. `busy`: something has come through memory. With `all`, everything is done that can be
+    /// done; otherwise, if something has come, acknowledgements wait for the next poll that finds nothing, because the program waits
+    /// for what has come.
+    fn poll_everything(&mut self, mut busy: bool, all: bool) -> bool {
+        let now = self.now();
+        if self.net.install_opened_lanes(&self.peers, now) {
+            self.page.set_lanes(&self.shm, &self.net);
+        }
+        self.wait.polling_everything(now, self.peers.are_all_local());
+        let udp_due = self.net.udp_is_due(now);
+        self.net.program_polls(now);
+        busy |= self.messages.layer_mut().handle_time(now.0);
+        busy |= self.receive_packets(now, busy && !all);
+        if self.rendezvous.is_active() {
+            busy |= self.poll_rendezvous(now);
+        }
+        if self.shm.has_pending_copies() {
+            busy |= self.shm.end_pulls(&mut self.messages);
+        }
+        busy |= self.net.handle_timeout(now);
+        if self.liveness.is_due(now) {
+            self.periodic(now);
+        }
+        let caught_up = (all || !busy) && self.net.catch_up();
+        // Between two polls of the UDP sockets a round that has found nothing has nothing to settle: whatever else changes something
+        // settles it itself. What does not is late by no more than the time between two such polls.
+        if !busy && !udp_due && !caught_up && self.settled && !self.shm.has_stalled() {
+            self.update_quiet();
+            return false;
+        }
+        busy | self.settle(now)
+    }
+
+    /// Takes in packets, and what hosts and the kernel say about them. True if there was something.
+    fn receive_packets(&mut self, now: Time, served: bool) -> bool {
+        let polled = self.net.receive(&mut self.messages, &mut self.peers, now, served);
+        if polled.datagrams && self.rendezvous.is_judging_due(now) {
+            self.invite_to_streams(now);
+        }
+        if polled.udp {
+            let verdicts = self.liveness.hear_refusals(&mut self.net, &self.peers, now);
+            self.carry_out(verdicts, now);
+        }
+        self.hear_net_events(now);
+        polled.any
+    }
+
+    fn poll_rendezvous(&mut self, now: Time) -> bool {
+        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
+        let progress = self.rendezvous.poll(&mut cx);
+        if progress.streamed {
+            self.net.spare_udp();
+        }
+        progress.any
+    }
+
+    fn invite_to_streams(&mut self, now: Time) {
+        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
+        self.rendezvous.invite(&mut cx);
+    }
+
+    /// What is done five times a second: the statistics page, and looking after peers.
+    fn periodic(&mut self, now: Time) {
+        stats::update(self);
+        self.invite_to_streams(now);
+        let interest = Interest {
+            closing: self.is_closing(),
+            operations: !self.messages.is_idle(),
+            reports: self.on_failure.is_some(),
+        };
+        self.liveness.knock_all(interest, &mut self.net, &self.peers, now);
+        let verdicts = self.liveness.judge(&mut self.net, &self.peers, now);
+        self.carry_out(verdicts, now);
+        if self.liveness.is_round_for_all() {
+            for (peer, reason) in self.shm.find_dead(&self.peers) {
+                self.fail_peer(peer, reason.to_owned());
+            }
+            self.liveness.tell_of_unanswered(&mut self.net, &self.peers, now);
+        }
+        // Peers that were asked for a sign of life have something to be sent.
+        self.unsettle();
+    }
+
+    fn carry_out(&mut self, verdicts: Vec<Verdict>, now: Time) {
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Greet(peer) => self.choose_route(peer, now),
+                Verdict::Gone(peer, reason) => self.fail_peer(peer, reason),
+            }
+        }
+    }
+}
+
+/// Settling: doing what follows.
+impl Engine {
+    /// The next poll looks at everything and settles.
+    fn unsettle(&mut self) {
+        (self.settled, self.quiet) = (false, false);
+    }
+
+    /// Carries out what the message layer asks for and sends what it has, until nothing is left that can be done now. True if there
+    /// was something.
+    fn settle(&mut self, now: Time) -> bool {
+        let mut busy = false;
+        // Sending makes releases, releases make completions, and completions may let the next frame go: each round has a cause in
+        // the one before.
+        for _ in 0..SETTLE_ROUNDS {
+            self.settled = !(self.has_work() && self.settle_once(now));
+            if self.settled {
+                break;
+            }
+            busy = true;
+        }
+        self.update_quiet();
+        busy
+    }
+
+    /// One round of settling. True if something was done.
+    fn settle_once(&mut self, now: Time) -> bool {
+        let mut acted = self.run_actions() | self.messages.receive_control();
+        if !self.is_closing() {
+            acted |= self.rma.receive_requests(&mut self.messages);
+        }
+        acted | self.send_active(now)
+    }
+
+    /// There may be something to settle. Most rounds find nothing, and learn it here.
+    fn has_work(&self) -> bool {
+        self.messages.has_work()
+            || self.net.has_work()
+            || self.shm.has_stalled()
+            || self.messages.has_service_messages()
+    }
+
+    /// Hands what the message layer has for its peers to their carriers. True if there was something.
+    fn send_active(&mut self, now: Time) -> bool {
+        let mut any = self.shm.retry_stalled(&mut self.messages, &self.peers);
+        while let Some(id) = self.messages.layer_mut().poll_active() {
+            any = true;
+            self.activate(id.into(), now);
+        }
+        any | self.transmit(now)
+    }
+
+    /// Sends the packets that the packet layer has. True if there was one.
+    fn transmit(&mut self, now: Time) -> bool {
+        let sent = self.net.transmit(&mut self.messages, &mut self.peers, now);
+        // A connection may end when it is asked for its next packet.
+        self.hear_net_events(now);
+        sent
+    }
+
+    /// Decides whether the next polls may look at memory alone. Everything that makes this false later calls [`Engine::unsettle`].
+    /// While both ends of a dual copy are at work, every poll looks at everything.
+    fn update_quiet(&mut self) {
+        self.quiet = self.settled && !self.shm.has_stalled() && !self.rendezvous.is_active();
+        if self.shm.is_copying() {
+            self.wait.poll_everything_next();
+        }
+    }
+
+    /// Carries out what the message layer asks for, and the duties that follow from it. True if there was something.
+    fn run_actions(&mut self) -> bool {
+        let mut any = false;
+        loop {
+            any |= self.messages.run_actions();
+            let Some(duty) = self.messages.next_duty() else { return any };
+            any = true;
+            self.perform(duty);
+        }
+    }
+
+    #[inline(never)]
+    fn perform(&mut self, duty: Duty) {
+        match duty {
+            Duty::Pull(job) => self.pull(job),
+            Duty::SendEnded(Internal::Rma(step), result) => self.rma.send_ended(step, result),
+            Duty::RecvEnded(Internal::Rma(step), result, memory) => {
+                self.rma.recv_ended(step, result, &memory, &mut self.messages, &self.peers);
+                self.messages.recycle_memory(memory);
+            }
+            Duty::RecvEnded(Internal::Control, Ok(done), memory) => {
+                self.rendezvous.hear(done.source.into(), memory.own(), &mut self.messages);
+                self.messages.recycle_memory(memory);
+            }
+            Duty::SendEnded(..) | Duty::RecvEnded(..) => {}
+            Duty::Parted(peer) => self.part(peer),
+            Duty::Violation(peer, reason) => self.fail_peer(peer, reason),
+        }
+    }
+
+    fn pull(&mut self, job: PullJob) {
+        match job.key {
+            RendezvousKey::Memory(base) => {
+                let processors = self.wait.processors();
+                match self.shm.pull(&job, base, &mut self.messages, processors) {
+                    Pulled::Now(copied) => self.messages.layer_mut().handle_pulled(job.pull, copied),
+                    Pulled::Later => {}
+                }
+            }
+            RendezvousKey::LengthCoded(_) | RendezvousKey::Stream(_) => {
+                let now = self.now();
+                let mut cx =
+                    Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
+                self.rendezvous.fetch(job, &mut cx);
+            }
+        }
+    }
+
+    /// Writes a part of a message for its receiver on this host, if one has asked and nothing else is to be done. True if so.
+    pub fn serve_copy(&mut self) -> bool {
+        let now = self.now();
+        self.shm.serve_copy(&self.messages, self.wait.processors(), now)
+    }
+}
+
+/// Waiting.
+impl Engine {
+    /// A poll is over. True if it is time to offer the processor to others.
+    #[inline]
+    pub fn is_time_to_rest(&mut self, busy: bool, given: bool) -> bool {
+        self.wait.is_time_to_rest(busy, given)
+    }
+
+    /// It is time to offer the processor: how?
+    pub fn rest(&mut self) -> Rest {
+        let now = self.now();
+        let rest = self.wait.rest(now);
+        // A program that waits for nothing here polls something else besides, which no packet announces. Nor does a packet announce
+        // what arrives by stream.
+        if rest == Rest::Yield || !self.messages.is_awaited() || self.rendezvous.is_streaming() {
+            return Rest::Yield;
+        }
+        self.net.prepare_to_sleep();
+        rest
+    }
+
+    /// The processor was offered to others, which took so long.
+    pub fn rested(&mut self, rest: Rest, took: Duration) {
+        let now = self.now();
+        self.wait.rested(rest, took, now);
+    }
+
+    /// Makes packets wake a sleeper. Call it before every sleep.
+    pub fn prepare_to_sleep(&mut self) {
+        self.net.prepare_to_sleep();
+    }
+
+    /// How long nothing will happen if nothing arrives.
+    pub fn next_deadline(&self) -> Duration {
+        let now = self.now();
+        let packets = self.net.deadline().map(|deadline| deadline.0);
+        let pace = self.messages.layer().time_due();
+        let rendezvous = self.rendezvous.deadline(now);
+        let round = Some(self.liveness.next_round().0);
+        let deadline = [packets, pace, rendezvous, round].into_iter().flatten().min().unwrap_or(u64::MAX);
+        Duration::from_nanos(deadline.saturating_sub(now.0))
+    }
+}
+
+/// Completions.
+impl Engine {
+    /// Gives up to `max` completions to `each`, the oldest first. Returns how many.
+    #[inline]
+    pub fn take_completions(&mut self, max: usize, each: impl FnMut(&Completion, &Names<'_>)) -> usize {
+        match self.messages.has_completions() {
+            true => self.messages.drain_completions(max, &self.peers, each),
+            false => 0,
+        }
+    }
+
+    pub fn pop_completion(&mut self) -> Option<Completion> {
+        self.messages.pop_completion()
+    }
+
+    /// Whether the program would be given something.
+    pub fn has_completions(&self) -> bool {
+        self.messages.has_completions() || self.rma.has_completions()
+    }
+
+    /// The names of peers, for callbacks.
+    pub fn names(&self) -> Names<'_> {
+        Names(&self.peers)
+    }
+}
+
+/// Facts.
+impl Engine {
+    /// What streams have done; `None` if there are none.
+    pub fn stream_counters(&self) -> Option<StreamCounters> {
+        self.rendezvous.streams().map(Streams::counters)
+    }
+
+    /// What length-coded bulk has done; `None` if it was not asked for.
+    pub fn bulk_counters(&self) -> Option<BulkCounters> {
+        self.rendezvous.bulk().map(Bulk::counters)
+    }
+
+    pub fn dual_copy_counters(&self) -> DualCopyCounters {
+        self.shm.dual_copy_counters()
+    }
+
+    /// Whether the endpoint keeps files in shared memory.
+    pub fn has_files(&self) -> bool {
+        self.shm.is_open() || self.page.is_open()
+    }
+
+    /// Begins to keep a statistics page.
+    pub fn open_page(&mut self) {
+        self.page.open(self.address.to_string(), &self.shm, &self.net);
+    }
+}

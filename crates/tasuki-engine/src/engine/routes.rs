@@ -1,0 +1,269 @@
+//! Peers come and go: which route leads to each, what happens when one has failed or parted, and how this endpoint takes leave.
+
+use std::num::NonZeroU64;
+
+use tasuki_msg::PeerOptions;
+use tasuki_proto::{Event, Time};
+
+use super::{Engine, Phase, describe};
+use crate::address::Address;
+use crate::api::Peer;
+use crate::liveness::tell_user;
+use crate::peers::Route;
+use crate::rendezvous::Context;
+use crate::shm::Unreachable;
+
+/// Routes.
+impl Engine {
+    /// Makes a peer known, or finds it.
+    pub fn add_peer(&mut self, address: &Address) -> Peer {
+        self.peers.find_or_add(address, || self.messages.add_peer())
+    }
+
+    /// The address of a peer.
+    pub fn peer_address(&self, peer: Peer) -> Option<Address> {
+        self.peers.get(peer).map(|record| record.address)
+    }
+
+    /// Why a peer was declared failed.
+    pub fn failure_of(&self, peer: Peer) -> Option<String> {
+        self.peers.get(peer).and_then(|record| record.failure.clone())
+    }
+
+    /// The message layer has something for a peer: its carrier gets it.
+    pub(super) fn activate(&mut self, peer: Peer, now: Time) {
+        self.choose_route(peer, now);
+        match self.peers.get(peer).map(|record| record.route) {
+            Some(Route::Loopback) => self.loop_back(peer),
+            Some(Route::Shm) => self.shm.push(peer, &mut self.messages, &self.peers),
+            Some(Route::Net(conn)) => self.net.wake(conn),
+            Some(Route::Unknown | Route::Gone) | None => {}
+        }
+    }
+
+    /// Chooses the route to a peer if none is chosen yet: shared memory if the peer is on this host, packets otherwise.
+    pub(super) fn choose_route(&mut self, peer: Peer, now: Time) {
+        let Some(record) = self.peers.get(peer) else { return };
+        if record.route != Route::Unknown || record.gone {
+            return;
+        }
+        let (id, address) = (record.id, record.address);
+        if address == self.address {
+            self.set_route(peer, Route::Loopback);
+            return self.messages.set_options(id, PeerOptions { inline_max: u64::MAX, pull: false });
+        }
+        match self.shm.connect(peer, &address) {
+            Ok((inline_max, pull)) => {
+                self.set_route(peer, Route::Shm);
+                self.messages.set_options(id, PeerOptions { inline_max, pull });
+                if let Some(pid) = self.shm.outbound(peer).and_then(|outbound| outbound.outbox.owner_pid()) {
+                    self.wait.processors().add_peer(peer, pid);
+                }
+            }
+            Err(Unreachable::Dead) => self.fail_peer(peer, "its process on this host is gone".to_owned()),
+            Err(Unreachable::Elsewhere) => self.connect(peer, &address, now),
+        }
+    }
+
+    fn connect(&mut self, peer: Peer, address: &Address, now: Time) {
+        // The greeting names the raw lanes if they are there.
+        if self.net.install_opened_lanes(&self.peers, now) {
+            self.page.set_lanes(&self.shm, &self.net);
+        }
+        self.wait.meeting(now);
+        let (conn, inline_max) = self.net.connect(peer, address, &mut self.peers, now);
+        self.set_route(peer, Route::Net(conn));
+        if let Some(id) = self.peers.id(peer) {
+            let pull = self.rendezvous.fetches();
+            self.messages.set_options(id, PeerOptions { inline_max, pull });
+        }
+    }
+
+    fn set_route(&mut self, peer: Peer, route: Route) {
+        if let Some(record) = self.peers.get_mut(peer) {
+            record.route = route;
+        }
+    }
+
+    /// Hands frames to oneself straight back.
+    fn loop_back(&mut self, peer: Peer) {
+        let Some(id) = self.peers.id(peer) else { return };
+        while let Some(transmit) = self.messages.layer_mut().poll_transmit(id, NonZeroU64::MAX) {
+            let Some(payload) = transmit.payload else {
+                self.messages.deliver(id, &transmit.frame, &[]);
+                continue;
+            };
+            let mut bytes = self.messages.bounce_buffer(payload.len as usize);
+            self.messages.read_payload(payload.user, payload.offset, &mut bytes);
+            self.messages.deliver(id, &transmit.frame, &bytes);
+            self.messages.recycle(bytes);
+            self.messages.release_payload(payload.user);
+            // Copies that the message layer asks for come before the next frame may reuse a buffer.
+            self.messages.run_actions();
+        }
+    }
+
+    /// Does what follows from events of the packet layer.
+    pub(super) fn hear_net_events(&mut self, now: Time) {
+        while let Some(event) = self.net.poll_event(&mut self.peers, now) {
+            match event {
+                Event::Refused(conn, reason) => {
+                    if let Some(peer) = self.peers.by_conn(conn) {
+                        self.fail_peer(peer, format!("it refuses the connection: {reason:?}"));
+                    }
+                }
+                Event::Reset(conn) => {
+                    if let Some(peer) = self.peers.by_conn(conn) {
+                        self.fail_peer(peer, "it has forgotten the connection".to_owned());
+                    }
+                }
+                Event::Closed(conn) => {
+                    if let Some(peer) = self.peers.by_conn(conn) {
+                        self.connection_closed(peer);
+                    }
+                }
+                Event::Connected(_) => {
+                    self.wait.meeting(now);
+                    let mut cx =
+                        Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
+                    self.rendezvous.connected(&mut cx);
+                }
+                Event::RailsChanged(_) | Event::RailUp(..) | Event::RailDown(..) => {}
+            }
+        }
+    }
+
+    fn connection_closed(&mut self, peer: Peer) {
+        self.peers.unbind_conn(peer);
+        self.rendezvous.forget_connection(peer);
+        if let Some(record) = self.peers.get_mut(peer)
+            && matches!(record.route, Route::Net(_))
+        {
+            record.route = Route::Gone;
+        }
+    }
+}
+
+/// Ends.
+impl Engine {
+    /// There is evidence that a peer is dead, or it broke the protocol: everything with it ends with an error, at once.
+    pub(super) fn fail_peer(&mut self, peer: Peer, reason: String) {
+        let closing = self.is_closing();
+        let stranger = self.liveness.forget(peer);
+        let Some(record) = self.peers.get_mut(peer) else { return };
+        if record.failure.is_some() {
+            return;
+        }
+        // That a peer has left without having exchanged anything with us is no news.
+        if !record.gone && !closing && record.is_acquainted() && !stranger {
+            tell_user(&format!("{} has failed: {reason}", record.address));
+            if let Some(on_failure) = self.on_failure {
+                on_failure(&record.address);
+            }
+        }
+        record.failure = Some(reason);
+        record.route = Route::Gone;
+        let id = record.id;
+        // The carriers give buffers back before the operations end.
+        self.shm.abandon(peer, &mut self.messages);
+        self.wait.processors().remove_peer(peer);
+        self.rendezvous.forget_peer(peer);
+        self.net.abort(peer, &mut self.messages, &mut self.peers);
+        self.messages.layer_mut().handle_peer_failed(id);
+    }
+
+    /// The message layer has parted from a peer. What is under way to it still gets there.
+    pub(super) fn part(&mut self, peer: Peer) {
+        let Some(record) = self.peers.get_mut(peer) else { return };
+        record.gone = true;
+        let conn = record.conn;
+        if record.route == Route::Shm && self.shm.part(peer) {
+            record.route = Route::Gone;
+            self.wait.processors().remove_peer(peer);
+        }
+        if let Some(conn) = conn {
+            self.net.close(conn);
+        }
+    }
+}
+
+/// Taking leave.
+impl Engine {
+    /// Raw lanes that are still being opened come too late.
+    pub fn stop_opening_lanes(&mut self) {
+        self.net.stop_opening_lanes();
+    }
+
+    /// Says goodbye to all peers. From now on nothing can be posted.
+    pub fn say_goodbye(&mut self) {
+        self.phase = Phase::Parting;
+        self.net.stay();
+        for peer in self.peers.numbers() {
+            let Some(record) = self.peers.get(peer) else { continue };
+            if record.is_acquainted() && !record.gone {
+                // The only error is an unknown peer, and this one is known.
+                let _ = self.messages.layer_mut().close_peer(record.id);
+            }
+        }
+    }
+
+    /// Makes sure that every peer gets the acknowledgements of all that it has sent: one that had lost the last of them would find
+    /// nobody to ask, and take what has arrived for lost.
+    pub fn confirm(&mut self) {
+        self.phase = Phase::Confirming;
+        self.peers.iter().filter_map(|(_, record)| record.conn).for_each(|conn| self.net.close(conn));
+    }
+
+    /// Whether peers were told to end, whatever their programs still want.
+    pub fn is_confirming(&self) -> bool {
+        self.phase == Phase::Confirming
+    }
+
+    /// Whether all connections have ended, and no ring has to be waited for. (A connection ends by itself when the goodbye is said and
+    /// both sides know that everything has arrived, or when there is evidence that the peer is gone.)
+    pub fn is_over(&self) -> bool {
+        let confirming = self.is_confirming();
+        self.peers.iter().all(|(peer, record)| {
+            let over = record.conn.is_none_or(|conn| self.net.proto().is_over(conn));
+            let parted = record.gone || confirming || !record.is_acquainted();
+            over && parted && !self.shm.has_unsent(peer)
+        })
+    }
+
+    /// Whether all that was handed to carriers has arrived.
+    pub fn is_drained(&self) -> bool {
+        self.peers.iter().all(|(peer, record)| {
+            record.conn.is_none_or(|conn| self.net.proto().is_drained(conn)) && !self.shm.has_unsent(peer)
+        })
+    }
+
+    /// Makes progress and drops completions, which nobody will read. True if there was something.
+    pub fn progress_leaving(&mut self) -> bool {
+        let busy = self.progress();
+        self.messages.clear_completions();
+        busy
+    }
+
+    /// Asks the hosts of peers from which an acknowledgement is overdue whether those are still there.
+    pub fn knock_silent(&mut self) {
+        let now = self.now();
+        self.liveness.knock_silent(&mut self.net, &self.peers, now);
+    }
+
+    /// Whether senders of long messages may still write into memory that the program is to get back. Ends the dual copies that can
+    /// be ended.
+    pub fn is_lent(&mut self) -> bool {
+        self.shm.end_pulls(&mut self.messages);
+        let now = self.now();
+        // Senders that have died without a word are found in the rounds.
+        if self.shm.has_pending_copies() && self.liveness.is_due(now) {
+            self.periodic(now);
+        }
+        self.shm.has_pending_copies()
+    }
+
+    /// The state in words.
+    pub fn describe(&self) -> String {
+        describe(self)
+    }
+}

@@ -1,0 +1,183 @@
+//! The statistics page: what `tasuki stats` reads from outside.
+
+use tasuki_ring::stats_page::{
+    Carrier, EndpointRecord, Identity, Lane, Layout, PeerRecord as PageRecord, RailRecord, RailState, Writer,
+};
+
+use super::Engine;
+use crate::net::Net;
+use crate::net::rails::ROUTED;
+use crate::peers::{PeerRecord, Route};
+use crate::shm::Shm;
+
+/// The page, if the endpoint keeps one.
+#[derive(Default)]
+pub(super) struct Page(Option<Writer>);
+
+impl Page {
+    /// Begins to keep a page. Without one (no room in `/dev/shm`) the endpoint works as well.
+    pub fn open(&mut self, address: String, shm: &Shm, net: &Net) {
+        let identity = Identity { address, lanes: lanes_in_use(shm, net).to_owned() };
+        self.0 = Writer::create(&Layout::default(), &identity).ok();
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The raw lanes have been opened.
+    pub fn set_lanes(&mut self, shm: &Shm, net: &Net) {
+        if let Some(page) = &mut self.0 {
+            page.lanes(lanes_in_use(shm, net));
+        }
+    }
+}
+
+fn lanes_in_use(shm: &Shm, net: &Net) -> &'static str {
+    let raw = net.links().iter().any(|link| link.raw.is_some());
+    match (shm.is_open(), raw) {
+        (true, true) => "shm+raw+udp",
+        (true, false) => "shm+udp",
+        (false, true) => "raw+udp",
+        (false, false) => "udp",
+    }
+}
+
+/// Brings the page up to date.
+pub(super) fn update(engine: &mut Engine) {
+    let Some(mut page) = engine.page.0.take() else { return };
+    let mut total = totals(engine);
+    for (peer, record) in engine.peers.iter().filter(|(_, record)| record.is_acquainted()) {
+        let index = peer.0 as usize;
+        let row = peer_row(engine, record);
+        total.messages_sent += row.messages_sent;
+        total.messages_received += row.messages_received;
+        total.bytes_sent += row.bytes_sent;
+        total.bytes_received += row.bytes_received;
+        page.peer(index, &row);
+        let Some(conn) = record.conn else { continue };
+        for (place, rail) in engine.net.proto().rail_stats(conn).enumerate() {
+            page.rail(index, place, &rail_row(engine, record, &rail));
+        }
+    }
+    page.endpoint(&total);
+    let drops = engine.net.proto().drops();
+    let mut drops: Vec<(&str, u64)> = drops.iter().map(|(reason, count)| (reason.name(), count)).collect();
+    drops.extend(kernel_drops(&mut engine.net));
+    if let Some(bulk) = engine.rendezvous.bulk() {
+        let counters = bulk.counters();
+        drops.push(("bulk: asked for again", counters.again));
+        drops.push(("bulk: of no use", counters.useless));
+        drops.push(("bulk: messages in frames", counters.given_up));
+    }
+    if let Some(streams) = engine.rendezvous.streams() {
+        drops.push(("streams: broken", streams.counters().broken));
+        drops.push(("streams: messages in frames", streams.counters().given_up));
+    }
+    page.drops(&drops);
+    engine.page.0 = Some(page);
+}
+
+/// Packets that did not get from the kernel to the packet layer or the other way.
+fn kernel_drops(net: &mut Net) -> [(&'static str, u64); 4] {
+    let (mut socket, mut ring, mut unsent, mut misfit) = (0, 0, 0, 0);
+    for link in net.links_mut() {
+        let udp = link.udp.stats();
+        socket += udp.kernel_drops;
+        unsent += udp.send_too_big + udp.send_unreachable + udp.send_other;
+        misfit += udp.unusable;
+        let Some(raw) = &mut link.raw else { continue };
+        // If this fails, the count is that of the last time.
+        let _ = raw.look_for_drops();
+        let raw = raw.stats();
+        ring += raw.kernel_drops;
+        unsent += raw.send_stuck + raw.send_refused;
+        misfit += raw.truncated;
+    }
+    [
+        ("here: UDP socket full", socket),
+        ("here: raw ring full", ring),
+        ("here: not sent", unsent),
+        ("here: too long", misfit),
+    ]
+}
+
+fn totals(engine: &Engine) -> EndpointRecord {
+    let layer = engine.messages.layer();
+    let status = layer.status();
+    let measured = layer.controller().measured().unwrap_or_default();
+    EndpointRecord {
+        receives_posted: status.posted as u64,
+        unexpected: status.unexpected as u64,
+        pool_held: status.pool_held,
+        pool_limit: status.pool_size,
+        completions_waiting: engine.messages.completions_waiting() as u64,
+        progress_calls: engine.activity.program,
+        helper_calls: engine.activity.helper,
+        granted_rate: measured.rate,
+        grant_window: measured.window,
+        grants: measured.grants,
+        slowed: measured.slowed,
+        ..EndpointRecord::default()
+    }
+}
+
+fn peer_row(engine: &Engine, record: &PeerRecord) -> PageRecord {
+    let layer = engine.messages.layer();
+    let counters = layer.counters(record.id).copied().unwrap_or_default();
+    let status = layer.peer_status(record.id).unwrap_or_default();
+    PageRecord {
+        name: record.address.to_string(),
+        carrier: match record.route {
+            Route::Loopback => Carrier::Own,
+            Route::Shm => Carrier::Shm,
+            Route::Net(conn) if has_raw(&engine.net, conn) => Carrier::Raw,
+            Route::Net(_) => Carrier::Udp,
+            Route::Unknown | Route::Gone => Carrier::None,
+        },
+        dead: record.failure.is_some(),
+        messages_sent: counters.sent_messages,
+        messages_received: counters.received_messages,
+        bytes_sent: counters.sent_bytes,
+        bytes_received: counters.received_bytes + counters.pulled_bytes,
+        unexpected: counters.unexpected_messages,
+        credit: status.credit,
+        pool_held: status.pool_held,
+        sends_pending: status.sends_open as u64,
+    }
+}
+
+/// Whether a raw lane to the peer is up.
+fn has_raw(net: &Net, conn: tasuki_proto::ConnId) -> bool {
+    let raw = |rail: &tasuki_proto::RailStats| {
+        rail.path.lane == tasuki_wire::Lane::Raw && rail.state == tasuki_proto::RailState::Up
+    };
+    net.proto().rail_stats(conn).any(|rail| raw(&rail))
+}
+
+fn rail_row(engine: &Engine, record: &PeerRecord, rail: &tasuki_proto::RailStats) -> RailRecord {
+    let number = rail.path.rail;
+    let rails = engine.net.rails().to(record.address.identity);
+    let own = rails.iter().find(|own| own.rail == number);
+    let routed = if number == ROUTED { "routed" } else { "?" };
+    RailRecord {
+        rail: number,
+        lane: if rail.path.lane == tasuki_wire::Lane::Raw { Lane::Raw } else { Lane::Udp },
+        nic: own.map_or(routed, |own| own.nic.as_str()).to_owned(),
+        state: match rail.state {
+            tasuki_proto::RailState::Up => RailState::Up,
+            tasuki_proto::RailState::Down => RailState::Down,
+            _ => RailState::Probing,
+        },
+        packets_sent: rail.sent_packets,
+        packets_received: rail.received_packets,
+        bytes_sent: rail.sent_bytes,
+        bytes_received: rail.received_bytes,
+        resent: rail.resent_bytes,
+        lost: rail.lost_packets,
+        srtt_ns: rail.srtt_ns,
+        rate: rail.rate,
+        cwnd: rail.window,
+        inflight: rail.in_flight,
+    }
+}

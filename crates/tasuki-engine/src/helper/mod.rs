@@ -1,0 +1,102 @@
+//! The helper thread: it steps in when the program does not call, because a rank that computes must still acknowledge and grant.
+
+mod absence;
+pub(crate) mod watchdog;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::endpoint::Inner;
+use crate::threads::without_signals;
+use absence::{Absence, COMPUTING};
+use watchdog::Watchdog;
+
+/// Whether the processors are oversubscribed is asked in one of so many rounds.
+const ASK_EVERY: u32 = 8;
+/// What another thread has learnt about it counts for so long, ns.
+const LEARNT_FOR_NS: u64 = 1_000_000;
+
+/// The running thread. Dropping this stops it.
+pub(crate) struct Helper {
+    inner: Arc<Inner>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Helper {
+    pub fn start(inner: &Arc<Inner>) -> std::io::Result<Helper> {
+        let shared = Arc::clone(inner);
+        let thread =
+            std::thread::Builder::new().name("tasuki".to_owned()).stack_size(256 << 10).spawn(move || {
+                let _service = shared.held.serve();
+                without_signals(|| run(&shared));
+            })?;
+        Ok(Helper { inner: Arc::clone(inner), thread: Some(thread) })
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        self.inner.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            // It need not sleep to the end of its nap.
+            thread.thread().unpark();
+            // A panic of the thread has been reported on stderr; there is nothing to be saved.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(inner: &Inner) {
+    let mut absence = Absence::new(inner.entries.load(Ordering::Relaxed));
+    let (mut away, mut rounds) = (false, 0u32);
+    let mut watchdog = Watchdog::new();
+    while !inner.stop.load(Ordering::Acquire) {
+        let nap = absence.nap();
+        if away {
+            // Nobody else reads the sockets, so a packet may wake this thread.
+            watchdog.leave(&inner.held);
+            inner.sleeper.sleep(nap);
+        } else {
+            pause(inner, &mut watchdog, nap);
+        }
+        if crate::dump::asked() {
+            describe(inner);
+        }
+        if rounds.is_multiple_of(ASK_EVERY) || watchdog.is_kept_off(&inner.held) {
+            // This thread runs only because it asks.
+            let excess = inner.processors.recent_excess(inner.clock.now(), LEARNT_FOR_NS, 1);
+            (absence.oversubscribed, watchdog.oversubscribed) = (excess > 0, excess > 0);
+        }
+        rounds = rounds.wrapping_add(1);
+        away = absence.is_away(inner.entries.load(Ordering::Relaxed), inner.waits.load(Ordering::Relaxed));
+        // If the lock is taken, its holder makes progress.
+        if away && let Some(mut engine) = inner.lock.visit() {
+            engine.progress_by_helper();
+        }
+    }
+}
+
+/// Naps for so long, or until the endpoint is closed, and meanwhile looks after messages that are held.
+fn pause(inner: &Inner, watchdog: &mut Watchdog, nap: Duration) {
+    let end = Instant::now() + nap;
+    loop {
+        watchdog.tend(&inner.held, &inner.lock, inner.clock.now());
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() || inner.stop.load(Ordering::Acquire) {
+            return;
+        }
+        std::thread::park_timeout(watchdog.nap(left));
+    }
+}
+
+/// Prints a description of the endpoint as soon as the lock is free.
+fn describe(inner: &Inner) {
+    while !inner.stop.load(Ordering::Acquire) {
+        if let Some(engine) = inner.lock.visit() {
+            return eprintln!("{}", engine.describe());
+        }
+        std::thread::sleep(COMPUTING);
+    }
+}

@@ -1,0 +1,181 @@
+//! The watchdog of coalescing: it sends messages that a program holds back to share a packet, and has gone off with
+//! ([`crate::net::coalesce`]).
+//!
+//! As long as a program sends bursts, the helper thread looks at one word of memory again and again. If that says that messages are held
+//! for longer than a program that is there would hold them, it sends them. The program wakes it once, and until it is awake nothing
+//! is held; some milliseconds after the last burst it goes back to sleep.
+
+use std::time::Duration;
+
+use tasuki_proto::Time;
+
+use crate::biased_lock::BiasedLock;
+use crate::engine::Engine;
+use crate::held::Held;
+
+/// Time between two looks. If all processors are busy, each look takes one from a rank for some 20 us.
+const EVERY: Duration = Duration::from_micros(100);
+/// As [`EVERY`], for a program that has not left anything behind for long.
+const SELDOM: Duration = Duration::from_micros(800);
+/// After so many looks that have found nothing old, the time between two is doubled.
+const PROOF: u32 = 64;
+/// Time without bursts after which no looks are needed any more.
+const IDLE: Duration = Duration::from_millis(5);
+/// How much later than asked for the kernel may wake the thread, ns. (The default is 50,000.)
+const SLACK_NS: u64 = 1_000;
+/// Messages held for longer than this are old, ns. A program that is there, and not kept from the processor, sends them within a
+/// quarter of it.
+const OLD_NS: u64 = 40_000;
+
+/// The helper thread's part.
+pub(super) struct Watchdog {
+    on: bool,
+    /// Time between two looks, and looks since it was changed.
+    every: Duration,
+    calm: u32,
+    /// Since when messages were held, at the last look.
+    since: Time,
+    /// For so long nothing has been held.
+    idle: Duration,
+    /// More threads want to run than there are processors: the watchdog would come late, and take time from those that work.
+    pub oversubscribed: bool,
+}
+
+/// What a look has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// Nothing is held, or nothing old.
+    Calm,
+    /// Messages are held for too long.
+    Old,
+    /// There are no bursts any more.
+    Over,
+}
+
+impl Watchdog {
+    pub fn new() -> Watchdog {
+        Watchdog {
+            on: false,
+            every: EVERY,
+            calm: 0,
+            since: Time(0),
+            idle: Duration::ZERO,
+            oversubscribed: false,
+        }
+    }
+
+    /// How long to sleep at a time, out of `nap`.
+    pub fn nap(&self, nap: Duration) -> Duration {
+        if self.on { nap.min(self.every) } else { nap }
+    }
+
+    /// The program would hold messages if the processors were not oversubscribed, as far as is known.
+    pub fn is_kept_off(&self, held: &Held) -> bool {
+        self.oversubscribed && held.is_wanted()
+    }
+
+    /// Looks, if the program wants it.
+    pub fn tend(&mut self, held: &Held, lock: &BiasedLock<Engine>, now: Time) {
+        match self.on {
+            false if held.is_wanted() && !self.oversubscribed => self.begin(held, lock),
+            false => {}
+            true if self.oversubscribed => self.leave(held),
+            true => match self.look(held.since(), now) {
+                Seen::Calm => {}
+                Seen::Old => send_held(lock),
+                Seen::Over => self.leave(held),
+            },
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, held: &Held, lock: &BiasedLock<Engine>) {
+        // Later this would keep messages waiting.
+        lock.register();
+        let _ = nix::sys::prctl::set_timerslack(SLACK_NS);
+        (self.on, self.since, self.idle) = (true, held.since().0, Duration::ZERO);
+        held.watch(true);
+    }
+
+    /// Looks no more. Messages that are held from now on, by a program that has not noticed yet, leave when the helper steps in for
+    /// another reason.
+    pub fn leave(&mut self, held: &Held) {
+        if std::mem::take(&mut self.on) {
+            held.watch(false);
+        }
+    }
+
+    fn look(&mut self, (since, holds): (Time, bool), now: Time) -> Seen {
+        let same = std::mem::replace(&mut self.since, since) == since;
+        self.idle = if same && !holds { self.idle + self.every } else { Duration::ZERO };
+        if holds && now.since_ns(since) > OLD_NS {
+            (self.every, self.calm) = (EVERY, 0);
+            return Seen::Old;
+        }
+        self.calm += 1;
+        if self.calm >= PROOF {
+            (self.every, self.calm) = ((self.every * 2).min(SELDOM), 0);
+        }
+        if self.idle >= IDLE { Seen::Over } else { Seen::Calm }
+    }
+}
+
+/// Sends the messages that are held, unless the program holds the lock and so is there to do it.
+#[cold]
+fn send_held(lock: &BiasedLock<Engine>) {
+    if let Some(mut engine) = lock.visit() {
+        engine.send_abandoned();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_held_for_long_are_old() {
+        let mut watchdog = Watchdog::new();
+        let since = Time(1_000_000);
+        for (later, holds, seen) in [
+            (0, true, Seen::Calm),
+            (OLD_NS, true, Seen::Calm),
+            (OLD_NS + 1, true, Seen::Old),
+            (OLD_NS + 1, false, Seen::Calm),
+        ] {
+            assert_eq!(watchdog.look((since, holds), Time(since.0 + later)), seen, "{later} {holds}");
+        }
+    }
+
+    #[test]
+    fn looks_end_after_the_last_burst_and_never_while_messages_are_held() {
+        let mut watchdog = Watchdog { on: true, ..Watchdog::new() };
+        for ns in 1..1000 {
+            assert_eq!(watchdog.look((Time(ns), false), Time(ns)), Seen::Calm, "bursts between the looks");
+        }
+        let since = Time(1_000_000);
+        for _ in 0..1000 {
+            assert_ne!(watchdog.look((since, true), since), Seen::Over);
+        }
+        let mut slept = Duration::ZERO;
+        while watchdog.look((since, false), since) != Seen::Over {
+            slept += watchdog.nap(Duration::MAX);
+        }
+        assert!(slept < IDLE + SELDOM);
+    }
+
+    #[test]
+    fn a_program_that_leaves_nothing_behind_is_looked_after_seldom_until_it_does() {
+        let mut watchdog = Watchdog { on: true, ..Watchdog::new() };
+        let naps = |watchdog: &Watchdog| watchdog.nap(Duration::MAX);
+        assert_eq!(naps(&watchdog), EVERY);
+        let slept: Duration = (1..1000)
+            .map(|ns| {
+                watchdog.look((Time(ns), true), Time(ns));
+                naps(&watchdog)
+            })
+            .sum();
+        assert!(naps(&watchdog) == SELDOM && slept > SELDOM * 500);
+        assert_eq!(watchdog.look((Time(1), true), Time(2 + OLD_NS)), Seen::Old);
+        assert_eq!(naps(&watchdog), EVERY);
+    }
+}

@@ -1,0 +1,275 @@
+//! Liveness: which peers are gone.
+//!
+//! Silence proves nothing about a peer. What counts is what its host says, and that is weighed in [`trial`]: from time to time peers on
+//! other hosts are *knocked at*, with a datagram that their host refuses if the socket is gone. Peers on this host are looked after by
+//! [`crate::shm::Shm::find_dead`].
+
+mod trial;
+
+use std::net::SocketAddr;
+
+use tasuki_link::{Refusal, RefusalKind};
+use tasuki_proto::Time;
+
+use crate::api::Peer;
+use crate::net::Net;
+use crate::peers::{PeerRecord, Peers, Route};
+use trial::{Finding, Meaning, Nonce, Suspicion};
+
+/// Time between two rounds, ns. The statistics page is brought up to date as often.
+const ROUND_NS: u64 = 200_000_000;
+/// Peers on this host, and many peers on other hosts, are looked after in one of so many rounds.
+const ALL_EVERY: u64 = 4;
+/// So many peers on other hosts, or fewer, are knocked at in every round: that costs little.
+const FEW: usize = 8;
+/// After so many time-outs in a row a peer is knocked at out of turn: most likely it is dead. Together they take 60 ms at least, which
+/// is more than a peer that waits for a processor most often takes.
+const TIMEOUTS: u32 = 5;
+/// A first contact that takes longer than this is worth a message to the user, ns.
+const UNANSWERED_NS: u64 = 10_000_000_000;
+/// Refusals of one socket that are read in one poll: a flood of forged ones shall not keep the program from everything else.
+const REFUSALS_MAX: usize = 64;
+/// A refusal that proves nothing makes us knock, but not sooner than this after the knock before, ns: forged ones come in any number.
+const HINT_PAUSE_NS: u64 = 10_000_000;
+
+/// Prints a message for whoever runs the program.
+pub(crate) fn tell_user(text: &str) {
+    eprintln!("tasuki: {text}");
+}
+
+/// What the engine has to do about a peer.
+pub(crate) enum Verdict {
+    /// Nothing was exchanged with it yet: greet it, or find it on this host.
+    Greet(Peer),
+    /// It is gone, and why.
+    Gone(Peer, String),
+}
+
+/// What decides whether peers are knocked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Interest {
+    /// The endpoint is closing.
+    pub closing: bool,
+    /// Operations are under way.
+    pub operations: bool,
+    /// The program is to hear of every death.
+    pub reports: bool,
+}
+
+/// What is known about the deaths of peers.
+pub(crate) struct Liveness {
+    /// By peer; `None`: the peer was never knocked at.
+    suspicions: Vec<Option<Box<Suspicion>>>,
+    next_round: Time,
+    rounds: u64,
+}
+
+impl Liveness {
+    pub fn new() -> Liveness {
+        Liveness { suspicions: Vec::new(), next_round: Time(0), rounds: 0 }
+    }
+
+    fn suspicion(&mut self, peer: Peer) -> &mut Suspicion {
+        let index = peer.0 as usize;
+        if self.suspicions.len() <= index {
+            self.suspicions.resize_with(index + 1, || None);
+        }
+        self.suspicions[index].get_or_insert_default()
+    }
+
+    fn existing(&mut self, peer: Peer) -> Option<&mut Suspicion> {
+        self.suspicions.get_mut(peer.0 as usize)?.as_deref_mut()
+    }
+
+    fn is_on_trial(&self, peer: Peer) -> bool {
+        let known = self.suspicions.get(peer.0 as usize).and_then(Option::as_deref);
+        known.is_some_and(Suspicion::is_on_trial)
+    }
+
+    /// Whether nothing had been exchanged with the peer when its trial began. Forgets what is known about the peer.
+    pub fn forget(&mut self, peer: Peer) -> bool {
+        let known = self.suspicions.get_mut(peer.0 as usize).and_then(Option::take);
+        known.is_some_and(|suspicion| suspicion.is_stranger)
+    }
+}
+
+/// Rounds.
+impl Liveness {
+    /// When the next round is due.
+    pub fn next_round(&self) -> Time {
+        self.next_round
+    }
+
+    /// Whether a round is due. If so, it begins: do what else belongs to a round, and call [`Liveness::knock_all`] and
+    /// [`Liveness::judge`].
+    pub fn is_due(&mut self, now: Time) -> bool {
+        let due = now >= self.next_round;
+        if due {
+            self.next_round = Time(now.0.saturating_add(ROUND_NS));
+            self.rounds += 1;
+        }
+        due
+    }
+
+    /// Whether this round is one in which all peers are looked after.
+    pub fn is_round_for_all(&self) -> bool {
+        self.rounds.is_multiple_of(ALL_EVERY)
+    }
+
+    /// Knocks at the peers that are to be knocked at in this round. While no operation is under way it matters only to a program that
+    /// is to hear of every death, and then only for peers with which something was exchanged.
+    pub fn knock_all(&mut self, interest: Interest, net: &mut Net, peers: &Peers, now: Time) {
+        let Interest { closing, operations, reports } = interest;
+        let concerned = |record: &PeerRecord| match (closing, operations) {
+            (true, _) => record.conn.is_some(),
+            (false, false) => record.conn.is_some() && !record.gone,
+            (false, true) => record.is_probed_by_packet() && !record.gone,
+        };
+        let count = peers.iter().filter(|(_, record)| concerned(record)).count();
+        let wanted = operations || closing || reports;
+        let all = wanted && (count <= FEW || self.is_round_for_all());
+        for (peer, record) in peers.iter() {
+            let silent = record.conn.is_some_and(|conn| net.proto().silence(conn) >= TIMEOUTS);
+            if (all && concerned(record)) || silent || self.is_on_trial(peer) {
+                self.knock(peer, record, net, now);
+            }
+        }
+    }
+
+    /// Knocks at peers from which an acknowledgement is overdue.
+    pub fn knock_silent(&mut self, net: &mut Net, peers: &Peers, now: Time) {
+        for (peer, record) in peers.iter() {
+            if record.conn.is_some_and(|conn| net.proto().silence(conn) > 0) {
+                self.knock(peer, record, net, now);
+            }
+        }
+    }
+
+    /// Asks the host of a peer whether the peer's socket is still there.
+    fn knock(&mut self, peer: Peer, record: &PeerRecord, net: &mut Net, now: Time) {
+        let mut nonce = Nonce::default();
+        // Without a number that nobody can guess an answer would prove nothing.
+        if getrandom::fill(&mut nonce).is_err() {
+            return;
+        }
+        let heard = net.packets_from(record.conn);
+        self.suspicion(peer).knocked(nonce, heard, now);
+        net.send_alone(socket_of(record), &nonce);
+    }
+
+    /// Another round of all trials.
+    pub fn judge(&mut self, net: &mut Net, peers: &Peers, now: Time) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        for (peer, record) in peers.iter() {
+            if !self.is_on_trial(peer) {
+                continue;
+            }
+            if !record.is_probed_by_packet() || record.failure.is_some() {
+                self.forget(peer);
+                continue;
+            }
+            let heard = net.packets_from(record.conn);
+            let Some(suspicion) = self.existing(peer) else { continue };
+            match suspicion.judge(heard) {
+                Finding::NoTrial => {}
+                Finding::Lives => suspicion.is_stranger = false,
+                Finding::Silent => {
+                    if let Some(conn) = record.conn {
+                        net.ask(conn, now);
+                    }
+                }
+                Finding::Gone => verdicts.push(gone(peer, record)),
+            }
+        }
+        verdicts
+    }
+
+    /// Tells the user of peers that have not answered for long. Such a peer is not dead as far as is known, but a user who waits should
+    /// know what for.
+    pub fn tell_of_unanswered(&self, net: &mut Net, peers: &Peers, now: Time) {
+        let Some(deadline) = now.0.checked_sub(UNANSWERED_NS) else { return };
+        for peer in net.take_unanswered(Time(deadline)) {
+            let Some(record) = peers.get(peer).filter(|record| !record.gone) else { continue };
+            tell_user(&format!(
+                "no answer from {} for {} s. Its host may be down or busy, a firewall may drop UDP (port {}), or routes \
+                 may lead elsewhere: see `tasuki doctor`, `ip route get {}`. Still trying.",
+                record.address,
+                UNANSWERED_NS / 1_000_000_000,
+                record.address.port,
+                record.address.host(),
+            ));
+        }
+    }
+}
+
+/// Refusals.
+impl Liveness {
+    /// Reads what the network says about packets that it did not deliver.
+    pub fn hear_refusals(&mut self, net: &mut Net, peers: &Peers, now: Time) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        for index in 0..net.links().len() {
+            for _ in 0..REFUSALS_MAX {
+                let Some(refusal) = net.links_mut()[index].udp.poll_refusal() else { break };
+                if refusal.kind == RefusalKind::PortUnreachable && !refusal.own {
+                    self.hear_refusal(&refusal, net, peers, now, &mut verdicts);
+                }
+            }
+        }
+        verdicts
+    }
+
+    /// Somebody says that no socket is at an address at which peers were.
+    fn hear_refusal(
+        &mut self,
+        refusal: &Refusal,
+        net: &mut Net,
+        peers: &Peers,
+        now: Time,
+        verdicts: &mut Vec<Verdict>,
+    ) {
+        for peer in net.peers_at(refusal.to, peers) {
+            let Some(record) = peers.get(peer) else { continue };
+            // A router or a firewall on the way knows nothing of the peer's process.
+            let by_its_host = refusal.by == Some(refusal.to.ip());
+            let heard = net.packets_from(record.conn);
+            let suspicion = self.suspicion(peer);
+            let meaning =
+                if by_its_host { suspicion.refused(refusal.quoted(), heard) } else { Meaning::Hint };
+            let rested = now.0.saturating_sub(suspicion.knocked_at.0) >= HINT_PAUSE_NS;
+            match meaning {
+                Meaning::TrialBegins => verdicts.extend(self.begin_trial(peer, record)),
+                Meaning::Hint if rested && !suspicion.is_on_trial() => self.knock(peer, record, net, now),
+                Meaning::Hint | Meaning::Repeated => {}
+            }
+        }
+    }
+
+    /// The host of a peer has refused a knock. From the next round on the peer is asked for a sign of life. (Not sooner: what is sent
+    /// where no socket is takes its part of the few refusals that the host has for this one, and the next knock is to be among them.)
+    fn begin_trial(&mut self, peer: Peer, record: &PeerRecord) -> Option<Verdict> {
+        if record.gone {
+            // It has said goodbye already.
+            return Some(gone(peer, record));
+        }
+        if record.route == Route::Unknown && record.conn.is_none() {
+            self.suspicion(peer).is_stranger = true;
+            return Some(Verdict::Greet(peer));
+        }
+        None
+    }
+}
+
+fn socket_of(record: &PeerRecord) -> SocketAddr {
+    SocketAddr::new(record.address.host(), record.address.port)
+}
+
+fn gone(peer: Peer, record: &PeerRecord) -> Verdict {
+    let to = socket_of(record);
+    Verdict::Gone(
+        peer,
+        format!(
+            "its host says that nobody listens at {to}, and nothing has come from it since: its process has ended, or a \
+             firewall there refuses UDP"
+        ),
+    )
+}

@@ -1,0 +1,377 @@
+//! The message layer joined with the memory of its operations.
+//!
+//! `tasuki-msg` decides which message is matched, sent, granted or completed, and never touches a byte. Here are the bytes: the
+//! program's buffers, bounce buffers, and the completions that the program has not read yet. Carriers ([`crate::shm`],
+//! [`crate::net`]) deliver frames to it and read payload from it. What it cannot do itself, because it knows no carrier, it hands to
+//! the engine as a [`Duty`].
+
+mod actions;
+mod bounce;
+mod control;
+mod deliver;
+mod lent;
+pub(crate) mod ops;
+
+use std::collections::VecDeque;
+
+use slab::Slab;
+use tasuki_msg::{
+    Config, Pacer, PeerId, PeerOptions, Queue, RecvId, RecvRequest, SendRequest, Source, UnknownPeer,
+};
+
+use crate::api::{Buffer, Completion, Failure, Peer, Report, SendArgs};
+use crate::memory::Memory;
+use crate::peers::{Names, Peers, Route};
+use crate::rendezvous::keys::{KeyTable, RendezvousKey};
+use crate::table::Table;
+pub(crate) use actions::{Duty, PullJob};
+use bounce::BounceBuffers;
+use lent::Lent;
+use ops::{Internal, RecvOp, SendOp};
+
+/// Sends of at most this size that cannot complete at once are copied and reported as complete, bytes: to wait for a
+/// round trip costs more than the copy.
+const COPY_MAX: u64 = 16 << 10;
+/// Total size of such copies, bytes. Beyond it the program waits for its sends, as it would with any transport.
+const COPY_TOTAL: u64 = 16 << 20;
+
+/// The message layer, the memory of operations, and their completions.
+pub(crate) struct Messages {
+    layer: tasuki_msg::Endpoint<Pacer>,
+    sends: Slab<SendOp>,
+    recvs: Table<RecvOp>,
+    bounce: BounceBuffers,
+    /// Receives whose memory another process may be writing to.
+    lent: Lent,
+    /// Sends that peers may fetch by number.
+    keys: KeyTable,
+    /// Bytes of sends that were copied and have not been sent completely.
+    copied: u64,
+    completions: VecDeque<Completion>,
+    /// What the engine has to do, in the order in which it was found out.
+    duties: VecDeque<Duty>,
+}
+
+impl Messages {
+    pub fn new(config: Config, pacer: Pacer) -> Messages {
+        Messages {
+            layer: tasuki_msg::Endpoint::new(config, pacer),
+            sends: Slab::new(),
+            recvs: Table::new(),
+            bounce: BounceBuffers::default(),
+            lent: Lent::default(),
+            keys: KeyTable::default(),
+            copied: 0,
+            completions: VecDeque::new(),
+            duties: VecDeque::new(),
+        }
+    }
+
+    /// The message layer itself, for questions.
+    #[inline(always)]
+    pub fn layer(&self) -> &tasuki_msg::Endpoint<Pacer> {
+        &self.layer
+    }
+
+    /// The message layer itself, for what concerns no memory: frames to send, options of peers, time.
+    #[inline(always)]
+    pub fn layer_mut(&mut self) -> &mut tasuki_msg::Endpoint<Pacer> {
+        &mut self.layer
+    }
+
+    /// Makes a peer known to the message layer. Until a route is chosen, nothing is sent to it.
+    pub fn add_peer(&mut self) -> PeerId {
+        self.layer.add_peer(PeerOptions { inline_max: 0, pull: false })
+    }
+
+    /// Says how long a first frame to the peer may be, and whether the peer can fetch bytes itself.
+    pub fn set_options(&mut self, id: PeerId, options: PeerOptions) {
+        // An error means that the peer was forgotten: then nothing is sent to it.
+        let _ = self.layer.set_peer_options(id, options);
+    }
+
+    /// There may be something to do: for the message layer, or as a duty of the engine.
+    #[inline(always)]
+    pub fn has_work(&self) -> bool {
+        self.layer.has_work() || !self.duties.is_empty()
+    }
+
+    /// The program must be told of something before it is given what waits in shared memory.
+    #[inline(always)]
+    pub fn has_earlier(&self) -> bool {
+        !self.completions.is_empty() || self.layer.has_actions()
+    }
+
+    /// The program has an operation under way that will end. (A multi-receive does not count: programs keep some posted.)
+    pub fn is_awaited(&self) -> bool {
+        !self.sends.is_empty() || self.recvs.iter().any(|recv| !recv.multi && recv.internal.is_none())
+    }
+
+    /// No operation is under way.
+    pub fn is_idle(&self) -> bool {
+        self.sends.is_empty() && self.recvs.is_empty()
+    }
+
+    /// Sends under way, receives under way, bytes that wait in copies.
+    pub fn census(&self) -> (usize, usize, u64) {
+        (self.sends.len(), self.recvs.len(), self.copied)
+    }
+}
+
+/// Posting.
+impl Messages {
+    /// Hands a send to the message layer. Gives its index, which is also the `user` of the message layer.
+    pub fn post_send(&mut self, op: SendOp, request: SendRequest) -> Result<usize, UnknownPeer> {
+        let (index, key) = (self.sends.insert(op), request.remote_key.map(RendezvousKey::decode));
+        match self.layer.post_send(SendRequest { user: index as u64, ..request }) {
+            Ok(id) => {
+                self.sends[index].id = Some(id);
+                if let Some(key) = key {
+                    self.keys.insert(key, index);
+                }
+                Ok(index)
+            }
+            Err(error) => {
+                self.sends.remove(index);
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends a message of the engine itself on the service queue. It may be fetched from this process's memory if the peer is
+    /// on this host.
+    pub fn send_internal(
+        &mut self,
+        peers: &Peers,
+        peer: Peer,
+        (tag, data): (u64, Option<u64>),
+        memory: Memory,
+        internal: Internal,
+    ) {
+        let Some(record) = peers.get(peer) else { return };
+        let shm = record.route == Route::Shm;
+        let remote_key =
+            memory.contiguous().filter(|_| shm).map(|at| RendezvousKey::Memory(at as u64).encode());
+        let len = memory.len();
+        if let Memory::Own(_) = memory {
+            self.copied += len;
+        }
+        let (queue, delivery) = (Queue::Service, false);
+        let request = SendRequest { peer: record.id, queue, tag, data, len, delivery, remote_key, user: 0 };
+        // The only error is an unknown peer, and this one is known.
+        let _ = self.post_send(SendOp::internal(peer, memory, internal), request);
+    }
+
+    /// Hands a receive to the message layer by `post`, which is given the key under which the receive will be known.
+    pub fn post_recv<E>(
+        &mut self,
+        op: RecvOp,
+        post: impl FnOnce(&mut tasuki_msg::Endpoint<Pacer>, u64) -> Result<RecvId, E>,
+    ) -> Result<(), E> {
+        // Actions that this causes are carried out later, when the record is there.
+        let id = post(&mut self.layer, self.recvs.next_key() as u64)?;
+        self.recvs.insert(RecvOp { id: Some(id), ..op });
+        Ok(())
+    }
+
+    /// Posts a receive of the program. On the hot path, so the record is written where it stays.
+    #[inline(always)]
+    pub fn recv(
+        &mut self,
+        request: RecvRequest,
+        op: impl FnOnce(RecvId) -> RecvOp,
+    ) -> Result<(), UnknownPeer> {
+        let id = self.layer.post_recv(RecvRequest { user: self.recvs.next_key() as u64, ..request })?;
+        self.recvs.insert(op(id));
+        Ok(())
+    }
+
+    /// Receives a message of the engine itself from one peer.
+    pub fn recv_internal(&mut self, source: PeerId, tag: u64, memory: Memory, internal: Internal) {
+        let capacity = memory.len();
+        let source = Source::Peer(source);
+        let matching = tasuki_msg::Matching { queue: Queue::Service, source, tag, ignore: 0 };
+        let request = |user| RecvRequest { matching, capacity, multi: None, user };
+        // The only error is an unknown peer, and this one is known.
+        let _ =
+            self.post_recv(RecvOp::internal(memory, internal), |layer, user| layer.post_recv(request(user)));
+    }
+
+    /// A number under which a peer may fetch a send that is about to be posted.
+    pub fn next_key_number(&mut self) -> u64 {
+        self.keys.next_number()
+    }
+
+    /// Lets a send that is still under way go on from a copy of its bytes, if the program must have them back now
+    /// (`inject`) or is better off so (the message is short). The program is then told that the send is complete.
+    ///
+    /// # Safety
+    /// The buffers of `args`, which are those of the send, can be read.
+    pub unsafe fn keep_copy(&mut self, index: usize, args: &SendArgs<'_>, route: Route) {
+        let Some(send) = self.sends.get(index) else { return };
+        let len = send.memory.len();
+        let fits = len <= COPY_MAX && self.copied + len <= COPY_TOTAL;
+        let short = fits && !args.delivery && route != Route::Shm;
+        if !args.inject && !short {
+            return;
+        }
+        let room = self.bounce.take(len as usize);
+        // SAFETY: as the caller promises.
+        let copy = unsafe { Memory::copy_of(args.buffers, room) };
+        self.copied += len;
+        let Some(send) = self.sends.get_mut(index) else { return };
+        send.memory = copy;
+        if args.delivery {
+            return;
+        }
+        send.reported = true;
+        let (context, peer, tagged) = (send.context, send.peer, send.tagged);
+        self.sent(args.report, context, peer, tagged);
+    }
+
+    /// Takes back the program's operations with this context, as far as they can still be taken back. True if one was.
+    pub fn cancel(&mut self, context: u64) -> bool {
+        let of_program = |recv: &&RecvOp| recv.context == context && recv.internal.is_none();
+        let recvs: Vec<_> = self.recvs.iter().filter(of_program).filter_map(|recv| recv.id).collect();
+        let pending = |send: &&SendOp| send.context == context && !send.reported && send.internal.is_none();
+        let sends: Vec<_> =
+            self.sends.iter().map(|(_, send)| send).filter(pending).filter_map(|send| send.id).collect();
+        recvs.into_iter().any(|id| self.layer.cancel_recv(id))
+            || sends.into_iter().any(|id| self.layer.cancel_send(id))
+    }
+}
+
+/// What carriers and rendezvous transports ask about operations.
+impl Messages {
+    /// The send that a peer may fetch under this number, if it is under way and for that peer.
+    pub fn exposed(&self, number: u64, peer: Peer) -> Option<&SendOp> {
+        self.sends.get(self.keys.find(number)?).filter(|send| send.peer == peer)
+    }
+
+    /// A send by its index.
+    pub fn send(&self, index: usize) -> Option<&SendOp> {
+        self.sends.get(index)
+    }
+
+    /// Whether a send to `peer` is under way whose contiguous memory begins at `base` and has at least `end` bytes.
+    pub fn is_sending(&self, peer: Peer, base: u64, end: u64) -> bool {
+        let covers = |send: &SendOp| {
+            let begins = send.memory.contiguous().is_some_and(|at| at as u64 == base);
+            send.peer == peer && send.id.is_some() && begins && end <= send.memory.len()
+        };
+        self.sends.iter().any(|(_, send)| covers(send))
+    }
+
+    /// Whether a send of at least `least` bytes to `peer` is under way.
+    pub fn is_sending_long(&self, peer: Peer, least: u64) -> bool {
+        self.sends.iter().any(|(_, send)| send.peer == peer && send.memory.len() >= least)
+    }
+
+    /// Number of sends under way.
+    pub fn sends_under_way(&self) -> usize {
+        self.sends.len()
+    }
+
+    /// Memory, context and queue of a receive that the fast path can end: the program's, of one piece, with a completion.
+    #[inline(always)]
+    pub fn plain_recv(&self, user: u64) -> Option<(Buffer, u64, bool)> {
+        match self.recvs.get(user as usize)? {
+            RecvOp {
+                memory: Memory::One(piece),
+                context,
+                tagged,
+                report: Report::Completion,
+                internal: None,
+                ..
+            } => Some((*piece, *context, *tagged)),
+            _ => None,
+        }
+    }
+
+    /// Forgets a receive that [`Messages::plain_recv`] has given. One piece of the program's memory has nothing to be freed.
+    #[inline(always)]
+    pub fn forget_plain_recv(&mut self, user: u64) {
+        self.recvs.forget(user as usize);
+    }
+
+    /// The memory of the receive that a pull is for, if that receive is still under way.
+    pub fn memory_for(&self, job: &PullJob) -> Option<&Memory> {
+        let recv = self.recvs.get(job.user as usize).filter(|recv| recv.id == Some(job.recv))?;
+        Some(&recv.memory)
+    }
+
+    /// From now on another process may write to the memory of a receive: its end is held back.
+    pub fn lend(&mut self, user: u64) {
+        self.lent.lend(user);
+    }
+
+    /// The other process has ended: ends that were held back are told.
+    pub fn take_back(&mut self, user: u64) {
+        for end in self.lent.take_back(user) {
+            self.recv_ended(end);
+        }
+    }
+
+    /// A peer broke the protocol. The engine will declare it failed when no carrier is at work.
+    pub fn accuse(&mut self, peer: Peer, reason: &str) {
+        self.duties.push_back(Duty::Violation(peer, reason.to_owned()));
+    }
+}
+
+/// Completions.
+impl Messages {
+    /// A send is over and has succeeded: the program is told, if it wants to be.
+    #[inline]
+    pub fn sent(&mut self, report: Report, context: u64, peer: Peer, tagged: bool) {
+        if report != Report::Failure {
+            let quiet = report == Report::Quiet;
+            self.completions.push_back(Completion::Send { context, peer, tagged, quiet });
+        }
+    }
+
+    #[inline]
+    pub fn has_completions(&self) -> bool {
+        !self.completions.is_empty()
+    }
+
+    pub fn completions_waiting(&self) -> usize {
+        self.completions.len()
+    }
+
+    /// The oldest completion.
+    pub fn pop_completion(&mut self) -> Option<Completion> {
+        self.completions.pop_front()
+    }
+
+    /// Gives up to `max` completions to `each`, the oldest first. Returns how many.
+    pub fn drain_completions(
+        &mut self,
+        max: usize,
+        peers: &Peers,
+        mut each: impl FnMut(&Completion, &Names<'_>),
+    ) -> usize {
+        let (count, names) = (max.min(self.completions.len()), Names(peers));
+        self.completions.iter().take(count).for_each(|completion| each(completion, &names));
+        if count == self.completions.len() {
+            self.completions.clear();
+        } else {
+            self.completions.drain(..count);
+        }
+        count
+    }
+
+    /// Drops all completions: the program reads no more.
+    pub fn clear_completions(&mut self) {
+        self.completions.clear();
+    }
+}
+
+/// What a failure of the message layer means to the program.
+pub(crate) fn translate(failure: tasuki_msg::Failure) -> Failure {
+    use tasuki_msg::Gone;
+    match failure {
+        tasuki_msg::Failure::Cancelled => Failure::Cancelled,
+        tasuki_msg::Failure::PeerGone(_, Gone::Failed) => Failure::PeerFailed,
+        tasuki_msg::Failure::PeerGone(_, Gone::Closed) => Failure::PeerClosed,
+    }
+}

@@ -1,0 +1,351 @@
+//! Coalescing: whether short messages to a peer on another host wait for those that follow, so that they share a packet.
+//!
+//! Every packet costs a system call, which is most of what a short message costs. But a message that waits must not wait for long,
+//! and a program that has sent may go and compute. So messages are held only in a burst, of which the first ones have left at
+//! once. What is held leaves when it fills a packet, when the program polls or does anything else that sends, when the burst has
+//! become as long as the one before, or when the helper thread comes ([`crate::helper::watchdog`]). A program that had to be
+//! helped is not trusted with held messages for a second.
+//!
+//! A program that says itself that more messages follow (`FI_MORE` of libfabric) is believed: its messages are held from the first
+//! one on, up to the one that it does not say it of.
+//!
+//! Decision 11 of `docs/adr` has the measurements.
+
+use tasuki_proto::Time;
+
+use crate::api::Peer;
+
+/// Messages of a burst that leave at once, so that the peer can begin with them.
+const FIRST: u32 = 3;
+/// Most messages that are held.
+const HELD_MAX: u32 = 16;
+/// Most bytes that are held, with what the messages need in a packet: less than a packet of the smallest MTU.
+const HELD_MAX_BYTES: usize = 1100;
+/// What a message needs in a packet besides its bytes, about, bytes.
+const HEAD: usize = 24;
+/// Two messages further apart are not of one burst, ns: the program does something else in between.
+const GAP_NS: u64 = 8_000;
+/// As [`GAP_NS`], after a message that left at once, ns: to send it takes some microseconds, and more if the kernel is interrupted.
+const GAP_AFTER_CALL_NS: u64 = 16_000;
+/// If held messages are older than this at the next poll, the program is taken to have been away, ns.
+const AWAY_NS: u64 = 100_000;
+/// No message is held for longer while others follow, ns.
+const AGE_MAX_NS: u64 = 10_000;
+/// For so long nothing is held after messages were left behind, ns. At most one message in this time waits for the helper.
+const DISTRUST_NS: u64 = 1_000_000_000;
+
+/// When a message leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// At once; nothing is held.
+    Now,
+    /// At once, behind what is held.
+    AfterHeld,
+    /// With those that follow. Only for callers that make sure that it leaves.
+    Held,
+}
+
+/// The current burst, and what is held of it.
+pub(crate) struct Coalescer {
+    peer: Peer,
+    /// How often the program had polled when the burst began.
+    polls: (u64, u32),
+    /// Messages so far.
+    count: u32,
+    /// Messages of the last burst: likely this one has as many, and nobody knows what the program does then.
+    expected: u32,
+    /// When the last message was sent.
+    last: Time,
+    /// The program has said of the last message that more follow.
+    announced: bool,
+    /// Messages that are held, their bytes with heads, and since when.
+    held: u32,
+    bytes: usize,
+    since: Time,
+    /// Nothing is held before this time.
+    distrusted_until: Time,
+}
+
+impl Coalescer {
+    pub fn new() -> Coalescer {
+        Coalescer {
+            peer: Peer(u32::MAX),
+            polls: (0, 0),
+            count: 0,
+            expected: 0,
+            last: Time(0),
+            announced: false,
+            held: 0,
+            bytes: 0,
+            since: Time(0),
+            distrusted_until: Time(0),
+        }
+    }
+
+    /// Decides when the next message leaves. `more`: the program says that another one follows at once.
+    #[inline]
+    pub fn next(&mut self, peer: Peer, more: bool, polls: (u64, u32), now: Time) -> Departure {
+        let gap = if self.held > 0 { GAP_NS } else { GAP_AFTER_CALL_NS };
+        let follows = peer == self.peer && polls == self.polls && now.since_ns(self.last) <= gap;
+        if !follows {
+            self.begin(peer, polls, now);
+        }
+        (self.count, self.last) = (self.count + 1, now);
+        // The last message of an announced series is held with the others, and takes them along.
+        let announced = more || (self.announced && follows);
+        let trusted = self.count > FIRST && now >= self.distrusted_until;
+        if self.held > 0 && (!follows || now.since_ns(self.since) > AGE_MAX_NS) {
+            Departure::AfterHeld
+        } else if announced || trusted {
+            Departure::Held
+        } else {
+            Departure::Now
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, peer: Peer, polls: (u64, u32), now: Time) {
+        if self.is_in_burst() {
+            self.polled(now);
+        }
+        (self.peer, self.polls, self.count, self.announced) = (peer, polls, 0, false);
+    }
+
+    /// The burst is so long that it matters when the program polls next.
+    #[inline]
+    pub fn is_in_burst(&self) -> bool {
+        self.count > FIRST || self.held > 0
+    }
+
+    /// A message of `len` bytes is held. True if no more should be, so that all must leave now.
+    pub fn hold(&mut self, len: usize, more: bool, now: Time) -> bool {
+        if self.held == 0 {
+            self.since = now;
+        }
+        (self.held, self.bytes) = (self.held + 1, self.bytes + len + HEAD);
+        let announced = std::mem::replace(&mut self.announced, more);
+        let complete = !more && (announced || self.count == self.expected);
+        complete || self.held >= HELD_MAX || self.bytes >= HELD_MAX_BYTES
+    }
+
+    /// Whether any message is held.
+    #[inline]
+    pub fn holds(&self) -> bool {
+        self.held > 0
+    }
+
+    /// What was held leaves.
+    pub fn release(&mut self) {
+        (self.held, self.bytes) = (0, 0);
+    }
+
+    /// The program does something else after a burst: it polls, sends to another peer, or sends on after a pause.
+    pub fn polled(&mut self, now: Time) {
+        if self.held > 0 && now.since_ns(self.last) > AWAY_NS {
+            self.abandon(now);
+        } else {
+            self.end_burst();
+        }
+    }
+
+    /// The program has left messages behind: the helper had to send them, or should have.
+    pub fn abandon(&mut self, now: Time) {
+        self.end_burst();
+        self.distrusted_until = Time(now.0.saturating_add(DISTRUST_NS));
+    }
+
+    fn end_burst(&mut self) {
+        (self.expected, self.count, self.announced) = (self.count, 0, false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEER: Peer = Peer(1);
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A program that sends bursts of messages, 300 ns apart, and polls some time after each burst.
+    struct Program {
+        coalescer: Coalescer,
+        now: u64,
+        polls: u64,
+    }
+
+    impl Program {
+        fn new() -> Program {
+            Program { coalescer: Coalescer::new(), now: 10 * SECOND, polls: 0 }
+        }
+
+        fn send(&mut self, peer: Peer) -> Departure {
+            self.send_more(peer, false)
+        }
+
+        fn send_more(&mut self, peer: Peer, more: bool) -> Departure {
+            self.now += 300;
+            let now = Time(self.now);
+            let departure = self.coalescer.next(peer, more, (self.polls, 0), now);
+            match departure {
+                Departure::Now => {
+                    assert!(!self.coalescer.holds(), "the message would overtake those that are held")
+                }
+                Departure::AfterHeld => self.coalescer.release(),
+                Departure::Held => {
+                    if self.coalescer.hold(8, more, now) {
+                        self.coalescer.release();
+                    }
+                }
+            }
+            departure
+        }
+
+        fn poll(&mut self, after: u64) {
+            self.now += after;
+            self.polls += 1;
+            if self.coalescer.is_in_burst() {
+                self.coalescer.polled(Time(self.now));
+            }
+            self.coalescer.release();
+        }
+
+        /// Sends a burst and polls `after` ns later. Gives how many messages were held.
+        fn burst(&mut self, count: u32, after: u64) -> u32 {
+            let held = (0..count).filter(|_| self.send(PEER) == Departure::Held).count();
+            self.poll(after);
+            held as u32
+        }
+
+        /// Sends until a message stays behind.
+        fn begin(&mut self) {
+            while !self.coalescer.holds() {
+                self.send(PEER);
+            }
+        }
+
+        /// The helper comes and sends what is held.
+        fn helped(&mut self) {
+            assert!(self.coalescer.holds());
+            self.coalescer.abandon(Time(self.now));
+            self.coalescer.release();
+        }
+    }
+
+    #[test]
+    fn the_first_messages_of_a_burst_leave_at_once_and_the_others_share_packets() {
+        let mut program = Program::new();
+        assert_eq!(program.burst(64, 500), 64 - FIRST);
+        assert_eq!(program.burst(FIRST, 500), 0);
+    }
+
+    #[test]
+    fn messages_far_from_each_other_are_never_held() {
+        let mut program = Program::new();
+        for _ in 0..1000 {
+            program.now += GAP_AFTER_CALL_NS;
+            assert_eq!(program.send(PEER), Departure::Now);
+        }
+    }
+
+    #[test]
+    fn messages_to_another_peer_and_pauses_take_along_what_is_held() {
+        let mut program = Program::new();
+        program.begin();
+        assert_eq!(program.send(Peer(2)), Departure::AfterHeld);
+        program.begin();
+        program.now += GAP_NS;
+        assert_eq!(program.send(PEER), Departure::AfterHeld);
+    }
+
+    #[test]
+    fn a_burst_as_long_as_the_last_one_leaves_nothing_behind() {
+        let mut program = Program::new();
+        for count in [10, 50, 5] {
+            program.burst(count, 500);
+            (0..count).for_each(|_| assert_ne!(program.send(PEER), Departure::AfterHeld));
+            assert!(!program.coalescer.holds(), "{count}");
+            program.poll(500);
+        }
+    }
+
+    #[test]
+    fn no_message_is_held_for_long_while_others_follow() {
+        let mut program = Program::new();
+        let mut since = None;
+        for _ in 0..10_000 {
+            program.now += GAP_NS / 2;
+            program.send(PEER);
+            if program.coalescer.holds() {
+                assert!(program.now - *since.get_or_insert(program.now) <= AGE_MAX_NS);
+            } else {
+                since = None;
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_held_fits_into_a_packet() {
+        let mut coalescer = Coalescer { expected: 1000, ..Coalescer::new() };
+        for (len, most) in [(8, HELD_MAX as usize), (256, 4)] {
+            let count = 1 + (0..).take_while(|_| !coalescer.hold(len, false, Time(1))).count();
+            assert_eq!(count, most, "{len} bytes each");
+            coalescer.release();
+        }
+    }
+
+    #[test]
+    fn nothing_is_held_for_a_second_after_messages_were_left_behind() {
+        for helper in [true, false] {
+            let mut program = Program::new();
+            program.begin();
+            if helper {
+                program.helped();
+                program.poll(300_000);
+            } else {
+                program.poll(AWAY_NS + 1);
+            }
+            let end = program.now + DISTRUST_NS - 1_000_000;
+            while program.now < end {
+                assert_eq!(program.burst(10, 500), 0, "helper: {helper}");
+                program.now += 10_000_000;
+            }
+            program.now += 20_000_000;
+            assert!(program.burst(10, 500) > 0, "a second is over");
+        }
+    }
+
+    /// Whatever a program does after its bursts, messages are left behind in at most one burst per second.
+    #[test]
+    fn a_program_that_computes_after_its_bursts_is_held_up_once_a_second() {
+        let mut program = Program::new();
+        let (begin, mut left_behind) = (program.now, 0);
+        for burst in 0..10_000 {
+            // Never as long as the burst before.
+            (0..5 + burst % 7).for_each(|_| drop(program.send(PEER)));
+            if program.coalescer.holds() {
+                left_behind += 1;
+                program.helped();
+            }
+            program.poll(1_000_000);
+        }
+        assert!(left_behind as u64 <= (program.now - begin) / DISTRUST_NS + 1, "{left_behind} bursts");
+    }
+
+    #[test]
+    fn a_series_that_the_program_announces_is_held_from_its_first_to_its_last_message() {
+        let mut program = Program::new();
+        for _ in 0..3 {
+            for _ in 0..4 {
+                assert_eq!(program.send_more(PEER, true), Departure::Held);
+                assert!(program.coalescer.holds());
+            }
+            assert_eq!(program.send(PEER), Departure::Held, "the last one shares their packet");
+            assert!(!program.coalescer.holds(), "and takes them along");
+            program.poll(500);
+        }
+        // A program that announces and does not keep its word is helped like any other.
+        program.send_more(PEER, true);
+        program.helped();
+        assert_eq!(program.send_more(PEER, true), Departure::Held, "its word counts again");
+    }
+}

@@ -1,0 +1,266 @@
+//! The packet carrier: messages between hosts, over all rails of a pair of hosts at once.
+//!
+//! On one side are the sockets of the NICs ([`link`]), on the other the packet layer (`tasuki-proto`), which performs no IO and
+//! calls [`upcalls::Above`] for what it needs of the message layer. In between: which socket a packet of a path goes to
+//! ([`targets`]), when the sockets are polled ([`readiness`], [`rx`]), and when short messages share a packet ([`coalesce`]).
+
+pub(crate) mod coalesce;
+pub(crate) mod lanes;
+pub(crate) mod link;
+mod link_state;
+pub(crate) mod rails;
+pub(crate) mod readiness;
+pub(crate) mod rx;
+pub(crate) mod static_rate;
+pub(crate) mod targets;
+pub(crate) mod tx;
+mod upcalls;
+
+use std::sync::Arc;
+
+use tasuki_link::LinkWatch;
+use tasuki_proto::{ConnId, Event, Proto, Remote, Time};
+
+use crate::address::Address;
+use crate::api::Peer;
+use crate::held::Held;
+use crate::messages::Messages;
+use crate::peers::Peers;
+use coalesce::Coalescer;
+use lanes::{Opening, Sockets};
+use link::Link;
+use rails::RailTable;
+use readiness::Readiness;
+use rx::UdpPolls;
+use static_rate::Receivers;
+use targets::Targets;
+use upcalls::Above;
+
+/// Packets that are taken from one socket, or handed to all, before something else gets its turn.
+const BATCH: usize = 128;
+
+/// The carrier.
+pub(crate) struct Net {
+    own: Address,
+    proto: Proto,
+    /// The first is the routed rail's.
+    links: Vec<Link>,
+    /// The raw lanes, until they are open.
+    opening: Option<Opening>,
+    raw_sockets: Sockets,
+    readiness: Readiness,
+    /// Tells of the NICs of all links but the first, in their order.
+    link_watch: Option<LinkWatch>,
+    rails: RailTable,
+    /// MTU of the routed rail, bytes.
+    routed_mtu: u16,
+    /// What senders were told of their receivers, in static mode.
+    receivers: Option<Receivers>,
+    /// Whether long messages may be fetched by length-coded bulk or by stream.
+    fetches: bool,
+    targets: Targets,
+    udp_polls: UdpPolls,
+    coalescer: Coalescer,
+    /// What the helper thread knows of messages that are held back by the coalescer.
+    held: Arc<Held>,
+    /// Where a packet is written that is not written in the queue of its socket.
+    packet: Box<[u8]>,
+}
+
+/// What a [`Net`] is made of.
+pub(crate) struct Parts {
+    pub own: Address,
+    pub proto: Proto,
+    pub links: Vec<Link>,
+    pub opening: Option<Opening>,
+    pub readiness: Readiness,
+    pub link_watch: Option<LinkWatch>,
+    pub rails: RailTable,
+    pub routed_mtu: u16,
+    pub receivers: Option<Receivers>,
+    pub fetches: bool,
+}
+
+impl Net {
+    pub fn new(parts: Parts) -> Net {
+        Net {
+            own: parts.own,
+            proto: parts.proto,
+            links: parts.links,
+            opening: parts.opening,
+            raw_sockets: Sockets::default(),
+            readiness: parts.readiness,
+            link_watch: parts.link_watch,
+            rails: parts.rails,
+            routed_mtu: parts.routed_mtu,
+            receivers: parts.receivers,
+            fetches: parts.fetches,
+            targets: Targets::default(),
+            udp_polls: UdpPolls::default(),
+            coalescer: Coalescer::new(),
+            held: Arc::default(),
+            packet: vec![0; tasuki_wire::MAX_PACKET_LEN].into_boxed_slice(),
+        }
+    }
+
+    /// Address of this endpoint.
+    pub fn own_address(&self) -> &Address {
+        &self.own
+    }
+
+    /// The packet layer, for questions.
+    pub fn proto(&self) -> &Proto {
+        &self.proto
+    }
+
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    pub fn links_mut(&mut self) -> &mut [Link] {
+        &mut self.links
+    }
+
+    pub fn rails(&self) -> &RailTable {
+        &self.rails
+    }
+
+    /// Further references to the sockets of the raw lanes, once they are open.
+    pub fn raw_sockets(&self) -> Sockets {
+        self.raw_sockets.clone()
+    }
+
+    pub fn readiness(&self) -> &Readiness {
+        &self.readiness
+    }
+
+    /// What the coalescer and the helper thread share.
+    pub fn held(&self) -> Arc<Held> {
+        Arc::clone(&self.held)
+    }
+
+    /// Makes the sockets wake a sleeper. Call it before every sleep that a packet is to end.
+    pub fn prepare_to_sleep(&mut self) {
+        self.readiness.cool(&self.links);
+    }
+
+    /// Gives up raw lanes that are still being opened.
+    pub fn stop_opening_lanes(&mut self) {
+        self.opening = None;
+    }
+}
+
+/// Connections.
+impl Net {
+    /// Opens a connection to a peer, or takes the one that the peer has opened. Gives it, and the most payload of a first
+    /// frame, bytes.
+    pub fn connect(&mut self, peer: Peer, address: &Address, peers: &mut Peers, now: Time) -> (ConnId, u64) {
+        let existing = peers.get(peer).and_then(|record| record.conn);
+        let conn = existing.unwrap_or_else(|| {
+            let remote = Remote {
+                endpoint: address.endpoint,
+                incarnation: address.incarnation,
+                secret: tasuki_wire::Secret(address.secret),
+            };
+            let rails = rails::own_ends(&self.rails, &self.own, self.routed_mtu, address.identity);
+            self.targets.greeted(peer, now);
+            self.proto.connect(now, remote, &rails)
+        });
+        peers.bind_conn(conn, peer);
+        self.tell_link_states(conn, peers, now);
+        (conn, self.proto.start_room(conn) as u64)
+    }
+
+    /// The message layer has something for the peer of a connection.
+    pub fn wake(&mut self, conn: ConnId) {
+        self.proto.wake(conn);
+    }
+
+    /// Ends a connection at once, because the peer has failed.
+    pub fn abort(&mut self, peer: Peer, messages: &mut Messages, peers: &mut Peers) {
+        let Some(conn) = peers.unbind_conn(peer) else { return };
+        let mut above = Above {
+            messages,
+            peers,
+            rails: &self.rails,
+            own: &self.own,
+            routed_mtu: self.routed_mtu,
+            fetches: self.fetches,
+        };
+        self.proto.abort(conn, &mut above);
+    }
+
+    /// Ends a connection when all that was sent has been acknowledged.
+    pub fn close(&mut self, conn: ConnId) {
+        self.proto.close(conn);
+    }
+
+    /// From now on closed connections stay to answer late packets.
+    pub fn stay(&mut self) {
+        self.proto.stay();
+    }
+
+    /// The next event of the packet layer. What concerns this carrier alone has been done.
+    pub fn poll_event(&mut self, peers: &mut Peers, now: Time) -> Option<Event> {
+        let event = self.proto.poll_event()?;
+        match event {
+            Event::Connected(conn) => {
+                self.tell_link_states(conn, peers, now);
+                self.forget_targets(conn, peers);
+            }
+            Event::RailsChanged(conn) | Event::RailUp(conn, _) | Event::RailDown(conn, _, _) => {
+                self.forget_targets(conn, peers);
+            }
+            Event::Refused(..) | Event::Reset(_) | Event::Closed(_) => {}
+        }
+        Some(event)
+    }
+
+    /// The peer has answered, and packets to it may take other paths from now on.
+    fn forget_targets(&mut self, conn: ConnId, peers: &Peers) {
+        if let Some(peer) = peers.by_conn(conn) {
+            self.targets.answered(peer);
+        }
+    }
+
+    /// Packets that have come from a peer. All of them were authenticated.
+    pub fn packets_from(&self, conn: Option<ConnId>) -> u64 {
+        conn.map_or(0, |conn| self.proto.rail_stats(conn).map(|stats| stats.received_packets).sum())
+    }
+
+    /// Asks a peer for a sign of life on all paths.
+    pub fn ask(&mut self, conn: ConnId, now: Time) {
+        self.proto.ask(now, conn);
+    }
+}
+
+/// Time.
+impl Net {
+    /// When the packet layer has something to do though nothing arrives.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        self.proto.deadline()
+    }
+
+    /// Does what is due in the packet layer. True if something was.
+    #[inline]
+    pub fn handle_timeout(&mut self, now: Time) -> bool {
+        let due = self.proto.deadline().is_some_and(|deadline| deadline <= now);
+        if due {
+            self.proto.handle_timeout(now);
+        }
+        due
+    }
+
+    /// Lets the next transmission do what was deferred when packets arrived (acknowledgements). True if anything was.
+    #[inline]
+    pub fn catch_up(&mut self) -> bool {
+        self.proto.catch_up()
+    }
+
+    /// There may be something to send or an event.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        self.proto.has_work()
+    }
+}

@@ -1,0 +1,149 @@
+//! Where packets of a path go: by which of the own links, and to which address of the peer.
+
+use std::net::SocketAddr;
+
+use tasuki_proto::{ConnId, Time};
+use tasuki_wire::{Lane, Path};
+
+use super::Net;
+use super::link::Destination;
+use super::rails::{ROUTED, RailEnds, rail_ends};
+use crate::address::Address;
+use crate::api::Peer;
+use crate::peers::{PeerRecord, Peers};
+
+/// Where packets of one path go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// Index of the own link.
+    pub link: usize,
+    pub to: Destination,
+}
+
+/// What is known of the paths to one peer.
+#[derive(Default)]
+struct PeerTargets {
+    /// Worked out when a path is first used, and again when the peer's rails may have changed.
+    by_path: Vec<(Path, Target)>,
+    /// When this endpoint has greeted the peer, which has not answered yet.
+    unanswered: Option<Time>,
+}
+
+/// The targets of all peers.
+#[derive(Default)]
+pub(super) struct Targets(Vec<PeerTargets>);
+
+impl Targets {
+    fn of(&mut self, peer: Peer) -> &mut PeerTargets {
+        let index = peer.0 as usize;
+        if self.0.len() <= index {
+            self.0.resize_with(index + 1, PeerTargets::default);
+        }
+        &mut self.0[index]
+    }
+
+    /// This endpoint has greeted a peer.
+    pub fn greeted(&mut self, peer: Peer, now: Time) {
+        self.of(peer).unanswered = Some(now);
+    }
+
+    /// The peer has answered, or its rails may have changed.
+    pub fn answered(&mut self, peer: Peer) {
+        let targets = self.of(peer);
+        targets.by_path.clear();
+        targets.unanswered = None;
+    }
+
+    fn has(&self, peer: Peer, to: SocketAddr) -> bool {
+        let known = self.0.get(peer.0 as usize).into_iter().flat_map(|targets| &targets.by_path);
+        known.into_iter().any(|(_, target)| target.to == Destination::Udp(to))
+    }
+}
+
+impl Net {
+    /// Where packets of a path to the peer of `conn` go. `None`: such a path leads nowhere (any more).
+    #[inline]
+    pub(super) fn target(&mut self, conn: ConnId, path: Path, peers: &Peers) -> Option<Target> {
+        let peer = peers.by_conn(conn)?;
+        if let Some(known) = self.targets.0.get(peer.0 as usize)
+            && let Some((_, target)) = known.by_path.iter().find(|(one, _)| *one == path)
+        {
+            return Some(*target);
+        }
+        let address = peers.get(peer)?.address;
+        let target = match path.lane {
+            Lane::Raw => self.raw_target(&address, conn, path.rail),
+            Lane::Udp => self.udp_target(&address, conn, path.rail),
+            Lane::Xdp => None,
+        }?;
+        self.targets.of(peer).by_path.push((path, target));
+        Some(target)
+    }
+
+    /// By the raw lane of the own NIC to the NIC that the peer has named.
+    fn raw_target(&self, address: &Address, conn: ConnId, rail: u8) -> Option<Target> {
+        let told = self.proto.remote_rail(conn, rail).filter(|told| told.lanes.contains(Lane::Raw))?;
+        let link = self.link_of(address, rail)?;
+        self.links[link].raw.as_ref()?;
+        Some(Target { link, to: Destination::Raw(told.mac) })
+    }
+
+    fn udp_target(&self, address: &Address, conn: ConnId, rail: u8) -> Option<Target> {
+        let told = self.proto.remote_rail(conn, rail).filter(|told| told.port != 0);
+        if rail == ROUTED {
+            let port = told.map_or(address.port, |told| told.port);
+            return Some(Target { link: 0, to: Destination::Udp(SocketAddr::new(address.host(), port)) });
+        }
+        let link = self.link_of(address, rail)?;
+        let to = match told {
+            Some(told) => SocketAddr::new(told.address.to_canonical(), told.port),
+            None => {
+                let own = self.rails.to(address.identity).iter().find(|own| own.rail == rail)?;
+                SocketAddr::new(own.remote, address.port)
+            }
+        };
+        Some(Target { link, to: Destination::Udp(to) })
+    }
+
+    /// Index of the link of the own NIC of a rail.
+    fn link_of(&self, address: &Address, rail: u8) -> Option<usize> {
+        let own = self.rails.to(address.identity).iter().find(|own| own.rail == rail)?;
+        self.links.iter().position(|link| link.nic.as_deref() == Some(&own.nic))
+    }
+
+    /// Both ends of a rail to the host of `address`. `None`: there is no such rail here.
+    pub fn rail_ends(&self, address: &Address, rail: u8) -> Option<RailEnds> {
+        rail_ends(&self.rails, &self.own, self.routed_mtu, address, rail)
+    }
+
+    /// The rail for length-coded bulk and streams from a peer: the first over which datagrams come.
+    pub fn bulk_rail(&self, record: &PeerRecord) -> u8 {
+        let up = |rail: u8| {
+            record.conn.is_some_and(|conn| {
+                self.proto.rail_stats(conn).any(|one| {
+                    let here = one.path.rail == rail && one.path.lane == Lane::Udp;
+                    here && one.state == tasuki_proto::RailState::Up
+                })
+            })
+        };
+        let own = self.rails.to(record.address.identity).iter();
+        own.map(|own| own.rail).find(|rail| up(*rail)).unwrap_or(ROUTED)
+    }
+
+    /// Peers that have not failed and have, as far as is known, a UDP socket at this address.
+    pub fn peers_at(&self, to: SocketAddr, peers: &Peers) -> Vec<Peer> {
+        let matches = |(peer, record): &(Peer, &PeerRecord)| {
+            let main = record.address.host() == to.ip() && record.address.port == to.port();
+            record.is_probed_by_packet() && record.failure.is_none() && (main || self.targets.has(*peer, to))
+        };
+        peers.iter().filter(matches).map(|(peer, _)| peer).collect()
+    }
+
+    /// Peers that were greeted before `deadline` and have not answered. Each is given once.
+    pub fn take_unanswered(&mut self, deadline: Time) -> Vec<Peer> {
+        let late =
+            |targets: &mut PeerTargets| targets.unanswered.take_if(|since| *since <= deadline).is_some();
+        let all = self.targets.0.iter_mut().enumerate();
+        all.filter_map(|(index, targets)| late(targets).then_some(Peer(index as u32))).collect()
+    }
+}

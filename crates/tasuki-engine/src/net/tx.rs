@@ -1,0 +1,271 @@
+//! Sending packets: short messages within the call, and what the packet layer has at a time.
+
+use tasuki_msg::{Frame, PeerId};
+use tasuki_proto::{ConnId, Payload, Time, Transmit};
+
+use super::coalesce::Departure;
+use super::link::{Destination, Link};
+use super::targets::Target;
+use super::upcalls::Above;
+use super::{BATCH, Net};
+use crate::api::{Buffer, SendArgs};
+use crate::memory::{copy_pieces, total};
+use crate::messages::Messages;
+use crate::peers::Peers;
+
+/// A packet of at most so many bytes leaves within the call if it is the first; batches are for longer ones.
+const SHORT_PACKET: usize = 512;
+
+/// Longer messages take the general path, bytes.
+const FAST_MAX: usize = 256;
+
+/// No more messages than this wait in the packet layer to share a packet, if packets do not leave as they should.
+const COALESCED_MAX: u64 = 64;
+
+/// Where a packet is written.
+#[derive(Clone, Copy)]
+enum Place {
+    /// In the queue of this link's UDP socket.
+    Queue(usize),
+    /// In a buffer beside all queues.
+    Beside,
+}
+
+/// What became of a short message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// Nothing has happened: take the general path.
+    No,
+    /// It has left, or waits for others that share its packet.
+    Done,
+    /// The packet layer has it, and must be asked for packets now.
+    Transmit,
+}
+
+/// Sending within the call.
+impl Net {
+    /// Sends a short message within the call, if nothing stands in its way. `polls` tells how often the program has polled.
+    ///
+    /// # Safety
+    /// The buffers of `args` can be read.
+    pub unsafe fn send_now(
+        &mut self,
+        (conn, id): (ConnId, PeerId),
+        args: &SendArgs<'_>,
+        polls: (u64, u32),
+        messages: &mut Messages,
+        peers: &mut Peers,
+        now: Time,
+    ) -> Sent {
+        let Some(len) = total(args.buffers).filter(|len| *len <= FAST_MAX) else { return Sent::No };
+        let coalesce = self.coalesces(args, polls, messages, peers, now);
+        if !self.admits(conn, coalesce) {
+            return Sent::No;
+        }
+        let request = args.request(id, len as u64);
+        let Some(start) = messages.layer_mut().send_now(&request, len as u64) else { return Sent::No };
+        let mut room = [0; FAST_MAX];
+        // SAFETY: the caller says that the buffers can be read; they have `len` bytes.
+        let bytes = unsafe { gather(args.buffers, &mut room[..len]) };
+        let payload = Payload { key: 0, offset: 0, len: len as u64 };
+        let start = tasuki_frames::outgoing(&Frame::Start(start), Some(payload));
+        if coalesce {
+            self.proto.put(conn, start, bytes);
+            messages.sent(args.report, args.context, args.peer, args.tag.is_some());
+            self.hold(len, args.more, messages, peers, now);
+            return Sent::Done;
+        }
+        let transmit = self.proto.send_now(now, conn, start, bytes, &mut self.packet);
+        messages.sent(args.report, args.context, args.peer, args.tag.is_some());
+        let Some(transmit) = transmit else { return Sent::Transmit };
+        if let Some(target) = self.target(transmit.conn, transmit.path, peers) {
+            self.queue_packet(target, Place::Beside, transmit.len);
+            self.links[target.link].flush();
+        }
+        Sent::Done
+    }
+
+    /// Whether a short message may be handed to the packet layer now: the only answer to "may it go now?" for packets.
+    fn admits(&self, conn: ConnId, coalesce: bool) -> bool {
+        // In static mode every message has a pace of its own, which only the general path knows.
+        let unpaced = self.receivers.is_none();
+        let takes = match coalesce {
+            true => self.proto.takes_more(conn, COALESCED_MAX),
+            false => self.proto.takes_now(conn),
+        };
+        unpaced && takes
+    }
+
+    /// Whether a short message waits for those that follow it. Messages that must not wait any longer are sent.
+    #[inline]
+    fn coalesces(
+        &mut self,
+        args: &SendArgs<'_>,
+        polls: (u64, u32),
+        messages: &mut Messages,
+        peers: &mut Peers,
+        now: Time,
+    ) -> bool {
+        match self.coalescer.next(args.peer, args.more, polls, now) {
+            Departure::Now => false,
+            Departure::Held if self.held.is_watched() => true,
+            Departure::Held | Departure::AfterHeld => {
+                self.send_held(messages, peers, now);
+                false
+            }
+        }
+    }
+
+    /// A message of `len` bytes was put where others wait.
+    fn hold(&mut self, len: usize, more: bool, messages: &mut Messages, peers: &mut Peers, now: Time) {
+        if !self.coalescer.holds() {
+            self.held.begin(now);
+        }
+        if self.coalescer.hold(len, more, now) {
+            self.send_held(messages, peers, now);
+        }
+    }
+
+    /// Sends the messages that wait for others, if there are any.
+    #[cold]
+    fn send_held(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) {
+        if self.coalescer.holds() {
+            self.transmit(messages, peers, now);
+        }
+    }
+
+    /// The program has gone off with messages that wait. True if there were any; they must be transmitted now.
+    pub fn abandon_held(&mut self, now: Time) -> bool {
+        let holds = self.coalescer.holds();
+        if holds {
+            self.coalescer.abandon(now);
+        }
+        holds
+    }
+
+    /// The program sends a burst that is so long that it matters when it polls next.
+    #[inline]
+    pub fn is_in_burst(&self) -> bool {
+        self.coalescer.is_in_burst()
+    }
+
+    /// The program polls.
+    #[inline]
+    pub fn program_polls(&mut self, now: Time) {
+        if self.coalescer.is_in_burst() {
+            self.coalescer.polled(now);
+        }
+    }
+}
+
+/// Sending what the packet layer has.
+impl Net {
+    /// Sends the packets that the packet layer has, up to [`BATCH`]. True if there was one.
+    pub fn transmit(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) -> bool {
+        if self.coalescer.holds() {
+            self.coalescer.release();
+            self.held.end();
+        }
+        let (mut sent, mut frames_wait) = (0, false);
+        let mut place = Place::Beside;
+        while sent < BATCH {
+            let Some((transmit, written)) = self.write_packet(place, messages, peers, now) else { break };
+            sent += 1;
+            let Some(target) = self.target(transmit.conn, transmit.path, peers) else { continue };
+            self.queue_packet(target, written, transmit.len);
+            // Most often a packet goes where the one before went.
+            match target.to {
+                Destination::Udp(_) => {
+                    place = Place::Queue(target.link);
+                    if std::mem::take(&mut frames_wait) {
+                        self.flush_frames();
+                    }
+                }
+                Destination::Raw(_) => {
+                    place = Place::Beside;
+                    // Most often a short packet is the only one. To learn whether it is takes as long as to send it.
+                    let within_call = sent == 1 && transmit.len <= SHORT_PACKET;
+                    if within_call {
+                        self.links[target.link].flush();
+                    }
+                    frames_wait |= !within_call;
+                }
+            }
+        }
+        for (index, link) in self.links.iter_mut().enumerate() {
+            let datagrams = link.udp.queued();
+            link.flush();
+            self.readiness.sent(index, link, datagrams);
+        }
+        sent > 0
+    }
+
+    /// Hands over the frames that are queued at raw lanes. They carry what tells the peer about the datagrams that follow. To
+    /// write all of those and hand them over takes tens of microseconds: behind them, the frames would keep the peer waiting,
+    /// and make it put aside what it cannot place yet.
+    fn flush_frames(&mut self) {
+        self.links.iter_mut().for_each(Link::flush_frames);
+    }
+
+    /// Writes the next packet at `place`, or beside all queues if there is no room. Says where it was written.
+    fn write_packet(
+        &mut self,
+        place: Place,
+        messages: &mut Messages,
+        peers: &mut Peers,
+        now: Time,
+    ) -> Option<(Transmit, Place)> {
+        let Net { own, proto, links, rails, routed_mtu, fetches, packet, .. } = self;
+        let mut above = Above { messages, peers, rails, own, routed_mtu: *routed_mtu, fetches: *fetches };
+        if let Place::Queue(link) = place
+            && let Some(room) = links[link].udp.room(packet.len())
+        {
+            return proto.poll_transmit(now, room, &mut above).map(|transmit| (transmit, place));
+        }
+        let transmit = proto.poll_transmit(now, packet, &mut above);
+        transmit.map(|transmit| (transmit, Place::Beside))
+    }
+
+    /// Queues a packet that has been written. It is copied only if it was not written where it goes.
+    fn queue_packet(&mut self, target: Target, written: Place, len: usize) {
+        if let Place::Queue(link) = written {
+            if let Destination::Udp(to) = target.to
+                && link == target.link
+            {
+                return self.links[link].udp.queue_written(to, len);
+            }
+            if let Some(room) = self.links[link].udp.room(len) {
+                self.packet[..len].copy_from_slice(&room[..len]);
+            }
+        }
+        self.links[target.link].queue(target.to, &self.packet[..len]);
+    }
+
+    /// Sends a datagram of the routed rail that belongs to no connection, alone: of several datagrams that the kernel cuts apart
+    /// only behind a refusal, the refusal would quote the first alone.
+    pub fn send_alone(&mut self, to: std::net::SocketAddr, bytes: &[u8]) {
+        let Some(Link { udp, .. }) = self.links.first_mut() else { return };
+        let _ = udp.flush();
+        udp.queue(to, bytes.len(), |room| {
+            room[..bytes.len()].copy_from_slice(bytes);
+            bytes.len()
+        });
+        let _ = udp.flush();
+    }
+}
+
+/// The bytes of all pieces: where they are if they are in one piece, otherwise copied into `room`, which has their length.
+///
+/// # Safety
+/// The pieces can be read as long as the result lives.
+unsafe fn gather<'a>(pieces: &'a [Buffer], room: &'a mut [u8]) -> &'a [u8] {
+    if let [one] = pieces
+        && one.len > 0
+    {
+        // SAFETY: as the caller promises.
+        return unsafe { std::slice::from_raw_parts(one.ptr, one.len) };
+    }
+    // SAFETY: as the caller promises; `room` overlaps none of the pieces.
+    unsafe { copy_pieces(pieces, room) };
+    room
+}

@@ -1,0 +1,72 @@
+//! What the packet layer calls: frames to send, their payload, and frames that have arrived.
+
+use std::num::NonZeroU64;
+
+use tasuki_msg::PeerOptions;
+use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
+use tasuki_wire::{Greeting, Rail};
+
+use super::rails::{self, RailTable};
+use crate::address::Address;
+use crate::messages::Messages;
+use crate::peers::{Peers, Route};
+
+/// The parts of the endpoint above the packet layer, while that is at work.
+pub(super) struct Above<'a> {
+    pub messages: &'a mut Messages,
+    pub peers: &'a mut Peers,
+    pub rails: &'a RailTable,
+    pub own: &'a Address,
+    /// MTU of the routed rail, bytes.
+    pub routed_mtu: u16,
+    /// Whether long messages may be fetched by length-coded bulk or by stream.
+    pub fetches: bool,
+}
+
+impl Upcalls for Above<'_> {
+    fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Option<Vec<Rail>> {
+        let address = Address {
+            identity: greeting.identity,
+            port: greeting.port,
+            endpoint: greeting.endpoint,
+            incarnation: greeting.incarnation,
+            secret: greeting.secret.0,
+        };
+        let peer = self.peers.find_or_add(&address, || self.messages.add_peer());
+        let record = self.peers.get(peer)?;
+        if record.gone {
+            return None;
+        }
+        let id = record.id;
+        if record.route == Route::Unknown && self.fetches {
+            // What the peer sends may be fetched before anything has been sent to it.
+            self.messages.set_options(id, PeerOptions { inline_max: 0, pull: true });
+        }
+        self.peers.bind_conn(conn, peer);
+        self.messages.layer_mut().introduce(id);
+        Some(rails::own_ends(self.rails, self.own, self.routed_mtu, address.identity))
+    }
+
+    fn next(&mut self, conn: ConnId, room: usize) -> Option<Outgoing> {
+        let id = self.peers.id(self.peers.by_conn(conn)?)?;
+        let room = NonZeroU64::new(room as u64)?;
+        let transmit = self.messages.layer_mut().poll_transmit(id, room)?;
+        let payload = transmit.payload.map(|at| Payload { key: at.user, offset: at.offset, len: at.len });
+        Some(tasuki_frames::outgoing(&transmit.frame, payload))
+    }
+
+    fn read(&mut self, _conn: ConnId, payload: &Payload, offset: u64, into: &mut [u8]) {
+        self.messages.read_payload(payload.key, payload.offset + offset, into);
+    }
+
+    fn released(&mut self, _conn: ConnId, payload: &Payload) {
+        self.messages.release_payload(payload.key);
+    }
+
+    fn deliver(&mut self, conn: ConnId, frame: &tasuki_wire::Frame<'_>) {
+        let Some(id) = self.peers.by_conn(conn).and_then(|peer| self.peers.id(peer)) else { return };
+        if let Some((frame, payload)) = tasuki_frames::incoming(frame) {
+            self.messages.deliver(id, &frame, payload);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Long messages by TCP, where that costs less than packets: decision 12 of `docs/adr`.
+//!
+//! The side that receives *invites* the side that sends: it listens on a rail and says where. From then on the first frames of the
+//! sender's long messages carry a key. The receiver asks for the bytes that it wants, in order, and reads them from the stream
+//! straight into the program's memory. Control messages travel on the service queue; the stream carries nothing but a token and the
+//! bytes that were asked for. If nobody can listen or connect, if the cable dies, or if an end is closed, the messages go in
+//! packets.
+
+mod choose;
+mod connection;
+mod control;
+mod link;
+mod rx;
+mod tx;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tasuki_proto::Time;
+
+use super::Context;
+use crate::api::Peer;
+use crate::messages::PullJob;
+use choose::Seen;
+use control::ControlMessage;
+pub(super) use control::is_stream;
+use link::Link;
+
+/// Shorter messages go in packets, bytes: to ask for them takes a round trip in which nothing is sent.
+pub(super) const LENGTH_MIN: u64 = 48 << 10;
+/// Bytes that move in one direction before something else gets its turn: as much as the kernel has room for. Smaller pieces cost
+/// more.
+const TURN_MAX: usize = 4 << 20;
+/// While a stream is at work, a sleeper looks again after this time, ns. Nothing wakes it, because to be woken costs something for
+/// each packet.
+pub(super) const POLL_AGAIN_NS: u64 = 200_000;
+
+/// What streams have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamCounters {
+    /// Bytes of messages that were received by stream.
+    pub received_bytes: u64,
+    /// Bytes that were sent by stream.
+    pub sent_bytes: u64,
+    /// Invitations that were sent.
+    pub invited: u64,
+    /// Streams that ended before the endpoint did.
+    pub broken: u64,
+    /// Messages that were asked for by stream and went in packets after all.
+    pub given_up: u64,
+}
+
+/// All streams of an endpoint.
+pub(crate) struct Streams {
+    /// Every peer is invited, whatever packets cost.
+    always: bool,
+    links: BTreeMap<Peer, Link>,
+    /// Control messages that have arrived.
+    inbox: VecDeque<(Peer, ControlMessage)>,
+    /// What the UDP sockets had received when they were last judged.
+    seen: Vec<Seen>,
+    /// When that was.
+    judged: Time,
+    /// When it is judged again.
+    judge_at: Time,
+    counters: StreamCounters,
+}
+
+impl Streams {
+    /// With `always` every peer is invited.
+    pub fn new(always: bool) -> Streams {
+        Streams {
+            always,
+            links: BTreeMap::new(),
+            inbox: VecDeque::new(),
+            seen: Vec::new(),
+            judged: Time(0),
+            judge_at: Time(0),
+            counters: StreamCounters::default(),
+        }
+    }
+
+    pub fn counters(&self) -> StreamCounters {
+        self.counters
+    }
+
+    /// Whether every peer is invited, whatever packets cost.
+    pub fn invites_all(&self) -> bool {
+        self.always
+    }
+
+    /// Whether there is a stream to the peer, so that messages to it may be fetched.
+    pub fn is_open(&self, peer: Peer) -> bool {
+        self.links.get(&peer).is_some_and(Link::is_open)
+    }
+
+    /// Whether something is to be done at each poll.
+    pub fn is_at_work(&self, now: Time) -> bool {
+        !self.inbox.is_empty() || self.links.values().any(|link| link.is_at_work(now))
+    }
+
+    /// A peer has failed, or the connection to it is over, and with it everything that was under way.
+    pub fn forget(&mut self, peer: Peer) {
+        self.links.remove(&peer);
+    }
+
+    /// Asks the sender of a message for its bytes. False if there is no stream.
+    pub fn fetch(&mut self, peer: Peer, job: PullJob, cx: &mut Context<'_>) -> bool {
+        let Some(pull) = self.links.get_mut(&peer).and_then(|link| link.fetch(job)) else { return false };
+        tell(cx, peer, &pull);
+        true
+    }
+
+    /// Moves all streams on. True if something was done.
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut busy = false;
+        let Streams { links, counters, inbox, .. } = self;
+        while let Some((peer, message)) = inbox.pop_front() {
+            busy = true;
+            if cx.record(peer).is_some_and(|record| !record.gone && record.failure.is_none()) {
+                links.entry(peer).or_default().handle(cx, counters, peer, message);
+            }
+        }
+        for (&peer, link) in links {
+            busy |= link.poll(cx, counters, peer);
+        }
+        busy
+    }
+}
+
+/// A control message about streams has arrived. False if it makes no sense. Without streams an invitation need not be answered.
+pub(super) fn hear(streams: Option<&mut Streams>, source: Peer, bytes: &[u8]) -> bool {
+    match (ControlMessage::read(bytes), streams) {
+        (Some(message), Some(streams)) => {
+            streams.inbox.push_back((source, message));
+            true
+        }
+        (Some(ControlMessage::Invite { .. } | ControlMessage::Over { .. }), None) => true,
+        _ => false,
+    }
+}
+
+/// Sends a control message.
+fn tell(cx: &mut Context<'_>, peer: Peer, message: &ControlMessage) {
+    let mut bytes = Vec::new();
+    message.write(&mut bytes);
+    cx.send_control(peer, bytes);
+}
+
+/// Whether this endpoint comes before a peer in an order that both know.
+fn is_before(cx: &Context<'_>, peer: Peer) -> bool {
+    let name = |address: &crate::address::Address| (address.incarnation, address.endpoint);
+    cx.record(peer).is_some_and(|record| name(cx.net.own_address()) < name(&record.address))
+}

@@ -1,0 +1,71 @@
+//! One-sided transfers (RMA) as a program sees them: memory regions that peers may reach, puts and gets.
+
+use crate::api::{Buffer, Failure, Peer, PostError};
+
+/// A transfer between the program's memory and memory that a peer has registered.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoteArgs {
+    /// The peer whose memory it is.
+    pub peer: Peer,
+    /// Key of the region, which the peer got from [`crate::Endpoint::register`].
+    pub key: u64,
+    /// First byte of the transfer, counted from the beginning of the region.
+    pub offset: u64,
+    /// The program's own memory; its length is that of the transfer.
+    pub buffer: Buffer,
+    /// The program wants no completion unless the transfer fails.
+    pub quiet: bool,
+    /// The program's name of the operation.
+    pub context: u64,
+}
+
+/// A put or a get is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemoteDone {
+    /// As posted.
+    pub context: u64,
+    /// The other side.
+    pub peer: Peer,
+    /// True for a get, false for a put.
+    pub get: bool,
+    /// Its length, bytes.
+    pub len: u64,
+    /// After success a put is in the peer's memory, or what a get asked for is in the program's. After an error it is not known
+    /// how much of it is.
+    pub result: Result<(), RemoteFailure>,
+}
+
+/// Why a transfer has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RemoteFailure {
+    /// The peer has no memory under this key, or the transfer would leave it.
+    #[error(
+        "the peer has no such memory: the key is not (or no more) registered there, or offset and length leave it"
+    )]
+    Refused,
+    /// The peer failed or closed its endpoint, as for messages.
+    #[error(transparent)]
+    Peer(#[from] Failure),
+}
+
+/// Why a region cannot be registered.
+#[derive(Debug, thiserror::Error)]
+pub enum RegisterError {
+    /// The kernel gives no random numbers.
+    #[error("the kernel gives no random numbers: {0}")]
+    Random(#[from] getrandom::Error),
+    /// The endpoint is closing.
+    #[error(transparent)]
+    Post(#[from] PostError),
+}
+
+/// Why a region stays registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnregisterError {
+    /// There is none under this key.
+    #[error("no memory is registered under this key")]
+    Unknown,
+    /// Transfers are under way. No new ones begin.
+    #[error("{0} transfers of peers are under way in this memory: make progress and try again")]
+    Busy(usize),
+}

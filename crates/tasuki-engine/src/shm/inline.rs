@@ -1,0 +1,233 @@
+//! The fast path of shared memory: messages that cross in one cache line, when nothing stands in their way.
+//!
+//! Where ranks share a host most messages are such, and each has a tenth of a microsecond. The functions here have the same
+//! effects as the general path (`Shm::push`, `Shm::receive`, `Messages::deliver`), in one pass and without queues between the steps.
+
+use tasuki_msg::{PeerId, RecvDone};
+use tasuki_ring::{Found, LineRecord, LineWords, Peek};
+
+use super::outbound::{Outbound, RECORD_PAYLOAD_MAX, write_start};
+use super::record::{self, HEAD, INLINE_PAYLOAD};
+use super::{Shm, take_record};
+use crate::api::{Buffer, Completion, Peer, Report, SendArgs};
+use crate::memory::{copy_few, total};
+use crate::messages::Messages;
+use crate::peers::{Names, Peers};
+
+/// A message for a receive of one piece of memory, which is over with it. The fields are those of [`Completion::Recv`].
+#[derive(Clone, Copy, Debug)]
+pub struct Received {
+    /// As posted.
+    pub context: u64,
+    /// The sender.
+    pub source: Peer,
+    /// It came on the tagged queue.
+    pub tagged: bool,
+    /// Its tag; 0 on the untagged queue.
+    pub tag: u64,
+    /// Its remote completion data.
+    pub data: Option<u64>,
+    /// Where it begins in memory.
+    pub ptr: *mut u8,
+    /// Bytes received.
+    pub len: u64,
+    /// Length as sent; more than `len`: it was truncated.
+    pub total: u64,
+}
+
+impl From<Received> for Completion {
+    fn from(received: Received) -> Completion {
+        let Received { context, source, tagged, tag, data, ptr, len, total } = received;
+        let (last, multi, quiet) = (true, false, false);
+        Completion::Recv { context, source, tagged, tag, data, ptr, len, total, last, multi, quiet }
+    }
+}
+
+/// What the first record in shared memory was.
+pub(crate) enum First {
+    /// There was none.
+    Nothing,
+    /// A message for a waiting receive was handed over. True: whoever it was given to takes more.
+    Given(bool),
+    /// Something else, which has been taken in.
+    Taken,
+    /// Perhaps there is none: poll in the general way.
+    Unknown,
+}
+
+/// Receiving.
+impl Shm {
+    /// Looks for a record without taking it. Costs a few loads.
+    #[inline(always)]
+    pub fn peek(&self) -> Peek {
+        self.segment.as_ref().map_or(Peek::Nothing, |segment| segment.peek())
+    }
+
+    /// Notes whether the last look has found something. Gives what was noted before.
+    #[inline(always)]
+    pub fn set_flowing(&mut self, flowing: bool) -> bool {
+        std::mem::replace(&mut self.flowing, flowing)
+    }
+
+    /// Takes the record that [`Shm::peek`] has just found, if it is in one cache line. A message for a receive that waits is
+    /// given to `give`, which says whether it takes more.
+    #[inline(always)]
+    pub fn take_inline(
+        &mut self,
+        found: Found,
+        messages: &mut Messages,
+        peers: &Peers,
+        give: &mut impl FnMut(&Received, &Names<'_>) -> bool,
+    ) -> First {
+        let Shm { segment, senders, dual_copies, .. } = self;
+        let Some(record) = segment.as_mut().and_then(|segment| segment.line(found)) else {
+            return First::Unknown;
+        };
+        // A peer that is not known yet has nothing so short to say: its introduction is longer.
+        let sender = senders.find(record.slot()).and_then(|peer| Some((peer, peers.id(peer)?)));
+        let Some((peer, id)) = sender else {
+            record.consume();
+            return First::Taken;
+        };
+        let mut copy = |record: LineRecord<'_>, messages: &mut Messages| {
+            let (slot, len) = (record.slot(), record.len());
+            take_words(record.words(), len, |bytes| {
+                take_record(peer, slot, bytes, dual_copies, messages, peers);
+            });
+            record.consume();
+            First::Taken
+        };
+        let whole = record::read_line(|at| record.word(at), record.len());
+        let Some((start, head)) = whole.filter(|(start, _)| start.len <= INLINE_PAYLOAD as u64) else {
+            return copy(record, messages);
+        };
+        let Some(done) = messages.layer_mut().take_now(id, &start) else {
+            return copy(record, messages);
+        };
+        // SAFETY: `read_line` has checked that the head is inside of the line.
+        let payload = unsafe { record.as_ptr().add(head) };
+        // SAFETY: the line has the message's bytes behind its head, and `INLINE_PAYLOAD` bytes behind the longest head.
+        let received = unsafe { messages.take_inline(&done, peer, payload) };
+        record.consume();
+        match received {
+            Some(received) => First::Given(give(&received, &Names(peers))),
+            None => First::Taken,
+        }
+    }
+}
+
+/// Copies a record out of its line, so that the general path can take it.
+#[inline(never)]
+fn take_words(words: LineWords<'_>, len: usize, take: impl FnOnce(&[u8])) {
+    take(&words.copy()[..len]);
+}
+
+impl Messages {
+    /// The end of a receive to which the message layer has matched an inline message (`take_now`): copies the payload and gives
+    /// the message, if the receive is the program's, has one piece of memory and wants a completion. `None`: the end went the
+    /// general way.
+    ///
+    /// # Safety
+    /// `payload` has [`INLINE_PAYLOAD`] bytes that can be read, of which the first `done.len` are the message's.
+    #[inline(always)]
+    unsafe fn take_inline(&mut self, done: &RecvDone, source: Peer, payload: *const u8) -> Option<Received> {
+        let Some((piece, context, tagged)) = self.plain_recv(done.user) else {
+            // SAFETY: as the caller promises.
+            unsafe { self.take_inline_otherwise(done, payload) };
+            return None;
+        };
+        let (ptr, len) = (piece.ptr, done.len);
+        // SAFETY: the message layer names only receives that have not completed, so the piece is ours to write, and gives no
+        // message more than the piece has room for. The caller promises that the message is behind `payload`.
+        unsafe { copy_few(payload, ptr, len as usize) };
+        self.forget_plain_recv(done.user);
+        let (tag, data, total) = (done.tag, done.data, done.total);
+        Some(Received { context, source, tagged, tag, data, ptr, len, total })
+    }
+
+    /// An inline message for a receive that is not the program's, has several pieces, or wants no completion.
+    ///
+    /// # Safety
+    /// As [`Messages::take_inline`].
+    #[inline(never)]
+    unsafe fn take_inline_otherwise(&mut self, done: &RecvDone, payload: *const u8) {
+        let mut bytes = [0; INLINE_PAYLOAD];
+        // SAFETY: as the caller promises.
+        unsafe { copy_few(payload, bytes.as_mut_ptr(), INLINE_PAYLOAD) };
+        self.received_whole(done, &bytes[..(done.len as usize).min(INLINE_PAYLOAD)]);
+    }
+}
+
+/// Sending.
+impl Shm {
+    /// Sends a short message within the call, if nothing stands in its way. False: nothing has happened.
+    ///
+    /// # Safety
+    /// The buffers of `args` can be read.
+    #[inline(always)]
+    pub unsafe fn send_now(&mut self, messages: &mut Messages, id: PeerId, args: &SendArgs<'_>) -> bool {
+        let Some(outbound) = self.outbound_mut(args.peer).filter(|outbound| outbound.is_clear()) else {
+            return false;
+        };
+        // SAFETY: as the caller promises.
+        unsafe {
+            match args.buffers {
+                [piece] if piece.len <= INLINE_PAYLOAD => outbound.send_inline(messages, id, args, piece),
+                _ => outbound.send_record(messages, id, &SendArgs { ..*args }),
+            }
+        }
+    }
+}
+
+impl Outbound {
+    /// Sends a message of one piece that fits into a cache line.
+    ///
+    /// # Safety
+    /// The piece can be read, and has at most [`INLINE_PAYLOAD`] bytes.
+    #[inline(always)]
+    unsafe fn send_inline(
+        &mut self,
+        messages: &mut Messages,
+        id: PeerId,
+        args: &SendArgs<'_>,
+        piece: &Buffer,
+    ) -> bool {
+        let Some(mut line) = self.outbox.line() else { return false };
+        let len = piece.len as u64;
+        let Some(start) = messages.layer_mut().send_now(&args.request(id, len), len) else { return false };
+        match record::line_head(&start) {
+            Some(head) => {
+                let into = line.bytes();
+                record::write_whole(&start, into);
+                // SAFETY: as the caller promises; the line has room for so much behind the longest head.
+                unsafe { copy_few(piece.ptr, into[head..].as_mut_ptr(), piece.len) };
+                line.push(head + piece.len);
+            }
+            // The sequence number needs a long head, after some 10^14 messages to one peer.
+            // SAFETY: as the caller promises.
+            None => unsafe { Outbound::push_start(line.give_back(), start, *args) },
+        }
+        if args.report != Report::Failure {
+            messages.sent(args.report, args.context, args.peer, args.tag.is_some());
+        }
+        true
+    }
+
+    /// Sends a message that fits into one record, but not into a cache line.
+    ///
+    /// # Safety
+    /// The buffers of `args` can be read.
+    #[inline(never)]
+    unsafe fn send_record(&mut self, messages: &mut Messages, id: PeerId, args: &SendArgs<'_>) -> bool {
+        let Some(len) = total(args.buffers).filter(|&len| len <= RECORD_PAYLOAD_MAX) else { return false };
+        let Some(room) = self.outbox.room(HEAD + len) else { return false };
+        // The message is too short for a fetch from the sender's memory to pay, so it has no rendezvous key.
+        let request = args.request(id, len as u64);
+        let Some(start) = messages.layer_mut().send_now(&request, len as u64) else { return false };
+        let head = record::start_head(&start);
+        // SAFETY: as the caller promises; the ring overlaps nobody's buffer.
+        room.fill(head + len, |bytes| unsafe { write_start(bytes, head, &start, args) });
+        messages.sent(args.report, args.context, args.peer, args.tag.is_some());
+        true
+    }
+}

@@ -1,0 +1,304 @@
+//! The shared-memory carrier: messages between endpoints on one host.
+//!
+//! Every endpoint has a segment with one ring for each peer that writes to it (`tasuki-ring`). "On the same host" means that the
+//! peer's segment can be opened, never that host names are equal. Short messages take the fast path of `inline.rs`; long ones
+//! are fetched out of the sender's memory, by the receiver alone or by both ends ([`dual_copy`]).
+
+pub(crate) mod dual_copy;
+pub(crate) mod inline;
+mod outbound;
+mod record;
+
+use tasuki_proto::Time;
+use tasuki_ring::{Departure, OpenError, Outbox, Segment, Slot, Token, Verdict};
+
+use crate::address::Address;
+use crate::api::Peer;
+use crate::clock::Clock;
+use crate::messages::Messages;
+use crate::peers::Peers;
+use dual_copy::DualCopies;
+use outbound::Outbound;
+
+/// Records that are taken in one poll before something else gets its turn.
+const BATCH: usize = 128;
+
+/// What is known of the peers that write to this endpoint: who uses which slot of its segment.
+#[derive(Default)]
+struct Senders(Vec<Option<(Slot, Peer)>>);
+
+impl Senders {
+    /// The peer that writes by this slot, if it has introduced itself.
+    #[inline(always)]
+    fn find(&self, slot: Slot) -> Option<Peer> {
+        let known = self.0.get(slot.index()).copied().flatten();
+        known.filter(|(of, _)| *of == slot).map(|(_, peer)| peer)
+    }
+
+    fn insert(&mut self, slot: Slot, peer: Peer) {
+        if self.0.len() <= slot.index() {
+            self.0.resize(slot.index() + 1, None);
+        }
+        self.0[slot.index()] = Some((slot, peer));
+    }
+
+    fn remove(&mut self, slot: Slot) -> Option<Peer> {
+        let place = self.0.get_mut(slot.index())?;
+        place.take_if(|(of, _)| *of == slot).map(|(_, peer)| peer)
+    }
+}
+
+/// The carrier.
+pub(crate) struct Shm {
+    /// Own segment; `None` without shared memory (a full or missing `/dev/shm`, or `TASUKI_SHM=0`).
+    segment: Option<Segment>,
+    /// Name of the own segment, which is left in peers' segments as the name of the writer.
+    token: Token,
+    address: Address,
+    clock: Clock,
+    senders: Senders,
+    /// Rings of peers to which this endpoint writes, by peer.
+    outbound: Vec<Option<Box<Outbound>>>,
+    /// Peers whose ring was full when a frame was to be pushed.
+    stalled: Vec<Peer>,
+    /// The last poll has found something. Then the next one takes more than one record: otherwise the first record is handed on
+    /// before a look for a second, which would cost the transfer of a cache line between two processors.
+    flowing: bool,
+    dual_copies: DualCopies,
+}
+
+/// What one poll has found.
+pub(crate) struct Received {
+    /// Something has arrived.
+    pub any: bool,
+    /// Peers that have written here for the first time.
+    pub newcomers: Vec<Peer>,
+}
+
+/// Why a peer's segment cannot be used.
+pub(crate) enum Unreachable {
+    /// The process that made it is gone.
+    Dead,
+    /// The peer is on another host, or its segment is out of reach: packets work in either case.
+    Elsewhere,
+}
+
+/// Name of the segment of the endpoint with this address.
+pub(crate) fn token_of(address: &Address) -> Token {
+    Token::derive(&address.secret, address.incarnation, address.endpoint)
+}
+
+impl Shm {
+    pub fn new(segment: Option<Segment>, address: Address, clock: Clock, dual_copies: DualCopies) -> Shm {
+        Shm {
+            segment,
+            token: token_of(&address),
+            address,
+            clock,
+            senders: Senders::default(),
+            outbound: Vec::new(),
+            stalled: Vec::new(),
+            flowing: false,
+            dual_copies,
+        }
+    }
+
+    /// Whether this endpoint has a segment.
+    pub fn is_open(&self) -> bool {
+        self.segment.is_some()
+    }
+
+    /// Opens the ring to a peer. Gives the most payload of one record, bytes, and whether the peer's memory can be read.
+    pub fn connect(&mut self, peer: Peer, address: &Address) -> Result<(u64, bool), Unreachable> {
+        if self.segment.is_none() {
+            return Err(Unreachable::Elsewhere);
+        }
+        let outbox = Outbox::open(&token_of(address), &self.token).map_err(|error| match error {
+            OpenError::Dead { .. } => Unreachable::Dead,
+            _ => Unreachable::Elsewhere,
+        })?;
+        let outbound = Outbound::new(outbox);
+        let options = (outbound.payload_max(), outbound.cma.is_some());
+        let index = peer.0 as usize;
+        if self.outbound.len() <= index {
+            self.outbound.resize_with(index + 1, || None);
+        }
+        self.outbound[index] = Some(Box::new(outbound));
+        Ok(options)
+    }
+
+    /// The ring to a peer.
+    #[inline(always)]
+    pub fn outbound(&self, peer: Peer) -> Option<&Outbound> {
+        self.outbound.get(peer.0 as usize)?.as_deref()
+    }
+
+    #[inline(always)]
+    fn outbound_mut(&mut self, peer: Peer) -> Option<&mut Outbound> {
+        self.outbound.get_mut(peer.0 as usize)?.as_deref_mut()
+    }
+}
+
+/// Receiving.
+impl Shm {
+    /// Takes in records that peers have written.
+    pub fn receive(&mut self, messages: &mut Messages, peers: &mut Peers) -> Received {
+        let mut received = Received { any: false, newcomers: Vec::new() };
+        let Some(segment) = self.segment.as_mut().filter(|segment| !segment.idle()) else {
+            self.flowing = false;
+            return received;
+        };
+        let budget = if self.flowing { BATCH } else { 1 };
+        let (senders, dual_copies, address) = (&mut self.senders, &mut self.dual_copies, &self.address);
+        let taken = segment.receive(budget, |slot, bytes| {
+            match senders.find(slot) {
+                Some(peer) => take_record(peer, slot, bytes, dual_copies, messages, peers),
+                None => {
+                    // Anything but an introduction is dropped: nobody who was given this endpoint's address writes it first.
+                    if let Some(address) = record::introduced(address, bytes) {
+                        let peer = peers.find_or_add(&address, || messages.add_peer());
+                        senders.insert(slot, peer);
+                        received.newcomers.push(peer);
+                    }
+                }
+            }
+            Verdict::Consumed
+        });
+        received.any = taken > 0;
+        self.flowing = received.any;
+        received
+    }
+
+    /// Whether a poll would find nothing, as far as can be told without one.
+    pub fn is_idle(&self) -> bool {
+        self.segment.as_ref().is_none_or(Segment::idle)
+    }
+}
+
+/// Takes in one record of a peer that has introduced itself.
+fn take_record(
+    peer: Peer,
+    slot: Slot,
+    bytes: &[u8],
+    dual_copies: &mut DualCopies,
+    messages: &mut Messages,
+    peers: &Peers,
+) {
+    if let Some((frame, payload)) = record::read(bytes) {
+        if let Some(id) = peers.id(peer) {
+            messages.deliver(id, &frame, payload);
+        }
+    } else if let Some(offer) = record::read_request(bytes) {
+        dual_copies.accept(peer, slot, offer);
+    } else {
+        messages.accuse(peer, "a record in shared memory is no frame");
+    }
+}
+
+/// Sending, on the general path.
+impl Shm {
+    /// Pushes what the message layer has for a peer. If the ring is full, [`Shm::retry_stalled`] goes on.
+    pub fn push(&mut self, peer: Peer, messages: &mut Messages, peers: &Peers) {
+        if !self.push_all(peer, messages, peers) && !self.stalled.contains(&peer) {
+            self.stalled.push(peer);
+        }
+    }
+
+    /// True if nothing is left to be pushed for the peer.
+    fn push_all(&mut self, peer: Peer, messages: &mut Messages, peers: &Peers) -> bool {
+        let own = self.address;
+        let Some(record) = peers.get(peer) else { return true };
+        let (id, address) = (record.id, record.address);
+        self.outbound_mut(peer).is_none_or(|outbound| outbound.push_frames(id, (&own, &address), messages))
+    }
+
+    /// Tries again where a ring was full. True if something went.
+    pub fn retry_stalled(&mut self, messages: &mut Messages, peers: &Peers) -> bool {
+        let mut any = false;
+        let mut at = 0;
+        while at < self.stalled.len() {
+            let peer = self.stalled[at];
+            if self.push_all(peer, messages, peers) {
+                self.stalled.swap_remove(at);
+                any = true;
+            } else {
+                at += 1;
+            }
+        }
+        any
+    }
+
+    /// Whether some peer's ring was full.
+    #[inline(always)]
+    pub fn has_stalled(&self) -> bool {
+        !self.stalled.is_empty()
+    }
+
+    /// Peers whose ring was full, for a description.
+    pub fn stalled(&self) -> &[Peer] {
+        &self.stalled
+    }
+
+    /// Whether a frame for the peer waits for room in its ring.
+    pub fn has_unsent(&self, peer: Peer) -> bool {
+        self.outbound(peer).is_some_and(|outbound| outbound.waiting.is_some())
+    }
+}
+
+/// Ends.
+impl Shm {
+    /// Looks after the processes that write here and those that this endpoint writes to (a system call for each). Gives the peers
+    /// that are gone, and why.
+    pub fn find_dead(&mut self, peers: &Peers) -> Vec<(Peer, &'static str)> {
+        const GONE: &str = "its process on this host is gone";
+        let mut dead = Vec::new();
+        if let Some(segment) = &mut self.segment {
+            let senders = &mut self.senders;
+            segment.reap(|slot, _, departure| {
+                let Some(peer) = senders.remove(slot) else { return };
+                match departure {
+                    Departure::Closed => {}
+                    Departure::Corrupt => dead.push((peer, "its ring in shared memory is corrupt")),
+                    _ => dead.push((peer, GONE)),
+                }
+            });
+        }
+        for (peer, record) in peers.iter().filter(|(_, record)| !record.gone) {
+            debug_assert_eq!(peer, record.id.into());
+            let ended = |outbound: &Outbound| outbound.outbox.is_shut() || !outbound.outbox.alive();
+            if self.outbound(peer).is_some_and(ended) {
+                dead.push((peer, GONE));
+            }
+        }
+        dead
+    }
+
+    /// Gives up the ring to a peer that has failed: payload that waits is given back.
+    pub fn abandon(&mut self, peer: Peer, messages: &mut Messages) {
+        self.dual_copies.forget_requests(peer);
+        let Some(mut outbound) = self.outbound.get_mut(peer.0 as usize).and_then(Option::take) else {
+            return;
+        };
+        if let Some(payload) = outbound.waiting.take().and_then(|waiting| waiting.payload) {
+            messages.release_payload(payload.user);
+        }
+        self.dual_copies.keep_outbound(peer, outbound);
+    }
+
+    /// Closes the ring to a peer that has parted, unless a frame for it still waits; the peer gets all that was pushed. True if
+    /// there is no ring (any more).
+    pub fn part(&mut self, peer: Peer) -> bool {
+        if self.has_unsent(peer) {
+            return false;
+        }
+        if let Some(outbound) = self.outbound.get_mut(peer.0 as usize).and_then(Option::take) {
+            self.dual_copies.keep_outbound(peer, outbound);
+        }
+        true
+    }
+
+    /// The monotonic time of the endpoint.
+    fn now(&self) -> Time {
+        self.clock.now()
+    }
+}

@@ -1,0 +1,135 @@
+//! The wait policy: how a program that polls and finds nothing spends its time.
+//!
+//! Four questions, each with an owner of its own: how many polls look at memory alone before one looks at everything
+//! ([`poll_budget`]); whether a poll after a send stays for the reply ([`reply_spin`]); when the processor is offered to others, and
+//! how ([`yielding`]); and whether anybody wants it ([`oversubscription`]).
+
+pub(crate) mod oversubscription;
+mod poll_budget;
+mod processors;
+mod reply_spin;
+pub(crate) mod yielding;
+
+use std::time::Duration;
+
+use tasuki_proto::Time;
+
+use oversubscription::Oversubscription;
+use poll_budget::PollBudget;
+use reply_spin::ReplySpin;
+pub(crate) use reply_spin::SPIN_NS;
+use yielding::{Rest, Yielding};
+
+/// The wait policy of one endpoint.
+pub(crate) struct WaitPolicy {
+    budget: PollBudget,
+    spin: ReplySpin,
+    yielding: Yielding,
+    processors: Oversubscription,
+}
+
+impl WaitPolicy {
+    pub fn new(processors: Oversubscription) -> WaitPolicy {
+        WaitPolicy {
+            budget: PollBudget::new(),
+            spin: ReplySpin::default(),
+            yielding: Yielding::new(),
+            processors,
+        }
+    }
+
+    /// Who wants the processors of this process.
+    pub fn processors(&mut self) -> &mut Oversubscription {
+        &mut self.processors
+    }
+}
+
+/// Polls.
+impl WaitPolicy {
+    /// Whether the next poll may look at memory alone.
+    #[inline(always)]
+    pub fn may_poll_memory_alone(&self) -> bool {
+        self.budget.remains()
+    }
+
+    /// A poll is over.
+    #[inline(always)]
+    pub fn count_poll(&mut self) {
+        self.budget.spend();
+    }
+
+    /// Polls of memory alone that remain before one of everything.
+    pub fn polls_left(&self) -> u32 {
+        self.budget.left()
+    }
+
+    /// The next poll looks at everything.
+    pub fn poll_everything_next(&mut self) {
+        self.budget.exhaust();
+    }
+
+    /// A poll looks at everything now. `all_local`: no peer is on another host.
+    pub fn polling_everything(&mut self, now: Time, all_local: bool) {
+        self.budget.renew(now, all_local);
+    }
+}
+
+/// The reply spin.
+impl WaitPolicy {
+    /// The program has sent a message within the call.
+    #[inline(always)]
+    pub fn message_sent(&mut self) {
+        self.spin.message_sent();
+    }
+
+    /// A poll has found nothing: whether it should stay for a reply.
+    #[inline(always)]
+    pub fn stays_for_reply(&mut self) -> bool {
+        self.spin.stays()
+    }
+
+    /// A poll that stayed is over.
+    pub fn stayed(&mut self, found: bool) {
+        self.spin.stayed(found);
+    }
+}
+
+/// Offering the processor.
+impl WaitPolicy {
+    /// A poll of memory alone has found nothing. False, and it is not counted, if it is time to offer the processor.
+    #[inline(always)]
+    pub fn keeps_processor(&mut self) -> bool {
+        self.yielding.goes_on()
+    }
+
+    /// A poll is over, in which something was done (`busy`) or the program was given something (`given`). True if it is time to
+    /// offer the processor.
+    #[inline]
+    pub fn is_time_to_rest(&mut self, busy: bool, given: bool) -> bool {
+        self.yielding.is_over(busy, given)
+    }
+
+    /// How the processor is to be offered now.
+    pub fn rest(&mut self, now: Time) -> Rest {
+        self.yielding.rest(now)
+    }
+
+    /// The processor was offered, which took so long.
+    pub fn rested(&mut self, rest: Rest, took: Duration, now: Time) {
+        match rest {
+            Rest::Yield => self.yielding.yielded(took),
+            Rest::Nap(_) => self.yielding.napped(),
+        }
+        self.processors.note_yields(self.yielding.is_taken_up(), now);
+        if self.yielding.asks(now) {
+            let oversubscribed = self.processors.excess(now, 0) > 0;
+            self.yielding.learn(oversubscribed, now);
+        }
+        self.budget.exhaust();
+    }
+
+    /// A peer is being met: it was greeted, or has answered.
+    pub fn meeting(&mut self, now: Time) {
+        self.yielding.meeting(now);
+    }
+}

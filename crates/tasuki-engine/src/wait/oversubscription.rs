@@ -1,0 +1,181 @@
+//! Oversubscription: whether more threads want to run than there are processors that this process may use.
+//!
+//! What counts is what *this process* may use: the processors of its affinity mask (sched_getaffinity(2), which reflects cpusets)
+//! and the quota of its cgroup (`cpu.max`). Eight ranks that are pinned to two of 64 processors are oversubscribed; a busy neighbour
+//! on the other 62 is not our affair. The kernel tells how many threads of the whole machine want to run (`/proc/loadavg`), not on
+//! which processors. So:
+//!
+//! * no more threads than our processors want to run, wherever they are: not oversubscribed;
+//! * more do, and we may use the whole machine: oversubscribed, as any of them may be on any of our processors;
+//! * more do, and we may use a part of the machine: oversubscribed if the peers on this host whose masks overlap ours are too
+//!   many for our processors, or if the asking thread itself has had to wait for a processor lately
+//!   (`/proc/thread-self/schedstat`).
+//!
+//! One reader serves all threads of an endpoint: what one has learnt the others need not ask again.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tasuki_proto::Time;
+
+use super::processors::{Processors, RunDelay, RunningThreads, affinity_of};
+use crate::api::Peer;
+
+/// The answer "there are processors enough" holds for so long where it only permits, ns: to ask the kernel takes two microseconds.
+const FREE_FOR_NS: u64 = 10_000_000;
+/// The opposite answer holds for so long, ns: on a small machine whatever runs for a moment makes an oversubscription.
+const CROWDED_FOR_NS: u64 = 1_000_000;
+/// Having had to wait for a processor is evidence for so long, ns: as long as some time slices.
+const DELAY_COUNTS_FOR_NS: u64 = 100_000_000;
+/// A thread that has waited for less than this part of the time was not kept from its processor by another that wants to run all
+/// the time.
+const DELAY_SHARE_MIN: f64 = 0.125;
+
+/// The reader. Cheap to clone: all clones are one.
+#[derive(Clone)]
+pub(crate) struct Oversubscription {
+    shared: Arc<Shared>,
+    /// A processor for everybody is taken for granted (`TASUKI_SENDER_COPIES=always`).
+    assume_spare: bool,
+    /// When yields of this thread were last taken up twice in a row: somebody else wants its processor.
+    yields_taken_up: Option<Time>,
+}
+
+struct Shared {
+    /// The last answer: when it was given, ns, in the upper 48 bits (in units of 256 ns, 0: never), and the excess in the lower 16.
+    last: AtomicU64,
+    reader: Mutex<Reader>,
+}
+
+#[derive(Default)]
+struct Reader {
+    processors: Processors,
+    running: RunningThreads,
+    delay: RunDelay,
+    /// Until then a delay of the past counts.
+    delayed_until: Time,
+    /// Process ids of peers on this host.
+    peers: BTreeMap<Peer, i32>,
+}
+
+impl Oversubscription {
+    pub fn new(assume_spare: bool) -> Oversubscription {
+        let shared = Shared { last: AtomicU64::new(0), reader: Mutex::default() };
+        Oversubscription { shared: Arc::new(shared), assume_spare, yields_taken_up: None }
+    }
+
+    /// A peer on this host, of this process id, may compete for our processors.
+    pub fn add_peer(&self, peer: Peer, pid: i32) {
+        self.reader().peers.insert(peer, pid);
+    }
+
+    pub fn remove_peer(&self, peer: Peer) {
+        self.reader().peers.remove(&peer);
+    }
+
+    /// Threads that want to run beyond the processors that we may use. `askers`: how many of them run only to ask, and do not count.
+    /// Looks now, which takes a few microseconds.
+    pub fn excess(&self, now: Time, askers: u32) -> u32 {
+        let excess = self.reader().excess(now, askers);
+        let stamp = (now.0 >> 8).max(1) << 16;
+        self.shared.last.store(stamp | u64::from(excess.min(0xffff)), Ordering::Relaxed);
+        excess
+    }
+
+    /// As [`Oversubscription::excess`], or what any thread has learnt less than `age_ns` ago.
+    pub fn recent_excess(&self, now: Time, age_ns: u64, askers: u32) -> u32 {
+        let last = self.shared.last.load(Ordering::Relaxed);
+        let then = Time(last >> 16 << 8);
+        if last != 0 && now.since_ns(then) < age_ns { last as u32 & 0xffff } else { self.excess(now, askers) }
+    }
+
+    /// Whether this thread's yields were taken up of late.
+    pub fn note_yields(&mut self, taken_up: bool, now: Time) {
+        self.yields_taken_up = taken_up.then_some(now);
+    }
+
+    /// Whether there is a processor for everybody, so that two may work where one could.
+    pub fn has_spare_processor(&mut self, now: Time) -> bool {
+        if self.assume_spare {
+            return true;
+        }
+        if self.yields_taken_up.is_some_and(|since| now.since_ns(since) < CROWDED_FOR_NS) {
+            return false;
+        }
+        let age =
+            if self.shared.last.load(Ordering::Relaxed) & 0xffff > 0 { CROWDED_FOR_NS } else { FREE_FOR_NS };
+        self.recent_excess(now, age, 0) == 0
+    }
+
+    fn reader(&self) -> std::sync::MutexGuard<'_, Reader> {
+        // A panic of another thread leaves nothing half done that matters here.
+        self.shared.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reader {
+    fn excess(&mut self, now: Time, askers: u32) -> u32 {
+        let Some(running) = self.running.count() else { return 0 };
+        let running = running.saturating_sub(askers);
+        let usable = self.processors.usable(now);
+        let excess = beyond(running, usable);
+        if excess == 0 || self.processors.are_all() {
+            return excess;
+        }
+        // The others may be elsewhere. Our own share of the machine is short if we notice it ...
+        if self.delay.share_since_last(now).is_some_and(|share| share >= DELAY_SHARE_MIN) {
+            self.delayed_until = Time(now.0.saturating_add(DELAY_COUNTS_FOR_NS));
+        }
+        if now < self.delayed_until {
+            return excess;
+        }
+        // ... or if the peers that share it are too many.
+        excess.min(beyond(self.sharers(), usable))
+    }
+
+    /// Threads that compete for our processors, as far as they are known: this one, and the peers on this host by how much their
+    /// masks overlap ours.
+    fn sharers(&mut self) -> u32 {
+        let Reader { processors, peers, .. } = self;
+        let share = |pid: &i32| affinity_of(*pid).map_or(0.0, |theirs| processors.share_of(&theirs));
+        let peers: f64 = peers.values().map(share).sum();
+        1 + peers.round() as u32
+    }
+}
+
+/// By how much `threads` exceed `processors`. Kernel threads come and go, so on a large machine a few more are no excess.
+fn beyond(threads: u32, processors: u32) -> u32 {
+    threads.saturating_sub(processors.saturating_add(processors / 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_threads_than_processors_are_an_excess() {
+        for (threads, processors, excess) in [(2, 2, 0), (3, 2, 1), (65, 64, 0), (80, 64, 8)] {
+            assert_eq!(beyond(threads, processors), excess, "{threads} on {processors}");
+        }
+        assert_eq!(beyond(u32::MAX, u32::MAX), 0, "unknown");
+    }
+
+    #[test]
+    fn an_answer_is_remembered_and_the_helper_shares_it() {
+        let program = Oversubscription::new(false);
+        let helper = program.clone();
+        let now = Time(5_000_000_000);
+        let excess = program.excess(now, 0);
+        // Whatever runs by now, the answer of a moment ago is given.
+        assert_eq!(helper.recent_excess(Time(now.0 + 1_000), 1_000_000, 1), excess);
+    }
+
+    #[test]
+    fn yields_that_are_taken_up_mean_that_there_is_no_spare_processor() {
+        let mut processors = Oversubscription::new(false);
+        processors.note_yields(true, Time(0));
+        assert!(!processors.has_spare_processor(Time(CROWDED_FOR_NS - 1)));
+        assert!(Oversubscription::new(true).has_spare_processor(Time(0)), "taken for granted");
+    }
+}

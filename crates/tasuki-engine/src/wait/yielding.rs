@@ -1,0 +1,239 @@
+//! Yielding: how long a program that polls keeps the processor to itself, and how it offers it to others.
+//!
+//! With a processor for every rank, to poll without pause answers soonest. With more ranks than processors a rank that polls keeps
+//! the one that it waits for from running. Which of the two it is shows by itself: a yield that takes long has let somebody run.
+//!
+//! A yield that returns at once need not mean that nobody wants to run. Where ranks are scheduled in groups (each in a session or
+//! a container of its own) a yield is for the own group alone: Linux 6.18 lets the yielding thread go on, for hundreds of
+//! milliseconds, while the rank that it waits for has no processor. So a rank that has been given nothing for some time, whose yields
+//! are not taken up, and that knows of an oversubscription, takes naps. A nap gives the processor to whoever wants it. Decision 10 of
+//! `docs/adr` has the measurements.
+
+use std::time::Duration;
+
+use tasuki_proto::Time;
+
+/// Decides after how many polls without anything new the processor is offered to others, and how.
+pub(super) struct Yielding {
+    /// Polls in a row that found nothing.
+    idle: u32,
+    /// After so many of them the processor is offered.
+    limit: u32,
+    /// When the processor was first offered since the program was given something.
+    since: Option<Time>,
+    /// Yields in a row that returned at once.
+    refused: u32,
+    /// Yields in a row that let somebody run.
+    taken_up: u32,
+    oversubscribed: bool,
+    /// When [`Yielding::oversubscribed`] was learnt.
+    learnt: Option<Time>,
+    /// When a peer was last greeted, or has answered.
+    met: Option<Time>,
+}
+
+/// How the processor is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// By a yield.
+    Yield,
+    /// By a sleep of this length, or until a packet arrives.
+    Nap(Duration),
+}
+
+/// Polls before an offer when others want the processor: about a microsecond.
+const POLLS_WANTED: u32 = 2;
+/// Polls before an offer when nobody does.
+const POLLS_UNWANTED: u32 = 192;
+/// A yield that returns sooner has let nobody run.
+const TAKEN_UP: Duration = Duration::from_micros(5);
+
+/// Length of a nap. It is short, because the program polls other things in the same loop, and because nothing that arrives
+/// through shared memory ends it.
+pub(crate) const NAP: Duration = Duration::from_micros(50);
+/// Yields that returned at once before there may be naps: a few microseconds when oversubscribed.
+const REFUSED_MIN: u32 = 16;
+/// Time without anything for the program before there may be naps, ns: longer than the steps of programs whose ranks take turns
+/// on a processor.
+const WAITED_MIN_NS: u64 = 1_000_000;
+/// As [`WAITED_MIN_NS`] while peers are being met, ns: many of them have not had a processor since they were greeted.
+const WAITED_MIN_MEETING_NS: u64 = 10_000;
+/// As [`REFUSED_MIN`] while peers are being met.
+const REFUSED_MIN_MEETING: u32 = 2;
+/// Peers are being met for so long after one was greeted or has answered, ns.
+const MEETING_NS: u64 = 50_000_000;
+/// Oversubscription is asked for again after this time, ns.
+const ASK_AGAIN_NS: u64 = 1_000_000;
+
+impl Yielding {
+    pub fn new() -> Yielding {
+        Yielding {
+            idle: 0,
+            limit: POLLS_UNWANTED,
+            since: None,
+            refused: 0,
+            taken_up: 0,
+            oversubscribed: false,
+            learnt: None,
+            met: None,
+        }
+    }
+
+    /// A poll has found nothing. False, and it is not counted, if it is time to offer the processor.
+    #[inline]
+    pub fn goes_on(&mut self) -> bool {
+        let on = self.idle < self.limit;
+        self.idle += u32::from(on);
+        on
+    }
+
+    /// A poll is over, in which something was done (`busy`), or the program was even given something (`given`). True if it is time
+    /// to offer the processor.
+    #[inline]
+    pub fn is_over(&mut self, busy: bool, given: bool) -> bool {
+        if given {
+            self.since = None;
+        }
+        self.idle = if busy || given { 0 } else { self.idle + 1 };
+        let over = self.idle > self.limit;
+        if over {
+            // An offer takes as long as several polls, so it is not made after each; when others want the processor it is.
+            self.idle -= self.limit / 4;
+        }
+        over
+    }
+
+    /// It is time to offer the processor: how?
+    pub fn rest(&mut self, now: Time) -> Rest {
+        self.since.get_or_insert(now);
+        if self.oversubscribed && self.has_waited(now) { Rest::Nap(NAP) } else { Rest::Yield }
+    }
+
+    /// A peer is being met.
+    pub fn meeting(&mut self, now: Time) {
+        self.met = Some(now);
+    }
+
+    /// The program has waited for long, and its yields were not taken up.
+    fn has_waited(&self, now: Time) -> bool {
+        let meeting = self.met.is_some_and(|met| now.since_ns(met) < MEETING_NS);
+        let (refused, waited) = match meeting {
+            true => (REFUSED_MIN_MEETING, WAITED_MIN_MEETING_NS),
+            false => (REFUSED_MIN, WAITED_MIN_NS),
+        };
+        self.refused >= refused && self.since.is_some_and(|since| now.since_ns(since) >= waited)
+    }
+
+    /// Whether the last yields were taken up. One alone may have been for a thread that comes and goes.
+    pub fn is_taken_up(&self) -> bool {
+        self.taken_up > 1
+    }
+
+    /// A yield is over, which took so long. It takes many that are not taken up to believe that nobody wants the processor any more.
+    pub fn yielded(&mut self, took: Duration) {
+        let taken_up = took > TAKEN_UP;
+        self.taken_up = if taken_up { self.taken_up.saturating_add(1) } else { 0 };
+        self.refused = if taken_up { 0 } else { self.refused.saturating_add(1) };
+        self.limit = if taken_up { POLLS_WANTED } else { (self.limit + 1).min(POLLS_UNWANTED) };
+    }
+
+    /// A nap is over. The next one comes after a few polls.
+    pub fn napped(&mut self) {
+        (self.idle, self.limit) = (0, POLLS_WANTED);
+    }
+
+    /// Whether it wants to learn if the processors are oversubscribed.
+    pub fn asks(&self, now: Time) -> bool {
+        self.has_waited(now) && self.learnt.is_none_or(|learnt| now.since_ns(learnt) >= ASK_AGAIN_NS)
+    }
+
+    /// Whether they are.
+    pub fn learn(&mut self, oversubscribed: bool, now: Time) {
+        (self.oversubscribed, self.learnt) = (oversubscribed, Some(now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_yield_that_is_taken_up_makes_the_next_offer_come_sooner() {
+        let mut yielding = Yielding::new();
+        let rounds = |yielding: &mut Yielding| {
+            yielding.is_over(true, false);
+            (1..).find(|_| yielding.is_over(false, false)).expect("an offer")
+        };
+        assert_eq!(rounds(&mut yielding), POLLS_UNWANTED + 1);
+        yielding.yielded(TAKEN_UP * 2);
+        assert_eq!(rounds(&mut yielding), POLLS_WANTED + 1);
+        yielding.yielded(TAKEN_UP / 2);
+        assert_eq!(rounds(&mut yielding), POLLS_WANTED + 2);
+    }
+
+    #[test]
+    fn offers_are_repeated() {
+        let mut yielding = Yielding::new();
+        let offers = |yielding: &mut Yielding| (0..1000).filter(|_| yielding.is_over(false, false)).count();
+        assert_eq!(
+            offers(&mut yielding),
+            1 + (1000 - POLLS_UNWANTED as usize - 1) / (POLLS_UNWANTED as usize / 4)
+        );
+        yielding.yielded(TAKEN_UP * 2);
+        assert_eq!(offers(&mut yielding), 1000);
+    }
+
+    fn is_nap(rest: Rest) -> bool {
+        matches!(rest, Rest::Nap(_))
+    }
+
+    /// Yields every 10 us in vain. Gives the time of the first nap within 10 ms, if there is one.
+    fn first_nap(yielding: &mut Yielding, start: u64, oversubscribed: bool) -> Option<u64> {
+        (start..start + 10_000_000).step_by(10_000).find_map(|ns| {
+            let now = Time(ns);
+            if is_nap(yielding.rest(now)) {
+                return Some(ns - start);
+            }
+            yielding.yielded(Duration::ZERO);
+            if yielding.asks(now) {
+                yielding.learn(oversubscribed, now);
+            }
+            None
+        })
+    }
+
+    #[test]
+    fn a_rank_that_waits_while_oversubscribed_naps() {
+        assert_eq!(first_nap(&mut Yielding::new(), 0, false), None, "there is a processor for everybody");
+        let mut yielding = Yielding::new();
+        // It asks after an offer, and knows at the next one.
+        assert_eq!(first_nap(&mut yielding, 0, true), Some(WAITED_MIN_NS + 10_000));
+        yielding.napped();
+        let now = Time(1_000_000);
+        assert_eq!(yielding.rest(now), Rest::Nap(NAP), "again");
+        yielding.learn(false, now);
+        assert_eq!(yielding.rest(now), Rest::Yield, "not oversubscribed any more");
+        yielding.learn(true, now);
+        yielding.yielded(TAKEN_UP * 2);
+        assert_eq!(yielding.rest(now), Rest::Yield, "yields are taken up");
+    }
+
+    #[test]
+    fn only_what_the_program_is_given_ends_its_wait() {
+        let mut yielding = Yielding::new();
+        first_nap(&mut yielding, 0, true).expect("a nap");
+        yielding.is_over(true, false);
+        assert_eq!(yielding.rest(Time(1_000_000)), Rest::Nap(NAP), "packets of others are no message");
+        yielding.is_over(true, true);
+        assert_eq!(first_nap(&mut yielding, 2_000_000, true), Some(WAITED_MIN_NS));
+    }
+
+    #[test]
+    fn a_rank_that_meets_its_peers_naps_sooner() {
+        let mut yielding = Yielding::new();
+        yielding.meeting(Time(0));
+        assert_eq!(first_nap(&mut yielding, 0, true), Some(u64::from(REFUSED_MIN_MEETING) * 10_000));
+        yielding.is_over(false, true);
+        assert_eq!(first_nap(&mut yielding, MEETING_NS, true), Some(WAITED_MIN_NS), "long ago");
+    }
+}
