@@ -15,7 +15,7 @@ use crate::held::Held;
 use crate::messages::Messages;
 use crate::net::lanes::{Opening, Sockets};
 use crate::net::link::Link;
-use crate::net::rails::{RailTable, RailsError, mapped};
+use crate::net::rails::{Host, RailTable, RailsError, mapped};
 use crate::net::readiness::Readiness;
 use crate::net::{Net, Parts};
 use crate::options::{Framing, Lanes, Options, Rate, SenderCopies, VariableError};
@@ -157,20 +157,18 @@ fn open_net(
         port: own.port,
     };
     let seed = u64::from_le_bytes(std::array::from_fn(|i| random[24 + i]));
+    let fetches = rendezvous.fetches();
     Ok(Net::new(Parts {
-        own,
+        host: Host { own, rails, routed_mtu, fetches },
         proto: Proto::new(local, proto_config(options), seed),
         links,
         opening,
         readiness,
         link_watch,
-        rails,
-        routed_mtu,
         receivers: match &options.rate {
             Rate::Static(receivers) => Some(receivers.clone()),
             Rate::Window | Rate::Adaptive => None,
         },
-        fetches: rendezvous.fetches(),
     }))
 }
 

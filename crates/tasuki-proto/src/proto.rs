@@ -207,6 +207,12 @@ impl Proto {
         self.next_deadline = next;
     }
 
+    /// Whether [`Proto::poll_event`] has something.
+    #[inline(always)]
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// What has happened, oldest first.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()

@@ -158,7 +158,6 @@ impl Engine {
     #[inline(always)]
     fn take_first(&mut self, give: &mut impl FnMut(&Received, &Names<'_>) -> bool) -> First {
         match self.shm.peek() {
-            _ if !self.shm.is_open() => First::Nothing,
             Peek::Nothing => First::Nothing,
             Peek::Found(found) => self.shm.take_inline(found, &mut self.messages, &self.peers, give),
             Peek::Other => First::Unknown,
@@ -167,7 +166,7 @@ impl Engine {
 
     /// The rest of a poll; `busy` if something has come through memory. True if there was something.
     fn poll_further(&mut self, busy: bool) -> bool {
-        if busy {
+        if busy && self.messages.has_actions() {
             self.run_actions();
         }
         self.wait.count_poll();

@@ -197,7 +197,7 @@ impl Engine {
             busy |= self.shm.end_pulls(&mut self.messages);
         }
         busy |= self.net.handle_timeout(now);
-        if self.liveness.is_due(now) {
+        if now >= self.liveness.next_round() {
             self.periodic(now);
         }
         let caught_up = (all || !busy) && self.net.catch_up();
@@ -218,9 +218,13 @@ impl Engine {
         }
         if polled.udp {
             let verdicts = self.liveness.hear_refusals(&mut self.net, &self.peers, now);
-            self.carry_out(verdicts, now);
+            if !verdicts.is_empty() {
+                self.carry_out(verdicts, now);
+            }
         }
-        self.hear_net_events(now);
+        if self.net.has_events() {
+            self.hear_net_events(now);
+        }
         polled.any
     }
 
@@ -240,6 +244,7 @@ impl Engine {
 
     /// What is done five times a second: the statistics page, and looking after peers.
     fn periodic(&mut self, now: Time) {
+        self.liveness.begin_round(now);
         stats::update(self);
         self.invite_to_streams(now);
         let interest = Interest {
@@ -260,6 +265,7 @@ impl Engine {
         self.unsettle();
     }
 
+    #[cold]
     fn carry_out(&mut self, verdicts: Vec<Verdict>, now: Time) {
         for verdict in verdicts {
             match verdict {
@@ -325,7 +331,9 @@ impl Engine {
     fn transmit(&mut self, now: Time) -> bool {
         let sent = self.net.transmit(&mut self.messages, &mut self.peers, now);
         // A connection may end when it is asked for its next packet.
-        self.hear_net_events(now);
+        if self.net.has_events() {
+            self.hear_net_events(now);
+        }
         sent
     }
 
@@ -387,9 +395,12 @@ impl Engine {
     }
 
     /// Writes a part of a message for its receiver on this host, if one has asked and nothing else is to be done. True if so.
+    #[inline]
     pub fn serve_copy(&mut self) -> bool {
-        let now = self.now();
-        self.shm.serve_copy(&self.messages, self.wait.processors(), now)
+        self.shm.has_copy_requests() && {
+            let now = self.now();
+            self.shm.serve_copy(&self.messages, self.wait.processors(), now)
+        }
     }
 }
 

@@ -256,7 +256,7 @@ impl Engine {
         self.shm.end_pulls(&mut self.messages);
         let now = self.now();
         // Senders that have died without a word are found in the rounds.
-        if self.shm.has_pending_copies() && self.liveness.is_due(now) {
+        if self.shm.has_pending_copies() && now >= self.liveness.next_round() {
             self.periodic(now);
         }
         self.shm.has_pending_copies()

@@ -96,19 +96,15 @@ impl Liveness {
 /// Rounds.
 impl Liveness {
     /// When the next round is due.
+    #[inline(always)]
     pub fn next_round(&self) -> Time {
         self.next_round
     }
 
-    /// Whether a round is due. If so, it begins: do what else belongs to a round, and call [`Liveness::knock_all`] and
-    /// [`Liveness::judge`].
-    pub fn is_due(&mut self, now: Time) -> bool {
-        let due = now >= self.next_round;
-        if due {
-            self.next_round = Time(now.0.saturating_add(ROUND_NS));
-            self.rounds += 1;
-        }
-        due
+    /// A round begins: do what else belongs to it, and call [`Liveness::knock_all`] and [`Liveness::judge`].
+    pub fn begin_round(&mut self, now: Time) {
+        self.next_round = Time(now.0.saturating_add(ROUND_NS));
+        self.rounds += 1;
     }
 
     /// Whether this round is one in which all peers are looked after.

@@ -11,7 +11,7 @@
 //! Hosts bound how many refusals they send (Linux: six at once to one host, then one each second), and all ranks of this host
 //! share those. So a trial without further refusals takes more rounds, but it does end.
 //!
-//! Time is counted in rounds ([`super::Liveness::is_due`], a fifth of a second apart), not by the clock: if this process itself was
+//! Time is counted in rounds ([`super::Liveness::begin_round`], a fifth of a second apart), not by the clock: if this process itself was
 //! stopped, signs of life may wait unread for as long as that was.
 
 use tasuki_proto::Time;

@@ -141,6 +141,7 @@ impl Messages {
         }
     }
 
+    #[inline(always)]
     fn complete_recv(&mut self, done: &RecvDone) {
         let key = done.user as usize;
         let Some(recv) = self.recvs.get(key) else { return };

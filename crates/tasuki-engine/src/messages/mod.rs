@@ -96,6 +96,12 @@ impl Messages {
         self.layer.has_work() || !self.duties.is_empty()
     }
 
+    /// The message layer asks for something, or the engine has a duty.
+    #[inline(always)]
+    pub fn has_actions(&self) -> bool {
+        self.layer.has_actions() || !self.duties.is_empty()
+    }
+
     /// The program must be told of something before it is given what waits in shared memory.
     #[inline(always)]
     pub fn has_earlier(&self) -> bool {
@@ -321,7 +327,7 @@ impl Messages {
 /// Completions.
 impl Messages {
     /// A send is over and has succeeded: the program is told, if it wants to be.
-    #[inline]
+    #[inline(never)]
     pub fn sent(&mut self, report: Report, context: u64, peer: Peer, tagged: bool) {
         if report != Report::Failure {
             let quiet = report == Report::Quiet;
@@ -350,8 +356,12 @@ impl Messages {
         peers: &Peers,
         mut each: impl FnMut(&Completion, &Names<'_>),
     ) -> usize {
-        let (count, names) = (max.min(self.completions.len()), Names(peers));
-        self.completions.iter().take(count).for_each(|completion| each(completion, &names));
+        let names = Names(peers);
+        let (first, second) = self.completions.as_slices();
+        let count = max.min(first.len() + second.len());
+        let from_first = count.min(first.len());
+        first[..from_first].iter().for_each(|completion| each(completion, &names));
+        second[..count - from_first].iter().for_each(|completion| each(completion, &names));
         if count == self.completions.len() {
             self.completions.clear();
         } else {

@@ -52,6 +52,8 @@ pub(crate) struct Coalescer {
     polls: (u64, u32),
     /// Messages so far.
     count: u32,
+    /// The burst is so long, or holds messages, that it matters when the program polls next.
+    in_burst: bool,
     /// Messages of the last burst: likely this one has as many, and nobody knows what the program does then.
     expected: u32,
     /// When the last message was sent.
@@ -72,6 +74,7 @@ impl Coalescer {
             peer: Peer(u32::MAX),
             polls: (0, 0),
             count: 0,
+            in_burst: false,
             expected: 0,
             last: Time(0),
             announced: false,
@@ -88,33 +91,39 @@ impl Coalescer {
         let gap = if self.held > 0 { GAP_NS } else { GAP_AFTER_CALL_NS };
         let follows = peer == self.peer && polls == self.polls && now.since_ns(self.last) <= gap;
         if !follows {
-            self.begin(peer, polls, now);
+            return self.begin(peer, more, polls, now);
         }
         (self.count, self.last) = (self.count + 1, now);
         // The last message of an announced series is held with the others, and takes them along.
-        let announced = more || (self.announced && follows);
+        let announced = more || self.announced;
         let trusted = self.count > FIRST && now >= self.distrusted_until;
-        if self.held > 0 && (!follows || now.since_ns(self.since) > AGE_MAX_NS) {
-            Departure::AfterHeld
-        } else if announced || trusted {
-            Departure::Held
-        } else {
+        self.in_burst |= self.count > FIRST;
+        if !announced && !trusted {
             Departure::Now
+        } else if self.held > 0 && now.since_ns(self.since) > AGE_MAX_NS {
+            Departure::AfterHeld
+        } else {
+            Departure::Held
         }
     }
 
     #[inline]
-    fn begin(&mut self, peer: Peer, polls: (u64, u32), now: Time) {
-        if self.is_in_burst() {
+    fn begin(&mut self, peer: Peer, more: bool, polls: (u64, u32), now: Time) -> Departure {
+        if self.in_burst {
             self.polled(now);
         }
-        (self.peer, self.polls, self.count, self.announced) = (peer, polls, 0, false);
+        (self.peer, self.polls, self.count, self.last, self.announced) = (peer, polls, 1, now, false);
+        match (self.held > 0, more) {
+            (true, _) => Departure::AfterHeld,
+            (false, true) => Departure::Held,
+            (false, false) => Departure::Now,
+        }
     }
 
-    /// The burst is so long that it matters when the program polls next.
-    #[inline]
+    /// Whether it matters when the program polls next.
+    #[inline(always)]
     pub fn is_in_burst(&self) -> bool {
-        self.count > FIRST || self.held > 0
+        self.in_burst
     }
 
     /// A message of `len` bytes is held. True if no more should be, so that all must leave now.
@@ -122,6 +131,7 @@ impl Coalescer {
         if self.held == 0 {
             self.since = now;
         }
+        self.in_burst = true;
         (self.held, self.bytes) = (self.held + 1, self.bytes + len + HEAD);
         let announced = std::mem::replace(&mut self.announced, more);
         let complete = !more && (announced || self.count == self.expected);
@@ -155,7 +165,7 @@ impl Coalescer {
     }
 
     fn end_burst(&mut self) {
-        (self.expected, self.count, self.announced) = (self.count, 0, false);
+        (self.expected, self.count, self.in_burst, self.announced) = (self.count, 0, false, false);
     }
 }
 
@@ -321,7 +331,9 @@ mod tests {
         let (begin, mut left_behind) = (program.now, 0);
         for burst in 0..10_000 {
             // Never as long as the burst before.
-            (0..5 + burst % 7).for_each(|_| drop(program.send(PEER)));
+            for _ in 0..5 + burst % 7 {
+                program.send(PEER);
+            }
             if program.coalescer.holds() {
                 left_behind += 1;
                 program.helped();

@@ -13,8 +13,8 @@ use tasuki_link::broker::Broker;
 use tasuki_link::{RawLink, RawOptions, open_lanes};
 use tasuki_proto::Time;
 
+use super::Net;
 use super::link::Link;
-use super::{Net, rails};
 use crate::deferred_close::close_later;
 use crate::options::Options;
 use crate::peers::Peers;
@@ -107,7 +107,13 @@ fn close_lanes(lanes: Lanes) -> Lanes {
 
 impl Net {
     /// If the raw lanes have been opened meanwhile, they are used from now on. True if so.
+    #[inline(always)]
     pub fn install_opened_lanes(&mut self, peers: &Peers, now: Time) -> bool {
+        self.opening.is_some() && self.install_lanes(peers, now)
+    }
+
+    #[cold]
+    fn install_lanes(&mut self, peers: &Peers, now: Time) -> bool {
         let Some(mut opening) = self.opening.take_if(|opening| opening.is_finished()) else { return false };
         let lanes = opening.wait();
         let mut sockets = Vec::new();
@@ -117,7 +123,7 @@ impl Net {
             let Ok(socket) = raw.as_fd().try_clone_to_owned() else { continue };
             sockets.push(socket);
             raw.set_priority(opening.priority);
-            self.rails.offer_raw(raw.nic(), raw.mac());
+            self.host.rails.offer_raw(raw.nic(), raw.mac());
             link.raw = Some(raw);
         }
         // This happens once in the life of an endpoint, so the cell is empty.
@@ -130,7 +136,7 @@ impl Net {
     fn tell_own_rails(&mut self, peers: &Peers, now: Time) {
         for (_, record) in peers.iter() {
             let Some(conn) = record.conn else { continue };
-            let ends = rails::own_ends(&self.rails, &self.own, self.routed_mtu, record.address.identity);
+            let ends = self.host.own_ends(record.address.identity);
             self.proto.set_rails(now, conn, &ends);
             // The new paths have carriers too.
             self.tell_link_states(conn, peers, now);

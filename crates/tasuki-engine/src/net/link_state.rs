@@ -40,7 +40,7 @@ impl Net {
     fn tell_link_state(&mut self, conn: ConnId, peer: Peer, link: usize, peers: &Peers, now: Time) {
         let Some(record) = peers.get(peer) else { return };
         let link = &self.links[link];
-        let rails = self.rails.to(record.address.identity).iter();
+        let rails = self.host.rails.to(record.address.identity).iter();
         for rail in rails.filter(|rail| link.nic.as_deref() == Some(&rail.nic)) {
             self.proto.set_carrier(now, conn, rail.rail, link.carrier);
         }

@@ -29,7 +29,7 @@ use crate::peers::Peers;
 use coalesce::Coalescer;
 use lanes::{Opening, Sockets};
 use link::Link;
-use rails::RailTable;
+use rails::{Host, RailTable};
 use readiness::Readiness;
 use rx::UdpPolls;
 use static_rate::Receivers;
@@ -41,7 +41,7 @@ const BATCH: usize = 128;
 
 /// The carrier.
 pub(crate) struct Net {
-    own: Address,
+    host: Host,
     proto: Proto,
     /// The first is the routed rail's.
     links: Vec<Link>,
@@ -51,13 +51,8 @@ pub(crate) struct Net {
     readiness: Readiness,
     /// Tells of the NICs of all links but the first, in their order.
     link_watch: Option<LinkWatch>,
-    rails: RailTable,
-    /// MTU of the routed rail, bytes.
-    routed_mtu: u16,
     /// What senders were told of their receivers, in static mode.
     receivers: Option<Receivers>,
-    /// Whether long messages may be fetched by length-coded bulk or by stream.
-    fetches: bool,
     targets: Targets,
     udp_polls: UdpPolls,
     coalescer: Coalescer,
@@ -65,47 +60,44 @@ pub(crate) struct Net {
     held: Arc<Held>,
     /// Where a packet is written that is not written in the queue of its socket.
     packet: Box<[u8]>,
+    /// Where the pieces of a short message are joined.
+    gathered: Box<[u8]>,
 }
 
 /// What a [`Net`] is made of.
 pub(crate) struct Parts {
-    pub own: Address,
+    pub host: Host,
     pub proto: Proto,
     pub links: Vec<Link>,
     pub opening: Option<Opening>,
     pub readiness: Readiness,
     pub link_watch: Option<LinkWatch>,
-    pub rails: RailTable,
-    pub routed_mtu: u16,
     pub receivers: Option<Receivers>,
-    pub fetches: bool,
 }
 
 impl Net {
     pub fn new(parts: Parts) -> Net {
         Net {
-            own: parts.own,
+            host: parts.host,
             proto: parts.proto,
             links: parts.links,
             opening: parts.opening,
             raw_sockets: Sockets::default(),
             readiness: parts.readiness,
             link_watch: parts.link_watch,
-            rails: parts.rails,
-            routed_mtu: parts.routed_mtu,
             receivers: parts.receivers,
-            fetches: parts.fetches,
             targets: Targets::default(),
             udp_polls: UdpPolls::default(),
             coalescer: Coalescer::new(),
             held: Arc::default(),
             packet: vec![0; tasuki_wire::MAX_PACKET_LEN].into_boxed_slice(),
+            gathered: vec![0; tx::FAST_MAX].into_boxed_slice(),
         }
     }
 
     /// Address of this endpoint.
     pub fn own_address(&self) -> &Address {
-        &self.own
+        &self.host.own
     }
 
     /// The packet layer, for questions.
@@ -122,7 +114,7 @@ impl Net {
     }
 
     pub fn rails(&self) -> &RailTable {
-        &self.rails
+        &self.host.rails
     }
 
     /// Further references to the sockets of the raw lanes, once they are open.
@@ -162,7 +154,7 @@ impl Net {
                 incarnation: address.incarnation,
                 secret: tasuki_wire::Secret(address.secret),
             };
-            let rails = rails::own_ends(&self.rails, &self.own, self.routed_mtu, address.identity);
+            let rails = self.host.own_ends(address.identity);
             self.targets.greeted(peer, now);
             self.proto.connect(now, remote, &rails)
         });
@@ -179,14 +171,7 @@ impl Net {
     /// Ends a connection at once, because the peer has failed.
     pub fn abort(&mut self, peer: Peer, messages: &mut Messages, peers: &mut Peers) {
         let Some(conn) = peers.unbind_conn(peer) else { return };
-        let mut above = Above {
-            messages,
-            peers,
-            rails: &self.rails,
-            own: &self.own,
-            routed_mtu: self.routed_mtu,
-            fetches: self.fetches,
-        };
+        let mut above = Above { messages, peers, host: &self.host };
         self.proto.abort(conn, &mut above);
     }
 
@@ -201,9 +186,16 @@ impl Net {
     }
 
     /// The next event of the packet layer. What concerns this carrier alone has been done.
+    #[inline(always)]
     pub fn poll_event(&mut self, peers: &mut Peers, now: Time) -> Option<Event> {
         let event = self.proto.poll_event()?;
-        match event {
+        self.note_event(&event, peers, now);
+        Some(event)
+    }
+
+    #[cold]
+    fn note_event(&mut self, event: &Event, peers: &Peers, now: Time) {
+        match *event {
             Event::Connected(conn) => {
                 self.tell_link_states(conn, peers, now);
                 self.forget_targets(conn, peers);
@@ -213,7 +205,6 @@ impl Net {
             }
             Event::Refused(..) | Event::Reset(_) | Event::Closed(_) => {}
         }
-        Some(event)
     }
 
     /// The peer has answered, and packets to it may take other paths from now on.
@@ -256,6 +247,12 @@ impl Net {
     #[inline]
     pub fn catch_up(&mut self) -> bool {
         self.proto.catch_up()
+    }
+
+    /// An event of the packet layer waits.
+    #[inline(always)]
+    pub fn has_events(&self) -> bool {
+        self.proto.has_events()
     }
 
     /// There may be something to send or an event.

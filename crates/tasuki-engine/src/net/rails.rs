@@ -161,54 +161,57 @@ pub(crate) struct RailEnds {
     pub mtu: u16,
 }
 
-/// Both ends of a rail to the host of `to`. `None`: there is no such rail here.
-pub(crate) fn rail_ends(
-    table: &RailTable,
-    own: &Address,
-    routed_mtu: u16,
-    to: &Address,
-    rail: u8,
-) -> Option<RailEnds> {
-    match table.to(to.identity).iter().find(|one| one.rail == rail) {
-        Some(one) => {
-            let device = Some(one.nic.clone());
-            Some(RailEnds { local: one.local, device, remote: one.remote, mtu: one.mtu })
-        }
-        None if rail == ROUTED => {
-            Some(RailEnds { local: own.host(), device: None, remote: to.host(), mtu: routed_mtu })
-        }
-        None => None,
-    }
+/// What this host tells peers of itself when it greets them or is greeted.
+pub(crate) struct Host {
+    /// The address of the endpoint.
+    pub own: Address,
+    pub rails: RailTable,
+    /// MTU of the routed rail, bytes.
+    pub routed_mtu: u16,
+    /// Whether long messages may be fetched by length-coded bulk or by stream.
+    pub fetches: bool,
 }
 
-/// The own ends of all rails to a host, as a greeting tells them: in ascending order, the routed rail last.
-pub(crate) fn own_ends(
-    table: &RailTable,
-    own: &Address,
-    routed_mtu: u16,
-    identity: Ipv6Addr,
-) -> Vec<tasuki_wire::Rail> {
-    let udp = Lanes::default().with(Lane::Udp);
-    let end = |rail: &Rail| tasuki_wire::Rail {
-        rail: rail.rail,
-        lanes: if rail.mac.is_some() { udp.with(Lane::Raw) } else { udp },
-        mtu: rail.mtu,
-        rate_mbps: rail.rate_mbits,
-        address: mapped(rail.local),
-        port: own.port,
-        mac: rail.mac.unwrap_or_default(),
-    };
-    let mut ends: Vec<tasuki_wire::Rail> = table.to(identity).iter().map(end).collect();
-    ends.push(tasuki_wire::Rail {
-        rail: ROUTED,
-        lanes: udp,
-        mtu: routed_mtu,
-        rate_mbps: 0,
-        address: own.identity,
-        port: own.port,
-        mac: [0; 6],
-    });
-    ends
+impl Host {
+    /// Both ends of a rail to the host of `to`. `None`: there is no such rail here.
+    pub fn rail_ends(&self, to: &Address, rail: u8) -> Option<RailEnds> {
+        match self.rails.to(to.identity).iter().find(|one| one.rail == rail) {
+            Some(one) => {
+                let device = Some(one.nic.clone());
+                Some(RailEnds { local: one.local, device, remote: one.remote, mtu: one.mtu })
+            }
+            None if rail == ROUTED => {
+                let (local, remote, mtu) = (self.own.host(), to.host(), self.routed_mtu);
+                Some(RailEnds { local, device: None, remote, mtu })
+            }
+            None => None,
+        }
+    }
+
+    /// The own ends of all rails to a host, as a greeting tells them: in ascending order, the routed rail last.
+    pub fn own_ends(&self, identity: Ipv6Addr) -> Vec<tasuki_wire::Rail> {
+        let udp = Lanes::default().with(Lane::Udp);
+        let end = |rail: &Rail| tasuki_wire::Rail {
+            rail: rail.rail,
+            lanes: if rail.mac.is_some() { udp.with(Lane::Raw) } else { udp },
+            mtu: rail.mtu,
+            rate_mbps: rail.rate_mbits,
+            address: mapped(rail.local),
+            port: self.own.port,
+            mac: rail.mac.unwrap_or_default(),
+        };
+        let mut ends: Vec<tasuki_wire::Rail> = self.rails.to(identity).iter().map(end).collect();
+        ends.push(tasuki_wire::Rail {
+            rail: ROUTED,
+            lanes: udp,
+            mtu: self.routed_mtu,
+            rate_mbps: 0,
+            address: self.own.identity,
+            port: self.own.port,
+            mac: [0; 6],
+        });
+        ends
+    }
 }
 
 #[cfg(test)]

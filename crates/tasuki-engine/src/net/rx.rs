@@ -91,8 +91,11 @@ impl Net {
 
     /// Takes in the frames that wait in the rings of raw lanes, without a system call. True if there were any.
     fn receive_raw(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) -> bool {
-        let Net { own, proto, links, rails, routed_mtu, fetches, .. } = self;
-        let mut above = Above { messages, peers, rails, own, routed_mtu: *routed_mtu, fetches: *fetches };
+        if !self.has_frames() {
+            return false;
+        }
+        let Net { host, proto, links, .. } = self;
+        let mut above = Above { messages, peers, host };
         let mut count = 0;
         for raw in links.iter_mut().filter_map(|link| link.raw.as_mut()) {
             count += raw.receive(BATCH, |packet| {
@@ -108,8 +111,8 @@ impl Net {
 
     /// Takes in the datagrams that wait at the UDP sockets. True if there were any.
     fn receive_udp(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) -> bool {
-        let Net { own, proto, links, readiness, rails, routed_mtu, fetches, .. } = self;
-        let mut above = Above { messages, peers, rails, own, routed_mtu: *routed_mtu, fetches: *fetches };
+        let Net { host, proto, links, readiness, .. } = self;
+        let mut above = Above { messages, peers, host };
         let mut any = false;
         for at in 0..readiness.poll() {
             let index = readiness.due(at);

@@ -68,12 +68,12 @@ impl Net {
             return None;
         }
         let receiver = receivers.of(record.address.identity)?;
-        let rails = self.rails.to(record.address.identity);
+        let rails = self.host.rails.to(record.address.identity);
         // Rails of unknown rate do not bound the rate of a message here; they do so by themselves.
         let unknown = rails.is_empty() || rails.iter().any(|rail| rail.rate_mbits == 0);
         let mbits: f64 = rails.iter().map(|rail| f64::from(rail.rate_mbits)).sum();
         let link_bps = if unknown { f64::INFINITY } else { mbits * 1e6 };
-        let mtu = rails.iter().map(|rail| rail.mtu).min().unwrap_or(self.routed_mtu);
+        let mtu = rails.iter().map(|rail| rail.mtu).min().unwrap_or(self.host.routed_mtu);
         let packet = f64::from(mtu - UDP_IPV4_HEADERS);
         let paced = Static { receiver, link_bps }.paced(len, (packet - NOT_PAYLOAD) / packet)?;
         Some(Pace { bps: paced.payload_bps, slack: paced.slack_bytes })

@@ -7,7 +7,7 @@ use tasuki_wire::{Lane, Path};
 
 use super::Net;
 use super::link::Destination;
-use super::rails::{ROUTED, RailEnds, rail_ends};
+use super::rails::{ROUTED, RailEnds};
 use crate::address::Address;
 use crate::api::Peer;
 use crate::peers::{PeerRecord, Peers};
@@ -98,7 +98,7 @@ impl Net {
         let to = match told {
             Some(told) => SocketAddr::new(told.address.to_canonical(), told.port),
             None => {
-                let own = self.rails.to(address.identity).iter().find(|own| own.rail == rail)?;
+                let own = self.host.rails.to(address.identity).iter().find(|own| own.rail == rail)?;
                 SocketAddr::new(own.remote, address.port)
             }
         };
@@ -107,13 +107,13 @@ impl Net {
 
     /// Index of the link of the own NIC of a rail.
     fn link_of(&self, address: &Address, rail: u8) -> Option<usize> {
-        let own = self.rails.to(address.identity).iter().find(|own| own.rail == rail)?;
+        let own = self.host.rails.to(address.identity).iter().find(|own| own.rail == rail)?;
         self.links.iter().position(|link| link.nic.as_deref() == Some(&own.nic))
     }
 
     /// Both ends of a rail to the host of `address`. `None`: there is no such rail here.
     pub fn rail_ends(&self, address: &Address, rail: u8) -> Option<RailEnds> {
-        rail_ends(&self.rails, &self.own, self.routed_mtu, address, rail)
+        self.host.rail_ends(address, rail)
     }
 
     /// The rail for length-coded bulk and streams from a peer: the first over which datagrams come.
@@ -126,7 +126,7 @@ impl Net {
                 })
             })
         };
-        let own = self.rails.to(record.address.identity).iter();
+        let own = self.host.rails.to(record.address.identity).iter();
         own.map(|own| own.rail).find(|rail| up(*rail)).unwrap_or(ROUTED)
     }
 

@@ -17,7 +17,7 @@ use crate::peers::Peers;
 const SHORT_PACKET: usize = 512;
 
 /// Longer messages take the general path, bytes.
-const FAST_MAX: usize = 256;
+pub(super) const FAST_MAX: usize = 256;
 
 /// No more messages than this wait in the packet layer to share a packet, if packets do not leave as they should.
 const COALESCED_MAX: u64 = 64;
@@ -64,11 +64,14 @@ impl Net {
         }
         let request = args.request(id, len as u64);
         let Some(start) = messages.layer_mut().send_now(&request, len as u64) else { return Sent::No };
-        let mut room = [0; FAST_MAX];
-        // SAFETY: the caller says that the buffers can be read; they have `len` bytes.
-        let bytes = unsafe { gather(args.buffers, &mut room[..len]) };
         let payload = Payload { key: 0, offset: 0, len: len as u64 };
         let start = tasuki_frames::outgoing(&Frame::Start(start), Some(payload));
+        let bytes = match args.buffers {
+            // SAFETY: the caller promises that the buffers can be read.
+            [one] if len > 0 => unsafe { std::slice::from_raw_parts(one.ptr, len) },
+            // SAFETY: as above.
+            pieces => unsafe { gather(pieces, &mut self.gathered[..len]) },
+        };
         if coalesce {
             self.proto.put(conn, start, bytes);
             messages.sent(args.report, args.context, args.peer, args.tag.is_some());
@@ -215,8 +218,8 @@ impl Net {
         peers: &mut Peers,
         now: Time,
     ) -> Option<(Transmit, Place)> {
-        let Net { own, proto, links, rails, routed_mtu, fetches, packet, .. } = self;
-        let mut above = Above { messages, peers, rails, own, routed_mtu: *routed_mtu, fetches: *fetches };
+        let Net { host, proto, links, packet, .. } = self;
+        let mut above = Above { messages, peers, host };
         if let Place::Queue(link) = place
             && let Some(room) = links[link].udp.room(packet.len())
         {
@@ -254,17 +257,12 @@ impl Net {
     }
 }
 
-/// The bytes of all pieces: where they are if they are in one piece, otherwise copied into `room`, which has their length.
+/// The bytes of all pieces, copied into `room`, which has their length.
 ///
 /// # Safety
-/// The pieces can be read as long as the result lives.
-unsafe fn gather<'a>(pieces: &'a [Buffer], room: &'a mut [u8]) -> &'a [u8] {
-    if let [one] = pieces
-        && one.len > 0
-    {
-        // SAFETY: as the caller promises.
-        return unsafe { std::slice::from_raw_parts(one.ptr, one.len) };
-    }
+/// The pieces can be read.
+#[inline(never)]
+unsafe fn gather<'a>(pieces: &[Buffer], room: &'a mut [u8]) -> &'a [u8] {
     // SAFETY: as the caller promises; `room` overlaps none of the pieces.
     unsafe { copy_pieces(pieces, room) };
     room

@@ -6,7 +6,7 @@ use tasuki_msg::PeerOptions;
 use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
 use tasuki_wire::{Greeting, Rail};
 
-use super::rails::{self, RailTable};
+use super::rails::Host;
 use crate::address::Address;
 use crate::messages::Messages;
 use crate::peers::{Peers, Route};
@@ -15,12 +15,7 @@ use crate::peers::{Peers, Route};
 pub(super) struct Above<'a> {
     pub messages: &'a mut Messages,
     pub peers: &'a mut Peers,
-    pub rails: &'a RailTable,
-    pub own: &'a Address,
-    /// MTU of the routed rail, bytes.
-    pub routed_mtu: u16,
-    /// Whether long messages may be fetched by length-coded bulk or by stream.
-    pub fetches: bool,
+    pub host: &'a Host,
 }
 
 impl Upcalls for Above<'_> {
@@ -38,13 +33,13 @@ impl Upcalls for Above<'_> {
             return None;
         }
         let id = record.id;
-        if record.route == Route::Unknown && self.fetches {
+        if record.route == Route::Unknown && self.host.fetches {
             // What the peer sends may be fetched before anything has been sent to it.
             self.messages.set_options(id, PeerOptions { inline_max: 0, pull: true });
         }
         self.peers.bind_conn(conn, peer);
         self.messages.layer_mut().introduce(id);
-        Some(rails::own_ends(self.rails, self.own, self.routed_mtu, address.identity))
+        Some(self.host.own_ends(address.identity))
     }
 
     fn next(&mut self, conn: ConnId, room: usize) -> Option<Outgoing> {

@@ -301,12 +301,15 @@ fn is_busy_copying(peer: Peer, messages: &Messages) -> bool {
 
 /// The sender's end.
 impl Shm {
+    /// Whether a receiver has asked for a part of a message from here.
+    #[inline]
+    pub fn has_copy_requests(&self) -> bool {
+        !self.dual_copies.accepted.is_empty()
+    }
+
     /// Writes one part of a message for a receiver that has asked, if nothing has arrived and there is a processor for both. True
     /// if it has.
     pub fn serve_copy(&mut self, messages: &Messages, processors: &mut Oversubscription, now: Time) -> bool {
-        if self.dual_copies.accepted.is_empty() {
-            return false;
-        }
         if messages.sends_under_way() > SENDS_MAX || !processors.has_spare_processor(now) {
             self.dual_copies.accepted.clear();
             return false;

@@ -4,8 +4,9 @@
 //! effects as the general path (`Shm::push`, `Shm::receive`, `Messages::deliver`), in one pass and without queues between the steps.
 
 use tasuki_msg::{PeerId, RecvDone};
-use tasuki_ring::{Found, LineRecord, LineWords, Peek};
+use tasuki_ring::{Found, LineRecord, LineWords, Peek, Slot};
 
+use super::dual_copy::DualCopies;
 use super::outbound::{Outbound, RECORD_PAYLOAD_MAX, write_start};
 use super::record::{self, HEAD, INLINE_PAYLOAD};
 use super::{Shm, take_record};
@@ -89,73 +90,69 @@ impl Shm {
             record.consume();
             return First::Taken;
         };
-        let mut copy = |record: LineRecord<'_>, messages: &mut Messages| {
-            let (slot, len) = (record.slot(), record.len());
-            take_words(record.words(), len, |bytes| {
-                take_record(peer, slot, bytes, dual_copies, messages, peers);
-            });
-            record.consume();
-            First::Taken
-        };
         let whole = record::read_line(|at| record.word(at), record.len());
         let Some((start, head)) = whole.filter(|(start, _)| start.len <= INLINE_PAYLOAD as u64) else {
-            return copy(record, messages);
+            return take_copy(peer, record, dual_copies, messages, peers);
         };
         let Some(done) = messages.layer_mut().take_now(id, &start) else {
-            return copy(record, messages);
+            return take_copy(peer, record, dual_copies, messages, peers);
         };
         // SAFETY: `read_line` has checked that the head is inside of the line.
         let payload = unsafe { record.as_ptr().add(head) };
-        // SAFETY: the line has the message's bytes behind its head, and `INLINE_PAYLOAD` bytes behind the longest head.
-        let received = unsafe { messages.take_inline(&done, peer, payload) };
-        record.consume();
-        match received {
-            Some(received) => First::Given(give(&received, &Names(peers))),
-            None => First::Taken,
-        }
-    }
-}
-
-/// Copies a record out of its line, so that the general path can take it.
-#[inline(never)]
-fn take_words(words: LineWords<'_>, len: usize, take: impl FnOnce(&[u8])) {
-    take(&words.copy()[..len]);
-}
-
-impl Messages {
-    /// The end of a receive to which the message layer has matched an inline message (`take_now`): copies the payload and gives
-    /// the message, if the receive is the program's, has one piece of memory and wants a completion. `None`: the end went the
-    /// general way.
-    ///
-    /// # Safety
-    /// `payload` has [`INLINE_PAYLOAD`] bytes that can be read, of which the first `done.len` are the message's.
-    #[inline(always)]
-    unsafe fn take_inline(&mut self, done: &RecvDone, source: Peer, payload: *const u8) -> Option<Received> {
-        let Some((piece, context, tagged)) = self.plain_recv(done.user) else {
-            // SAFETY: as the caller promises.
-            unsafe { self.take_inline_otherwise(done, payload) };
-            return None;
+        let Some((piece, context, tagged)) = messages.plain_recv(done.user) else {
+            // SAFETY: the line has `INLINE_PAYLOAD` bytes behind the longest head.
+            unsafe { take_for_other_recv(&RecvDone { ..done }, payload, messages) };
+            record.consume();
+            return First::Taken;
         };
         let (ptr, len) = (piece.ptr, done.len);
         // SAFETY: the message layer names only receives that have not completed, so the piece is ours to write, and gives no
-        // message more than the piece has room for. The caller promises that the message is behind `payload`.
+        // message more than the piece has room for; nor more than the line has, to which the message was cut by `read_line`.
         unsafe { copy_few(payload, ptr, len as usize) };
-        self.forget_plain_recv(done.user);
+        record.consume();
+        messages.forget_plain_recv(done.user);
         let (tag, data, total) = (done.tag, done.data, done.total);
-        Some(Received { context, source, tagged, tag, data, ptr, len, total })
+        let received = Received { context, source: peer, tagged, tag, data, ptr, len, total };
+        First::Given(give(&received, &Names(peers)))
     }
+}
 
-    /// An inline message for a receive that is not the program's, has several pieces, or wants no completion.
-    ///
-    /// # Safety
-    /// As [`Messages::take_inline`].
-    #[inline(never)]
-    unsafe fn take_inline_otherwise(&mut self, done: &RecvDone, payload: *const u8) {
-        let mut bytes = [0; INLINE_PAYLOAD];
-        // SAFETY: as the caller promises.
-        unsafe { copy_few(payload, bytes.as_mut_ptr(), INLINE_PAYLOAD) };
-        self.received_whole(done, &bytes[..(done.len as usize).min(INLINE_PAYLOAD)]);
-    }
+/// Takes a record in the general way: it is no whole message, or none for which a receive waits.
+#[inline(always)]
+fn take_copy(
+    peer: Peer,
+    record: LineRecord<'_>,
+    dual_copies: &mut DualCopies,
+    messages: &mut Messages,
+    peers: &Peers,
+) -> First {
+    take_words(peer, (record.slot(), record.words(), record.len()), dual_copies, messages, peers);
+    record.consume();
+    First::Taken
+}
+
+/// Copies a record out of its line, and takes the copy.
+#[inline(never)]
+fn take_words(
+    peer: Peer,
+    (slot, words, len): (Slot, LineWords<'_>, usize),
+    dual_copies: &mut DualCopies,
+    messages: &mut Messages,
+    peers: &Peers,
+) {
+    take_record(peer, slot, &words.copy()[..len], dual_copies, messages, peers);
+}
+
+/// Ends a receive that is not the program's, has several pieces, or wants no completion, with an inline message.
+///
+/// # Safety
+/// `payload` has [`INLINE_PAYLOAD`] bytes that can be read, of which the first `done.len` are the message's.
+#[inline(never)]
+unsafe fn take_for_other_recv(done: &RecvDone, payload: *const u8, messages: &mut Messages) {
+    let mut bytes = [0; INLINE_PAYLOAD];
+    // SAFETY: as the caller promises.
+    unsafe { copy_few(payload, bytes.as_mut_ptr(), INLINE_PAYLOAD) };
+    messages.received_whole(done, &bytes[..(done.len as usize).min(INLINE_PAYLOAD)]);
 }
 
 /// Sending.

@@ -52,7 +52,8 @@ impl Pair {
         let buffers = [Buffer { ptr: bytes.as_mut_ptr(), len: bytes.len() }];
         let (peer, tag, data) = (self.there, Some(self.sent), None);
         let (inject, report, delivery, context) = (true, Report::Failure, false, 0);
-        let args = SendArgs { peer, tag, data, buffers: &buffers, inject, report, delivery, more: false, context };
+        let args =
+            SendArgs { peer, tag, data, buffers: &buffers, inject, report, delivery, more: false, context };
         // SAFETY: the bytes live until the call returns, and it injects.
         unsafe { self.from.send(&args) }.unwrap();
         self.sent += 1;
