@@ -31,7 +31,8 @@ pub enum AddressError {
     Foreign,
     /// The peer runs another version.
     #[error(
-        "the process on host {host} runs a Tasuki that speaks version {theirs} of the wire format, this one speaks version {}: install the same Tasuki on all hosts",
+        "the process on host {host} runs a Tasuki that speaks version {theirs} of the wire format, \
+         this one speaks version {}: install the same Tasuki on all hosts",
         tasuki_wire::VERSION
     )]
     Version {
@@ -45,8 +46,8 @@ pub enum AddressError {
     Digit,
 }
 
-/// What addresses begin with. The version follows: addresses and packets are of the same, so that hosts which do not understand each other
-/// learn it before the first packet.
+/// What addresses begin with. The version follows: addresses and packets are of the same, so that hosts which
+/// do not understand each other learn it before the first packet.
 const MAGIC: u8 = 0x54;
 
 impl Address {
@@ -75,7 +76,8 @@ impl Address {
         bytes
     }
 
-    /// Reads what [`Address::to_bytes`] gave. Bytes behind it, as in a buffer of fixed size, must have been cut off.
+    /// Reads what [`Address::to_bytes`] gave. Bytes behind it, as in a buffer of fixed size, must have been
+    /// cut off.
     pub fn from_bytes(bytes: &[u8]) -> Result<Address, AddressError> {
         let bytes: &[u8; Address::LEN] = bytes.try_into().map_err(|_| AddressError::Length(bytes.len()))?;
         fn field<const N: usize>(bytes: &[u8; Address::LEN], at: usize) -> [u8; N] {

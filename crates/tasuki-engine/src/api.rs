@@ -2,7 +2,8 @@
 
 use tasuki_msg::{ClaimId, PeerId};
 
-/// Another endpoint, as known to this one. Dense, counted from 0 in the order in which peers became known; never reused.
+/// Another endpoint, as known to this one. Dense, counted from 0 in the order in which peers became known;
+/// never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub u32);
 
@@ -23,8 +24,8 @@ pub struct Buffer {
     pub len: usize,
 }
 
-// SAFETY: a buffer is an address and a length. Whoever posts it promises that the memory may be used from any thread until
-// the operation completes (see `Endpoint::send`, `Endpoint::recv`).
+// SAFETY: a buffer is an address and a length. Whoever posts it promises that the memory may be used from any
+// thread until the operation completes (see `Endpoint::send`, `Endpoint::recv`).
 unsafe impl Send for Buffer {}
 
 /// What a program hears of an operation that it has posted. Of a failure, always.
@@ -56,7 +57,8 @@ pub struct SendArgs<'a> {
     pub report: Report,
     /// Complete only when the message has been placed at the receiver.
     pub delivery: bool,
-    /// The program sends another message at once (`FI_MORE` of libfabric): this one may wait for it, to share its packet.
+    /// The program sends another message at once (`FI_MORE` of libfabric): this one may wait for it, to share
+    /// its packet.
     pub more: bool,
     /// The program's name of the operation.
     pub context: u64,

@@ -1,5 +1,5 @@
-//! Time since the endpoint was opened. `std::time::Instant` gives the same and takes four times the instructions, besides those
-//! of the system's own clock function.
+//! Time since the endpoint was opened. `std::time::Instant` gives the same and takes four times the
+//! instructions, besides those of the system's own clock function.
 
 use tasuki_proto::Time;
 use tasuki_sys::clock::monotonic_ns;

@@ -2,25 +2,26 @@
 
 use std::time::{Duration, Instant};
 
-use crate::endpoint::Inner;
+use crate::inner::Inner;
 
-/// When nothing has moved for so long and all that was sent has been acknowledged, what is left depends on peers' programs that will
-/// not act: messages that they never receive.
+/// When nothing has moved for so long and all that was sent has been acknowledged, what is left depends on
+/// peers' programs that will not act: messages that they never receive.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// So long after the goodbyes, the hosts of silent peers are asked for the first time whether those are still there; then after twice
-/// as long, and so on. A peer that has heard all that it waited for leaves at once: if its last packet was lost, what is sent to
-/// it again goes nowhere, and a raw lane does not say so.
+/// So long after the goodbyes, the hosts of silent peers are asked for the first time whether those are still
+/// there; then after twice as long, and so on. A peer that has heard all that it waited for leaves at once:
+/// if its last packet was lost, what is sent to it again goes nowhere, and a raw lane does not say so.
 const FIRST_KNOCK: Duration = Duration::from_millis(4);
 
 /// Longest pause between two rounds.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Parts from all peers, waiting at most `limit`, and then until no peer writes into this process's memory any more.
+/// Parts from all peers, waiting at most `limit`, and then until no peer writes into this process's memory
+/// any more.
 pub(crate) fn take_leave(inner: &Inner, limit: Duration) {
     part(inner, limit);
-    // This wait has no bound. It is a matter of microseconds, unless somebody has stopped the process that writes: and then what is at
-    // stake is the program's memory.
+    // This wait has no bound. It is a matter of microseconds, unless somebody has stopped the process that
+    // writes: and then what is at stake is the program's memory.
     while inner.lock().is_lent() {
         std::thread::yield_now();
     }

@@ -9,8 +9,9 @@ use crate::threads::without_signals;
 
 /// Further references to the sockets of raw lanes, to be dropped when nothing else refers to them.
 ///
-/// To close the last reference to a packet socket takes some 30 ms, in which the kernel waits until no processor can hold a frame
-/// for it. Dropping this leaves the wait to the kernel or to threads, while the program goes on.
+/// To close the last reference to a packet socket takes some 30 ms, in which the kernel waits until no
+/// processor can hold a frame for it. Dropping this leaves the wait to the kernel or to threads, while the
+/// program goes on.
 pub(crate) struct DeferredClose(Sockets);
 
 impl DeferredClose {

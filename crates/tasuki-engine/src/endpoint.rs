@@ -1,6 +1,6 @@
 //! The endpoint as programs see it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,12 @@ use tasuki_ring::Peek;
 
 use crate::address::Address;
 use crate::api::{Buffer, Claim, Completion, Found, Peer, PostError, Probe, RecvArgs, Report, SendArgs};
-use crate::biased_lock::{BiasedLock, Guard};
-use crate::clock::Clock;
+use crate::biased_lock::Guard;
 use crate::deferred_close::DeferredClose;
 use crate::engine::Engine;
-use crate::held::Held;
 use crate::helper::Helper;
-use crate::open::{self, OpenError, Opened};
+use crate::inner::Inner;
+use crate::open::{self, OpenError};
 use crate::options::Options;
 use crate::peers::Names;
 use crate::rendezvous::bulk::BulkCounters;
@@ -22,55 +21,12 @@ use crate::rendezvous::stream::StreamCounters;
 use crate::rma::api::{RegisterError, RemoteArgs, RemoteDone, UnregisterError};
 use crate::shm::dual_copy::DualCopyCounters;
 use crate::shm::inline::Received;
-use crate::sleep::Sleeper;
-use crate::wait::oversubscription::Oversubscription;
-use crate::wait::yielding::Rest;
 
-/// What the program's threads and the helper thread share.
-pub(crate) struct Inner {
-    pub lock: BiasedLock<Engine>,
-    /// Grows whenever the program makes progress: a copy of what the engine counts, written under its lock. (Posting takes nothing in,
-    /// so it does not count.)
-    pub entries: AtomicU64,
-    /// The program was given nothing when it last made progress.
-    pub waits: AtomicBool,
-    pub stop: AtomicBool,
-    pub sleeper: Sleeper,
-    pub held: Arc<Held>,
-    pub processors: Oversubscription,
-    pub clock: Clock,
-}
-
-impl Inner {
-    /// The engine, for the program.
-    #[inline]
-    pub fn lock(&self) -> Guard<'_, Engine> {
-        self.lock.lock()
-    }
-
-    /// The program makes progress, with the lock that it holds.
-    fn enter(&self, engine: &mut Engine) {
-        self.entries.store(engine.count_program_call(), Ordering::Relaxed);
-    }
-
-    /// Offers the processor to others.
-    #[cold]
-    fn rest(&self, mut engine: Guard<'_, Engine>) {
-        let rest = engine.rest();
-        drop(engine);
-        let start = Instant::now();
-        match rest {
-            Rest::Yield => std::thread::yield_now(),
-            Rest::Nap(time) => self.sleeper.nap(time),
-        }
-        self.lock().rested(rest, start.elapsed());
-    }
-}
-
-/// Where [`Endpoint::poll_with`] puts what it finds. Both functions are called under the endpoint's lock: they must not call the
-/// endpoint, and are given the names of peers instead.
+/// Where [`Endpoint::poll_with`] puts what it finds. Both functions are called under the endpoint's lock:
+/// they must not call the endpoint, and are given the names of peers instead.
 pub trait Sink {
-    /// A message has been received, whole, for a receive of one piece of memory. Says whether the sink takes more.
+    /// A message has been received, whole, for a receive of one piece of memory. Says whether the sink takes
+    /// more.
     fn take_message(&mut self, message: &Received, names: &Names<'_>) -> bool;
 
     /// An operation is over.
@@ -79,7 +35,8 @@ pub trait Sink {
 
 /// One end of conversations: opens sockets and shared memory, knows peers, sends and receives messages.
 ///
-/// All methods may be called from any thread. Only [`Endpoint::wait`] and [`Endpoint::close`] sleep; polls may take naps of 50 us.
+/// All methods may be called from any thread. Only [`Endpoint::wait`] and [`Endpoint::close`] sleep; polls
+/// may take naps of 50 us.
 pub struct Endpoint {
     inner: Arc<Inner>,
     address: Address,
@@ -87,8 +44,8 @@ pub struct Endpoint {
     helper: Mutex<Option<Helper>>,
     /// The helper thread has been started, or it was tried.
     helping: AtomicBool,
-    /// Process id of the process that opened the endpoint. A child after fork shares sockets and memory with its parent and must leave
-    /// them alone.
+    /// Process id of the process that opened the endpoint. A child after fork shares sockets and memory with
+    /// its parent and must leave them alone.
     owner: u32,
     /// The last field: the sockets in it are closed when nothing else refers to them.
     deferred_close: DeferredClose,
@@ -97,18 +54,9 @@ pub struct Endpoint {
 impl Endpoint {
     /// Opens an endpoint.
     pub fn open(options: &Options) -> Result<Endpoint, OpenError> {
-        let Opened { engine, address, clock, held, processors, sleeper, raw_sockets } = open::open(options)?;
-        let deferred_close = DeferredClose::new(raw_sockets);
-        let inner = Arc::new(Inner {
-            sleeper,
-            held,
-            processors,
-            clock,
-            lock: BiasedLock::new(engine),
-            entries: AtomicU64::new(0),
-            waits: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
-        });
+        let opened = open::open(options)?;
+        let (address, deferred_close) = (opened.address, DeferredClose::new(opened.raw_sockets.clone()));
+        let inner = Arc::new(Inner::new(opened));
         if options.dump {
             crate::dump::listen();
         }
@@ -120,10 +68,11 @@ impl Endpoint {
     /// From now on calls take no lock, which is a good part of a short message's time.
     ///
     /// # Safety
-    /// No two threads call the endpoint at the same time, and it is not called from within the functions that it calls.
+    /// No two threads call the endpoint at the same time, and it is not called from within the functions that
+    /// it calls.
     pub unsafe fn assume_one_caller(&self) {
-        // SAFETY: the lock is taken only by calls of the endpoint and by its end, which come one after the other, as the caller promises;
-        // the helper thread only visits.
+        // SAFETY: the lock is taken only by calls of the endpoint and by its end, which come one after the
+        // other, as the caller promises; the helper thread only visits.
         unsafe { self.inner.lock.program_calls_alone() };
     }
 
@@ -138,8 +87,8 @@ impl Endpoint {
         self.inner.lock().add_peer(address)
     }
 
-    /// Starts the helper thread if there is none yet. Without it (a limit of the process) the endpoint works as long as the program calls
-    /// it.
+    /// Starts the helper thread if there is none yet. Without it (a limit of the process) the endpoint works
+    /// as long as the program calls it.
     #[inline]
     fn start_helper(&self) {
         if !self.helping.load(Ordering::Relaxed) {
@@ -174,7 +123,8 @@ impl Endpoint {
     /// Posts a send. Never waits, and never asks to try again.
     ///
     /// # Safety
-    /// The buffers can be read, and do not change, until the send completes; until `send` returns if it is `inject`.
+    /// The buffers can be read, and do not change, until the send completes; until `send` returns if it is
+    /// `inject`.
     #[inline(always)]
     pub unsafe fn send(&self, send: &SendArgs<'_>) -> Result<(), PostError> {
         // SAFETY: as the caller promises.
@@ -184,7 +134,8 @@ impl Endpoint {
     /// Posts a receive.
     ///
     /// # Safety
-    /// The buffers can be written, and nobody else uses them, until the receive has completed for the last time.
+    /// The buffers can be written, and nobody else uses them, until the receive has completed for the last
+    /// time.
     #[inline(always)]
     pub unsafe fn recv(&self, recv: &RecvArgs<'_>) -> Result<(), PostError> {
         // Peers may write to this endpoint without having been added.
@@ -228,12 +179,12 @@ impl Endpoint {
         self.inner.lock().discard_claimed(claim)
     }
 
-    /// Lets peers put into this memory and get from it, under the key that is returned. Every process that knows the key and the
-    /// endpoint's address can do so.
+    /// Lets peers put into this memory and get from it, under the key that is returned. Every process that
+    /// knows the key and the endpoint's address can do so.
     ///
     /// # Safety
-    /// The memory can be read and written, by any thread at any time, until [`Endpoint::unregister`] succeeds or the endpoint
-    /// is closed. What the program itself reads there meanwhile may be half written.
+    /// The memory can be read and written, by any thread at any time, until [`Endpoint::unregister`] succeeds
+    /// or the endpoint is closed. What the program itself reads there meanwhile may be half written.
     pub unsafe fn register(&self, memory: Buffer) -> Result<u64, RegisterError> {
         loop {
             let key = getrandom::u64()?;
@@ -244,8 +195,8 @@ impl Endpoint {
         }
     }
 
-    /// As [`Endpoint::register`], with a key of the program's choice: false if it is taken. A process that can guess the key can reach
-    /// the memory, if it knows the endpoint's address.
+    /// As [`Endpoint::register`], with a key of the program's choice: false if it is taken. A process that
+    /// can guess the key can reach the memory, if it knows the endpoint's address.
     ///
     /// # Safety
     /// As [`Endpoint::register`].
@@ -260,7 +211,8 @@ impl Endpoint {
         self.inner.lock().unregister(key)
     }
 
-    /// Writes into memory that a peer has registered; complete when it is there. The peer's program need not call anything.
+    /// Writes into memory that a peer has registered; complete when it is there. The peer's program need not
+    /// call anything.
     ///
     /// # Safety
     /// The buffer can be read, and does not change, until the completion.
@@ -278,31 +230,33 @@ impl Endpoint {
         unsafe { self.inner.lock().transfer(get, true) }
     }
 
-    /// Gives up to `max` one-sided transfers that are over to `each`, and returns how many. They are told here alone.
+    /// Gives up to `max` one-sided transfers that are over to `each`, and returns how many. They are told
+    /// here alone.
     pub fn poll_remote(&self, max: usize, each: impl FnMut(RemoteDone)) -> usize {
         self.inner.lock().take_transfers(max, each)
     }
 
-    /// Takes back the operation with this context: true, and a completion with [`crate::Failure::Cancelled`] follows; false if it
-    /// is too late, or there is none.
+    /// Takes back the operation with this context: true, and a completion with [`crate::Failure::Cancelled`]
+    /// follows; false if it is too late, or there is none.
     pub fn cancel(&self, context: u64) -> bool {
         self.inner.lock().cancel(context)
     }
 
-    /// Takes in what has arrived and sends what may be sent. After polls in which nothing has happened it offers the processor to others:
-    /// by a yield, or, if yields do not help a program that waits while the processors are oversubscribed, by a nap of 50 us that a packet
-    /// ends.
+    /// Takes in what has arrived and sends what may be sent. After polls in which nothing has happened it
+    /// offers the processor to others: by a yield, or, if yields do not help a program that waits while the
+    /// processors are oversubscribed, by a nap of 50 us that a packet ends.
     pub fn progress(&self) {
         self.turn(0, |_| {});
     }
 
-    /// [`Endpoint::progress`] and [`Endpoint::poll_many`] under one acquisition of the lock. Returns how many completions it gave, at most
-    /// `max`.
+    /// [`Endpoint::progress`] and [`Endpoint::poll_many`] under one acquisition of the lock. Returns how many
+    /// completions it gave, at most `max`.
     pub fn turn(&self, max: usize, mut each: impl FnMut(Completion)) -> usize {
         self.turn_with(max, |completion, _| each(*completion))
     }
 
-    /// As [`Endpoint::turn`]; `each` is called under the lock, so it must not call the endpoint, and is given the names of peers instead.
+    /// As [`Endpoint::turn`]; `each` is called under the lock, so it must not call the endpoint, and is given
+    /// the names of peers instead.
     pub fn turn_with(&self, max: usize, mut each: impl FnMut(&Completion, &Names<'_>)) -> usize {
         let Some(mut engine) = self.inner.lock.try_lock() else {
             // Another thread makes progress, and may be waiting for a processor.
@@ -324,9 +278,9 @@ impl Endpoint {
         count
     }
 
-    /// Makes progress and gives everything that is over to a sink, which `sink` makes if there may be something. `None`: a look at
-    /// memory was enough to see that there is nothing. Most polls of a program that polls and calls alone come to that, and take
-    /// some ten nanoseconds.
+    /// Makes progress and gives everything that is over to a sink, which `sink` makes if there may be
+    /// something. `None`: a look at memory was enough to see that there is nothing. Most polls of a program
+    /// that polls and calls alone come to that, and take some ten nanoseconds.
     #[inline(always)]
     pub fn poll_with<S: Sink>(&self, sink: impl FnOnce() -> S) -> Option<S> {
         let Some(mut engine) = self.inner.lock.enter() else { return Some(self.poll_everything(sink())) };
@@ -337,7 +291,8 @@ impl Endpoint {
         self.poll_found(engine, peek, sink())
     }
 
-    /// The rest of [`Endpoint::poll_with`] after a peek that has found something, or that may stay for a reply.
+    /// The rest of [`Endpoint::poll_with`] after a peek that has found something, or that may stay for a
+    /// reply.
     #[inline(never)]
     fn poll_found<S: Sink>(&self, mut engine: Guard<'_, Engine>, peek: Peek, mut sink: S) -> Option<S> {
         let found = match peek {
@@ -374,7 +329,8 @@ impl Endpoint {
         self.inner.lock().take_completions(max, |completion, _| each(*completion))
     }
 
-    /// Sleeps until there is a completion, something else may have happened, or the time is over; makes progress meanwhile.
+    /// Sleeps until there is a completion, something else may have happened, or the time is over; makes
+    /// progress meanwhile.
     pub fn wait(&self, timeout: Option<Duration>) {
         let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
@@ -432,7 +388,8 @@ impl Drop for Endpoint {
         self.inner.lock().stop_opening_lanes();
         crate::close::take_leave(&self.inner, self.linger);
         if self.inner.lock().has_files() {
-            // Ranks that were killed have left their files, and no other endpoint may come here for a long time.
+            // Ranks that were killed have left their files, and no other endpoint may come here for a long
+            // time.
             tasuki_ring::tidy();
         }
     }

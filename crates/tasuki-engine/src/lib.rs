@@ -1,8 +1,10 @@
-//! Endpoints: the message layer, the packet layer and the carriers joined, with a thread that steps in when the program does not call.
+//! Endpoints: the message layer, the packet layer and the carriers joined, with a thread that steps in when
+//! the program does not call.
 //!
-//! An [`Endpoint`] knows its peers by [`Address`]. Messages to a peer on the same host go through shared memory, messages to another host
-//! in packets over all rails of the pair of hosts. Operations are posted and complete later: [`Endpoint::progress`] moves them on,
-//! [`Endpoint::poll`] and its relatives tell which are over.
+//! An [`Endpoint`] knows its peers by [`Address`]. Messages to a peer on the same host go through shared
+//! memory, messages to another host in packets over all rails of the pair of hosts. Operations are posted and
+//! complete later: [`Endpoint::progress`] moves them on, [`Endpoint::poll`] and its relatives tell which are
+//! over.
 //!
 //! The state behind an endpoint's lock has owners, each with a narrow interface: `engine` lists them.
 
@@ -17,6 +19,7 @@ mod endpoint;
 mod engine;
 mod held;
 mod helper;
+mod inner;
 mod liveness;
 mod memory;
 mod messages;

@@ -30,7 +30,8 @@ impl Memory {
     pub unsafe fn copy_of(buffers: &[Buffer], mut room: Vec<u8>) -> Memory {
         room.clear();
         for piece in buffers.iter().filter(|piece| piece.len > 0) {
-            // SAFETY: the caller says that the piece can be read; the program does not change it during the call.
+            // SAFETY: the caller says that the piece can be read; the program does not change it during the
+            // call.
             room.extend_from_slice(unsafe { std::slice::from_raw_parts(piece.ptr, piece.len) });
         }
         Memory::Own(room)
@@ -91,8 +92,8 @@ impl Memory {
     pub unsafe fn read(&self, offset: u64, into: &mut [u8]) {
         let mut done = 0;
         self.walk(offset, into.len(), |ptr, len| {
-            // SAFETY: `walk` stays inside of the operation's pieces, which can be read as long as the operation is under way;
-            // `into` has room for what is left.
+            // SAFETY: `walk` stays inside of the operation's pieces, which can be read as long as the
+            // operation is under way; `into` has room for what is left.
             unsafe { std::ptr::copy_nonoverlapping(ptr, into[done..done + len].as_mut_ptr(), len) };
             fetch_ahead(ptr, len);
             done += len;
@@ -106,14 +107,16 @@ impl Memory {
     pub unsafe fn write(&self, offset: u64, from: &[u8]) {
         let mut done = 0;
         self.walk(offset, from.len(), |ptr, len| {
-            // SAFETY: `walk` stays inside of the operation's pieces, which are ours as long as the operation is under way. A
-            // program may have posted the same memory twice or send from it (its own fault); `copy` is defined for overlaps too.
+            // SAFETY: `walk` stays inside of the operation's pieces, which are ours as long as the operation
+            // is under way. A program may have posted the same memory twice or send from it (its own fault);
+            // `copy` is defined for overlaps too.
             unsafe { std::ptr::copy(from[done..done + len].as_ptr(), ptr, len) };
             done += len;
         });
     }
 
-    /// Calls `visit` with address and length of each piece of bytes `offset..offset + len`, as far as there are so many.
+    /// Calls `visit` with address and length of each piece of bytes `offset..offset + len`, as far as there
+    /// are so many.
     pub fn walk(&self, offset: u64, len: usize, mut visit: impl FnMut(*mut u8, usize)) {
         let (mut skip, mut left) = (offset, len);
         let mut piece = |ptr: *mut u8, size: usize| {
@@ -141,15 +144,17 @@ const STREAM_PIECE: usize = 1000;
 /// Packets between the one into which bytes are copied and the one whose bytes are fetched into the cache.
 const PIECES_AHEAD: usize = 3;
 
-/// Begins to fetch the bytes of a later packet into the cache, after `len` bytes of a long message have been copied from `ptr`
-/// into one. When memory is read in one go the processor fetches ahead by itself; here the reading stops after each packet.
+/// Begins to fetch the bytes of a later packet into the cache, after `len` bytes of a long message have been
+/// copied from `ptr` into one. When memory is read in one go the processor fetches ahead by itself; here the
+/// reading stops after each packet.
 fn fetch_ahead(ptr: *const u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     if len >= STREAM_PIECE {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let first = ptr.wrapping_add(PIECES_AHEAD * len);
         for offset in (0..len).step_by(64) {
-            // SAFETY: every x86-64 processor has the instruction, which accesses nothing: where there is no memory it does nothing.
+            // SAFETY: every x86-64 processor has the instruction, which accesses nothing: where there is no
+            // memory it does nothing.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(offset).cast()) };
         }
     }
@@ -182,7 +187,8 @@ pub(crate) unsafe fn copy_pieces(pieces: &[Buffer], mut into: &mut [u8]) {
 #[inline(always)]
 pub(crate) unsafe fn copy_few(from: *const u8, to: *mut u8, len: usize) {
     debug_assert!(len <= 32);
-    // Copies two pieces of one size, which overlap unless `len` is twice their size. Both are read before either is written.
+    // Copies two pieces of one size, which overlap unless `len` is twice their size. Both are read before
+    // either is written.
     macro_rules! twice {
         ($piece:ty) => {{
             let rest = len - size_of::<$piece>();

@@ -45,7 +45,8 @@ pub enum OpenError {
     Link(#[from] LinkError),
     /// No port is free on all addresses of the host.
     #[error(
-        "no UDP port is free on {identity} and on all NICs at once: close programs or widen net.ipv4.ip_local_port_range"
+        "no UDP port is free on {identity} and on all NICs at once: close programs or widen \
+         net.ipv4.ip_local_port_range"
     )]
     Ports {
         /// The identity address.
@@ -85,7 +86,8 @@ pub(crate) fn open(options: &Options) -> Result<Opened, OpenError> {
     let address = new_address(identity, links[0].udp.local().port(), &random);
     let (clock, rendezvous) = (Clock::new(), open_rendezvous(options)?);
     let net = open_net(options, address, (links, rails, smallest_mtu(&addresses)), &random, &rendezvous)?;
-    // Without shared memory (a full or missing /dev/shm) messages inside the host go in packets; `tasuki doctor` tells.
+    // Without shared memory (a full or missing /dev/shm) messages inside the host go in packets; `tasuki
+    // doctor` tells.
     let token = SegmentOptions::new(token_of(&address));
     let segment = if options.shm { Segment::create(&token).ok() } else { None };
     let dual_copies = DualCopies::new(options.sender_copies == SenderCopies::Never);
@@ -206,8 +208,8 @@ fn watch_links(links: &[Link]) -> Option<LinkWatch> {
     if nics.is_empty() { None } else { LinkWatch::open(nics).ok() }
 }
 
-/// The address by which others know this host if no option or file names one: that of the identity interface, or the one from which
-/// the default route starts, or any, or loopback.
+/// The address by which others know this host if no option or file names one: that of the identity interface,
+/// or the one from which the default route starts, or any, or loopback.
 fn find_identity(addresses: &[(String, IpAddr)]) -> IpAddr {
     let named = addresses.iter().find(|(name, _)| name == IDENTITY_INTERFACE).map(|(_, address)| *address);
     named

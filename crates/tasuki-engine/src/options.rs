@@ -32,13 +32,15 @@ pub enum Rate {
 /// How long messages between hosts are framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// As [`Framing::Streams`] where packets come fast and one by one (MTU 1500, no coalescing, one rail), elsewhere as [`Framing::Frames`].
+    /// As [`Framing::Streams`] where packets come fast and one by one (MTU 1500, no coalescing, one rail),
+    /// elsewhere as [`Framing::Frames`].
     Auto,
     /// In packets with headers, over all rails.
     Frames,
     /// By TCP, over one rail, out of the program's memory and into it.
     Streams,
-    /// In datagrams of which the length alone tells what they are, over one rail, straight into the program's memory.
+    /// In datagrams of which the length alone tells what they are, over one rail, straight into the program's
+    /// memory.
     Length,
 }
 
@@ -66,11 +68,14 @@ pub struct Options {
     pub sender_copies: SenderCopies,
     /// What carries packets between hosts.
     pub lanes: Lanes,
-    /// Raw frames, then only of what is short, carry this priority (IEEE 802.1Q, 0 to 7): switches that know it send them before others. `None`: no tag.
+    /// Raw frames, then only of what is short, carry this priority (IEEE 802.1Q, 0 to 7): switches that know
+    /// it send them before others. `None`: no tag.
     pub priority: Option<u8>,
-    /// Where the broker listens that opens raw lanes for programs without CAP_NET_RAW; `None`: nobody is asked.
+    /// Where the broker listens that opens raw lanes for programs without CAP_NET_RAW; `None`: nobody is
+    /// asked.
     pub broker: Option<PathBuf>,
-    /// Memory for the receive rings of the raw lanes of a whole host, bytes, reckoned as one process per processor.
+    /// Memory for the receive rings of the raw lanes of a whole host, bytes, reckoned as one process per
+    /// processor.
     pub ring_bytes: u64,
     /// Room for messages that nobody has asked for, bytes. The bound on the memory that they take.
     pub pool_bytes: u64,
@@ -88,8 +93,8 @@ pub struct Options {
     pub stats: bool,
     /// On SIGUSR2 the endpoint's state is printed.
     pub dump: bool,
-    /// Called, from any thread, when a peer with which something was exchanged has died or broken the protocol, before operations with it fail.
-    /// It must not call the endpoint.
+    /// Called, from any thread, when a peer with which something was exchanged has died or broken the
+    /// protocol, before operations with it fail. It must not call the endpoint.
     pub on_failure: Option<OnFailure>,
 }
 
@@ -123,11 +128,12 @@ impl Default for Options {
 /// Where launchers put the number of a job's processes: Open MPI, Hydra, Slurm.
 const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"];
 
-/// Peers are given no less credit than this for the sake of others that may never come, bytes: most programs talk to few.
+/// Peers are given no less credit than this for the sake of others that may never come, bytes: most programs
+/// talk to few.
 const LEAST_SHARE: u64 = 512 << 10;
 
-/// Peers to reckon with in a job of so many processes. Credit that fits from the start need not be asked back when the next one comes; nothing else
-/// depends on it.
+/// Peers to reckon with in a job of so many processes. Credit that fits from the start need not be asked back
+/// when the next one comes; nothing else depends on it.
 fn expected_peers(processes: Option<u32>, pool_bytes: u64) -> u32 {
     let most = u32::try_from(pool_bytes / LEAST_SHARE).unwrap_or(u32::MAX);
     processes.unwrap_or(1).min(most).max(1)
@@ -160,10 +166,12 @@ impl Options {
         }
     }
 
-    /// The defaults, changed by `TASUKI_IDENTITY` (an address), `TASUKI_RAILS` (a file), `TASUKI_SHM`, `TASUKI_STATS`,
-    /// `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_PRIORITY` (0 to 7), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds),
-    /// `TASUKI_BROKER` (a socket; empty: none), `TASUKI_RATE` (`window`, `adaptive`, `static:R/B`), `TASUKI_BULK` (`auto`, `frames`,
-    /// `streams` or `length`), `TASUKI_SENDER_COPIES` (`never`, `idle`, `always`). How many peers to expect is what launchers say of the job.
+    /// The defaults, changed by `TASUKI_IDENTITY` (an address), `TASUKI_RAILS` (a file), `TASUKI_SHM`,
+    /// `TASUKI_STATS`, `TASUKI_DUMP` (0 or 1), `TASUKI_LANES` (`udp` or `raw,udp`), `TASUKI_PRIORITY` (0 to
+    /// 7), `TASUKI_POOL`, `TASUKI_RINGS` (MiB), `TASUKI_LINGER` (seconds), `TASUKI_BROKER` (a socket; empty:
+    /// none), `TASUKI_RATE` (`window`, `adaptive`, `static:R/B`), `TASUKI_BULK` (`auto`, `frames`, `streams`
+    /// or `length`), `TASUKI_SENDER_COPIES` (`never`, `idle`, `always`). How many peers to expect is what
+    /// launchers say of the job.
     pub fn from_env() -> Result<Options, VariableError> {
         Options::from_variables(|name| std::env::var(name).ok())
     }

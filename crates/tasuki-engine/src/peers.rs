@@ -1,4 +1,5 @@
-//! The directory of peers: which endpoints are known, under which address, and by which route messages reach each of them.
+//! The directory of peers: which endpoints are known, under which address, and by which route messages reach
+//! each of them.
 
 use std::collections::HashMap;
 
@@ -8,8 +9,8 @@ use tasuki_proto::ConnId;
 use crate::address::Address;
 use crate::api::Peer;
 
-/// The route by which messages leave for a peer. It is chosen when something is first sent there; the route by which the
-/// peer answers is the peer's own choice.
+/// The route by which messages leave for a peer. It is chosen when something is first sent there; the route
+/// by which the peer answers is the peer's own choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// Nothing has been sent yet, so no route is chosen.
@@ -30,8 +31,8 @@ pub(crate) struct PeerRecord {
     pub id: PeerId,
     pub address: Address,
     pub route: Route,
-    /// The connection by which the peer's packets arrive, or which this endpoint has opened. A peer that is reached by shared
-    /// memory may have one too, if it chose packets.
+    /// The connection by which the peer's packets arrive, or which this endpoint has opened. A peer that is
+    /// reached by shared memory may have one too, if it chose packets.
     pub conn: Option<ConnId>,
     /// The message layer has declared the peer gone.
     pub gone: bool,
@@ -40,8 +41,8 @@ pub(crate) struct PeerRecord {
 }
 
 impl PeerRecord {
-    /// Whether the peer's host is to be asked by packet if the peer is still there: true if packets are how it is reached, and
-    /// also before the first message, when the route is not known.
+    /// Whether the peer's host is to be asked by packet if the peer is still there: true if packets are how
+    /// it is reached, and also before the first message, when the route is not known.
     pub fn is_probed_by_packet(&self) -> bool {
         self.conn.is_some() || self.route == Route::Unknown
     }
@@ -65,7 +66,8 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// The peer with this address. `new_id` is called if the address is new, and must give the next id of the message layer.
+    /// The peer with this address. `new_id` is called if the address is new, and must give the next id of the
+    /// message layer.
     pub fn find_or_add(&mut self, address: &Address, new_id: impl FnOnce() -> PeerId) -> Peer {
         let name = (address.incarnation, address.endpoint);
         if let Some(peer) = self.by_name.get(&name) {
@@ -134,14 +136,16 @@ impl Peers {
         self.by_conn.get(conn.index()).copied().flatten()
     }
 
-    /// Whether no peer is reached by packets, as far as is known: all are on this host, or nothing was exchanged yet.
+    /// Whether no peer is reached by packets, as far as is known: all are on this host, or nothing was
+    /// exchanged yet.
     #[inline(always)]
     pub fn are_all_local(&self) -> bool {
         self.connected == 0
     }
 }
 
-/// The addresses of peers, for callbacks that receive completions while the endpoint is locked and must not call it.
+/// The addresses of peers, for callbacks that receive completions while the endpoint is locked and must not
+/// call it.
 pub struct Names<'a>(pub(crate) &'a Peers);
 
 impl Names<'_> {

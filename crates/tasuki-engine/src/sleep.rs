@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::net::lanes::Sockets;
 
-/// Longest sleep of an endpoint that has a segment: nothing wakes a sleeper when a record arrives through shared memory, so it
-/// has to look itself.
+/// Longest sleep of an endpoint that has a segment: nothing wakes a sleeper when a record arrives through
+/// shared memory, so it has to look itself.
 const LONGEST_SHM: Duration = Duration::from_millis(1);
 
 /// Longest sleep of an endpoint without a segment: other threads may set timers meanwhile.
@@ -22,8 +22,8 @@ pub(crate) struct Sleeper {
 }
 
 impl Sleeper {
-    /// `descriptors` become readable when a datagram arrives, `raw` are the sockets of raw lanes, `shm` says whether records may
-    /// arrive through shared memory.
+    /// `descriptors` become readable when a datagram arrives, `raw` are the sockets of raw lanes, `shm` says
+    /// whether records may arrive through shared memory.
     pub fn new<'a>(
         descriptors: impl Iterator<Item = BorrowedFd<'a>>,
         raw: Sockets,

@@ -1,7 +1,7 @@
 //! Records by number, for receives: each message makes one and ends it.
 //!
-//! Like the crate `slab`, but its functions become part of the hot path of a message: a record is written where it stays, and a
-//! record that nobody wants to see again is not copied.
+//! Like the crate `slab`, but its functions become part of the hot path of a message: a record is written
+//! where it stays, and a record that nobody wants to see again is not copied.
 
 enum Place<T> {
     Taken(T),

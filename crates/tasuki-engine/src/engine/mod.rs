@@ -14,24 +14,21 @@
 //! No owner knows this module. What one cannot do alone it returns, or leaves as a [`Duty`].
 
 mod describe;
-mod fast;
+mod poll;
 mod post;
 mod routes;
 mod stats;
 
-use std::time::Duration;
-
 use tasuki_proto::Time;
 
 use crate::address::Address;
-use crate::api::Completion;
 use crate::clock::Clock;
 use crate::liveness::{Interest, Liveness, Verdict};
 use crate::messages::ops::Internal;
 use crate::messages::{Duty, Messages, PullJob};
 use crate::net::Net;
 use crate::options::OnFailure;
-use crate::peers::{Names, Peers};
+use crate::peers::Peers;
 use crate::rendezvous::bulk::{Bulk, BulkCounters};
 use crate::rendezvous::keys::RendezvousKey;
 use crate::rendezvous::stream::{StreamCounters, Streams};
@@ -40,7 +37,6 @@ use crate::rma::Rma;
 use crate::shm::dual_copy::{DualCopyCounters, Pulled};
 use crate::shm::{Received, Shm};
 use crate::wait::WaitPolicy;
-use crate::wait::yielding::Rest;
 pub(crate) use describe::describe;
 use stats::Page;
 
@@ -84,7 +80,8 @@ pub(crate) struct Engine {
     activity: Activity,
     /// The last [`Engine::settle`] left nothing that could be done at once.
     settled: bool,
-    /// Nothing but memory need be polled, as long as the wait policy and the UDP sockets permit: see [`Engine::update_quiet`].
+    /// Nothing but memory need be polled, as long as the wait policy and the UDP sockets permit: see
+    /// [`Engine::update_quiet`].
     quiet: bool,
     /// Is told of peers that have failed.
     on_failure: Option<OnFailure>,
@@ -140,7 +137,8 @@ impl Engine {
         self.activity.program
     }
 
-    /// Takes in what has arrived, does what follows from it, and sends what may be sent. Never blocks. True if there was something.
+    /// Takes in what has arrived, does what follows from it, and sends what may be sent. Never blocks. True
+    /// if there was something.
     pub fn progress(&mut self) -> bool {
         let busy = self.receive_shm();
         self.poll_everything(busy, true)
@@ -177,9 +175,9 @@ impl Engine {
         any
     }
 
-    /// The rest of a poll, after shared memory. `busy`: something has come through memory. With `all`, everything is done that can be
-    /// done; otherwise, if something has come, acknowledgements wait for the next poll that finds nothing, because the program waits
-    /// for what has come.
+    /// The rest of a poll, after shared memory. `busy`: something has come through memory. With `all`,
+    /// everything is done that can be done; otherwise, if something has come, acknowledgements wait for the
+    /// next poll that finds nothing, because the program waits for what has come.
     fn poll_everything(&mut self, mut busy: bool, all: bool) -> bool {
         let now = self.now();
         if self.net.install_opened_lanes(&self.peers, now) {
@@ -201,8 +199,9 @@ impl Engine {
             self.periodic(now);
         }
         let caught_up = (all || !busy) && self.net.catch_up();
-        // Between two polls of the UDP sockets a round that has found nothing has nothing to settle: whatever else changes something
-        // settles it itself. What does not is late by no more than the time between two such polls.
+        // Between two polls of the UDP sockets a round that has found nothing has nothing to settle: whatever
+        // else changes something settles it itself. What does not is late by no more than the time between
+        // two such polls.
         if !busy && !udp_due && !caught_up && self.settled && !self.shm.has_stalled() {
             self.update_quiet();
             return false;
@@ -283,12 +282,12 @@ impl Engine {
         (self.settled, self.quiet) = (false, false);
     }
 
-    /// Carries out what the message layer asks for and sends what it has, until nothing is left that can be done now. True if there
-    /// was something.
+    /// Carries out what the message layer asks for and sends what it has, until nothing is left that can be
+    /// done now. True if there was something.
     fn settle(&mut self, now: Time) -> bool {
         let mut busy = false;
-        // Sending makes releases, releases make completions, and completions may let the next frame go: each round has a cause in
-        // the one before.
+        // Sending makes releases, releases make completions, and completions may let the next frame go: each
+        // round has a cause in the one before.
         for _ in 0..SETTLE_ROUNDS {
             self.settled = !(self.has_work() && self.settle_once(now));
             if self.settled {
@@ -337,8 +336,8 @@ impl Engine {
         sent
     }
 
-    /// Decides whether the next polls may look at memory alone. Everything that makes this false later calls [`Engine::unsettle`].
-    /// While both ends of a dual copy are at work, every poll looks at everything.
+    /// Decides whether the next polls may look at memory alone. Everything that makes this false later calls
+    /// [`Engine::unsettle`]. While both ends of a dual copy are at work, every poll looks at everything.
     fn update_quiet(&mut self) {
         self.quiet = self.settled && !self.shm.has_stalled() && !self.rendezvous.is_active();
         if self.shm.is_copying() {
@@ -346,7 +345,8 @@ impl Engine {
         }
     }
 
-    /// Carries out what the message layer asks for, and the duties that follow from it. True if there was something.
+    /// Carries out what the message layer asks for, and the duties that follow from it. True if there was
+    /// something.
     fn run_actions(&mut self) -> bool {
         let mut any = false;
         loop {
@@ -394,83 +394,14 @@ impl Engine {
         }
     }
 
-    /// Writes a part of a message for its receiver on this host, if one has asked and nothing else is to be done. True if so.
+    /// Writes a part of a message for its receiver on this host, if one has asked and nothing else is to be
+    /// done. True if so.
     #[inline]
     pub fn serve_copy(&mut self) -> bool {
         self.shm.has_copy_requests() && {
             let now = self.now();
             self.shm.serve_copy(&self.messages, self.wait.processors(), now)
         }
-    }
-}
-
-/// Waiting.
-impl Engine {
-    /// A poll is over. True if it is time to offer the processor to others.
-    #[inline]
-    pub fn is_time_to_rest(&mut self, busy: bool, given: bool) -> bool {
-        self.wait.is_time_to_rest(busy, given)
-    }
-
-    /// It is time to offer the processor: how?
-    pub fn rest(&mut self) -> Rest {
-        let now = self.now();
-        let rest = self.wait.rest(now);
-        // A program that waits for nothing here polls something else besides, which no packet announces. Nor does a packet announce
-        // what arrives by stream.
-        if rest == Rest::Yield || !self.messages.is_awaited() || self.rendezvous.is_streaming() {
-            return Rest::Yield;
-        }
-        self.net.prepare_to_sleep();
-        rest
-    }
-
-    /// The processor was offered to others, which took so long.
-    pub fn rested(&mut self, rest: Rest, took: Duration) {
-        let now = self.now();
-        self.wait.rested(rest, took, now);
-    }
-
-    /// Makes packets wake a sleeper. Call it before every sleep.
-    pub fn prepare_to_sleep(&mut self) {
-        self.net.prepare_to_sleep();
-    }
-
-    /// How long nothing will happen if nothing arrives.
-    pub fn next_deadline(&self) -> Duration {
-        let now = self.now();
-        let packets = self.net.deadline().map(|deadline| deadline.0);
-        let pace = self.messages.layer().time_due();
-        let rendezvous = self.rendezvous.deadline(now);
-        let round = Some(self.liveness.next_round().0);
-        let deadline = [packets, pace, rendezvous, round].into_iter().flatten().min().unwrap_or(u64::MAX);
-        Duration::from_nanos(deadline.saturating_sub(now.0))
-    }
-}
-
-/// Completions.
-impl Engine {
-    /// Gives up to `max` completions to `each`, the oldest first. Returns how many.
-    #[inline]
-    pub fn take_completions(&mut self, max: usize, each: impl FnMut(&Completion, &Names<'_>)) -> usize {
-        match self.messages.has_completions() {
-            true => self.messages.drain_completions(max, &self.peers, each),
-            false => 0,
-        }
-    }
-
-    pub fn pop_completion(&mut self) -> Option<Completion> {
-        self.messages.pop_completion()
-    }
-
-    /// Whether the program would be given something.
-    pub fn has_completions(&self) -> bool {
-        self.messages.has_completions() || self.rma.has_completions()
-    }
-
-    /// The names of peers, for callbacks.
-    pub fn names(&self) -> Names<'_> {
-        Names(&self.peers)
     }
 }
 

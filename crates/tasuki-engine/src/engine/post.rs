@@ -60,7 +60,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Sends a short message to a peer on another host within the call, if nothing stands in its way. False: nothing has happened.
+    /// Sends a short message to a peer on another host within the call, if nothing stands in its way. False:
+    /// nothing has happened.
     ///
     /// # Safety
     /// As [`Engine::send`].
@@ -270,8 +271,8 @@ impl Engine {
 }
 
 impl SendArgs<'_> {
-    /// What the message layer is asked for. Key to the memory and the caller's name of the send are filled in by callers that have
-    /// them.
+    /// What the message layer is asked for. Key to the memory and the caller's name of the send are filled in
+    /// by callers that have them.
     #[inline(always)]
     pub(crate) fn request(&self, peer: PeerId, len: u64) -> SendRequest {
         let queue = if self.tag.is_some() { Queue::Tagged } else { Queue::Msg };
@@ -280,8 +281,8 @@ impl SendArgs<'_> {
     }
 }
 
-/// Refuses buffers at address 0 that are not empty. Programs and MPIs have been seen to pass such; an error tells them more than a
-/// fault in a copy.
+/// Refuses buffers at address 0 that are not empty. Programs and MPIs have been seen to pass such; an error
+/// tells them more than a fault in a copy.
 #[inline(always)]
 fn refuse_null(buffers: &[Buffer]) -> Result<(), PostError> {
     match buffers.iter().find(|piece| piece.ptr.is_null() && piece.len > 0) {

@@ -1,4 +1,5 @@
-//! Peers come and go: which route leads to each, what happens when one has failed or parted, and how this endpoint takes leave.
+//! Peers come and go: which route leads to each, what happens when one has failed or parted, and how this
+//! endpoint takes leave.
 
 use std::num::NonZeroU64;
 
@@ -41,7 +42,8 @@ impl Engine {
         }
     }
 
-    /// Chooses the route to a peer if none is chosen yet: shared memory if the peer is on this host, packets otherwise.
+    /// Chooses the route to a peer if none is chosen yet: shared memory if the peer is on this host, packets
+    /// otherwise.
     pub(super) fn choose_route(&mut self, peer: Peer, now: Time) {
         let Some(record) = self.peers.get(peer) else { return };
         if record.route != Route::Unknown || record.gone {
@@ -146,7 +148,8 @@ impl Engine {
 
 /// Ends.
 impl Engine {
-    /// There is evidence that a peer is dead, or it broke the protocol: everything with it ends with an error, at once.
+    /// There is evidence that a peer is dead, or it broke the protocol: everything with it ends with an
+    /// error, at once.
     pub(super) fn fail_peer(&mut self, peer: Peer, reason: String) {
         let closing = self.is_closing();
         let stranger = self.liveness.forget(peer);
@@ -207,8 +210,8 @@ impl Engine {
         }
     }
 
-    /// Makes sure that every peer gets the acknowledgements of all that it has sent: one that had lost the last of them would find
-    /// nobody to ask, and take what has arrived for lost.
+    /// Makes sure that every peer gets the acknowledgements of all that it has sent: one that had lost the
+    /// last of them would find nobody to ask, and take what has arrived for lost.
     pub fn confirm(&mut self) {
         self.phase = Phase::Confirming;
         self.peers.iter().filter_map(|(_, record)| record.conn).for_each(|conn| self.net.close(conn));
@@ -219,8 +222,9 @@ impl Engine {
         self.phase == Phase::Confirming
     }
 
-    /// Whether all connections have ended, and no ring has to be waited for. (A connection ends by itself when the goodbye is said and
-    /// both sides know that everything has arrived, or when there is evidence that the peer is gone.)
+    /// Whether all connections have ended, and no ring has to be waited for. (A connection ends by itself
+    /// when the goodbye is said and both sides know that everything has arrived, or when there is evidence
+    /// that the peer is gone.)
     pub fn is_over(&self) -> bool {
         let confirming = self.is_confirming();
         self.peers.iter().all(|(peer, record)| {
@@ -250,8 +254,8 @@ impl Engine {
         self.liveness.knock_silent(&mut self.net, &self.peers, now);
     }
 
-    /// Whether senders of long messages may still write into memory that the program is to get back. Ends the dual copies that can
-    /// be ended.
+    /// Whether senders of long messages may still write into memory that the program is to get back. Ends the
+    /// dual copies that can be ended.
     pub fn is_lent(&mut self) -> bool {
         self.shm.end_pulls(&mut self.messages);
         let now = self.now();

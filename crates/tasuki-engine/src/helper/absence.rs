@@ -1,8 +1,9 @@
 //! Whether the program has gone to do something else, so that the helper thread must step in.
 //!
-//! A program that has not called may compute, or wait for a processor: with more ranks than processors that is what ranks do that wait
-//! for a message, and a helper that steps in for them takes the processor from those that work. Which of the two it is the program's
-//! last call tells: one that was given something computes, one that was given nothing waits.
+//! A program that has not called may compute, or wait for a processor: with more ranks than processors that
+//! is what ranks do that wait for a message, and a helper that steps in for them takes the processor from
+//! those that work. Which of the two it is the program's last call tells: one that was given something
+//! computes, one that was given nothing waits.
 
 use std::time::Duration;
 
@@ -19,15 +20,15 @@ pub(super) struct Absence {
 
 /// A program that was given something at its last call and has not called for so long computes.
 pub(super) const COMPUTING: Duration = Duration::from_millis(1);
-/// A program that was given nothing at its last call calls again as soon as it gets a processor. If it has not called for so long it
-/// computes after all.
+/// A program that was given nothing at its last call calls again as soon as it gets a processor. If it has
+/// not called for so long it computes after all.
 const WAITING: Duration = Duration::from_millis(20);
 /// As [`WAITING`], while oversubscribed: to get a processor takes longer.
 const WAITING_OVERSUBSCRIBED: Duration = Duration::from_millis(100);
 /// Longest time between two rounds while the program calls: every round interrupts something.
 const NAP_MAX: Duration = Duration::from_millis(2);
-/// As [`NAP_MAX`], while oversubscribed, and between two rounds for a program that was given nothing: the rounds of many helpers take
-/// processors from their programs.
+/// As [`NAP_MAX`], while oversubscribed, and between two rounds for a program that was given nothing: the
+/// rounds of many helpers take processors from their programs.
 const NAP_MAX_OVERSUBSCRIBED: Duration = Duration::from_millis(16);
 
 impl Absence {
@@ -40,8 +41,8 @@ impl Absence {
         self.nap
     }
 
-    /// A round, after that sleep. `entries`: how often the program has called so far; `waits`: it was given nothing at its last call.
-    /// True if the helper must step in.
+    /// A round, after that sleep. `entries`: how often the program has called so far; `waits`: it was given
+    /// nothing at its last call. True if the helper must step in.
     pub fn is_away(&mut self, entries: u64, waits: bool) -> bool {
         if entries != self.entries {
             (self.entries, self.lasts) = (entries, Duration::ZERO);

@@ -1,4 +1,5 @@
-//! The helper thread: it steps in when the program does not call, because a rank that computes must still acknowledge and grant.
+//! The helper thread: it steps in when the program does not call, because a rank that computes must still
+//! acknowledge and grant.
 
 mod absence;
 pub(crate) mod watchdog;
@@ -8,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::endpoint::Inner;
+use crate::inner::Inner;
 use crate::threads::without_signals;
 use absence::{Absence, COMPUTING};
 use watchdog::Watchdog;

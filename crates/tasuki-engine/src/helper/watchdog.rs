@@ -1,9 +1,10 @@
-//! The watchdog of coalescing: it sends messages that a program holds back to share a packet, and has gone off with
-//! ([`crate::net::coalesce`]).
+//! The watchdog of coalescing: it sends messages that a program holds back to share a packet, and has gone
+//! off with ([`crate::net::coalesce`]).
 //!
-//! As long as a program sends bursts, the helper thread looks at one word of memory again and again. If that says that messages are held
-//! for longer than a program that is there would hold them, it sends them. The program wakes it once, and until it is awake nothing
-//! is held; some milliseconds after the last burst it goes back to sleep.
+//! As long as a program sends bursts, the helper thread looks at one word of memory again and again. If that
+//! says that messages are held for longer than a program that is there would hold them, it sends them. The
+//! program wakes it once, and until it is awake nothing is held; some milliseconds after the last burst it
+//! goes back to sleep.
 
 use std::time::Duration;
 
@@ -23,8 +24,8 @@ const PROOF: u32 = 64;
 const IDLE: Duration = Duration::from_millis(5);
 /// How much later than asked for the kernel may wake the thread, ns. (The default is 50,000.)
 const SLACK_NS: u64 = 1_000;
-/// Messages held for longer than this are old, ns. A program that is there, and not kept from the processor, sends them within a
-/// quarter of it.
+/// Messages held for longer than this are old, ns. A program that is there, and not kept from the processor,
+/// sends them within a quarter of it.
 const OLD_NS: u64 = 40_000;
 
 /// The helper thread's part.
@@ -37,7 +38,8 @@ pub(super) struct Watchdog {
     since: Time,
     /// For so long nothing has been held.
     idle: Duration,
-    /// More threads want to run than there are processors: the watchdog would come late, and take time from those that work.
+    /// More threads want to run than there are processors: the watchdog would come late, and take time from
+    /// those that work.
     pub oversubscribed: bool,
 }
 
@@ -97,8 +99,8 @@ impl Watchdog {
         held.watch(true);
     }
 
-    /// Looks no more. Messages that are held from now on, by a program that has not noticed yet, leave when the helper steps in for
-    /// another reason.
+    /// Looks no more. Messages that are held from now on, by a program that has not noticed yet, leave when
+    /// the helper steps in for another reason.
     pub fn leave(&mut self, held: &Held) {
         if std::mem::take(&mut self.on) {
             held.watch(false);

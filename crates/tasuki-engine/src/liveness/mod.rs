@@ -1,8 +1,8 @@
 //! Liveness: which peers are gone.
 //!
-//! Silence proves nothing about a peer. What counts is what its host says, and that is weighed in [`trial`]: from time to time peers on
-//! other hosts are *knocked at*, with a datagram that their host refuses if the socket is gone. Peers on this host are looked after by
-//! [`crate::shm::Shm::find_dead`].
+//! Silence proves nothing about a peer. What counts is what its host says, and that is weighed in [`trial`]:
+//! from time to time peers on other hosts are *knocked at*, with a datagram that their host refuses if the
+//! socket is gone. Peers on this host are looked after by [`crate::shm::Shm::find_dead`].
 
 mod trial;
 
@@ -22,14 +22,16 @@ const ROUND_NS: u64 = 200_000_000;
 const ALL_EVERY: u64 = 4;
 /// So many peers on other hosts, or fewer, are knocked at in every round: that costs little.
 const FEW: usize = 8;
-/// After so many time-outs in a row a peer is knocked at out of turn: most likely it is dead. Together they take 60 ms at least, which
-/// is more than a peer that waits for a processor most often takes.
+/// After so many time-outs in a row a peer is knocked at out of turn: most likely it is dead. Together they
+/// take 60 ms at least, which is more than a peer that waits for a processor most often takes.
 const TIMEOUTS: u32 = 5;
 /// A first contact that takes longer than this is worth a message to the user, ns.
 const UNANSWERED_NS: u64 = 10_000_000_000;
-/// Refusals of one socket that are read in one poll: a flood of forged ones shall not keep the program from everything else.
+/// Refusals of one socket that are read in one poll: a flood of forged ones shall not keep the program from
+/// everything else.
 const REFUSALS_MAX: usize = 64;
-/// A refusal that proves nothing makes us knock, but not sooner than this after the knock before, ns: forged ones come in any number.
+/// A refusal that proves nothing makes us knock, but not sooner than this after the knock before, ns: forged
+/// ones come in any number.
 const HINT_PAUSE_NS: u64 = 10_000_000;
 
 /// Prints a message for whoever runs the program.
@@ -86,7 +88,8 @@ impl Liveness {
         known.is_some_and(Suspicion::is_on_trial)
     }
 
-    /// Whether nothing had been exchanged with the peer when its trial began. Forgets what is known about the peer.
+    /// Whether nothing had been exchanged with the peer when its trial began. Forgets what is known about the
+    /// peer.
     pub fn forget(&mut self, peer: Peer) -> bool {
         let known = self.suspicions.get_mut(peer.0 as usize).and_then(Option::take);
         known.is_some_and(|suspicion| suspicion.is_stranger)
@@ -112,8 +115,9 @@ impl Liveness {
         self.rounds.is_multiple_of(ALL_EVERY)
     }
 
-    /// Knocks at the peers that are to be knocked at in this round. While no operation is under way it matters only to a program that
-    /// is to hear of every death, and then only for peers with which something was exchanged.
+    /// Knocks at the peers that are to be knocked at in this round. While no operation is under way it
+    /// matters only to a program that is to hear of every death, and then only for peers with which something
+    /// was exchanged.
     pub fn knock_all(&mut self, interest: Interest, net: &mut Net, peers: &Peers, now: Time) {
         let Interest { closing, operations, reports } = interest;
         let concerned = |record: &PeerRecord| match (closing, operations) {
@@ -180,15 +184,15 @@ impl Liveness {
         verdicts
     }
 
-    /// Tells the user of peers that have not answered for long. Such a peer is not dead as far as is known, but a user who waits should
-    /// know what for.
+    /// Tells the user of peers that have not answered for long. Such a peer is not dead as far as is known,
+    /// but a user who waits should know what for.
     pub fn tell_of_unanswered(&self, net: &mut Net, peers: &Peers, now: Time) {
         let Some(deadline) = now.0.checked_sub(UNANSWERED_NS) else { return };
         for peer in net.take_unanswered(Time(deadline)) {
             let Some(record) = peers.get(peer).filter(|record| !record.gone) else { continue };
             tell_user(&format!(
-                "no answer from {} for {} s. Its host may be down or busy, a firewall may drop UDP (port {}), or routes \
-                 may lead elsewhere: see `tasuki doctor`, `ip route get {}`. Still trying.",
+                "no answer from {} for {} s. Its host may be down or busy, a firewall may drop UDP (port {}), \
+                 or routes may lead elsewhere: see `tasuki doctor`, `ip route get {}`. Still trying.",
                 record.address,
                 UNANSWERED_NS / 1_000_000_000,
                 record.address.port,
@@ -240,8 +244,9 @@ impl Liveness {
         }
     }
 
-    /// The host of a peer has refused a knock. From the next round on the peer is asked for a sign of life. (Not sooner: what is sent
-    /// where no socket is takes its part of the few refusals that the host has for this one, and the next knock is to be among them.)
+    /// The host of a peer has refused a knock. From the next round on the peer is asked for a sign of life.
+    /// (Not sooner: what is sent where no socket is takes its part of the few refusals that the host has for
+    /// this one, and the next knock is to be among them.)
     fn begin_trial(&mut self, peer: Peer, record: &PeerRecord) -> Option<Verdict> {
         if record.gone {
             // It has said goodbye already.
@@ -264,8 +269,8 @@ fn gone(peer: Peer, record: &PeerRecord) -> Verdict {
     Verdict::Gone(
         peer,
         format!(
-            "its host says that nobody listens at {to}, and nothing has come from it since: its process has ended, or a \
-             firewall there refuses UDP"
+            "its host says that nobody listens at {to}, and nothing has come from it since: its process \
+             has ended, or a firewall there refuses UDP"
         ),
     )
 }

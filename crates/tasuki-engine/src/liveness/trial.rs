@@ -1,18 +1,19 @@
 //! Whether a peer's process is gone, judged by what its host says and by what arrives from the peer.
 //!
-//! A host that refuses a datagram says that no socket is at the port. Anybody can forge that, and a firewall says it of processes
-//! that live. So peers are knocked at with datagrams that carry a random number, and only a refusal that quotes such a number begins
-//! a *trial*: the peer is asked for a sign of life on all paths, and it is gone if none arrives for some rounds while its host goes
-//! on refusing. Any packet from the peer, all of which are authenticated, ends the trial, and the next one takes twice as many
-//! rounds: a host that refuses datagrams for a process that lives is not to be believed so soon again, because that process may be
-//! stopped for a while by then. (One packet may have been under way or unread when the process died, so what is heard after a
-//! refusal makes the trial of a dead one longer, but not much.)
+//! A host that refuses a datagram says that no socket is at the port. Anybody can forge that, and a firewall
+//! says it of processes that live. So peers are knocked at with datagrams that carry a random number, and
+//! only a refusal that quotes such a number begins a *trial*: the peer is asked for a sign of life on all
+//! paths, and it is gone if none arrives for some rounds while its host goes on refusing. Any packet from the
+//! peer, all of which are authenticated, ends the trial, and the next one takes twice as many rounds: a host
+//! that refuses datagrams for a process that lives is not to be believed so soon again, because that process
+//! may be stopped for a while by then. (One packet may have been under way or unread when the process died,
+//! so what is heard after a refusal makes the trial of a dead one longer, but not much.)
 //!
-//! Hosts bound how many refusals they send (Linux: six at once to one host, then one each second), and all ranks of this host
-//! share those. So a trial without further refusals takes more rounds, but it does end.
+//! Hosts bound how many refusals they send (Linux: six at once to one host, then one each second), and all
+//! ranks of this host share those. So a trial without further refusals takes more rounds, but it does end.
 //!
-//! Time is counted in rounds ([`super::Liveness::begin_round`], a fifth of a second apart), not by the clock: if this process itself was
-//! stopped, signs of life may wait unread for as long as that was.
+//! Time is counted in rounds ([`super::Liveness::begin_round`], a fifth of a second apart), not by the clock:
+//! if this process itself was stopped, signs of life may wait unread for as long as that was.
 
 use tasuki_proto::Time;
 
@@ -21,13 +22,14 @@ pub(super) type Nonce = [u8; crate::net::rx::KNOCK_LEN];
 
 /// Knocks whose refusals are recognised: one may arrive after the next knock has been sent.
 const KNOCKS: usize = 4;
-/// Rounds without a sign of life after which a peer is gone. The first round is due at any time, so they take two fifths of a second
-/// at least.
+/// Rounds without a sign of life after which a peer is gone. The first round is due at any time, so they take
+/// two fifths of a second at least.
 const ROUNDS: u32 = 3;
-/// However often a host was wrong, a trial takes no more rounds than this, which take half a minute: otherwise the death of the
-/// process would never be noticed.
+/// However often a host was wrong, a trial takes no more rounds than this, which take half a minute:
+/// otherwise the death of the process would never be noticed.
 const ROUNDS_MAX: u32 = 150;
-/// A trial takes so many times as many rounds if the host, though knocked at in every round, has refused nothing more.
+/// A trial takes so many times as many rounds if the host, though knocked at in every round, has refused
+/// nothing more.
 const UNREPEATED: u32 = 2;
 
 /// A knock that was sent.
@@ -52,7 +54,8 @@ struct Trial {
 /// What a refusal means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// It quotes no knock, or the peer was heard after that knock. It may be true all the same, so the peer should be knocked at.
+    /// It quotes no knock, or the peer was heard after that knock. It may be true all the same, so the peer
+    /// should be knocked at.
     Hint,
     /// It quotes a knock: a trial begins.
     TrialBegins,
@@ -81,8 +84,8 @@ pub(super) struct Suspicion {
     rounds: u32,
     /// When the peer was last knocked at.
     pub knocked_at: Time,
-    /// Nothing had been exchanged with the peer when the trial began. That such a peer is gone is no news for people: it has left
-    /// before it had anything to say.
+    /// Nothing had been exchanged with the peer when the trial began. That such a peer is gone is no news for
+    /// people: it has left before it had anything to say.
     pub is_stranger: bool,
 }
 
@@ -106,7 +109,8 @@ impl Suspicion {
         self.knocks[0] = Some(Knock { nonce, heard });
     }
 
-    /// The peer's host itself has refused a datagram that began with `quote`. `heard` packets have arrived from the peer.
+    /// The peer's host itself has refused a datagram that began with `quote`. `heard` packets have arrived
+    /// from the peer.
     pub fn refused(&mut self, quote: &[u8], heard: u64) -> Meaning {
         if let Some(trial) = &mut self.trial {
             // Here any refused packet will do, not knocks alone: which of them a busy host refuses is chance.

@@ -1,4 +1,5 @@
-//! Carrying out what the message layer asks for: copies out of bounce buffers, ends of operations, and duties for the engine.
+//! Carrying out what the message layer asks for: copies out of bounce buffers, ends of operations, and duties
+//! for the engine.
 
 use tasuki_msg::{Action, Event, Failure, PeerId, PullId, RecvDone, RecvId};
 
@@ -20,7 +21,8 @@ pub(crate) struct PullJob {
     /// First byte wanted, counted from the beginning of the message.
     pub offset: u64,
     pub len: u64,
-    /// Key and identity of the receive: the key alone may be another receive's by the time that the bytes are there.
+    /// Key and identity of the receive: the key alone may be another receive's by the time that the bytes are
+    /// there.
     pub user: u64,
     pub recv: RecvId,
     /// Place of the first byte in the receive's memory.

@@ -10,8 +10,8 @@ const POOLED_COUNT: usize = 64;
 /// The buffers of one endpoint.
 #[derive(Default)]
 pub(crate) struct BounceBuffers {
-    /// The early parts of unexpected messages, by [`EarlyId::index`]. Their total size is bounded by the credit that the
-    /// message layer has granted.
+    /// The early parts of unexpected messages, by [`EarlyId::index`]. Their total size is bounded by the
+    /// credit that the message layer has granted.
     early: Vec<Vec<u8>>,
     /// Buffers that can be reused.
     pool: Vec<Vec<u8>>,

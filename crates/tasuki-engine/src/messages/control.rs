@@ -1,5 +1,6 @@
-//! Control messages between two engines about length-coded bulk and streams. They travel on the service queue, so they are
-//! delivered once, in order, and only by peers that know this endpoint's address; programs do not see them.
+//! Control messages between two engines about length-coded bulk and streams. They travel on the service
+//! queue, so they are delivered once, in order, and only by peers that know this endpoint's address; programs
+//! do not see them.
 
 use tasuki_msg::{Matching, Queue, Source};
 
@@ -9,7 +10,8 @@ use crate::api::Peer;
 use crate::memory::Memory;
 use crate::peers::Peers;
 
-/// Tag of control messages on the service queue. Those of one-sided transfers have other upper bits: see [`crate::rma`].
+/// Tag of control messages on the service queue. Those of one-sided transfers have other upper bits: see
+/// [`crate::rma`].
 pub(crate) const CONTROL_TAG: u64 = 3 << 62;
 
 impl Messages {
@@ -29,8 +31,9 @@ impl Messages {
         self.receive_service(CONTROL_TAG, tasuki_bulk::NOTE_MAX as u64, |_| Internal::Control)
     }
 
-    /// Receives all messages of the service queue with this tag into memory of their own, as operations that `internal` names by
-    /// the sender. A message of more than `max` bytes is a violation. True if there was one.
+    /// Receives all messages of the service queue with this tag into memory of their own, as operations that
+    /// `internal` names by the sender. A message of more than `max` bytes is a violation. True if there was
+    /// one.
     pub fn receive_service(
         &mut self,
         tag: u64,

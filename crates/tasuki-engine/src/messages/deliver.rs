@@ -9,7 +9,8 @@ impl Messages {
     /// A frame has arrived from a peer. Its payload is copied to where the message layer says.
     pub fn deliver(&mut self, from: PeerId, frame: &Frame, payload: &[u8]) {
         if let Frame::Start(start) = frame {
-            // A packet that brings an answer often acknowledges what is answered: that completion comes first.
+            // A packet that brings an answer often acknowledges what is answered: that completion comes
+            // first.
             if self.layer.has_actions() {
                 self.run_actions();
             }
@@ -50,8 +51,8 @@ impl Messages {
     /// Copies payload of a send into a frame. `user` and `offset` are those of the frame's payload.
     pub fn read_payload(&self, user: u64, offset: u64, into: &mut [u8]) {
         if let Some(send) = self.sends.get(user as usize) {
-            // SAFETY: a carrier asks only for frames that it has not released, and the message layer completes a send
-            // only when all its frames have been released.
+            // SAFETY: a carrier asks only for frames that it has not released, and the message layer
+            // completes a send only when all its frames have been released.
             unsafe { send.memory.read(offset, into) };
         }
     }

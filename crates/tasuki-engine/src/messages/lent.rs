@@ -1,8 +1,8 @@
 //! Receives whose memory somebody else may still be writing to.
 //!
-//! In a dual copy ([`crate::shm::dual_copy`]) the sender of a message writes part of it into the receiver's memory. Whatever becomes
-//! of the message meanwhile, the program must not get that memory back before the sender has ended. So the end of such a
-//! receive is held back until [`Lent::take_back`].
+//! In a dual copy ([`crate::shm::dual_copy`]) the sender of a message writes part of it into the receiver's
+//! memory. Whatever becomes of the message meanwhile, the program must not get that memory back before the
+//! sender has ended. So the end of such a receive is held back until [`Lent::take_back`].
 
 use tasuki_msg::{Failure, RecvDone};
 

@@ -1,9 +1,9 @@
 //! The message layer joined with the memory of its operations.
 //!
-//! `tasuki-msg` decides which message is matched, sent, granted or completed, and never touches a byte. Here are the bytes: the
-//! program's buffers, bounce buffers, and the completions that the program has not read yet. Carriers ([`crate::shm`],
-//! [`crate::net`]) deliver frames to it and read payload from it. What it cannot do itself, because it knows no carrier, it hands to
-//! the engine as a [`Duty`].
+//! `tasuki-msg` decides which message is matched, sent, granted or completed, and never touches a byte. Here
+//! are the bytes: the program's buffers, bounce buffers, and the completions that the program has not read
+//! yet. Carriers ([`crate::shm`], [`crate::net`]) deliver frames to it and read payload from it. What it
+//! cannot do itself, because it knows no carrier, it hands to the engine as a [`Duty`].
 
 mod actions;
 mod bounce;
@@ -29,10 +29,11 @@ use bounce::BounceBuffers;
 use lent::Lent;
 use ops::{Internal, RecvOp, SendOp};
 
-/// Sends of at most this size that cannot complete at once are copied and reported as complete, bytes: to wait for a
-/// round trip costs more than the copy.
+/// Sends of at most this size that cannot complete at once are copied and reported as complete, bytes: to
+/// wait for a round trip costs more than the copy.
 const COPY_MAX: u64 = 16 << 10;
-/// Total size of such copies, bytes. Beyond it the program waits for its sends, as it would with any transport.
+/// Total size of such copies, bytes. Beyond it the program waits for its sends, as it would with any
+/// transport.
 const COPY_TOTAL: u64 = 16 << 20;
 
 /// The message layer, the memory of operations, and their completions.
@@ -108,7 +109,8 @@ impl Messages {
         !self.completions.is_empty() || self.layer.has_actions()
     }
 
-    /// The program has an operation under way that will end. (A multi-receive does not count: programs keep some posted.)
+    /// The program has an operation under way that will end. (A multi-receive does not count: programs keep
+    /// some posted.)
     pub fn is_awaited(&self) -> bool {
         !self.sends.is_empty() || self.recvs.iter().any(|recv| !recv.multi && recv.internal.is_none())
     }
@@ -144,8 +146,8 @@ impl Messages {
         }
     }
 
-    /// Sends a message of the engine itself on the service queue. It may be fetched from this process's memory if the peer is
-    /// on this host.
+    /// Sends a message of the engine itself on the service queue. It may be fetched from this process's
+    /// memory if the peer is on this host.
     pub fn send_internal(
         &mut self,
         peers: &Peers,
@@ -168,7 +170,8 @@ impl Messages {
         let _ = self.post_send(SendOp::internal(peer, memory, internal), request);
     }
 
-    /// Hands a receive to the message layer by `post`, which is given the key under which the receive will be known.
+    /// Hands a receive to the message layer by `post`, which is given the key under which the receive will be
+    /// known.
     pub fn post_recv<E>(
         &mut self,
         op: RecvOp,
@@ -208,8 +211,9 @@ impl Messages {
         self.keys.next_number()
     }
 
-    /// Lets a send that is still under way go on from a copy of its bytes, if the program must have them back now
-    /// (`inject`) or is better off so (the message is short). The program is then told that the send is complete.
+    /// Lets a send that is still under way go on from a copy of its bytes, if the program must have them back
+    /// now (`inject`) or is better off so (the message is short). The program is then told that the send is
+    /// complete.
     ///
     /// # Safety
     /// The buffers of `args`, which are those of the send, can be read.
@@ -235,7 +239,8 @@ impl Messages {
         self.sent(args.report, context, peer, tagged);
     }
 
-    /// Takes back the program's operations with this context, as far as they can still be taken back. True if one was.
+    /// Takes back the program's operations with this context, as far as they can still be taken back. True if
+    /// one was.
     pub fn cancel(&mut self, context: u64) -> bool {
         let of_program = |recv: &&RecvOp| recv.context == context && recv.internal.is_none();
         let recvs: Vec<_> = self.recvs.iter().filter(of_program).filter_map(|recv| recv.id).collect();
@@ -259,7 +264,8 @@ impl Messages {
         self.sends.get(index)
     }
 
-    /// Whether a send to `peer` is under way whose contiguous memory begins at `base` and has at least `end` bytes.
+    /// Whether a send to `peer` is under way whose contiguous memory begins at `base` and has at least `end`
+    /// bytes.
     pub fn is_sending(&self, peer: Peer, base: u64, end: u64) -> bool {
         let covers = |send: &SendOp| {
             let begins = send.memory.contiguous().is_some_and(|at| at as u64 == base);
@@ -278,7 +284,8 @@ impl Messages {
         self.sends.len()
     }
 
-    /// Memory, context and queue of a receive that the fast path can end: the program's, of one piece, with a completion.
+    /// Memory, context and queue of a receive that the fast path can end: the program's, of one piece, with a
+    /// completion.
     #[inline(always)]
     pub fn plain_recv(&self, user: u64) -> Option<(Buffer, u64, bool)> {
         match self.recvs.get(user as usize)? {
@@ -294,7 +301,8 @@ impl Messages {
         }
     }
 
-    /// Forgets a receive that [`Messages::plain_recv`] has given. One piece of the program's memory has nothing to be freed.
+    /// Forgets a receive that [`Messages::plain_recv`] has given. One piece of the program's memory has
+    /// nothing to be freed.
     #[inline(always)]
     pub fn forget_plain_recv(&mut self, user: u64) {
         self.recvs.forget(user as usize);

@@ -1,4 +1,5 @@
-//! Records of operations under way: what the endpoint must remember of a send or a receive until it completes.
+//! Records of operations under way: what the endpoint must remember of a send or a receive until it
+//! completes.
 
 use tasuki_msg::{RecvId, SendId};
 

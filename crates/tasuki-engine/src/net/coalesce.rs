@@ -1,13 +1,15 @@
-//! Coalescing: whether short messages to a peer on another host wait for those that follow, so that they share a packet.
+//! Coalescing: whether short messages to a peer on another host wait for those that follow, so that they
+//! share a packet.
 //!
-//! Every packet costs a system call, which is most of what a short message costs. But a message that waits must not wait for long,
-//! and a program that has sent may go and compute. So messages are held only in a burst, of which the first ones have left at
-//! once. What is held leaves when it fills a packet, when the program polls or does anything else that sends, when the burst has
-//! become as long as the one before, or when the helper thread comes ([`crate::helper::watchdog`]). A program that had to be
-//! helped is not trusted with held messages for a second.
+//! Every packet costs a system call, which is most of what a short message costs. But a message that waits
+//! must not wait for long, and a program that has sent may go and compute. So messages are held only in a
+//! burst, of which the first ones have left at once. What is held leaves when it fills a packet, when the
+//! program polls or does anything else that sends, when the burst has become as long as the one before, or
+//! when the helper thread comes ([`crate::helper::watchdog`]). A program that had to be helped is not trusted
+//! with held messages for a second.
 //!
-//! A program that says itself that more messages follow (`FI_MORE` of libfabric) is believed: its messages are held from the first
-//! one on, up to the one that it does not say it of.
+//! A program that says itself that more messages follow (`FI_MORE` of libfabric) is believed: its messages
+//! are held from the first one on, up to the one that it does not say it of.
 //!
 //! Decision 11 of `docs/adr` has the measurements.
 
@@ -25,13 +27,15 @@ const HELD_MAX_BYTES: usize = 1100;
 const HEAD: usize = 24;
 /// Two messages further apart are not of one burst, ns: the program does something else in between.
 const GAP_NS: u64 = 8_000;
-/// As [`GAP_NS`], after a message that left at once, ns: to send it takes some microseconds, and more if the kernel is interrupted.
+/// As [`GAP_NS`], after a message that left at once, ns: to send it takes some microseconds, and more if the
+/// kernel is interrupted.
 const GAP_AFTER_CALL_NS: u64 = 16_000;
 /// If held messages are older than this at the next poll, the program is taken to have been away, ns.
 const AWAY_NS: u64 = 100_000;
 /// No message is held for longer while others follow, ns.
 const AGE_MAX_NS: u64 = 10_000;
-/// For so long nothing is held after messages were left behind, ns. At most one message in this time waits for the helper.
+/// For so long nothing is held after messages were left behind, ns. At most one message in this time waits
+/// for the helper.
 const DISTRUST_NS: u64 = 1_000_000_000;
 
 /// When a message leaves.
@@ -149,7 +153,8 @@ impl Coalescer {
         (self.held, self.bytes) = (0, 0);
     }
 
-    /// The program does something else after a burst: it polls, sends to another peer, or sends on after a pause.
+    /// The program does something else after a burst: it polls, sends to another peer, or sends on after a
+    /// pause.
     pub fn polled(&mut self, now: Time) {
         if self.held > 0 && now.since_ns(self.last) > AWAY_NS {
             self.abandon(now);

@@ -1,8 +1,9 @@
 //! Opening raw lanes, on a thread of their own while the program goes on.
 //!
-//! To open a raw lane takes some 15 ms, in which the kernel waits until no processor can hold a frame for the new socket. An MPI
-//! that starts has something else to do meanwhile: its ranks tell each other their addresses. Most often the lanes are open
-//! before the first greeting, which names them. Peers that were greeted before are told of them as of any change of the rails.
+//! To open a raw lane takes some 15 ms, in which the kernel waits until no processor can hold a frame for the
+//! new socket. An MPI that starts has something else to do meanwhile: its ranks tell each other their
+//! addresses. Most often the lanes are open before the first greeting, which names them. Peers that were
+//! greeted before are told of them as of any change of the rails.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +21,8 @@ use crate::options::Options;
 use crate::peers::Peers;
 use crate::threads::without_signals;
 
-/// Further references to the sockets of the raw lanes, once they are open: to sleep on them, and to close them without waiting.
+/// Further references to the sockets of the raw lanes, once they are open: to sleep on them, and to close
+/// them without waiting.
 pub(crate) type Sockets = Arc<OnceLock<Vec<OwnedFd>>>;
 
 /// One for each link that has a NIC, in their order; `None` where no raw lane is to be had.
@@ -37,13 +39,13 @@ pub(crate) struct Opening {
     given_up: Arc<AtomicBool>,
 }
 
-/// Largest receive ring of a lane, bytes: streams go over UDP, so more is not needed. The kernel clears a ring when it is opened,
-/// which takes up to a millisecond per MiB.
+/// Largest receive ring of a lane, bytes: streams go over UDP, so more is not needed. The kernel clears a
+/// ring when it is opened, which takes up to a millisecond per MiB.
 const RING_BYTES_MAX: u64 = 1 << 20;
 
 impl Opening {
-    /// Begins to open the raw lane of every NIC that has one to offer, by own permission or through the broker. Rails of other
-    /// NICs keep UDP: `tasuki stats` shows the lanes, `tasuki doctor` says why.
+    /// Begins to open the raw lane of every NIC that has one to offer, by own permission or through the
+    /// broker. Rails of other NICs keep UDP: `tasuki stats` shows the lanes, `tasuki doctor` says why.
     pub fn begin(links: &[Link], endpoint: u32, options: &Options) -> Option<Opening> {
         let nics: Vec<_> = links.iter().filter_map(|link| link.nic.clone()).collect();
         if nics.is_empty() {
@@ -88,7 +90,8 @@ impl Opening {
 }
 
 impl Drop for Opening {
-    /// A program that ends before its lanes are open does not wait for them: the thread that opens them closes them too.
+    /// A program that ends before its lanes are open does not wait for them: the thread that opens them
+    /// closes them too.
     fn drop(&mut self) {
         self.given_up.store(true, Ordering::Release);
         if self.is_finished() {
@@ -119,7 +122,8 @@ impl Net {
         let mut sockets = Vec::new();
         for (link, raw) in self.links.iter_mut().filter(|link| link.nic.is_some()).zip(lanes) {
             let Some(mut raw) = raw else { continue };
-            // A lane on which nobody can sleep, because the process may open no more descriptors, is not used.
+            // A lane on which nobody can sleep, because the process may open no more descriptors, is not
+            // used.
             let Ok(socket) = raw.as_fd().try_clone_to_owned() else { continue };
             sockets.push(socket);
             raw.set_priority(opening.priority);

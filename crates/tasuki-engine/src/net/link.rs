@@ -31,8 +31,8 @@ impl Link {
         Link { udp, raw: None, nic, busy: false, carrier: true }
     }
 
-    /// Queues a packet. One that finds no room even after a flush is lost, as it would be in a switch: the packet layer sends
-    /// it again.
+    /// Queues a packet. One that finds no room even after a flush is lost, as it would be in a switch: the
+    /// packet layer sends it again.
     pub fn queue(&mut self, to: Destination, packet: &[u8]) {
         let write = |bytes: &mut [u8]| {
             bytes[..packet.len()].copy_from_slice(packet);
@@ -55,8 +55,8 @@ impl Link {
         }
     }
 
-    /// Hands what is queued to the kernel. Errors are counted by the socket; packets that are lost by them are sent again, on
-    /// another rail if this one stays silent.
+    /// Hands what is queued to the kernel. Errors are counted by the socket; packets that are lost by them
+    /// are sent again, on another rail if this one stays silent.
     pub fn flush(&mut self) {
         if self.udp.queued() > 0 {
             let _ = self.udp.flush();

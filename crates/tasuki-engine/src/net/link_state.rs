@@ -1,4 +1,5 @@
-//! Carriers of NICs (is a cable plugged in?): the kernel tells, and the packet layer hears it for every connection that the NIC serves.
+//! Carriers of NICs (is a cable plugged in?): the kernel tells, and the packet layer hears it for every
+//! connection that the NIC serves.
 
 use tasuki_proto::{ConnId, Time};
 

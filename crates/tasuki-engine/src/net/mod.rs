@@ -1,13 +1,15 @@
 //! The packet carrier: messages between hosts, over all rails of a pair of hosts at once.
 //!
-//! On one side are the sockets of the NICs ([`link`]), on the other the packet layer (`tasuki-proto`), which performs no IO and
-//! calls [`upcalls::Above`] for what it needs of the message layer. In between: which socket a packet of a path goes to
-//! ([`targets`]), when the sockets are polled ([`readiness`], [`rx`]), and when short messages share a packet ([`coalesce`]).
+//! On one side are the sockets of the NICs ([`link`]), on the other the packet layer (`tasuki-proto`), which
+//! performs no IO and calls [`upcalls::Above`] for what it needs of the message layer. In between: which
+//! socket a packet of a path goes to ([`targets`]), when the sockets are polled ([`readiness`], [`rx`]), and
+//! when short messages share a packet ([`coalesce`]).
 
 pub(crate) mod coalesce;
 pub(crate) mod lanes;
 pub(crate) mod link;
 mod link_state;
+mod pace;
 pub(crate) mod rails;
 pub(crate) mod readiness;
 pub(crate) mod rx;
@@ -38,6 +40,9 @@ use upcalls::Above;
 
 /// Packets that are taken from one socket, or handed to all, before something else gets its turn.
 const BATCH: usize = 128;
+
+/// Longer messages are not sent within the call, bytes: they take the general path.
+const FAST_MAX: usize = 256;
 
 /// The carrier.
 pub(crate) struct Net {
@@ -91,7 +96,7 @@ impl Net {
             coalescer: Coalescer::new(),
             held: Arc::default(),
             packet: vec![0; tasuki_wire::MAX_PACKET_LEN].into_boxed_slice(),
-            gathered: vec![0; tx::FAST_MAX].into_boxed_slice(),
+            gathered: vec![0; FAST_MAX].into_boxed_slice(),
         }
     }
 
@@ -144,8 +149,8 @@ impl Net {
 
 /// Connections.
 impl Net {
-    /// Opens a connection to a peer, or takes the one that the peer has opened. Gives it, and the most payload of a first
-    /// frame, bytes.
+    /// Opens a connection to a peer, or takes the one that the peer has opened. Gives it, and the most
+    /// payload of a first frame, bytes.
     pub fn connect(&mut self, peer: Peer, address: &Address, peers: &mut Peers, now: Time) -> (ConnId, u64) {
         let existing = peers.get(peer).and_then(|record| record.conn);
         let conn = existing.unwrap_or_else(|| {
@@ -243,7 +248,8 @@ impl Net {
         due
     }
 
-    /// Lets the next transmission do what was deferred when packets arrived (acknowledgements). True if anything was.
+    /// Lets the next transmission do what was deferred when packets arrived (acknowledgements). True if
+    /// anything was.
     #[inline]
     pub fn catch_up(&mut self) -> bool {
         self.proto.catch_up()

@@ -1,4 +1,5 @@
-//! The host's rails: which of its NICs reach which other host. `tasuki apply` and the lab write them to a file.
+//! The host's rails: which of its NICs reach which other host. `tasuki apply` and the lab write them to a
+//! file.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,7 +15,8 @@ use crate::address::Address;
 /// The file.
 const PATH: &str = "/run/tasuki/rails.json";
 
-/// Number of the routed rail: it leads from identity address to identity address, wherever the host's routes lead.
+/// Number of the routed rail: it leads from identity address to identity address, wherever the host's routes
+/// lead.
 pub(crate) const ROUTED: u8 = 31;
 
 /// Size of the headers in front of a datagram's payload, bytes: IPv4 without options (20) and UDP (8).
@@ -188,7 +190,8 @@ impl Host {
         }
     }
 
-    /// The own ends of all rails to a host, as a greeting tells them: in ascending order, the routed rail last.
+    /// The own ends of all rails to a host, as a greeting tells them: in ascending order, the routed rail
+    /// last.
     pub fn own_ends(&self, identity: Ipv6Addr) -> Vec<tasuki_wire::Rail> {
         let udp = Lanes::default().with(Lane::Udp);
         let end = |rail: &Rail| tasuki_wire::Rail {

@@ -8,12 +8,13 @@ use tasuki_link::LinkWatch;
 
 use super::link::Link;
 
-/// Watches the UDP sockets of an endpoint with epoll(7). The rings of raw lanes are looked at without a system call; to watch
-/// them too would cost something for each of their frames.
+/// Watches the UDP sockets of an endpoint with epoll(7). The rings of raw lanes are looked at without a
+/// system call; to watch them too would cost something for each of their frames.
 ///
-/// A watched socket costs something for each datagram: at the sender if that is on the same machine, or in the interrupt; and
-/// for each datagram that leaves. So a socket by which a stream of datagrams arrives or leaves is *hot*: it is not watched, but
-/// asked at every poll. Before a sleep, [`Readiness::cool`] has all sockets watched again.
+/// A watched socket costs something for each datagram: at the sender if that is on the same machine, or in
+/// the interrupt; and for each datagram that leaves. So a socket by which a stream of datagrams arrives or
+/// leaves is *hot*: it is not watched, but asked at every poll. Before a sleep, [`Readiness::cool`] has all
+/// sockets watched again.
 pub(crate) struct Readiness {
     epoll: Epoll,
     events: Vec<EpollEvent>,
@@ -26,7 +27,8 @@ pub(crate) struct Readiness {
     news: bool,
 }
 
-/// The event data of the socket that tells of link states. It is watched with the others and so costs no call of its own.
+/// The event data of the socket that tells of link states. It is watched with the others and so costs no call
+/// of its own.
 const LINK_STATES: u64 = u64::MAX;
 
 /// How much has arrived or left by one socket of late.
@@ -36,8 +38,8 @@ struct Heat {
     hot: bool,
 }
 
-/// A socket is hot from this level on. Packets raise the level by one each, polls that find nothing lower it by one; at 0 the
-/// socket is watched again.
+/// A socket is hot from this level on. Packets raise the level by one each, polls that find nothing lower it
+/// by one; at 0 the socket is watched again.
 const HOT: u32 = 64;
 /// The level goes no higher.
 const HOTTEST: u32 = 128;
@@ -112,8 +114,9 @@ impl Readiness {
         }
     }
 
-    /// `count` packets have been handed to the kernel at once. When the kernel is done with one it looks for who watches the
-    /// socket, as somebody may be waiting for room: so a stream that leaves makes a socket hot too. A single packet is no stream.
+    /// `count` packets have been handed to the kernel at once. When the kernel is done with one it looks for
+    /// who watches the socket, as somebody may be waiting for room: so a stream that leaves makes a socket
+    /// hot too. A single packet is no stream.
     pub fn sent(&mut self, index: usize, link: &Link, count: usize) {
         if count > 1 {
             self.received(index, link, count);

@@ -8,20 +8,22 @@ use super::{BATCH, Net};
 use crate::messages::Messages;
 use crate::peers::Peers;
 
-/// Time between two polls of the UDP sockets while what arrives arrives otherwise, ns: a poll is a system call.
+/// Time between two polls of the UDP sockets while what arrives arrives otherwise, ns: a poll is a system
+/// call.
 const PAUSE_NS: u64 = 4_000;
-/// While all peers are on this host, the time between two polls doubles with each poll in vain up to this, ns.
+/// While all peers are on this host, the time between two polls doubles with each poll in vain up to this,
+/// ns.
 const PAUSE_MAX_NS: u64 = 16_000;
-/// The UDP sockets may be left alone for so much longer by polls that have found a message elsewhere, ns: the program waits for
-/// that message.
+/// The UDP sockets may be left alone for so much longer by polls that have found a message elsewhere, ns: the
+/// program waits for that message.
 const SERVED_EXTRA_NS: u64 = 16_000;
 
-/// Datagrams that are taken from one socket before what follows from them is done: an answer that lets the peer go on should
-/// not wait until the rest of a long message has been taken in.
+/// Datagrams that are taken from one socket before what follows from them is done: an answer that lets the
+/// peer go on should not wait until the rest of a long message has been taken in.
 const DATAGRAMS_MAX: usize = 32;
 
-/// Length of the datagrams that ask a host whether a socket is there ([`crate::liveness`]), bytes. It is shorter than any packet, so
-/// no receiver takes one for a packet.
+/// Length of the datagrams that ask a host whether a socket is there ([`crate::liveness`]), bytes. It is
+/// shorter than any packet, so no receiver takes one for a packet.
 pub(crate) const KNOCK_LEN: usize = 16;
 
 /// When the UDP sockets are polled.
@@ -45,8 +47,8 @@ pub(crate) struct Polled {
 }
 
 impl Net {
-    /// Takes in the packets that wait. If the program has something to go on with already (`served`), or gets it from a raw lane, the UDP
-    /// sockets may wait a little longer.
+    /// Takes in the packets that wait. If the program has something to go on with already (`served`), or gets
+    /// it from a raw lane, the UDP sockets may wait a little longer.
     pub fn receive(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time, served: bool) -> Polled {
         // The controller of grants measures how fast arrives what it has granted.
         messages.layer_mut().controller_mut().set_now(now.0);
@@ -89,7 +91,8 @@ impl Net {
         self.links.iter().filter_map(|link| link.raw.as_ref()).any(RawLink::has_frames)
     }
 
-    /// Takes in the frames that wait in the rings of raw lanes, without a system call. True if there were any.
+    /// Takes in the frames that wait in the rings of raw lanes, without a system call. True if there were
+    /// any.
     fn receive_raw(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) -> bool {
         if !self.has_frames() {
             return false;
@@ -131,7 +134,8 @@ impl Net {
             any |= count > 0;
             readiness.received(index, link, count);
             if readiness.is_hot(index) {
-                // Nothing watches its descriptors, so the socket can afford another one for the sender of the stream.
+                // Nothing watches its descriptors, so the socket can afford another one for the sender of the
+                // stream.
                 link.udp.follow();
             }
         }

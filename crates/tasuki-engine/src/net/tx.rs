@@ -7,7 +7,7 @@ use super::coalesce::Departure;
 use super::link::{Destination, Link};
 use super::targets::Target;
 use super::upcalls::Above;
-use super::{BATCH, Net};
+use super::{BATCH, FAST_MAX, Net};
 use crate::api::{Buffer, SendArgs};
 use crate::memory::{copy_pieces, total};
 use crate::messages::Messages;
@@ -16,10 +16,8 @@ use crate::peers::Peers;
 /// A packet of at most so many bytes leaves within the call if it is the first; batches are for longer ones.
 const SHORT_PACKET: usize = 512;
 
-/// Longer messages take the general path, bytes.
-pub(super) const FAST_MAX: usize = 256;
-
-/// No more messages than this wait in the packet layer to share a packet, if packets do not leave as they should.
+/// No more messages than this wait in the packet layer to share a packet, if packets do not leave as they
+/// should.
 const COALESCED_MAX: u64 = 64;
 
 /// Where a packet is written.
@@ -44,7 +42,8 @@ pub(crate) enum Sent {
 
 /// Sending within the call.
 impl Net {
-    /// Sends a short message within the call, if nothing stands in its way. `polls` tells how often the program has polled.
+    /// Sends a short message within the call, if nothing stands in its way. `polls` tells how often the
+    /// program has polled.
     ///
     /// # Safety
     /// The buffers of `args` can be read.
@@ -88,7 +87,8 @@ impl Net {
         Sent::Done
     }
 
-    /// Whether a short message may be handed to the packet layer now: the only answer to "may it go now?" for packets.
+    /// Whether a short message may be handed to the packet layer now: the only answer to "may it go now?" for
+    /// packets.
     fn admits(&self, conn: ConnId, coalesce: bool) -> bool {
         // In static mode every message has a pace of its own, which only the general path knows.
         let unpaced = self.receivers.is_none();
@@ -99,7 +99,8 @@ impl Net {
         unpaced && takes
     }
 
-    /// Whether a short message waits for those that follow it. Messages that must not wait any longer are sent.
+    /// Whether a short message waits for those that follow it. Messages that must not wait any longer are
+    /// sent.
     #[inline]
     fn coalesces(
         &mut self,
@@ -137,7 +138,8 @@ impl Net {
         }
     }
 
-    /// The program has gone off with messages that wait. True if there were any; they must be transmitted now.
+    /// The program has gone off with messages that wait. True if there were any; they must be transmitted
+    /// now.
     pub fn abandon_held(&mut self, now: Time) -> bool {
         let holds = self.coalescer.holds();
         if holds {
@@ -186,7 +188,8 @@ impl Net {
                 }
                 Destination::Raw(_) => {
                     place = Place::Beside;
-                    // Most often a short packet is the only one. To learn whether it is takes as long as to send it.
+                    // Most often a short packet is the only one. To learn whether it is takes as long as to
+                    // send it.
                     let within_call = sent == 1 && transmit.len <= SHORT_PACKET;
                     if within_call {
                         self.links[target.link].flush();
@@ -203,14 +206,15 @@ impl Net {
         sent > 0
     }
 
-    /// Hands over the frames that are queued at raw lanes. They carry what tells the peer about the datagrams that follow. To
-    /// write all of those and hand them over takes tens of microseconds: behind them, the frames would keep the peer waiting,
-    /// and make it put aside what it cannot place yet.
+    /// Hands over the frames that are queued at raw lanes. They carry what tells the peer about the datagrams
+    /// that follow. To write all of those and hand them over takes tens of microseconds: behind them, the
+    /// frames would keep the peer waiting, and make it put aside what it cannot place yet.
     fn flush_frames(&mut self) {
         self.links.iter_mut().for_each(Link::flush_frames);
     }
 
-    /// Writes the next packet at `place`, or beside all queues if there is no room. Says where it was written.
+    /// Writes the next packet at `place`, or beside all queues if there is no room. Says where it was
+    /// written.
     fn write_packet(
         &mut self,
         place: Place,
@@ -244,8 +248,8 @@ impl Net {
         self.links[target.link].queue(target.to, &self.packet[..len]);
     }
 
-    /// Sends a datagram of the routed rail that belongs to no connection, alone: of several datagrams that the kernel cuts apart
-    /// only behind a refusal, the refusal would quote the first alone.
+    /// Sends a datagram of the routed rail that belongs to no connection, alone: of several datagrams that
+    /// the kernel cuts apart only behind a refusal, the refusal would quote the first alone.
     pub fn send_alone(&mut self, to: std::net::SocketAddr, bytes: &[u8]) {
         let Some(Link { udp, .. }) = self.links.first_mut() else { return };
         let _ = udp.flush();

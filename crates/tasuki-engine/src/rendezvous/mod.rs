@@ -1,10 +1,12 @@
-//! Ways to fetch a long message from a peer on another host, besides frames: length-coded bulk ([`bulk`]) and streams ([`stream`]).
+//! Ways to fetch a long message from a peer on another host, besides frames: length-coded bulk ([`bulk`]) and
+//! streams ([`stream`]).
 //!
-//! A long message then has a key instead of payload in its first frame ([`keys`]). The receiver, once it has a place for the message,
-//! fetches it. Whatever goes wrong ends in grants: the message layer is told that nothing was pulled (`handle_pulled(.., false)`),
-//! and the message goes in frames, over whatever rail lives.
+//! A long message then has a key instead of payload in its first frame ([`keys`]). The receiver, once it has
+//! a place for the message, fetches it. Whatever goes wrong ends in grants: the message layer is told that
+//! nothing was pulled (`handle_pulled(.., false)`), and the message goes in frames, over whatever rail lives.
 
 pub(crate) mod bulk;
+mod context;
 pub(crate) mod keys;
 pub(crate) mod stream;
 
@@ -13,29 +15,11 @@ use tasuki_proto::Time;
 use crate::api::Peer;
 use crate::memory::Memory;
 use crate::messages::{Messages, PullJob};
-use crate::net::Net;
-use crate::peers::{PeerRecord, Peers, Route};
+use crate::peers::Route;
 use bulk::Bulk;
+pub(crate) use context::Context;
 use keys::RendezvousKey;
 use stream::Streams;
-
-/// The parts of the endpoint that the ways to fetch use.
-pub(crate) struct Context<'a> {
-    pub messages: &'a mut Messages,
-    pub peers: &'a Peers,
-    pub net: &'a Net,
-    pub now: Time,
-}
-
-impl Context<'_> {
-    fn record(&self, peer: Peer) -> Option<&PeerRecord> {
-        self.peers.get(peer)
-    }
-
-    fn send_control(&mut self, peer: Peer, bytes: Vec<u8>) {
-        self.messages.send_control(self.peers, peer, bytes);
-    }
-}
 
 /// Both ways, each if the options ask for it.
 pub(crate) struct Rendezvous {
@@ -75,7 +59,8 @@ impl Rendezvous {
         self.active && self.bulk.is_none()
     }
 
-    /// A key under which the peer may fetch a message that is about to be sent to it; `None`: it goes in frames.
+    /// A key under which the peer may fetch a message that is about to be sent to it; `None`: it goes in
+    /// frames.
     #[inline]
     pub fn key_for(
         &self,
@@ -96,8 +81,8 @@ impl Rendezvous {
         open.then(|| RendezvousKey::Stream(messages.next_key_number()))
     }
 
-    /// Begins to fetch a message from a peer on another host. The message layer is told when it is over, or at once if it
-    /// cannot be fetched.
+    /// Begins to fetch a message from a peer on another host. The message layer is told when it is over, or
+    /// at once if it cannot be fetched.
     pub fn fetch(&mut self, job: PullJob, cx: &mut Context<'_>) {
         let peer = Peer::from(job.from);
         let by_packets = cx.record(peer).is_some_and(|record| record.conn.is_some());
@@ -130,7 +115,8 @@ impl Rendezvous {
         }
     }
 
-    /// Moves everything on. True if something was done; `streamed` says whether bytes have come or gone by stream.
+    /// Moves everything on. True if something was done; `streamed` says whether bytes have come or gone by
+    /// stream.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Progress {
         let mut progress = Progress::default();
         if let Some(bulk) = &mut self.bulk {

@@ -30,8 +30,8 @@ pub struct RemoteDone {
     pub get: bool,
     /// Its length, bytes.
     pub len: u64,
-    /// After success a put is in the peer's memory, or what a get asked for is in the program's. After an error it is not known
-    /// how much of it is.
+    /// After success a put is in the peer's memory, or what a get asked for is in the program's. After an
+    /// error it is not known how much of it is.
     pub result: Result<(), RemoteFailure>,
 }
 
@@ -40,7 +40,8 @@ pub struct RemoteDone {
 pub enum RemoteFailure {
     /// The peer has no memory under this key, or the transfer would leave it.
     #[error(
-        "the peer has no such memory: the key is not (or no more) registered there, or offset and length leave it"
+        "the peer has no such memory: the key is not (or no more) registered there, or offset and length \
+         leave it"
     )]
     Refused,
     /// The peer failed or closed its endpoint, as for messages.

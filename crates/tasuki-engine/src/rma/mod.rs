@@ -1,16 +1,18 @@
-//! One-sided transfers (RMA): the protocol between the engines of the origin, which asks, and of the target, which has the memory.
+//! One-sided transfers (RMA): the protocol between the engines of the origin, which asks, and of the target,
+//! which has the memory.
 //!
-//! It is made of messages on the service queue, which programs do not see. The origin posts a receive for the answer and sends a
-//! *request*. The target takes requests as they arrive (whenever its engine settles, so by its helper thread too) and answers:
+//! It is made of messages on the service queue, which programs do not see. The origin posts a receive for the
+//! answer and sends a *request*. The target takes requests as they arrive (whenever its engine settles, so by
+//! its helper thread too) and answers:
 //!
-//! * a put of up to 4096 bytes has its payload in the request; the target copies it, and the answer, which is empty, says whether
-//!   it could;
-//! * a longer put sends its payload in a message of its own, for which the target posts a receive straight into the region, or into
-//!   nothing if it refuses; the answer follows when the payload is there;
+//! * a put of up to 4096 bytes has its payload in the request; the target copies it, and the answer, which is
+//!   empty, says whether it could;
+//! * a longer put sends its payload in a message of its own, for which the target posts a receive straight
+//!   into the region, or into nothing if it refuses; the answer follows when the payload is there;
 //! * the answer to a get is the bytes that it asked for.
 //!
-//! The verdict is the remote completion data of the answer. So every step is a message like any other: ordered, bounded, delivered
-//! once, and ended with an error when the peer is gone.
+//! The verdict is the remote completion data of the answer. So every step is a message like any other:
+//! ordered, bounded, delivered once, and ended with an error when the peer is gone.
 
 pub(crate) mod api;
 mod regions;
@@ -35,7 +37,8 @@ const DONE: u64 = 0;
 /// Verdict of an answer: there is no such memory.
 const REFUSED: u64 = 1;
 
-/// Tag of requests on the service queue. The tags of answers and payloads have other upper bits, and the request's number below.
+/// Tag of requests on the service queue. The tags of answers and payloads have other upper bits, and the
+/// request's number below.
 const REQUEST_TAG: u64 = 0;
 const ANSWER_TAG: u64 = 1 << 62;
 const PAYLOAD_TAG: u64 = 2 << 62;
@@ -113,8 +116,8 @@ impl Rma {
     /// Begins a put or a get.
     ///
     /// # Safety
-    /// The buffer of a put can be read and does not change, that of a get can be written and is used by nobody else, until the
-    /// completion.
+    /// The buffer of a put can be read and does not change, that of a get can be written and is used by
+    /// nobody else, until the completion.
     pub unsafe fn begin(
         &mut self,
         args: &RemoteArgs,
@@ -199,8 +202,8 @@ impl Rma {
             PUT_INLINE => {
                 let place = self.regions.find(&request);
                 if let Some(place) = place {
-                    // SAFETY: `find` stays inside of memory that the program has registered. It may be written until it is
-                    // unregistered, which takes the same lock.
+                    // SAFETY: `find` stays inside of memory that the program has registered. It may be
+                    // written until it is unregistered, which takes the same lock.
                     unsafe { Memory::One(place).write(0, payload) };
                 }
                 answer(source, number, place.is_some(), (NOTHING, Internal::Unattended), messages, peers);

@@ -3,7 +3,8 @@
 /// Puts of up to this size travel in their request, bytes: one copy costs less than another message.
 pub(super) const INLINE_PUT_MAX: usize = 4096;
 
-/// Size of a request without payload, bytes: operation, key, offset, length, number; `u64` each, little-endian.
+/// Size of a request without payload, bytes: operation, key, offset, length, number; `u64` each,
+/// little-endian.
 pub(super) const HEAD: usize = 40;
 
 /// Operation: a put whose payload follows in the request.

@@ -1,11 +1,14 @@
-//! Dual copy: a long message inside a host is copied by both ends (`tasuki_ring::DualCopy`, decision 7 of `docs/adr`).
+//! Dual copy: a long message inside a host is copied by both ends (`tasuki_ring::DualCopy`, decision 7 of
+//! `docs/adr`).
 //!
-//! The receiver of a long message begins to read it out of the sender's memory, and tells the sender by a record in its ring. A
-//! sender that polls and has nothing else to do then writes the other end of the message into the receiver's memory. A sender
-//! that does not poll, or has no processor of its own, is not waited for: the receiver copies whatever nobody has claimed.
+//! The receiver of a long message begins to read it out of the sender's memory, and tells the sender by a
+//! record in its ring. A sender that polls and has nothing else to do then writes the other end of the
+//! message into the receiver's memory. A sender that does not poll, or has no processor of its own, is not
+//! waited for: the receiver copies whatever nobody has claimed.
 //!
-//! The memory of the receive stays lent ([`Messages::lend`]) until the sender has written what it has claimed, has said that it
-//! cannot, or is gone with all its threads: whatever becomes of the message, the program gets its memory back only then.
+//! The memory of the receive stays lent ([`Messages::lend`]) until the sender has written what it has
+//! claimed, has said that it cannot, or is gone with all its threads: whatever becomes of the message, the
+//! program gets its memory back only then.
 
 use tasuki_proto::Time;
 use tasuki_ring::{DualCopy, DualCopyOffer, SendersShare, Slot};
@@ -17,18 +20,21 @@ use crate::api::Peer;
 use crate::messages::{Messages, PullJob};
 use crate::wait::oversubscription::Oversubscription;
 
-/// Shorter messages are copied by the receiver alone, bytes: two system calls and a record that another processor reads cost
-/// more than the sender's help brings.
+/// Shorter messages are copied by the receiver alone, bytes: two system calls and a record that another
+/// processor reads cost more than the sender's help brings.
 const LENGTH_MIN: u64 = 128 << 10;
 
-/// When the receiver has done its own part, it waits at most this long for the sender's last one before it turns to something
-/// else, ns: as long as that may take. The next message of the same sender cannot be shared before.
+/// When the receiver has done its own part, it waits at most this long for the sender's last one before it
+/// turns to something else, ns: as long as that may take. The next message of the same sender cannot be
+/// shared before.
 const SENDER_WAIT_NS: u64 = 25_000;
 
-/// With more sends than this under way a dual copy is neither begun nor served: to search them would take too long.
+/// With more sends than this under way a dual copy is neither begun nor served: to search them would take too
+/// long.
 const SENDS_MAX: usize = 1024;
 
-/// One read of a peer's memory copies at most so much, bytes: what the kernel's scatter lists take in one piece.
+/// One read of a peer's memory copies at most so much, bytes: what the kernel's scatter lists take in one
+/// piece.
 const READ_MAX: usize = 64 << 20;
 
 /// What a receiver asks the sender of a message to write.
@@ -158,7 +164,8 @@ impl Shm {
         }
     }
 
-    /// Copies a message out of the sender's memory together with the sender. `None`: this end has to do it alone.
+    /// Copies a message out of the sender's memory together with the sender. `None`: this end has to do it
+    /// alone.
     fn pull_by_dual_copy(
         &mut self,
         job: &PullJob,
@@ -192,7 +199,8 @@ impl Shm {
         let mut copied = true;
         // An error of `claim` means corrupt memory; `outcome` deals with it.
         while let Ok(Some(part)) = copy.claim(&self.outbound(peer)?.outbox) {
-            // If a part cannot be read the message will come in frames, but the sender must not claim the rest.
+            // If a part cannot be read the message will come in frames, but the sender must not claim the
+            // rest.
             copied = copied && self.read_part(job, base, part, messages);
         }
         self.wait_for_sender(peer, &copy);
@@ -220,7 +228,8 @@ impl Shm {
         self.read(&PullJob { offset, at, len, ..*job }, base, messages)
     }
 
-    /// Copies out of the sender's memory. False if the kernel does not let us, if the peer is gone, or if the receive is over.
+    /// Copies out of the sender's memory. False if the kernel does not let us, if the peer is gone, or if the
+    /// receive is over.
     fn read(&self, job: &PullJob, base: u64, messages: &Messages) -> bool {
         let cma = self.outbound(job.from.into()).and_then(|outbound| outbound.cma);
         let (Some(cma), Some(memory)) = (cma, messages.memory_for(job)) else { return false };
@@ -230,9 +239,9 @@ impl Shm {
             let mut inside = 0;
             while whole && inside < size {
                 let take = (size - inside).min(READ_MAX);
-                // SAFETY: `walk` stays inside of the receive's memory, which is ours as long as the receive is under way.
-                // Nobody else looks at it meanwhile: the program gave it away, carriers place only what was granted, and
-                // the sender of a dual copy writes only what it has claimed.
+                // SAFETY: `walk` stays inside of the receive's memory, which is ours as long as the receive
+                // is under way. Nobody else looks at it meanwhile: the program gave it away, carriers place
+                // only what was granted, and the sender of a dual copy writes only what it has claimed.
                 let into = unsafe { std::slice::from_raw_parts_mut(ptr.add(inside), take) };
                 whole = cma.read(address.wrapping_add(done), into).is_ok();
                 inside += take;
@@ -242,7 +251,8 @@ impl Shm {
         whole && done == job.len
     }
 
-    /// What has become of a copy of which everything is claimed: whether the bytes are there, or `None` if the sender has not ended.
+    /// What has become of a copy of which everything is claimed: whether the bytes are there, or `None` if
+    /// the sender has not ended.
     fn outcome(&mut self, pending: &Pending, messages: &mut Messages) -> Option<bool> {
         let peer = Peer::from(pending.job.from);
         let outbound = pending.kept.as_deref().or_else(|| self.outbound(peer))?;
@@ -307,8 +317,8 @@ impl Shm {
         !self.dual_copies.accepted.is_empty()
     }
 
-    /// Writes one part of a message for a receiver that has asked, if nothing has arrived and there is a processor for both. True
-    /// if it has.
+    /// Writes one part of a message for a receiver that has asked, if nothing has arrived and there is a
+    /// processor for both. True if it has.
     pub fn serve_copy(&mut self, messages: &Messages, processors: &mut Oversubscription, now: Time) -> bool {
         if messages.sends_under_way() > SENDS_MAX || !processors.has_spare_processor(now) {
             self.dual_copies.accepted.clear();
@@ -326,7 +336,8 @@ impl Shm {
         true
     }
 
-    /// Writes one part of a message into its receiver's memory, and gives its size in bytes. `None`: there is nothing more to write.
+    /// Writes one part of a message into its receiver's memory, and gives its size in bytes. `None`: there is
+    /// nothing more to write.
     fn write_part(&self, accepted: &Accepted, messages: &Messages) -> Option<u64> {
         let CopyRequest { base, offset, len, target, .. } = accepted.request;
         let end = offset.checked_add(len)?;
@@ -338,9 +349,9 @@ impl Shm {
         let bytes = part.bytes();
         let (from, size) = (base.wrapping_add(offset).wrapping_add(bytes.start), bytes.end - bytes.start);
         let to = target.wrapping_add(bytes.start);
-        // SAFETY: the part is inside of the request, which is inside of a send that has not completed and does not complete
-        // while this runs: it can be read, and the program leaves it alone. The receiver lives and waits for the part: its
-        // memory is lent until the part is ended below.
+        // SAFETY: the part is inside of the request, which is inside of a send that has not completed and
+        // does not complete while this runs: it can be read, and the program leaves it alone. The receiver
+        // lives and waits for the part: its memory is lent until the part is ended below.
         let written =
             outbound.outbox.alive() && unsafe { cma.write(to, from as *const u8, size as usize) }.is_ok();
         if !written {

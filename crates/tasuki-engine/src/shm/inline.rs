@@ -1,7 +1,8 @@
 //! The fast path of shared memory: messages that cross in one cache line, when nothing stands in their way.
 //!
-//! Where ranks share a host most messages are such, and each has a tenth of a microsecond. The functions here have the same
-//! effects as the general path (`Shm::push`, `Shm::receive`, `Messages::deliver`), in one pass and without queues between the steps.
+//! Where ranks share a host most messages are such, and each has a tenth of a microsecond. The functions here
+//! have the same effects as the general path (`Shm::push`, `Shm::receive`, `Messages::deliver`), in one pass
+//! and without queues between the steps.
 
 use tasuki_msg::{PeerId, RecvDone};
 use tasuki_ring::{Found, LineRecord, LineWords, Peek, Slot};
@@ -15,7 +16,8 @@ use crate::memory::{copy_few, total};
 use crate::messages::Messages;
 use crate::peers::{Names, Peers};
 
-/// A message for a receive of one piece of memory, which is over with it. The fields are those of [`Completion::Recv`].
+/// A message for a receive of one piece of memory, which is over with it. The fields are those of
+/// [`Completion::Recv`].
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
     /// As posted.
@@ -70,8 +72,8 @@ impl Shm {
         std::mem::replace(&mut self.flowing, flowing)
     }
 
-    /// Takes the record that [`Shm::peek`] has just found, if it is in one cache line. A message for a receive that waits is
-    /// given to `give`, which says whether it takes more.
+    /// Takes the record that [`Shm::peek`] has just found, if it is in one cache line. A message for a
+    /// receive that waits is given to `give`, which says whether it takes more.
     #[inline(always)]
     pub fn take_inline(
         &mut self,
@@ -106,8 +108,9 @@ impl Shm {
             return First::Taken;
         };
         let (ptr, len) = (piece.ptr, done.len);
-        // SAFETY: the message layer names only receives that have not completed, so the piece is ours to write, and gives no
-        // message more than the piece has room for; nor more than the line has, to which the message was cut by `read_line`.
+        // SAFETY: the message layer names only receives that have not completed, so the piece is ours to
+        // write, and gives no message more than the piece has room for; nor more than the line has, to which
+        // the message was cut by `read_line`.
         unsafe { copy_few(payload, ptr, len as usize) };
         record.consume();
         messages.forget_plain_recv(done.user);
@@ -143,7 +146,8 @@ fn take_words(
     take_record(peer, slot, &words.copy()[..len], dual_copies, messages, peers);
 }
 
-/// Ends a receive that is not the program's, has several pieces, or wants no completion, with an inline message.
+/// Ends a receive that is not the program's, has several pieces, or wants no completion, with an inline
+/// message.
 ///
 /// # Safety
 /// `payload` has [`INLINE_PAYLOAD`] bytes that can be read, of which the first `done.len` are the message's.

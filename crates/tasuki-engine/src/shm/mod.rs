@@ -1,8 +1,9 @@
 //! The shared-memory carrier: messages between endpoints on one host.
 //!
-//! Every endpoint has a segment with one ring for each peer that writes to it (`tasuki-ring`). "On the same host" means that the
-//! peer's segment can be opened, never that host names are equal. Short messages take the fast path of `inline.rs`; long ones
-//! are fetched out of the sender's memory, by the receiver alone or by both ends ([`dual_copy`]).
+//! Every endpoint has a segment with one ring for each peer that writes to it (`tasuki-ring`). "On the same
+//! host" means that the peer's segment can be opened, never that host names are equal. Short messages take
+//! the fast path of `inline.rs`; long ones are fetched out of the sender's memory, by the receiver alone or
+//! by both ends ([`dual_copy`]).
 
 pub(crate) mod dual_copy;
 pub(crate) mod inline;
@@ -61,8 +62,9 @@ pub(crate) struct Shm {
     outbound: Vec<Option<Box<Outbound>>>,
     /// Peers whose ring was full when a frame was to be pushed.
     stalled: Vec<Peer>,
-    /// The last poll has found something. Then the next one takes more than one record: otherwise the first record is handed on
-    /// before a look for a second, which would cost the transfer of a cache line between two processors.
+    /// The last poll has found something. Then the next one takes more than one record: otherwise the first
+    /// record is handed on before a look for a second, which would cost the transfer of a cache line between
+    /// two processors.
     flowing: bool,
     dual_copies: DualCopies,
 }
@@ -108,7 +110,8 @@ impl Shm {
         self.segment.is_some()
     }
 
-    /// Opens the ring to a peer. Gives the most payload of one record, bytes, and whether the peer's memory can be read.
+    /// Opens the ring to a peer. Gives the most payload of one record, bytes, and whether the peer's memory
+    /// can be read.
     pub fn connect(&mut self, peer: Peer, address: &Address) -> Result<(u64, bool), Unreachable> {
         if self.segment.is_none() {
             return Err(Unreachable::Elsewhere);
@@ -154,7 +157,8 @@ impl Shm {
             match senders.find(slot) {
                 Some(peer) => take_record(peer, slot, bytes, dual_copies, messages, peers),
                 None => {
-                    // Anything but an introduction is dropped: nobody who was given this endpoint's address writes it first.
+                    // Anything but an introduction is dropped: nobody who was given this endpoint's address
+                    // writes it first.
                     if let Some(address) = record::introduced(address, bytes) {
                         let peer = peers.find_or_add(&address, || messages.add_peer());
                         senders.insert(slot, peer);
@@ -247,8 +251,8 @@ impl Shm {
 
 /// Ends.
 impl Shm {
-    /// Looks after the processes that write here and those that this endpoint writes to (a system call for each). Gives the peers
-    /// that are gone, and why.
+    /// Looks after the processes that write here and those that this endpoint writes to (a system call for
+    /// each). Gives the peers that are gone, and why.
     pub fn find_dead(&mut self, peers: &Peers) -> Vec<(Peer, &'static str)> {
         const GONE: &str = "its process on this host is gone";
         let mut dead = Vec::new();
@@ -285,8 +289,8 @@ impl Shm {
         self.dual_copies.keep_outbound(peer, outbound);
     }
 
-    /// Closes the ring to a peer that has parted, unless a frame for it still waits; the peer gets all that was pushed. True if
-    /// there is no ring (any more).
+    /// Closes the ring to a peer that has parted, unless a frame for it still waits; the peer gets all that
+    /// was pushed. True if there is no ring (any more).
     pub fn part(&mut self, peer: Peer) -> bool {
         if self.has_unsent(peer) {
             return false;

@@ -11,8 +11,8 @@ use crate::api::SendArgs;
 use crate::memory::copy_pieces;
 use crate::messages::Messages;
 
-/// Most payload in one record, bytes: several records fit into a ring, and the receiver can copy one while the sender fills the
-/// next.
+/// Most payload in one record, bytes: several records fit into a ring, and the receiver can copy one while
+/// the sender fills the next.
 pub(super) const RECORD_PAYLOAD_MAX: usize = 8 << 10;
 
 /// How this endpoint reaches one peer on the same host.
@@ -34,8 +34,8 @@ impl Outbound {
         Outbound { outbox, cma, introduced: false, waiting: None, refuses_dual_copy: false }
     }
 
-    /// Whether a record pushed now would neither overtake a frame nor be one from a stranger. The only answer to "may it go
-    /// now?" for shared memory, besides the room that the ring itself has.
+    /// Whether a record pushed now would neither overtake a frame nor be one from a stranger. The only answer
+    /// to "may it go now?" for shared memory, besides the room that the ring itself has.
     #[inline(always)]
     pub(super) fn is_clear(&self) -> bool {
         self.introduced && self.waiting.is_none()
@@ -46,7 +46,8 @@ impl Outbound {
         self.outbox.max_record().saturating_sub(HEAD).min(RECORD_PAYLOAD_MAX) as u64
     }
 
-    /// Pushes the frames that the message layer has for the peer until there are none (true) or the ring is full (false).
+    /// Pushes the frames that the message layer has for the peer until there are none (true) or the ring is
+    /// full (false).
     pub(super) fn push_frames(
         &mut self,
         id: PeerId,
@@ -54,7 +55,8 @@ impl Outbound {
         messages: &mut Messages,
     ) -> bool {
         if !self.introduce(from, to) || self.outbox.is_shut() {
-            // If the peer is gone, the liveness check declares it failed; until then nothing is lost that could be saved.
+            // If the peer is gone, the liveness check declares it failed; until then nothing is lost that
+            // could be saved.
             return false;
         }
         let Some(room) = NonZeroU64::new(self.payload_max()) else { return false };

@@ -1,8 +1,10 @@
-//! The format of frames in shared memory. Both ends run the same version on the same host, so the format is plain and fixed.
+//! The format of frames in shared memory. Both ends run the same version on the same host, so the format is
+//! plain and fixed.
 //!
-//! A record is a head and the payload. The head of a whole message is short, so that up to 32 bytes of payload cross in one cache
-//! line; every other frame has a head of 64 bytes. The first record that an endpoint pushes into another's segment is its
-//! introduction: its own address, and the half of the addressee's secret that proves that it was given the address.
+//! A record is a head and the payload. The head of a whole message is short, so that up to 32 bytes of
+//! payload cross in one cache line; every other frame has a head of 64 bytes. The first record that an
+//! endpoint pushes into another's segment is its introduction: its own address, and the half of the
+//! addressee's secret that proves that it was given the address.
 
 use tasuki_msg::{Data, Epoch, Frame, Mark, MsgSeq, Queue, Start};
 use tasuki_ring::SHORT as LINE;
@@ -51,7 +53,8 @@ pub(super) fn introduce(me: &Address, to: &Address, into: &mut [u8]) {
     into[9..INTRODUCTION].copy_from_slice(&me.to_bytes());
 }
 
-/// Reads an introduction to `me`; `None` if the record is none, or its writer was not given the address of `me`.
+/// Reads an introduction to `me`; `None` if the record is none, or its writer was not given the address of
+/// `me`.
 pub(super) fn introduced(me: &Address, record: &[u8]) -> Option<Address> {
     let valid = record.len() == INTRODUCTION && record[0] == INTRODUCE && record[1..9] == proof(me);
     if valid { Address::from_bytes(&record[9..]).ok() } else { None }
@@ -124,8 +127,8 @@ pub(super) fn line_head(start: &Start) -> Option<usize> {
     (is_short(start) && start.len <= INLINE_PAYLOAD as u64).then(|| short_head(start.data.is_some()))
 }
 
-/// Reads a whole message from a record of one cache line, `len` bytes long, of which `word` gives the words. Gives the size of the
-/// head too. `None`: the record is something else.
+/// Reads a whole message from a record of one cache line, `len` bytes long, of which `word` gives the words.
+/// Gives the size of the head too. `None`: the record is something else.
 #[inline(always)]
 pub(super) fn read_line(word: impl Fn(usize) -> u64, len: usize) -> Option<(Start, usize)> {
     let first = word(0);

@@ -1,8 +1,9 @@
 //! The wait policy: how a program that polls and finds nothing spends its time.
 //!
-//! Four questions, each with an owner of its own: how many polls look at memory alone before one looks at everything
-//! ([`poll_budget`]); whether a poll after a send stays for the reply ([`reply_spin`]); when the processor is offered to others, and
-//! how ([`yielding`]); and whether anybody wants it ([`oversubscription`]).
+//! Four questions, each with an owner of its own: how many polls look at memory alone before one looks at
+//! everything ([`poll_budget`]); whether a poll after a send stays for the reply ([`reply_spin`]); when the
+//! processor is offered to others, and how ([`yielding`]); and whether anybody wants it
+//! ([`oversubscription`]).
 
 pub(crate) mod oversubscription;
 mod poll_budget;
@@ -96,14 +97,15 @@ impl WaitPolicy {
 
 /// Offering the processor.
 impl WaitPolicy {
-    /// A poll of memory alone has found nothing. False, and it is not counted, if it is time to offer the processor.
+    /// A poll of memory alone has found nothing. False, and it is not counted, if it is time to offer the
+    /// processor.
     #[inline(always)]
     pub fn keeps_processor(&mut self) -> bool {
         self.yielding.goes_on()
     }
 
-    /// A poll is over, in which something was done (`busy`) or the program was given something (`given`). True if it is time to
-    /// offer the processor.
+    /// A poll is over, in which something was done (`busy`) or the program was given something (`given`).
+    /// True if it is time to offer the processor.
     #[inline]
     pub fn is_time_to_rest(&mut self, busy: bool, given: bool) -> bool {
         self.yielding.is_over(busy, given)

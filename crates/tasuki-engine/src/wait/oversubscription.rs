@@ -1,15 +1,16 @@
 //! Oversubscription: whether more threads want to run than there are processors that this process may use.
 //!
-//! What counts is what *this process* may use: the processors of its affinity mask (sched_getaffinity(2), which reflects cpusets)
-//! and the quota of its cgroup (`cpu.max`). Eight ranks that are pinned to two of 64 processors are oversubscribed; a busy neighbour
-//! on the other 62 is not our affair. The kernel tells how many threads of the whole machine want to run (`/proc/loadavg`), not on
-//! which processors. So:
+//! What counts is what *this process* may use: the processors of its affinity mask (sched_getaffinity(2),
+//! which reflects cpusets) and the quota of its cgroup (`cpu.max`). Eight ranks that are pinned to two of 64
+//! processors are oversubscribed; a busy neighbour on the other 62 is not our affair. The kernel tells how
+//! many threads of the whole machine want to run (`/proc/loadavg`), not on which processors. So:
 //!
 //! * no more threads than our processors want to run, wherever they are: not oversubscribed;
-//! * more do, and we may use the whole machine: oversubscribed, as any of them may be on any of our processors;
-//! * more do, and we may use a part of the machine: oversubscribed if the peers on this host whose masks overlap ours are too
-//!   many for our processors, or if the asking thread itself has had to wait for a processor lately
-//!   (`/proc/thread-self/schedstat`).
+//! * more do, and we may use the whole machine: oversubscribed, as any of them may be on any of our
+//!   processors;
+//! * more do, and we may use a part of the machine: oversubscribed if the peers on this host whose masks
+//!   overlap ours are too many for our processors, or if the asking thread itself has had to wait for a
+//!   processor lately (`/proc/thread-self/schedstat`).
 //!
 //! One reader serves all threads of an endpoint: what one has learnt the others need not ask again.
 
@@ -22,14 +23,16 @@ use tasuki_proto::Time;
 use super::processors::{Processors, RunDelay, RunningThreads, affinity_of};
 use crate::api::Peer;
 
-/// The answer "there are processors enough" holds for so long where it only permits, ns: to ask the kernel takes two microseconds.
+/// The answer "there are processors enough" holds for so long where it only permits, ns: to ask the kernel
+/// takes two microseconds.
 const FREE_FOR_NS: u64 = 10_000_000;
-/// The opposite answer holds for so long, ns: on a small machine whatever runs for a moment makes an oversubscription.
+/// The opposite answer holds for so long, ns: on a small machine whatever runs for a moment makes an
+/// oversubscription.
 const CROWDED_FOR_NS: u64 = 1_000_000;
 /// Having had to wait for a processor is evidence for so long, ns: as long as some time slices.
 const DELAY_COUNTS_FOR_NS: u64 = 100_000_000;
-/// A thread that has waited for less than this part of the time was not kept from its processor by another that wants to run all
-/// the time.
+/// A thread that has waited for less than this part of the time was not kept from its processor by another
+/// that wants to run all the time.
 const DELAY_SHARE_MIN: f64 = 0.125;
 
 /// The reader. Cheap to clone: all clones are one.
@@ -43,7 +46,8 @@ pub(crate) struct Oversubscription {
 }
 
 struct Shared {
-    /// The last answer: when it was given, ns, in the upper 48 bits (in units of 256 ns, 0: never), and the excess in the lower 16.
+    /// The last answer: when it was given, ns, in the upper 48 bits (in units of 256 ns, 0: never), and the
+    /// excess in the lower 16.
     last: AtomicU64,
     reader: Mutex<Reader>,
 }
@@ -74,8 +78,8 @@ impl Oversubscription {
         self.reader().peers.remove(&peer);
     }
 
-    /// Threads that want to run beyond the processors that we may use. `askers`: how many of them run only to ask, and do not count.
-    /// Looks now, which takes a few microseconds.
+    /// Threads that want to run beyond the processors that we may use. `askers`: how many of them run only to
+    /// ask, and do not count. Looks now, which takes a few microseconds.
     pub fn excess(&self, now: Time, askers: u32) -> u32 {
         let excess = self.reader().excess(now, askers);
         let stamp = (now.0 >> 8).max(1) << 16;
@@ -117,9 +121,8 @@ impl Oversubscription {
 impl Reader {
     fn excess(&mut self, now: Time, askers: u32) -> u32 {
         let Some(running) = self.running.count() else { return 0 };
-        let running = running.saturating_sub(askers);
         let usable = self.processors.usable(now);
-        let excess = beyond(running, usable);
+        let excess = beyond(running.saturating_sub(askers), usable);
         if excess == 0 || self.processors.are_all() {
             return excess;
         }
@@ -134,8 +137,8 @@ impl Reader {
         excess.min(beyond(self.sharers(), usable))
     }
 
-    /// Threads that compete for our processors, as far as they are known: this one, and the peers on this host by how much their
-    /// masks overlap ours.
+    /// Threads that compete for our processors, as far as they are known: this one, and the peers on this host
+    /// by how much their masks overlap ours.
     fn sharers(&mut self) -> u32 {
         let Reader { processors, peers, .. } = self;
         let share = |pid: &i32| affinity_of(*pid).map_or(0.0, |theirs| processors.share_of(&theirs));
@@ -144,7 +147,8 @@ impl Reader {
     }
 }
 
-/// By how much `threads` exceed `processors`. Kernel threads come and go, so on a large machine a few more are no excess.
+/// By how much `threads` exceed `processors`. Kernel threads come and go, so on a large machine a few more are no
+/// excess.
 fn beyond(threads: u32, processors: u32) -> u32 {
     threads.saturating_sub(processors.saturating_add(processors / 8))
 }
@@ -152,6 +156,13 @@ fn beyond(threads: u32, processors: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
+    use nix::sched::{CpuSet, sched_setaffinity};
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::unistd::Pid;
+    use std::sync::atomic::AtomicBool;
+    use std::thread::{JoinHandle, spawn};
+    use std::time::Duration;
 
     #[test]
     fn more_threads_than_processors_are_an_excess() {
@@ -177,5 +188,99 @@ mod tests {
         processors.note_yields(true, Time(0));
         assert!(!processors.has_spare_processor(Time(CROWDED_FOR_NS - 1)));
         assert!(Oversubscription::new(true).has_spare_processor(Time(0)), "taken for granted");
+    }
+
+    /// Threads that spin on one processor until this is dropped.
+    struct Spinners(Arc<AtomicBool>, Vec<JoinHandle<()>>);
+
+    impl Spinners {
+        fn on(cpu: usize, count: usize) -> Spinners {
+            let stop = Arc::new(AtomicBool::new(false));
+            let spin = || {
+                let stop = Arc::clone(&stop);
+                spawn(move || {
+                    pin(cpu);
+                    while !stop.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                })
+            };
+            let threads = (0..count).map(|_| spin()).collect();
+            Spinners(stop, threads)
+        }
+    }
+
+    impl Drop for Spinners {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+            self.1.drain(..).for_each(|thread| thread.join().expect("no panic"));
+        }
+    }
+
+    fn pin(cpu: usize) {
+        let mut set = CpuSet::new();
+        set.set(cpu).expect("a number of a processor");
+        sched_setaffinity(Pid::from_raw(0), &set).expect("a processor that this process may use");
+    }
+
+    /// How often this thread was taken off its processor for another that wanted it (getrusage(2)).
+    fn preemptions() -> i64 {
+        getrusage(UsageWho::RUSAGE_THREAD).expect("a count").involuntary_context_switches()
+    }
+
+    /// Two processors that this process may use; without them the test that asks is skipped.
+    fn two_processors() -> Option<[usize; 2]> {
+        let mask = affinity_of(0).expect("a mask");
+        let two = mask.first_chunk().copied();
+        if two.is_none() {
+            eprintln!("skipped: one processor is not enough");
+        }
+        two
+    }
+
+    /// Polls for some time slices. Gives the last excess, and whether this thread was preempted meanwhile.
+    fn poll(processors: &Oversubscription, clock: Clock) -> (u32, bool) {
+        let before = preemptions();
+        let (end, mut excess) = (clock.now().0 + 50_000_000, 0);
+        while clock.now().0 < end {
+            excess = processors.excess(clock.now(), 0);
+        }
+        (excess, preemptions() > before)
+    }
+
+    #[test]
+    fn ranks_that_share_our_processor_oversubscribe_it_though_another_is_idle() {
+        let Some([ours, _]) = two_processors() else { return };
+        spawn(move || {
+            pin(ours);
+            let _ranks = Spinners::on(ours, 3);
+            let (processors, clock) = (Oversubscription::new(false), Clock::new());
+            let found = (0..100).any(|_| poll(&processors, clock).0 > 0);
+            assert!(found, "four threads on one processor");
+        })
+        .join()
+        .expect("no panic");
+    }
+
+    #[test]
+    fn a_busy_neighbour_on_other_processors_does_not_concern_us() {
+        let Some([ours, other]) = two_processors() else { return };
+        spawn(move || {
+            pin(ours);
+            let _neighbour = Spinners::on(other, 6);
+            // While somebody else wants our processor too, the answer is rightly another one.
+            let quiet = (0..60).any(|_| {
+                let (processors, clock) = (Oversubscription::new(false), Clock::new());
+                let (excess, preempted) = poll(&processors, clock);
+                assert!(excess == 0 || preempted, "{excess} threads too many without having been preempted");
+                std::thread::sleep(Duration::from_millis(20));
+                !preempted
+            });
+            if !quiet {
+                eprintln!("skipped: the processor was never free of others");
+            }
+        })
+        .join()
+        .expect("no panic");
     }
 }

@@ -1,9 +1,9 @@
 //! The poll budget: how many polls look at memory alone between two that look at everything.
 //!
-//! A poll of memory alone takes a few nanoseconds. One of everything, with the clock, takes a hundred, in which a message that
-//! arrives waits. A program that does nothing but poll can have dozens of the former between two of the latter and is still never
-//! late for anything else; for a program that does other things between its polls that would be long. So the budget follows the
-//! time that it takes to spend it.
+//! A poll of memory alone takes a few nanoseconds. One of everything, with the clock, takes a hundred, in
+//! which a message that arrives waits. A program that does nothing but poll can have dozens of the former
+//! between two of the latter and is still never late for anything else; for a program that does other things
+//! between its polls that would be long. So the budget follows the time that it takes to spend it.
 
 use tasuki_proto::Time;
 
@@ -51,7 +51,8 @@ impl PollBudget {
         self.left = 0;
     }
 
-    /// Everything is being polled. The next budget is the smallest if peers on other hosts may have something to say.
+    /// Everything is being polled. The next budget is the smallest if peers on other hosts may have something
+    /// to say.
     pub fn renew(&mut self, now: Time, all_local: bool) {
         let took = now.since_ns(self.last);
         self.size = match took {

@@ -1,5 +1,5 @@
-//! What the kernel tells about processors: which ones this process may use, how many threads want to run, and how long this thread
-//! has waited for one.
+//! What the kernel tells about processors: which ones this process may use, how many threads want to run, and
+//! how long this thread has waited for one.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -25,7 +25,8 @@ pub(super) struct Processors {
 }
 
 impl Processors {
-    /// Reads the affinity mask, and now and then the quota, and gives how many processors may be used: at least 1.
+    /// Reads the affinity mask, and now and then the quota, and gives how many processors may be used: at
+    /// least 1.
     pub fn usable(&mut self, now: Time) -> u32 {
         let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
         self.online = online.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
@@ -44,27 +45,30 @@ impl Processors {
         (self.mask.is_empty() || self.mask.len() >= self.online) && quota
     }
 
-    /// How much of one thread with the affinity mask `theirs` is to be expected on our processors: the part of its mask that is in
-    /// ours.
+    /// How much of one thread with the affinity mask `theirs` is to be expected on our processors: the part
+    /// of its mask that is in ours.
     pub fn share_of(&self, theirs: &[usize]) -> f64 {
         let common = theirs.iter().filter(|cpu| self.mask.contains(cpu)).count();
         if theirs.is_empty() { 0.0 } else { common as f64 / theirs.len() as f64 }
     }
 }
 
-/// The processors that a process may use, by number; 0 means the calling thread. `None`: there is no such process.
+/// The processors that a process may use, by number; 0 means the calling thread. `None`: there is no such
+/// process.
 pub(super) fn affinity_of(pid: i32) -> Option<Vec<usize>> {
     let set = sched_getaffinity(Pid::from_raw(pid)).ok()?;
     Some((0..CpuSet::count()).filter(|cpu| set.is_set(*cpu) == Ok(true)).collect())
 }
 
-/// How many processors the cgroups of this process allow in all, if any limits them (cgroup v2: `cpu.max`; v1: `cpu.cfs_quota_us`).
+/// How many processors the cgroups of this process allow in all, if any limits them (cgroup v2: `cpu.max`;
+/// v1: `cpu.cfs_quota_us`).
 fn cgroup_quota(root: &Path) -> Option<f64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     groups.lines().filter_map(|line| quota_of_line(root, line)).min_by(f64::total_cmp)
 }
 
-/// The least quota of one hierarchy, given by a line of cgroups(7) `hierarchy-ID:controller-list:cgroup-path`.
+/// The least quota of one hierarchy, given by a line of cgroups(7)
+/// `hierarchy-ID:controller-list:cgroup-path`.
 fn quota_of_line(root: &Path, line: &str) -> Option<f64> {
     let mut fields = line.splitn(3, ':');
     let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
@@ -120,8 +124,9 @@ pub(super) struct RunDelay {
 }
 
 impl RunDelay {
-    /// The part of the time since the last call in which this thread wanted to run and did not, 0 to 1. `None` at the first call,
-    /// if hardly any time has passed, if another thread asked last, or where the kernel does not count it.
+    /// The part of the time since the last call in which this thread wanted to run and did not, 0 to 1.
+    /// `None` at the first call, if hardly any time has passed, if another thread asked last, or where the
+    /// kernel does not count it.
     pub fn share_since_last(&mut self, now: Time) -> Option<f64> {
         let text = std::fs::read("/proc/thread-self/schedstat").ok()?;
         let waited = run_delay(&text)?;
@@ -133,7 +138,8 @@ impl RunDelay {
     }
 }
 
-/// The second number of `schedstat` (Documentation/scheduler/sched-stats.rst): time spent waiting on a run queue, ns.
+/// The second number of `schedstat` (Documentation/scheduler/sched-stats.rst): time spent waiting on a run
+/// queue, ns.
 fn run_delay(schedstat: &[u8]) -> Option<u64> {
     std::str::from_utf8(schedstat).ok()?.split_whitespace().nth(1)?.parse().ok()
 }

@@ -1,10 +1,10 @@
 //! The reply spin: a poll that follows a send stays for a moment, because the reply is often under way.
 //!
-//! Between two polls some programs do more than poll: MPICH yields after each, a third of a microsecond, in which a message that
-//! arrives waits as long as it takes to arrive. So the first poll that finds nothing after a message was sent stays, and sees at
-//! once what arrives. It costs programs that look for something else as well: if it was in vain it is left out after the next
-//! message, if it was in vain again after the next three, and so on. (A program that receives a stream replies to none of it, and
-//! does not stay.)
+//! Between two polls some programs do more than poll: MPICH yields after each, a third of a microsecond, in
+//! which a message that arrives waits as long as it takes to arrive. So the first poll that finds nothing
+//! after a message was sent stays, and sees at once what arrives. It costs programs that look for something
+//! else as well: if it was in vain it is left out after the next message, if it was in vain again after the
+//! next three, and so on. (A program that receives a stream replies to none of it, and does not stay.)
 
 /// How long a poll stays, ns: the time of a reply by a peer that yields once before it replies.
 pub(crate) const SPIN_NS: u64 = 2_000;
@@ -16,8 +16,8 @@ pub(super) struct ReplySpin {
     due: bool,
     /// Messages after which the spin is still left out.
     left_out: u8,
-    /// Messages after which it was left out since it was last in vain. One more than twice as many if the next one is in vain too, at
-    /// most 255; half as many if it is not.
+    /// Messages after which it was left out since it was last in vain. One more than twice as many if the
+    /// next one is in vain too, at most 255; half as many if it is not.
     wary: u8,
 }
 
@@ -51,7 +51,8 @@ impl ReplySpin {
 mod tests {
     use super::*;
 
-    /// How many of a thousand messages are followed by a poll that stays, if `found` says which of those polls find something.
+    /// How many of a thousand messages are followed by a poll that stays, if `found` says which of those
+    /// polls find something.
     fn stays(found: impl Fn(u32) -> bool) -> u32 {
         let (mut spin, mut stayed) = (ReplySpin::default(), 0);
         for message in 0..1000 {

@@ -1,13 +1,15 @@
 //! Yielding: how long a program that polls keeps the processor to itself, and how it offers it to others.
 //!
-//! With a processor for every rank, to poll without pause answers soonest. With more ranks than processors a rank that polls keeps
-//! the one that it waits for from running. Which of the two it is shows by itself: a yield that takes long has let somebody run.
+//! With a processor for every rank, to poll without pause answers soonest. With more ranks than processors a
+//! rank that polls keeps the one that it waits for from running. Which of the two it is shows by itself: a
+//! yield that takes long has let somebody run.
 //!
-//! A yield that returns at once need not mean that nobody wants to run. Where ranks are scheduled in groups (each in a session or
-//! a container of its own) a yield is for the own group alone: Linux 6.18 lets the yielding thread go on, for hundreds of
-//! milliseconds, while the rank that it waits for has no processor. So a rank that has been given nothing for some time, whose yields
-//! are not taken up, and that knows of an oversubscription, takes naps. A nap gives the processor to whoever wants it. Decision 10 of
-//! `docs/adr` has the measurements.
+//! A yield that returns at once need not mean that nobody wants to run. Where ranks are scheduled in groups
+//! (each in a session or a container of its own) a yield is for the own group alone: Linux 6.18 lets the
+//! yielding thread go on, for hundreds of milliseconds, while the rank that it waits for has no processor. So
+//! a rank that has been given nothing for some time, whose yields are not taken up, and that knows of an
+//! oversubscription, takes naps. A nap gives the processor to whoever wants it. Decision 10 of `docs/adr` has
+//! the measurements.
 
 use std::time::Duration;
 
@@ -48,15 +50,16 @@ const POLLS_UNWANTED: u32 = 192;
 /// A yield that returns sooner has let nobody run.
 const TAKEN_UP: Duration = Duration::from_micros(5);
 
-/// Length of a nap. It is short, because the program polls other things in the same loop, and because nothing that arrives
-/// through shared memory ends it.
+/// Length of a nap. It is short, because the program polls other things in the same loop, and because nothing
+/// that arrives through shared memory ends it.
 pub(crate) const NAP: Duration = Duration::from_micros(50);
 /// Yields that returned at once before there may be naps: a few microseconds when oversubscribed.
 const REFUSED_MIN: u32 = 16;
-/// Time without anything for the program before there may be naps, ns: longer than the steps of programs whose ranks take turns
-/// on a processor.
+/// Time without anything for the program before there may be naps, ns: longer than the steps of programs
+/// whose ranks take turns on a processor.
 const WAITED_MIN_NS: u64 = 1_000_000;
-/// As [`WAITED_MIN_NS`] while peers are being met, ns: many of them have not had a processor since they were greeted.
+/// As [`WAITED_MIN_NS`] while peers are being met, ns: many of them have not had a processor since they were
+/// greeted.
 const WAITED_MIN_MEETING_NS: u64 = 10_000;
 /// As [`REFUSED_MIN`] while peers are being met.
 const REFUSED_MIN_MEETING: u32 = 2;
@@ -87,8 +90,8 @@ impl Yielding {
         on
     }
 
-    /// A poll is over, in which something was done (`busy`), or the program was even given something (`given`). True if it is time
-    /// to offer the processor.
+    /// A poll is over, in which something was done (`busy`), or the program was even given something
+    /// (`given`). True if it is time to offer the processor.
     #[inline]
     pub fn is_over(&mut self, busy: bool, given: bool) -> bool {
         if given {
@@ -97,7 +100,8 @@ impl Yielding {
         self.idle = if busy || given { 0 } else { self.idle + 1 };
         let over = self.idle > self.limit;
         if over {
-            // An offer takes as long as several polls, so it is not made after each; when others want the processor it is.
+            // An offer takes as long as several polls, so it is not made after each; when others want the
+            // processor it is.
             self.idle -= self.limit / 4;
         }
         over
@@ -129,7 +133,8 @@ impl Yielding {
         self.taken_up > 1
     }
 
-    /// A yield is over, which took so long. It takes many that are not taken up to believe that nobody wants the processor any more.
+    /// A yield is over, which took so long. It takes many that are not taken up to believe that nobody wants
+    /// the processor any more.
     pub fn yielded(&mut self, took: Duration) {
         let taken_up = took > TAKEN_UP;
         self.taken_up = if taken_up { self.taken_up.saturating_add(1) } else { 0 };

@@ -1,7 +1,7 @@
 //! NICs that lose their carriers while messages are on their way, in network namespaces. Needs root.
 //!
-//! Truth from outside: the bytes that were sent, and which NIC the test has set down. Both ends are driven by one thread, so that it is known
-//! what each has had the opportunity to do.
+//! Truth from outside: the bytes that were sent, and which NIC the test has set down. Both ends are driven by
+//! one thread, so that it is known what each has had the opportunity to do.
 
 #[path = "../common/cables.rs"]
 mod cables;
@@ -32,11 +32,13 @@ impl Pair {
         Pair { ends, peers }
     }
 
-    /// One message from the first end to the second; `disturb` is called with the number of each turn until it has come.
+    /// One message from the first end to the second; `disturb` is called with the number of each turn until
+    /// it has come.
     fn message(&self, salt: usize, mut disturb: impl FnMut(usize)) {
         let mut from: Vec<u8> = (0..MESSAGE).map(|at| ((at * 7) ^ (at >> 8) ^ salt) as u8).collect();
         let mut into = vec![0; MESSAGE];
-        // SAFETY: the buffers outlive the operations, which are over before this function is; a panic ends the test with the endpoints alive.
+        // SAFETY: the buffers outlive the operations, which are over before this function is; a panic ends
+        // the test with the endpoints alive.
         unsafe { plain::recv(&self.ends[1], self.peers[1], &mut into) };
         // SAFETY: as above.
         unsafe { plain::send(&self.ends[0], self.peers[0], &mut from) };
@@ -83,11 +85,12 @@ fn packets(end: &Endpoint, number: u8) -> u64 {
     number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no packets: {text}"))
 }
 
-/// Looks at most in which an endpoint hears what the kernel has told: one in four is at sockets, no two of those within 4 us, and while datagrams come
-/// one in eight of those at what else there is.
+/// Looks at most in which an endpoint hears what the kernel has told: one in four is at sockets, no two of
+/// those within 4 us, and while datagrams come one in eight of those at what else there is.
 const LOOKS: usize = 20_000;
 
-/// The cable is pulled out in the middle of a message: the rail is left without waiting for silence, and taken again when the cable is back.
+/// The cable is pulled out in the middle of a message: the rail is left without waiting for silence, and
+/// taken again when the cable is back.
 #[test]
 fn a_cut_cable_is_left_at_once_and_taken_again() {
     for lanes in [Lanes::Udp, Lanes::RawUdp] {
@@ -109,7 +112,8 @@ fn a_cut_cable_is_left_at_once_and_taken_again() {
                 });
                 assert!(start.elapsed() < PATIENCE, "nothing was on its way: {}", pair.ends[0].describe());
             }
-            // Whose NIC it was hears it at once; the kernel may take a second to tell the other of the carrier.
+            // Whose NIC it was hears it at once; the kernel may take a second to tell the other of the
+            // carrier.
             let has_left = |end: &Endpoint| rail(end, 1).starts_with("Down (no carrier): in_flight=0/");
             let heard = (0..LOOKS).any(|_| {
                 pair.ends[host].progress();
@@ -150,8 +154,8 @@ fn the_only_cable_comes_and_goes() {
     }
 }
 
-/// Raw lanes are opened aside: a message that is sent before they are there goes without them, and they are used afterwards. Where nobody sends
-/// they are closed as they come.
+/// Raw lanes are opened aside: a message that is sent before they are there goes without them, and they are
+/// used afterwards. Where nobody sends they are closed as they come.
 #[test]
 fn lanes_that_come_after_the_greeting_are_used() {
     let Some(cables) = Cables::new(2) else { return };

@@ -1,4 +1,5 @@
-//! Two endpoints in network namespaces of their own with cables between them. All of it goes with the process. Needs root.
+//! Two endpoints in network namespaces of their own with cables between them. All of it goes with the
+//! process. Needs root.
 
 use std::fs::File;
 use std::net::Ipv4Addr;
@@ -12,7 +13,8 @@ use tasuki_sys::netns::within;
 
 const MTU: u32 = 1500;
 
-/// Two hosts with NICs `e0`, `e1`, ... each joined to the one of the same name. The first carries the identity addresses too.
+/// Two hosts with NICs `e0`, `e1`, ... each joined to the one of the same name. The first carries the
+/// identity addresses too.
 pub struct Cables {
     spaces: [File; 2],
     count: usize,
@@ -72,7 +74,8 @@ impl Cables {
         });
     }
 
-    /// Lets no more than so many bits per second through each NIC, so that one cable alone does not carry all; raw lanes go past that.
+    /// Lets no more than so many bits per second through each NIC, so that one cable alone does not carry
+    /// all; raw lanes go past that.
     #[allow(dead_code, reason = "each test includes this file and uses a part")]
     pub fn limit(&self, bits_per_second: u64) {
         for (host, cable) in (0..2).flat_map(|host| (0..self.count).map(move |cable| (host, cable))) {

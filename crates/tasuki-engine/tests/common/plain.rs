@@ -15,7 +15,7 @@ fn buffer(bytes: &mut [u8]) -> [Buffer; 1] {
 pub unsafe fn recv(endpoint: &Endpoint, source: Peer, into: &mut [u8]) {
     let (buffers, source, report) = (buffer(into), Some(source), Report::Completion);
     let recv = RecvArgs { source, tag: TAG, ignore: 0, buffers: &buffers, multi: None, report, context: 1 };
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller promises.
     unsafe { endpoint.recv(&recv) }.expect("a receive");
 }
 
@@ -24,6 +24,15 @@ pub unsafe fn recv(endpoint: &Endpoint, source: Peer, into: &mut [u8]) {
 /// # Safety
 /// The bytes outlive the send, and nobody writes to them.
 pub unsafe fn send(endpoint: &Endpoint, peer: Peer, from: &mut [u8]) {
+    // SAFETY: as the caller promises.
+    unsafe { send_more(endpoint, peer, from, false) }
+}
+
+/// Posts a send, of which the program says whether another one follows at once.
+///
+/// # Safety
+/// As [`send`].
+pub unsafe fn send_more(endpoint: &Endpoint, peer: Peer, from: &mut [u8], more: bool) {
     let buffers = buffer(from);
     let send = SendArgs {
         peer,
@@ -33,9 +42,9 @@ pub unsafe fn send(endpoint: &Endpoint, peer: Peer, from: &mut [u8]) {
         inject: false,
         report: Report::Completion,
         delivery: false,
-        more: false,
+        more,
         context: 2,
     };
-    // SAFETY: as the caller says.
+    // SAFETY: as the caller promises.
     unsafe { endpoint.send(&send) }.expect("a send");
 }

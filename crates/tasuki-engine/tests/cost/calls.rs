@@ -1,5 +1,6 @@
-//! The system calls that send and receive, counted on their way: the linker takes these functions instead of the C library's of the same
-//! names. Counted by thread, as endpoints' helper threads, which step in when the program has to wait, are not on a message's way.
+//! The system calls that send and receive, counted on their way: the linker takes these functions instead of
+//! the C library's of the same names. Counted by thread, as endpoints' helper threads, which step in when the
+//! program has to wait, are not on a message's way.
 
 use std::cell::Cell;
 

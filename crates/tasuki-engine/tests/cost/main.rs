@@ -1,43 +1,45 @@
-//! What a message costs in counts that no clock changes: system calls to send and to receive, and allocations. Packets need root, for the
-//! cable.
+//! What a message costs in counts that no clock changes: system calls to send and to receive, and
+//! allocations. Packets need root, for the cable.
 
 mod bursts;
 mod calls;
 mod memory;
 mod pair;
 
-use pair::{Pair, Way};
+use pair::{Pair, Route};
 
-/// What one message may take at most. Some room is for acknowledgements that go by themselves, and for looks at sockets after a pause, which a
-/// busy machine makes; allocations there are none.
+/// What one message may take at most. Some room is for acknowledgements that go by themselves, and for looks
+/// at sockets after a pause, which a busy machine makes; allocations there are none.
 struct Limit {
-    way: Way,
+    route: Route,
     bytes: usize,
     sends: f64,
     receives: f64,
 }
 
 const LIMITS: [Limit; 6] = [
-    Limit { way: Way::Shared, bytes: 8, sends: 0.0, receives: 0.0 },
-    Limit { way: Way::Udp, bytes: 8, sends: 1.05, receives: 1.05 },
-    Limit { way: Way::Raw, bytes: 8, sends: 1.05, receives: 0.05 },
-    Limit { way: Way::Shared, bytes: 4096, sends: 0.0, receives: 0.0 },
-    // Three packets of MTU 1500 in one call, and one for their acknowledgement, which is due with the second. They are taken in one by one.
-    Limit { way: Way::Udp, bytes: 4096, sends: 2.05, receives: 4.05 },
-    Limit { way: Way::Raw, bytes: 4096, sends: 2.05, receives: 0.05 },
+    Limit { route: Route::Shared, bytes: 8, sends: 0.0, receives: 0.0 },
+    Limit { route: Route::Udp, bytes: 8, sends: 1.05, receives: 1.05 },
+    Limit { route: Route::Raw, bytes: 8, sends: 1.05, receives: 0.05 },
+    Limit { route: Route::Shared, bytes: 4096, sends: 0.0, receives: 0.0 },
+    // Three packets of MTU 1500 in one call, and one for their acknowledgement, which is due with the second.
+    // They are taken in one by one.
+    Limit { route: Route::Udp, bytes: 4096, sends: 2.05, receives: 4.05 },
+    Limit { route: Route::Raw, bytes: 4096, sends: 2.05, receives: 0.05 },
 ];
 
 /// Messages that are counted.
 const MESSAGES: usize = 2 * ROUND_TRIPS;
 const ROUND_TRIPS: usize = 500;
 
-/// Tries, the best of which counts: on a crowded machine a lane may fall silent for so long that the other takes over, as it should.
+/// Tries, the best of which counts: on a crowded machine a lane may fall silent for so long that the other
+/// takes over, as it should.
 const TRIES: usize = 3;
 
 #[test]
 fn messages_cost_no_more_calls_and_no_allocations() {
     for limit in &LIMITS {
-        let name = format!("{:?}, {} bytes", limit.way, limit.bytes);
+        let name = format!("{:?}, {} bytes", limit.route, limit.bytes);
         let fits = (0..TRIES).any(|_| match measure(limit) {
             None => true,
             Some((sends, receives, allocations)) => {
@@ -55,7 +57,7 @@ fn messages_cost_no_more_calls_and_no_allocations() {
 
 /// Calls to send and to receive for a message, allocations for all; `None` without root.
 fn measure(limit: &Limit) -> Option<(f64, f64, u64)> {
-    let mut pair = Pair::new(limit.way)?;
+    let mut pair = Pair::new(limit.route)?;
     pair.warm_up(limit.bytes);
     let ((sends, receives), allocations) = (calls::counted(), memory::counted());
     pair.round_trips(limit.bytes, ROUND_TRIPS);

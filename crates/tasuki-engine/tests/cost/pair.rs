@@ -1,5 +1,5 @@
-//! Two endpoints in one process that exchange messages in lock-step, so that nobody waits and everything that is done is done for
-//! a message.
+//! Two endpoints in one process that exchange messages in lock-step, so that nobody waits and everything that
+//! is done is done for a message.
 
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ mod plain;
 
 /// What carries the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Route {
     Shared,
     Udp,
     Raw,
@@ -31,22 +31,23 @@ pub struct Pair {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Pair {
-    /// Two ends joined by `way`. `None` without root, which namespaces need (shared memory does not).
-    pub fn new(way: Way) -> Option<Pair> {
-        let ends = match way {
-            Way::Shared => {
+    /// Two ends joined by `route`. `None` without root, which namespaces need (shared memory does not).
+    pub fn new(route: Route) -> Option<Pair> {
+        let ends = match route {
+            Route::Shared => {
                 let identity = Some(Ipv4Addr::LOCALHOST.into());
                 let options = Options { identity, stats: false, ..Options::default() };
                 [0, 1].map(|_| Endpoint::open(&options).expect("an endpoint"))
             }
-            Way::Udp => cables::Cables::new(1)?.endpoints(Lanes::Udp),
-            Way::Raw => cables::Cables::new(1)?.endpoints(Lanes::RawUdp),
+            Route::Udp => cables::Cables::new(1)?.endpoints(Lanes::Udp),
+            Route::Raw => cables::Cables::new(1)?.endpoints(Lanes::RawUdp),
         };
         let peers = [ends[0].add_peer(&ends[1].address()), ends[1].add_peer(&ends[0].address())];
         Some(Pair { ends, peers, into: Vec::new(), from: Vec::new() })
     }
 
-    /// Sends messages there and back for what happens only at the beginning: greeting, proof of the raw lane, memory that grows.
+    /// Sends messages there and back for what happens only at the beginning: greeting, proof of the raw lane,
+    /// memory that grows.
     pub fn warm_up(&mut self, bytes: usize) {
         self.round_trips(bytes, 2000);
     }
@@ -69,18 +70,27 @@ impl Pair {
         self.message(1, 0);
     }
 
-    /// Messages from the first end to the second, sent in a row; gives what `count` gives when the first end has sent them and looked.
+    /// Sends messages in a row from the first end to the second, and polls. Gives by how much `count` has grown by
+    /// then. With `announce` the program says of all messages but the last that more follow.
     #[allow(dead_code, reason = "the example includes this file and uses a part")]
-    pub fn burst(&mut self, from: &mut [[u8; 8]], into: &mut [[u8; 8]], count: impl Fn() -> u64) -> u64 {
+    pub fn burst(
+        &mut self,
+        from: &mut [[u8; 8]],
+        into: &mut [[u8; 8]],
+        announce: bool,
+        count: impl Fn() -> u64,
+    ) -> u64 {
         let start = Instant::now();
         for into in &mut *into {
             // SAFETY: the buffer outlives the receive, which is over before this function is.
             unsafe { plain::recv(&self.ends[1], self.peers[1], into) };
         }
         let before = count();
-        for from in &mut *from {
+        let last = from.len() - 1;
+        for (at, from) in from.iter_mut().enumerate() {
+            let more = announce && at < last;
             // SAFETY: nobody writes to the buffer; it outlives the send, which is over before this function is.
-            unsafe { plain::send(&self.ends[0], self.peers[0], from) };
+            unsafe { plain::send_more(&self.ends[0], self.peers[0], from, more) };
         }
         let (mut sent, mut received) = (0, 0);
         sent += self.ends[0].turn(from.len(), |_| {});

@@ -1,7 +1,9 @@
-//! Long messages inside a host, which sender and receiver copy together, between real processes: this executable is its own other process (a test named
-//! `helper` does what the environment asks for and is empty otherwise).
+//! Long messages inside a host, which sender and receiver copy together, between real processes: this
+//! executable is its own other process (a test named `helper` does what the environment asks for and is empty
+//! otherwise).
 //!
-//! Truth from outside: the bytes that were sent; which process lives; what the kernel was told to refuse. `TASUKI_SEED` replays a random test.
+//! Truth from outside: the bytes that were sent; which process lives; what the kernel was told to refuse.
+//! `TASUKI_SEED` replays a random test.
 
 mod other;
 mod seccomp;
@@ -95,7 +97,8 @@ fn written(other: &mut Other, node: &mut Node) -> u64 {
     other.hear_with(|| node.turn()).parse().expect("a number")
 }
 
-/// One direction and both, one message and several, of all lengths: every byte is as it was sent, and senders that wait write some of them.
+/// One direction and both, one message and several, of all lengths: every byte is as it was sent, and senders
+/// that wait write some of them.
 #[test]
 fn all_bytes_arrive_whoever_copies_them() {
     let seed = seed();
@@ -147,7 +150,8 @@ fn where_writing_is_forbidden_the_receiver_reads() {
     other.finish(&mut node);
 }
 
-/// Has the other process begin to write a part of a message, and not go on. The receive, unless it cannot be done here.
+/// Has the other process begin to write a part of a message, and not go on. The receive, unless it cannot be
+/// done here.
 fn held_up() -> Option<(Other, Node, u64)> {
     let (mut other, mut node) = sender::start("held");
     let start = Instant::now();
@@ -165,7 +169,8 @@ fn held_up() -> Option<(Other, Node, u64)> {
     None
 }
 
-/// A sender that is killed while it writes: until then the receive is not over and everything else goes on; then it fails.
+/// A sender that is killed while it writes: until then the receive is not over and everything else goes on;
+/// then it fails.
 #[test]
 fn a_sender_that_dies_while_it_writes_ends_the_receive() {
     let Some((other, mut node, recv)) = held_up() else { return };
@@ -203,7 +208,8 @@ fn closing_waits_for_who_writes() {
     closing.join().expect("it ends");
 }
 
-/// Whoever is killed leaves his shared memory behind; the last of the user's endpoints on the host to be closed takes it away.
+/// Whoever is killed leaves his shared memory behind; the last of the user's endpoints on the host to be
+/// closed takes it away.
 #[test]
 fn files_of_the_killed_go_with_the_last_one_out() {
     let (mut other, node) = sender::start("free");

@@ -1,4 +1,5 @@
-//! Length-coded bulk between endpoints, over loopback, where nothing is lost: no byte more than the messages travels, and none is copied.
+//! Length-coded bulk between endpoints, over loopback, where nothing is lost: no byte more than the messages
+//! travels, and none is copied.
 
 use tasuki_engine::{Buffer, Completion, Endpoint, Framing, Report, SendArgs};
 
@@ -19,7 +20,8 @@ fn sent(node: &Node) -> usize {
 #[test]
 fn long_messages_take_no_header_and_no_copy() {
     let mut all = nodes(2, Lane::Bulk);
-    // Several rounds, one round, one packet less or more than a round, several messages at once; both directions.
+    // Several rounds, one round, one packet less or more than a round, several messages at once; both
+    // directions.
     let sizes = [64 << 10, 3_000_000, 100_001, 5_000_000, 470_000, 65_537];
     let mut expected = Vec::new();
     for (at, &size) in sizes.iter().enumerate() {

@@ -26,8 +26,8 @@ fn seed() -> u64 {
 /// By context of the receive: the sender, the tag, the bytes.
 type Expected = BTreeMap<u64, (usize, u64, Vec<u8>)>;
 
-/// The n-th receive that names a sender and a tag gets the n-th message with that tag from it, bit for bit, whatever is posted
-/// first and whatever else is under way.
+/// The n-th receive that names a sender and a tag gets the n-th message with that tag from it, bit for bit,
+/// whatever is posted first and whatever else is under way.
 fn exchange(lane: Lane, seed: u64) {
     println!("{lane:?}: replay with TASUKI_SEED={seed} cargo test -p tasuki-engine --test suite exchange");
     let mut random = Random::new(seed);

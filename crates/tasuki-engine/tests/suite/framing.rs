@@ -1,5 +1,6 @@
-//! What a byte of long messages costs in frames and length-coded: processor time of both ends and the kernel between them, over loopback, in
-//! pairs one after the other. For `docs/length-coded.md`; proves nothing but that both arrive.
+//! What a byte of long messages costs in frames and length-coded: processor time of both ends and the kernel
+//! between them, over loopback, in pairs one after the other. For `docs/length-coded.md`; proves nothing but
+//! that both arrive.
 
 use tasuki_engine::Completion;
 
@@ -18,7 +19,8 @@ fn processor_ns() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// Sends some messages; ns of processor time per byte. Not inlined, so that a profiler can be told to look at nothing else.
+/// Sends some messages; ns of processor time per byte. Not inlined, so that a profiler can be told to look at
+/// nothing else.
 #[inline(never)]
 fn stream(all: &[Node], from: &mut [u8], into: &mut [u8]) -> f64 {
     let begin = processor_ns();

@@ -1,6 +1,7 @@
 //! Endpoints of one process talk to each other, through shared memory and in packets over loopback.
 //!
-//! Truth from outside: the bytes that were sent, and the rules of MPI for their order. `TASUKI_SEED` replays a random test.
+//! Truth from outside: the bytes that were sent, and the rules of MPI for their order. `TASUKI_SEED` replays
+//! a random test.
 
 mod bulk;
 mod bursts;

@@ -162,7 +162,8 @@ fn a_silent_program_receives() {
             report: Report::Completion,
             context: 1,
         };
-        // SAFETY: the room lives as long as the endpoint, and is looked at when the message has been delivered.
+        // SAFETY: the room lives as long as the endpoint, and is looked at when the message has been
+        // delivered.
         unsafe { silent.recv(&recv) }.unwrap();
         all[0].send_with(1, None, &bytes, |args| args.delivery = true);
         run(&mut all, |all| !all[0].done.is_empty());

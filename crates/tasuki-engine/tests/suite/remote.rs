@@ -1,4 +1,5 @@
-//! Puts and gets against plain memory as the oracle. The side whose memory it is never calls anything: its helper serves.
+//! Puts and gets against plain memory as the oracle. The side whose memory it is never calls anything: its
+//! helper serves.
 
 use std::time::{Duration, Instant};
 

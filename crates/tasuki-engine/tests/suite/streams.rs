@@ -1,4 +1,5 @@
-//! Streams between endpoints, over loopback: what goes by them, what does not, and what becomes of it when one breaks.
+//! Streams between endpoints, over loopback: what goes by them, what does not, and what becomes of it when
+//! one breaks.
 
 use tasuki_engine::{Completion, Endpoint, Framing, Options, StreamCounters};
 
@@ -121,7 +122,8 @@ fn a_taker_that_goes_ends_the_send() {
     });
 }
 
-/// Shuts down all TCP connections of this process, as a host between that loses its state does; how many sockets.
+/// Shuts down all TCP connections of this process, as a host between that loses its state does; how many
+/// sockets.
 fn break_streams() -> usize {
     let mut broken = 0;
     for entry in std::fs::read_dir("/proc/self/fd").unwrap().flatten() {

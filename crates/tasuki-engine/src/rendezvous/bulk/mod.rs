@@ -1,7 +1,8 @@
-//! Length-coded bulk (`tasuki-bulk`) between two endpoints: its sockets, its rounds, and its control messages.
+//! Length-coded bulk (`tasuki-bulk`) between two endpoints: its sockets, its rounds, and its control
+//! messages.
 //!
-//! The receiver of a long message asks for rounds of it, over a UDP socket that is connected to the sender's: one pair of sockets for
-//! each direction, on one rail. Control messages travel on the service queue.
+//! The receiver of a long message asks for rounds of it, over a UDP socket that is connected to the sender's:
+//! one pair of sockets for each direction, on one rail. Control messages travel on the service queue.
 
 mod rx;
 mod sockets;
@@ -13,14 +14,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use nix::sys::epoll::{Epoll, EpollCreateFlags};
 use tasuki_bulk::Note;
 
-use super::Context;
+use super::context::Context;
 use crate::api::Peer;
 use crate::messages::PullJob;
 use rx::BulkRx;
 use tx::BulkTx;
 
-/// Shorter messages go in frames, bytes: a round takes a round trip, and so does a grant, but control messages cost more than
-/// grants.
+/// Shorter messages go in frames, bytes: a round takes a round trip, and so does a grant, but control
+/// messages cost more than grants.
 pub(super) const LENGTH_MIN: u64 = 64 << 10;
 
 /// What length-coded bulk has done.

@@ -1,5 +1,5 @@
-//! The receiving side of length-coded bulk: datagrams straight into the program's memory, what is missing asked for again, one
-//! round after the other.
+//! The receiving side of length-coded bulk: datagrams straight into the program's memory, what is missing
+//! asked for again, one round after the other.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -9,17 +9,18 @@ use tasuki_bulk::{Note, Round, Sizes, Taker};
 use tasuki_link::{BULK_BATCH, BulkSocket, Piece};
 use tasuki_proto::Time;
 
-use super::{Context, Shared, sockets, tell};
+use super::super::context::Context;
+use super::{Shared, sockets, tell};
 use crate::api::Peer;
 use crate::messages::{Messages, PullJob};
 
-/// A burst is over when the sender has said so and nothing has arrived for this time, ns: what the sender said may have overtaken
-/// packets. Twice as long after each burst of which nothing arrived.
+/// A burst is over when the sender has said so and nothing has arrived for this time, ns: what the sender
+/// said may have overtaken packets. Twice as long after each burst of which nothing arrived.
 const GRACE_NS: u64 = 500_000;
 /// After so many bursts of which nothing arrived the message goes in frames: the rail carries nothing.
 const BARREN_MAX: u32 = 6;
-/// After so many bursts in which not everything arrived as it was sent the message goes in frames: its checksums may be of bytes
-/// that the program has changed since.
+/// After so many bursts in which not everything arrived as it was sent the message goes in frames: its
+/// checksums may be of bytes that the program has changed since.
 const BURSTS_MAX: u16 = 500;
 /// Batches that are received before something else gets its turn.
 const BATCHES: usize = 4;
@@ -230,7 +231,8 @@ impl BulkRx {
         any
     }
 
-    /// Draws the consequence of what has arrived: the next burst, the next round, or the end. True if something was done.
+    /// Draws the consequence of what has arrived: the next burst, the next round, or the end. True if
+    /// something was done.
     fn decide(&mut self, cx: &mut Context<'_>, shared: &mut Shared, peer: Peer, from: &[u8]) -> bool {
         let Some(active) = &mut self.active else { return false };
         if !active.sent {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tasuki_link::{BulkSocket, UdpOptions};
 
-use super::Context;
+use super::super::context::Context;
 use crate::api::Peer;
 use crate::net::rails::UDP_IPV4_HEADERS;
 

@@ -5,7 +5,8 @@ use tasuki_link::{BULK_BATCH, BulkSocket, Piece};
 use tasuki_msg::Pace;
 use tasuki_proto::Time;
 
-use super::{Context, Shared, sockets, tell};
+use super::super::context::Context;
+use super::{Shared, sockets, tell};
 use crate::api::Peer;
 use crate::messages::ops::SendOp;
 use crate::rendezvous::keys::RendezvousKey;
@@ -104,7 +105,8 @@ impl BulkTx {
                 break;
             };
             let first = base.wrapping_add(active.offset as usize);
-            // SAFETY: the send has not completed, so its memory can be read; that the round is inside was tested when it began.
+            // SAFETY: the send has not completed, so its memory can be read; that the round is inside was
+            // tested when it began.
             let Some(sent) = (unsafe { active.burst(socket, first, now) }) else {
                 // The kernel has no room now.
                 active.next = active.next.max(now.0 + RETRY_NS);
@@ -128,7 +130,8 @@ impl BulkTx {
 }
 
 impl Active {
-    /// Sends one batch of the round whose first byte is at `base`. Gives the bytes sent; `None` if the kernel has no room.
+    /// Sends one batch of the round whose first byte is at `base`. Gives the bytes sent; `None` if the kernel
+    /// has no room.
     ///
     /// # Safety
     /// The round's bytes can be read.
@@ -159,8 +162,8 @@ impl Active {
                 Some(nix::libc::EAGAIN | nix::libc::ENOBUFS | nix::libc::ENOMEM | nix::libc::EINTR) => {
                     return None;
                 }
-                // Whatever the error is (an old refusal, a cable that is gone): the packet is lost, and the receiver decides
-                // what follows.
+                // Whatever the error is (an old refusal, a cable that is gone): the packet is lost, and the
+                // receiver decides what follows.
                 _ => 1,
             },
         };

@@ -1,14 +1,15 @@
 //! Which peers are invited to send by stream: those whose packets arrive fast, and one by one.
 //!
-//! Where the kernel joins packets (UDP_GRO) they cost less than a stream, and so do large ones. Where it does not, each packet passes
-//! the whole kernel alone; TCP's path through the kernel is shorter, and the program has nothing to do for each packet. That matters
-//! where processors are the limit, not wires.
+//! Where the kernel joins packets (UDP_GRO) they cost less than a stream, and so do large ones. Where it does
+//! not, each packet passes the whole kernel alone; TCP's path through the kernel is shorter, and the program
+//! has nothing to do for each packet. That matters where processors are the limit, not wires.
 
 use tasuki_link::UdpStats;
 use tasuki_proto::{RailState, Time};
 use tasuki_wire::Lane;
 
-use super::{Context, Streams, tell};
+use super::super::context::Context;
+use super::{Streams, tell};
 use crate::api::Peer;
 use crate::net::link::Link;
 use crate::net::rails::ROUTED;
@@ -18,7 +19,8 @@ use crate::peers::Route;
 const JUDGE_EVERY_NS: u64 = 20_000_000;
 /// If a socket has received fewer packets between two judgements, they say nothing.
 const PACKETS_MIN: u64 = 2_000;
-/// Average length of the packets, bytes: shorter ones are not those of long messages, and much longer ones cost less than a stream.
+/// Average length of the packets, bytes: shorter ones are not those of long messages, and much longer ones
+/// cost less than a stream.
 const LENGTHS: std::ops::Range<u64> = 1_000..2_500;
 /// Rate from which processors are the limit, bytes per second: no cable of 1 Gbit/s carries so much.
 const RATE_MIN: f64 = 160e6;
@@ -91,7 +93,8 @@ fn peers_by_packets(cx: &Context<'_>) -> Vec<(Peer, u8)> {
     packets.map(|(peer, record)| (peer, cx.net.bulk_rail(record))).collect()
 }
 
-/// The peer that sends most by a link, and the rail, if that is its only one: over several rails packets are spread.
+/// The peer that sends most by a link, and the rail, if that is its only one: over several rails packets are
+/// spread.
 fn sender_by(cx: &Context<'_>, link: &Link) -> Option<(Peer, u8)> {
     let [peer] = cx.net.peers_at(link.udp.followed()?, cx.peers)[..] else { return None };
     let record = cx.record(peer).filter(|record| matches!(record.route, Route::Net(_)) && !record.gone)?;

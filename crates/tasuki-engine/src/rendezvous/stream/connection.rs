@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use tasuki_link::{Stream, StreamEnd, StreamListener};
 use tasuki_proto::Time;
 
-use super::Context;
+use super::super::context::Context;
 use super::control::Token;
 use crate::api::Peer;
 

@@ -1,11 +1,11 @@
-//! Control messages about streams: their format is in `docs/reference/wire.md`, "Streams". Their kinds follow those of length-coded
-//! bulk, with which they share a tag.
+//! Control messages about streams: their format is in `docs/reference/wire.md`, "Streams". Their kinds follow
+//! those of length-coded bulk, with which they share a tag.
 
 /// The first bytes of a new stream. They prove that it comes from the invited peer.
 pub(in crate::rendezvous) type Token = [u8; 16];
 
-/// The name of a stream in control messages. It is needed because a message about a stream that is over may arrive when there is
-/// another.
+/// The name of a stream in control messages. It is needed because a message about a stream that is over may
+/// arrive when there is another.
 pub(in crate::rendezvous) fn name(token: &Token) -> u32 {
     let [a, b, c, d, ..] = *token;
     u32::from_le_bytes([a, b, c, d])
@@ -16,7 +16,8 @@ pub(in crate::rendezvous) fn name(token: &Token) -> u32 {
 pub(in crate::rendezvous) enum ControlMessage {
     /// From the receiver: open a stream to this port of mine on this rail; it begins with this token.
     Invite { rail: u8, port: u16, token: Token },
-    /// From the receiver: send these bytes of the message with this key, behind those that I have asked for before.
+    /// From the receiver: send these bytes of the message with this key, behind those that I have asked for
+    /// before.
     Pull { stream: u32, key: u64, offset: u64, len: u64 },
     /// From either: I have closed this stream, or do not open it.
     Over { stream: u32 },

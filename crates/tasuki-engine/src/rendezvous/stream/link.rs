@@ -2,11 +2,12 @@
 
 use tasuki_proto::Time;
 
+use super::super::context::Context;
 use super::connection::Connection;
 use super::control::{ControlMessage, Token, name};
 use super::rx::StreamRx;
 use super::tx::StreamTx;
-use super::{Context, StreamCounters, is_before, tell};
+use super::{StreamCounters, is_before, tell};
 use crate::api::Peer;
 use crate::messages::PullJob;
 use crate::rendezvous::keys::RendezvousKey;

@@ -1,10 +1,10 @@
 //! Long messages by TCP, where that costs less than packets: decision 12 of `docs/adr`.
 //!
-//! The side that receives *invites* the side that sends: it listens on a rail and says where. From then on the first frames of the
-//! sender's long messages carry a key. The receiver asks for the bytes that it wants, in order, and reads them from the stream
-//! straight into the program's memory. Control messages travel on the service queue; the stream carries nothing but a token and the
-//! bytes that were asked for. If nobody can listen or connect, if the cable dies, or if an end is closed, the messages go in
-//! packets.
+//! The side that receives *invites* the side that sends: it listens on a rail and says where. From then on
+//! the first frames of the sender's long messages carry a key. The receiver asks for the bytes that it wants,
+//! in order, and reads them from the stream straight into the program's memory. Control messages travel on
+//! the service queue; the stream carries nothing but a token and the bytes that were asked for. If nobody can
+//! listen or connect, if the cable dies, or if an end is closed, the messages go in packets.
 
 mod choose;
 mod connection;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tasuki_proto::Time;
 
-use super::Context;
+use super::context::Context;
 use crate::api::Peer;
 use crate::messages::PullJob;
 use choose::Seen;
@@ -27,11 +27,8 @@ use link::Link;
 
 /// Shorter messages go in packets, bytes: to ask for them takes a round trip in which nothing is sent.
 pub(super) const LENGTH_MIN: u64 = 48 << 10;
-/// Bytes that move in one direction before something else gets its turn: as much as the kernel has room for. Smaller pieces cost
-/// more.
-const TURN_MAX: usize = 4 << 20;
-/// While a stream is at work, a sleeper looks again after this time, ns. Nothing wakes it, because to be woken costs something for
-/// each packet.
+/// While a stream is at work, a sleeper looks again after this time, ns. Nothing wakes it, because to be
+/// woken costs something for each packet.
 pub(super) const POLL_AGAIN_NS: u64 = 200_000;
 
 /// What streams have done.
@@ -127,7 +124,8 @@ impl Streams {
     }
 }
 
-/// A control message about streams has arrived. False if it makes no sense. Without streams an invitation need not be answered.
+/// A control message about streams has arrived. False if it makes no sense. Without streams an invitation
+/// need not be answered.
 pub(super) fn hear(streams: Option<&mut Streams>, source: Peer, bytes: &[u8]) -> bool {
     match (ControlMessage::read(bytes), streams) {
         (Some(message), Some(streams)) => {

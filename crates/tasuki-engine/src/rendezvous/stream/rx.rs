@@ -6,10 +6,11 @@ use std::ptr::NonNull;
 use tasuki_link::Stream;
 use tasuki_proto::Time;
 
-use super::TURN_MAX;
+use super::super::context::TURN_MAX;
 use crate::messages::{Messages, PullJob};
 
-/// If nothing of what was asked for arrives for this time, it goes in packets, ns: the rail may be dead, and packets find another.
+/// If nothing of what was asked for arrives for this time, it goes in packets, ns: the rail may be dead, and
+/// packets find another.
 const STALLED_NS: u64 = 1_000_000_000;
 
 /// What is received from one peer.
@@ -38,19 +39,22 @@ impl StreamRx {
         self.is_at_work() && now.0.saturating_sub(*self.heard.get_or_insert(now.0)) >= STALLED_NS
     }
 
-    /// Receives the bytes that are there, and gives how many. `None`: the stream is over, or a receive that waited for it.
+    /// Receives the bytes that are there, and gives how many. `None`: the stream is over, or a receive that
+    /// waited for it.
     pub fn receive(&mut self, messages: &mut Messages, stream: &Stream, now: Time) -> Option<usize> {
         let mut total = 0;
         while total < TURN_MAX && self.is_at_work() && stream.has_bytes() {
             let Some(job) = self.jobs.front() else { break };
             // If the receive is over, there is nowhere to put the next bytes of the stream, which are for it.
             let mut into = place(messages, job, self.done)?;
-            // SAFETY: `place` names memory of a receive that is under way, and nobody else touches it meanwhile.
+            // SAFETY: `place` names memory of a receive that is under way, and nobody else touches it
+            // meanwhile.
             let count = stream.receive(unsafe { into.as_mut() }).ok()?;
             total += count;
             self.done += count as u64;
             if self.done < job.len {
-                // Most likely the rest has not arrived yet, and to look for it at once would keep the kernel from receiving it.
+                // Most likely the rest has not arrived yet, and to look for it at once would keep the kernel
+                // from receiving it.
                 break;
             }
             messages.layer_mut().handle_pulled(job.pull, true);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tasuki_link::Stream;
 
-use super::{Context, TURN_MAX};
+use super::super::context::{Context, TURN_MAX};
 use crate::api::Peer;
 use crate::messages::Messages;
 use crate::rendezvous::keys::RendezvousKey;
@@ -39,7 +39,8 @@ impl StreamTx {
         (self.asked, self.full) = (VecDeque::new(), false);
     }
 
-    /// Sends the bytes that the kernel takes now, and gives how many. `None`: the message or the stream is gone.
+    /// Sends the bytes that the kernel takes now, and gives how many. `None`: the message or the stream is
+    /// gone.
     pub fn send(&mut self, cx: &Context<'_>, peer: Peer, stream: &Stream) -> Option<usize> {
         let mut total = 0;
         if self.full && self.is_at_work() && !stream.has_room() {
@@ -75,8 +76,8 @@ impl Asked {
         let base = send.memory.contiguous().filter(|_| self.len > 0 && end <= send.memory.len())?;
         // Both fit into `usize`: they are inside of the message's memory.
         let (offset, len) = (self.offset as usize, (self.len as usize).min(most));
-        // SAFETY: the bytes are inside of the send's memory, which can be read until the send completes. It does not complete
-        // while `messages` is borrowed. Nobody writes to it, as the caller promises.
+        // SAFETY: the bytes are inside of the send's memory, which can be read until the send completes. It
+        // does not complete while `messages` is borrowed. Nobody writes to it, as the caller promises.
         Some(unsafe { std::slice::from_raw_parts(base.wrapping_add(offset), len) })
     }
 }

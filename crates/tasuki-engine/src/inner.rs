@@ -1,0 +1,69 @@
+//! The inside of an endpoint: the engine behind its lock, and what threads tell each other beside the lock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::biased_lock::{BiasedLock, Guard};
+use crate::clock::Clock;
+use crate::engine::Engine;
+use crate::held::Held;
+use crate::open::Opened;
+use crate::sleep::Sleeper;
+use crate::wait::oversubscription::Oversubscription;
+use crate::wait::yielding::Rest;
+
+/// What the program's threads and the helper thread share.
+pub(crate) struct Inner {
+    pub lock: BiasedLock<Engine>,
+    /// Grows whenever the program makes progress: a copy of what the engine counts, written under its lock.
+    /// (Posting takes nothing in, so it does not count.)
+    pub entries: AtomicU64,
+    /// The program was given nothing when it last made progress.
+    pub waits: AtomicBool,
+    pub stop: AtomicBool,
+    pub sleeper: Sleeper,
+    pub held: Arc<Held>,
+    pub processors: Oversubscription,
+    pub clock: Clock,
+}
+
+impl Inner {
+    pub fn new(opened: Opened) -> Inner {
+        let Opened { engine, clock, held, processors, sleeper, .. } = opened;
+        Inner {
+            lock: BiasedLock::new(engine),
+            entries: AtomicU64::new(0),
+            waits: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            sleeper,
+            held,
+            processors,
+            clock,
+        }
+    }
+
+    /// The engine, for the program.
+    #[inline]
+    pub fn lock(&self) -> Guard<'_, Engine> {
+        self.lock.lock()
+    }
+
+    /// The program makes progress, with the lock that it holds.
+    pub fn enter(&self, engine: &mut Engine) {
+        self.entries.store(engine.count_program_call(), Ordering::Relaxed);
+    }
+
+    /// Offers the processor to others.
+    #[cold]
+    pub fn rest(&self, mut engine: Guard<'_, Engine>) {
+        let rest = engine.rest();
+        drop(engine);
+        let start = Instant::now();
+        match rest {
+            Rest::Yield => std::thread::yield_now(),
+            Rest::Nap(time) => self.sleeper.nap(time),
+        }
+        self.lock().rested(rest, start.elapsed());
+    }
+}
