@@ -16,7 +16,7 @@ pub struct Address {
     pub endpoint: u32,
     /// Drawn anew by every endpoint that opens.
     pub incarnation: u64,
-    /// Whoever holds it may send to the endpoint.
+    /// A process that knows it may send to the endpoint.
     pub secret: [u8; 16],
 }
 

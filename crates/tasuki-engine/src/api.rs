@@ -1,4 +1,5 @@
-//! What a program (or the library between it and us) asks of an endpoint, and what it hears of it.
+//! The types by which a program (or the library between it and an endpoint) posts operations and learns their
+//! ends.
 
 use tasuki_msg::{ClaimId, PeerId};
 
@@ -24,36 +25,36 @@ pub struct Buffer {
     pub len: usize,
 }
 
-// SAFETY: a buffer is an address and a length. Whoever posts it promises that the memory may be used from any
-// thread until the operation completes (see `Endpoint::send`, `Endpoint::recv`).
+// SAFETY: a buffer is an address and a length. The program that posts it promises that the memory may be used
+// from any thread until the operation completes (see `Endpoint::send`, `Endpoint::recv`).
 unsafe impl Send for Buffer {}
 
-/// What a program hears of an operation that it has posted. Of a failure, always.
+/// What a program is told of the end of an operation. Failures are always told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Report {
-    /// Its completion.
+    /// A completion.
     #[default]
     Completion,
-    /// Its completion, marked `quiet`: for somebody who only counts.
+    /// A completion that is marked `quiet`: for programs that only count.
     Quiet,
-    /// Nothing.
+    /// Nothing, unless the operation fails.
     Failure,
 }
 
 /// A message to send.
 #[derive(Clone, Copy, Debug)]
 pub struct SendArgs<'a> {
-    /// To whom.
+    /// The receiver.
     pub peer: Peer,
-    /// The tag; `None` for the untagged queue.
+    /// The tag; `None` means the untagged queue.
     pub tag: Option<u64>,
     /// Remote completion data.
     pub data: Option<u64>,
-    /// The bytes, one piece behind the other.
+    /// The bytes, in pieces that follow each other.
     pub buffers: &'a [Buffer],
-    /// The bytes are the program's again when `send` returns.
+    /// The program may change the bytes when `send` returns.
     pub inject: bool,
-    /// What the program wants to hear of it.
+    /// What the program wants to be told.
     pub report: Report,
     /// Complete only when the message has been placed at the receiver.
     pub delivery: bool,
@@ -64,33 +65,33 @@ pub struct SendArgs<'a> {
     pub context: u64,
 }
 
-/// Memory for a message, or for several.
+/// A receive: memory for one message, or for several.
 #[derive(Clone, Copy, Debug)]
 pub struct RecvArgs<'a> {
-    /// From whom; `None`: from anyone.
+    /// The sender; `None`: any.
     pub source: Option<Peer>,
-    /// The tag; `None` for the untagged queue.
+    /// The tag; `None` means the untagged queue.
     pub tag: Option<u64>,
-    /// Bits of the tag that do not matter.
+    /// Bits of the tag that are not compared.
     pub ignore: u64,
-    /// Where the bytes go, one piece behind the other.
+    /// Where the bytes go, in pieces that follow each other.
     pub buffers: &'a [Buffer],
-    /// Take message after message until less than this many bytes are left.
+    /// Take message after message until less than so many bytes are left (`FI_MULTI_RECV`).
     pub multi: Option<usize>,
-    /// What the program wants to hear of it.
+    /// What the program wants to be told.
     pub report: Report,
     /// The program's name of the operation.
     pub context: u64,
 }
 
-/// What a probe looks for among the messages that nobody has asked for.
+/// What a probe looks for among unexpected messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
-    /// From whom; `None`: from anyone.
+    /// The sender; `None`: any.
     pub source: Option<Peer>,
-    /// The tag; `None` for the untagged queue.
+    /// The tag; `None` means the untagged queue.
     pub tag: Option<u64>,
-    /// Bits of the tag that do not matter.
+    /// Bits of the tag that are not compared.
     pub ignore: u64,
 }
 
@@ -121,7 +122,7 @@ pub enum Completion {
     Send {
         /// As posted.
         context: u64,
-        /// To whom it went.
+        /// The receiver.
         peer: Peer,
         /// It was for the tagged queue.
         tagged: bool,
@@ -146,7 +147,7 @@ pub enum Completion {
         len: u64,
         /// Length as sent; more than `len`: it was truncated.
         total: u64,
-        /// The buffer is the program's again.
+        /// The program may use the buffer again.
         last: bool,
         /// The receive takes several messages.
         multi: bool,
@@ -163,9 +164,9 @@ pub enum Completion {
         send: bool,
         /// Why.
         failure: Failure,
-        /// With whom, if that is known.
+        /// The peer, if it is known.
         peer: Option<Peer>,
-        /// The buffer is the program's again.
+        /// The program may use the buffer again.
         last: bool,
         /// Success would not have been told: see [`Report`].
         quiet: bool,

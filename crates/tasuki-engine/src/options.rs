@@ -1,4 +1,4 @@
-//! How an endpoint is to be opened, and what the environment says about it.
+//! The options of an endpoint, and the environment variables that change them.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -9,35 +9,37 @@ use tasuki_msg::{Adapting, Adaptive, Pacer, Window};
 use crate::address::Address;
 use crate::net::static_rate::Receivers;
 
-/// What carries packets between hosts.
+/// The lanes that carry packets between hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lanes {
-    /// UDP alone.
+    /// UDP only.
     Udp,
-    /// Raw Ethernet frames where the permission is there and they pass; UDP for streams and everywhere else.
+    /// Raw Ethernet frames where they are permitted and pass; UDP for long messages and everywhere else.
     RawUdp,
 }
 
-/// How a receiver grants what is too long to come unasked.
+/// How a receiver grants the messages that are too long to be sent unasked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rate {
-    /// A fixed window, whatever the network and this host carry.
+    /// A window of fixed size, whatever the network and this host carry.
     Window,
-    /// As much as arrives, measured in operation and shared among all senders.
+    /// At the rate at which granted bytes arrive, which is measured in operation and shared among all
+    /// senders.
     Adaptive,
-    /// Everything at once; senders, who know their receivers, keep to the rates of the ATM paper.
+    /// Everything at once: senders are told the rates of their receivers, and keep to them (the ATM paper's
+    /// static mode).
     Static(Receivers),
 }
 
 /// How long messages between hosts are framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// As [`Framing::Streams`] where packets come fast and one by one (MTU 1500, no coalescing, one rail),
-    /// elsewhere as [`Framing::Frames`].
+    /// As [`Framing::Streams`] where packets arrive fast and one by one (MTU 1500, not joined by the kernel,
+    /// one rail), elsewhere as [`Framing::Frames`].
     Auto,
     /// In packets with headers, over all rails.
     Frames,
-    /// By TCP, over one rail, out of the program's memory and into it.
+    /// By TCP, over one rail, from the sender's memory into the receiver's.
     Streams,
     /// In datagrams of which the length alone tells what they are, over one rail, straight into the program's
     /// memory.
@@ -47,58 +49,58 @@ pub enum Framing {
 /// Whether the sender of a long message inside a host copies some of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderCopies {
-    /// The receiver copies all.
+    /// The receiver copies everything.
     Never,
-    /// If it waits, and has a processor of its own.
+    /// The sender copies a part if it waits and has a processor of its own.
     Idle,
-    /// If it waits.
+    /// The sender copies a part if it waits, without asking for a processor.
     Always,
 }
 
-/// How an endpoint is to be opened.
+/// The options of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Identity address of the host; found by itself if `None`.
+    /// Identity address of the host. `None`: that of the interface `tasuki0`, or the best that the host has.
     pub identity: Option<IpAddr>,
-    /// Where the host's rails are written down; `/run/tasuki/rails.json` if `None`, if there is one.
+    /// The file that describes the host's rails. `None`: `/run/tasuki/rails.json`, if there is one.
     pub rails: Option<PathBuf>,
-    /// Messages within the host go through shared memory where that is possible.
+    /// Messages inside the host go through shared memory where that is possible.
     pub shm: bool,
-    /// Who copies long messages there.
+    /// Whether senders of long messages inside the host copy a part.
     pub sender_copies: SenderCopies,
-    /// What carries packets between hosts.
+    /// The lanes that carry packets between hosts.
     pub lanes: Lanes,
-    /// Raw frames, then only of what is short, carry this priority (IEEE 802.1Q, 0 to 7): switches that know
-    /// it send them before others. `None`: no tag.
+    /// Priority of raw frames (IEEE 802.1Q, 0 to 7), which then carry short messages only: switches that know
+    /// the tag send them before others. `None`: frames have no tag.
     pub priority: Option<u8>,
-    /// Where the broker listens that opens raw lanes for programs without CAP_NET_RAW; `None`: nobody is
+    /// Socket of the broker that opens raw lanes for programs without CAP_NET_RAW. `None`: no broker is
     /// asked.
     pub broker: Option<PathBuf>,
-    /// Memory for the receive rings of the raw lanes of a whole host, bytes, reckoned as one process per
-    /// processor.
+    /// Memory for the receive rings of the raw lanes of a whole host, bytes. Each process takes its share of
+    /// it as if there were one process per processor.
     pub ring_bytes: u64,
-    /// Room for messages that nobody has asked for, bytes. The bound on the memory that they take.
+    /// Most memory for unexpected messages, bytes: those for which no receive is posted yet.
     pub pool_bytes: u64,
-    /// Most of it that one peer may hold, bytes.
+    /// Most of that memory that one peer may hold, bytes.
     pub peer_bytes: u64,
-    /// How long messages are granted.
+    /// The controller of grants.
     pub rate: Rate,
     /// How long messages are framed.
     pub framing: Framing,
-    /// Peers to reckon with from the start.
+    /// Number of peers among which credit is divided from the start.
     pub expected_peers: u32,
-    /// How long closing waits at most for the last acknowledgement.
+    /// Longest time that closing waits for the last acknowledgements.
     pub linger: Duration,
-    /// A statistics page is kept for `tasuki stats`.
+    /// The endpoint keeps a statistics page, which `tasuki stats` reads.
     pub stats: bool,
-    /// On SIGUSR2 the endpoint's state is printed.
+    /// On SIGUSR2 the endpoint prints its state to stderr.
     pub dump: bool,
     /// Called, from any thread, when a peer with which something was exchanged has died or broken the
     /// protocol, before operations with it fail. It must not call the endpoint.
     pub on_failure: Option<OnFailure>,
 }
 
-/// Is given the address of a peer that has failed.
+/// A function that is given the address of a peer that has failed.
 pub type OnFailure = fn(&Address);
 
 impl Default for Options {
@@ -125,17 +127,17 @@ impl Default for Options {
     }
 }
 
-/// Where launchers put the number of a job's processes: Open MPI, Hydra, Slurm.
+/// The variables in which launchers tell the number of a job's processes: Open MPI, Hydra, Slurm.
 const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"];
 
-/// Peers are given no less credit than this for the sake of others that may never come, bytes: most programs
-/// talk to few.
-const LEAST_SHARE: u64 = 512 << 10;
+/// Credit of a peer is not reduced below this for the sake of other peers that may never appear, bytes: most
+/// programs talk to few peers.
+const SHARE_MIN: u64 = 512 << 10;
 
-/// Peers to reckon with in a job of so many processes. Credit that fits from the start need not be asked back
-/// when the next one comes; nothing else depends on it.
+/// Number of peers among which credit is divided from the start, in a job of so many processes. Credit that
+/// fits from the start need not be recalled when the next peer appears; nothing else depends on the number.
 fn expected_peers(processes: Option<u32>, pool_bytes: u64) -> u32 {
-    let most = u32::try_from(pool_bytes / LEAST_SHARE).unwrap_or(u32::MAX);
+    let most = u32::try_from(pool_bytes / SHARE_MIN).unwrap_or(u32::MAX);
     processes.unwrap_or(1).min(most).max(1)
 }
 
@@ -144,15 +146,15 @@ const RATES: &str =
 
 const FRAMINGS: &str = "must be auto, frames, streams or length";
 
-/// A variable of the environment says something that cannot be.
+/// An environment variable has a value that is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{variable}={value}: {wanted}")]
 pub struct VariableError {
-    /// Its name.
+    /// Name of the variable.
     pub variable: &'static str,
-    /// What it says.
+    /// Its value.
     pub value: String,
-    /// What it may say.
+    /// The values that are allowed.
     pub wanted: &'static str,
 }
 
