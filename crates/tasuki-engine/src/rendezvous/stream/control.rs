@@ -14,8 +14,10 @@ pub(in crate::rendezvous) fn name(token: &Token) -> u32 {
 /// One control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::rendezvous) enum ControlMessage {
-    /// From the receiver: open a stream to this port of mine on this rail; it begins with this token.
-    Invite { rail: u8, port: u16, token: Token },
+    /// From the receiver: open a stream to this port of mine on this rail; it begins with this token. `known` is
+    /// the name of the last invitation of yours that I had received by then, 0 if there was none: by it an
+    /// invitation that crosses another one is recognised, however late it arrives.
+    Invite { rail: u8, port: u16, token: Token, known: u32 },
     /// From the receiver: send these bytes of the message with this key, behind those that I have asked for
     /// before.
     Pull { stream: u32, key: u64, offset: u64, len: u64 },
@@ -36,10 +38,11 @@ impl ControlMessage {
     /// Appends the message: its kind, and its fields in order, little-endian.
     pub fn write(&self, into: &mut Vec<u8>) {
         match self {
-            ControlMessage::Invite { rail, port, token } => {
+            ControlMessage::Invite { rail, port, token, known } => {
                 into.extend([INVITE, *rail]);
                 into.extend(port.to_le_bytes());
                 into.extend(token);
+                into.extend(known.to_le_bytes());
             }
             ControlMessage::Pull { stream, key, offset, len } => {
                 into.push(PULL);
@@ -58,8 +61,10 @@ impl ControlMessage {
         let (&kind, rest) = bytes.split_first()?;
         match kind {
             INVITE => {
+                let (rest, known) = rest.split_last_chunk()?;
                 let [rail, low, high, token @ ..]: [u8; 19] = rest.try_into().ok()?;
-                Some(ControlMessage::Invite { rail, port: u16::from_le_bytes([low, high]), token })
+                let (port, known) = (u16::from_le_bytes([low, high]), u32::from_le_bytes(*known));
+                Some(ControlMessage::Invite { rail, port, token, known })
             }
             PULL => {
                 let (stream, rest) = stream_of(rest)?;
@@ -94,7 +99,7 @@ mod tests {
     fn messages_survive_the_wire_and_nonsense_is_refused() {
         let token = std::array::from_fn(|at| at as u8);
         let messages = [
-            ControlMessage::Invite { rail: 31, port: 65_535, token },
+            ControlMessage::Invite { rail: 31, port: 65_535, token, known: 0x0102_0304 },
             ControlMessage::Pull { stream: 7, key: u64::MAX, offset: 3, len: 1 << 40 },
             ControlMessage::Over { stream: u32::MAX },
         ];

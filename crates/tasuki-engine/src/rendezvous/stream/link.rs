@@ -24,6 +24,10 @@ pub(super) struct Link {
     tx: StreamTx,
     rx: StreamRx,
     invitations: u32,
+    /// The name of the last invitation that was sent, 0 if there was none.
+    invited: u32,
+    /// The name of the last invitation that has arrived, 0 if there was none.
+    heard: u32,
     /// The name of the stream that is there, is coming about, or was there last.
     stream: u32,
 }
@@ -48,8 +52,8 @@ impl Link {
         }
         self.invitations += 1;
         let (port, token) = self.connection.invite(cx, peer, rail)?;
-        self.stream = name(&token);
-        Some(ControlMessage::Invite { rail, port, token })
+        (self.stream, self.invited) = (name(&token), name(&token));
+        Some(ControlMessage::Invite { rail, port, token, known: self.heard })
     }
 
     /// The peer has something to say.
@@ -61,10 +65,13 @@ impl Link {
         message: ControlMessage,
     ) {
         match message {
-            ControlMessage::Invite { rail, port, token } => {
-                // If both have invited each other, the one with the lesser name stays the host.
-                let host = matches!(self.connection, Connection::Invited(_)) && is_before(cx, peer);
-                if !host {
+            ControlMessage::Invite { rail, port, token, known } => {
+                self.heard = name(&token);
+                // If the peer did not know our last invitation when it sent this one, the two have crossed. The peer
+                // follows ours if we come first in order, and may have done so long ago: a stream is faster than the
+                // control messages.
+                let crossed = self.invited != 0 && known != self.invited;
+                if !(crossed && is_before(cx, peer)) {
                     self.end(cx, counters, peer, false);
                     self.accept_invitation(cx, peer, (rail, port), token);
                 }
