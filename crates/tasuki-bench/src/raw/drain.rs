@@ -379,7 +379,11 @@ impl Taker {
         }
         self.last = Instant::now();
         if self.first.is_none() {
-            (self.first, self.first_bytes) = (Some(self.last), bytes);
+            // The drain is measured from when the first packet was to be gone. A thread that gets its processor later than
+            // that catches up, and would seem to have drained faster than it may.
+            let due = self.start + Duration::from_nanos(self.drained_ns);
+            let first = if self.slow == Slow::No { self.last } else { due };
+            (self.first, self.first_bytes) = (Some(first), bytes);
         }
         self.bytes += bytes;
         self.packets += 1;

@@ -157,6 +157,14 @@ fn what_a_broken_stream_owes_comes_in_frames() {
         assert!(again.unwrap().success());
         return;
     }
+    // The helper threads may have sent everything before this thread gets a processor to break the streams.
+    let broken = (0..100).any(|_| break_in_the_middle());
+    assert!(broken, "everything was sent before the streams could be broken");
+}
+
+/// Breaks the stream in the middle of the second of four messages, all of which must arrive. False: it was too late for
+/// that.
+fn break_in_the_middle() -> bool {
     let mut all = joined(1_000_000);
     let before = counters(&all[0]).sent_bytes;
     let bytes: Vec<Vec<u8>> = (0..4).map(|salt| pattern(30_000_000, salt)).collect();
@@ -165,11 +173,14 @@ fn what_a_broken_stream_owes_comes_in_frames() {
         recvs.push(all[1].recv(Some(0), Some(tag as u64), 0, bytes.len()));
         all[0].send(1, Some(tag as u64), bytes);
     }
-    // In the middle of the second one.
     run(&mut all, |all| counters(&all[0]).sent_bytes > before + 31_000_000);
     assert!(break_streams() > 0);
     run(&mut all, |all| all[1].done.len() == 4 && all[0].done.len() == 4);
     assert!(recvs.iter().zip(&bytes).all(|(&recv, bytes)| all[1].bytes(recv) == bytes));
     let seen = counters(&all[1]);
-    assert!(seen.broken == 1 && seen.given_up > 0, "{seen:?}");
+    if seen.given_up == 0 {
+        return false;
+    }
+    assert_eq!(seen.broken, 1, "{seen:?}");
+    true
 }
