@@ -18,7 +18,7 @@ use crate::options::Options;
 use crate::peers::Names;
 use crate::rendezvous::bulk::BulkCounters;
 use crate::rendezvous::stream::StreamCounters;
-use crate::rma::api::{RegisterError, RemoteArgs, RemoteDone, UnregisterError};
+use crate::rma::api::{RegisterError, RemoteArgs, RemoteDone, Rights, UnregisterError};
 use crate::shm::dual_copy::DualCopyCounters;
 use crate::shm::inline::Received;
 
@@ -189,21 +189,22 @@ impl Endpoint {
         loop {
             let key = getrandom::u64()?;
             // SAFETY: as the caller promises.
-            if unsafe { self.register_as(key, memory) }? {
+            if unsafe { self.register_as(key, &[memory], Rights::BOTH) }? {
                 return Ok(key);
             }
         }
     }
 
-    /// As [`Endpoint::register`], with a key of the program's choice: false if it is taken. A process that
-    /// can guess the key can reach the memory, if it knows the endpoint's address.
+    /// As [`Endpoint::register`], with a key of the program's choice: false if it is taken. A process that can guess the key
+    /// can reach the memory, if it knows the endpoint's address. Several pieces are one region: offsets count through all of
+    /// them, in order.
     ///
     /// # Safety
     /// As [`Endpoint::register`].
-    pub unsafe fn register_as(&self, key: u64, memory: Buffer) -> Result<bool, PostError> {
+    pub unsafe fn register_as(&self, key: u64, pieces: &[Buffer], rights: Rights) -> Result<bool, PostError> {
         // Peers may write to this endpoint without having been added, and the program may never call again.
         self.start_helper();
-        self.inner.lock().register(key, memory)
+        self.inner.lock().register(key, pieces, rights)
     }
 
     /// Ends what [`Endpoint::register`] began. After success no peer touches the memory any more.

@@ -47,6 +47,6 @@ pub use options::{Framing, Lanes, OnFailure, Options, Rate, SenderCopies, Variab
 pub use peers::Names;
 pub use rendezvous::bulk::BulkCounters;
 pub use rendezvous::stream::StreamCounters;
-pub use rma::api::{RegisterError, RemoteArgs, RemoteDone, RemoteFailure, UnregisterError};
+pub use rma::api::{RegisterError, RemoteArgs, RemoteDone, RemoteFailure, Rights, UnregisterError};
 pub use shm::dual_copy::DualCopyCounters;
 pub use shm::inline::Received;

@@ -10,7 +10,7 @@ use crate::messages::ops::{RecvOp, SendOp};
 use crate::net::tx::Sent;
 use crate::peers::Route;
 use crate::rendezvous::keys::RendezvousKey;
-use crate::rma::api::{RemoteArgs, RemoteDone, UnregisterError};
+use crate::rma::api::{RemoteArgs, RemoteDone, Rights, UnregisterError};
 
 /// Sends.
 impl Engine {
@@ -236,11 +236,11 @@ impl Engine {
 /// One-sided transfers.
 impl Engine {
     /// Lets peers reach memory under a key. False if the key is taken.
-    pub fn register(&mut self, key: u64, memory: Buffer) -> Result<bool, PostError> {
+    pub fn register(&mut self, key: u64, pieces: &[Buffer], rights: Rights) -> Result<bool, PostError> {
         if self.is_closing() {
             return Err(PostError::Closed);
         }
-        Ok(self.rma.register(key, memory))
+        Ok(self.rma.register(key, Memory::of(pieces), rights))
     }
 
     /// Ends what [`Engine::register`] began.

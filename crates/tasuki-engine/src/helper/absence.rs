@@ -22,7 +22,7 @@ pub(super) struct Absence {
 pub(super) const COMPUTING: Duration = Duration::from_millis(1);
 /// A program that was given nothing at its last call calls again as soon as it gets a processor. If it has
 /// not called for so long it computes after all.
-const WAITING: Duration = Duration::from_millis(20);
+const WAITING: Duration = Duration::from_millis(3);
 /// As [`WAITING`], while oversubscribed: to get a processor takes longer.
 const WAITING_OVERSUBSCRIBED: Duration = Duration::from_millis(100);
 /// Longest time between two rounds while the program calls: every round interrupts something.

@@ -343,6 +343,13 @@ impl Messages {
         }
     }
 
+    /// A put of a peer is in the program's memory. The program is told if completion data came with it.
+    pub fn put_arrived(&mut self, source: Peer, data: Option<u64>, len: u64) {
+        if let Some(data) = data {
+            self.completions.push_back(Completion::Put { source, data, len });
+        }
+    }
+
     #[inline]
     pub fn has_completions(&self) -> bool {
         !self.completions.is_empty()

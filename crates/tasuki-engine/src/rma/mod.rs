@@ -11,7 +11,7 @@
 //!   into the region, or into nothing if it refuses; the answer follows when the payload is there;
 //! * the answer to a get is the bytes that it asked for.
 //!
-//! The verdict is the remote completion data of the answer. So every step is a message like any other:
+//! The verdict is the remote completion data of the answer; the completion data of a put is that of its request. So every step is a message like any other:
 //! ordered, bounded, delivered once, and ended with an error when the peer is gone.
 
 pub(crate) mod api;
@@ -28,7 +28,7 @@ use crate::memory::Memory;
 use crate::messages::ops::Internal;
 use crate::messages::{Messages, translate};
 use crate::peers::Peers;
-use api::{RemoteArgs, RemoteDone, RemoteFailure, UnregisterError};
+use api::{RemoteArgs, RemoteDone, RemoteFailure, Rights, UnregisterError};
 use regions::Regions;
 use request::{GET, HEAD, INLINE_PUT_MAX, NUMBER_MAX, PUT, PUT_INLINE, Request};
 
@@ -50,8 +50,9 @@ const NOTHING: Buffer = Buffer { ptr: std::ptr::null_mut(), len: 0 };
 enum Step {
     /// Target: a request arrives.
     Request,
-    /// Target: the payload of a put arrives; `key` is `None` if it was refused.
-    Placing { source: Peer, number: u64, key: Option<u64>, len: u64 },
+    /// Target: the payload of a put arrives; `key` is `None` if it was refused. The program is told `data` when the
+    /// payload is there.
+    Placing { source: Peer, number: u64, key: Option<u64>, len: u64, data: Option<u64> },
     /// Target: the bytes that a get asked for leave.
     Serving { key: u64 },
     /// Origin: the answer to a transfer arrives.
@@ -81,8 +82,8 @@ pub(crate) struct Rma {
 
 impl Rma {
     /// Lets peers reach memory under a key; false if the key is taken.
-    pub fn register(&mut self, key: u64, memory: Buffer) -> bool {
-        self.regions.register(key, memory)
+    pub fn register(&mut self, key: u64, memory: Memory, rights: Rights) -> bool {
+        self.regions.register(key, memory, rights)
     }
 
     /// Ends what [`Rma::register`] began.
@@ -146,7 +147,7 @@ impl Rma {
         let transfer = self.transfers.insert(Transfer { done, quiet: args.quiet, left });
         let into = Memory::One(if get { args.buffer } else { NOTHING });
         messages.recv_internal(id, ANSWER_TAG | number, into, self.step(Step::Answer { transfer }));
-        let request = (REQUEST_TAG, None);
+        let request = (REQUEST_TAG, args.data);
         messages.send_internal(peers, args.peer, request, Memory::Own(bytes), Internal::Unattended);
         if with_payload {
             let (tag, payload) = ((PAYLOAD_TAG | number, None), Memory::One(args.buffer));
@@ -195,33 +196,38 @@ impl Rma {
         messages.receive_service(REQUEST_TAG, max, |_| Internal::Rma(steps.insert(Step::Request)))
     }
 
-    fn requested(&mut self, source: Peer, bytes: &[u8], messages: &mut Messages, peers: &Peers) {
+    fn requested(&mut self, done: &RecvDone, bytes: &[u8], messages: &mut Messages, peers: &Peers) {
+        let (source, data) = (Peer::from(done.source), done.data);
         let Some((request, payload)) = Request::read(bytes) else { return accuse(source, messages) };
         let (number, key, len) = (request.number, request.key, request.len);
         match request.what {
             PUT_INLINE => {
                 let place = self.regions.find(&request);
-                if let Some(place) = place {
+                if let Some(place) = &place {
                     // SAFETY: `find` stays inside of memory that the program has registered. It may be
                     // written until it is unregistered, which takes the same lock.
-                    unsafe { Memory::One(place).write(0, payload) };
+                    unsafe { place.write(0, payload) };
+                    messages.put_arrived(source, data, len);
                 }
-                answer(source, number, place.is_some(), (NOTHING, Internal::Unattended), messages, peers);
+                let nothing = (Memory::One(NOTHING), Internal::Unattended);
+                answer(source, number, place.is_some(), nothing, messages, peers);
             }
             PUT => {
                 let Some(id) = peers.id(source) else { return };
                 let place = self.regions.occupy(&request);
-                let step = self.step(Step::Placing { source, number, key: place.map(|_| key), len });
-                let into = Memory::One(place.unwrap_or(NOTHING));
+                let key = place.as_ref().map(|_| key);
+                let step = self.step(Step::Placing { source, number, key, len, data });
+                let into = place.unwrap_or(Memory::One(NOTHING));
                 messages.recv_internal(id, PAYLOAD_TAG | number, into, step);
             }
             _ => {
                 let found = self.regions.occupy(&request);
+                let good = found.is_some();
                 let bytes = match found {
                     Some(place) => (place, self.step(Step::Serving { key })),
-                    None => (NOTHING, Internal::Unattended),
+                    None => (Memory::One(NOTHING), Internal::Unattended),
                 };
-                answer(source, number, found.is_some(), bytes, messages, peers);
+                answer(source, number, good, bytes, messages, peers);
             }
         }
     }
@@ -231,13 +237,13 @@ fn answer(
     to: Peer,
     number: u64,
     good: bool,
-    (bytes, internal): (Buffer, Internal),
+    (bytes, internal): (Memory, Internal),
     messages: &mut Messages,
     peers: &Peers,
 ) {
     let verdict = if good { DONE } else { REFUSED };
     let tag = (ANSWER_TAG | number, Some(verdict));
-    messages.send_internal(peers, to, tag, Memory::One(bytes), internal);
+    messages.send_internal(peers, to, tag, bytes, internal);
 }
 
 fn accuse(source: Peer, messages: &mut Messages) {
@@ -268,18 +274,21 @@ impl Rma {
     ) {
         let Some(step) = self.steps.try_remove(step) else { return };
         match (step, result) {
-            (Step::Request, Ok(done)) => self.requested(done.source.into(), memory.own(), messages, peers),
+            (Step::Request, Ok(done)) => self.requested(&done, memory.own(), messages, peers),
             (Step::Answer { transfer }, Ok(done)) => self.answered(transfer, &done, messages),
             (Step::Answer { transfer }, Err((_, failure))) => {
                 self.end_step(transfer, Err(translate(failure).into()));
             }
-            (Step::Placing { source, number, key, len }, result) => {
+            (Step::Placing { source, number, key, len, data }, result) => {
                 if let Some(key) = key {
                     self.regions.leave(key);
                 }
                 match result {
                     Ok(done) if done.total == len => {
-                        let nothing = (NOTHING, Internal::Unattended);
+                        if key.is_some() {
+                            messages.put_arrived(source, data, len);
+                        }
+                        let nothing = (Memory::One(NOTHING), Internal::Unattended);
                         answer(source, number, key.is_some(), nothing, messages, peers);
                     }
                     Ok(_) => accuse(source, messages),
