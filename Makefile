@@ -20,7 +20,7 @@ help:
 	@echo "make test-full  the long ones too"
 	@echo "make soak       the fault simulation of the transport on all cores, N=100000 seeds (FIRST=0)"
 	@echo "make bench      measure every MPI installed over TCP and over Tasuki, with raw ceilings (results/)"
-	@echo "make profile    where the nanoseconds and instructions of a message go (docs/performance.md)"
+	@echo "make profile    where the nanoseconds and instructions of a message go (docs/results/messages.md)"
 	@echo "make install    into PREFIX (/usr/local), below DESTDIR; make uninstall takes it away again"
 	@echo "make deb        a Debian package: target/tasuki_*.deb"
 	@echo "make test-deb   installs, runs and purges that package in a Debian 12 made for it"

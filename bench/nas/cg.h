@@ -1,5 +1,5 @@
 /* CG: what its two files share. The matrix is cut into rows x columns blocks, one per rank; vectors into one chunk per
- * rank, of which rank q holds the q-th. docs/nas.md explains the exchange. */
+ * rank, of which rank q holds the q-th. docs/internals/nas.md explains the exchange. */
 #ifndef TASUKI_NAS_CG_H
 #define TASUKI_NAS_CG_H
 

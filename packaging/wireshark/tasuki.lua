@@ -1,4 +1,4 @@
--- Wireshark dissector of Tasuki's packets and cable probes, as docs/wire.md describes them: frames of type 0x88B5,
+-- Wireshark dissector of Tasuki's packets and cable probes, as docs/reference/wire.md describes them: frames of type 0x88B5,
 -- UDP datagrams that look like packets (their ports are any), and frames of type 0x88B6.
 -- It belongs into Wireshark's folder for Lua plugins; or: tshark -X lua_script:tasuki.lua -r FILE
 -- Needs Wireshark 3.6 or newer.
@@ -138,7 +138,7 @@ local function crc32c(tvb, length, hole)
 	return 4294967295 - sum
 end
 
--- What is left of a packet. Whatever is not there is an error with the reason that docs/wire.md gives it.
+-- What is left of a packet. Whatever is not there is an error with the reason that docs/reference/wire.md gives it.
 local Reader = {}
 Reader.__index = Reader
 local function reader(tvb, at, stop)

@@ -1,5 +1,5 @@
 /* The communication trace: every rank's events in the timed section, gathered at the end on rank 0, which writes
- * them in the format that the simulator replays (docs/nas.md). */
+ * them in the format that the simulator replays (docs/reference/trace-format.md). */
 #include "nas.h"
 #include "profile.h"
 
