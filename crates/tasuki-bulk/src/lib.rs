@@ -5,19 +5,19 @@
 //! in order, it asks the kernel to put each datagram where the next missing one belongs. Where one was lost, its successors come to the wrong
 //! place and are moved: only then anything is copied.
 //!
-//! [`Round`] is the arithmetic, [`Giver`] and [`Taker`] are the two sides of one round, [`Note`] is what they say to each other on a channel
+//! [`Round`] is the arithmetic, [`RoundTx`] and [`RoundRx`] are the two sides of one round, [`ControlMessage`] is what they say to each other on a channel
 //! that loses nothing. Nothing here reads a clock or performs IO.
 //!
 //! Packets of an earlier round that the network has held back, or that a forger sends, look like packets of this one. So the giver tells the
 //! checksum of each packet when it has sent all, and the taker asks again for what does not agree.
 #![forbid(unsafe_code)]
 
-mod giver;
-mod note;
+mod control;
 mod round;
-mod taker;
+mod rx;
+mod tx;
 
-pub use giver::Giver;
-pub use note::{NOTE_MAX, Note, Run};
+pub use control::{CONTROL_MESSAGE_MAX, ControlMessage, Run};
 pub use round::{PACKETS_MAX, Round, Sizes};
-pub use taker::{Settled, Taker};
+pub use rx::{Placed, RoundRx};
+pub use tx::RoundTx;

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use tasuki_bulk::{Giver, Note, Round, Settled, Sizes, Taker};
+use tasuki_bulk::{ControlMessage, Placed, Round, RoundRx, RoundTx, Sizes};
 use tasuki_random::Random;
 
 /// What may happen to a datagram, percent; to those of the first burst alone if `first` is set.
@@ -19,7 +19,7 @@ struct Faults {
 /// What a transfer took.
 #[derive(Default)]
 struct Took {
-    settled: Settled,
+    settled: Placed,
     bursts: u16,
     sent_bytes: usize,
 }
@@ -27,7 +27,7 @@ struct Took {
 /// The kernel's part: puts datagrams into slots, as recvmmsg does with two iovecs each; returns the lengths with MSG_TRUNC.
 fn receive(
     socket: &mut VecDeque<Vec<u8>>,
-    taker: &mut Taker,
+    taker: &mut RoundRx,
     most: usize,
     into: &mut [u8],
     over: &mut [u8],
@@ -57,7 +57,7 @@ fn transfer(
     lose: impl Fn(u16) -> bool,
 ) -> Took {
     let round = Round::new(sizes, bytes.len() as u64).expect("fits");
-    let (mut giver, mut taker) = (Giver::new(round), Taker::new(round));
+    let (mut giver, mut taker) = (RoundTx::new(round), RoundRx::new(round));
     let mut into = vec![0xee; bytes.len()];
     let mut over = vec![0xdd; batch * sizes.first()];
     let checks: Vec<u32> = (0..round.packets()).map(|seq| crc32c::crc32c(&bytes[round.place(seq)])).collect();
@@ -95,19 +95,21 @@ fn transfer(
             if lens.is_empty() {
                 break;
             }
-            let settled = taker.settle(&lens, &mut into, &mut over);
+            let settled = taker.place(&lens, &mut into, &mut over);
             took.settled.new += settled.new;
             took.settled.useless += settled.useless;
             took.settled.moved += settled.moved;
         }
-        if taker.is_complete() && taker.check(&checks, &into) == 0 {
+        if taker.is_complete() && taker.verify(&checks, &into) == 0 {
             break;
         }
-        let again = Note::Again { round: 1, pass: giver.pass(), missing: taker.missing() };
+        let again = ControlMessage::Resend { round: 1, pass: giver.pass(), missing: taker.missing() };
         let mut note = Vec::new();
         again.write(&mut note);
-        let Some(Note::Again { pass, missing, .. }) = Note::read(&note) else { panic!("{again:?}") };
-        assert!(giver.again(pass, &missing), "{missing:?}");
+        let Some(ControlMessage::Resend { pass, missing, .. }) = ControlMessage::read(&note) else {
+            panic!("{again:?}")
+        };
+        assert!(giver.resend(pass, &missing), "{missing:?}");
         assert!(took.bursts < 1000, "for ever");
     }
     assert!(into == bytes, "other bytes than were given");

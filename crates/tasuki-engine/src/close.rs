@@ -77,7 +77,7 @@ impl State {
 
     fn say_goodbye(&mut self) {
         self.closing = true;
-        self.proto.stay();
+        self.proto.keep_closed();
         for index in 0..self.core.peers.len() {
             let state = &self.core.peers[index];
             if state.is_known() && !state.gone {
@@ -92,7 +92,7 @@ impl State {
     /// sides know that everything has arrived, or when there is evidence that the peer is gone.)
     fn is_over(&self) -> bool {
         let parted = |state: &PeerState| state.gone || self.confirming || !state.is_known();
-        let over = |state: &PeerState| state.conn.is_none_or(|conn| self.proto.is_over(conn));
+        let over = |state: &PeerState| state.conn.is_none_or(|conn| self.proto.is_closed(conn));
         self.core.peers.iter().all(|state| over(state) && !is_waiting(state) && parted(state))
     }
 
@@ -112,7 +112,7 @@ impl State {
         let now = self.now();
         for index in 0..self.core.peers.len() {
             let conn = self.core.peers[index].conn;
-            if conn.is_some_and(|conn| self.proto.silence(conn) > 0) {
+            if conn.is_some_and(|conn| self.proto.pto_streak(conn) > 0) {
                 self.knock(Peer(index as u32), now);
             }
         }

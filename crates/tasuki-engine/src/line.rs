@@ -244,7 +244,7 @@ impl Core {
         }
         let Some(mut line) = shared.outbox.line() else { return false };
         let len = piece.len as u64;
-        let Some(start) = self.msg.send_now(&args.request(state.id, len), len) else { return false };
+        let Some(start) = self.msg.send_inline(&args.request(state.id, len), len) else { return false };
         match record::line_head(&start) {
             Some(head) => {
                 let into = line.bytes();
@@ -281,7 +281,7 @@ impl Core {
         let Some((start, head)) = whole.filter(|(start, _)| start.len <= LINE_PAYLOAD as u64) else {
             return self.receive_copy(peer, record);
         };
-        let Some(done) = self.msg.take_now(id, &start) else {
+        let Some(done) = self.msg.recv_inline(id, &start) else {
             return self.receive_copy(peer, record);
         };
         // SAFETY: the head is inside of the line.

@@ -149,7 +149,7 @@ pub(crate) fn open(options: &Options) -> Result<State, OpenError> {
 fn proto_config(options: &Options) -> tasuki_proto::Config {
     let config = tasuki_proto::Config::default();
     // What goes first in switches must be little, or it waits for itself.
-    if options.priority.is_some() { config.only_short_is_raw() } else { config }
+    if options.priority.is_some() { config.raw_for_short_only() } else { config }
 }
 
 /// A socket on the identity address and one on each NIC, all with one port.

@@ -94,7 +94,7 @@ impl State {
         for raw in links.iter_mut().filter_map(|link| link.raw.as_mut()) {
             count += raw.receive(BATCH, |packet| {
                 // What is dropped is counted there by reason, and never answered.
-                let _ = proto.handle_message_first(now, packet, core);
+                let _ = proto.handle_packet_deferring_ack(now, packet, core);
             });
         }
         if count > 0 {
@@ -116,7 +116,7 @@ impl State {
                 // A knock has done what it is for by coming here.
                 if datagram.len() != KNOCK {
                     // What is dropped is counted there by reason, and never answered.
-                    let _ = proto.handle_message_first(now, datagram, core);
+                    let _ = proto.handle_packet_deferring_ack(now, datagram, core);
                 }
             });
             let count = received.unwrap_or(0);
@@ -144,25 +144,26 @@ impl State {
         let Some(len) = total(args.buffers).filter(|len| *len <= AT_ONCE) else { return false };
         let id = state.id;
         let later = self.waits_for_others(args.peer, now);
-        let takes = if later { self.proto.takes_more(conn, HELD) } else { self.proto.takes_now(conn) };
+        let takes =
+            if later { self.proto.can_coalesce(conn, HELD) } else { self.proto.can_send_inline(conn) };
         // Messages with a pace of their own take the general way.
         if self.core.receivers.is_some() || !takes {
             return false;
         }
         let request = args.request(id, len as u64);
-        let Some(start) = self.core.msg.send_now(&request, len as u64) else { return false };
+        let Some(start) = self.core.msg.send_inline(&request, len as u64) else { return false };
         let mut room = [0; AT_ONCE];
         // SAFETY: the caller says that the buffers can be read; they have `len` bytes.
         let bytes = unsafe { gather(args.buffers, &mut room[..len]) };
         let payload = Payload { key: 0, offset: 0, len: len as u64 };
         let start = tasuki_frames::outgoing(&Frame::Start(start), Some(payload));
         if later {
-            self.proto.put(conn, start, bytes);
+            self.proto.coalesce(conn, start, bytes);
             self.core.sent(args.report, args.context, args.peer, args.tag.is_some());
             self.hold(len, now);
             return true;
         }
-        let transmit = self.proto.send_now(now, conn, start, bytes, &mut self.packet);
+        let transmit = self.proto.send_inline(now, conn, start, bytes, &mut self.packet);
         self.core.sent(args.report, args.context, args.peer, args.tag.is_some());
         match transmit {
             Some(transmit) => self.send_packet(transmit),

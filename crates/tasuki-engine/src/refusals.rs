@@ -76,7 +76,7 @@ impl State {
     /// Asks a peer for a sign of life on all ways.
     fn ask(&mut self, peer: Peer, now: Time) {
         if let Some(conn) = self.core.state(peer).and_then(|state| state.conn) {
-            self.proto.ask(now, conn);
+            self.proto.probe_peer(now, conn);
             // It has something to send now.
             self.settled = false;
         }

@@ -230,7 +230,7 @@ impl Core {
         while let Some((claim, found)) = self.msg.claim(&notes) {
             any = true;
             let source = Peer(found.source.index() as u32);
-            if found.len > tasuki_bulk::NOTE_MAX as u64 {
+            if found.len > tasuki_bulk::CONTROL_MESSAGE_MAX as u64 {
                 // The claim was given just now.
                 let _ = self.msg.discard_claimed(claim);
                 self.no_request(source);

@@ -194,7 +194,7 @@ impl Core {
         let Some(room) = shared.outbox.room(HEAD + len) else { return false };
         // It is too short to be worth a look into the sender's memory.
         let request = args.request(state.id, len as u64);
-        let Some(start) = self.msg.send_now(&request, len as u64) else { return false };
+        let Some(start) = self.msg.send_inline(&request, len as u64) else { return false };
         let head = record::start_head(&start);
         // SAFETY: the caller's.
         room.fill(head + len, |bytes| unsafe { write_start(bytes, head, &start, args) });

@@ -184,7 +184,7 @@ impl State {
         if now >= self.next_watch {
             self.watch(now);
         }
-        let caught_up = (all || !busy) && self.proto.catch_up();
+        let caught_up = (all || !busy) && self.proto.flush_deferred_acks();
         // Between two looks at the UDP sockets a round that has found nothing has nothing to settle: whatever else changes things
         // settles them itself. Whatever does not is late by no more than the time between two looks.
         if !busy && !looked && !caught_up && self.settled && self.stalled.is_empty() {

@@ -22,7 +22,7 @@ impl Core {
             if self.msg.has_actions() {
                 self.run_actions();
             }
-            if let Some(done) = self.msg.take_now(id, start) {
+            if let Some(done) = self.msg.recv_inline(id, start) {
                 return self.received(&done, payload);
             }
         }

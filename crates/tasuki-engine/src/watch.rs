@@ -78,7 +78,7 @@ impl State {
         let all = wanted && (asked <= FEW || self.watched.is_multiple_of(PEERS_EVERY));
         for index in 0..self.core.peers.len() {
             let state = &self.core.peers[index];
-            let lost = state.conn.is_some_and(|conn| self.proto.silence(conn) >= LOST);
+            let lost = state.conn.is_some_and(|conn| self.proto.pto_streak(conn) >= LOST);
             if (all && is_asked(state)) || lost || state.is_on_trial() {
                 self.knock(Peer(index as u32), now);
             }

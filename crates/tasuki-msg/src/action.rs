@@ -205,7 +205,7 @@ pub struct RecvDone {
 }
 
 impl RecvDone {
-    /// Where the payload of a message that was taken whole belongs (`Endpoint::take_now`).
+    /// Where the payload of a message that was taken whole belongs (`Endpoint::recv_inline`).
     pub fn placement(&self) -> Placement {
         if self.len == 0 {
             return Placement::NOTHING;

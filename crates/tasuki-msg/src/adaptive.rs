@@ -5,12 +5,12 @@
 //! ahead is what the shortest round trip needs at that rate and a little more, all senders together. A sender whose bytes
 //! take longer has a queue before it, wherever that is; it is not this layer's to know whether of a switch or of a slow receiver.
 
-use crate::control::{Controller, Demand, Offer};
+use crate::control::{Controller, Demand, NewMessage};
 use crate::ids::PeerId;
 
 /// Knobs of [`Adaptive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Adapting {
+pub struct AdaptiveConfig {
     /// Messages up to this length go out whole if credit allows, bytes.
     pub eager_max: u64,
     /// B: longer messages send this much at once, bytes. So much from every sender at the same time must fit the queue of a switch.
@@ -32,9 +32,9 @@ pub struct Adapting {
     pub queue_ns: u64,
 }
 
-impl Adapting {
+impl AdaptiveConfig {
     /// For networks of 100 Mbit/s to 25 Gbit/s with switches whose ports hold 256 KiB and more for 16 senders.
-    pub const DEFAULT: Adapting = Adapting {
+    pub const DEFAULT: AdaptiveConfig = AdaptiveConfig {
         eager_max: 16 << 10,
         unscheduled: 12 << 10,
         quantum_min: 8 << 10,
@@ -47,9 +47,9 @@ impl Adapting {
     };
 }
 
-impl Default for Adapting {
-    fn default() -> Adapting {
-        Adapting::DEFAULT
+impl Default for AdaptiveConfig {
+    fn default() -> AdaptiveConfig {
+        AdaptiveConfig::DEFAULT
     }
 }
 
@@ -71,7 +71,7 @@ pub struct Measured {
 /// Grants at the measured rate. Its owner tells it the time with [`Adaptive::set_now`] before it hands frames to the endpoint.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
-    knobs: Adapting,
+    knobs: AdaptiveConfig,
     now: u64,
     window: u64,
     /// Until the first queue is seen the window doubles.
@@ -134,7 +134,7 @@ const LATE: u64 = 8;
 
 impl Adaptive {
     /// One that knows nothing yet.
-    pub fn new(knobs: Adapting) -> Adaptive {
+    pub fn new(knobs: AdaptiveConfig) -> Adaptive {
         Adaptive {
             window: knobs.window_min.max(1),
             knobs,
@@ -259,7 +259,7 @@ impl Adaptive {
 }
 
 impl Controller for Adaptive {
-    fn unscheduled(&mut self, offer: &Offer) -> u64 {
+    fn unscheduled(&mut self, offer: &NewMessage) -> u64 {
         if offer.len <= self.knobs.eager_max {
             return offer.len;
         }
@@ -367,7 +367,7 @@ impl Pacer {
 
 impl Controller for Pacer {
     #[inline]
-    fn unscheduled(&mut self, offer: &Offer) -> u64 {
+    fn unscheduled(&mut self, offer: &NewMessage) -> u64 {
         match self {
             Pacer::Fixed(window) => window.unscheduled(offer),
             Pacer::Adaptive(adaptive) => adaptive.unscheduled(offer),
@@ -417,7 +417,7 @@ mod tests {
     /// A network of one way: what is granted arrives `rate` bytes per second, `way_ns` after it was granted at the earliest. Returns
     /// the bytes per second that came in the second half of `time_ns`, and the most that was granted and not there.
     fn play(rate: u64, way_ns: u64, senders: u64, time_ns: u64) -> (u64, u64, Adaptive) {
-        let mut controller = Adaptive::new(Adapting::default());
+        let mut controller = Adaptive::new(AdaptiveConfig::default());
         let peer = PeerId(0);
         let (mut now, mut free_at, mut in_flight, mut most, mut late) = (0u64, 0u64, 0u64, 0u64, 0u64);
         let mut of = vec![0u64; senders as usize];
@@ -485,7 +485,7 @@ mod tests {
     /// Whatever others have under way and never send: whoever has nothing under way waits some milliseconds at most, once.
     #[test]
     fn a_sender_with_nothing_under_way_gets_its_turn() {
-        let mut controller = Adaptive::new(Adapting::default());
+        let mut controller = Adaptive::new(AdaptiveConfig::default());
         let demand = |in_flight| Demand {
             peer: PeerId(0),
             wanted: 1 << 30,
@@ -513,12 +513,12 @@ mod tests {
             controller.arrived(PeerId(0), granted);
         }
         // Much more passes between two waits than a window.
-        assert!(waits * 4 * Adapting::DEFAULT.window_min <= bytes, "{waits} waits for {bytes} bytes");
+        assert!(waits * 4 * AdaptiveConfig::DEFAULT.window_min <= bytes, "{waits} waits for {bytes} bytes");
     }
 
     #[test]
     fn bytes_that_never_come_stop_nothing() {
-        let mut controller = Adaptive::new(Adapting::default());
+        let mut controller = Adaptive::new(AdaptiveConfig::default());
         let demand = |in_flight| Demand {
             peer: PeerId(0),
             wanted: 1 << 30,
@@ -542,7 +542,7 @@ mod tests {
         for senders in [1, 2, 16] {
             for rate in [1_000_000, 125_000_000, 3_000_000_000, 40_000_000_000] {
                 for queue in (0..28).map(|bit| 1u64 << bit) {
-                    let mut controller = Adaptive::new(Adapting::default());
+                    let mut controller = Adaptive::new(AdaptiveConfig::default());
                     (controller.senders, controller.measured.rate) = (senders, rate);
                     controller.window = controller.knobs.window_min;
                     controller.adjust(queue);

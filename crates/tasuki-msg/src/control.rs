@@ -8,7 +8,7 @@ use crate::ids::PeerId;
 
 /// A message that is about to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct NewMessage {
     /// To whom it goes.
     pub peer: PeerId,
     /// Its length, bytes; at least 1.
@@ -43,7 +43,7 @@ pub struct Demand {
 pub trait Controller {
     /// Bytes of a new message to send without being asked, if credit were no concern. The layer cuts the answer
     /// down to `len` and `credit`; a message that should go whole and for which credit is short goes on request.
-    fn unscheduled(&mut self, offer: &Offer) -> u64;
+    fn unscheduled(&mut self, offer: &NewMessage) -> u64;
 
     /// Bytes to grant now, 0 for not yet. The layer cuts the answer down to `wanted`.
     fn grant(&mut self, demand: &Demand) -> u64;
@@ -97,7 +97,7 @@ impl Default for Window {
 }
 
 impl Controller for Window {
-    fn unscheduled(&mut self, offer: &Offer) -> u64 {
+    fn unscheduled(&mut self, offer: &NewMessage) -> u64 {
         if offer.len <= self.eager_max {
             return offer.len;
         }

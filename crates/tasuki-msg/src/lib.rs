@@ -49,7 +49,6 @@
 
 mod action;
 mod adaptive;
-mod at_once;
 mod config;
 mod control;
 mod counters;
@@ -58,6 +57,7 @@ mod credit;
 mod defect;
 mod endpoint;
 mod error;
+mod fast_path;
 mod frame;
 mod grants;
 mod handle;
@@ -82,9 +82,9 @@ pub use action::{
     Action, Event, Found, Matching, Payload, Placement, RecvDone, RecvRequest, SendRequest, Sink, Source,
     Transmit,
 };
-pub use adaptive::{Adapting, Adaptive, Measured, Pacer};
+pub use adaptive::{Adaptive, AdaptiveConfig, Measured, Pacer};
 pub use config::{Config, ENVELOPE, GRANULE, INITIAL_CREDIT, PeerOptions, charge};
-pub use control::{Controller, Demand, Offer, Window};
+pub use control::{Controller, Demand, NewMessage, Window};
 pub use counters::{EndpointStatus, PeerCounters, PeerStatus};
 #[cfg(feature = "defects")]
 pub use defect::Defect;

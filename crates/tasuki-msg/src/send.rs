@@ -6,7 +6,7 @@
 
 use crate::action::{Event, Payload, SendRequest, Transmit};
 use crate::config::{ENVELOPE, charge, payload_for};
-use crate::control::{Controller, Offer};
+use crate::control::{Controller, NewMessage};
 use crate::defect::Defect;
 use crate::endpoint::Endpoint;
 use crate::error::{Failure, Gone, UnknownPeer};
@@ -131,7 +131,7 @@ impl<C: Controller> Endpoint<C> {
         } else {
             let pull = peer.options.pull && op.remote_key.is_some();
             self.controller
-                .unscheduled(&Offer { peer: id, len: op.len, credit, pull, unanswered })
+                .unscheduled(&NewMessage { peer: id, len: op.len, credit, pull, unanswered })
                 .min(op.len)
         };
         // Half of a message that should go whole would save no round trip.

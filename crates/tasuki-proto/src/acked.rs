@@ -109,7 +109,7 @@ impl Conn {
             sum.rtt = Some(path.rtt.latest);
             path.cut = path.cut.filter(|cut| time <= *cut);
         }
-        path.streak = 0;
+        path.pto_streak = 0;
         path.ping_due = false;
         path.last_ack = cx.now;
         let pto = path.pto_ns(cx.config, self.peer_delay_ns);

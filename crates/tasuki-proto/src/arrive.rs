@@ -82,8 +82,8 @@ impl Proto {
             return None;
         }
         let result = conn.receive_brief(brief, hurried, &mut context!(self, now), upcalls)?;
-        if conn.late.is_some() && !std::mem::replace(&mut conn.listed, true) {
-            self.put_off.push(conn.id);
+        if conn.deferred_ack.is_some() && !std::mem::replace(&mut conn.in_deferred, true) {
+            self.deferred.push(conn.id);
         }
         Self::follow_up(conn, &mut self.next_deadline, &mut self.ready);
         Some(result)

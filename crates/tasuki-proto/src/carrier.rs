@@ -49,7 +49,7 @@ impl Path {
         self.cut = None;
         match self.state {
             RailState::Off => {}
-            RailState::Up => self.ping_due |= self.streak > 0,
+            RailState::Up => self.ping_due |= self.pto_streak > 0,
             RailState::Unproven | RailState::Down => {
                 self.probe.attempts = 0;
                 if open {

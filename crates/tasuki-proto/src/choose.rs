@@ -73,7 +73,7 @@ impl Conn {
             other.id.rail == path.id.rail
                 && other.id.lane == better
                 && other.is_up()
-                && other.streak < FORGIVEN
+                && other.pto_streak < FORGIVEN
         })
     }
 
@@ -81,7 +81,8 @@ impl Conn {
     fn needs_last_resort(&self, cx: &Context<'_>) -> bool {
         let patience = ns(cx.config.last_resort_after);
         self.paths.iter().enumerate().all(|(at, path)| {
-            let silent = path.streak >= cx.config.dead_after && cx.now.since_ns(path.streak_since) > patience;
+            let silent =
+                path.pto_streak >= cx.config.dead_after && cx.now.since_ns(path.pto_streak_since) > patience;
             self.is_last_resort(at) || !path.is_up() || silent
         })
     }

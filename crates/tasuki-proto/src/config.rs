@@ -62,7 +62,7 @@ pub struct Config {
     /// Most connections, at most 65535; further hellos are refused.
     pub max_connections: usize,
     /// How long a closed connection answers, at most.
-    pub linger: Duration,
+    pub closing_timeout: Duration,
 }
 
 impl Default for Config {
@@ -93,7 +93,7 @@ impl Default for Config {
             chunk: 32 << 10,
             max_gaps: 8192,
             max_connections: 65535,
-            linger: Duration::from_secs(2),
+            closing_timeout: Duration::from_secs(2),
         }
     }
 }
@@ -101,7 +101,7 @@ impl Default for Config {
 impl Config {
     /// Raw lanes carry only what is shorter than 3 KiB: for frames that switches send before others. Of what goes in grants and
     /// in several packets nothing overtakes anything then, and the raw lane of a rail has packet numbers of its own.
-    pub fn only_short_is_raw(self) -> Config {
+    pub fn raw_for_short_only(self) -> Config {
         Config { stream_from: 3 << 10, slow_mbps: 0, ..self }
     }
 }

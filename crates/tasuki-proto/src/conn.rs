@@ -7,10 +7,10 @@ use tasuki_wire::{Greeting, Lane, Path as PathId, Rail, RailList, Rails, RefuseR
 
 use crate::config::Config;
 use crate::defect::Plant;
+use crate::deferred_ack::DeferredAck;
 use crate::event::Event;
 use crate::ids::{ConnId, Local, Remote};
 use crate::interval::IntervalSet;
-use crate::late::LateAck;
 use crate::outbox::Outbox;
 use crate::path::Path;
 use crate::time::Time;
@@ -65,9 +65,9 @@ pub(crate) struct Conn {
     pub data_waits_for_welcome: bool,
     pub outbox: Outbox,
     /// An acknowledgement that has come and waits for a quieter moment.
-    pub late: Option<LateAck>,
+    pub deferred_ack: Option<DeferredAck>,
     /// In the list of connections with one, or that had one.
-    pub listed: bool,
+    pub in_deferred: bool,
     /// Positions received.
     pub seen: IntervalSet,
     /// Packets with content received that had not come before, and how many of them the peer knows to be acknowledged.
@@ -82,7 +82,7 @@ pub(crate) struct Conn {
     /// To be removed as soon as the layer above can be told of its payload.
     pub expired: bool,
     /// The layer above has closed it and wants to know of its end.
-    pub closed: bool,
+    pub reports_closed: bool,
     /// The peer has opened another connection instead, and this was told.
     pub reset: bool,
     /// It exists only to be refused.
@@ -126,8 +126,8 @@ impl Conn {
             guesses: 0,
             data_waits_for_welcome: false,
             outbox: Outbox::default(),
-            late: None,
-            listed: false,
+            deferred_ack: None,
+            in_deferred: false,
             seen: IntervalSet::default(),
             content: 0,
             content_confirmed: 0,
@@ -135,7 +135,7 @@ impl Conn {
             closing: None,
             mute: false,
             expired: false,
-            closed: false,
+            reports_closed: false,
             reset: false,
             refused: false,
             refuse: None,
@@ -198,7 +198,7 @@ impl Conn {
     }
 
     /// Closed, and both sides know that everything has arrived.
-    pub fn is_over(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.closing.is_some()
             && self.is_drained()
             && self.content_confirmed >= self.content

@@ -37,7 +37,7 @@ pub enum Defect {
     /// Packets that were received are never acknowledged when nothing else is to be sent.
     NoPureAck,
     /// A closed connection is forgotten at once.
-    NoLinger,
+    NoClosingState,
     /// Loss by reordering is never noticed, only by time-out of the last packet, whose acknowledgement clears all.
     AckClearsBelow,
     /// The second part of a Data frame that did not fit one packet is dropped.
@@ -68,7 +68,7 @@ impl Defect {
         Defect::WelcomeOnce,
         Defect::TwoConnections,
         Defect::NoPureAck,
-        Defect::NoLinger,
+        Defect::NoClosingState,
         Defect::AckClearsBelow,
         Defect::TailLost,
         Defect::AckSameRail,

@@ -49,7 +49,7 @@ impl Conn {
                 path.in_flight,
                 path.window.size,
                 path.flights,
-                path.streak,
+                path.pto_streak,
                 stats.srtt_ns / 1000,
                 stats.min_rtt_ns / 1000,
                 stats.rate / 1_000_000,

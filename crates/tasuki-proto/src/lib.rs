@@ -7,20 +7,19 @@
 
 mod acked;
 mod arrive;
-mod at_once;
 mod carrier;
 mod choose;
 mod config;
 mod conn;
 mod defect;
+mod deferred_ack;
 mod describe;
-mod draft;
 mod event;
-mod fill;
+mod fast_path;
 mod ids;
 mod interval;
-mod late;
 mod outbox;
+mod pack;
 mod path;
 mod proto;
 mod rails;
@@ -33,6 +32,7 @@ mod table;
 mod time;
 mod timeout;
 mod transmit;
+mod tx_packet;
 mod upcalls;
 mod window;
 

@@ -79,13 +79,13 @@ impl Outbox {
     }
 
     /// Whether another start may wait behind what waits: less than `most`, and nothing but such.
-    pub fn takes_more(&self, most: u64) -> bool {
+    pub fn can_coalesce(&self, most: u64) -> bool {
         self.unsent == 0
             || (self.unsent < most && self.chunks.back().is_some_and(|chunk| chunk.kept.is_some()))
     }
 
-    /// As `push_with`, behind others that have not been sent either, if `takes_more` said so.
-    pub fn put(&mut self, what: Outgoing, bytes: &[u8]) -> bool {
+    /// As `push_with`, behind others that have not been sent either, if `can_coalesce` said so.
+    pub fn coalesce(&mut self, what: Outgoing, bytes: &[u8]) -> bool {
         let before = self.unsent;
         let added = self.push_with(what, bytes);
         if added {

@@ -111,8 +111,8 @@ pub(crate) struct Path {
     /// The NIC of this end has had no carrier since then, as far as is known.
     pub cut: Option<Time>,
     /// Probe time-outs in a row, and when the first packet of that silence was sent.
-    pub streak: u32,
-    pub streak_since: Time,
+    pub pto_streak: u32,
+    pub pto_streak_since: Time,
     pub last_ack: Time,
     pub ping_due: bool,
     /// Packets longer than every rail must pass that were lost since the last one that was not.
@@ -158,8 +158,8 @@ impl Path {
             pto_at: None,
             last_sent: Time(0),
             cut: None,
-            streak: 0,
-            streak_since: Time(0),
+            pto_streak: 0,
+            pto_streak_since: Time(0),
             last_ack: Time(0),
             ping_due: false,
             long_lost: 0,
@@ -180,7 +180,7 @@ impl Path {
 
     /// Up, and has answered when it was last asked.
     pub fn is_lively(&self) -> bool {
-        self.is_up() && self.streak == 0
+        self.is_up() && self.pto_streak == 0
     }
 
     pub fn has_window(&self) -> bool {
@@ -224,7 +224,7 @@ impl Path {
     /// Shortest wait before the path is asked for a sign of life, doubled for every time that it has not answered.
     pub fn pto_ns(&self, config: &Config, peer_delay_ns: u64) -> u64 {
         let base = self.rtt.pto_ns(config, peer_delay_ns);
-        base.saturating_mul(1 << self.streak.min(20)).min(crate::rtt::ns(config.max_pto))
+        base.saturating_mul(1 << self.pto_streak.min(20)).min(crate::rtt::ns(config.max_pto))
     }
 
     pub fn stats(&self) -> RailStats {

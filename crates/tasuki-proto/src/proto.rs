@@ -31,13 +31,13 @@ pub struct Proto {
     /// Connections that may have something to send.
     pub(crate) ready: VecDeque<ConnId>,
     /// Connections with an acknowledgement that was put off; some of them perhaps no more.
-    pub(crate) put_off: Vec<ConnId>,
+    pub(crate) deferred: Vec<ConnId>,
     /// The latest time that was given.
     pub(crate) now: Time,
     /// Not later than anything that is due.
     pub(crate) next_deadline: Time,
-    /// Connections that have ended are kept to answer: see [`Proto::stay`].
-    staying: bool,
+    /// Connections that have ended are kept to answer: see [`Proto::keep_closed`].
+    keeps_closed: bool,
     pub(crate) plant: Plant,
 }
 
@@ -72,10 +72,10 @@ impl Proto {
             events: VecDeque::new(),
             random,
             ready: VecDeque::new(),
-            put_off: Vec::new(),
+            deferred: Vec::new(),
             now: Time(0),
             next_deadline: Time::NEVER,
-            staying: false,
+            keeps_closed: false,
             plant: Plant::NONE,
         }
     }
@@ -142,7 +142,7 @@ impl Proto {
                 self.ready.pop_front();
                 continue;
             };
-            if conn.expired || (!self.staying && conn.is_over() && conn.refuse.is_none()) {
+            if conn.expired || (!self.keeps_closed && conn.is_closed() && conn.refuse.is_none()) {
                 self.ready.pop_front();
                 self.end(id, upcalls);
                 continue;
@@ -153,7 +153,7 @@ impl Proto {
             let Some(transmit) = transmit else {
                 conn.queued = false;
                 self.ready.pop_front();
-                if conn.expired || (!self.staying && conn.is_over()) {
+                if conn.expired || (!self.keeps_closed && conn.is_closed()) {
                     self.end(id, upcalls);
                 }
                 continue;
@@ -172,7 +172,7 @@ impl Proto {
         for payload in conn.outbox.abandon() {
             upcalls.released(id, &payload);
         }
-        if conn.closed {
+        if conn.reports_closed {
             self.events.push_back(Event::Closed(id));
         }
     }
@@ -197,7 +197,7 @@ impl Proto {
                 continue;
             }
             // What has come may be what the time-out is about.
-            let late = conn.late.is_some();
+            let late = conn.deferred_ack.is_some();
             if late || conn.on_timeout(&mut context!(self, now)) {
                 Self::enqueue(&mut self.ready, conn);
             }
@@ -250,50 +250,50 @@ impl Proto {
     }
 
     /// Probe time-outs in a row since the peer was last heard, on the path that has most of them: it has not acknowledged in time what was sent to it last.
-    pub fn silence(&self, conn: ConnId) -> u32 {
+    pub fn pto_streak(&self, conn: ConnId) -> u32 {
         let paths = self.table.get(conn).into_iter().flat_map(|conn| &conn.paths);
-        paths.map(|path| path.streak).max().unwrap_or(0)
+        paths.map(|path| path.pto_streak).max().unwrap_or(0)
     }
 
     /// There is doubt whether the peer lives: asks it for a sign of life, on every path that there is, whatever is known of the path. A peer that has not
     /// answered yet is greeted once more.
-    pub fn ask(&mut self, now: Time, conn: ConnId) {
+    pub fn probe_peer(&mut self, now: Time, conn: ConnId) {
         let Some(found) = self.table.get_mut(conn) else { return };
         self.now = now;
-        found.ask();
+        found.probe_all_paths();
         Self::enqueue(&mut self.ready, found);
     }
 
     /// The peer is dead: all payload is released, the connection forgotten.
     pub fn abort(&mut self, conn: ConnId, upcalls: &mut impl Upcalls) {
         if let Some(found) = self.table.get_mut(conn) {
-            found.closed = false;
+            found.reports_closed = false;
             self.end(conn, upcalls);
         }
     }
 
     /// Both sides have said all: the connection ends when everything is acknowledged and the peer knows it, at the
-    /// latest after [`Config::linger`]. [`Event::Closed`] follows.
+    /// latest after [`Config::closing_timeout`]. [`Event::Closed`] follows.
     pub fn close(&mut self, conn: ConnId) {
         let now = self.now;
         let Some(found) = self.table.get_mut(conn) else { return };
         if found.closing.is_some() {
             return;
         }
-        let at = if self.plant.is(Defect::NoLinger) { now } else { now + self.config.linger };
+        let at = if self.plant.is(Defect::NoClosingState) { now } else { now + self.config.closing_timeout };
         found.closing = Some(at);
-        found.closed = true;
-        found.expired |= self.plant.is(Defect::NoLinger);
+        found.reports_closed = true;
+        found.expired |= self.plant.is(Defect::NoClosingState);
         found.due = found.due.min(at);
         self.next_deadline = self.next_deadline.min(at);
         Self::enqueue(&mut self.ready, found);
     }
 
     /// This endpoint is about to leave. From now on connections that have ended are not forgotten, so that they answer peers that do not know it yet: if all
-    /// leave at once, many wait for a last word, and each would wait for one that has forgotten it. [`Proto::is_over`] says when there is nothing to stay for.
+    /// leave at once, many wait for a last word, and each would wait for one that has forgotten it. [`Proto::is_closed`] says when there is nothing to stay for.
     /// Answers take longer when all leave at once, and nobody waits for them who has anything better to do.
-    pub fn stay(&mut self) {
-        self.staying = true;
+    pub fn keep_closed(&mut self) {
+        self.keeps_closed = true;
         let peers = u32::try_from(self.table.len()).unwrap_or(u32::MAX);
         let patience =
             LEAVING_PTO.saturating_add(LEAVING_PTO_EACH.saturating_mul(peers)).min(self.config.max_pto);
@@ -301,8 +301,8 @@ impl Proto {
     }
 
     /// The connection has ended, whether it is forgotten or not.
-    pub fn is_over(&self, conn: ConnId) -> bool {
-        self.table.get(conn).is_none_or(Conn::is_over)
+    pub fn is_closed(&self, conn: ConnId) -> bool {
+        self.table.get(conn).is_none_or(Conn::is_closed)
     }
 
     /// Counters and estimates of each path.

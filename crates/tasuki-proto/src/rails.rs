@@ -105,7 +105,7 @@ impl Conn {
     }
 
     /// Asks for a sign of life on every path: probes are answered on the path on which they come, pings on others too, if the way back is dead.
-    pub fn ask(&mut self) {
+    pub fn probe_all_paths(&mut self) {
         if self.mute {
             return;
         }
@@ -162,7 +162,7 @@ impl Conn {
             number += 1;
         }
         path.stats.lost_packets += lost;
-        (path.in_flight, path.flights, path.streak) = (0, 0, 0);
+        (path.in_flight, path.flights, path.pto_streak) = (0, 0, 0);
         (path.loss_at, path.pto_at, path.ping_due) = (None, None, false);
         path.sent.settle();
     }
@@ -171,10 +171,10 @@ impl Conn {
     pub fn judge_path(&mut self, at: usize, cx: &mut Context<'_>) {
         let path = &self.paths[at];
         let patience = if path.cut.is_some() { 1 } else { cx.config.dead_after };
-        if !path.is_up() || path.streak < patience {
+        if !path.is_up() || path.pto_streak < patience {
             return;
         }
-        let since = path.streak_since;
+        let since = path.pto_streak_since;
         let alive = |(other, path): (usize, &Path)| other != at && path.is_lively() && path.last_ack > since;
         if !self.paths.iter().enumerate().any(alive) {
             return;
@@ -255,7 +255,7 @@ impl Conn {
             return;
         }
         path.state = RailState::Up;
-        path.streak = 0;
+        path.pto_streak = 0;
         // It may be better than the one that is used.
         self.in_a_row = u32::MAX;
         if cx.plant.is(Defect::NoProbe) {

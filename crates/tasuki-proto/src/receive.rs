@@ -6,8 +6,8 @@ use tasuki_wire::{Brief, Data, DropReason, Frame, Greeting, Packet};
 
 use crate::conn::{Conn, Context, FIRST_CHANGE};
 use crate::defect::Defect;
+use crate::deferred_ack::DeferredAck;
 use crate::event::Event;
-use crate::late::LateAck;
 use crate::path::Path;
 use crate::received::Arrival;
 use crate::rtt::ns;
@@ -31,7 +31,7 @@ impl Conn {
         cx: &mut Context<'_>,
         upcalls: &mut impl Upcalls,
     ) -> Result<(), DropReason> {
-        self.take_late(cx, upcalls);
+        self.take_deferred_ack(cx, upcalls);
         let (id, number) = (packet.header().path, packet.header().number);
         let at = self.path_or_new(id, cx.config);
         let book = if cx.plant.is(Defect::SharedNumbers) { 0 } else { at };
@@ -78,10 +78,10 @@ impl Conn {
         let arrival = self.paths[at].received.insert(number);
         self.peer_knows = true;
         if let Some(ack) = &brief.ack {
-            self.take_late(cx, upcalls);
+            self.take_deferred_ack(cx, upcalls);
             let waits = hurried && brief.start.is_some();
-            self.late = if waits { LateAck::new(ack, cx.now) } else { None };
-            if self.late.is_none() {
+            self.deferred_ack = if waits { DeferredAck::new(ack, cx.now) } else { None };
+            if self.deferred_ack.is_none() {
                 self.on_ack(ack, cx, upcalls);
             }
         }
@@ -93,7 +93,7 @@ impl Conn {
             }
         }
         if let Some(data) = &brief.data {
-            self.take_late(cx, upcalls);
+            self.take_deferred_ack(cx, upcalls);
             content |= self.take_data(data, cx, upcalls);
         }
         let eliciting = brief.start.is_some() || brief.data.is_some();
@@ -124,7 +124,8 @@ impl Conn {
         path.stats.received_packets += 1;
         path.stats.received_bytes += u64::from(length);
         // Who speaks can hear again, perhaps.
-        if path.streak > 0 && cx.now.since_ns(path.last_sent) > path.rtt.pto_ns(cx.config, self.peer_delay_ns)
+        if path.pto_streak > 0
+            && cx.now.since_ns(path.last_sent) > path.rtt.pto_ns(cx.config, self.peer_delay_ns)
         {
             path.ping_due = true;
         }

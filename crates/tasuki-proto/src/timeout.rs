@@ -76,22 +76,22 @@ impl Conn {
     fn probe_time_out(&mut self, at: usize, cx: &mut Context<'_>) {
         let path = &mut self.paths[at];
         path.stats.ptos += 1;
-        path.streak = path.streak.saturating_add(1);
+        path.pto_streak = path.pto_streak.saturating_add(1);
         path.ping_due = path.is_up();
-        if path.streak == 1 {
+        if path.pto_streak == 1 {
             let oldest = path.sent.oldest_in_flight();
             let sent = oldest.and_then(|number| path.sent.get_mut(number).map(|sent| sent.time));
-            path.streak_since = sent.unwrap_or(cx.now);
+            path.pto_streak_since = sent.unwrap_or(cx.now);
         }
-        if path.streak == cx.config.dead_after {
+        if path.pto_streak == cx.config.dead_after {
             path.window.silence(cx.config);
         }
         // A path that is not up got what it carries for want of a better one, and is asked for no sign of life.
         if !self.paths[at].is_up() || self.others_answer(at, cx) {
             // The peer is awake, so it is this rail: all that is under way goes over others, at once.
-            let (streak, ping) = (self.paths[at].streak, self.paths[at].ping_due);
+            let (streak, ping) = (self.paths[at].pto_streak, self.paths[at].ping_due);
             self.abandon_path(at, cx);
-            (self.paths[at].streak, self.paths[at].ping_due) = (streak, ping);
+            (self.paths[at].pto_streak, self.paths[at].ping_due) = (streak, ping);
         } else {
             for _ in 0..RESCUE {
                 let Some(number) = self.paths[at].sent.oldest_in_flight() else { break };
@@ -102,7 +102,7 @@ impl Conn {
         if !self.outbox.is_empty() {
             self.outbox.lowest_first(LOWEST);
         }
-        if self.paths[at].streak >= DOUBTED {
+        if self.paths[at].pto_streak >= DOUBTED {
             self.prove_rails();
         }
         self.judge_path(at, cx);
@@ -112,10 +112,10 @@ impl Conn {
     /// others in a switch's queue.
     fn others_answer(&self, at: usize, cx: &Context<'_>) -> bool {
         let path = &self.paths[at];
-        let expected = path.streak_since.after_ns(path.rtt.pto_ns(cx.config, self.peer_delay_ns) / 2);
+        let expected = path.pto_streak_since.after_ns(path.rtt.pto_ns(cx.config, self.peer_delay_ns) / 2);
         let mut others = self.paths.iter().enumerate().filter(|(other, _)| *other != at);
         others.any(|(_, other)| {
-            let proves = other.id.rail != path.id.rail || path.streak >= FORGIVEN;
+            let proves = other.id.rail != path.id.rail || path.pto_streak >= FORGIVEN;
             proves && other.is_lively() && other.last_ack > expected
         })
     }

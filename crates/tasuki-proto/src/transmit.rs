@@ -3,10 +3,10 @@
 use tasuki_wire::{Frame, PacketBuilder};
 
 use crate::conn::{Conn, Context};
-use crate::draft::Draft;
 use crate::event::Transmit;
 use crate::path::floor_len;
 use crate::stats::RailState;
+use crate::tx_packet::TxPacket;
 use crate::upcalls::Upcalls;
 
 /// What may be under way before the peer has answered, bytes.
@@ -24,7 +24,7 @@ impl Conn {
         if self.refuse.is_some() {
             return self.send_refuse(packet, cx);
         }
-        self.take_late(cx, upcalls);
+        self.take_deferred_ack(cx, upcalls);
         if self.mute {
             return None;
         }
@@ -72,10 +72,10 @@ impl Conn {
         }
         let (nonce, len) = self.next_probe(at, cx);
         // Nothing else rides on it: it may well be lost. Not counted as under way: probes have their own timer.
-        let (mut builder, draft) = self.begin(at, len, packet)?;
+        let (mut builder, tx) = self.begin(at, len, packet)?;
         builder.push(&Frame::Probe { nonce }).ok()?;
         builder.pad_to(len).ok()?;
-        self.commit(builder, draft, cx)
+        self.commit(builder, tx, cx)
     }
 
     fn send_reply(&mut self, at: usize, packet: &mut [u8], cx: &mut Context<'_>) -> Option<Transmit> {
@@ -84,11 +84,11 @@ impl Conn {
             RailState::Off | RailState::Down => self.best_lively().unwrap_or(at),
             RailState::Unproven | RailState::Up => at,
         };
-        let (mut builder, mut draft) = self.begin(over, floor_len(self.paths[over].id.lane), packet)?;
+        let (mut builder, mut tx) = self.begin(over, floor_len(self.paths[over].id.lane), packet)?;
         builder.push(&reply).ok()?;
-        self.push_acks(&mut builder, &mut draft, cx);
-        draft.acknowledges = 0;
-        self.commit(builder, draft, cx)
+        self.push_acks(&mut builder, &mut tx, cx);
+        tx.acknowledges = 0;
+        self.commit(builder, tx, cx)
     }
 
     /// Asks a silent path for a sign of life. What it carried goes with it only if no other path is better.
@@ -109,15 +109,15 @@ impl Conn {
             }
         }
         // Short: perhaps the path is silent because long packets do not pass it any more.
-        let (mut builder, mut draft) = self.begin(at, floor_len(self.paths[at].id.lane), packet)?;
+        let (mut builder, mut tx) = self.begin(at, floor_len(self.paths[at].id.lane), packet)?;
         builder.push(&Frame::Ping).ok()?;
-        draft.says.ping = true;
-        self.push_acks(&mut builder, &mut draft, cx);
+        tx.says.ping = true;
+        self.push_acks(&mut builder, &mut tx, cx);
         // News do not: they go by a guess of their own, as this may be the one way on which the peer never hears them.
         if !self.paths.iter().any(|path| path.is_lively()) {
-            self.fill(at, &mut builder, cx, upcalls);
+            self.pack_frames(at, &mut builder, cx, upcalls);
         }
-        self.commit(builder, draft, cx)
+        self.commit(builder, tx, cx)
     }
 
     fn send_data(
@@ -147,36 +147,36 @@ impl Conn {
             _ if asks => path.heard_len.min(path.full_len),
             _ => path.proven_len,
         };
-        let (mut builder, mut draft) = self.begin(at, most, packet)?;
-        self.push_news(&mut builder, &mut draft, cx);
+        let (mut builder, mut tx) = self.begin(at, most, packet)?;
+        self.push_news(&mut builder, &mut tx, cx);
         if parting {
             for path in &mut self.paths {
                 path.owed.pending |= path.received.any();
             }
             builder.push(&Frame::Ping).ok()?;
-            draft.says.ping = true;
+            tx.says.ping = true;
         }
-        self.push_acks(&mut builder, &mut draft, cx);
+        self.push_acks(&mut builder, &mut tx, cx);
         if parting {
             // If not all fitted, the rest goes by itself, and lingering covers it.
-            draft.acknowledges = self.content;
+            tx.acknowledges = self.content;
         }
-        self.fill(at, &mut builder, cx, upcalls);
+        self.pack_frames(at, &mut builder, cx, upcalls);
         if asks {
             let _ = builder.pad_to(most);
         }
-        self.commit(builder, draft, cx)
+        self.commit(builder, tx, cx)
     }
 
     /// Welcome and rails are said until they are heard.
-    fn push_news(&mut self, builder: &mut PacketBuilder<'_>, draft: &mut Draft, cx: &Context<'_>) {
+    fn push_news(&mut self, builder: &mut PacketBuilder<'_>, tx: &mut TxPacket, cx: &Context<'_>) {
         if self.welcome_due && builder.push(&Frame::Welcome(self.greeting(cx.local, cx.config))).is_ok() {
             self.welcome_due = false;
-            draft.says.welcome = true;
+            tx.says.welcome = true;
         }
         if self.rails_due && builder.push(&Frame::Rails(self.own_rails())).is_ok() {
             self.rails_due = false;
-            draft.says.rails = true;
+            tx.says.rails = true;
         }
     }
 
@@ -200,16 +200,16 @@ impl Conn {
             } else {
                 continue;
             };
-            let (mut builder, mut draft) = self.begin(over, floor_len(self.paths[over].id.lane), packet)?;
-            self.push_acks(&mut builder, &mut draft, cx);
-            draft.acknowledges = 0;
+            let (mut builder, mut tx) = self.begin(over, floor_len(self.paths[over].id.lane), packet)?;
+            self.push_acks(&mut builder, &mut tx, cx);
+            tx.acknowledges = 0;
             if builder.is_empty() {
                 // Nothing has come that a report would name.
                 self.paths[at].owed.now = false;
                 self.paths[at].owed.everywhere = 0;
                 continue;
             }
-            return self.commit(builder, draft, cx);
+            return self.commit(builder, tx, cx);
         }
         None
     }
@@ -246,10 +246,10 @@ impl Conn {
         // The first one asks besides what length the rail passes. If the answer is silence, that may be why: those after it are short.
         let long = self.hellos == 0 && self.hello_at.is_none();
         let most = if long { self.paths[at].full_len } else { floor_len(self.paths[at].id.lane) };
-        let (mut builder, mut draft) = self.begin(at, most, packet)?;
+        let (mut builder, mut tx) = self.begin(at, most, packet)?;
         builder.push(&Frame::Hello(self.greeting(cx.local, cx.config))).ok()?;
-        draft.says.welcome = true;
-        self.fill(at, &mut builder, cx, upcalls);
+        tx.says.welcome = true;
+        self.pack_frames(at, &mut builder, cx, upcalls);
         if long {
             // A buffer without room for it makes a short packet.
             let _ = builder.pad_to(most);
@@ -260,7 +260,7 @@ impl Conn {
             self.hello_at = Some(cx.now.after_ns(self.hello_wait_ns(cx)));
         }
         self.hello_due = false;
-        self.commit(builder, draft, cx)
+        self.commit(builder, tx, cx)
     }
 
     fn send_refuse(&mut self, packet: &mut [u8], cx: &mut Context<'_>) -> Option<Transmit> {
@@ -268,8 +268,8 @@ impl Conn {
         self.expired = true;
         let at = self.hello_path;
         let most = floor_len(self.paths.get(at)?.id.lane);
-        let (mut builder, draft) = self.begin(at, most, packet)?;
+        let (mut builder, tx) = self.begin(at, most, packet)?;
         builder.push(&Frame::Refuse { incarnation: self.remote.incarnation, reason }).ok()?;
-        self.commit(builder, draft, cx)
+        self.commit(builder, tx, cx)
     }
 }

@@ -2,11 +2,11 @@
 //! leaves the window out, `crowd=1` the incast. `short=1`: what is short goes in raw frames, `short=2`: in raw frames that ports send first; `host_ns=N`:
 //! time that hosts take.
 
-use tasuki_msg::Adapting;
+use tasuki_msg::AdaptiveConfig;
 use tasuki_sim::transport::{ALL_SHORT, Congestion, Crowd, Granting, HOST_NS, Short};
 
 fn main() {
-    let (mut knobs, mut first, mut seeds) = (Adapting::default(), 1, 1);
+    let (mut knobs, mut first, mut seeds) = (AdaptiveConfig::default(), 1, 1);
     let (mut only, mut crowds, mut short, mut host_ns) = (false, 0, Short::Udp, HOST_NS);
     for word in std::env::args().skip(1) {
         let Some((name, Ok(value))) = word.split_once('=').map(|(name, value)| (name, value.parse())) else {

@@ -1,6 +1,6 @@
 //! The sending side: bursts straight out of the program's memory.
 
-use tasuki_bulk::{Giver, Note, Round};
+use tasuki_bulk::{ControlMessage, Round, RoundTx};
 use tasuki_link::{BULK_BATCH, BulkSocket, Piece};
 use tasuki_msg::Pace;
 use tasuki_proto::Time;
@@ -26,7 +26,7 @@ struct Active {
     number: u32,
     key: u64,
     offset: u64,
-    giver: Giver,
+    giver: RoundTx,
     /// Of the packets that have been sent, in order.
     checks: Vec<u32>,
     pace: Option<Pace>,
@@ -45,16 +45,16 @@ impl Giving {
         self.active = None;
         self.socket = opened.map(|(opened, _)| opened.socket);
         let note = match &self.socket {
-            Some(socket) => Note::Opened { port: socket.local().port() },
-            None => Note::Refused,
+            Some(socket) => ControlMessage::Opened { port: socket.local().port() },
+            None => ControlMessage::Refused,
         };
         core.tell(peer, &note);
     }
 
     /// The peer is ready for a round, or misses some of it.
-    pub fn told(&mut self, core: &mut Core, peer: Peer, note: &Note, now: Time) {
+    pub fn told(&mut self, core: &mut Core, peer: Peer, note: &ControlMessage, now: Time) {
         match note {
-            Note::Take { round, key, offset, len, sizes } => {
+            ControlMessage::Pull { round, key, offset, len, sizes } => {
                 let inside = |core: &Core| {
                     let send = core.offered_send(*key, peer)?;
                     let end = offset.checked_add(*len).filter(|end| *end <= send.memory.len())?;
@@ -62,19 +62,19 @@ impl Giving {
                 };
                 let Some((shape, message)) = inside(core).filter(|_| self.socket.is_some()) else {
                     self.active = None;
-                    return core.tell(peer, &Note::Gone { round: *round });
+                    return core.tell(peer, &ControlMessage::Gone { round: *round });
                 };
                 let pace = core.pace(peer, message);
                 // What one round has left of the time, the next does not get as well.
                 let next = self.active.as_ref().map_or(0, |active| active.next).max(now.0);
-                let (giver, checks) = (Giver::new(shape), Vec::with_capacity(shape.packets().into()));
+                let (giver, checks) = (RoundTx::new(shape), Vec::with_capacity(shape.packets().into()));
                 let (number, key, offset) = (*round, *key, *offset);
                 self.active = Some(Active { number, key, offset, giver, checks, pace, next, due: true });
             }
-            Note::Again { round, pass, missing } => {
+            ControlMessage::Resend { round, pass, missing } => {
                 let active = self.active.as_mut().filter(|active| active.number == *round);
                 if let Some(active) = active {
-                    active.due |= active.giver.again(*pass, missing);
+                    active.due |= active.giver.resend(*pass, missing);
                 }
             }
             _ => {}
@@ -107,7 +107,10 @@ impl Giving {
             if !active.due {
                 let checks =
                     if active.giver.pass() == 1 { std::mem::take(&mut active.checks) } else { Vec::new() };
-                core.tell(peer, &Note::Sent { round: active.number, pass: active.giver.pass(), checks });
+                core.tell(
+                    peer,
+                    &ControlMessage::Sent { round: active.number, pass: active.giver.pass(), checks },
+                );
             }
         }
         any

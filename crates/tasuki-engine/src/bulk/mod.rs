@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags};
 use std::os::fd::{AsFd, BorrowedFd};
-use tasuki_bulk::Note;
+use tasuki_bulk::ControlMessage;
 use tasuki_proto::Time;
 
 use crate::api::Peer;
@@ -59,7 +59,7 @@ pub(crate) struct Bulk {
     /// Readable when one of the receiving sockets is.
     epoll: Epoll,
     links: BTreeMap<Peer, Link>,
-    inbox: VecDeque<(Peer, Note)>,
+    inbox: VecDeque<(Peer, ControlMessage)>,
     /// For what does not fit its place.
     over: Vec<u8>,
     pub counters: BulkCounters,
@@ -110,14 +110,14 @@ impl Core {
         if stream::is_stream(bytes) {
             return self.told_of_stream(source, bytes);
         }
-        match (Note::read(bytes), &mut self.bulk) {
+        match (ControlMessage::read(bytes), &mut self.bulk) {
             (Some(note), Some(bulk)) => bulk.inbox.push_back((source, note)),
             // Whoever offers nothing and takes nothing is told nothing.
             _ => self.broken.push((source, "a note about bulk makes no sense".to_owned())),
         }
     }
 
-    fn tell(&mut self, peer: Peer, note: &Note) {
+    fn tell(&mut self, peer: Peer, note: &ControlMessage) {
         let mut bytes = Vec::new();
         note.write(&mut bytes);
         self.send_note(peer, bytes);
@@ -143,15 +143,20 @@ impl State {
         busy
     }
 
-    fn take_note(&mut self, bulk: &mut Bulk, peer: Peer, note: Note, now: Time) {
+    fn take_note(&mut self, bulk: &mut Bulk, peer: Peer, note: ControlMessage, now: Time) {
         if self.core.state(peer).is_none_or(|state| state.gone || state.reason.is_some()) {
             return;
         }
         let mut link = bulk.links.remove(&peer).unwrap_or_default();
         match note {
-            Note::Open { rail, port } => link.giving.open(&mut self.core, peer, rail, port),
-            Note::Take { .. } | Note::Again { .. } => link.giving.told(&mut self.core, peer, &note, now),
-            Note::Opened { .. } | Note::Refused | Note::Gone { .. } | Note::Sent { .. } => {
+            ControlMessage::Open { rail, port } => link.giving.open(&mut self.core, peer, rail, port),
+            ControlMessage::Pull { .. } | ControlMessage::Resend { .. } => {
+                link.giving.told(&mut self.core, peer, &note, now)
+            }
+            ControlMessage::Opened { .. }
+            | ControlMessage::Refused
+            | ControlMessage::Gone { .. }
+            | ControlMessage::Sent { .. } => {
                 link.taking.told(&mut self.core, bulk, peer, note, now);
             }
         }

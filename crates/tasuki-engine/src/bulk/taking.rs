@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use nix::sys::epoll::{EpollEvent, EpollFlags};
-use tasuki_bulk::{Note, Round, Sizes, Taker};
+use tasuki_bulk::{ControlMessage, Round, RoundRx, Sizes};
 use tasuki_link::{BULK_BATCH, BulkSocket, Piece};
 use tasuki_msg::{PullId, RecvId};
 use tasuki_proto::Time;
@@ -64,7 +64,7 @@ struct Way {
 
 /// One round.
 struct Active {
-    taker: Taker,
+    taker: RoundRx,
     /// The burst that is expected, from 1.
     pass: u16,
     /// The giver has said that it is over.
@@ -86,9 +86,9 @@ impl Active {
 
 impl Taking {
     /// The giver has something to say.
-    pub fn told(&mut self, core: &mut Core, bulk: &mut Bulk, peer: Peer, note: Note, now: Time) {
+    pub fn told(&mut self, core: &mut Core, bulk: &mut Bulk, peer: Peer, note: ControlMessage, now: Time) {
         match note {
-            Note::Opened { port } => {
+            ControlMessage::Opened { port } => {
                 let Some(way) = self.way.as_mut().filter(|way| !way.open) else { return };
                 let to = core.bulk_address(peer, way.rail, port);
                 way.open = to.is_some_and(|to| way.socket.connect(to).is_ok());
@@ -96,9 +96,9 @@ impl Taking {
                     self.give_up(core, bulk);
                 }
             }
-            Note::Refused => self.give_up(core, bulk),
-            Note::Gone { round } if round == self.rounds => self.give_up(core, bulk),
-            Note::Sent { round, pass, checks } if round == self.rounds => {
+            ControlMessage::Refused => self.give_up(core, bulk),
+            ControlMessage::Gone { round } if round == self.rounds => self.give_up(core, bulk),
+            ControlMessage::Sent { round, pass, checks } if round == self.rounds => {
                 let Some(active) = self.active.as_mut().filter(|active| active.pass == pass) else { return };
                 active.sent = true;
                 active.heard = now.0;
@@ -133,9 +133,12 @@ impl Taking {
         way.socket.discard(STALE_MAX);
         self.rounds = self.rounds.wrapping_add(1);
         let (offset, len) = (job.offset + self.done, round.len());
-        core.tell(peer, &Note::Take { round: self.rounds, key: job.key, offset, len, sizes: way.sizes });
+        core.tell(
+            peer,
+            &ControlMessage::Pull { round: self.rounds, key: job.key, offset, len, sizes: way.sizes },
+        );
         self.active = Some(Active {
-            taker: Taker::new(round),
+            taker: RoundRx::new(round),
             pass: 1,
             sent: false,
             checks: None,
@@ -169,7 +172,7 @@ impl Taking {
             if count == 0 || result.is_err() || way.lens.is_empty() {
                 break;
             }
-            let settled = active.taker.settle(&way.lens, into, &mut bulk.over);
+            let settled = active.taker.place(&way.lens, into, &mut bulk.over);
             bulk.counters.moved_bytes += settled.moved as u64;
             bulk.counters.useless += settled.useless as u64;
             active.came += settled.new;
@@ -189,12 +192,12 @@ impl Taking {
             return false;
         }
         if active.taker.is_complete() {
-            let wrong = active.checks.as_ref().map_or(0, |checks| active.taker.check(checks, from));
+            let wrong = active.checks.as_ref().map_or(0, |checks| active.taker.verify(checks, from));
             if wrong == 0 {
                 self.end_round(core, bulk);
                 return true;
             }
-        } else if !active.taker.saw_last() && now.0 < active.lost_at() {
+        } else if !active.taker.pass_ended() && now.0 < active.lost_at() {
             return false;
         }
         active.barren = if active.came > 0 { 0 } else { active.barren + 1 };
@@ -204,7 +207,7 @@ impl Taking {
         }
         let missing = active.taker.missing();
         bulk.counters.again += missing.iter().map(|run| u64::from(run.count)).sum::<u64>();
-        core.tell(peer, &Note::Again { round: self.rounds, pass: active.pass, missing });
+        core.tell(peer, &ControlMessage::Resend { round: self.rounds, pass: active.pass, missing });
         (active.pass, active.sent, active.heard, active.came) = (active.pass + 1, false, now.0, 0);
         true
     }
@@ -278,7 +281,7 @@ impl State {
         // A sleeper that is not woken looks after some time.
         let _ = bulk.epoll.add(opened.socket.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 0));
         let (rail, port) = (opened.rail, opened.socket.local().port());
-        self.core.tell(peer, &Note::Open { rail, port });
+        self.core.tell(peer, &ControlMessage::Open { rail, port });
         taking.way = Some(Way { socket: opened.socket, rail, sizes, open: false, lens: Vec::new() });
         true
     }

@@ -98,7 +98,7 @@ mod tests {
         for note in notes {
             let mut bytes = Vec::new();
             note.write(&mut bytes);
-            assert!(is_stream(&bytes) && tasuki_bulk::Note::read(&bytes).is_none());
+            assert!(is_stream(&bytes) && tasuki_bulk::ControlMessage::read(&bytes).is_none());
             assert_eq!(Note::read(&bytes), Some(note));
             bytes.push(0);
             assert_eq!(Note::read(&bytes), None, "{note:?}: a byte too many");

@@ -1,8 +1,8 @@
 //! The message layer against a naive model, hand-written cases, hostile peers, and its promises about cost.
 
-mod at_once;
 mod cases;
 mod defects;
+mod fast_path;
 mod hostile;
 mod node;
 mod random;

@@ -77,7 +77,7 @@ fn lingering_is_bounded() {
     let id = net.conn(0);
     net.hosts[0].proto.close(id);
     net.flush(0);
-    net.run_us(Config::default().linger.as_micros() as u64 + 10_000);
+    net.run_us(Config::default().closing_timeout.as_micros() as u64 + 10_000);
     assert!(net.hosts[0].events.contains(&Event::Closed(id)));
     assert_eq!(net.hosts[0].app.unreleased(), 0);
     assert_eq!(net.hosts[0].proto.find(11, 200), None);

@@ -22,7 +22,7 @@ fn planted_defects_are_caught() {
             Defect::AnyIncarnation => &handshake::another_incarnation,
             Defect::NoProbe => &rails::an_mtu_hole,
             Defect::NeverBack => &rails::a_dead_rail_is_left_and_taken_again,
-            Defect::NoLinger => &closing::any_of_the_last_packets_may_be_lost,
+            Defect::NoClosingState => &closing::any_of_the_last_packets_may_be_lost,
             Defect::AckSameRail => &rails::one_way_dead_rail_still_carries_the_other_way,
             Defect::CarrierForbids => &carrier::a_wrong_word_for_ever,
             _ => &schedules,

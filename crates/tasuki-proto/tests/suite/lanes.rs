@@ -66,7 +66,7 @@ fn streams_go_raw_on_a_slow_rail() {
     for (mbps, config, raw_streams) in [
         (100, Config::default(), true),
         (1000, Config::default(), false),
-        (100, Config::default().only_short_is_raw(), false),
+        (100, Config::default().raw_for_short_only(), false),
     ] {
         let mut net = at_rate(mbps, 1, &config);
         crate::rails::talk(&mut net);

@@ -231,11 +231,11 @@ impl Net {
     /// Two of three short messages take the short cut, if they can.
     fn send_at_once(&mut self, host: usize) {
         let Host { proto, app, conn: Some(conn), packets, .. } = &mut self.hosts[host] else { return };
-        if app.sent().is_multiple_of(3) || !proto.takes_now(*conn) {
+        if app.sent().is_multiple_of(3) || !proto.can_send_inline(*conn) {
             return;
         }
         let Some((start, bytes)) = app.take_start() else { return };
-        let Some(sent) = proto.send_now(Time(self.now), *conn, start, &bytes, &mut self.buffer) else {
+        let Some(sent) = proto.send_inline(Time(self.now), *conn, start, &bytes, &mut self.buffer) else {
             return;
         };
         *packets += 1;
@@ -256,11 +256,11 @@ impl Net {
     /// Puts the only message that waits where it can wait; false if it is too long, or does not wait alone.
     fn put(&mut self, host: usize) -> bool {
         let Host { proto, app, conn: Some(conn), .. } = &mut self.hosts[host] else { return false };
-        if !proto.takes_more(*conn, 20) {
+        if !proto.can_coalesce(*conn, 20) {
             return false;
         }
         let Some((start, bytes)) = app.take_start() else { return false };
-        proto.put(*conn, start, &bytes);
+        proto.coalesce(*conn, start, &bytes);
         true
     }
 
@@ -280,7 +280,7 @@ impl Net {
     /// A host doubts whether its peer lives, and asks.
     pub fn ask(&mut self, host: usize) {
         if let Some(id) = self.hosts[host].conn {
-            self.hosts[host].proto.ask(Time(self.now), id);
+            self.hosts[host].proto.probe_peer(Time(self.now), id);
             self.flush(host);
         }
     }
@@ -399,7 +399,7 @@ impl Net {
                 let there = &mut self.hosts[host];
                 // Drops are counted there.
                 let _ = match self.lazy {
-                    true => there.proto.handle_message_first(Time(self.now), &bytes, &mut there.app),
+                    true => there.proto.handle_packet_deferring_ack(Time(self.now), &bytes, &mut there.app),
                     false => there.proto.handle_packet(Time(self.now), &bytes, &mut there.app),
                 };
                 if there.conn.is_none() || self.hosts[host].app.accepted.len() == 1 {

@@ -15,7 +15,7 @@ use crate::Rng;
 use crate::channel::ETHERNET_OVERHEAD;
 use crate::fabric::{Fabric, Room, Settings};
 use crate::kernel::Time;
-use tasuki_msg::{Adapting, Adaptive, Config, Pacer, Queue, Window};
+use tasuki_msg::{Adaptive, AdaptiveConfig, Config, Pacer, Queue, Window};
 use tasuki_topo::shapes::{self, Fit};
 use tasuki_topo::{Engine, Limits, PathRule, route};
 use tasuki_wire::{Lane, Lanes};
@@ -28,11 +28,11 @@ pub enum Granting {
     /// Everything at once: for senders that know how fast they may send.
     Open,
     /// As much as arrives.
-    Adaptive(Adapting),
+    Adaptive(AdaptiveConfig),
 }
 
 /// Both, as they are by default.
-pub const ALL_GRANTING: [Granting; 2] = [Granting::Window, Granting::Adaptive(Adapting::DEFAULT)];
+pub const ALL_GRANTING: [Granting; 2] = [Granting::Window, Granting::Adaptive(AdaptiveConfig::DEFAULT)];
 
 impl Granting {
     /// In a word.
@@ -224,7 +224,7 @@ impl Congestion {
         let config = Config { initial_credit: 0, ..Config::default() };
         let core = Core::new(config, self.granting.pacer(), Plant::default(), Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
-        let proto = if tagged { proto.only_short_is_raw() } else { proto };
+        let proto = if tagged { proto.raw_for_short_only() } else { proto };
         let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;
         world.watched = true;

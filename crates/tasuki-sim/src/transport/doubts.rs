@@ -55,7 +55,7 @@ impl World {
         for (conn, there) in conns {
             if self.hosts[there].place == other {
                 self.core.cover("asked for a sign of life");
-                self.hosts[node].proto.ask(now, conn);
+                self.hosts[node].proto.probe_peer(now, conn);
             }
         }
         self.service(node)

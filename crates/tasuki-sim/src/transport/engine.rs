@@ -26,7 +26,7 @@ impl World {
         let now = self.proto_now();
         while let Some(packet) = self.hosts[node].take(self.kernel.now()) {
             let (proto, mut joint) = self.joint(node);
-            let result = proto.handle_message_first(now, &packet, &mut joint);
+            let result = proto.handle_packet_deferring_ack(now, &packet, &mut joint);
             let (complaint, delivered) = (joint.complaint, joint.delivered);
             complaint.map_or(Ok(()), Err)?;
             if let Err(reason) = result {
@@ -42,7 +42,7 @@ impl World {
         }
         // Now and then it finds no time for what was put off.
         if !now.0.is_multiple_of(3) {
-            self.hosts[node].proto.catch_up();
+            self.hosts[node].proto.flush_deferred_acks();
         }
         self.core.nodes[node].ep.handle_time(now.0);
         if let Some(at) = self.hosts[node].next_packet() {

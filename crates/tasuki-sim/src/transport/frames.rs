@@ -108,7 +108,7 @@ impl Core {
         self.nodes[to].ep.controller_mut().set_now(self.now.0);
         // As an engine does: whole messages first by the short cut.
         let done = match frame {
-            Frame::Start(start) => self.nodes[to].ep.take_now(peer, start),
+            Frame::Start(start) => self.nodes[to].ep.recv_inline(peer, start),
             _ => None,
         };
         let answer = match &done {

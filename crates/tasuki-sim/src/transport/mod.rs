@@ -2,7 +2,6 @@
 //! goes wrong, and an oracle that sees all of it. `docs/fault-simulation.md`.
 
 mod actions;
-mod at_once;
 mod audit;
 mod calls;
 mod carriers;
@@ -13,6 +12,7 @@ mod coverage;
 mod defect;
 mod doubts;
 mod engine;
+mod fast_path;
 mod finish;
 mod frames;
 mod host;

@@ -1,7 +1,7 @@
 //! What a seed has drawn: which kinds of thing may happen at all (swarm testing: a run with everything switched on
 //! hides what needs one thing switched off), how large, and on what network.
 
-use tasuki_msg::{Adapting, Adaptive, Config, INITIAL_CREDIT, Pacer, Window};
+use tasuki_msg::{Adaptive, AdaptiveConfig, Config, INITIAL_CREDIT, Pacer, Window};
 
 use super::host::Habit;
 use super::network::{End, Network};
@@ -116,7 +116,7 @@ impl Profile {
     /// Grants at the measured rate instead of a window, with knobs that may be badly set.
     pub fn draw_adaptive(&mut self, rng: &mut Rng) {
         let least = (self.longest / 30).max(1);
-        self.pacer = Pacer::Adaptive(Adaptive::new(Adapting {
+        self.pacer = Pacer::Adaptive(Adaptive::new(AdaptiveConfig {
             eager_max: rng.pick(&[0, 200, 4000, 16 << 10]),
             unscheduled: rng.pick(&[0, 1000, 32 << 10]),
             quantum_min: rng.pick(&[600, 8 << 10, 32_000]).max(least),

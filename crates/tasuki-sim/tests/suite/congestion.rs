@@ -52,7 +52,7 @@ fn sixteen_senders_share_one_receiver() {
     assert!(got.goodput >= 0.9 && got.fairness >= 0.95, "{got:?}");
     assert!(got.resent < 0.01 && got.dropped <= 0.001, "{got:?}");
     // Senders take turns: no more waits before the receiver than one window and the queue that it aims at.
-    let knobs = tasuki_msg::Adapting::DEFAULT;
+    let knobs = tasuki_msg::AdaptiveConfig::DEFAULT;
     let queue_ns = (knobs.window_min + knobs.queue_high) * 8;
     assert!(got.p99_ns <= got.idle_ns + queue_ns, "{got:?}");
     // With a fixed window the first senders fill the port and the others lose; what comes there last was late by milliseconds.

@@ -1,8 +1,8 @@
 //! Credit bounds payload, never envelopes.
 
 use tasuki_msg::{
-    Controller, Demand, ENVELOPE, Endpoint, Event, Frame, Matching, Offer, RecvRequest, SendRequest, Source,
-    charge,
+    Controller, Demand, ENVELOPE, Endpoint, Event, Frame, Matching, NewMessage, RecvRequest, SendRequest,
+    Source, charge,
 };
 
 use super::*;
@@ -68,7 +68,7 @@ struct Budget {
 }
 
 impl Controller for Budget {
-    fn unscheduled(&mut self, _: &Offer) -> u64 {
+    fn unscheduled(&mut self, _: &NewMessage) -> u64 {
         300
     }
 

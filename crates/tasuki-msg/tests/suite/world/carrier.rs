@@ -217,7 +217,7 @@ impl World {
         self.note(|| format!("{to} <- {from}: {:?}", flight.frame));
         // Whole messages may take the short cut.
         let done = match &flight.frame {
-            Frame::Start(start) if self.rng.chance(50) => self.nodes[to].ep.take_now(peer, start),
+            Frame::Start(start) if self.rng.chance(50) => self.nodes[to].ep.recv_inline(peer, start),
             _ => None,
         };
         let answer = match &done {

@@ -46,7 +46,7 @@ impl Pair {
     fn send(&mut self, request: SendRequest) {
         let request = SendRequest { peer: self.peers[0], ..request };
         if self.short_cuts
-            && let Some(start) = self.ends[0].send_now(&request, 1400)
+            && let Some(start) = self.ends[0].send_inline(&request, 1400)
         {
             self.taken += 1;
             self.done.push(request.user);
@@ -63,7 +63,7 @@ impl Pair {
     /// A frame with payload of a message, from its byte `offset`, has come to the receiver.
     fn arrive(&mut self, frame: &Frame, message: u64, offset: u64) {
         let done = match frame {
-            Frame::Start(start) if self.short_cuts => self.ends[1].take_now(self.peers[1], start),
+            Frame::Start(start) if self.short_cuts => self.ends[1].recv_inline(self.peers[1], start),
             _ => None,
         };
         let placement = match &done {

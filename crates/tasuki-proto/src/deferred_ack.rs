@@ -9,26 +9,26 @@ use crate::upcalls::Upcalls;
 
 /// What was acknowledged, and when that was heard.
 #[derive(Clone, Copy)]
-pub(crate) struct LateAck {
+pub(crate) struct DeferredAck {
     path: PathId,
     delay_us: u64,
     run: Run,
     heard: Time,
 }
 
-impl LateAck {
+impl DeferredAck {
     /// `None`: it says more than can be put off.
-    pub fn new(ack: &Ack<'_>, heard: Time) -> Option<LateAck> {
+    pub fn new(ack: &Ack<'_>, heard: Time) -> Option<DeferredAck> {
         let run = ack.runs.only()?;
-        Some(LateAck { path: ack.path, delay_us: ack.delay_us, run, heard })
+        Some(DeferredAck { path: ack.path, delay_us: ack.delay_us, run, heard })
     }
 }
 
 impl Proto {
-    /// As [`Proto::handle_packet`], but if the packet brings a message, what it acknowledges may be put off until [`Proto::catch_up`] or anything
-    /// else that concerns the connection, save [`Proto::send_now`]. Nothing is lost if the former is never called, but payload is released later,
+    /// As [`Proto::handle_packet`], but if the packet brings a message, what it acknowledges may be put off until [`Proto::flush_deferred_acks`] or anything
+    /// else that concerns the connection, save [`Proto::send_inline`]. Nothing is lost if the former is never called, but payload is released later,
     /// at the latest after a time-out.
-    pub fn handle_message_first(
+    pub fn handle_packet_deferring_ack(
         &mut self,
         now: Time,
         datagram: &[u8],
@@ -38,12 +38,12 @@ impl Proto {
     }
 
     /// [`Proto::poll_transmit`] will do what was put off; whether anything was.
-    pub fn catch_up(&mut self) -> bool {
-        let any = !self.put_off.is_empty();
-        while let Some(id) = self.put_off.pop() {
+    pub fn flush_deferred_acks(&mut self) -> bool {
+        let any = !self.deferred.is_empty();
+        while let Some(id) = self.deferred.pop() {
             let Some(conn) = self.table.get_mut(id) else { continue };
-            conn.listed = false;
-            if conn.late.is_some() {
+            conn.in_deferred = false;
+            if conn.deferred_ack.is_some() {
                 Self::enqueue(&mut self.ready, conn);
             }
         }
@@ -53,8 +53,8 @@ impl Proto {
 
 impl Conn {
     /// Takes the acknowledgement that was put off, as of when it came.
-    pub fn take_late(&mut self, cx: &mut Context<'_>, upcalls: &mut impl Upcalls) {
-        let Some(late) = self.late.take() else { return };
+    pub fn take_deferred_ack(&mut self, cx: &mut Context<'_>, upcalls: &mut impl Upcalls) {
+        let Some(late) = self.deferred_ack.take() else { return };
         let runs = [late.run];
         let ack = Ack { path: late.path, delay_us: late.delay_us, runs: Runs::new(&runs) };
         let now = std::mem::replace(&mut cx.now, late.heard);

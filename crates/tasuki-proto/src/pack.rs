@@ -41,7 +41,7 @@ impl Conn {
     }
 
     /// Fills the packet with as many frames as there are and fit.
-    pub fn fill(
+    pub fn pack_frames(
         &mut self,
         at: usize,
         builder: &mut PacketBuilder<'_>,

@@ -1,11 +1,11 @@
 //! The side that receives.
 
-use crate::note::{NOTE_MAX, Run};
+use crate::control::{CONTROL_MESSAGE_MAX, Run};
 use crate::round::Round;
 
 /// One round at its receiver.
 #[derive(Clone, Debug)]
-pub struct Taker {
+pub struct RoundRx {
     round: Round,
     /// By sequence number.
     here: Vec<bool>,
@@ -19,7 +19,7 @@ pub struct Taker {
 
 /// What a batch of datagrams was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settled {
+pub struct Placed {
     /// Packets that were missing.
     pub new: usize,
     /// Packets that were here already, or are none of this round.
@@ -28,11 +28,11 @@ pub struct Settled {
     pub moved: usize,
 }
 
-impl Taker {
+impl RoundRx {
     /// Nothing has come.
-    pub fn new(round: Round) -> Taker {
+    pub fn new(round: Round) -> RoundRx {
         let packets = round.packets();
-        Taker {
+        RoundRx {
             round,
             here: vec![false; packets.into()],
             left: packets,
@@ -53,7 +53,7 @@ impl Taker {
     }
 
     /// The last packet of this burst has come: what is missing of it is lost, unless it comes out of order.
-    pub fn saw_last(&self) -> bool {
+    pub fn pass_ended(&self) -> bool {
         self.next == self.last + 1
     }
 
@@ -67,11 +67,11 @@ impl Taker {
         &self.slots
     }
 
-    /// Datagrams of these lengths have come, in the order of [`Taker::slots`], as many as there were at most. The first bytes of each are at its
+    /// Datagrams of these lengths have come, in the order of [`RoundRx::slots`], as many as there were at most. The first bytes of each are at its
     /// slot's place in `into`, which is the round's memory; what is longer than that place went on at the beginning of its part of `over`, which has parts as long as
     /// the first packet. A length beyond that is a datagram that was cut.
-    pub fn settle(&mut self, lens: &[usize], into: &mut [u8], over: &mut [u8]) -> Settled {
-        let mut settled = Settled::default();
+    pub fn place(&mut self, lens: &[usize], into: &mut [u8], over: &mut [u8]) -> Placed {
+        let mut settled = Placed::default();
         let slots = std::mem::take(&mut self.slots);
         let part = self.round.sizes().first();
         let misplaced = |(&slot, &len): (&u16, &usize)| self.round.which(len) != Some(slot);
@@ -126,12 +126,12 @@ impl Taker {
             }
         }
         self.last = runs.last().map_or(0, |run| run.first + run.count - 1);
-        debug_assert!(runs.len() * Run::BYTES < NOTE_MAX);
+        debug_assert!(runs.len() * Run::BYTES < CONTROL_MESSAGE_MAX);
         runs
     }
 
     /// Compares what is here with the checksums of what was sent, one for each packet; whatever differs is missing again. How many.
-    pub fn check(&mut self, checks: &[u32], from: &[u8]) -> u16 {
+    pub fn verify(&mut self, checks: &[u32], from: &[u8]) -> u16 {
         let before = self.left;
         for seq in 0..self.round.packets() {
             let good = checks.get(usize::from(seq)) == Some(&crc32c::crc32c(&from[self.round.place(seq)]));

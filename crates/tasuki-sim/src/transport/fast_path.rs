@@ -22,11 +22,11 @@ impl World {
     pub fn send(&mut self, from: usize, to: usize, spec: SendSpec) -> Check<usize> {
         let conn = self.hosts[from].conns.of_node.get(&to).copied();
         let proto = &self.hosts[from].proto;
-        let conn = conn.filter(|conn| self.carriage != Carriage::Perfect && proto.takes_more(*conn, HELD));
-        let waits = conn.is_some_and(|conn| self.core.sent.len() % 3 == 1 || !proto.takes_now(conn));
+        let conn = conn.filter(|conn| self.carriage != Carriage::Perfect && proto.can_coalesce(*conn, HELD));
+        let waits = conn.is_some_and(|conn| self.core.sent.len() % 3 == 1 || !proto.can_send_inline(conn));
         let tried = spec.len <= AT_ONCE && !self.core.sent.len().is_multiple_of(3);
         let Some(conn) = conn.filter(|_| tried) else { return self.core.send(from, to, spec) };
-        let Some((name, start, bytes)) = self.core.send_now(from, to, spec)? else {
+        let Some((name, start, bytes)) = self.core.send_inline(from, to, spec)? else {
             return self.core.send(from, to, spec);
         };
         let start = outgoing(&Frame::Start(start), Some(Payload { key: u64::MAX, offset: 0, len: spec.len }));
@@ -36,7 +36,7 @@ impl World {
         }
         let mut packet = std::mem::take(&mut self.packet);
         let now = tasuki_proto::Time(self.now().0);
-        let transmit = self.hosts[from].proto.send_now(now, conn, start, &bytes, &mut packet);
+        let transmit = self.hosts[from].proto.send_inline(now, conn, start, &bytes, &mut packet);
         let launched = match transmit {
             Some(transmit) => {
                 self.core.cover("packet at once");
@@ -53,8 +53,8 @@ impl World {
     /// A message waits for others, until the node does anything else, or somebody sees to it.
     fn hold(&mut self, from: usize, conn: ConnId, start: Outgoing, bytes: &[u8]) {
         let proto = &mut self.hosts[from].proto;
-        self.core.cover(if proto.takes_now(conn) { "held" } else { "held behind others" });
-        proto.put(conn, start, bytes);
+        self.core.cover(if proto.can_send_inline(conn) { "held" } else { "held behind others" });
+        proto.coalesce(conn, start, bytes);
         let at = self.now().after(self.rng.below(LATER));
         self.poll_by(from, at);
     }
@@ -62,7 +62,12 @@ impl World {
 
 impl Core {
     /// A message by the short cut, if it can be: its name, its frame and its bytes. With that the send is over.
-    fn send_now(&mut self, from: usize, to: usize, spec: SendSpec) -> Check<Option<(usize, Start, Vec<u8>)>> {
+    fn send_inline(
+        &mut self,
+        from: usize,
+        to: usize,
+        spec: SendSpec,
+    ) -> Check<Option<(usize, Start, Vec<u8>)>> {
         let name = self.sent.len();
         let peer = self.nodes[from].peer_for(to).ok_or("not acquainted")?;
         let SendSpec { queue, tag, data, len, delivery, .. } = spec;
@@ -71,7 +76,7 @@ impl Core {
         }
         let request =
             SendRequest { peer, queue, tag, data, len, delivery, remote_key: None, user: name as u64 };
-        let Some(start) = self.nodes[from].ep.send_now(&request, len) else { return Ok(None) };
+        let Some(start) = self.nodes[from].ep.send_inline(&request, len) else { return Ok(None) };
         let frame = Frame::Start(start);
         self.note(|| format!("node {from} sends message {name} to {to} at once: {frame:?}"));
         self.cover("sent at once");

@@ -3,7 +3,7 @@
 use crate::round::{PACKETS_MAX, Sizes};
 
 /// Longest note, bytes.
-pub const NOTE_MAX: usize = 4096;
+pub const CONTROL_MESSAGE_MAX: usize = 4096;
 
 /// Packets one behind the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,23 +22,23 @@ impl Run {
 
 /// One note. Rounds are numbered by the taker, bursts of a round by both.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// Taker: send to this port of mine on this rail, in packets that begin with this length.
+pub enum ControlMessage {
+    /// RoundRx: send to this port of mine on this rail, in packets that begin with this length.
     Open {
         /// The rail.
         rail: u8,
         /// UDP port.
         port: u16,
     },
-    /// Giver: I shall, from this port.
+    /// RoundTx: I shall, from this port.
     Opened {
         /// UDP port.
         port: u16,
     },
-    /// Giver: I shall not.
+    /// RoundTx: I shall not.
     Refused,
-    /// Taker: I am ready for these bytes of the message that you call `key`.
-    Take {
+    /// RoundRx: I am ready for these bytes of the message that you call `key`.
+    Pull {
         /// Number of the round.
         round: u32,
         /// The giver's name of the message.
@@ -50,12 +50,12 @@ pub enum Note {
         /// The agreement.
         sizes: Sizes,
     },
-    /// Giver: I have no such message (any more).
+    /// RoundTx: I have no such message (any more).
     Gone {
         /// Number of the round.
         round: u32,
     },
-    /// Giver: this burst is over.
+    /// RoundTx: this burst is over.
     Sent {
         /// Number of the round.
         round: u32,
@@ -64,8 +64,8 @@ pub enum Note {
         /// With the first burst: CRC32C of every packet of the round.
         checks: Vec<u32>,
     },
-    /// Taker: I miss these.
-    Again {
+    /// RoundRx: I miss these.
+    Resend {
         /// Number of the round.
         round: u32,
         /// The burst after which they are missing.
@@ -78,43 +78,43 @@ pub enum Note {
 const OPEN: u8 = 1;
 const OPENED: u8 = 2;
 const REFUSED: u8 = 3;
-const TAKE: u8 = 4;
+const PULL: u8 = 4;
 const GONE: u8 = 5;
 const SENT: u8 = 6;
-const AGAIN: u8 = 7;
+const RESEND: u8 = 7;
 
-impl Note {
+impl ControlMessage {
     /// As it travels, integers little-endian: the kind, and its fields in order.
     pub fn write(&self, into: &mut Vec<u8>) {
         match self {
-            Note::Open { rail, port } => {
+            ControlMessage::Open { rail, port } => {
                 into.extend([OPEN, *rail]);
                 into.extend(port.to_le_bytes());
             }
-            Note::Opened { port } => {
+            ControlMessage::Opened { port } => {
                 into.push(OPENED);
                 into.extend(port.to_le_bytes());
             }
-            Note::Refused => into.push(REFUSED),
-            Note::Take { round, key, offset, len, sizes } => {
-                into.push(TAKE);
+            ControlMessage::Refused => into.push(REFUSED),
+            ControlMessage::Pull { round, key, offset, len, sizes } => {
+                into.push(PULL);
                 into.extend(round.to_le_bytes());
                 [key, offset, len].into_iter().for_each(|field| into.extend(field.to_le_bytes()));
                 into.extend((sizes.first() as u16).to_le_bytes());
                 into.extend(sizes.packets().to_le_bytes());
             }
-            Note::Gone { round } => {
+            ControlMessage::Gone { round } => {
                 into.push(GONE);
                 into.extend(round.to_le_bytes());
             }
-            Note::Sent { round, pass, checks } => {
+            ControlMessage::Sent { round, pass, checks } => {
                 into.push(SENT);
                 into.extend(round.to_le_bytes());
                 into.extend(pass.to_le_bytes());
                 checks.iter().for_each(|check| into.extend(check.to_le_bytes()));
             }
-            Note::Again { round, pass, missing } => {
-                into.push(AGAIN);
+            ControlMessage::Resend { round, pass, missing } => {
+                into.push(RESEND);
                 into.extend(round.to_le_bytes());
                 into.extend(pass.to_le_bytes());
                 missing
@@ -126,38 +126,43 @@ impl Note {
     }
 
     /// Reads a note; `None` if it is none.
-    pub fn read(bytes: &[u8]) -> Option<Note> {
+    pub fn read(bytes: &[u8]) -> Option<ControlMessage> {
         let (&kind, rest) = bytes.split_first()?;
         let mut rest = Fields(rest);
         let note = match kind {
-            OPEN => {
-                Note::Open { rail: u8::from_le_bytes(rest.next()?), port: u16::from_le_bytes(rest.next()?) }
-            }
-            OPENED => Note::Opened { port: u16::from_le_bytes(rest.next()?) },
-            REFUSED => Note::Refused,
-            TAKE => {
+            OPEN => ControlMessage::Open {
+                rail: u8::from_le_bytes(rest.next()?),
+                port: u16::from_le_bytes(rest.next()?),
+            },
+            OPENED => ControlMessage::Opened { port: u16::from_le_bytes(rest.next()?) },
+            REFUSED => ControlMessage::Refused,
+            PULL => {
                 let round = u32::from_le_bytes(rest.next()?);
                 let [key, offset, len] = [rest.next()?, rest.next()?, rest.next()?].map(u64::from_le_bytes);
                 let [first, packets] = [rest.next()?, rest.next()?].map(u16::from_le_bytes);
-                Note::Take { round, key, offset, len, sizes: Sizes::new(first, packets)? }
+                ControlMessage::Pull { round, key, offset, len, sizes: Sizes::new(first, packets)? }
             }
-            GONE => Note::Gone { round: u32::from_le_bytes(rest.next()?) },
+            GONE => ControlMessage::Gone { round: u32::from_le_bytes(rest.next()?) },
             SENT => {
                 let (round, pass) = (u32::from_le_bytes(rest.next()?), u16::from_le_bytes(rest.next()?));
                 let mut checks = Vec::with_capacity(rest.0.len() / 4);
                 while !rest.0.is_empty() {
                     checks.push(u32::from_le_bytes(rest.next()?));
                 }
-                (checks.len() <= PACKETS_MAX.into()).then_some(Note::Sent { round, pass, checks })?
+                (checks.len() <= PACKETS_MAX.into()).then_some(ControlMessage::Sent {
+                    round,
+                    pass,
+                    checks,
+                })?
             }
-            AGAIN => {
+            RESEND => {
                 let (round, pass) = (u32::from_le_bytes(rest.next()?), u16::from_le_bytes(rest.next()?));
                 let mut missing = Vec::with_capacity(rest.0.len() / Run::BYTES);
                 while !rest.0.is_empty() {
                     let [first, count] = [rest.next()?, rest.next()?].map(u16::from_le_bytes);
                     missing.push(Run { first, count });
                 }
-                (missing.len() <= Run::MOST).then_some(Note::Again { round, pass, missing })?
+                (missing.len() <= Run::MOST).then_some(ControlMessage::Resend { round, pass, missing })?
             }
             _ => return None,
         };
@@ -184,28 +189,35 @@ mod tests {
     fn notes_come_back_and_nonsense_does_not() {
         let sizes = Sizes::new(8972, 1000).unwrap();
         let notes = [
-            Note::Open { rail: 31, port: 65_535 },
-            Note::Opened { port: 1 },
-            Note::Refused,
-            Note::Take { round: 7, key: u64::MAX, offset: 3, len: 4, sizes },
-            Note::Gone { round: u32::MAX },
-            Note::Sent { round: 1, pass: 2, checks: vec![3; PACKETS_MAX.into()] },
-            Note::Sent { round: 1, pass: 2, checks: vec![] },
-            Note::Again { round: 1, pass: 2, missing: vec![Run { first: 3, count: 4 }; Run::MOST] },
+            ControlMessage::Open { rail: 31, port: 65_535 },
+            ControlMessage::Opened { port: 1 },
+            ControlMessage::Refused,
+            ControlMessage::Pull { round: 7, key: u64::MAX, offset: 3, len: 4, sizes },
+            ControlMessage::Gone { round: u32::MAX },
+            ControlMessage::Sent { round: 1, pass: 2, checks: vec![3; PACKETS_MAX.into()] },
+            ControlMessage::Sent { round: 1, pass: 2, checks: vec![] },
+            ControlMessage::Resend {
+                round: 1,
+                pass: 2,
+                missing: vec![Run { first: 3, count: 4 }; Run::MOST],
+            },
         ];
         for note in notes {
             let mut bytes = Vec::new();
             note.write(&mut bytes);
-            assert!(bytes.len() <= NOTE_MAX);
-            assert_eq!(Note::read(&bytes), Some(note.clone()));
+            assert!(bytes.len() <= CONTROL_MESSAGE_MAX);
+            assert_eq!(ControlMessage::read(&bytes), Some(note.clone()));
             bytes.push(0);
-            assert_eq!(Note::read(&bytes), None, "{note:?}: a byte too many");
+            assert_eq!(ControlMessage::read(&bytes), None, "{note:?}: a byte too many");
             bytes.truncate(bytes.len() - 2);
-            assert_eq!(Note::read(&bytes), None, "{note:?}: a byte too few");
+            assert_eq!(ControlMessage::read(&bytes), None, "{note:?}: a byte too few");
         }
-        assert_eq!((Note::read(&[]), Note::read(&[0]), Note::read(&[8, 0, 0])), (None, None, None));
-        let mut take = vec![TAKE; 33];
+        assert_eq!(
+            (ControlMessage::read(&[]), ControlMessage::read(&[0]), ControlMessage::read(&[8, 0, 0])),
+            (None, None, None)
+        );
+        let mut take = vec![PULL; 33];
         take[29..].fill(0);
-        assert_eq!(Note::read(&take), None, "packets without length");
+        assert_eq!(ControlMessage::read(&take), None, "packets without length");
     }
 }

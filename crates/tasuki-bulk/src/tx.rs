@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use crate::note::Run;
+use crate::control::Run;
 use crate::round::Round;
 
 /// One round at its sender.
 #[derive(Clone, Debug)]
-pub struct Giver {
+pub struct RoundTx {
     round: Round,
     /// What is to be sent, in this order.
     due: VecDeque<Run>,
@@ -15,10 +15,10 @@ pub struct Giver {
     pass: u16,
 }
 
-impl Giver {
+impl RoundTx {
     /// All of a round is to be sent.
-    pub fn new(round: Round) -> Giver {
-        Giver { round, due: VecDeque::from([Run { first: 0, count: round.packets() }]), pass: 0 }
+    pub fn new(round: Round) -> RoundTx {
+        RoundTx { round, due: VecDeque::from([Run { first: 0, count: round.packets() }]), pass: 0 }
     }
 
     /// The round.
@@ -53,7 +53,7 @@ impl Giver {
     }
 
     /// The taker misses these. False if that cannot be: a packet that is not in the round, or a burst that is not over.
-    pub fn again(&mut self, pass: u16, missing: &[Run]) -> bool {
+    pub fn resend(&mut self, pass: u16, missing: &[Run]) -> bool {
         let inside = |run: &Run| {
             run.count > 0 && u32::from(run.first) + u32::from(run.count) <= self.round.packets().into()
         };
@@ -74,9 +74,9 @@ mod tests {
     #[test]
     fn all_then_what_is_missing() {
         let round = Round::new(Sizes::new(100, 10).unwrap(), 955).unwrap();
-        let mut giver = Giver::new(round);
+        let mut giver = RoundTx::new(round);
         assert_eq!(giver.next(3).collect::<Vec<_>>(), [0, 1, 2]);
-        assert!(!giver.again(0, &[Run { first: 0, count: 1 }]), "its burst is not over");
+        assert!(!giver.resend(0, &[Run { first: 0, count: 1 }]), "its burst is not over");
         assert!(!giver.sent(3));
         assert_eq!(giver.next(100).collect::<Vec<_>>(), (3..10).collect::<Vec<_>>());
         assert!(giver.sent(7));
@@ -87,10 +87,10 @@ mod tests {
             &[Run { first: 3, count: 0 }],
             &[Run { first: u16::MAX, count: u16::MAX }],
         ] {
-            assert!(!giver.again(1, wrong), "{wrong:?}");
+            assert!(!giver.resend(1, wrong), "{wrong:?}");
         }
-        assert!(!giver.again(0, &[Run { first: 1, count: 1 }]), "an old question");
-        assert!(giver.again(1, &[Run { first: 1, count: 2 }, Run { first: 9, count: 1 }]));
+        assert!(!giver.resend(0, &[Run { first: 1, count: 1 }]), "an old question");
+        assert!(giver.resend(1, &[Run { first: 1, count: 2 }, Run { first: 9, count: 1 }]));
         assert_eq!(giver.next(100).collect::<Vec<_>>(), [1, 2, 9]);
         assert!(!giver.sent(2));
         assert!(giver.sent(1));

@@ -5,7 +5,7 @@
 
 use crate::action::{RecvDone, SendRequest};
 use crate::config::{charge, payload_for};
-use crate::control::{Controller, Offer};
+use crate::control::{Controller, NewMessage};
 use crate::endpoint::Endpoint;
 use crate::frame::{Queue, Start};
 use crate::ids::{Key, MsgSeq, PeerId, RecvId};
@@ -16,7 +16,7 @@ impl<C: Controller> Endpoint<C> {
     /// With that the send is over, without an event: the caller must hand the frame to the carrier, with a copy of the payload, before
     /// any other. `None`: nothing has happened; post it.
     #[inline(always)]
-    pub fn send_now(&mut self, request: &SendRequest, room: u64) -> Option<Start> {
+    pub fn send_inline(&mut self, request: &SendRequest, room: u64) -> Option<Start> {
         let len = request.len;
         let peer = self.peers.get_mut(request.peer)?;
         let free = peer.life == Life::Living
@@ -34,7 +34,7 @@ impl<C: Controller> Endpoint<C> {
         if len > 0 {
             let pull = peer.options.pull && request.remote_key.is_some();
             let (credit, unanswered) = (payload_for(available), peer.tx.unanswered);
-            let offer = Offer { peer: request.peer, len, credit, pull, unanswered };
+            let offer = NewMessage { peer: request.peer, len, credit, pull, unanswered };
             if self.controller.unscheduled(&offer) < len {
                 return None;
             }
@@ -65,7 +65,7 @@ impl<C: Controller> Endpoint<C> {
     /// as `RecvDone` says, without an event: the caller must copy the payload (as much as `len`) to the beginning of the receive's buffer.
     /// `None`: nothing has happened; hand the frame to `handle_frame`.
     #[inline(always)]
-    pub fn take_now(&mut self, from: PeerId, start: &Start) -> Option<RecvDone> {
+    pub fn recv_inline(&mut self, from: PeerId, start: &Start) -> Option<RecvDone> {
         let len = start.len;
         let whole = start.inline == len && start.early == len && start.charged && !start.ack;
         if !whole {

@@ -9,7 +9,7 @@ use crate::sent::{Fate, Says, Sent};
 use crate::stats::RailState;
 
 /// What the packet is noted as when it is sent.
-pub(crate) struct Draft {
+pub(crate) struct TxPacket {
     pub path: usize,
     pub says: Says,
     /// It acknowledges all that has come.
@@ -28,7 +28,7 @@ impl Conn {
         at: usize,
         most: usize,
         packet: &'b mut [u8],
-    ) -> Option<(PacketBuilder<'b>, Draft)> {
+    ) -> Option<(PacketBuilder<'b>, TxPacket)> {
         let path = &mut self.paths[at];
         let number = path.sent.next_number();
         if number > MAX_PACKET_NUMBER {
@@ -44,23 +44,23 @@ impl Conn {
         };
         let len = packet.len().min(most);
         let builder = PacketBuilder::new(&mut packet[..len], header).ok()?;
-        Some((builder, Draft { path: at, says: Says::default(), acknowledges: 0 }))
+        Some((builder, TxPacket { path: at, says: Says::default(), acknowledges: 0 }))
     }
 
     /// Adds the acknowledgements that are owed and may go on this path.
-    pub fn push_acks(&mut self, builder: &mut PacketBuilder<'_>, draft: &mut Draft, cx: &Context<'_>) {
+    pub fn push_acks(&mut self, builder: &mut PacketBuilder<'_>, tx: &mut TxPacket, cx: &Context<'_>) {
         let mut all = true;
         for at in 0..self.paths.len() {
             let path = &self.paths[at];
-            let bit = 1u32.checked_shl(draft.path as u32).unwrap_or(0);
+            let bit = 1u32.checked_shl(tx.path as u32).unwrap_or(0);
             let also = path.owed.everywhere & bit != 0;
             if !path.owed.pending && !also {
                 continue;
             }
             // An acknowledgement that waits in a long queue would make another rail look slow.
             let quick =
-                self.paths[draft.path].in_flight <= cx.config.queue_low && !cx.plant.is(Defect::AckSameRail);
-            if also || at == draft.path || quick || self.answer_path(at) == draft.path {
+                self.paths[tx.path].in_flight <= cx.config.queue_low && !cx.plant.is(Defect::AckSameRail);
+            if also || at == tx.path || quick || self.answer_path(at) == tx.path {
                 all &= self.push_ack(at, builder, cx);
                 let owed = &mut self.paths[at].owed;
                 owed.everywhere &= !bit;
@@ -69,7 +69,7 @@ impl Conn {
             }
         }
         if all {
-            draft.acknowledges = self.content;
+            tx.acknowledges = self.content;
         }
     }
 
@@ -97,19 +97,19 @@ impl Conn {
     pub fn commit(
         &mut self,
         builder: PacketBuilder<'_>,
-        draft: Draft,
+        tx: TxPacket,
         cx: &mut Context<'_>,
     ) -> Option<Transmit> {
         let len = builder.finish().ok()?;
-        let path = &mut self.paths[draft.path];
-        let tracked = path.sent.added() > 0 || draft.says != Says::default();
+        let path = &mut self.paths[tx.path];
+        let tracked = path.sent.added() > 0 || tx.says != Says::default();
         path.sent.push(Sent {
             time: cx.now,
             bytes: len as u32,
             entries: 0,
             fate: if tracked { Fate::Flight } else { Fate::Untracked },
-            says: draft.says,
-            acknowledges: draft.acknowledges,
+            says: tx.says,
+            acknowledges: tx.acknowledges,
             at: 0,
         });
         path.stats.sent_packets += 1;
@@ -118,7 +118,7 @@ impl Conn {
             path.in_flight += len as u64;
             path.flights += 1;
             path.last_sent = cx.now;
-            self.content_told = self.content_told.max(draft.acknowledges);
+            self.content_told = self.content_told.max(tx.acknowledges);
             if self.peer_name != 0 {
                 path.pto_at = Some(cx.now.after_ns(path.pto_ns(cx.config, self.peer_delay_ns)));
             }

@@ -7,8 +7,8 @@
 
 use crate::conn::{Conn, Context};
 use crate::event::Transmit;
-use crate::fill::start_frame;
 use crate::ids::ConnId;
+use crate::pack::start_frame;
 use crate::proto::{Proto, context};
 use crate::time::Time;
 use crate::upcalls::Outgoing;
@@ -17,16 +17,16 @@ use crate::upcalls::Outgoing;
 const IN_A_ROW: u32 = 16;
 
 impl Proto {
-    /// Whether a start with its payload can be handed over now ([`Proto::send_now`]): the connection is open and nothing waits that would
+    /// Whether a start with its payload can be handed over now ([`Proto::send_inline`]): the connection is open and nothing waits that would
     /// have to leave first.
-    pub fn takes_now(&self, conn: ConnId) -> bool {
-        self.table.get(conn).is_some_and(Conn::takes_now)
+    pub fn can_send_inline(&self, conn: ConnId) -> bool {
+        self.table.get(conn).is_some_and(Conn::can_send_inline)
     }
 
-    /// Takes an [`Outgoing::Start`] with its whole payload of at most [`Proto::start_room`] bytes, if [`Proto::takes_now`] said so. The layer above
+    /// Takes an [`Outgoing::Start`] with its whole payload of at most [`Proto::start_room`] bytes, if [`Proto::can_send_inline`] said so. The layer above
     /// is never asked for it, nor told when it has arrived. `Some`: the packet with it, to be sent. `None`: call
     /// [`Proto::poll_transmit`], as after [`Proto::wake`].
-    pub fn send_now(
+    pub fn send_inline(
         &mut self,
         now: Time,
         conn: ConnId,
@@ -57,16 +57,16 @@ impl Proto {
 }
 
 impl Proto {
-    /// Whether [`Proto::put`] takes one more: as [`Proto::takes_now`], but there may be others before it that were put and have not been sent, fewer than `most`.
-    pub fn takes_more(&self, conn: ConnId, most: u64) -> bool {
-        self.table.get(conn).is_some_and(|conn| conn.takes() && conn.outbox.takes_more(most))
+    /// Whether [`Proto::coalesce`] takes one more: as [`Proto::can_send_inline`], but there may be others before it that were put and have not been sent, fewer than `most`.
+    pub fn can_coalesce(&self, conn: ConnId, most: u64) -> bool {
+        self.table.get(conn).is_some_and(|conn| conn.takes() && conn.outbox.can_coalesce(most))
     }
 
-    /// Takes what [`Proto::send_now`] takes, if [`Proto::takes_more`] said so, and leaves it to [`Proto::poll_transmit`], which puts as many into a packet as
+    /// Takes what [`Proto::send_inline`] takes, if [`Proto::can_coalesce`] said so, and leaves it to [`Proto::poll_transmit`], which puts as many into a packet as
     /// fit. Until that is called, whatever else happens, it stays here: not for long, as the peer may be waiting for it.
-    pub fn put(&mut self, conn: ConnId, start: Outgoing, bytes: &[u8]) {
+    pub fn coalesce(&mut self, conn: ConnId, start: Outgoing, bytes: &[u8]) {
         if let Some(conn) = self.table.get_mut(conn)
-            && conn.outbox.put(start, bytes)
+            && conn.outbox.coalesce(start, bytes)
         {
             Self::enqueue(&mut self.ready, conn);
         }
@@ -74,7 +74,7 @@ impl Proto {
 }
 
 impl Conn {
-    fn takes_now(&self) -> bool {
+    fn can_send_inline(&self) -> bool {
         self.outbox.unsent == 0 && self.takes()
     }
 
@@ -111,8 +111,8 @@ impl Conn {
         }
         let entry = self.outbox.fresh()?;
         let frame = start_frame(start, entry.pos)?;
-        let (mut builder, mut draft) = self.begin(at, path.proven_len, packet)?;
-        self.push_acks(&mut builder, &mut draft, cx);
+        let (mut builder, mut tx) = self.begin(at, path.proven_len, packet)?;
+        self.push_acks(&mut builder, &mut tx, cx);
         // Acknowledgements leave room for it, as packets are long enough; if not, it follows by itself.
         if let Ok(place) = builder.reserve(&frame, bytes.len()) {
             place.copy_from_slice(bytes);
@@ -120,6 +120,6 @@ impl Conn {
             self.paths[at].sent.add(entry);
         }
         self.in_a_row += 1;
-        self.commit(builder, draft, cx)
+        self.commit(builder, tx, cx)
     }
 }
