@@ -1,12 +1,12 @@
 //! Prints figures 5 to 7 of the ATM paper, and what `tasuki topo receivers` has besides, for a few lengths.
 
-use tasuki_sim::transport::{Receivers, WAYS};
+use tasuki_sim::transport::{ALL_PACINGS, Receivers};
 
 fn main() {
     for case in Receivers::all() {
         for message in [500_000u64, 1_500_000, 5_000_000] {
             print!("{:26} {message:8} of {:5.1}:", case.name, case.most_bps() / 1e6);
-            for way in WAYS {
+            for way in ALL_PACINGS {
                 match case.send(message, way) {
                     Ok(sent) => {
                         let n = sent.len() as f64;

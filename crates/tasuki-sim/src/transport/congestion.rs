@@ -55,7 +55,7 @@ impl Granting {
 
 /// Who sends to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crowd {
+pub enum Traffic {
     /// All others to host 0.
     Incast,
     /// Everybody to everybody else, each beginning with the next one.
@@ -66,7 +66,7 @@ pub enum Crowd {
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
     /// Who sends to whom.
-    pub crowd: Crowd,
+    pub traffic: Traffic,
     /// Senders: an incast has one host more.
     pub senders: usize,
     /// Rate of every cable, Mbit/s.
@@ -82,7 +82,7 @@ pub struct Congestion {
     /// Time between two messages of 64 bytes that a host of its own sends to host 0 meanwhile, ns.
     pub ping_every_ns: u64,
     /// How what is short goes; streams go over UDP.
-    pub short: Short,
+    pub short: ShortLane,
     /// What the software of both hosts takes of the way of every packet, ns.
     pub host_ns: u64,
     /// Decides what endpoints draw.
@@ -91,7 +91,7 @@ pub struct Congestion {
 
 /// How what is short goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Short {
+pub enum ShortLane {
     /// Over UDP, as everything.
     Udp,
     /// In raw frames.
@@ -101,25 +101,25 @@ pub enum Short {
 }
 
 /// All three.
-pub const ALL_SHORT: [Short; 3] = [Short::Udp, Short::Raw, Short::Tagged];
+pub const ALL_SHORT_LANES: [ShortLane; 3] = [ShortLane::Udp, ShortLane::Raw, ShortLane::Tagged];
 
-impl Short {
+impl ShortLane {
     /// In a word.
     pub fn name(self) -> &'static str {
         match self {
-            Short::Udp => "udp",
-            Short::Raw => "raw",
-            Short::Tagged => "raw, first",
+            ShortLane::Udp => "udp",
+            ShortLane::Raw => "raw",
+            ShortLane::Tagged => "raw, first",
         }
     }
 }
 
 impl Congestion {
     /// 16 senders at 1 Gbit/s, ports of 16 x 64 KiB.
-    pub fn new(crowd: Crowd, granting: Granting) -> Congestion {
-        let messages = if crowd == Crowd::Incast { 8 } else { 1 };
+    pub fn new(traffic: Traffic, granting: Granting) -> Congestion {
+        let messages = if traffic == Traffic::Incast { 8 } else { 1 };
         Congestion {
-            crowd,
+            traffic,
             senders: 16,
             rate_mbps: 1000,
             queue_bytes: 16 * (64 << 10),
@@ -127,7 +127,7 @@ impl Congestion {
             messages,
             granting,
             ping_every_ns: 500_000,
-            short: Short::Udp,
+            short: ShortLane::Udp,
             host_ns: HOST_NS,
             seed: 1,
         }
@@ -140,7 +140,7 @@ pub const HOST_NS: u64 = 1830;
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Crowded {
+pub struct CongestionResult {
     /// Payload over the time until the last message was received, of what the receivers' cables carry of payload: 0 to 1.
     pub goodput: f64,
     /// Jain's index of fairness over what each sender had delivered when the first one was done: 1 is perfectly fair.
@@ -151,7 +151,7 @@ pub struct Crowded {
     pub dropped: f64,
     /// 64-byte messages from post to receipt, on the idle network: median, ns.
     pub idle_ns: u64,
-    /// The same while the crowd sends: 99 of 100, ns.
+    /// The same while the traffic sends: 99 of 100, ns.
     pub p99_ns: u64,
     /// How many of them.
     pub pings: usize,
@@ -173,37 +173,37 @@ struct Run<'a> {
 
 impl Congestion {
     /// Runs it.
-    pub fn measure(&self) -> Result<Crowded, Failure> {
+    pub fn measure(&self) -> Result<CongestionResult, Failure> {
         let failure =
             |complaint| Failure { carriage: Carriage::Packets, seed: self.seed, complaint, tail: Vec::new() };
         self.play().map_err(failure)
     }
 
     fn hosts(&self) -> usize {
-        match self.crowd {
-            Crowd::Incast => self.senders + 1,
-            Crowd::AllToAll => self.senders,
+        match self.traffic {
+            Traffic::Incast => self.senders + 1,
+            Traffic::AllToAll => self.senders,
         }
     }
 
     /// All pairs (sender, receiver), in the order in which they are posted.
     fn pairs(&self) -> Vec<(usize, usize)> {
         let n = self.senders;
-        match self.crowd {
-            Crowd::Incast => (1..=n).map(|from| (from, 0)).collect(),
-            Crowd::AllToAll => {
+        match self.traffic {
+            Traffic::Incast => (1..=n).map(|from| (from, 0)).collect(),
+            Traffic::AllToAll => {
                 (1..n).flat_map(|step| (0..n).map(move |from| (from, (from + step) % n))).collect()
             }
         }
     }
 
-    fn play(&self) -> Check<Crowded> {
+    fn play(&self) -> Check<CongestionResult> {
         demand(self.senders > 1 && self.hosts() < 500, || format!("{} senders", self.senders))?;
         let mut run = Run { plan: self, world: self.world()?, pinger: self.hosts() };
         run.meet()?;
         let mut idle = run.pings_alone(100)?;
         let idle_ns = quantile(&mut idle, 0.5);
-        run.crowd(idle_ns)
+        run.loaded(idle_ns)
     }
 
     fn world(&self) -> Check<World> {
@@ -216,7 +216,7 @@ impl Congestion {
         let tables = route(&net, engine, Limits::lossy()).map_err(|error| text(&error))?;
         let largest = 1500 + (TAG + ETHERNET_OVERHEAD) as u32;
         let queue = self.queue_bytes;
-        let tagged = self.short == Short::Tagged;
+        let tagged = self.short == ShortLane::Tagged;
         let room = if tagged { Room::Priority { queue } } else { Room::DropTail { queue } };
         let settings = Settings { room, largest, ..Settings::ethernet() };
         let fabric = Fabric::new(&net, &tables, settings).map_err(|error| text(&error))?;
@@ -231,7 +231,7 @@ impl Congestion {
         world.events_most = 400_000_000;
         let rate_mbps = self.rate_mbps as u32;
         let udp = Lanes::NONE.with(Lane::Udp);
-        let lanes = if self.short == Short::Udp { udp } else { udp.with(Lane::Raw) };
+        let lanes = if self.short == ShortLane::Udp { udp } else { udp.with(Lane::Raw) };
         let end = End { mtu: 1500, rate_mbps, lanes, up: true };
         let mut switched = Switched::new(vec![fabric], end);
         (switched.tagged, switched.host_ns) = (tagged, self.host_ns);
@@ -298,7 +298,7 @@ impl Run<'_> {
         Ok(times)
     }
 
-    fn crowd(&mut self, idle_ns: u64) -> Check<Crowded> {
+    fn loaded(&mut self, idle_ns: u64) -> Check<CongestionResult> {
         let (plan, pairs) = (self.plan, self.plan.pairs());
         let mut waits = vec![Vec::new(); pairs.len()];
         for (&(from, to), waits) in pairs.iter().zip(&mut waits) {
@@ -346,9 +346,9 @@ impl Run<'_> {
         let time = self.world.now().since(begin).max(1);
         let after = self.counted();
         let payload = (pairs.len() * plan.messages) as f64 * plan.len as f64;
-        let receivers = if plan.crowd == Crowd::Incast { 1.0 } else { plan.senders as f64 };
+        let receivers = if plan.traffic == Traffic::Incast { 1.0 } else { plan.senders as f64 };
         let most = receivers * plan.rate_mbps as f64 * 1e6 / 8.0 * PAYLOAD_SHARE;
-        Ok(Crowded {
+        Ok(CongestionResult {
             goodput: payload * 1e9 / time as f64 / most,
             fairness: jain(&shares.unwrap_or_default()),
             resent: (after.resent - before.resent) as f64 / payload,

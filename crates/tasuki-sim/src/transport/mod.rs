@@ -33,12 +33,14 @@ mod throughput;
 mod trace;
 mod world;
 
-pub use congestion::{ALL_GRANTING, ALL_SHORT, Congestion, Crowd, Crowded, Granting, HOST_NS, Short};
+pub use congestion::{
+    ALL_GRANTING, ALL_SHORT_LANES, Congestion, CongestionResult, Granting, HOST_NS, ShortLane, Traffic,
+};
 pub use coverage::Coverage;
 #[cfg(feature = "defects")]
 pub use defect::Defect;
 pub use defect::Plant;
-pub use receivers::{PAYLOAD_OF_PACKET, Receivers, SlowReceiver, WAYS, Way};
+pub use receivers::{ALL_PACINGS, PAYLOAD_OF_PACKET, Pacing, Receivers, SlowReceiver};
 pub use run::{Failure, Options, Outcome, fails, run};
 pub use score3::{Carried, Exchange, Score3};
 pub use throughput::{Measured, PAYLOAD_SHARE, Stream};

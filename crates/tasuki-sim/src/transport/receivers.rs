@@ -114,7 +114,7 @@ impl SlowReceiver {
 
 /// How a message is sent in a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Pacing {
     /// The paper's protocol at the link's rate, on the model.
     Unpaced,
     /// The same at the rate of equation (2).
@@ -128,17 +128,18 @@ pub enum Way {
 }
 
 /// All of them, in the order of the figures' legends.
-pub const WAYS: [Way; 5] = [Way::Unpaced, Way::Static, Way::Paced, Way::Window, Way::Adaptive];
+pub const ALL_PACINGS: [Pacing; 5] =
+    [Pacing::Unpaced, Pacing::Static, Pacing::Paced, Pacing::Window, Pacing::Adaptive];
 
-impl Way {
+impl Pacing {
     /// In a word.
     pub fn name(self) -> &'static str {
         match self {
-            Way::Unpaced => "unpaced",
-            Way::Static => "static",
-            Way::Paced => "static, transport",
-            Way::Window => "window",
-            Way::Adaptive => "adaptive",
+            Pacing::Unpaced => "unpaced",
+            Pacing::Static => "static",
+            Pacing::Paced => "static, transport",
+            Pacing::Window => "window",
+            Pacing::Adaptive => "adaptive",
         }
     }
 }
@@ -191,19 +192,19 @@ impl Receivers {
     }
 
     /// What the paper states (the points of its figures are lost).
-    pub fn published(&self, way: Way) -> Option<&'static str> {
+    pub fn published(&self, way: Pacing) -> Option<&'static str> {
         match (self.figure?, way) {
-            (5, Way::Unpaced) => Some("24 % lost at 5 MB"),
-            (5, Way::Static) => Some("0 % lost, 20 % faster, 95 to 120 Mbit/s"),
-            (6, Way::Unpaced) => Some("90 % lost"),
-            (6, Way::Static) => Some("20 % lost, 5 times faster, 50 Mbit/s"),
-            (7, Way::Unpaced | Way::Static) => Some("70 Mbit/s"),
+            (5, Pacing::Unpaced) => Some("24 % lost at 5 MB"),
+            (5, Pacing::Static) => Some("0 % lost, 20 % faster, 95 to 120 Mbit/s"),
+            (6, Pacing::Unpaced) => Some("90 % lost"),
+            (6, Pacing::Static) => Some("20 % lost, 5 times faster, 50 Mbit/s"),
+            (7, Pacing::Unpaced | Pacing::Static) => Some("70 Mbit/s"),
             _ => None,
         }
     }
 
     /// Ten messages of so many bytes.
-    pub fn send(&self, message: u64, way: Way) -> Result<Vec<Sent>, Failure> {
+    pub fn send(&self, message: u64, way: Pacing) -> Result<Vec<Sent>, Failure> {
         // At ten different moments of a receiver that varies.
         let model =
             |pace| (0..TIMES as u64).map(|at| self.path.send(message, pace, at * 3_700_000)).collect();
@@ -211,11 +212,11 @@ impl Receivers {
             SlowReceiver { path: self.path, granting, static_rate, seed: 1 }.send(message, TIMES)
         };
         match way {
-            Way::Unpaced => Ok(model(Pace::Unpaced)),
-            Way::Static => Ok(model(Pace::Static)),
-            Way::Paced => real(Granting::Open, true),
-            Way::Window => real(Granting::Window, false),
-            Way::Adaptive => real(ALL_GRANTING[1], false),
+            Pacing::Unpaced => Ok(model(Pace::Unpaced)),
+            Pacing::Static => Ok(model(Pace::Static)),
+            Pacing::Paced => real(Granting::Open, true),
+            Pacing::Window => real(Granting::Window, false),
+            Pacing::Adaptive => real(ALL_GRANTING[1], false),
         }
     }
 }

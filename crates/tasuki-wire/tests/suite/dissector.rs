@@ -18,7 +18,7 @@ use crate::strategies::{Owned, frame, header, hello};
 
 /// How a packet travels in the capture.
 #[derive(Clone, Copy)]
-enum Way {
+enum Encapsulation {
     Udp,
     Raw(u16),
 }
@@ -27,7 +27,7 @@ const PACKET: u16 = 0x88b5;
 const CABLE: u16 = 0x88b6;
 
 /// What tshark shows: `name=value` of our own fields, packet by packet. `None`, with a note, where there is no tshark.
-fn shown(test: &str, packets: &[(Way, Vec<u8>)]) -> Option<Vec<Vec<String>>> {
+fn shown(test: &str, packets: &[(Encapsulation, Vec<u8>)]) -> Option<Vec<Vec<String>>> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("dissector-{test}"));
     std::fs::create_dir_all(&folder).unwrap();
     let capture = folder.join("packets.pcap");
@@ -72,7 +72,7 @@ fn own_fields(text: &str) -> Vec<String> {
 }
 
 /// A capture file of Ethernet frames (libpcap's format, draft-ietf-opsawg-pcap).
-fn pcap(packets: &[(Way, Vec<u8>)]) -> Vec<u8> {
+fn pcap(packets: &[(Encapsulation, Vec<u8>)]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 262_144, 1] {
         file.extend(word.to_le_bytes());
@@ -80,8 +80,8 @@ fn pcap(packets: &[(Way, Vec<u8>)]) -> Vec<u8> {
     for (way, packet) in packets {
         let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
         match way {
-            Way::Raw(kind) => frame.extend(kind.to_be_bytes()),
-            Way::Udp => {
+            Encapsulation::Raw(kind) => frame.extend(kind.to_be_bytes()),
+            Encapsulation::Udp => {
                 let length = packet.len() as u16 + 8;
                 frame.extend([0x08, 0x00, 0x45, 0]);
                 frame.extend((length + 20).to_be_bytes());
@@ -302,10 +302,10 @@ fn every_kind_of_frame_is_shown_with_its_fields() {
         let (mut header, owned) = draw(&mut runner);
         let way = match number % 2 {
             // Over UDP only what says that it goes over UDP is taken for a packet.
-            0 => Way::Udp,
-            _ => Way::Raw(PACKET),
+            0 => Encapsulation::Udp,
+            _ => Encapsulation::Raw(PACKET),
         };
-        if matches!(way, Way::Udp) {
+        if matches!(way, Encapsulation::Udp) {
             header.path.lane = tasuki_wire::Lane::Udp;
         }
         let padding = if number % 5 == 0 { number % 50 } else { 0 };
@@ -363,7 +363,7 @@ fn what_receivers_drop_is_called_malformed() {
         let reason = Packet::parse(&packet).err();
         // There is no algorithm for tags yet: tshark shows where one is.
         if reason != Some(DropReason::Tag) {
-            packets.push((Way::Raw(PACKET), packet));
+            packets.push((Encapsulation::Raw(PACKET), packet));
             reasons.push(reason);
         }
     }
@@ -394,7 +394,7 @@ fn cable_probes_are_shown() {
     probe.emit(&mut packet).unwrap();
     let mut damaged = packet.clone();
     *damaged.last_mut().unwrap() ^= 1;
-    let packets = [packet, damaged].map(|packet| (Way::Raw(CABLE), packet));
+    let packets = [packet, damaged].map(|packet| (Encapsulation::Raw(CABLE), packet));
     let Some(shown) = shown("cable", &packets) else { return };
     let all = "version=1 kind=2 length=49 number=77 run=0x0123456789abcdef cluster=0xdeadbeef host=3 nic=2 host_name=n3 \
                nic_name=eth1 body=61:62:63 checksum.good=1";

@@ -47,7 +47,7 @@ pub struct Replay<'t> {
     messages: Vec<Message>,
     unused: Vec<u32>,
     /// Messages that have come and were not waited for.
-    come: HashMap<Way, u32>,
+    come: HashMap<FlowKey, u32>,
     left: usize,
     dropped: bool,
     result: Replayed,
@@ -55,10 +55,10 @@ pub struct Replay<'t> {
 
 /// From, to, and what it belongs to: 0 for messages between two, 1 and a group's number for its operations. Messages on
 /// one way stay in order; those on different ways may pass each other, as in MPI.
-type Way = (u32, u32, u32);
+type FlowKey = (u32, u32, u32);
 
 struct Message {
-    way: Way,
+    flow: FlowKey,
     packets: u32,
 }
 
@@ -78,7 +78,7 @@ enum Doing {
     #[default]
     Busy,
     Sending(u32, u64),
-    Waiting(Way, u64),
+    Waiting(FlowKey, u64),
     Done,
 }
 
@@ -179,14 +179,14 @@ impl<'t> Replay<'t> {
                 fabric.timer(now + self.times.send, rank, GO_ON);
             }
             Step::Receive { from } => {
-                let way = (from, rank, stream);
-                match self.come.get_mut(&way) {
+                let flow = (from, rank, stream);
+                match self.come.get_mut(&flow) {
                     Some(count) if *count > 0 => {
                         *count -= 1;
                         self.ranks[rank as usize].doing = Doing::Busy;
                         fabric.timer(now + self.times.receive, rank, GO_ON);
                     }
-                    _ => self.ranks[rank as usize].doing = Doing::Waiting(way, now),
+                    _ => self.ranks[rank as usize].doing = Doing::Waiting(flow, now),
                 }
             }
         }
@@ -194,10 +194,10 @@ impl<'t> Replay<'t> {
 
     /// Hands a message to the network.
     fn send(&mut self, fabric: &mut Fabric, rank: u32, to: u32, bytes: u64) {
-        let way = (rank, to, self.ranks[rank as usize].stream);
+        let flow = (rank, to, self.ranks[rank as usize].stream);
         let most = u64::from(self.times.packet_bytes.max(LEAST_BYTES));
         let packets = bytes.div_ceil(most).max(1);
-        let message = Message { way, packets: packets as u32 };
+        let message = Message { flow, packets: packets as u32 };
         let id = match self.unused.pop() {
             Some(id) => {
                 self.messages[id as usize] = message;
@@ -230,16 +230,16 @@ impl<'t> Replay<'t> {
         if message.packets > 0 {
             return;
         }
-        let way = message.way;
+        let flow = message.flow;
         self.unused.push(id);
-        let (rank, now) = (way.1, fabric.now());
+        let (rank, now) = (flow.1, fabric.now());
         match self.ranks[rank as usize].doing {
-            Doing::Waiting(wanted, since) if wanted == way => {
+            Doing::Waiting(wanted, since) if wanted == flow => {
                 self.result.waiting[rank as usize] += now - since;
                 self.ranks[rank as usize].doing = Doing::Busy;
                 fabric.timer(now + self.times.receive, rank, GO_ON);
             }
-            _ => *self.come.entry(way).or_default() += 1,
+            _ => *self.come.entry(flow).or_default() += 1,
         }
     }
 }
