@@ -1,4 +1,5 @@
-//! Acknowledgements that are put off: a packet with a message often brings one, and the program waits for the message alone.
+//! Deferred acknowledgements: a packet with a message often brings an acknowledgement too, and the program
+//! waits for the message alone, so the acknowledgement is processed after the message has been delivered.
 
 use tasuki_wire::{Ack, DropReason, Path as PathId, Run, Runs};
 
@@ -7,7 +8,7 @@ use crate::proto::Proto;
 use crate::time::Time;
 use crate::upcalls::Upcalls;
 
-/// What was acknowledged, and when that was heard.
+/// An acknowledgement that has arrived and is still to be processed.
 #[derive(Clone, Copy)]
 pub(crate) struct DeferredAck {
     path: PathId,
@@ -17,7 +18,7 @@ pub(crate) struct DeferredAck {
 }
 
 impl DeferredAck {
-    /// `None`: it says more than can be put off.
+    /// `None`: it has more than one run, and must be processed at once.
     pub fn new(ack: &Ack<'_>, heard: Time) -> Option<DeferredAck> {
         let run = ack.runs.only()?;
         Some(DeferredAck { path: ack.path, delay_us: ack.delay_us, run, heard })
@@ -25,9 +26,10 @@ impl DeferredAck {
 }
 
 impl Proto {
-    /// As [`Proto::handle_packet`], but if the packet brings a message, what it acknowledges may be put off until [`Proto::flush_deferred_acks`] or anything
-    /// else that concerns the connection, save [`Proto::send_inline`]. Nothing is lost if the former is never called, but payload is released later,
-    /// at the latest after a time-out.
+    /// Like [`Proto::handle_packet`], but if the packet brings a message, the acknowledgement in it may be
+    /// deferred until [`Proto::flush_deferred_acks`] or any other call that concerns the connection, save
+    /// [`Proto::send_inline`]. Nothing is lost if the former is never called, but payload is released later,
+    /// at the latest after a probe time-out.
     pub fn handle_packet_deferring_ack(
         &mut self,
         now: Time,
@@ -37,7 +39,8 @@ impl Proto {
         self.handle(now, datagram, upcalls, true)
     }
 
-    /// [`Proto::poll_transmit`] will do what was put off; whether anything was.
+    /// Makes the next [`Proto::poll_transmit`] process all deferred acknowledgements; returns whether there
+    /// were any.
     pub fn flush_deferred_acks(&mut self) -> bool {
         let any = !self.deferred.is_empty();
         while let Some(id) = self.deferred.pop() {
@@ -52,7 +55,7 @@ impl Proto {
 }
 
 impl Conn {
-    /// Takes the acknowledgement that was put off, as of when it came.
+    /// Processes the deferred acknowledgement, with the time at which it arrived.
     pub fn take_deferred_ack(&mut self, cx: &mut Context<'_>, upcalls: &mut impl Upcalls) {
         let Some(late) = self.deferred_ack.take() else { return };
         let runs = [late.run];

@@ -1,9 +1,11 @@
-//! Short messages when nothing stands in their way: the packet is written at once, on the path of the one before.
+//! Fast path for short messages: if nothing waits before the message, its packet is written within the call,
+//! on the path of the packet before.
 //!
-//! The layer above hands over the bytes with the frame, so that it has nothing to keep and need not be asked. What is not covered here
-//! goes the general way, from the same outbox: whether a packet was written here cannot be seen on the wire.
+//! The layer above hands over the bytes together with the frame, so it need not keep them, nor be asked for
+//! them. Messages for which the fast path is not open go the general way, from the same outbox; the two
+//! cannot be told apart on the wire.
 //!
-//! Nor need it be written at once: several such messages can be put into the outbox, to share a packet.
+//! Several such messages can also be coalesced: put into the outbox one after the other, to share a packet.
 
 use crate::conn::{Conn, Context};
 use crate::event::Transmit;
@@ -13,19 +15,21 @@ use crate::proto::{Proto, context};
 use crate::time::Time;
 use crate::upcalls::Outgoing;
 
-/// Packets in a row that take the path of the one before. After so many it is chosen anew, as for all others.
-const IN_A_ROW: u32 = 16;
+/// Most packets in a row on the path of the packet before. After so many the path is chosen anew, as it is
+/// for all other packets.
+const PATH_REUSE_MAX: u32 = 16;
 
 impl Proto {
-    /// Whether a start with its payload can be handed over now ([`Proto::send_inline`]): the connection is open and nothing waits that would
-    /// have to leave first.
+    /// Whether a Start can be sent within the call ([`Proto::send_inline`]): the connection is open, and
+    /// nothing waits that would have to leave first.
     pub fn can_send_inline(&self, conn: ConnId) -> bool {
         self.table.get(conn).is_some_and(Conn::can_send_inline)
     }
 
-    /// Takes an [`Outgoing::Start`] with its whole payload of at most [`Proto::start_room`] bytes, if [`Proto::can_send_inline`] said so. The layer above
-    /// is never asked for it, nor told when it has arrived. `Some`: the packet with it, to be sent. `None`: call
-    /// [`Proto::poll_transmit`], as after [`Proto::wake`].
+    /// Takes an [`Outgoing::Start`] with its whole payload of at most [`Proto::start_room`] bytes; allowed
+    /// only if [`Proto::can_send_inline`]. The layer above is never asked for this payload, nor told when it
+    /// has been acknowledged. `Some`: the packet that carries it, to be sent. `None`: it is in the outbox,
+    /// and [`Proto::poll_transmit`] must be called, as after [`Proto::wake`].
     pub fn send_inline(
         &mut self,
         now: Time,
@@ -44,7 +48,8 @@ impl Proto {
             false => conn.transmit_start(&start, bytes, packet, &mut context!(self, now)),
         };
         match transmit {
-            // No other timer has been set.
+            // Only the probe timer has been set, so the deadline can be updated without looking at all
+            // timers.
             Some(_) if conn.outbox.unsent == 0 => {
                 let at = conn.paths[conn.current].pto_at.unwrap_or(Time::NEVER);
                 conn.due = conn.due.min(at);
@@ -57,13 +62,16 @@ impl Proto {
 }
 
 impl Proto {
-    /// Whether [`Proto::coalesce`] takes one more: as [`Proto::can_send_inline`], but there may be others before it that were put and have not been sent, fewer than `most`.
+    /// Whether [`Proto::coalesce`] takes one more message: like [`Proto::can_send_inline`], but up to `most -
+    /// 1` coalesced messages may be waiting before it.
     pub fn can_coalesce(&self, conn: ConnId, most: u64) -> bool {
         self.table.get(conn).is_some_and(|conn| conn.takes() && conn.outbox.can_coalesce(most))
     }
 
-    /// Takes what [`Proto::send_inline`] takes, if [`Proto::can_coalesce`] said so, and leaves it to [`Proto::poll_transmit`], which puts as many into a packet as
-    /// fit. Until that is called, whatever else happens, it stays here: not for long, as the peer may be waiting for it.
+    /// Takes a message as [`Proto::send_inline`] does, if [`Proto::can_coalesce`] allows it, but leaves
+    /// sending to [`Proto::poll_transmit`], which puts as many messages into a packet as fit. The message
+    /// stays in the outbox until that is called, so the caller must do so soon: the peer may be waiting for
+    /// it.
     pub fn coalesce(&mut self, conn: ConnId, start: Outgoing, bytes: &[u8]) {
         if let Some(conn) = self.table.get_mut(conn)
             && conn.outbox.coalesce(start, bytes)
@@ -78,7 +86,8 @@ impl Conn {
         self.outbox.unsent == 0 && self.takes()
     }
 
-    /// Nothing that the layer above still has, or that was lost, goes before what is handed over now.
+    /// Whether the connection is open and nothing goes before a new message: no frame of the layer above, and
+    /// nothing that was lost.
     fn takes(&self) -> bool {
         let outbox = &self.outbox;
         self.is_open()
@@ -86,11 +95,12 @@ impl Conn {
             && outbox.lost.is_empty()
             && outbox.has_room()
             && self.closing.is_none()
-            && !self.mute
+            && !self.refused_by_peer
             && !self.expired
     }
 
-    /// Writes a packet with the only frame that has not been sent, if that can go on the path of the last one; `None`: nothing has happened.
+    /// Writes a packet with the only frame that has not been sent, if it can go on the path of the packet
+    /// before. `None`: nothing has been done.
     fn transmit_start(
         &mut self,
         start: &Outgoing,
@@ -100,8 +110,8 @@ impl Conn {
     ) -> Option<Transmit> {
         let at = self.current;
         let path = self.paths.get(at)?;
-        let plain = self.in_a_row < IN_A_ROW
-            && path.is_lively()
+        let plain = self.path_reuse < PATH_REUSE_MAX
+            && path.is_responsive()
             && path.in_flight < path.window.size.min(cx.config.queue_low)
             && !self.streaming
             && !self.welcome_due
@@ -113,13 +123,14 @@ impl Conn {
         let frame = start_frame(start, entry.pos)?;
         let (mut builder, mut tx) = self.begin(at, path.proven_len, packet)?;
         self.push_acks(&mut builder, &mut tx, cx);
-        // Acknowledgements leave room for it, as packets are long enough; if not, it follows by itself.
+        // Packets are long enough that acknowledgements leave room for the frame; if they do not, the frame
+        // follows in a packet of its own.
         if let Ok(place) = builder.reserve(&frame, bytes.len()) {
             place.copy_from_slice(bytes);
             self.outbox.unsent = 0;
             self.paths[at].sent.add(entry);
         }
-        self.in_a_row += 1;
+        self.path_reuse += 1;
         self.commit(builder, tx, cx)
     }
 }

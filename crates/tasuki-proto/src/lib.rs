@@ -1,8 +1,9 @@
-//! Packets: the connections of one endpoint over all rails to its peers. Pure: no IO, no clock, no payload.
+//! The packet layer: all connections of one endpoint, over all rails to its peers. It is pure: it performs no
+//! IO, reads no clock and holds no payload.
 //!
-//! [`Proto`] takes datagrams and a time, and gives packets to send and a deadline. What is to be sent it asks of the
-//! [`Upcalls`] above, frame by frame; what arrives it hands there, every position once. `docs/packet-layer.md` says how
-//! it works, `docs/wire.md` how it looks on the cable.
+//! [`Proto`] takes datagrams and a time, and gives packets to send and a deadline. It asks the layer above
+//! for frames to send through [`Upcalls`], one by one, and hands arriving frames to it, each position exactly
+//! once. `docs/packet-layer.md` says how it works, `docs/wire.md` how it looks on the cable.
 #![forbid(unsafe_code)]
 
 mod acked;

@@ -1,4 +1,4 @@
-//! Frames into packets: what was lost first, then what is new.
+//! Packing frames into packets: first what was lost, then what is new.
 
 use tasuki_wire::{Data, Frame, PacketBuilder, Start};
 
@@ -7,22 +7,22 @@ use crate::defect::Defect;
 use crate::sent::Entry;
 use crate::upcalls::{Outgoing, Payload, Upcalls};
 
-/// With less than this left a packet is full.
+/// A packet with less room than this left, bytes, counts as full.
 const LEAST_ROOM: usize = 24;
-/// A smaller piece of data is not cut off for the sake of a packet's last bytes.
+/// Smallest piece of a Data frame, bytes, that is cut off to fill the end of a packet.
 const LEAST_PIECE: usize = 128;
 
 impl Conn {
-    /// There is something to deliver, or the layer above has something.
+    /// Whether there is anything to deliver, in the outbox or in the layer above.
     pub fn has_data(&mut self, cx: &Context<'_>, upcalls: &mut impl Upcalls) -> bool {
-        let any = self.outbox.unsent > 0 || self.outbox.again().is_some() || self.stage(cx, upcalls);
-        // What comes after a stream that has run dry is not part of it.
+        let any = self.outbox.unsent > 0 || self.outbox.again().is_some() || self.fetch_frame(cx, upcalls);
+        // When the outbox has run dry, a stream is over.
         self.streaming &= any;
         any
     }
 
-    /// Asks the layer above for one frame.
-    fn stage(&mut self, cx: &Context<'_>, upcalls: &mut impl Upcalls) -> bool {
+    /// Fetches one frame from the layer above; returns whether there was one.
+    fn fetch_frame(&mut self, cx: &Context<'_>, upcalls: &mut impl Upcalls) -> bool {
         while self.outbox.more && self.outbox.has_room() {
             match upcalls.next(self.id, cx.config.chunk) {
                 Some(frame) if self.outbox.push(frame) => {
@@ -31,7 +31,7 @@ impl Conn {
                     }
                     return true;
                 }
-                // Data of no byte: nothing to send, and nothing to keep.
+                // A Data frame without bytes needs no sending and is released at once.
                 Some(Outgoing::Data { payload, .. }) => upcalls.released(self.id, &payload),
                 Some(_) => {}
                 None => self.outbox.more = false,
@@ -40,7 +40,7 @@ impl Conn {
         false
     }
 
-    /// Fills the packet with as many frames as there are and fit.
+    /// Adds as many frames to the packet as there are and fit.
     pub fn pack_frames(
         &mut self,
         at: usize,
@@ -57,7 +57,7 @@ impl Conn {
                 path.sent.add(Entry { len, ..entry });
                 continue;
             }
-            if self.outbox.unsent == 0 && !self.stage(cx, upcalls) {
+            if self.outbox.unsent == 0 && !self.fetch_frame(cx, upcalls) {
                 break;
             }
             let Some(entry) = self.outbox.fresh() else { break };
@@ -74,7 +74,8 @@ impl Conn {
         }
     }
 
-    /// Writes as much of an entry as fits; how many positions, or `None` if nothing.
+    /// Writes as much of an entry as fits; returns the number of positions written, or `None` if nothing
+    /// fits.
     fn emit(
         &self,
         entry: Entry,

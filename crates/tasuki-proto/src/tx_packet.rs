@@ -1,4 +1,4 @@
-//! A packet under construction: what is common to all kinds of packets.
+//! A packet under construction: what all kinds of packets have in common.
 
 use tasuki_wire::{Ack, Frame, Header, MAX_PACKET_NUMBER, PacketBuilder, Runs};
 
@@ -8,21 +8,22 @@ use crate::event::Transmit;
 use crate::sent::{Fate, Says, Sent};
 use crate::stats::RailState;
 
-/// What the packet is noted as when it is sent.
+/// What must be remembered of the packet once it is sent.
 pub(crate) struct TxPacket {
     pub path: usize,
     pub says: Says,
-    /// It acknowledges all that has come.
+    /// Count of received packets with new content that it acknowledges all of ([`Sent::acknowledges`]); 0: it
+    /// does not acknowledge all.
     pub acknowledges: u64,
 }
 
-/// Bytes that an acknowledgement takes at most besides its runs.
+/// Most bytes that an acknowledgement takes besides its runs.
 const ACK_HEAD: usize = 1 + 1 + 9 + 9 + 9 + 1;
-/// Bytes of one more run in an acknowledgement, nearly always.
+/// Bytes that one more run takes in an acknowledgement, nearly always.
 const ACK_RUN: usize = 6;
 
 impl Conn {
-    /// Begins a packet on a path of at most `most` bytes.
+    /// Begins a packet of at most `most` bytes on path `at`.
     pub fn begin<'b>(
         &mut self,
         at: usize,
@@ -47,7 +48,7 @@ impl Conn {
         Some((builder, TxPacket { path: at, says: Says::default(), acknowledges: 0 }))
     }
 
-    /// Adds the acknowledgements that are owed and may go on this path.
+    /// Adds the acknowledgements that are owed and may be sent on this path.
     pub fn push_acks(&mut self, builder: &mut PacketBuilder<'_>, tx: &mut TxPacket, cx: &Context<'_>) {
         let mut all = true;
         for at in 0..self.paths.len() {
@@ -57,10 +58,11 @@ impl Conn {
             if !path.owed.pending && !also {
                 continue;
             }
-            // An acknowledgement that waits in a long queue would make another rail look slow.
+            // Acknowledgements of other paths go along only if little is queued on this one: one that waits
+            // in a long queue would make the other path look slow.
             let quick =
                 self.paths[tx.path].in_flight <= cx.config.queue_low && !cx.plant.is(Defect::AckSameRail);
-            if also || at == tx.path || quick || self.answer_path(at) == tx.path {
+            if also || at == tx.path || quick || self.ack_path(at) == tx.path {
                 all &= self.push_ack(at, builder, cx);
                 let owed = &mut self.paths[at].owed;
                 owed.everywhere &= !bit;
@@ -74,7 +76,7 @@ impl Conn {
     }
 
     fn push_ack(&mut self, at: usize, builder: &mut PacketBuilder<'_>, cx: &Context<'_>) -> bool {
-        let (path, list) = (&mut self.paths[at], &mut self.told);
+        let (path, list) = (&mut self.paths[at], &mut self.ack_runs);
         let Some(space) = builder.room().checked_sub(ACK_HEAD) else { return false };
         path.received.report(list, 1 + space / ACK_RUN);
         if list.is_empty() {
@@ -89,11 +91,11 @@ impl Conn {
         path.received.reported(list.len());
         let owed = &mut path.owed;
         (owed.pending, owed.now, owed.at, owed.full, owed.small) = (false, false, None, 0, 0);
-        owed.told_at = cx.now;
+        owed.acked_at = cx.now;
         true
     }
 
-    /// Completes the packet and notes it.
+    /// Completes the packet and records it as sent.
     pub fn commit(
         &mut self,
         builder: PacketBuilder<'_>,
@@ -118,7 +120,7 @@ impl Conn {
             path.in_flight += len as u64;
             path.flights += 1;
             path.last_sent = cx.now;
-            self.content_told = self.content_told.max(tx.acknowledges);
+            self.content_acked = self.content_acked.max(tx.acknowledges);
             if self.peer_name != 0 {
                 path.pto_at = Some(cx.now.after_ns(path.pto_ns(cx.config, self.peer_delay_ns)));
             }
