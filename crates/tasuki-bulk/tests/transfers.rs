@@ -5,6 +5,10 @@ use std::collections::VecDeque;
 
 use tasuki_bulk::{ControlMessage, Placed, Round, RoundRx, RoundTx, Sizes};
 use tasuki_random::Random;
+use tasuki_testkit::replay::Replay;
+
+const REPLAY: Replay =
+    Replay { variable: "TASUKI_BULK_SEED", command: "cargo test -p tasuki-bulk --test transfers random" };
 
 /// What may happen to a datagram, percent; to those of the first burst alone if `first` is set.
 #[derive(Clone, Copy, Default)]
@@ -167,7 +171,6 @@ fn any_one_packet_may_be_lost_and_is_sent_again_alone() {
 }
 
 fn random_transfer(seed: u64) {
-    println!("replay with TASUKI_BULK_SEED={seed} cargo test -p tasuki-bulk --test transfers random");
     let mut random = Random::new(seed);
     let most = [20, 300, 9000][random.below(3) as usize];
     let first = 2 + random.below(most) as u16;
@@ -188,9 +191,5 @@ fn random_transfer(seed: u64) {
 
 #[test]
 fn random_transfers_end_with_the_bytes_that_were_given() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
-    match number("TASUKI_BULK_SEED") {
-        Some(seed) => random_transfer(seed),
-        None => (0..number("TASUKI_BULK_SEEDS").unwrap_or(300)).for_each(random_transfer),
-    }
+    REPLAY.each(300, random_transfer);
 }

@@ -9,7 +9,6 @@ mod channel;
 pub mod fabric;
 mod faults;
 mod kernel;
-pub mod model;
 mod reached;
 pub mod rhinet2;
 pub mod soak;

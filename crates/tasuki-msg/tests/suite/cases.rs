@@ -8,9 +8,10 @@ mod quiet;
 mod transfer;
 
 use tasuki_msg::{Config, PeerOptions, Queue, RecvDone, Window};
-
-use crate::world::{Habits, RecvSpec, SendSpec, World};
 use tasuki_random::Random;
+use tasuki_testkit::oracle::{RecvSpec, SendSpec};
+
+use crate::world::{Habits, World};
 
 /// Plenty of credit, small messages eager, from 1000 bytes rendezvous.
 const CONFIG: Config =

@@ -4,7 +4,6 @@ mod cases;
 mod defects;
 mod fast_path;
 mod hostile;
-mod node;
 mod random;
 mod scenario;
 mod steps;

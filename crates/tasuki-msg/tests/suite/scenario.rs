@@ -3,9 +3,11 @@
 
 use tasuki_msg::{Config, Defect, INITIAL_CREDIT, PeerOptions, Queue, Window};
 
-use crate::node::{Fate, Node};
-use crate::world::{Check, Coverage, Habits, RecvSpec, SendSpec, World, demand};
 use tasuki_random::Random;
+use tasuki_testkit::oracle::{MessageState, Node, RecvSpec, SendSpec};
+use tasuki_testkit::{Check, Coverage, demand};
+
+use crate::world::{Habits, World};
 
 /// Kinds of event that a seed has switched on.
 struct Kinds {
@@ -81,18 +83,18 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
     }
     scenario.finish()?;
     scenario.count_exhaustion();
-    Ok(scenario.world.coverage)
+    Ok(scenario.world.oracle.coverage)
 }
 
 impl Scenario {
     /// How often a message would have gone out at once but for lack of credit.
     fn count_exhaustion(&mut self) {
         let counters = |node: &Node| {
-            let known = node.peers.iter().filter_map(|&(_, peer)| node.ep.counters(peer));
+            let known = node.peers.iter().filter_map(|known| node.ep.counters(known.peer));
             known.map(|counters| counters.sent_short_of_credit).sum::<u64>()
         };
         let exhausted: u64 = self.world.nodes.iter().map(counters).sum();
-        *self.world.coverage.entry("credit exhausted").or_default() += exhausted;
+        self.world.coverage.add("credit exhausted", exhausted);
     }
 
     fn add_node(&mut self) {
@@ -120,7 +122,7 @@ impl Scenario {
 
     /// Any node that this one knows, mostly one that lives.
     fn partner(&mut self, node: usize) -> usize {
-        let known: Vec<usize> = self.world.nodes[node].peers.iter().map(|(there, _)| *there).collect();
+        let known: Vec<usize> = self.world.nodes[node].peers.iter().map(|known| known.there).collect();
         self.world.rng.pick(&known)
     }
 
@@ -160,7 +162,9 @@ impl Scenario {
             let rng = &mut self.world.rng;
             let data = rng.chance(50).then(|| rng.next_u64());
             let (delivery, pull) = (rng.chance(20), self.kinds.pulls && rng.chance(70));
-            self.world.send(node, to, SendSpec { queue, tag, data, len, delivery, pull })?;
+            let remote_key = pull.then_some(0);
+            let spec = SendSpec { queue, tag, data, len, delivery, remote_key, pace: None };
+            self.world.send(node, to, spec)?;
         }
         Ok(())
     }
@@ -319,7 +323,7 @@ impl Scenario {
         self.world.drain()?;
         for (name, sent) in self.world.sent.iter().enumerate() {
             let concerned = sent.from == stopped || sent.to == stopped || !self.world.nodes[sent.from].alive;
-            let matched = matches!(sent.fate, Fate::Matched { .. });
+            let matched = matches!(sent.state, MessageState::Matched { .. });
             demand(concerned || !matched || sent.result.is_some(), || {
                 format!("message {name} waits for node {stopped}, which is stopped: {}", self.world.dump())
             })?;

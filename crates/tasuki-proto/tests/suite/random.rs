@@ -3,8 +3,15 @@
 
 use tasuki_proto::Config;
 
-use crate::net::{Link, Net};
 use tasuki_random::Random;
+use tasuki_testkit::replay::Replay;
+
+use crate::net::{Link, Net};
+
+const REPLAY: Replay = Replay {
+    variable: "TASUKI_PROTO_SEED",
+    command: "cargo test -p tasuki-proto --test suite random_schedules",
+};
 
 fn links(rng: &mut Random) -> Vec<Link> {
     (0..1 + rng.below(4))
@@ -124,25 +131,11 @@ fn close(net: &mut Net) {
     }
 }
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 #[test]
 fn random_schedules() {
-    if let Some(seed) = number("TASUKI_PROTO_SEED") {
+    REPLAY.each(400, |seed| {
         run(seed);
-        return;
-    }
-    for seed in 0..number("TASUKI_PROTO_SEEDS").unwrap_or(400) {
-        let result = std::panic::catch_unwind(|| run(seed));
-        if let Err(panic) = result {
-            eprintln!(
-                "replay: TASUKI_PROTO_SEED={seed} cargo test -p tasuki-proto --test suite random_schedules"
-            );
-            std::panic::resume_unwind(panic);
-        }
-    }
+    });
 }
 
 #[test]

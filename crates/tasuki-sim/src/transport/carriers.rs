@@ -5,11 +5,11 @@
 
 use tasuki_proto::ConnId;
 
-use super::core::Check;
 use super::rails_faults::Mishap;
 use super::scenario::Scenario;
 use super::world::World;
 use crate::Rng;
+use tasuki_testkit::Check;
 
 /// The dice of a seed, if its hosts say anything of carriers.
 pub(crate) fn dice(seed: u64) -> Option<Rng> {
@@ -58,10 +58,10 @@ impl Scenario {
 impl World {
     /// A host tells its endpoint of its NIC, rightly or not.
     pub(super) fn hear_word(&mut self, place: usize, other: usize, rail: u8, up: bool) -> Check {
-        self.core.cover(if up { "carrier said to be back" } else { "carrier said to be lost" });
+        self.oracle.cover(if up { "carrier said to be back" } else { "carrier said to be lost" });
         self.network.set_silent(place, other, rail, !up);
         let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
-        if !self.core.nodes[node].alive {
+        if !self.oracle.nodes[node].alive {
             return Ok(());
         }
         let now = tasuki_proto::Time(self.now().0);
@@ -88,6 +88,6 @@ impl World {
     /// All is healed, and some hosts still say that there is no carrier.
     pub(super) fn count_wrong_words(&mut self) {
         let wrong = self.network.silents();
-        self.core.coverage.add("carrier wrongly missed to the end", wrong as u64);
+        self.oracle.coverage.add("carrier wrongly missed to the end", wrong as u64);
     }
 }

@@ -1,21 +1,21 @@
 //! Many senders and one receiver, or everybody and everybody, through one switch whose ports drop what they cannot hold: real message
 //! and packet layers, every message compared with what was sent.
 
-use super::calls::{RecvSpec, SendSpec};
-use super::core::{Check, Core, demand};
-use super::defect::Plant;
 use super::host::Habit;
 use super::network::End;
 use super::run::Failure;
 use super::switched::{Switched, TAG};
 use super::throughput::PAYLOAD_SHARE;
-use super::trace::{Text, Trace};
 use super::world::{Carriage, Event, World};
 use crate::Rng;
 use crate::channel::ETHERNET_OVERHEAD;
 use crate::fabric::{Fabric, Room, Settings};
 use crate::kernel::Time;
-use tasuki_msg::{Adaptive, AdaptiveConfig, Config, Pacer, Queue, Window};
+use tasuki_msg::{Adaptive, AdaptiveConfig, Config, Pacer, Window};
+use tasuki_testkit::oracle::Oracle;
+use tasuki_testkit::oracle::{RecvSpec, SendSpec};
+use tasuki_testkit::{Check, demand};
+use tasuki_testkit::{Text, Trace};
 use tasuki_topo::shapes::{self, Fit};
 use tasuki_topo::{Engine, Limits, PathRule, route};
 use tasuki_wire::{Lane, Lanes};
@@ -222,10 +222,11 @@ impl Congestion {
         let fabric = Fabric::new(&net, &tables, settings).map_err(|error| text(&error))?;
         // Credit opens the connections, before anything is measured.
         let config = Config { initial_credit: 0, ..Config::default() };
-        let core = Core::new(config, self.granting.pacer(), Plant::default(), Trace::new(Text::None));
+        let oracle = Oracle::new(config, Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
         let proto = if tagged { proto.raw_for_short_only() } else { proto };
-        let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
+        let mut world =
+            World::new(oracle, self.granting.pacer(), proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;
         world.watched = true;
         world.events_most = 400_000_000;
@@ -256,21 +257,19 @@ impl Run<'_> {
     }
 
     fn send(&mut self, from: usize, to: usize, tag: u64, len: u64) -> Check {
-        let (queue, data, remote_key, delivery) = (Queue::Tagged, None, None, false);
-        self.world.core.send(from, to, SendSpec { queue, tag, data, len, delivery, remote_key })?;
+        self.world.oracle.send(from, to, SendSpec::tagged(tag, len))?;
         self.world.service(from)
     }
 
     fn recv(&mut self, node: usize, from: usize, tag: u64, len: u64) -> Check<usize> {
-        let source = Some(self.world.core.nodes[node].peer_for(from).ok_or("not acquainted")?);
-        let spec = RecvSpec { source, tag, ignore: 0, ..RecvSpec::any(Queue::Tagged, len) };
-        let name = self.world.core.recv(node, spec)?;
+        let spec = RecvSpec { capacity: len, ..RecvSpec::tagged(Some(from), tag, 0) };
+        let name = self.world.oracle.recv(node, spec)?;
         self.world.service(node)?;
         Ok(name)
     }
 
     fn over(&self, node: usize, recv: usize) -> bool {
-        self.world.core.nodes[node].recvs[recv].over
+        self.world.oracle.nodes[node].recvs[recv].over
     }
 
     fn go_on(&mut self) -> Check {
@@ -363,7 +362,7 @@ impl Run<'_> {
     fn delivered(&self, pairs: &[(usize, usize)]) -> Vec<f64> {
         let senders = pairs.iter().map(|(from, _)| *from).collect::<std::collections::BTreeSet<_>>();
         let of = |node: usize| {
-            let own = self.world.core.sent.iter().filter(|sent| sent.from == node && sent.tag == BULK);
+            let own = self.world.oracle.sent.iter().filter(|sent| sent.from == node && sent.tag == BULK);
             own.map(|sent| sent.arrived.total()).sum::<u64>() as f64
         };
         senders.into_iter().map(of).collect()

@@ -3,11 +3,11 @@
 //!
 //! It has dice of its own, and not in every run, so that the other seeds stay the runs that they were.
 
-use super::core::Check;
 use super::rails_faults::Mishap;
 use super::scenario::Scenario;
 use super::world::World;
 use crate::Rng;
+use tasuki_testkit::Check;
 
 /// The dice of a seed, and how many questions are left.
 pub(crate) struct Doubts {
@@ -47,14 +47,14 @@ impl World {
     /// The endpoint at `place` asks those at `other` for a sign of life.
     pub(super) fn ask(&mut self, place: usize, other: usize) -> Check {
         let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
-        if !self.core.nodes[node].alive {
+        if !self.oracle.nodes[node].alive {
             return Ok(());
         }
         let now = tasuki_proto::Time(self.now().0);
         let conns = self.hosts[node].conns.of_conn.clone();
         for (conn, there) in conns {
             if self.hosts[there].place == other {
-                self.core.cover("asked for a sign of life");
+                self.oracle.cover("asked for a sign of life");
                 self.hosts[node].proto.probe_peer(now, conn);
             }
         }

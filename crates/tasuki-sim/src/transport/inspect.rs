@@ -6,7 +6,7 @@ use std::fmt::Write;
 use tasuki_proto::ConnId;
 use tasuki_wire::{Control, Frame, Packet};
 
-use super::coverage::Coverage;
+use tasuki_testkit::Coverage;
 
 /// What each sender has sent at which position: its size.
 #[derive(Default)]

@@ -9,8 +9,10 @@ use tasuki_msg::PeerOptions;
 use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
 use tasuki_wire::{Frame, Greeting, Rail};
 
-use super::core::{Check, Core};
 use super::network::Network;
+use super::world::Laziness;
+use tasuki_testkit::Check;
+use tasuki_testkit::oracle::Oracle;
 
 /// Who stands behind which connection of one node.
 #[derive(Default)]
@@ -25,12 +27,13 @@ pub(crate) struct Conns {
 pub(crate) type Directory = BTreeMap<(u32, u64), (usize, usize)>;
 
 pub(crate) struct Joint<'a> {
-    pub core: &'a mut Core,
+    pub oracle: &'a mut Oracle,
     pub node: usize,
     pub place: usize,
     pub conns: &'a mut Conns,
     pub network: &'a Network,
     pub directory: &'a Directory,
+    pub laziness: &'a mut Laziness,
     /// Takes no strangers.
     pub leaving: bool,
     /// The carrier is being told to give up: its releases say nothing about delivery.
@@ -61,10 +64,10 @@ impl Joint<'_> {
     }
 
     fn accept_known(&mut self, conn: ConnId, there: usize, place: usize) -> Option<Vec<Rail>> {
-        let here = &self.core.nodes[self.node];
+        let here = &self.oracle.nodes[self.node];
         let gone = here.peer_for(there).is_some_and(|peer| !here.lives(peer));
         if gone || self.leaving {
-            self.core.cover(if gone { "hello of one that is gone refused" } else { "hello refused" });
+            self.oracle.cover(if gone { "hello of one that is gone refused" } else { "hello refused" });
             return None;
         }
         if let Some(old) = self.conns.of_node.get(&there) {
@@ -74,12 +77,12 @@ impl Joint<'_> {
             ));
             return None;
         }
-        if !self.core.nodes[there].alive {
-            self.core.cover("hello of a dead endpoint accepted");
+        if !self.oracle.nodes[there].alive {
+            self.oracle.cover("hello of a dead endpoint accepted");
         }
         let options = PeerOptions { inline_max: CAREFUL, pull: false };
-        self.core.acquaint(self.node, there, options);
-        self.core.cover("hello accepted");
+        self.oracle.acquaint(self.node, there, options);
+        self.oracle.cover("hello accepted");
         self.conns.of_conn.insert(conn, there);
         self.conns.of_node.insert(there, conn);
         self.conns.fresh.push((conn, there));
@@ -99,20 +102,20 @@ impl Upcalls for Joint<'_> {
     fn next(&mut self, conn: ConnId, room: usize) -> Option<Outgoing> {
         let there = self.peer_of(conn);
         let there = self.check(there)?;
-        let peer = self.core.nodes[self.node].peer_for(there)?;
-        let next = self.core.next_frame(self.node, peer, NonZeroU64::new(room as u64)?);
+        let peer = self.oracle.nodes[self.node].peer_for(there)?;
+        let next = self.oracle.next_frame(self.node, peer, NonZeroU64::new(room as u64)?);
         let (transmit, key) = self.check(next)??;
         let len = transmit.frame.payload_len();
         Some(outgoing(&transmit.frame, key.map(|key| Payload { key, offset: 0, len })))
     }
 
     fn read(&mut self, _: ConnId, payload: &Payload, offset: u64, into: &mut [u8]) {
-        let read = self.core.read_payload(self.node, payload.key, offset, into);
+        let read = self.oracle.read_payload(self.node, payload.key, offset, into);
         self.check(read);
     }
 
     fn released(&mut self, _: ConnId, payload: &Payload) {
-        let released = self.core.release_payload(self.node, payload.key, self.giving_up);
+        let released = self.oracle.release_payload(self.node, payload.key, self.giving_up);
         self.check(released);
     }
 
@@ -124,14 +127,14 @@ impl Upcalls for Joint<'_> {
             return;
         };
         self.delivered += 1;
-        let arrived = self.core.arrive(from, self.node, &frame, payload);
+        let arrived = self.oracle.arrive(from, self.node, &frame, payload, true);
         self.check(arrived);
         // A goodbye changes what the model expects of the next call, so its events are not left waiting.
-        let here = &self.core.nodes[self.node];
+        let here = &self.oracle.nodes[self.node];
         let parted =
             here.peer_for(from).and_then(|peer| here.ep.peer_status(peer)).is_some_and(|peer| peer.gone);
-        if parted || !self.core.lazy() {
-            let settled = self.core.settle(self.node);
+        if parted || !self.laziness.draw() {
+            let settled = self.oracle.settle(self.node);
             self.check(settled);
         }
     }

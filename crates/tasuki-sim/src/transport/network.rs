@@ -9,10 +9,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use tasuki_wire::{Carriage, Lane, Lanes, Path, Rail};
 
-use super::core::Check;
 use super::switched::Switched;
 use crate::channel::{Arrival, Channel, Fate};
 use crate::kernel::Time;
+use tasuki_testkit::Check;
 
 /// Port of every host.
 pub(crate) const PORT: u16 = 7000;

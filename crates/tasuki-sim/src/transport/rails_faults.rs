@@ -1,9 +1,9 @@
 //! What befalls rails and processes in the course of a run: cables that are cut and mended, with or without the
 //! hosts' noticing, holes in the MTU, processes that are stopped for a while.
 
-use super::core::Check;
 use super::world::{Event, World};
 use crate::kernel::Time;
+use tasuki_testkit::Check;
 
 /// Something that befalls rails or processes.
 #[derive(Clone, Copy, Debug)]
@@ -45,29 +45,33 @@ impl World {
         if self.calm && mishap.is_bad() {
             return Ok(());
         }
-        self.core.note(|| format!("{mishap:?}"));
+        self.oracle.note(|| format!("{mishap:?}"));
         match mishap {
             Mishap::Cable { from, to, rail, up } => {
-                self.core.cover(if up { "cable mended" } else { "cable cut" });
+                self.oracle.cover(if up { "cable mended" } else { "cable cut" });
                 if let Some(channel) = self.network.channel_mut(from, to, rail) {
                     channel.set_up(up);
                 }
                 Ok(())
             }
             Mishap::Hole { from, to, rail, mtu } => {
-                self.core.cover("hole in the MTU");
+                self.oracle.cover("hole in the MTU");
                 if let Some(channel) = self.network.channel_mut(from, to, rail) {
                     channel.line_mut().mtu = mtu;
                 }
                 Ok(())
             }
             Mishap::Deaf { from, to, rail, deaf } => {
-                self.core.cover(if deaf { "rail deaf to raw frames" } else { "rail hears raw frames again" });
+                self.oracle.cover(if deaf {
+                    "rail deaf to raw frames"
+                } else {
+                    "rail hears raw frames again"
+                });
                 self.network.set_deaf(from, to, rail, deaf);
                 Ok(())
             }
             Mishap::Carrier { place, other, rail, up } => {
-                self.core.cover(if up { "carrier back" } else { "carrier lost" });
+                self.oracle.cover(if up { "carrier back" } else { "carrier lost" });
                 if let Some(end) = self.network.end_mut(place, other, rail) {
                     end.up = up;
                 }
@@ -76,14 +80,14 @@ impl World {
             Mishap::Word { place, other, rail, up } => self.hear_word(place, other, rail, up),
             Mishap::Doubt { place, other } => self.ask(place, other),
             Mishap::Mtu { place, other, rail, mtu } => {
-                self.core.cover("MTU set");
+                self.oracle.cover("MTU set");
                 if let Some(end) = self.network.end_mut(place, other, rail) {
                     end.mtu = mtu;
                 }
                 self.rails_changed(place, other)
             }
             Mishap::Stop { node, ns } => {
-                self.core.cover("process stopped");
+                self.oracle.cover("process stopped");
                 let until = self.now().after(ns);
                 self.hosts[node].stopped_until = until;
                 self.poll_by(node, until);
@@ -95,7 +99,7 @@ impl World {
     /// The engine at `place` learns of it from its host's netlink socket, whether its program polls or not.
     fn rails_changed(&mut self, place: usize, other: usize) -> Check {
         let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
-        if !self.core.nodes[node].alive {
+        if !self.oracle.nodes[node].alive {
             return Ok(());
         }
         let rails = self.network.rails(place, other);
@@ -113,7 +117,7 @@ impl World {
     /// Cables are whole again, ends have their carrier, and processes run. What the lines lose by chance, they go on
     /// losing, and rails other than the first may keep their holes.
     pub fn heal(&mut self) -> Check {
-        self.core.note(|| "all is healed".into());
+        self.oracle.note(|| "all is healed".into());
         self.calm = true;
         let mut changed = Vec::new();
         for (&(place, other, _), end) in self.network.ends_mut() {
@@ -131,7 +135,7 @@ impl World {
         for (place, other) in changed {
             self.rails_changed(place, other)?;
         }
-        for node in self.core.living() {
+        for node in self.oracle.living() {
             if self.hosts[node].stopped_until > self.now() {
                 self.hosts[node].stopped_until = Time::ZERO;
                 self.service(node)?;

@@ -1,14 +1,10 @@
 //! Figures 5 to 7 of the ATM paper (Ooi, Osawa, Yuba) with real message and packet layers: one message to a receiver that drains its
 //! buffer of exactly B bytes at R, whose sender is told neither.
 
-use super::calls::{RecvSpec, SendSpec};
 use super::congestion::{ALL_GRANTING, Granting};
-use super::core::{Check, Core, demand};
-use super::defect::Plant;
 use super::host::{Drain, Habit};
 use super::network::End;
 use super::run::Failure;
-use super::trace::{Text, Trace};
 use super::world::{Carriage, Event, World};
 use crate::Rng;
 use crate::channel::{Channel, Line};
@@ -17,6 +13,10 @@ use crate::kernel::Time;
 use tasuki_msg::{Config, Queue};
 use tasuki_rate::paper::{HOSTS, LINK_BPS};
 use tasuki_rate::{Pace, Path, Receiver, Sent, Slow, Static};
+use tasuki_testkit::oracle::Oracle;
+use tasuki_testkit::oracle::{RecvSpec, SendSpec};
+use tasuki_testkit::{Check, demand};
+use tasuki_testkit::{Text, Trace};
 use tasuki_wire::{Lane, Lanes};
 
 /// A message to a slow receiver.
@@ -50,15 +50,10 @@ impl SlowReceiver {
     fn world(&self) -> Check<World> {
         let Path { link_bps, sender_bps, way_ns, receiver, slow, .. } = self.path;
         let Receiver { drain_bps, buffer_bytes } = receiver;
-        let mut core =
-            Core::new(Config::default(), self.granting.pacer(), Plant::default(), Trace::new(Text::None));
-        if self.static_rate {
-            let drain_bps = slow.mean_bps(drain_bps as u64);
-            let receiver = Receiver { drain_bps, buffer_bytes };
-            core.static_rate = Some(Static { receiver, link_bps: link_bps.min(sender_bps) as f64 });
-        }
+        let oracle = Oracle::new(Config::default(), Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
-        let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
+        let mut world =
+            World::new(oracle, self.granting.pacer(), proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;
         world.events_most = 40_000_000;
         world.add_host(0, 0, Habit { poll_ns: 0, socket_bytes: 4 << 20, drain: None });
@@ -81,18 +76,27 @@ impl SlowReceiver {
         Ok(world)
     }
 
+    /// In static mode, the rate at which a message of this length is sent.
+    fn pace(&self, len: u64) -> Option<tasuki_msg::Pace> {
+        let Path { link_bps, sender_bps, receiver, slow, .. } = self.path;
+        let Receiver { drain_bps, buffer_bytes } = receiver;
+        let receiver = Receiver { drain_bps: slow.mean_bps(drain_bps as u64), buffer_bytes };
+        let known = Static { receiver, link_bps: link_bps.min(sender_bps) as f64 };
+        let paced = self.static_rate.then_some(known)?.paced(len, PAYLOAD_OF_PACKET)?;
+        Some(tasuki_msg::Pace { bps: paced.payload_bps, slack: paced.slack_bytes })
+    }
+
     fn play(&self, message: u64, times: usize) -> Check<Vec<Sent>> {
         let mut world = self.world()?;
         let mut all = Vec::new();
         for _ in 0..BEFORE + times {
             let (lost_before, begin) = (world.hosts[1].overflowed, world.now());
-            let recv = world.core.recv(1, RecvSpec::any(Queue::Tagged, message))?;
+            let recv = world.oracle.recv(1, RecvSpec::any(Queue::Tagged, message))?;
             world.service(1)?;
-            let (queue, tag, data, remote_key, delivery) = (Queue::Tagged, 1, None, None, false);
-            let name =
-                world.core.send(0, 1, SendSpec { queue, tag, data, len: message, delivery, remote_key })?;
+            let spec = SendSpec { pace: self.pace(message), ..SendSpec::tagged(1, message) };
+            let name = world.oracle.send(0, 1, spec)?;
             world.service(0)?;
-            while !world.core.nodes[1].recvs[recv].over || world.core.sent[name].result.is_none() {
+            while !world.oracle.nodes[1].recvs[recv].over || world.oracle.sent[name].result.is_none() {
                 demand(world.now().since(begin) < 60_000_000_000, || format!("for ever: {}", world.dump()))?;
                 demand(world.advance()?.is_some(), || format!("a stall: {}", world.dump()))?;
             }

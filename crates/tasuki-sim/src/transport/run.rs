@@ -3,11 +3,11 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::coverage::Coverage;
 use super::defect::Plant;
 use super::scenario::Scenario;
-use super::trace::{Text, Trace};
 use super::world::Carriage;
+use tasuki_testkit::Coverage;
+use tasuki_testkit::{Text, Trace};
 
 /// Frames that must have arrived before a run counts; its programs go on until they have.
 const FRAMES_LEAST: u64 = 150;
@@ -104,7 +104,7 @@ fn attempt(seed: u64, options: Options) -> Result<Outcome, (String, Vec<String>)
         scenario.play()?;
         while scenario.world.coverage_frames() < FRAMES_LEAST {
             scenario.steps_left = 30;
-            scenario.world.core.cover("run extended");
+            scenario.world.oracle.cover("run extended");
             scenario.play()?;
         }
         scenario.finish()
@@ -112,18 +112,18 @@ fn attempt(seed: u64, options: Options) -> Result<Outcome, (String, Vec<String>)
     let world = scenario.world;
     match result {
         Ok(Ok(())) => Ok(Outcome {
-            hash: world.core.trace.hash(),
+            hash: world.oracle.trace.hash(),
             events: world.kernel.happened(),
-            messages: world.core.sent.len() as u64,
-            bytes: world.core.sent.iter().map(|sent| sent.len).sum(),
+            messages: world.oracle.sent.len() as u64,
+            bytes: world.oracle.sent.iter().map(|sent| sent.len).sum(),
             virtual_ns: world.kernel.now().0,
-            coverage: world.core.coverage,
+            coverage: world.oracle.coverage,
         }),
-        Ok(Err(complaint)) => Err((complaint, world.core.trace.into_lines())),
+        Ok(Err(complaint)) => Err((complaint, world.oracle.trace.into_lines())),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            Err((format!("panic: {}", text.unwrap_or_default()), world.core.trace.into_lines()))
+            Err((format!("panic: {}", text.unwrap_or_default()), world.oracle.trace.into_lines()))
         }
     }
 }
@@ -131,6 +131,6 @@ fn attempt(seed: u64, options: Options) -> Result<Outcome, (String, Vec<String>)
 impl super::world::World {
     /// Frames of the message layers that have arrived.
     fn coverage_frames(&self) -> u64 {
-        self.core.links.values().map(|link| link.arrived_frames).sum()
+        self.oracle.links.values().map(|link| link.arrived_frames).sum()
     }
 }

@@ -1,13 +1,14 @@
 //! One run: hosts, rails, programs, mishaps. The seed decides everything.
 
-use super::core::{Check, Core};
 use super::defect::Plant;
 use super::doubts::Doubts;
 use super::profile::Profile;
 use super::rails_faults::Mishap;
-use super::trace::Trace;
-use super::world::{Carriage, Event, World};
+use super::world::{Carriage, Event, Laziness, World};
 use crate::Rng;
+use tasuki_testkit::Check;
+use tasuki_testkit::Trace;
+use tasuki_testkit::oracle::Oracle;
 
 /// Receive buffers of a run in all, bytes: several runs go on at once on a machine with many cores.
 const BUFFERS: u64 = 40_000_000;
@@ -37,11 +38,11 @@ impl Scenario {
         if seed % 4 == 3 {
             profile.draw_adaptive(&mut Rng::new(!seed));
         }
-        let mut core = Core::new(profile.config, profile.pacer.clone(), plant, trace);
-        core.lazy_percent = profile.lazy_percent;
-        core.dice = rng.fork();
-        core.note(|| format!("{profile:?}"));
-        let mut world = World::new(core, profile.proto.clone(), carriage, rng);
+        let mut oracle = Oracle::new(profile.config, trace);
+        let laziness = Laziness::new(profile.lazy_percent, rng.fork());
+        oracle.note(|| format!("{profile:?}"));
+        let mut world = World::new(oracle, profile.pacer.clone(), profile.proto.clone(), carriage, rng);
+        (world.plant, world.laziness) = (plant, laziness);
         world.direct_ns = if carriage == Carriage::Perfect { 200_000 } else { 1_000 };
         world.seen.off = carriage == Carriage::Perfect || !profile.inspect;
         let steps_left = profile.steps;
@@ -69,12 +70,12 @@ impl Scenario {
 
     /// A new endpoint: at a place of its own, or in place of one that died.
     pub fn newcomer(&mut self, instead_of: Option<usize>) {
-        let living = self.world.core.living();
+        let living = self.world.oracle.living();
         let habit = self.profile.habit(&mut self.world.rng);
         let node = match instead_of {
             Some(dead) => {
                 let (place, endpoint) = (self.world.hosts[dead].place, self.world.hosts[dead].local.endpoint);
-                self.world.core.cover("came back anew");
+                self.world.oracle.cover("came back anew");
                 let endpoint = if self.world.rng.chance(50) { endpoint } else { endpoint + 100 };
                 self.world.add_host(place, endpoint, habit)
             }
@@ -125,7 +126,7 @@ impl Scenario {
     /// Draws a mishap and plans its beginning and its end.
     fn begin_mishap(&mut self) {
         let kinds = self.profile.kinds;
-        let living = self.world.core.living();
+        let living = self.world.oracle.living();
         let node = self.world.rng.pick(&living);
         let other = self.world.rng.pick(&living);
         let longest = if self.world.rng.chance(10) { 5_000_000_000 } else { 50_000_000 };
@@ -143,7 +144,7 @@ impl Scenario {
                 self.cut(a, b, rail, lasting);
             }
             2 if kinds.blackouts && self.world.rng.chance(30) => {
-                self.world.core.cover("all rails of a pair cut");
+                self.world.oracle.cover("all rails of a pair cut");
                 rails.into_iter().for_each(|rail| self.cut(a, b, rail, lasting));
             }
             3 if kinds.holes && !rails.is_empty() => {

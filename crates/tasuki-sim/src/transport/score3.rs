@@ -1,20 +1,20 @@
 //! 512 endpoints with real message and packet layers on the networks of SCore III (Ishikawa, Sumimoto, Harada: "Building
 //! a large PC cluster", 2001): Myrinet with full bisection, and one or two planes of Ethernet with a third of it.
 
-use super::calls::{RecvSpec, SendSpec};
-use super::core::{Check, Core, demand};
-use super::defect::Plant;
 use super::host::Habit;
 use super::network::End;
 use super::run::Failure;
 use super::switched::Switched;
-use super::trace::{Text, Trace};
 use super::world::{Carriage, Event, World};
 use crate::Rng;
 use crate::channel::ETHERNET_OVERHEAD;
 use crate::fabric::{Fabric, FlowControl, Room, Settings};
 use crate::kernel::Time;
-use tasuki_msg::{Config, Queue, Window};
+use tasuki_msg::{Config, Window};
+use tasuki_testkit::oracle::Oracle;
+use tasuki_testkit::oracle::{RecvSpec, SendSpec};
+use tasuki_testkit::{Check, demand};
+use tasuki_testkit::{Text, Trace};
 use tasuki_topo::shapes::{self, Fit};
 use tasuki_topo::{Engine, Limits, Network, PathRule, route};
 use tasuki_wire::{Lane, Lanes};
@@ -179,9 +179,9 @@ impl Exchange {
     fn world(&self) -> Check<World> {
         // Credit opens the connections, before anything is measured.
         let config = Config { initial_credit: 0, ..Config::default() };
-        let core = Core::new(config, Window::default(), Plant::default(), Trace::new(Text::None));
+        let oracle = Oracle::new(config, Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
-        let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
+        let mut world = World::new(oracle, Window::default(), proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;
         world.watched = true;
         world.events_most = 200_000_000;
@@ -216,17 +216,14 @@ impl Exchange {
     }
 
     fn send(world: &mut World, from: usize, to: usize, tag: u64, len: u64) -> Check {
-        let (queue, data, remote_key) = (Queue::Tagged, None, None);
-        let delivery = false;
-        world.core.send(from, to, SendSpec { queue, tag, data, len, delivery, remote_key })?;
+        world.oracle.send(from, to, SendSpec::tagged(tag, len))?;
         world.service(from)
     }
 
     /// A receive from one peer; its number.
     fn recv(world: &mut World, node: usize, from: usize, tag: u64, len: u64) -> Check<usize> {
-        let source = Some(world.core.nodes[node].peer_for(from).ok_or("not acquainted")?);
-        let spec = RecvSpec { source, tag, ignore: 0, ..RecvSpec::any(Queue::Tagged, len) };
-        world.core.recv(node, spec)
+        let spec = RecvSpec { capacity: len, ..RecvSpec::tagged(Some(from), tag, 0) };
+        world.oracle.recv(node, spec)
     }
 
     /// A dissemination barrier; its time, us.
@@ -247,7 +244,8 @@ impl Exchange {
         while done < n {
             self.go_on(world)?;
             while let Some(node) = world.polled.pop() {
-                while step_of[node] < steps && world.core.nodes[node].recvs[waits[node][step_of[node]]].over {
+                while step_of[node] < steps && world.oracle.nodes[node].recvs[waits[node][step_of[node]]].over
+                {
                     step_of[node] += 1;
                     let step = step_of[node];
                     match step < steps {
@@ -280,7 +278,8 @@ impl Exchange {
         while done < n {
             self.go_on(world)?;
             while let Some(node) = world.polled.pop() {
-                while got[node] < self.messages && world.core.nodes[node].recvs[waits[node][got[node]]].over {
+                while got[node] < self.messages && world.oracle.nodes[node].recvs[waits[node][got[node]]].over
+                {
                     got[node] += 1;
                     done += usize::from(got[node] == self.messages);
                 }

@@ -1,11 +1,11 @@
 //! Rails through fabrics of switches: all hosts share them, so packets meet.
 
-use super::core::{Check, demand};
 use super::network::{End, headers};
 use super::world::Event;
 use crate::channel::{ETHERNET_OVERHEAD, Fate};
 use crate::fabric::{Fabric, Load, Packet};
 use crate::kernel::{Kernel, Time};
+use tasuki_testkit::{Check, demand};
 use tasuki_wire::{Lane, Path};
 
 /// A fabric per rail. Places are the fabric's hosts.

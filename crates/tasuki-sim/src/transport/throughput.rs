@@ -1,19 +1,19 @@
 //! How much two endpoints carry over some rails, in virtual time: no processor, no kernel, only lines and the two
 //! layers. What is missing here no machine can make up for.
 
-use super::calls::{RecvSpec, SendSpec};
-use super::core::{Check, Core, demand};
-use super::defect::Plant;
 use super::host::Habit;
 use super::network::End;
 use super::run::Failure;
-use super::trace::{Text, Trace};
 use super::world::{Carriage, Event, World};
 use crate::Rng;
 use crate::channel::{Channel, ETHERNET_OVERHEAD, Line};
 use crate::faults::Faults;
 use crate::kernel::Time;
 use tasuki_msg::{Config, Queue, Window};
+use tasuki_testkit::oracle::Oracle;
+use tasuki_testkit::oracle::{RecvSpec, SendSpec};
+use tasuki_testkit::{Check, demand};
+use tasuki_testkit::{Text, Trace};
 use tasuki_wire::{Lane, Lanes};
 
 /// Share of a line's rate that is left for payload at MTU 1500 over UDP on IPv4: 1425 bytes ("usual" in the table of
@@ -82,9 +82,9 @@ pub struct Measured {
 
 impl Stream {
     fn world(&self) -> Check<World> {
-        let core = Core::new(Config::default(), Window::default(), Plant::default(), Trace::new(Text::None));
+        let oracle = Oracle::new(Config::default(), Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
-        let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
+        let mut world = World::new(oracle, Window::default(), proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;
         let habit = Habit { poll_ns: self.poll_ns, socket_bytes: 4 << 20, drain: None };
         world.add_host(0, 0, habit);
@@ -129,31 +129,24 @@ impl Stream {
         let mut world = self.world()?;
         let before = rail_bytes(&world);
         let (mut posted, mut received, mut sent) = (Vec::new(), Vec::new(), 0);
-        let spec = SendSpec {
-            queue: Queue::Tagged,
-            tag: 1,
-            data: None,
-            len: self.len,
-            delivery: false,
-            remote_key: None,
-        };
+        let spec = SendSpec::tagged(1, self.len);
         for _ in 0..(2 * self.outstanding).min(self.messages) {
-            world.core.recv(1, RecvSpec::any(Queue::Tagged, self.len))?;
+            world.oracle.recv(1, RecvSpec::any(Queue::Tagged, self.len))?;
         }
         while received.len() < self.messages {
             // Receives are one behind the other, so they complete in order, as sends do (nearly).
-            while received.len() < posted.len() && world.core.nodes[1].recvs[received.len()].over {
+            while received.len() < posted.len() && world.oracle.nodes[1].recvs[received.len()].over {
                 received.push(world.now());
-                if world.core.nodes[1].recvs.len() < self.messages {
-                    world.core.recv(1, RecvSpec::any(Queue::Tagged, self.len))?;
+                if world.oracle.nodes[1].recvs.len() < self.messages {
+                    world.oracle.recv(1, RecvSpec::any(Queue::Tagged, self.len))?;
                 }
             }
-            while sent < posted.len() && world.core.sent[sent].result.is_some() {
+            while sent < posted.len() && world.oracle.sent[sent].result.is_some() {
                 sent += 1;
             }
             let done = if self.outstanding == 1 { received.len() } else { sent };
             while posted.len() < self.messages && posted.len() - done < self.outstanding {
-                world.core.send(0, 1, spec)?;
+                world.oracle.send(0, 1, spec)?;
                 posted.push(world.now());
                 world.service(0)?;
             }

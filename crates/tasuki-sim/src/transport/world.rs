@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use tasuki_msg::{Frame, PeerOptions};
+use tasuki_msg::{Endpoint, Frame, Pacer, PeerOptions};
 use tasuki_proto::Config;
 use tasuki_wire::MAX_PACKET_LEN;
 
-use super::core::{Check, Core, demand};
+use super::defect::Plant;
 use super::host::{Habit, Host, local};
 use super::joint::{Directory, Joint};
 use super::network::Network;
 use super::rails_faults::Mishap;
 use crate::Rng;
 use crate::kernel::{Kernel, Time};
+use tasuki_testkit::oracle::Oracle;
+use tasuki_testkit::{Check, demand};
 
 /// What can happen.
 pub(crate) enum Event {
@@ -45,7 +47,12 @@ pub enum Carriage {
 }
 
 pub(crate) struct World {
-    pub core: Core,
+    pub oracle: Oracle,
+    /// Controller of every endpoint.
+    pub pacer: Pacer,
+    /// Defect to plant into every endpoint.
+    pub plant: Plant,
+    pub laziness: Laziness,
     pub hosts: Vec<Host>,
     pub network: Network,
     pub directory: Directory,
@@ -72,10 +79,43 @@ pub(crate) struct World {
     pub polled: Vec<usize>,
 }
 
+/// How often engines handle more frames before they look at the actions of the message layer.
+pub(crate) struct Laziness {
+    percent: u64,
+    dice: Rng,
+}
+
+impl Default for Laziness {
+    fn default() -> Laziness {
+        Laziness::new(0, Rng::new(0))
+    }
+}
+
+impl Laziness {
+    /// In so many percent of cases.
+    pub fn new(percent: u64, dice: Rng) -> Laziness {
+        Laziness { percent, dice }
+    }
+
+    /// Whether the engine is lazy this time.
+    pub fn draw(&mut self) -> bool {
+        self.percent > 0 && self.dice.chance(self.percent)
+    }
+}
+
 impl World {
-    pub fn new(core: Core, proto_config: Config, carriage: Carriage, rng: Rng) -> World {
+    pub fn new(
+        oracle: Oracle,
+        pacer: impl Into<Pacer>,
+        proto_config: Config,
+        carriage: Carriage,
+        rng: Rng,
+    ) -> World {
         World {
-            core,
+            oracle,
+            pacer: pacer.into(),
+            plant: Plant::default(),
+            laziness: Laziness::default(),
             hosts: Vec::new(),
             network: Network::default(),
             directory: Directory::new(),
@@ -97,18 +137,20 @@ impl World {
 
     /// A new endpoint at a place; its predecessor there, if any, is dead.
     pub fn add_host(&mut self, place: usize, endpoint: u32, habit: Habit) -> usize {
-        let node = self.core.add_node();
+        let mut ep = Endpoint::new(self.oracle.config, self.pacer.clone());
+        self.plant.plant_msg(&mut ep);
+        let node = self.oracle.add_node(ep);
         let incarnation = self.rng.next_u64();
         let secret = [self.rng.next_u64(), self.rng.next_u64()];
         let local = local(place, endpoint, incarnation, secret);
         let mut host = Host::new(place, local, &self.proto_config, self.rng.next_u64(), habit);
-        self.core.plant.plant_proto(&mut host.proto);
+        self.plant.plant_proto(&mut host.proto);
         self.hosts.push(host);
         self.tenants.insert(place, node);
         self.directory.insert((endpoint, incarnation), (node, place));
-        self.core.note(|| format!("node {node} begins at place {place} as endpoint {endpoint}"));
+        self.oracle.note(|| format!("node {node} begins at place {place} as endpoint {endpoint}"));
         // Oneself is an acquaintance from the beginning.
-        self.core.acquaint(node, node, PeerOptions::default());
+        self.oracle.acquaint(node, node, PeerOptions::default());
         node
     }
 
@@ -127,7 +169,7 @@ impl World {
             switched.advance(&mut self.kernel)?;
         }
         let Some(event) = self.kernel.pop() else { return Ok(None) };
-        self.core.now = self.kernel.now();
+        self.oracle.now_ns = self.kernel.now().0;
         demand(self.kernel.happened() < self.events_most, || {
             format!("{} events and no end: {}", self.kernel.happened(), self.dump())
         })?;
@@ -147,15 +189,15 @@ impl World {
         let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
         let sum =
             packet.get(24..32).map_or(0, |bytes| bytes.iter().fold(0, |sum, &b| sum << 8 | u64::from(b)));
-        self.core.trace.mark(&[1, self.now().0, place as u64, packet.len() as u64, sum]);
-        if !self.core.nodes[node].alive {
-            self.core.cover("packet for a dead process");
+        self.oracle.trace.mark(&[1, self.now().0, place as u64, packet.len() as u64, sum]);
+        if !self.oracle.nodes[node].alive {
+            self.oracle.cover("packet for a dead process");
             return Ok(());
         }
         let now = self.now();
         let fits = self.hosts[node].receive(now, packet);
         if !fits {
-            self.core.cover("socket overflow");
+            self.oracle.cover("socket overflow");
         }
         let wait = self.hosts[node].habit.poll_ns;
         let wait = if wait == 0 { 0 } else { self.rng.below(wait) };
@@ -166,7 +208,7 @@ impl World {
 
     fn direct_arrives(&mut self, from: usize, to: usize, frame: &Frame, payload: &[u8]) -> Check {
         self.direct_out -= 1;
-        if !self.core.nodes[to].alive {
+        if !self.oracle.nodes[to].alive {
             return Ok(());
         }
         let stopped = self.hosts[to].stopped_until;
@@ -176,9 +218,9 @@ impl World {
             self.kernel.schedule(stopped, event);
             return Ok(());
         }
-        self.core.trace.mark(&[2, self.now().0, from as u64, to as u64, payload.len() as u64]);
-        self.core.arrive(from, to, frame, payload)?;
-        self.core.settle(to)?;
+        self.oracle.trace.mark(&[2, self.now().0, from as u64, to as u64, payload.len() as u64]);
+        self.oracle.arrive(from, to, frame, payload, true)?;
+        self.oracle.settle(to)?;
         self.service(to)
     }
 
@@ -194,7 +236,7 @@ impl World {
 
     fn poll_if_due(&mut self, node: usize) -> Check {
         let now = self.now();
-        if !self.core.nodes[node].alive || self.hosts[node].poll_at != Some(now) {
+        if !self.oracle.nodes[node].alive || self.hosts[node].poll_at != Some(now) {
             return Ok(());
         }
         self.hosts[node].poll_at = None;
@@ -210,7 +252,8 @@ impl World {
     pub fn joint(&mut self, node: usize) -> (&mut tasuki_proto::Proto, Joint<'_>) {
         let host = &mut self.hosts[node];
         let joint = Joint {
-            core: &mut self.core,
+            oracle: &mut self.oracle,
+            laziness: &mut self.laziness,
             node,
             place: host.place,
             conns: &mut host.conns,
@@ -226,8 +269,8 @@ impl World {
 
     /// What a watchdog would print.
     pub fn dump(&self) -> String {
-        let mut text = self.core.dump();
-        for (at, host) in self.hosts.iter().enumerate().filter(|(at, _)| self.core.nodes[*at].alive) {
+        let mut text = self.oracle.dump();
+        for (at, host) in self.hosts.iter().enumerate().filter(|(at, _)| self.oracle.nodes[*at].alive) {
             text += &format!(
                 "\nnode {at}: polls at {:?}, stopped until {}, {} packets in its socket, deadline {:?}",
                 host.poll_at,

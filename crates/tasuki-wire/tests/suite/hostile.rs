@@ -3,6 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tasuki_random::Random;
+use tasuki_testkit::replay::Replay;
 use tasuki_wire::{Data, DropReason, Frame, Greeting, Header, Lane, Packet, PacketBuilder, Path, Secret};
 
 use crate::corpus;
@@ -99,13 +100,17 @@ fn mutate(random: &mut Random, packet: &mut Vec<u8>, others: &[Vec<u8>]) {
     }
 }
 
-/// Mutants with a good checksum and length, so that the frames are read. Set `TASUKI_WIRE_SEED` to replay one.
+const REPLAY: Replay = Replay {
+    variable: "TASUKI_WIRE_SEED",
+    command: "cargo test -p tasuki-wire --test suite mutants_never_panic",
+};
+
+/// Mutants have a valid checksum and length, so that their frames are read.
 #[test]
 fn mutants_never_panic() {
-    let replay = std::env::var("TASUKI_WIRE_SEED").ok().map(|seed| seed.parse::<u64>().expect("a seed"));
     let originals = valid();
     let mut verdicts = vec![0u64; DropReason::COUNT + 1];
-    for seed in replay.map_or(0..40_000, |seed| seed..seed + 1) {
+    for seed in REPLAY.seeds(40_000) {
         let mut random = Random::new(seed);
         let mut packet = originals[random.index(originals.len())].clone();
         for _ in 0..=random.index(4) {
@@ -116,10 +121,10 @@ fn mutants_never_panic() {
         packet[4..6].copy_from_slice(&length);
         seal(&mut packet);
         let verdict = std::panic::catch_unwind(|| judge(&packet))
-            .unwrap_or_else(|_| panic!("panicked: replay with TASUKI_WIRE_SEED={seed}"));
+            .unwrap_or_else(|_| panic!("{}", REPLAY.sentence(seed)));
         verdicts[verdict.map_or_else(|reason| reason.index(), |_| DropReason::COUNT)] += 1;
     }
-    if replay.is_some() {
+    if !REPLAY.is_default() {
         return;
     }
     // The mutants must have been worth their while: accepted, and rejected for every reason behind the header.

@@ -53,9 +53,9 @@ fn credit_moves_to_those_who_come_later() {
         w.carry();
         let share = (1 << 16) / nodes.next_power_of_two() as u64;
         for node in 0..nodes {
-            for &(there, peer) in &w.nodes[node].peers {
-                let status = w.nodes[node].ep.peer_status(peer).unwrap();
-                assert_eq!(status.credit, share, "of node {node} at {there}, {nodes} nodes");
+            for known in &w.nodes[node].peers {
+                let status = w.nodes[node].ep.peer_status(known.peer).unwrap();
+                assert_eq!(status.credit, share, "of node {node} at {}, {nodes} nodes", known.there);
             }
         }
     }

@@ -31,7 +31,7 @@ fn a_large_message_can_be_probed_before_its_payload_comes() {
     let mut w = world(2);
     let name = w.say(0, 1, 1, 60_000, 1);
     w.carry();
-    assert_eq!(w.sent[name].arrived, 0);
+    assert_eq!(w.sent[name].arrived.total(), 0);
     assert_eq!(w.peek(1, &tag(1)).unwrap(), Some(name));
     let claim = w.claim(1, &tag(1)).unwrap().unwrap();
     let recv = w.use_claim(1, claim, Some(60_000)).unwrap().unwrap();

@@ -1,32 +1,57 @@
-//! What the program on a node may call, checked against the model as far as the answer is immediate.
+//! What the program on a node may call. Each call goes to the endpoint and to the model; where the answer is
+//! immediate, the two must agree.
 
-use tasuki_msg::{ClaimError, Failure, Matching, Pace, PeerId, Queue, RecvRequest, SendRequest, Source};
+use tasuki_msg::{
+    ClaimError, Failure, Frame, Matching, Pace, Queue, RecvId, RecvRequest, SendRequest, Source, Start,
+};
 
-use super::content::GUARD;
-use super::core::{Check, Core, demand, same};
-use super::node::{Claim, Fate, RecvBuf, Sent};
-use super::receivers::PAYLOAD_OF_PACKET;
+use super::{Claim, MessageState, Oracle, RecvBuf, Sent};
+use crate::content::GUARD;
 use crate::model::{Match, Message, Posted};
+use crate::{Check, demand, same};
 
 /// A message to send.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SendSpec {
+pub struct SendSpec {
+    /// Queue that it is for.
     pub queue: Queue,
+    /// Tag; ignored on the untagged queue.
     pub tag: u64,
+    /// Remote completion data.
     pub data: Option<u64>,
+    /// Length, bytes.
     pub len: u64,
+    /// The program wants to know of the delivery.
     pub delivery: bool,
+    /// Key to the sender's memory. Where nodes share memory, this is the message's name
+    /// ([`Oracle::next_name`]).
     pub remote_key: Option<u64>,
+    /// The rate at which it must be sent, if not as fast as the receiver grants.
+    pub pace: Option<Pace>,
+}
+
+impl SendSpec {
+    /// A plain tagged message.
+    pub fn tagged(tag: u64, len: u64) -> SendSpec {
+        let (data, delivery, remote_key, pace) = (None, false, None, None);
+        SendSpec { queue: Queue::Tagged, tag, data, len, delivery, remote_key, pace }
+    }
 }
 
 /// A receive to post, or a probe.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RecvSpec {
+pub struct RecvSpec {
+    /// Queue.
     pub queue: Queue,
-    pub source: Option<PeerId>,
+    /// Number of the node whose messages it accepts; `None`: any.
+    pub source: Option<usize>,
+    /// Tag.
     pub tag: u64,
+    /// Bits of the tag that are ignored.
     pub ignore: u64,
+    /// Size of the buffer, bytes.
     pub capacity: u64,
+    /// See [`RecvRequest::multi`].
     pub multi: Option<u64>,
 }
 
@@ -36,23 +61,36 @@ impl RecvSpec {
         RecvSpec { queue, source: None, tag: 0, ignore: u64::MAX, capacity, multi: None }
     }
 
-    fn matching(&self) -> Matching {
-        let source = self.source.map_or(Source::Any, Source::Peer);
-        Matching { queue: self.queue, source, tag: self.tag, ignore: self.ignore }
+    /// Accepts tagged messages; its buffer has 64 KiB.
+    pub fn tagged(source: Option<usize>, tag: u64, ignore: u64) -> RecvSpec {
+        RecvSpec { queue: Queue::Tagged, source, tag, ignore, capacity: 1 << 16, multi: None }
     }
 }
 
-impl Core {
+impl Oracle {
+    fn matching(&self, node: usize, spec: &RecvSpec) -> Check<Matching> {
+        let source = match spec.source {
+            None => Source::Any,
+            Some(there) => Source::Peer(self.nodes[node].peer_for(there).ok_or("not acquainted")?),
+        };
+        Ok(Matching { queue: spec.queue, source, tag: spec.tag, ignore: spec.ignore })
+    }
+
+    /// The name that the next message gets.
+    pub fn next_name(&self) -> usize {
+        self.sent.len()
+    }
+
     /// Posts a send; returns the message's name.
     pub fn send(&mut self, from: usize, to: usize, spec: SendSpec) -> Check<usize> {
-        let name = self.sent.len();
+        let name = self.next_name();
         let peer = self.nodes[from].peer_for(to).ok_or("not acquainted")?;
-        let SendSpec { queue, tag, data, len, delivery, remote_key } = spec;
+        let SendSpec { queue, tag, data, len, delivery, remote_key, pace } = spec;
         let request = SendRequest { peer, queue, tag, data, len, delivery, remote_key, user: name as u64 };
         let send = self.nodes[from].ep.post_send(request).map_err(|error| error.to_string())?;
         self.note(|| format!("node {from} sends message {name} to {to}: {spec:?} as {send:?}"));
-        if let Some(pace) = self.pace(len) {
-            self.nodes[from].ep.handle_time(self.now.0);
+        if let Some(pace) = pace {
+            self.nodes[from].ep.handle_time(self.now_ns);
             self.nodes[from].ep.pace_send(send, pace);
         }
         self.sent.push(Sent { send: Some(send), ..Sent::new((from, to, peer), spec, name) });
@@ -61,12 +99,43 @@ impl Core {
         Ok(name)
     }
 
-    /// In static mode, how fast a message leaves.
-    pub(super) fn pace(&self, len: u64) -> Option<Pace> {
-        let paced = self.static_rate?.paced(len, PAYLOAD_OF_PACKET)?;
-        Some(Pace { bps: paced.payload_bps, slack: paced.slack_bytes })
+    /// Sends a message by the fast path, if it can be: returns its name, its frame and its bytes. With that
+    /// the send is over, and the frame has left.
+    pub fn send_inline(
+        &mut self,
+        from: usize,
+        to: usize,
+        spec: SendSpec,
+    ) -> Check<Option<(usize, Start, Vec<u8>)>> {
+        let name = self.next_name();
+        let peer = self.nodes[from].peer_for(to).ok_or("not acquainted")?;
+        let SendSpec { queue, tag, data, len, delivery, pace, .. } = spec;
+        if pace.is_some() {
+            return Ok(None);
+        }
+        let request =
+            SendRequest { peer, queue, tag, data, len, delivery, remote_key: None, user: name as u64 };
+        let Some(start) = self.nodes[from].ep.send_inline(&request, len) else { return Ok(None) };
+        let frame = Frame::Start(start);
+        self.note(|| format!("node {from} sends message {name} to {to} inline: {frame:?}"));
+        self.cover("sent inline");
+        self.check_silence(from, to, &frame)?;
+        let link = self.link(from, to)?;
+        same("starts that leave before it", link.order.len(), link.started)?;
+        same("sequence number", start.seq.0 as usize, link.started)?;
+        link.order.push(name);
+        link.started += 1;
+        link.starts_out += 1;
+        demand(start.len == len && start.inline == len, || format!("{start:?} is not whole"))?;
+        let mut sent = Sent::new((from, to, peer), spec, name);
+        let bytes = sent.bytes.clone();
+        (sent.started, sent.copied, sent.result) = (true, true, Some(Ok::<(), Failure>(())));
+        self.sent.push(sent);
+        self.scribble(name);
+        Ok(Some((name, start, bytes)))
     }
 
+    /// Cancels a send.
     pub fn cancel_send(&mut self, name: usize) -> Check {
         let Sent { from, to, send, .. } = self.sent[name];
         let before_start = !self.sent[name].started && self.sent[name].result.is_none();
@@ -81,7 +150,7 @@ impl Core {
         self.settle(from)
     }
 
-    fn new_buffer(&mut self, node: usize, id: tasuki_msg::RecvId, capacity: u64) -> usize {
+    fn new_buffer(&mut self, node: usize, id: RecvId, capacity: u64) -> usize {
         let mut bytes = vec![0; capacity as usize + GUARD.len()];
         bytes[capacity as usize..].copy_from_slice(&GUARD);
         let recvs = &mut self.nodes[node].recvs;
@@ -90,13 +159,13 @@ impl Core {
         recvs.len() - 1
     }
 
-    /// The model says that these receives got these messages.
-    pub fn matched(&mut self, node: usize, matches: &[Match]) {
+    /// Takes note that, according to the model, these receives get these messages.
+    pub(super) fn matched(&mut self, node: usize, matches: &[Match]) {
         for &matched in matches {
             let buffer = &mut self.nodes[node].recvs[matched.recv];
             buffer.outstanding.push((matched, false));
             buffer.open &= !matched.closes;
-            self.sent[matched.message.name].fate = Fate::Matched { take: matched.take };
+            self.sent[matched.message.name].state = MessageState::Matched { take: matched.take };
             self.nodes[node].tally.entry(matched.message.source).or_default().matched += 1;
             if matched.take < matched.message.len {
                 self.cover("truncated");
@@ -106,10 +175,10 @@ impl Core {
 
     /// Posts a receive; returns its name.
     pub fn recv(&mut self, node: usize, spec: RecvSpec) -> Check<usize> {
-        let matching = spec.matching();
+        let matching = self.matching(node, &spec)?;
         let name = self.nodes[node].recvs.len();
         let request = RecvRequest { matching, capacity: spec.capacity, multi: spec.multi, user: name as u64 };
-        self.nodes[node].ep.controller_mut().set_now(self.now.0);
+        self.nodes[node].ep.controller_mut().set_now(self.now_ns);
         let id = self.nodes[node].ep.post_recv(request).map_err(|error| error.to_string())?;
         self.note(|| format!("node {node} posts receive {name}: {spec:?} as {id:?}"));
         self.new_buffer(node, id, spec.capacity);
@@ -130,12 +199,14 @@ impl Core {
         Ok(name)
     }
 
-    pub fn end_recv(&mut self, node: usize, name: usize, failure: Failure) {
+    /// Takes note that a receive takes no further message and must end with this failure.
+    pub(super) fn end_recv(&mut self, node: usize, name: usize, failure: Failure) {
         let buffer = &mut self.nodes[node].recvs[name];
         buffer.open = false;
         buffer.ending = Some(failure);
     }
 
+    /// Cancels a receive.
     pub fn cancel_recv(&mut self, node: usize, name: usize) -> Check {
         let cancelled = {
             let node = &mut self.nodes[node];
@@ -150,30 +221,32 @@ impl Core {
         self.settle(node)
     }
 
-    pub fn peek(&mut self, node: usize, spec: &RecvSpec) -> Check {
-        let matching = spec.matching();
+    /// Probes; returns the name of the message that was found.
+    pub fn peek(&mut self, node: usize, spec: &RecvSpec) -> Check<Option<usize>> {
+        let matching = self.matching(node, spec)?;
         let (got, expected) = (self.nodes[node].ep.peek(&matching), self.nodes[node].model.peek(&matching));
         self.note(|| format!("node {node} peeks {spec:?}: {got:?}"));
         same("peek", got, expected.map(|message| message.found()))?;
         self.cover(if got.is_some() { "peek found" } else { "peek found nothing" });
-        Ok(())
+        Ok(expected.map(|message| message.name))
     }
 
-    pub fn claim(&mut self, node: usize, spec: &RecvSpec) -> Check {
-        let matching = spec.matching();
+    /// Claims a message; returns the index of the claim in [`super::Node::claims`].
+    pub fn claim(&mut self, node: usize, spec: &RecvSpec) -> Check<Option<usize>> {
+        let matching = self.matching(node, spec)?;
         let got = self.nodes[node].ep.claim(&matching);
         let expected = self.nodes[node].model.remove(&matching);
         self.note(|| format!("node {node} claims {spec:?}: {got:?}"));
         same("claim", got.map(|(_, found)| found), expected.map(|message| message.found()))?;
-        if let (Some((id, _)), Some(message)) = (got, expected) {
-            self.cover("claimed");
-            self.nodes[node].claims.push(Claim { id, message, lost: None });
-        }
-        Ok(())
+        let (Some((id, _)), Some(message)) = (got, expected) else { return Ok(None) };
+        self.cover("claimed");
+        self.nodes[node].claims.push(Claim { id, message, lost: None });
+        Ok(Some(self.nodes[node].claims.len() - 1))
     }
 
-    pub fn discard(&mut self, node: usize, spec: &RecvSpec) -> Check {
-        let matching = spec.matching();
+    /// Discards a message; returns its name.
+    pub fn discard(&mut self, node: usize, spec: &RecvSpec) -> Check<Option<usize>> {
+        let matching = self.matching(node, spec)?;
         let got = self.nodes[node].ep.discard(&matching);
         let expected = self.nodes[node].model.remove(&matching);
         self.note(|| format!("node {node} discards {spec:?}: {got:?}"));
@@ -182,16 +255,17 @@ impl Core {
             self.cover("discarded");
             self.discarded(node, &message);
         }
-        self.settle(node)
+        self.settle(node)?;
+        Ok(expected.map(|message| message.name))
     }
 
     fn discarded(&mut self, node: usize, message: &Message) {
-        self.sent[message.name].fate = Fate::Discarded;
+        self.sent[message.name].state = MessageState::Discarded;
         self.nodes[node].tally.entry(message.source).or_default().discarded += 1;
     }
 
-    /// Receives or (`capacity` None) discards a claimed message.
-    pub fn use_claim(&mut self, node: usize, at: usize, capacity: Option<u64>) -> Check {
+    /// Receives a claimed message, or discards it if `capacity` is `None`. Returns the name of the receive.
+    pub fn use_claim(&mut self, node: usize, at: usize, capacity: Option<u64>) -> Check<Option<usize>> {
         let Claim { id, message, lost } = self.nodes[node].claims.swap_remove(at);
         let name = self.nodes[node].recvs.len();
         let ep = &mut self.nodes[node].ep;
@@ -208,18 +282,21 @@ impl Core {
             None => demand(result.is_ok(), || format!("claim refused: {result:?}"))?,
         }
         same("second use of a claim", self.nodes[node].ep.discard_claimed(id), Err(ClaimError::Unknown))?;
+        let mut receive = None;
         if let (Ok(Some(id)), Some(capacity)) = (result, capacity) {
             self.cover("claim received");
-            self.new_buffer(node, id, capacity);
+            receive = Some(self.new_buffer(node, id, capacity));
             let (take, offset) = (message.len.min(capacity), 0);
             self.matched(node, &[Match { recv: name, message, offset, take, closes: true }]);
         } else if result.is_ok() {
             self.cover("claim discarded");
             self.discarded(node, &message);
         }
-        self.settle(node)
+        self.settle(node)?;
+        Ok(receive)
     }
 
+    /// Parts from a peer.
     pub fn close(&mut self, node: usize, there: usize) -> Check {
         let peer = self.nodes[node].peer_for(there).ok_or("not acquainted")?;
         self.note(|| format!("node {node} parts from {there}"));
@@ -229,6 +306,7 @@ impl Core {
         self.settle(node)
     }
 
+    /// Asks all peers for silence.
     pub fn quiesce(&mut self, node: usize) -> Check {
         self.note(|| format!("node {node} asks for silence"));
         self.cover("silence asked");
@@ -236,8 +314,9 @@ impl Core {
         self.settle(node)
     }
 
+    /// Ends the silence that a node has asked for, if it has.
     pub fn resume(&mut self, node: usize) -> Check {
-        // An agreement that waits in the queue would be news of yesterday.
+        // An agreement that is still in the queue of actions must be handled before it is out of date.
         self.settle(node)?;
         self.note(|| format!("node {node} resumes"));
         self.nodes[node].ep.resume();

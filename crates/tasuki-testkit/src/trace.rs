@@ -1,44 +1,47 @@
-//! What happened, as a number that two runs can be compared by, and as text for those who look for a fault.
+//! What happened in a run: as a hash, by which two runs are compared, and as text, for the search of a fault.
 
 use std::collections::VecDeque;
 
-use crate::mix;
+use tasuki_random::mix;
 
 /// How much text a run keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Text {
-    /// None: the fastest.
+    /// None, which is fastest.
     #[default]
     None,
-    /// The last lines.
+    /// The last lines, so many.
     Tail(usize),
-    /// Every line, to standard error at once.
+    /// Every line goes to standard error at once.
     Echo,
 }
 
-pub(crate) struct Trace {
+/// What happened in a run.
+pub struct Trace {
     text: Text,
     lines: VecDeque<String>,
     hash: u64,
 }
 
 impl Trace {
+    /// Without any events.
     pub fn new(text: Text) -> Trace {
         Trace { text, lines: VecDeque::new(), hash: 0 }
     }
 
-    /// Takes something that happened into the hash of the run.
+    /// Adds something that happened to the hash of the run.
     pub fn mark(&mut self, words: &[u64]) {
         for &word in words {
             self.hash = mix(self.hash.rotate_left(5) ^ word);
         }
     }
 
+    /// The hash of all that happened.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// Keeps a line, if anybody wants it.
+    /// Keeps or prints a line, if text is wanted; otherwise the line is not made.
     pub fn note(&mut self, line: impl FnOnce() -> String) {
         match self.text {
             Text::None => {}
@@ -52,6 +55,7 @@ impl Trace {
         }
     }
 
+    /// The lines that were kept.
     pub fn into_lines(self) -> Vec<String> {
         self.lines.into()
     }

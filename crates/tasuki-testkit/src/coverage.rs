@@ -1,4 +1,4 @@
-//! How often interesting things happened: without it, silence of the oracle would mean nothing.
+//! How often things happened: an oracle that finds no fault proves nothing about what was never reached.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub struct Coverage(BTreeMap<&'static str, u64>);
 
 impl Coverage {
-    /// `what` happened `times` times more.
+    /// Counts that `what` happened `times` more times.
     pub fn add(&mut self, what: &'static str, times: u64) {
         if times > 0 {
             *self.0.entry(what).or_default() += times;
@@ -19,12 +19,12 @@ impl Coverage {
         self.0.get(what).copied().unwrap_or(0)
     }
 
-    /// All of `other` happened too.
+    /// Adds all counts of `other`.
     pub fn merge(&mut self, other: &Coverage) {
         other.0.iter().for_each(|(what, times)| self.add(what, *times));
     }
 
-    /// Everything that happened, in the order of the names.
+    /// Everything that happened, with its count, in order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.0.iter().map(|(what, times)| (*what, *times))
     }

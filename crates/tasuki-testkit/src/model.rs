@@ -1,23 +1,23 @@
-//! What should happen: one receive side as libfabric and MPI define it, in the plainest way. Two lists per endpoint,
-//! searched from the front, and whole messages; nothing of how the message layer does it. The oracle of the fault
-//! simulation and of the message layer's own suite.
+//! What should happen at the receive side of one endpoint, as libfabric and MPI define it, in the plainest
+//! way: two lists, searched from the front, and whole messages. Nothing of it resembles how the message layer
+//! does it.
 
 use tasuki_msg::{Found, Matching, PeerId, Queue, Source};
 
-/// A message as the program sent it. `name` is unique in the whole run.
+/// A message as the program sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its name.
+    /// Its name, unique in the whole run.
     pub name: usize,
     /// The sender, as the receiver calls it.
     pub source: PeerId,
-    /// For which queue it is.
+    /// The queue that it is for.
     pub queue: Queue,
     /// Its tag.
     pub tag: u64,
     /// Remote completion data.
     pub data: Option<u64>,
-    /// Bytes.
+    /// Length, bytes.
     pub len: u64,
 }
 
@@ -33,26 +33,26 @@ impl Message {
 pub struct Posted {
     /// Its name, unique in the whole run.
     pub name: usize,
-    /// What it takes.
+    /// Which messages it accepts.
     pub matching: Matching,
     /// Size of its buffer, bytes.
     pub room: u64,
-    /// Bytes of it that are taken.
+    /// Bytes of it that are filled.
     pub used: u64,
-    /// It takes messages until less than this is left, bytes.
+    /// For a multi-receive: it takes further messages until less than this is left, bytes.
     pub multi: Option<u64>,
 }
 
-/// "This receive gets this message, here, and this much of it."
+/// The decision that a receive gets a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
     /// Name of the receive.
     pub recv: usize,
     /// The message.
     pub message: Message,
-    /// Where in the buffer it begins, bytes.
+    /// Where the message begins in the buffer, bytes.
     pub offset: u64,
-    /// Bytes of it that fit.
+    /// Bytes of the message that fit.
     pub take: u64,
     /// The receive takes no further message.
     pub closes: bool,
@@ -93,7 +93,7 @@ impl Posted {
 }
 
 impl Model {
-    /// A message arrives, in its turn.
+    /// A message arrives, in its turn; returns the receive that gets it.
     pub fn arrive(&mut self, message: Message) -> Option<Match> {
         let at = self.posted.iter().position(|posted| accepts(&posted.matching, &message));
         let Some(at) = at else {
@@ -107,7 +107,7 @@ impl Model {
         Some(matched)
     }
 
-    /// A receive is posted. Returns what it gets at once.
+    /// A receive is posted; returns the messages that it gets at once.
     pub fn post(&mut self, mut posted: Posted) -> Vec<Match> {
         let mut matches = Vec::new();
         while let Some(message) = self.remove(&posted.matching) {
@@ -120,25 +120,26 @@ impl Model {
         matches
     }
 
-    /// The first message that fits.
+    /// The first waiting message that is accepted.
     pub fn peek(&self, matching: &Matching) -> Option<Message> {
         self.unexpected.iter().find(|message| accepts(matching, message)).copied()
     }
 
-    /// The same, taken out: for a claim or a discard.
+    /// Like [`Model::peek`], but takes the message out, for a claim or a discard.
     pub fn remove(&mut self, matching: &Matching) -> Option<Message> {
         let at = self.unexpected.iter().position(|message| accepts(matching, message))?;
         Some(self.unexpected.remove(at))
     }
 
-    /// True if the receive was still posted.
+    /// Cancels a receive; returns whether it was still posted.
     pub fn cancel(&mut self, recv: usize) -> bool {
         let before = self.posted.len();
         self.posted.retain(|posted| posted.name != recv);
         self.posted.len() < before
     }
 
-    /// The peer is gone. Returns the receives that only it could have filled.
+    /// A peer is gone: keeps only those of its messages that are `whole`, and returns the names of the
+    /// receives that only it could have filled.
     pub fn gone(&mut self, peer: PeerId, whole: impl Fn(&Message) -> bool) -> Vec<usize> {
         let only = |posted: &Posted| posted.matching.source == Source::Peer(peer);
         let ended = self.posted.iter().filter(|posted| only(posted)).map(|posted| posted.name).collect();

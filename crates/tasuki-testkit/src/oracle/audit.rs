@@ -2,16 +2,17 @@
 
 use tasuki_msg::ENVELOPE;
 
-use super::content::GUARD;
-use super::core::{Check, Core, demand, same};
+use super::Oracle;
+use crate::content::GUARD;
+use crate::{Check, demand, same};
 
-impl Core {
-    /// The size of the pool, and what its peers have from the start.
+impl Oracle {
+    /// Most bytes that peers may hold of a node's pool: its size, and the initial credit of each peer.
     fn pool_limit(&self, node: usize) -> u64 {
         self.config.pool_bytes + self.config.initial_credit * self.nodes[node].peers.len() as u64
     }
 
-    /// The pool is bounded by its size, whatever the peers do.
+    /// Checks that early buffers are within the pool, in all and by peer.
     pub fn audit_pool(&self, node: usize) -> Check {
         let here = &self.nodes[node];
         let limit = self.pool_limit(node);
@@ -23,7 +24,8 @@ impl Core {
         Ok(())
     }
 
-    /// Memory is bounded at every step: the pool by its size, envelopes by what the senders have not finished.
+    /// Checks that a node's memory is bounded: early buffers by the pool, envelopes by the sends that are
+    /// open at their senders.
     pub fn audit(&self, node: usize) -> Check {
         self.audit_pool(node)?;
         let here = &self.nodes[node];
@@ -47,7 +49,7 @@ impl Core {
         Ok(())
     }
 
-    /// Everything has been delivered and received: nothing may be left over.
+    /// To be called when everything has been delivered and received: checks that nothing is left over.
     pub fn audit_rest(&self) -> Check {
         for (name, sent) in self.sent.iter().enumerate().filter(|(_, sent)| self.nodes[sent.from].alive) {
             demand(sent.result.is_some(), || {
@@ -73,7 +75,7 @@ impl Core {
         self.audit_counters()
     }
 
-    /// Both sides agree about credit, and it is as much as it should be.
+    /// Checks that both sides of each pair agree about credit, and that it is as much as it should be.
     fn audit_credit(&self) -> Check {
         for (a, b, there, back) in self.pairs() {
             let (here, other) = (self.nodes[a].ep.peer_status(there), self.nodes[b].ep.peer_status(back));
@@ -94,6 +96,7 @@ impl Core {
         Ok(())
     }
 
+    /// Checks that both sides of each pair agree about what they count.
     fn audit_counters(&self) -> Check {
         for (a, b, there, back) in self.pairs() {
             let (here, other) = (self.nodes[a].ep.counters(there), self.nodes[b].ep.counters(back));
@@ -111,7 +114,7 @@ impl Core {
         Ok(())
     }
 
-    /// What a watchdog would print about the message layers.
+    /// The state of the message layers as text, for complaints.
     pub fn dump(&self) -> String {
         let mut text = String::new();
         for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.alive) {
@@ -130,7 +133,7 @@ impl Core {
             for known in &node.peers {
                 let Some(status) = node.ep.peer_status(known.peer) else { continue };
                 let there = known.there;
-                // Only what is not as it is in the beginning.
+                // Fields that have their initial value are left out.
                 let all = format!("{status:?}");
                 let all = all.trim_start_matches("PeerStatus { ").trim_end_matches(" }");
                 let told: Vec<&str> = all
@@ -139,10 +142,10 @@ impl Core {
                     .collect();
                 let link = self.links.get(&(at, there));
                 let out = link.map(|link| (link.controls.len(), link.starts_out, link.bytes_out));
-                let hungry = if known.hungry { "hungry, " } else { "" };
+                let active = if known.active { "active, " } else { "" };
                 let told = told.join(", ");
                 text += &format!(
-                    "\n  with node {there}: {hungry}under way (controls, starts, bytes) {out:?}, {told}"
+                    "\n  with node {there}: {active}under way (controls, starts, bytes) {out:?}, {told}"
                 );
             }
         }

@@ -1,17 +1,18 @@
-//! Frames on their way from one message layer to another, whatever carries them: each must arrive once, unchanged,
-//! and each payload must be released once.
+//! Frames on their way from one endpoint to another, whatever carries them: each must arrive once, unchanged,
+//! and the payload of each must be released once.
 
 use std::num::NonZeroU64;
 
 use tasuki_msg::{Data, Frame, FrameError, PeerId, Placement, Sink, Start, Transmit};
 
-use super::content::{SCRIBBLE, first_wrong};
-use super::core::{Check, Core, demand, same};
-use super::node::{EarlyBuf, Fate, FrameOut};
+use super::{EarlyBuf, FrameOut, Oracle};
+use crate::content::{SCRIBBLE, first_wrong};
 use crate::model::Message;
+use crate::{Check, demand, same};
 
-impl Core {
-    /// The next frame of `from` for its peer, noted as having left; the key names its payload.
+impl Oracle {
+    /// Takes the next frame of `from` for its peer: it has left from now on. The key names its payload in
+    /// [`Oracle::read_payload`] and [`Oracle::release_payload`].
     pub fn next_frame(
         &mut self,
         from: usize,
@@ -19,7 +20,7 @@ impl Core {
         room: NonZeroU64,
     ) -> Check<Option<(Transmit, Option<u64>)>> {
         let Some(transmit) = self.nodes[from].ep.poll_transmit(peer, room) else {
-            self.nodes[from].set_hungry(peer, false);
+            self.nodes[from].set_active(peer, false);
             return Ok(None);
         };
         let to = self.nodes[from].node_for(peer).ok_or("a frame for a stranger")?;
@@ -45,7 +46,7 @@ impl Core {
         Ok(Some((transmit, key)))
     }
 
-    /// The carrier may read the payload from now on.
+    /// Notes that the carrier may read the payload from now on.
     fn lend(&mut self, from: usize, peer: PeerId, payload: tasuki_msg::Payload, frame: &Frame) -> Check<u64> {
         let name = payload.user as usize;
         let sent = &mut self.sent[name];
@@ -62,7 +63,7 @@ impl Core {
         Ok(node.frames_made)
     }
 
-    /// Copies payload for the carrier, which may do so until it releases the frame.
+    /// Copies payload for the carrier, which may ask for it until it releases the frame.
     pub fn read_payload(&mut self, node: usize, key: u64, offset: u64, into: &mut [u8]) -> Check {
         let Some(out) = self.nodes[node].frames.get(&key) else {
             return Err(format!("node {node}: payload {key} is read after its release"));
@@ -79,7 +80,8 @@ impl Core {
         Ok(())
     }
 
-    /// The carrier needs a payload no longer; if it was given up with its peer, that says nothing about delivery.
+    /// The carrier needs a payload no longer. If `given_up`, because its peer is gone, that says nothing
+    /// about delivery.
     pub fn release_payload(&mut self, node: usize, key: u64, given_up: bool) -> Check {
         let Some(out) = self.nodes[node].frames.remove(&key) else {
             return Err(format!("node {node}: payload {key} is released twice"));
@@ -99,16 +101,16 @@ impl Core {
         Ok(())
     }
 
-    /// A frame has arrived, with its payload.
-    pub fn arrive(&mut self, from: usize, to: usize, frame: &Frame, payload: &[u8]) -> Check {
+    /// Brings a frame with its payload to its receiver. If `inline`, a whole message may take the fast path
+    /// of the receiver, as it does first in an engine.
+    pub fn arrive(&mut self, from: usize, to: usize, frame: &Frame, payload: &[u8], inline: bool) -> Check {
         let peer = self.nodes[to].peer_for(from).ok_or("frame from a stranger")?;
         self.note(|| format!("{to} <- {from}: {frame:?}"));
         self.link(from, to)?.arrived_frames += 1;
         let name = self.account(from, to, frame, payload)?;
-        self.nodes[to].ep.controller_mut().set_now(self.now.0);
-        // As an engine does: whole messages first by the short cut.
+        self.nodes[to].ep.controller_mut().set_now(self.now_ns);
         let done = match frame {
-            Frame::Start(start) => self.nodes[to].ep.recv_inline(peer, start),
+            Frame::Start(start) if inline => self.nodes[to].ep.recv_inline(peer, start),
             _ => None,
         };
         let answer = match &done {
@@ -136,7 +138,8 @@ impl Core {
         }
     }
 
-    /// Crosses a frame off the list of what is under way. Returns the message and the place of the payload in it.
+    /// Removes a frame from what is under way. Returns the name of its message and where its payload begins
+    /// in that.
     fn account(
         &mut self,
         from: usize,
@@ -173,7 +176,7 @@ impl Core {
         Ok(Some((name, offset)))
     }
 
-    /// A start says what was posted.
+    /// Checks that a start says what was posted.
     fn check_start(&mut self, name: usize, start: &Start) -> Check {
         let sent = &mut self.sent[name];
         demand(!sent.start_arrived, || format!("the start of message {name} came twice"))?;
@@ -186,6 +189,7 @@ impl Core {
         Ok(())
     }
 
+    /// Copies payload to where the endpoint wants it.
     fn place(&mut self, node: usize, peer: PeerId, placement: Placement, bytes: &[u8]) -> Check {
         let len = placement.len as usize;
         demand(len <= bytes.len(), || format!("{placement:?} of {} bytes", bytes.len()))?;
@@ -217,7 +221,7 @@ impl Core {
         }
     }
 
-    /// For the model: messages whose turn it is become visible.
+    /// Makes those messages visible in the model whose turn has come.
     fn appear(&mut self, from: usize, to: usize, frame: &Frame) -> Check {
         let seq = match frame {
             Frame::Start(start) => start.seq.0 as usize,
@@ -258,13 +262,13 @@ impl Core {
         }
     }
 
-    /// What leaves in spite of a promise of silence is an error.
+    /// Checks that no frame leaves in spite of a promise of silence.
     pub(super) fn check_silence(&mut self, from: usize, to: usize, frame: &Frame) -> Check {
         let noisy = frame.counted() || matches!(frame, Frame::Data(_));
         demand(!(noisy && self.nodes[from].asked.is_some()), || {
             format!("node {from} asked for silence and says {frame:?}")
         })?;
-        // Who has parted does not listen any more.
+        // A node that has parted refuses what still comes, so it may come.
         let there = &self.nodes[to];
         let listens = there.alive && there.peer_for(from).is_some_and(|peer| there.lives(peer));
         demand(!(noisy && listens && there.silent), || {
@@ -293,35 +297,15 @@ impl Core {
         self.cover(what);
     }
 
-    /// The peer is gone, the carrier is not: it must not look at the program's buffers any more.
-    pub fn detach(&mut self, node: usize, peer: PeerId) {
+    /// The peer is gone, but its carrier still holds frames: it must not read the program's buffers any more.
+    pub(super) fn detach(&mut self, node: usize, peer: PeerId) {
         for out in self.nodes[node].frames.values_mut().filter(|out| out.peer == peer) {
             out.detached = true;
         }
     }
 
-    /// A send is over: its buffer is the program's, which writes something else into it.
-    pub fn scribble(&mut self, name: usize) {
+    /// A send is over and its buffer is the program's again: the program writes something else into it.
+    pub(super) fn scribble(&mut self, name: usize) {
         self.sent[name].bytes.fill(SCRIBBLE);
-    }
-}
-
-impl super::node::Sent {
-    /// These bytes have arrived (or the receiver did not want them any more).
-    fn arrived_within(&self, offset: u64, len: u64) -> bool {
-        self.refused || self.arrived.covers(offset, len) || (len == 0 && self.start_arrived)
-    }
-
-    pub fn whole(&self) -> bool {
-        self.arrived.total() == self.len
-    }
-
-    /// All that the receiver wanted has arrived.
-    pub fn satisfied(&self) -> bool {
-        match self.fate {
-            Fate::Matched { take } => self.arrived.total() >= take,
-            Fate::Discarded => true,
-            Fate::Waiting => self.whole() && !self.delivery,
-        }
     }
 }

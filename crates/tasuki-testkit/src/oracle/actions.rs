@@ -1,13 +1,14 @@
 //! What an engine does: carries out the actions, in order, and checks every event against the model.
 
-use tasuki_msg::{Action, EarlyId, Event, Failure, Gone, PeerId, RecvDone, RecvId};
+use tasuki_msg::{Action, EarlyId, Epoch, Event, Failure, Gone, PeerId, RecvDone, RecvId};
 
-use super::content::first_wrong;
-use super::core::{Check, Core, demand, same};
+use super::{Oracle, Pull};
+use crate::content::first_wrong;
 use crate::model::{Match, Message};
+use crate::{Check, demand, same};
 
-impl Core {
-    /// Carries out all that the endpoint asks for.
+impl Oracle {
+    /// Carries out all actions that the endpoint asks for, save pulls: these wait for [`Oracle::pull`].
     pub fn settle(&mut self, node: usize) -> Check {
         let mut acted = false;
         while let Some(action) = self.nodes[node].ep.poll_action() {
@@ -18,7 +19,11 @@ impl Core {
                     self.copy(node, from, recv, user as usize, offset as usize, len as usize)?;
                 }
                 Action::FreeEarly(buffer) => self.free_early(node, buffer)?,
-                Action::Pull { .. } => return Err("a pull, but no memory is shared here".into()),
+                Action::Pull { pull, remote_key, offset, len, user, at, .. } => {
+                    demand(self.shares_memory, || "a pull, but no memory is shared here".into())?;
+                    let (name, recv) = (remote_key as usize, user as usize);
+                    self.nodes[node].pulls.push(Pull { pull, name, offset, len, recv, at });
+                }
                 Action::Event(event) => self.event(node, event)?,
             }
         }
@@ -60,6 +65,31 @@ impl Core {
         Ok(())
     }
 
+    /// Whether a pull can be carried out: its sender is alive and its receive is not over.
+    pub fn can_pull(&self, node: usize, at: usize) -> bool {
+        let Pull { name, recv, .. } = self.nodes[node].pulls[at];
+        self.nodes[self.sent[name].from].alive && !self.nodes[node].recvs[recv].over
+    }
+
+    /// Carries out the pull with this index, or tells the endpoint that it has failed.
+    pub fn pull(&mut self, node: usize, at: usize, works: bool) -> Check {
+        let Pull { pull, name, offset, len, recv, at } = self.nodes[node].pulls.swap_remove(at);
+        if works {
+            let bytes = &self.sent[name].bytes[offset as usize..(offset + len) as usize];
+            self.nodes[node].recvs[recv].bytes[at as usize..(at + len) as usize].copy_from_slice(bytes);
+            let sender = self.nodes[node].peer_for(self.sent[name].from).ok_or("a pull from a stranger")?;
+            if self.nodes[node].lives(sender) {
+                demand(self.sent[name].arrived.add(offset, len), || {
+                    format!("message {name}: bytes {offset}..+{len} are pulled, but have come before")
+                })?;
+            }
+        }
+        self.cover(if works { "pulled" } else { "pull failed" });
+        self.note(|| format!("node {node} pulls message {name}: {works}"));
+        self.nodes[node].ep.handle_pulled(pull, works);
+        self.settle(node)
+    }
+
     fn event(&mut self, node: usize, event: Event) -> Check {
         match event {
             Event::SendDone { send, user, peer, result } => {
@@ -77,10 +107,10 @@ impl Core {
         }
     }
 
-    fn quiesced(&mut self, node: usize, epoch: tasuki_msg::Epoch) -> Check {
+    fn quiesced(&mut self, node: usize, epoch: Epoch) -> Check {
         same("silence", Some(epoch), self.nodes[node].asked)?;
         if !self.nodes[node].ep.is_quiesced() {
-            // A newcomer has been asked since.
+            // A node that was added later has been asked since.
             return Ok(());
         }
         self.cover("silence agreed");
@@ -88,7 +118,7 @@ impl Core {
         let mut open = 0;
         for (a, b, there, _) in self.pairs() {
             if a == node || b == node {
-                let noise = self.links.get(&(a, b)).map_or(0, |link| link.noise());
+                let noise = self.noise(a, b);
                 demand(noise == 0, || format!("node {node} says silence, {noise} frames from {a} to {b}"))?;
                 open += self.nodes[a].ep.peer_status(there).map_or(0, |status| status.sends_awaiting);
             }
@@ -99,7 +129,7 @@ impl Core {
         Ok(())
     }
 
-    /// A send may only be over when nobody will look at its buffer again.
+    /// Checks that a send ends when nothing will read its buffer any more, and with the right result.
     fn send_done(&mut self, name: usize, result: Result<(), Failure>) -> Check {
         let sent = &self.sent[name];
         let from = &self.nodes[sent.from];
@@ -107,7 +137,7 @@ impl Core {
         match result {
             Ok(()) => {
                 demand(sent.started, || format!("message {name} is over before it began"))?;
-                // After a goodbye nobody will miss what the carrier still holds.
+                // After a goodbye the receiver does not miss what the carrier still holds.
                 let parted = from.gone.get(&sent.peer) == Some(&Gone::Closed);
                 demand(sent.unreleased == 0 || parted, || {
                     format!("message {name} is over, its carrier is not")
@@ -117,7 +147,7 @@ impl Core {
                     format!(
                         "message {name} is over with {} bytes arrived, {:?}",
                         sent.arrived.total(),
-                        sent.fate
+                        sent.state
                     )
                 })?;
             }
@@ -141,6 +171,7 @@ impl Core {
         Ok(())
     }
 
+    /// Checks the completion of a receive.
     pub(super) fn recv_done(&mut self, node: usize, done: RecvDone) -> Check {
         let name = done.user as usize;
         let buffer = &mut self.nodes[node].recvs[name];
@@ -175,6 +206,7 @@ impl Core {
         Ok(())
     }
 
+    /// Checks the failure of a receive, or of one message of a multi-receive.
     fn recv_failed(&mut self, node: usize, name: usize, failure: Failure, last: bool) -> Check {
         let buffer = &mut self.nodes[node].recvs[name];
         demand(!buffer.over, || format!("receive {name} fails after its last event"))?;
@@ -196,13 +228,12 @@ impl Core {
         Ok(())
     }
 
-    /// What the model knows about a peer that is gone.
+    /// Takes a peer that is gone out of the model.
     fn peer_gone(&mut self, node: usize, peer: PeerId, gone: Gone) -> Check {
         let there = self.nodes[node].node_for(peer).ok_or("a stranger is gone")?;
         if gone == Gone::Closed && !self.nodes[node].closing.contains(&peer) {
-            // A goodbye is the last word: all that was said before must have been heard.
-            let noise = self.links.get(&(there, node)).map_or(0, |link| link.noise());
-            same(format!("frames behind the goodbye of {there}"), noise, 0)?;
+            // A goodbye is the last frame of its sender: all frames before it must have arrived.
+            same(format!("frames behind the goodbye of {there}"), self.noise(there, node), 0)?;
         }
         self.detach(node, peer);
         let sent = &self.sent;

@@ -1,14 +1,14 @@
-//! The bytes of messages: a function of the message's name and the place, so that every byte can be checked
-//! wherever it turns up.
+//! The bytes of messages: a function of the message's name and the place in it, so that every byte can be
+//! checked wherever it turns up.
 
 use std::collections::BTreeMap;
 
-use crate::mix;
+use tasuki_random::mix;
 
-/// What a send buffer is filled with once the program may use it again.
-pub(crate) const SCRIBBLE: u8 = 0xEE;
+/// Written over a send buffer once its operation is over.
+pub const SCRIBBLE: u8 = 0xEE;
 /// Written behind every receive buffer; must never change.
-pub(crate) const GUARD: [u8; 16] = [0xA5; 16];
+pub const GUARD: [u8; 16] = [0xA5; 16];
 
 fn word(name: usize, index: u64) -> u64 {
     mix((name as u64) << 40 ^ index ^ 0x7461_7375_6b69)
@@ -18,13 +18,13 @@ fn byte(name: usize, at: u64) -> u8 {
     word(name, at / 8).to_le_bytes()[(at % 8) as usize]
 }
 
-/// Bytes before the first whole word of a piece that begins at `offset`.
+/// Number of bytes before the first whole word of a piece that begins at `offset` and has `len` bytes.
 fn ragged(offset: u64, len: usize) -> usize {
     ((offset.next_multiple_of(8) - offset) as usize).min(len)
 }
 
 /// Fills `into` with the bytes of message `name` from `offset` on.
-pub(crate) fn fill(name: usize, offset: u64, into: &mut [u8]) {
+pub fn fill(name: usize, offset: u64, into: &mut [u8]) {
     let (head, rest) = into.split_at_mut(ragged(offset, into.len()));
     head.iter_mut().zip(offset..).for_each(|(into, at)| *into = byte(name, at));
     let begin = offset + head.len() as u64;
@@ -37,8 +37,8 @@ pub(crate) fn fill(name: usize, offset: u64, into: &mut [u8]) {
     words.into_remainder().iter_mut().zip(index * 8..).for_each(|(into, at)| *into = byte(name, at));
 }
 
-/// The place in the message of the first byte of `bytes` that is not right.
-pub(crate) fn first_wrong(name: usize, offset: u64, bytes: &[u8]) -> Option<u64> {
+/// The place in the message of the first byte of `bytes` that is wrong; they begin at `offset`.
+pub fn first_wrong(name: usize, offset: u64, bytes: &[u8]) -> Option<u64> {
     let (head, rest) = bytes.split_at(ragged(offset, bytes.len()));
     let begin = offset + head.len() as u64;
     let words = rest.chunks_exact(8);
@@ -55,26 +55,27 @@ pub(crate) fn first_wrong(name: usize, offset: u64, bytes: &[u8]) -> Option<u64>
         .or_else(|| slow(tail.0, tail.1))
 }
 
-/// Bytes of a message that have arrived: each may do so once.
+/// The bytes of a message that have arrived: each may do so once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pieces {
-    /// Begin to end, none touching another.
+pub struct Pieces {
+    /// Begin to end of each piece; none is adjacent to another.
     pieces: BTreeMap<u64, u64>,
     total: u64,
 }
 
 impl Pieces {
+    /// Number of bytes that have arrived.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// All of these bytes have come.
+    /// Whether all of these bytes have arrived.
     pub fn covers(&self, begin: u64, len: u64) -> bool {
         let before = self.pieces.range(..=begin).next_back();
         len == 0 || before.is_some_and(|(_, &end)| end >= begin + len)
     }
 
-    /// Adds a piece; false if some of it has come before.
+    /// Adds a piece; returns false if some of it has arrived before.
     pub fn add(&mut self, begin: u64, len: u64) -> bool {
         let (mut from, mut end) = (begin, begin + len);
         if len == 0 {
@@ -101,7 +102,7 @@ impl Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Rng;
+    use tasuki_random::Random as Rng;
 
     #[test]
     fn what_is_filled_is_right_and_nothing_else() {
