@@ -1,7 +1,8 @@
-//! Short messages when nothing stands in their way: the effects of the general path, in one step and without records.
+//! The fast path for short messages: if nothing waits before a message, it is sent or received within one
+//! call, without the records that the general path keeps.
 //!
-//! Most messages of most programs are like that, and their cost is what latency is made of. Whatever is not covered here takes the
-//! general path; a test compares the two.
+//! Most messages of most programs are of this kind, and their cost makes up most of the latency. All other
+//! messages take the general path; a test compares the two.
 
 use crate::action::{RecvDone, SendRequest};
 use crate::config::{charge, payload_for};
@@ -12,9 +13,10 @@ use crate::ids::{Key, MsgSeq, PeerId, RecvId};
 use crate::peer::Life;
 
 impl<C: Controller> Endpoint<C> {
-    /// Sends a message whole in the frame that is returned, if at most `room` bytes of payload fit and nothing waits before it.
-    /// With that the send is over, without an event: the caller must hand the frame to the carrier, with a copy of the payload, before
-    /// any other. `None`: nothing has happened; post it.
+    /// Sends a message whole, as the payload of the frame that is returned, if at most `room` bytes of
+    /// payload fit and nothing waits before it. With that the send is over, without an event: the caller must
+    /// hand the frame to the carrier, with a copy of the payload, before any other frame. `None`: nothing has
+    /// been done, and the message must be posted.
     #[inline(always)]
     pub fn send_inline(&mut self, request: &SendRequest, room: u64) -> Option<Start> {
         let len = request.len;
@@ -27,19 +29,19 @@ impl<C: Controller> Endpoint<C> {
         if !free || request.delivery || len > room.min(peer.options.inline_max) || !self.plant.is_none() {
             return None;
         }
-        let available = peer.tx.purse.available();
+        let available = peer.tx.credit.available();
         if charge(len) > available {
             return None;
         }
         if len > 0 {
             let pull = peer.options.pull && request.remote_key.is_some();
             let (credit, unanswered) = (payload_for(available), peer.tx.unanswered);
-            let offer = NewMessage { peer: request.peer, len, credit, pull, unanswered };
-            if self.controller.unscheduled(&offer) < len {
+            let message = NewMessage { peer: request.peer, len, credit, pull, unanswered };
+            if self.controller.unscheduled(&message) < len {
                 return None;
             }
         }
-        peer.tx.purse.spent += charge(len);
+        peer.tx.credit.spent += charge(len);
         let seq = peer.tx.next_seq;
         peer.tx.next_seq = seq.next();
         peer.tx.mark.frames += 1;
@@ -61,9 +63,10 @@ impl<C: Controller> Endpoint<C> {
         })
     }
 
-    /// Takes a message that has come whole in this frame, if its turn has come and a receive waits for it. With that the receive is over,
-    /// as `RecvDone` says, without an event: the caller must copy the payload (as much as `len`) to the beginning of the receive's buffer.
-    /// `None`: nothing has happened; hand the frame to `handle_frame`.
+    /// Receives a message that is whole in this frame, if its turn has come and a receive waits for it. With
+    /// that the receive is over, as the returned `RecvDone` says, without an event: the caller must copy
+    /// `len` bytes of the payload to the beginning of the receive's buffer. `None`: nothing has been done,
+    /// and the frame must go to `handle_frame`.
     #[inline(always)]
     pub fn recv_inline(&mut self, from: PeerId, start: &Start) -> Option<RecvDone> {
         let len = start.len;
@@ -72,7 +75,7 @@ impl<C: Controller> Endpoint<C> {
             return None;
         }
         let tag = if start.queue == Queue::Msg { 0 } else { start.tag };
-        let taken = self.take(from, start.seq, start.queue, tag, len)?;
+        let taken = self.match_inline(from, start.seq, start.queue, tag, len)?;
         Some(RecvDone {
             recv: RecvId(taken.recv),
             user: taken.user,
@@ -87,10 +90,17 @@ impl<C: Controller> Endpoint<C> {
         })
     }
 
-    /// The same; a function of its own, as it needs all registers.
+    /// Matches the message with a receive and completes it. Not inlined, because it needs all registers.
     #[inline(never)]
-    fn take(&mut self, from: PeerId, seq: MsgSeq, queue: Queue, tag: u64, len: u64) -> Option<Taken> {
-        // Events must not overtake each other.
+    fn match_inline(
+        &mut self,
+        from: PeerId,
+        seq: MsgSeq,
+        queue: Queue,
+        tag: u64,
+        len: u64,
+    ) -> Option<Matched> {
+        // Completions must not overtake events that still wait in the queue of actions.
         if !self.actions.is_empty() || self.quiescing || !self.plant.is_none() {
             return None;
         }
@@ -99,7 +109,7 @@ impl<C: Controller> Endpoint<C> {
         let rx = &mut peer.rx;
         let in_turn = seq == rx.next_seq && rx.inbox.is_empty();
         let calm = peer.life == Life::Living && !peer.quiet.paused && rx.bye.is_none();
-        if !in_turn || !calm || cost > rx.ledger.unspent() {
+        if !in_turn || !calm || cost > rx.credit.unspent() {
             return None;
         }
         let posted = &mut self.matchers.of(queue).posted;
@@ -110,7 +120,7 @@ impl<C: Controller> Endpoint<C> {
                 return None;
             }
             posted.remove(&op.matching, op.node);
-            Some(Taken { recv: key, user: op.user, capacity: op.capacity })
+            Some(Matched { recv: key, user: op.user, capacity: op.capacity })
         })?;
         self.match_steps += steps;
         rx.next_seq = seq.next();
@@ -120,20 +130,21 @@ impl<C: Controller> Endpoint<C> {
         counters.received_bytes += len;
         counters.received_messages += 1;
         counters.matched_messages += 1;
-        // It has not been in the pool, but its sender has spent credit, which comes back to be given again.
-        let ledger = &mut rx.ledger;
-        ledger.spent += cost;
-        ledger.freed += cost;
+        // The message has not been in the pool, but its sender has spent credit for it, which can now be
+        // given again.
+        let credit = &mut rx.credit;
+        credit.spent += cost;
+        credit.freed += cost;
         self.pool.held -= cost;
-        if ledger.lacks(self.share) || !self.starved.is_empty() {
+        if credit.lacks(self.share) || !self.starved.is_empty() {
             self.released(from);
         }
         Some(taken)
     }
 }
 
-/// A receive that is over, with the message that has been found for it.
-struct Taken {
+/// A receive that has completed, with what its completion needs.
+struct Matched {
     recv: Key,
     user: u64,
     capacity: u64,

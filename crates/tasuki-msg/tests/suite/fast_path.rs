@@ -1,5 +1,6 @@
-//! The short cuts for short messages against the general path: the same programs on two pairs of endpoints, one of which never meets
-//! the conditions for a short cut (its carrier has room for one byte in a frame). What a program sees must be the same.
+//! The fast paths for short messages against the general path: the same programs run on two pairs of
+//! endpoints, one of which never meets the conditions for a fast path, because its carrier has room for one
+//! byte in a frame. What a program sees must be the same.
 
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -17,14 +18,15 @@ const REPLAY: Replay =
     Replay { variable: "TASUKI_MSG_SEED", command: "cargo test -p tasuki-msg --test suite fast_path" };
 const STEPS: usize = 200;
 
-/// What a program sees of a message: the receive, tag, data, length, whole length, and a sum over the bytes.
+/// What a program sees of a message: the receive, tag, completion data, bytes received, length of the
+/// message, and a hash of the bytes.
 type Seen = (u64, u64, Option<u64>, u64, u64, u64);
 
 /// Two endpoints, and a carrier that loses and reorders nothing.
 struct Pair {
     ends: [Endpoint<Window>; 2],
     peers: [PeerId; 2],
-    short_cuts: bool,
+    fast_path: bool,
     taken: usize,
     done: Vec<u64>,
     buffers: HashMap<u64, Vec<u8>>,
@@ -37,18 +39,18 @@ fn content(message: u64, at: u64) -> u8 {
 }
 
 impl Pair {
-    fn new(short_cuts: bool, config: Config) -> Pair {
+    fn new(fast_path: bool, config: Config) -> Pair {
         let mut ends =
             [(); 2].map(|()| Endpoint::new(config, Window { eager_max: 2000, ..Window::default() }));
         let peers = [0, 1].map(|at: usize| ends[at].add_peer(PeerOptions::default()));
         let (done, seen) = (Vec::new(), Vec::new());
         let (buffers, early) = (HashMap::new(), HashMap::new());
-        Pair { ends, peers, short_cuts, taken: 0, done, buffers, early, seen }
+        Pair { ends, peers, fast_path, taken: 0, done, buffers, early, seen }
     }
 
     fn send(&mut self, request: SendRequest) {
         let request = SendRequest { peer: self.peers[0], ..request };
-        if self.short_cuts
+        if self.fast_path
             && let Some(start) = self.ends[0].send_inline(&request, 1400)
         {
             self.taken += 1;
@@ -63,10 +65,10 @@ impl Pair {
         self.ends[1].post_recv(request).unwrap();
     }
 
-    /// A frame with payload of a message, from its byte `offset`, has come to the receiver.
+    /// Brings a frame to the receiver, with payload of a message from byte `offset` on.
     fn arrive(&mut self, frame: &Frame, message: u64, offset: u64) {
         let done = match frame {
-            Frame::Start(start) if self.short_cuts => self.ends[1].recv_inline(self.peers[1], start),
+            Frame::Start(start) if self.fast_path => self.ends[1].recv_inline(self.peers[1], start),
             _ => None,
         };
         let placement = match &done {
@@ -92,9 +94,9 @@ impl Pair {
         }
     }
 
-    /// Carries all that there is.
+    /// Carries all frames that there are.
     fn settle(&mut self) {
-        let room = NonZeroU64::new(if self.short_cuts { 1400 } else { 1 }).unwrap();
+        let room = NonZeroU64::new(if self.fast_path { 1400 } else { 1 }).unwrap();
         loop {
             let mut moved = false;
             while let Some(transmit) = self.ends[0].poll_transmit(self.peers[0], room) {
@@ -147,7 +149,7 @@ impl Pair {
         self.seen.push((done.user, done.tag, done.data, done.len, done.total, sum));
     }
 
-    /// What neither path may leave behind or count differently. How many frames it took is not among it.
+    /// Counters and states in which the two paths must agree. The number of frames is not among them.
     fn traces(&self) -> [u64; 8] {
         let [a, b] = [0, 1].map(|at: usize| self.ends[at].counters(self.peers[at]).copied().unwrap());
         let status = self.ends[1].status();
@@ -182,7 +184,7 @@ fn recv(rng: &mut Random, user: u64, from: PeerId) -> RecvRequest {
     RecvRequest { matching, capacity: rng.pick(&[0, 8, 64, 3000]), multi, user }
 }
 
-/// What has come since the last call, in order.
+/// Takes what has come since the last call, sorted.
 fn sorted<T: Ord>(news: &mut Vec<T>) -> Vec<T> {
     let mut news = std::mem::take(news);
     news.sort_unstable();
@@ -198,7 +200,7 @@ fn run(seed: u64) -> usize {
         expected_peers: 1,
         initial_credit: rng.clone().pick(&[0, INITIAL_CREDIT]),
     };
-    let mut pairs = [true, false].map(|short_cuts| Pair::new(short_cuts, config));
+    let mut pairs = [true, false].map(|fast_path| Pair::new(fast_path, config));
     pairs.iter_mut().for_each(Pair::settle);
     for user in 0..STEPS as u64 {
         if rng.chance(50) {
@@ -210,7 +212,7 @@ fn run(seed: u64) -> usize {
         }
         pairs.iter_mut().for_each(Pair::settle);
         let [fast, slow] = &mut pairs;
-        // A receive that takes several messages may complete them in any order.
+        // A receive for several messages may complete them in any order.
         assert_eq!(
             sorted(&mut fast.seen),
             sorted(&mut slow.seen),
@@ -227,7 +229,7 @@ fn run(seed: u64) -> usize {
 }
 
 #[test]
-fn a_short_cut_changes_nothing_but_the_cost() {
+fn the_fast_path_changes_nothing_but_the_cost() {
     let taken = std::sync::atomic::AtomicUsize::new(0);
     REPLAY.each(SEEDS, |seed| {
         taken.fetch_add(run(seed), std::sync::atomic::Ordering::Relaxed);

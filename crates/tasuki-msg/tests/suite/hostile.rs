@@ -1,4 +1,5 @@
-//! Frames from a peer that lies. None may panic the endpoint, overfill its pool, or harm what it does with others.
+//! Frames from a peer that breaks the protocol. None may panic the endpoint, overfill its pool, or harm what
+//! it does with other peers.
 
 use std::num::NonZeroU64;
 
@@ -16,7 +17,7 @@ const REPLAY: Replay =
 const CONFIG: Config = Config { pool_bytes: 16_384, peer_bytes: 8192, expected_peers: 2, initial_credit: 0 };
 const WINDOW: Window = Window { eager_max: 200, unscheduled: 100, window: 4096, quantum: 1000 };
 
-/// Small numbers, numbers about the limits, and absurd ones.
+/// Small numbers, numbers around the limits, and absurd ones.
 fn number(rng: &mut Random) -> u64 {
     match rng.below(10) {
         0..7 => rng.below(8),
@@ -113,7 +114,7 @@ impl Victim {
 
     fn settle(&mut self) {
         while let Some(transmit) = self.ep.poll_transmit(self.peer, NonZeroU64::new(100).unwrap()) {
-            // A liar may have granted the whole of a message of 2^56 bytes: take a little of it.
+            // The peer may have granted the whole of a message of 2^56 bytes: only a little of it is sent.
             if let Some(payload) = transmit.payload {
                 self.ep.handle_released(payload.send);
                 if payload.offset > 1000 {
@@ -185,7 +186,8 @@ fn lies_do_no_harm() {
     assert!(!REPLAY.is_default() || many, "{counts:?}: the lies are too plain or too bold");
 }
 
-/// Each kind of breach by name; a refused frame changes nothing, so the honest one after it is taken.
+/// Each kind of breach has its own error. A refused frame changes nothing, so the correct frame after it is
+/// accepted.
 #[test]
 fn breaches_are_told_apart() {
     let mut ep = Endpoint::new(CONFIG, WINDOW);

@@ -1,4 +1,5 @@
-//! The message layer against a naive model, hand-written cases, hostile peers, and its promises about cost.
+//! The suite of the message layer: random programs against a naive model, hand-written cases, hostile peers,
+//! and promises about cost.
 
 mod cases;
 mod defects;

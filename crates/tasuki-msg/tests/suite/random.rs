@@ -1,5 +1,5 @@
-//! Thousands of seeds of `scenario`, and what they must have reached: an oracle that finds no fault proves nothing
-//! about what never happened.
+//! Thousands of seeds of `scenario`, and what they must have reached: an oracle that finds no fault proves
+//! nothing about what never happened.
 
 use tasuki_testkit::replay::Replay;
 use tasuki_testkit::{Check, Coverage};

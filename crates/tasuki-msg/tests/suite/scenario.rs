@@ -1,5 +1,5 @@
-//! Random programs on random networks. The seed decides everything: how many nodes, which faults, how much credit,
-//! what is posted when, and what arrives when.
+//! Random programs on random networks. The seed decides everything: how many nodes, which faults, how much
+//! credit, what is posted when, and what arrives when.
 
 use tasuki_msg::{Config, Defect, INITIAL_CREDIT, PeerOptions, Queue, Window};
 
@@ -19,7 +19,7 @@ struct Kinds {
     probes: bool,
     odd_masks: bool,
     stopped: bool,
-    /// Of the carriers' steps, percent that are arrivals; the others are departures.
+    /// Percentage of the carriers' steps that are arrivals; the others are departures.
     arrivals: u64,
     longest: u64,
 }
@@ -27,11 +27,11 @@ struct Kinds {
 struct Scenario {
     world: World,
     kinds: Kinds,
-    /// Deaths that not everybody knows of yet: (who is to be told, who died).
+    /// Deaths that are still to be told: (node to be told, node that died).
     news: Vec<(usize, usize)>,
 }
 
-/// Runs one seed. The answer is what was covered, or what went wrong.
+/// Runs one seed. Returns what was reached, or what went wrong.
 pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
     let mut rng = Random::new(seed);
     let kinds = Kinds {
@@ -50,7 +50,7 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
         pool_bytes: rng.pick(&[0, 1500, 12_000, 40_000, 1 << 20, 1 << 20]),
         peer_bytes: rng.pick(&[1200, 4000, 65_536, 65_536]),
         expected_peers: rng.pick(&[1, 1, 4]),
-        // Of a copy of the dice: a seed goes on to mean the same otherwise.
+        // Drawn from a copy of the generator, so that all other draws of a seed stay the same.
         initial_credit: rng.clone().pick(&[0, INITIAL_CREDIT]),
     };
     let window = Window {
@@ -75,7 +75,7 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
         scenario.add_node();
     }
     if scenario.world.rng.chance(60) {
-        // The first credit has arrived before the program begins.
+        // The first credit arrives before the program begins.
         scenario.world.drain()?;
     }
     for _ in 0..steps {
@@ -87,7 +87,7 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
 }
 
 impl Scenario {
-    /// How often a message would have gone out at once but for lack of credit.
+    /// Counts how often a message would have been sent at once if there had been credit.
     fn count_exhaustion(&mut self) {
         let counters = |node: &Node| {
             let known = node.peers.iter().filter_map(|known| node.ep.counters(known.peer));
@@ -120,7 +120,7 @@ impl Scenario {
         }
     }
 
-    /// Any node that this one knows, mostly one that lives.
+    /// A node that this one knows, dead or alive.
     fn partner(&mut self, node: usize) -> usize {
         let known: Vec<usize> = self.world.nodes[node].peers.iter().map(|known| known.there).collect();
         self.world.rng.pick(&known)
@@ -227,7 +227,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// A death, a parting, a newcomer.
+    /// A node dies, parts from another, or joins.
     fn upset(&mut self, node: usize, living: &[usize]) -> Check {
         if self.kinds.partings && self.world.rng.chance(40) {
             let there = self.partner(node);
@@ -254,7 +254,7 @@ impl Scenario {
         if self.world.nodes[node].alive { self.world.peer_failed(node, dead) } else { Ok(()) }
     }
 
-    /// A request for silence, and perhaps the time to agree on it before anything else is posted.
+    /// A node asks for silence, and perhaps has the time to get it before anything else is posted.
     fn fall_silent(&mut self, node: usize) -> Check {
         self.world.quiesce(node)?;
         for _ in 0..self.world.rng.pick(&[0, 0, 60, 200]) {
@@ -265,7 +265,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// The carriers do something; what they do more often decides how much is under way.
+    /// The carriers do one step. The share of arrivals decides how much is under way.
     fn carry(&mut self, node: usize) -> Check {
         if self.world.rng.chance(self.kinds.arrivals) {
             return self.deliver_some();
@@ -286,7 +286,7 @@ impl Scenario {
         self.world.deliver(from, to)
     }
 
-    /// Everything is delivered and everything is received: then everything must be over.
+    /// Everything is delivered and received; then everything must be over.
     fn finish(&mut self) -> Check {
         while !self.news.is_empty() {
             self.tell_news()?;
@@ -300,7 +300,7 @@ impl Scenario {
         self.world.drain()?;
         self.receive_all()?;
         self.world.drain()?;
-        // Messages that could only leave when others had been received.
+        // Some messages could leave only when others had been received.
         self.receive_all()?;
         self.world.drain()?;
         for node in self.world.living() {
@@ -315,7 +315,7 @@ impl Scenario {
         self.last_silence()
     }
 
-    /// A stopped process must not keep others from each other's messages.
+    /// A stopped process must not keep other processes from each other's messages.
     fn stop_one(&mut self) -> Check {
         let living = self.world.living();
         let stopped = self.world.rng.pick(&living);
@@ -348,7 +348,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Everybody asks for silence at once and gets it.
+    /// All nodes ask for silence at the same time, and get it.
     fn last_silence(&mut self) -> Check {
         for node in self.world.living() {
             self.world.quiesce(node)?;

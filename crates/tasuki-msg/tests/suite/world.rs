@@ -1,4 +1,5 @@
-//! Several endpoints that the oracle watches, and carriers between them that deliver every frame once and in any order.
+//! Several endpoints that the oracle watches, and carriers between them that deliver every frame once and in
+//! any order.
 
 mod carrier;
 
@@ -13,12 +14,12 @@ use tasuki_testkit::{Check, Text, Trace, demand};
 pub use carrier::Habits;
 use carrier::InFlight;
 
-/// More deliveries than any run needs to come to rest.
+/// Bound of the deliveries of a run, higher than any run needs to come to rest.
 const STEPS_MAX: u64 = 400_000;
 
 /// Endpoints, carriers and the oracle, whose methods and fields are also those of the world.
 pub struct World {
-    /// Draws all that is left to chance.
+    /// Draws everything that is random.
     pub rng: Random,
     pub window: Window,
     pub habits: Habits,
@@ -26,9 +27,10 @@ pub struct World {
     pub oracle: Oracle,
     /// Frames under way by sender and receiver, in the order in which they left.
     links: BTreeMap<(usize, usize), Vec<InFlight>>,
-    /// For payload that is read in place: pieces of its frame that have not arrived, by sender and payload key.
+    /// For payload that is read in place: pieces of its frame that have not arrived, by sender and payload
+    /// key.
     pieces: BTreeMap<(usize, u64), usize>,
-    /// A process that has been stopped: it neither sends nor receives.
+    /// A process that is stopped: it neither sends nor receives.
     pub stopped: Option<usize>,
 }
 
@@ -73,7 +75,8 @@ impl World {
         self.oracle.send(from, to, SendSpec { remote_key, ..spec })
     }
 
-    /// Carries out what an endpoint asks for, and checks that its memory is bounded; to be called after every frame.
+    /// Carries out what an endpoint asks for, and checks that its memory is bounded; to be called after every
+    /// frame.
     pub fn settle(&mut self, node: usize) -> Check {
         self.oracle.settle(node)?;
         self.oracle.audit(node)

@@ -16,15 +16,15 @@ pub struct Link {
     /// Bits per second.
     pub rate: u64,
     pub delay_ns: u64,
-    /// Bytes that may wait.
+    /// Capacity of the queue, bytes.
     pub queue: u64,
-    /// Per mille.
+    /// Loss, per mille.
     pub loss: u64,
     pub dup: u64,
     pub reorder: u64,
     pub corrupt: u64,
     pub dead: bool,
-    /// Longer datagrams vanish.
+    /// Longer datagrams are lost.
     pub hole: usize,
     pub bytes: u64,
     pub packets: u64,
@@ -53,7 +53,7 @@ impl Link {
 }
 
 thread_local! {
-    /// What is wrong with all endpoints made in this thread.
+    /// The defect that is planted in all endpoints made in this thread.
     pub static PLANT: std::cell::Cell<Option<tasuki_proto::Defect>> = const { std::cell::Cell::new(None) };
 }
 
@@ -70,7 +70,7 @@ pub struct Host {
 enum What {
     Arrive(usize, Vec<u8>),
     Timer(usize),
-    /// Somebody sends what waits.
+    /// The host sends what waits in its outbox.
     Flush(usize),
 }
 
@@ -85,17 +85,17 @@ pub struct Net {
     what: HashMap<u64, What>,
     serial: u64,
     buffer: Vec<u8>,
-    /// The host does something else until then.
+    /// Each host does not look at its packets until then.
     pub busy_until: [u64; 2],
-    /// Drop the next packets of a host: count.
+    /// Number of the next packets of each host that are lost.
     pub eat: [u64; 2],
     /// Lanes that carry nothing from a host, on all rails.
     pub mute: Vec<(usize, Lane)>,
-    /// Packets that each lane has carried from a host.
+    /// Number of packets that each lane has carried from a host.
     pub carried: HashMap<(usize, Lane), u64>,
-    /// Acknowledgements that come with messages are put off, and nobody ever catches up with them.
+    /// Acknowledgements that come with messages are deferred, and never flushed explicitly.
     pub lazy: bool,
-    /// All that crosses, if wanted: (time, from, bytes).
+    /// If set, all datagrams that cross are recorded: (time, from, bytes).
     pub tap: Option<Vec<(u64, usize, Vec<u8>)>>,
 }
 
@@ -105,7 +105,7 @@ pub fn rail(number: u8, host: usize, mtu: u16, rate_mbps: u32) -> Rail {
     Rail { rail: number, lanes, mtu, rate_mbps, address, port: 4000, mac: [0; 6] }
 }
 
-/// Another one for each incarnation.
+/// A different secret for each incarnation.
 pub fn secret(host: usize, incarnation: u64) -> Secret {
     let mut secret = [host as u8 + 1; 16];
     secret[3] = incarnation as u8;
@@ -141,7 +141,7 @@ impl Host {
 }
 
 impl Net {
-    /// Rails with the given links (the same both ways); their configured rate is known if `known`.
+    /// Rails with the given links, the same in both directions; the endpoints know the rates if `known`.
     pub fn new(seed: u64, links: &[Link], known: bool) -> Net {
         Net::with_mtu(seed, links, known, 1500, &Config::default())
     }
@@ -150,7 +150,7 @@ impl Net {
         Net::with_lanes(seed, links, known, mtu, config, Lanes::NONE.with(Lane::Udp))
     }
 
-    /// All rails have these lanes.
+    /// Like [`Net::new`], and all rails have these lanes.
     pub fn with_lanes(
         seed: u64,
         links: &[Link],
@@ -196,7 +196,7 @@ impl Net {
         net
     }
 
-    /// (Re)connects a host to the other one's present incarnation.
+    /// Connects a host to the present incarnation of the other one.
     pub fn connect(&mut self, host: usize) -> ConnId {
         let other = self.hosts[1 - host].local;
         let remote =
@@ -207,7 +207,7 @@ impl Net {
         id
     }
 
-    /// The process dies and another takes its place.
+    /// The host's process dies and another one takes its place.
     pub fn restart(&mut self, host: usize, incarnation: u64, config: &Config) {
         self.hosts[host] = Host::new(host, incarnation, config, &self.rails[host]);
     }
@@ -224,12 +224,12 @@ impl Net {
 
     pub fn send(&mut self, host: usize, len: u64) {
         self.hosts[host].app.send(len);
-        self.send_at_once(host);
+        self.send_inline(host);
         self.pump(host);
     }
 
-    /// Two of three short messages take the short cut, if they can.
-    fn send_at_once(&mut self, host: usize) {
+    /// Two of three short messages take the fast path, if they can.
+    fn send_inline(&mut self, host: usize) {
         let Host { proto, app, conn: Some(conn), packets, .. } = &mut self.hosts[host] else { return };
         if app.sent().is_multiple_of(3) || !proto.can_send_inline(*conn) {
             return;
@@ -243,18 +243,20 @@ impl Net {
         self.carry(host, sent.path, bytes);
     }
 
-    /// A message that may wait for others, until anything else happens there, or for at most 100 us.
+    /// Sends a message that may be coalesced with others: it waits until anything else happens at the host,
+    /// or for at most 100 us.
     pub fn send_later(&mut self, host: usize, len: u64) {
         self.hosts[host].app.send(len);
-        if !self.put(host) {
+        if !self.coalesce(host) {
             return self.pump(host);
         }
         let at = self.now + self.rng.below(100_000);
         self.schedule(at, What::Flush(host));
     }
 
-    /// Puts the only message that waits where it can wait; false if it is too long, or does not wait alone.
-    fn put(&mut self, host: usize) -> bool {
+    /// Coalesces the only waiting message, if it is short enough and no other one waits; returns whether it
+    /// did.
+    fn coalesce(&mut self, host: usize) -> bool {
         let Host { proto, app, conn: Some(conn), .. } = &mut self.hosts[host] else { return false };
         if !proto.can_coalesce(*conn, 20) {
             return false;
@@ -269,7 +271,7 @@ impl Net {
         self.pump(host);
     }
 
-    /// A host is told, rightly or not, that its NIC of a rail has a carrier or none.
+    /// Tells a host, rightly or wrongly, that its NIC of a rail has a carrier or none.
     pub fn set_carrier(&mut self, host: usize, rail: u8, carrier: bool) {
         if let Some(id) = self.hosts[host].conn {
             self.hosts[host].proto.set_carrier(Time(self.now), id, rail, carrier);
@@ -277,21 +279,21 @@ impl Net {
         self.flush(host);
     }
 
-    /// A host doubts whether its peer lives, and asks.
-    pub fn ask(&mut self, host: usize) {
+    /// A host doubts whether its peer lives, and probes it.
+    pub fn probe_peer(&mut self, host: usize) {
         if let Some(id) = self.hosts[host].conn {
             self.hosts[host].proto.probe_peer(Time(self.now), id);
             self.flush(host);
         }
     }
 
-    /// Packets that `host` has received from its peer.
+    /// Number of packets that `host` has received from its peer.
     pub fn heard(&self, host: usize) -> u64 {
         let stats = self.hosts[host].proto.rail_stats(self.conn(host));
         stats.map(|stats| stats.received_packets).sum()
     }
 
-    /// Wakes the connection and sends all that may go.
+    /// Wakes the connection and sends all that may be sent.
     pub fn pump(&mut self, host: usize) {
         if let Some(id) = self.hosts[host].conn {
             self.hosts[host].proto.wake(id);
@@ -338,7 +340,7 @@ impl Net {
         }
         let rng = &mut self.rng;
         let Some(link) = self.links.get_mut(&(from, path.rail)) else { return };
-        // IP, UDP, Ethernet with preamble and gap.
+        // Headers of IP and UDP, and Ethernet's with preamble and gap.
         let wire = bytes.len() as u64 + 28 + 38;
         let start = link.free_at.max(self.now);
         let waiting = (start - self.now) as u128 * link.rate as u128 / 8_000_000_000;
@@ -377,7 +379,7 @@ impl Net {
         result
     }
 
-    /// One event; false if nothing is to come.
+    /// Handles the next event; returns false if there is none.
     pub fn step(&mut self) -> bool {
         let Some(Reverse((at, serial))) = self.queue.pop() else { return false };
         self.now = self.now.max(at);
@@ -397,7 +399,7 @@ impl Net {
         match what {
             Some(What::Arrive(host, bytes)) => {
                 let there = &mut self.hosts[host];
-                // Drops are counted there.
+                // Dropped packets are counted by the endpoint.
                 let _ = match self.lazy {
                     true => there.proto.handle_packet_deferring_ack(Time(self.now), &bytes, &mut there.app),
                     false => there.proto.handle_packet(Time(self.now), &bytes, &mut there.app),
@@ -421,7 +423,7 @@ impl Net {
         true
     }
 
-    /// Runs for so long.
+    /// Runs for a time.
     pub fn run_us(&mut self, us: u64) {
         let end = self.now + us * 1000;
         while self.queue.peek().is_some_and(|Reverse((at, _))| *at <= end) {
@@ -430,7 +432,7 @@ impl Net {
         self.now = end;
     }
 
-    /// Runs until it is so; panics after `ms` of virtual time.
+    /// Runs until `done`; panics after `ms` of virtual time.
     pub fn run_until(&mut self, ms: u64, what: &str, done: impl Fn(&Net) -> bool) {
         let end = self.now + ms * 1_000_000;
         while !done(self) {
@@ -440,7 +442,7 @@ impl Net {
         self.check();
     }
 
-    /// All that was sent has been received, everything is released and drained.
+    /// Runs until all that was sent has been received, and everything is released and drained.
     pub fn settle(&mut self, ms: u64) {
         self.run_until(ms, "all delivered and drained", |net| {
             (0..2).all(|host| {

@@ -120,7 +120,8 @@ impl Oracle {
         for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.alive) {
             let s = node.ep.status();
             text += &format!(
-                "\nnode {at}: {} posted, {} unexpected, {} sends, {} receives, {} messages, {} early buffers, pool {} of {}",
+                "\nnode {at}: {} posted, {} unexpected, {} sends, {} receives, {} messages, \
+                 {} early buffers, pool {} of {}",
                 s.posted,
                 s.unexpected,
                 s.sends,

@@ -39,7 +39,7 @@ fn a_large_message_can_be_probed_before_its_payload_comes() {
     assert_eq!(w.dones(1, recv)[0].len, 60_000);
 }
 
-/// A claimed message belongs to who claimed it: neither a wildcard receive nor another probe finds it.
+/// A claimed message belongs to the claim: neither a wildcard receive nor another probe finds it.
 #[test]
 fn a_claim_keeps_others_away() {
     let mut w = world(2);
@@ -54,7 +54,8 @@ fn a_claim_keeps_others_away() {
     assert_eq!(w.heard(1, recv), [1]);
 }
 
-/// Discarding ends the send as a receive would, small or large, seen or claimed; nothing of it is left.
+/// Discarding a message ends its send as a receive would, for small and large, probed and claimed messages;
+/// nothing of it is left.
 #[test]
 fn discarded_messages_end_their_sends() {
     let mut w = world(2);
@@ -94,7 +95,7 @@ fn a_cancel_comes_in_time_or_has_no_effect() {
     assert_eq!(w.heard(1, late), [1]);
 }
 
-/// A send can be taken back as long as nothing of it has left; those behind it keep their order.
+/// A send can be cancelled as long as nothing of it has left; those behind it keep their order.
 #[test]
 fn a_send_can_be_cancelled_until_it_starts() {
     let mut w = world(2);
@@ -108,7 +109,7 @@ fn a_send_can_be_cancelled_until_it_starts() {
     assert_eq!(recvs.map(|recv| w.heard(1, recv)), [vec![1], vec![3], vec![]]);
 }
 
-/// Many cancels while nothing can leave: what is left goes out in order.
+/// Many sends are cancelled while nothing can leave; the others leave in order.
 #[test]
 fn a_queue_full_of_cancelled_sends() {
     let mut w = world(2);

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// In the middle of a rendezvous everything stops, nothing is under way, and it goes on where it stopped.
+/// In the middle of a rendezvous everything stops, nothing is under way, and after `resume` it goes on where
+/// it stopped.
 #[test]
 fn a_transfer_stops_and_goes_on() {
     let window = Window { window: 4096, quantum: 1024, ..WINDOW };
@@ -20,7 +21,7 @@ fn a_transfer_stops_and_goes_on() {
     assert!(w.nodes[0].silent, "agreed");
     let (before, frames) = (w.sent[name].arrived.total(), w.coverage.count("data"));
     assert!(before > 0 && before < 100_000, "{before}");
-    // Posts are taken and wait.
+    // Operations can still be posted; they wait.
     let later = w.say(0, 1, 2, 4, 2);
     let other = w.say(1, 0, 2, 4, 3);
     w.carry();
@@ -32,7 +33,7 @@ fn a_transfer_stops_and_goes_on() {
     assert!(w.sent[later].started && w.sent[other].started);
 }
 
-/// Silence towards one is no silence towards others.
+/// Silence towards one peer does not stop messages between others.
 #[test]
 fn the_others_go_on() {
     let mut w = world(3);
@@ -56,7 +57,8 @@ fn a_death_ends_the_waiting() {
     assert!(w.nodes[0].silent);
 }
 
-/// A request that is taken back before its frame leaves, after an earlier one did: the peer must hear an end.
+/// A request is taken back before its frame leaves, after the frame of an earlier one left: the peer must get
+/// a `Resume`.
 #[test]
 fn requests_in_quick_succession_end() {
     let mut w = world(2);
@@ -73,7 +75,7 @@ fn requests_in_quick_succession_end() {
     assert_eq!(w.heard(0, recv), [1]);
 }
 
-/// Who joins while all is silent is asked for silence first.
+/// A node that joins during silence is asked for silence first.
 #[test]
 fn a_newcomer_is_asked_too() {
     let mut w = world(2);

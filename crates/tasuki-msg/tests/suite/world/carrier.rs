@@ -49,7 +49,8 @@ pub(super) struct InFlight {
 }
 
 impl World {
-    /// Lets the endpoint hand one frame to a carrier, for a peer that is drawn. Returns false if no peer is active.
+    /// Lets the endpoint hand one frame to a carrier, for a peer that is drawn. Returns false if no peer is
+    /// active.
     pub fn transmit(&mut self, node: usize) -> Check<bool> {
         while let Some(peer) = self.oracle.nodes[node].ep.poll_active() {
             self.oracle.nodes[node].set_active(peer, true);

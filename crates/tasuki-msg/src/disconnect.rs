@@ -1,11 +1,12 @@
-//! The end of a peer: goodbye, or death.
+//! The end of a peer, by goodbye or by death.
 //!
-//! Messages that have arrived whole, in their turn, may still be received: their sender may have left long ago
-//! (`MPI_Send`, then `MPI_Finalize`). Everything else that concerns the peer ends at once with an error. Receives from
-//! any source stay posted.
+//! Messages that have arrived whole, in their turn, may still be received: their sender may have left long
+//! ago (`MPI_Send`, then `MPI_Finalize`). Everything else that concerns the peer ends at once with an error.
+//! Receives from any source stay posted.
 //!
-//! A peer that says goodbye has received all that it ever will, and the last acknowledgement of it may be lost: sends to
-//! it that have gone out in full end well then, unless the program wants to know of a delivery that was not confirmed.
+//! A peer that says goodbye has received all that it ever will, and the last acknowledgement of that may be
+//! lost with it. So sends to it that have left in full end successfully, unless the program wants to know of
+//! a delivery that was not confirmed.
 
 use crate::action::Event;
 use crate::control::Controller;
@@ -14,18 +15,19 @@ use crate::endpoint::Endpoint;
 use crate::error::{Failure, Gone, UnknownPeer};
 use crate::ids::{Key, PeerId};
 use crate::ops::{SendOp, State};
-use crate::peer::{Arriving, Life, Outgoing, Quiet};
+use crate::peer::{Life, Quiet, RxState, TxState};
 
 impl<C: Controller> Endpoint<C> {
-    /// The engine has evidence that the peer is dead, or has given it up. Its carriers must not touch any buffer
-    /// of an operation with this peer any more: the operations complete with an error at once.
+    /// Declares a peer dead, because the engine has evidence of it or has given the peer up. Carriers must
+    /// not touch any buffer of an operation with this peer any more, as these operations complete with an
+    /// error at once.
     pub fn handle_peer_failed(&mut self, peer: PeerId) {
-        self.bury(peer, Gone::Failed);
+        self.mark_gone(peer, Gone::Failed);
     }
 
-    /// Parts from a peer: no new sends to it; when those under way and all matched messages from it are complete,
-    /// `Bye` leaves and `PeerGone` follows. May take as long as the peer does to receive: the engine bounds it with
-    /// `handle_peer_failed`.
+    /// Parts from a peer: new sends to it fail. When the sends under way and all matched messages from it are
+    /// complete, `Bye` leaves and `PeerGone` follows. That may take as long as the peer takes to receive; the
+    /// engine bounds it by `handle_peer_failed`.
     pub fn close_peer(&mut self, id: PeerId) -> Result<(), UnknownPeer> {
         let peer = self.peers.get_mut(id).ok_or(UnknownPeer(id))?;
         if peer.life == Life::Living {
@@ -35,7 +37,7 @@ impl<C: Controller> Endpoint<C> {
         Ok(())
     }
 
-    pub(crate) fn bury(&mut self, id: PeerId, gone: Gone) {
+    pub(crate) fn mark_gone(&mut self, id: PeerId, gone: Gone) {
         let Some(peer) = self.peers.get_mut(id) else { return };
         if peer.gone().is_some() {
             return;
@@ -50,20 +52,20 @@ impl<C: Controller> Endpoint<C> {
             let is_fine = gone == Gone::Closed && self.sends.get(key).is_some_and(has_left);
             self.end_send(key, if is_fine { Ok(()) } else { Err(failure) });
         }
-        self.bury_messages(id, gone);
+        self.fail_messages(id, gone);
         if !self.plant.is(Defect::DeathForgetsReceives) {
             let directed = crate::Source::Peer(id);
             for key in self.recvs.keys_where(|op| op.open && op.matching.source == directed) {
                 self.close_recv(key, failure);
             }
         }
-        self.bury_records(id);
+        self.reset_peer(id);
         self.share_pool(None);
-        self.pump();
+        self.issue_grants();
         self.check_silence();
     }
 
-    fn bury_messages(&mut self, id: PeerId, gone: Gone) {
+    fn fail_messages(&mut self, id: PeerId, gone: Gone) {
         for key in self.incoming.keys_where(|message| message.peer == id) {
             let Some(message) = self.incoming.get_mut(key) else { continue };
             let whole = message.whole() && !self.plant.is(Defect::DeathDropsMessages);
@@ -103,30 +105,32 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// What is left of the peer are its counters, and the pool bytes of the messages that stay.
-    fn bury_records(&mut self, id: PeerId) {
+    /// Resets the record of a peer that is gone: its counters remain, and the pool bytes of those of its
+    /// messages that stay.
+    fn reset_peer(&mut self, id: PeerId) {
         let Some(peer) = self.peers.get_mut(id) else { return };
         let never = peer.rx.in_flight;
         self.in_flight -= never;
-        let mut ledger = peer.rx.ledger;
-        self.pool.held -= ledger.unspent();
-        ledger.granted -= ledger.unspent();
+        let mut credit = peer.rx.credit;
+        self.pool.held -= credit.unspent();
+        credit.granted -= credit.unspent();
         let (next_send, next_receive) = (peer.tx.next_seq, peer.rx.next_seq);
-        peer.tx = Outgoing { next_seq: next_send, ..Outgoing::default() };
-        peer.rx = Arriving {
+        peer.tx = TxState { next_seq: next_send, ..TxState::default() };
+        peer.rx = RxState {
             next_seq: next_receive,
-            ledger,
+            credit,
             messages: peer.rx.messages,
-            // The ring and the list of the starved drop the peer when they come to it.
+            // The ring of peers that want grants, and the list of starved peers, drop the peer when its turn
+            // comes.
             in_ring: peer.rx.in_ring,
             starved: peer.rx.starved,
-            ..Arriving::default()
+            ..RxState::default()
         };
         peer.quiet = Quiet::default();
         self.controller.forgotten(never);
     }
 
-    /// For `forget_peer`: what was kept of a peer that is gone.
+    /// Drops the messages of a peer that is gone, for `forget_peer`.
     pub(crate) fn drop_messages_of(&mut self, id: PeerId) {
         for key in self.incoming.keys_where(|message| message.peer == id) {
             self.take_unexpected(key);
