@@ -1,76 +1,78 @@
-//! What the two sides say to each other, on a channel that loses, changes and reorders nothing: `docs/wire.md`, "Length-coded bulk".
+//! Control messages between the two sides of a transfer, on a channel that loses, changes and reorders
+//! nothing: `docs/wire.md`, "Length-coded bulk".
 
 use crate::round::{PACKETS_MAX, Sizes};
 
-/// Longest note, bytes.
+/// Longest control message, bytes.
 pub const CONTROL_MESSAGE_MAX: usize = 4096;
 
-/// Packets one behind the other.
+/// A run of consecutive packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// Sequence number of the first.
     pub first: u16,
-    /// How many.
+    /// Number of packets.
     pub count: u16,
 }
 
 impl Run {
     pub(crate) const BYTES: usize = 4;
-    /// In one note.
+    /// Most runs in one control message.
     pub(crate) const MOST: usize = 1000;
 }
 
-/// One note. Rounds are numbered by the taker, bursts of a round by both.
+/// A control message. The receiver numbers the rounds; both sides count the passes of a round, in each of
+/// which the sender sends all packets that are due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControlMessage {
-    /// RoundRx: send to this port of mine on this rail, in packets that begin with this length.
+    /// From the receiver: asks the sender to send to this UDP port on this rail.
     Open {
         /// The rail.
         rail: u8,
         /// UDP port.
         port: u16,
     },
-    /// RoundTx: I shall, from this port.
+    /// From the sender: it will send, from this port.
     Opened {
         /// UDP port.
         port: u16,
     },
-    /// RoundTx: I shall not.
+    /// From the sender: it will not send.
     Refused,
-    /// RoundRx: I am ready for these bytes of the message that you call `key`.
+    /// From the receiver: it is ready for these bytes of the message that the sender calls `key`.
     Pull {
         /// Number of the round.
         round: u32,
-        /// The giver's name of the message.
+        /// The sender's name of the message.
         key: u64,
         /// First byte.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         len: u64,
-        /// The agreement.
+        /// The lengths of the round's packets.
         sizes: Sizes,
     },
-    /// RoundTx: I have no such message (any more).
+    /// From the sender: it has no such message, or no longer.
     Gone {
         /// Number of the round.
         round: u32,
     },
-    /// RoundTx: this burst is over.
+    /// From the sender: a pass is over.
     Sent {
         /// Number of the round.
         round: u32,
-        /// Number of the burst, from 1.
+        /// Number of the pass, from 1.
         pass: u16,
-        /// With the first burst: CRC32C of every packet of the round.
+        /// After the first pass, the CRC32C of every packet of the round; otherwise empty.
         checks: Vec<u32>,
     },
-    /// RoundRx: I miss these.
+    /// From the receiver: it misses these packets.
     Resend {
         /// Number of the round.
         round: u32,
-        /// The burst after which they are missing.
+        /// The pass after which they are missing.
         pass: u16,
-        /// Which.
+        /// The packets.
         missing: Vec<Run>,
     },
 }
@@ -84,7 +86,7 @@ const SENT: u8 = 6;
 const RESEND: u8 = 7;
 
 impl ControlMessage {
-    /// As it travels, integers little-endian: the kind, and its fields in order.
+    /// Appends the message as it travels: the kind, and its fields in order; integers are little-endian.
     pub fn write(&self, into: &mut Vec<u8>) {
         match self {
             ControlMessage::Open { rail, port } => {
@@ -125,11 +127,11 @@ impl ControlMessage {
         }
     }
 
-    /// Reads a note; `None` if it is none.
+    /// Reads a control message; `None` if the bytes are none.
     pub fn read(bytes: &[u8]) -> Option<ControlMessage> {
         let (&kind, rest) = bytes.split_first()?;
         let mut rest = Fields(rest);
-        let note = match kind {
+        let message = match kind {
             OPEN => ControlMessage::Open {
                 rail: u8::from_le_bytes(rest.next()?),
                 port: u16::from_le_bytes(rest.next()?),
@@ -166,11 +168,11 @@ impl ControlMessage {
             }
             _ => return None,
         };
-        rest.0.is_empty().then_some(note)
+        rest.0.is_empty().then_some(message)
     }
 }
 
-/// What is left to be read.
+/// The bytes that have not been read yet.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -186,9 +188,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_come_back_and_nonsense_does_not() {
+    fn messages_come_back_and_nonsense_does_not() {
         let sizes = Sizes::new(8972, 1000).unwrap();
-        let notes = [
+        let messages = [
             ControlMessage::Open { rail: 31, port: 65_535 },
             ControlMessage::Opened { port: 1 },
             ControlMessage::Refused,
@@ -202,15 +204,15 @@ mod tests {
                 missing: vec![Run { first: 3, count: 4 }; Run::MOST],
             },
         ];
-        for note in notes {
+        for message in messages {
             let mut bytes = Vec::new();
-            note.write(&mut bytes);
+            message.write(&mut bytes);
             assert!(bytes.len() <= CONTROL_MESSAGE_MAX);
-            assert_eq!(ControlMessage::read(&bytes), Some(note.clone()));
+            assert_eq!(ControlMessage::read(&bytes), Some(message.clone()));
             bytes.push(0);
-            assert_eq!(ControlMessage::read(&bytes), None, "{note:?}: a byte too many");
+            assert_eq!(ControlMessage::read(&bytes), None, "{message:?}: a byte too many");
             bytes.truncate(bytes.len() - 2);
-            assert_eq!(ControlMessage::read(&bytes), None, "{note:?}: a byte too few");
+            assert_eq!(ControlMessage::read(&bytes), None, "{message:?}: a byte too few");
         }
         assert_eq!(
             (ControlMessage::read(&[]), ControlMessage::read(&[0]), ControlMessage::read(&[8, 0, 0])),

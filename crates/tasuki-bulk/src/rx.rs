@@ -1,4 +1,4 @@
-//! The side that receives.
+//! The receiving side of a round.
 
 use crate::control::{CONTROL_MESSAGE_MAX, Run};
 use crate::round::Round;
@@ -7,29 +7,29 @@ use crate::round::Round;
 #[derive(Clone, Debug)]
 pub struct RoundRx {
     round: Round,
-    /// By sequence number.
+    /// Which packets are here, by sequence number.
     here: Vec<bool>,
     left: u16,
-    /// Of this burst, everything before this was looked for: packets come in order.
+    /// In this pass, all packets before this one were expected already, because packets come in order.
     next: u16,
-    /// The last one of this burst.
+    /// The last packet of this pass.
     last: u16,
     slots: Vec<u16>,
 }
 
-/// What a batch of datagrams was.
+/// What a batch of datagrams has brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Placed {
-    /// Packets that were missing.
+    /// Number of packets that were missing.
     pub new: usize,
-    /// Packets that were here already, or are none of this round.
+    /// Number of datagrams that were here already, or are no packets of this round.
     pub useless: usize,
-    /// Bytes that had to be copied because they came to another packet's place.
+    /// Number of bytes that had to be copied because they came to the place of another packet.
     pub moved: usize,
 }
 
 impl RoundRx {
-    /// Nothing has come.
+    /// A round of which nothing has been received.
     pub fn new(round: Round) -> RoundRx {
         let packets = round.packets();
         RoundRx {
@@ -47,18 +47,20 @@ impl RoundRx {
         &self.round
     }
 
-    /// Everything is here.
+    /// Whether all packets are here.
     pub fn is_complete(&self) -> bool {
         self.left == 0
     }
 
-    /// The last packet of this burst has come: what is missing of it is lost, unless it comes out of order.
+    /// Whether the last packet of this pass has come: what is missing of the pass is lost, unless packets
+    /// were reordered.
     pub fn pass_ended(&self) -> bool {
         self.next == self.last + 1
     }
 
-    /// For whom the next datagrams are expected, at most `most`: packets that are missing, the ones that follow the last that came first.
-    /// Only places of missing packets are named, so whatever comes there, nothing that is here is lost.
+    /// The missing packets to whose places the next datagrams should go, at most `most`: first those behind
+    /// the packet that came last. Only places of missing packets are named, so whatever arrives there, no
+    /// packet that is here is overwritten.
     pub fn slots(&mut self, most: usize) -> &[u16] {
         self.slots.clear();
         let all = 0..self.round.packets();
@@ -67,11 +69,12 @@ impl RoundRx {
         &self.slots
     }
 
-    /// Datagrams of these lengths have come, in the order of [`RoundRx::slots`], as many as there were at most. The first bytes of each are at its
-    /// slot's place in `into`, which is the round's memory; what is longer than that place went on at the beginning of its part of `over`, which has parts as long as
-    /// the first packet. A length beyond that is a datagram that was cut.
+    /// Takes datagrams of these lengths, which have come in the order of [`RoundRx::slots`]; there may be
+    /// fewer than slots. The first bytes of each datagram are at its slot's place in `into`, which is the
+    /// round's memory. The bytes beyond that place are at the beginning of the datagram's part of `over`,
+    /// which has parts as long as the first packet. A longer datagram was cut by the kernel.
     pub fn place(&mut self, lens: &[usize], into: &mut [u8], over: &mut [u8]) -> Placed {
-        let mut settled = Placed::default();
+        let mut placed = Placed::default();
         let slots = std::mem::take(&mut self.slots);
         let part = self.round.sizes().first();
         let misplaced = |(&slot, &len): (&u16, &usize)| self.round.which(len) != Some(slot);
@@ -81,23 +84,23 @@ impl RoundRx {
         }
         for (at, (&slot, &len)) in slots.iter().zip(lens).enumerate() {
             let Some(seq) = self.round.which(len).filter(|seq| !self.here[usize::from(*seq)]) else {
-                settled.useless += 1;
+                placed.useless += 1;
                 continue;
             };
             if seq != slot {
                 into[self.round.place(seq)].copy_from_slice(&over[at * part..at * part + len]);
-                settled.moved += len;
+                placed.moved += len;
             }
             self.here[usize::from(seq)] = true;
             self.left -= 1;
             self.next = seq + 1;
-            settled.new += 1;
+            placed.new += 1;
         }
         self.slots = slots;
-        settled
+        placed
     }
 
-    /// Takes datagrams out of places that are not theirs: each as a whole into its part of `over`.
+    /// Moves datagrams out of places that are not theirs, each as a whole into its part of `over`.
     fn lift(&self, slots: &[u16], lens: &[usize], into: &[u8], over: &mut [u8]) {
         let part = self.round.sizes().first();
         for (at, (&slot, &len)) in slots.iter().zip(lens).enumerate() {
@@ -112,7 +115,7 @@ impl RoundRx {
         }
     }
 
-    /// What is missing, as far as it fits into a note. From now on another burst is expected.
+    /// The missing packets, as far as they fit into a control message. The next pass begins.
     pub fn missing(&mut self) -> Vec<Run> {
         self.next = 0;
         let mut runs: Vec<Run> = Vec::new();
@@ -130,7 +133,8 @@ impl RoundRx {
         runs
     }
 
-    /// Compares what is here with the checksums of what was sent, one for each packet; whatever differs is missing again. How many.
+    /// Compares the packets with the checksums of what was sent, one for each packet; a packet that differs
+    /// counts as missing again. Returns the number of these.
     pub fn verify(&mut self, checks: &[u32], from: &[u8]) -> u16 {
         let before = self.left;
         for seq in 0..self.round.packets() {

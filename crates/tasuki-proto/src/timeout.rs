@@ -71,8 +71,8 @@ impl Conn {
     }
 
     //= https://www.rfc-editor.org/rfc/rfc9002#section-6.2
-    //# A Probe Timeout (PTO) triggers the sending of one or two probe datagrams when ack-eliciting packets are
-    //# not acknowledged within the expected period of time
+    //# A Probe Timeout (PTO) triggers the sending of one or two probe datagrams when ack-eliciting packets
+    //# are not acknowledged within the expected period of time
     // Unlike in RFC 9002, the oldest packets are declared lost at once, because other rails can carry their
     // frames.
     fn probe_time_out(&mut self, at: usize, cx: &mut Context<'_>) {

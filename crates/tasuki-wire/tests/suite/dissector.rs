@@ -1,5 +1,5 @@
-//! The Wireshark dissector (`packaging/wireshark/tasuki.lua`) against this crate: what tshark shows of packets is what was put into
-//! them, and it calls malformed what receivers drop.
+//! The Wireshark dissector (`packaging/wireshark/tasuki.lua`) against this crate: tshark must show what was
+//! put into packets, and call those malformed that receivers drop.
 
 use std::fmt::Write as _;
 use std::path::{Path as File, PathBuf};
@@ -26,7 +26,8 @@ enum Encapsulation {
 const PACKET: u16 = 0x88b5;
 const CABLE: u16 = 0x88b6;
 
-/// What tshark shows: `name=value` of our own fields, packet by packet. `None`, with a note, where there is no tshark.
+/// What tshark shows: `name=value` of Tasuki's own fields, packet by packet. `None`, with a note, if there is
+/// no tshark.
 fn shown(test: &str, packets: &[(Encapsulation, Vec<u8>)]) -> Option<Vec<Vec<String>>> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("dissector-{test}"));
     std::fs::create_dir_all(&folder).unwrap();
@@ -43,7 +44,7 @@ fn tshark(capture: &File) -> Option<String> {
     let script = File::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/wireshark/tasuki.lua");
     let mut command = Command::new("tshark");
     command.arg("-X").arg(format!("lua_script:{}", script.display())).arg("-r").arg(capture);
-    // Nothing else may claim the packets: ports are random.
+    // The heuristic dissector is enabled because ports are random; no other dissector may claim the packets.
     let output = command.args(["-T", "pdml", "--enable-heuristic", "tasuki_udp"]).output();
     match output {
         Ok(output) => {
@@ -59,7 +60,7 @@ fn tshark(capture: &File) -> Option<String> {
     }
 }
 
-/// Of one packet in PDML.
+/// Tasuki's own fields of one packet in PDML.
 fn own_fields(text: &str) -> Vec<String> {
     let attribute = |line: &str, name: &str| {
         let rest = line.split_once(&format!(" {name}=\""))?.1;
@@ -92,7 +93,7 @@ fn pcap(packets: &[(Encapsulation, Vec<u8>)]) -> Vec<u8> {
             }
         }
         frame.extend(packet);
-        // A NIC pads.
+        // A NIC pads frames to this length.
         frame.resize(frame.len().max(60), 0);
         for word in [0, 0, frame.len() as u32, frame.len() as u32] {
             file.extend(word.to_le_bytes());
@@ -271,7 +272,7 @@ fn colons(bytes: &[u8]) -> String {
     text
 }
 
-/// A random packet, always the same ones.
+/// A random packet; every run draws the same ones.
 fn draw(runner: &mut TestRunner) -> (Header, Vec<Owned>) {
     let first = hello().new_tree(runner).unwrap().current();
     let (head, frames) = (header(), vec(frame(), 1..6)).new_tree(runner).unwrap().current();
@@ -301,7 +302,7 @@ fn every_kind_of_frame_is_shown_with_its_fields() {
     for number in 0..300usize {
         let (mut header, owned) = draw(&mut runner);
         let way = match number % 2 {
-            // Over UDP only what says that it goes over UDP is taken for a packet.
+            // Over UDP, the dissector takes only those packets for Tasuki's whose header says UDP.
             0 => Encapsulation::Udp,
             _ => Encapsulation::Raw(PACKET),
         };
@@ -329,7 +330,8 @@ fn every_kind_of_frame_is_shown_with_its_fields() {
     }
 }
 
-/// Bytes changed at random, checksums made right again: what this crate drops tshark calls malformed, and nothing else.
+/// Bytes are changed at random and checksums corrected: tshark must call malformed what this crate drops, and
+/// nothing else.
 #[test]
 fn what_receivers_drop_is_called_malformed() {
     let mut runner = TestRunner::deterministic();
@@ -343,7 +345,7 @@ fn what_receivers_drop_is_called_malformed() {
         let (header, owned) = draw(&mut runner);
         let mut packet = build(header, &owned, 0);
         for _ in 0..=below(3) {
-            // Mostly in the frames' heads; payload may be anything.
+            // Most changes are in the heads of frames, because payload may be anything.
             let at = HEADER_LEN + below((packet.len() - HEADER_LEN).min(40));
             packet[at] = [0, 1, 247, 248, 255, below(256) as u8][below(6)];
         }
@@ -358,10 +360,10 @@ fn what_receivers_drop_is_called_malformed() {
             let sum = crc32c(packet[..28].iter().chain(&packet[HEADER_LEN..length]).copied());
             packet[28..32].copy_from_slice(&sum.to_le_bytes());
         }
-        // As it will be on the wire, padding included.
+        // The packet as it is on the wire, with padding.
         packet.resize(packet.len().max(46), 0);
         let reason = Packet::parse(&packet).err();
-        // There is no algorithm for tags yet: tshark shows where one is.
+        // No algorithm for tags is defined yet, so tshark only shows where a tag is.
         if reason != Some(DropReason::Tag) {
             packets.push((Encapsulation::Raw(PACKET), packet));
             reasons.push(reason);
@@ -396,8 +398,8 @@ fn cable_probes_are_shown() {
     *damaged.last_mut().unwrap() ^= 1;
     let packets = [packet, damaged].map(|packet| (Encapsulation::Raw(CABLE), packet));
     let Some(shown) = shown("cable", &packets) else { return };
-    let all = "version=1 kind=2 length=49 number=77 run=0x0123456789abcdef cluster=0xdeadbeef host=3 nic=2 host_name=n3 \
-               nic_name=eth1 body=61:62:63 checksum.good=1";
+    let all = "version=1 kind=2 length=49 number=77 run=0x0123456789abcdef cluster=0xdeadbeef host=3 nic=2 \
+               host_name=n3 nic_name=eth1 body=61:62:63 checksum.good=1";
     for field in all.split_whitespace() {
         assert!(shown[0].contains(&format!("tasuki_cable.{field}")), "{field}: {:#?}", shown[0]);
     }

@@ -1,4 +1,4 @@
-//! Input that nobody of good will sends. Nothing may panic, and nothing damaged may pass.
+//! Hostile input: nothing may panic, and nothing damaged may be accepted.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use crate::corpus;
 use crate::independent::{around, seal};
 use crate::judged::judge;
 
-/// Valid packets of all kinds: those of the corpus, without what a NIC has added.
+/// Valid packets of all kinds: those of the corpus, without padding of a NIC.
 fn valid() -> Vec<Vec<u8>> {
     let cases = corpus::all().into_iter().filter(|case| case.expect == "ok");
     cases
@@ -50,14 +50,14 @@ fn every_flip_is_rejected(packet: &[u8], nic_padding: usize) {
 fn every_flipped_bit_is_rejected() {
     for packet in valid() {
         every_flip_is_rejected(&packet, 0);
-        // With bytes behind the packet a damaged length may also be too long.
+        // With bytes behind the packet, a damaged length may also be too long.
         every_flip_is_rejected(&packet, 1500);
     }
     every_flip_is_rejected(&full(1500), 0);
     every_flip_is_rejected(&full(9000), 0);
 }
 
-/// CRC32C finds any damage within 32 bits: bursts of every length up to that, at every place.
+/// CRC32C detects any damage within 32 bits: bursts of every length up to that are tried, at every place.
 #[test]
 fn every_short_burst_is_rejected() {
     let packet = full(200);
@@ -127,7 +127,7 @@ fn mutants_never_panic() {
     if !REPLAY.is_default() {
         return;
     }
-    // The mutants must have been worth their while: accepted, and rejected for every reason behind the header.
+    // The mutants must have reached everything: acceptance, and rejection for every reason behind the header.
     let seen = |reason: DropReason| verdicts[reason.index()] > 0;
     let (first, last) = (DropReason::FrameType.index(), DropReason::Handshake.index());
     for reason in &DropReason::ALL[first..=last] {
@@ -144,22 +144,27 @@ proptest! {
         let _ = judge(&bytes);
     }
 
-    /// The same behind a good header, with the first byte of a frame in front.
+    /// Random bytes behind a valid header, with the first byte of a frame in front.
     #[test]
     fn arbitrary_frames_never_panic(kind in 0..0x1du8, bytes in vec(any::<u8>(), 0..300), peer in 0..2u32) {
         let frames: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
         let _ = judge(&around(&frames, peer));
     }
 
-    /// Small bytes make small numbers, which get further.
+    /// Small bytes make small numbers, with which the parser gets further.
     #[test]
     fn small_frames_never_panic(bytes in vec(prop_oneof![0..0x1cu8, 0..4u8, 0xf7..=0xffu8], 1..60)) {
         let _ = judge(&around(&bytes, 9));
     }
 
-    /// Whoever does not have the address is found out, whatever it guesses.
+    /// A sender that does not have the address is rejected, whatever it guesses.
     #[test]
-    fn forgers_are_found_out(secret in any::<[u8; 16]>(), guess in any::<[u8; 16]>(), own in 0..9u32, to in 0..9u32) {
+    fn forgers_are_found_out(
+        secret in any::<[u8; 16]>(),
+        guess in any::<[u8; 16]>(),
+        own in 0..9u32,
+        to in 0..9u32,
+    ) {
         let (secret, guess) = (Secret(secret), Secret(guess));
         let path = Path { rail: 0, lane: Lane::Udp };
         let header = Header { path, number: 0, endpoint: to, peer: 1, token: guess.token() };
