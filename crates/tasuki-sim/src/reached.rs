@@ -1,4 +1,5 @@
-//! What a soak must have met before its silence means anything.
+//! What a soak must have reached, because an oracle that finds no fault proves nothing about what never
+//! happened.
 
 /// Names in the coverage of the fault simulation that many seeds together must reach.
 pub const REACHED: &[&str] = &[

@@ -1,5 +1,6 @@
-//! Many senders and one receiver, or everybody and everybody, through one switch whose ports drop what they cannot hold: real message
-//! and packet layers, every message compared with what was sent.
+//! Congestion: many senders and one receiver, or all hosts to all others, through one switch whose ports drop
+//! what they cannot hold. Message and packet layers are the real ones, and every message is compared with
+//! what was sent.
 
 use super::host::Habit;
 use super::network::End;
@@ -25,17 +26,17 @@ use tasuki_wire::{Lane, Lanes};
 pub enum Granting {
     /// A fixed window.
     Window,
-    /// Everything at once: for senders that know how fast they may send.
+    /// Everything at once, for senders that know how fast they may send.
     Open,
-    /// As much as arrives.
+    /// At the rate at which bytes arrive.
     Adaptive(AdaptiveConfig),
 }
 
-/// Both, as they are by default.
+/// The two policies that grant by demand, with their defaults.
 pub const ALL_GRANTING: [Granting; 2] = [Granting::Window, Granting::Adaptive(AdaptiveConfig::DEFAULT)];
 
 impl Granting {
-    /// In a word.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Granting::Window => "window",
@@ -56,9 +57,9 @@ impl Granting {
 /// Who sends to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
-    /// All others to host 0.
+    /// All other hosts send to host 0.
     Incast,
-    /// Everybody to everybody else, each beginning with the next one.
+    /// Every host sends to every other one, beginning with the next one.
     AllToAll,
 }
 
@@ -67,7 +68,7 @@ pub enum Traffic {
 pub struct Congestion {
     /// Who sends to whom.
     pub traffic: Traffic,
-    /// Senders: an incast has one host more.
+    /// Number of senders; an incast has one host more.
     pub senders: usize,
     /// Rate of every cable, Mbit/s.
     pub rate_mbps: u64,
@@ -79,32 +80,32 @@ pub struct Congestion {
     pub messages: usize,
     /// How receivers grant.
     pub granting: Granting,
-    /// Time between two messages of 64 bytes that a host of its own sends to host 0 meanwhile, ns.
+    /// Interval, ns, at which a further host sends messages of 64 bytes to host 0 meanwhile.
     pub ping_every_ns: u64,
-    /// How what is short goes; streams go over UDP.
+    /// Lane of short messages; streams go over UDP.
     pub short: ShortLane,
-    /// What the software of both hosts takes of the way of every packet, ns.
+    /// Time that the software of both hosts adds to the delivery of every packet, ns.
     pub host_ns: u64,
-    /// Decides what endpoints draw.
+    /// Seed of all random choices of the endpoints.
     pub seed: u64,
 }
 
-/// How what is short goes.
+/// The lane of short messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShortLane {
-    /// Over UDP, as everything.
+    /// UDP, like everything else.
     Udp,
-    /// In raw frames.
+    /// Raw frames.
     Raw,
-    /// In raw frames with a tag, through ports that send those first.
+    /// Raw frames with a tag, through switch ports that send tagged frames first.
     Tagged,
 }
 
-/// All three.
+/// All of them.
 pub const ALL_SHORT_LANES: [ShortLane; 3] = [ShortLane::Udp, ShortLane::Raw, ShortLane::Tagged];
 
 impl ShortLane {
-    /// In a word.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             ShortLane::Udp => "udp",
@@ -115,7 +116,7 @@ impl ShortLane {
 }
 
 impl Congestion {
-    /// 16 senders at 1 Gbit/s, ports of 16 x 64 KiB.
+    /// 16 senders at 1 Gbit/s; ports hold 16 x 64 KiB.
     pub fn new(traffic: Traffic, granting: Granting) -> Congestion {
         let messages = if traffic == Traffic::Incast { 8 } else { 1 };
         Congestion {
@@ -134,45 +135,48 @@ impl Congestion {
     }
 }
 
-/// What hosts take of the way of 8 bytes, ns: half a round trip between two MPI programs over the raw lane, as measured on a cable that takes no time
-/// (docs/performance.md). A real NIC and its bus add to that.
+/// Time that hosts add to the delivery of 8 bytes, ns: half a round trip between two MPI programs over the
+/// raw lane, measured on a cable that takes no time (docs/performance.md). A real NIC and its bus add to
+/// that.
 pub const HOST_NS: u64 = 1830;
 
-/// What came of it.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CongestionResult {
-    /// Payload over the time until the last message was received, of what the receivers' cables carry of payload: 0 to 1.
+    /// Payload rate until the last message was received, as a share of what the receivers' cables carry of
+    /// payload: 0 to 1.
     pub goodput: f64,
-    /// Jain's index of fairness over what each sender had delivered when the first one was done: 1 is perfectly fair.
+    /// Jain's index of fairness of the bytes that each sender had delivered when the first sender was done: 1
+    /// is perfectly fair.
     pub fairness: f64,
-    /// Payload sent again, of all payload.
+    /// Payload sent again, as a share of all payload.
     pub resent: f64,
-    /// Packets that the switch dropped, of all that were sent.
+    /// Packets that the switch dropped, as a share of all packets sent.
     pub dropped: f64,
-    /// 64-byte messages from post to receipt, on the idle network: median, ns.
+    /// Time of a 64-byte message from post to receipt on the idle network: median, ns.
     pub idle_ns: u64,
-    /// The same while the traffic sends: 99 of 100, ns.
+    /// The same time while the others send: 99th percentile, ns.
     pub p99_ns: u64,
-    /// How many of them.
+    /// Number of 64-byte messages on the loaded network.
     pub pings: usize,
 }
 
-/// Longest run, ns of simulated time.
+/// Longest run in virtual time, ns.
 const TOO_LONG: u64 = 60_000_000_000;
 /// Tags of the messages.
 const PING: u64 = 1;
 const BULK: u64 = 2;
 
-/// The run's state.
+/// The state of a run.
 struct Run<'a> {
     plan: &'a Congestion,
     world: World,
-    /// Who pings host 0.
+    /// The host that sends 64-byte messages to host 0.
     pinger: usize,
 }
 
 impl Congestion {
-    /// Runs it.
+    /// Runs the simulation.
     pub fn measure(&self) -> Result<CongestionResult, Failure> {
         let failure =
             |complaint| Failure { carriage: Carriage::Packets, seed: self.seed, complaint, tail: Vec::new() };
@@ -209,7 +213,7 @@ impl Congestion {
     fn world(&self) -> Check<World> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let bps = self.rate_mbps * 1_000_000;
-        // One more host, which pings.
+        // One host more, which sends the 64-byte messages.
         let fit = Fit::switches(self.hosts() as u32 + 1).rates(bps, bps);
         let net = shapes::full(1, &fit).map_err(|error| text(&error))?;
         let engine = Engine::Minimal(PathRule::LowPortFirst);
@@ -220,7 +224,8 @@ impl Congestion {
         let room = if tagged { Room::Priority { queue } } else { Room::DropTail { queue } };
         let settings = Settings { room, largest, ..Settings::ethernet() };
         let fabric = Fabric::new(&net, &tables, settings).map_err(|error| text(&error))?;
-        // Credit opens the connections, before anything is measured.
+        // Without initial credit, telling each other's credit opens the connections before anything is
+        // measured.
         let config = Config { initial_credit: 0, ..Config::default() };
         let oracle = Oracle::new(config, Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
@@ -277,7 +282,8 @@ impl Run<'_> {
         demand(self.world.advance()?.is_some(), || format!("a stall at {}", self.world.now()))
     }
 
-    /// Messages of 64 bytes on the idle network, one after the other: the time that each took, ns.
+    /// Sends messages of 64 bytes on the idle network, one after the other; returns the time that each took,
+    /// ns.
     fn pings_alone(&mut self, count: usize) -> Check<Vec<u64>> {
         let mut times = Vec::new();
         for _ in 0..count {
@@ -288,7 +294,7 @@ impl Run<'_> {
                 self.go_on()?;
             }
             times.push(self.world.now().since(begin));
-            // Until everything is acknowledged.
+            // Lets time pass until everything is acknowledged.
             let rest = self.world.now().after(1_000_000);
             while self.world.kernel.next_time().is_some_and(|next| next < rest) {
                 self.go_on()?;
@@ -358,7 +364,7 @@ impl Run<'_> {
         })
     }
 
-    /// Bytes that every sender has had delivered so far.
+    /// Bytes that each sender has had delivered so far.
     fn delivered(&self, pairs: &[(usize, usize)]) -> Vec<f64> {
         let senders = pairs.iter().map(|(from, _)| *from).collect::<std::collections::BTreeSet<_>>();
         let of = |node: usize| {
@@ -380,14 +386,14 @@ impl Run<'_> {
     }
 }
 
-/// Since the beginning.
+/// Counters since the beginning of the run.
 struct Counted {
     resent: u64,
     packets: u64,
     dropped: u64,
 }
 
-/// Jain, Chiu, Hawe: "A quantitative measure of fairness", 1984.
+/// The index of fairness of Jain, Chiu, Hawe: "A quantitative measure of fairness", 1984.
 fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     if squares > 0.0 { sum * sum / (shares.len() as f64 * squares) } else { 0.0 }

@@ -1,4 +1,5 @@
-//! What an engine does when it is called: packets in, actions carried out, packets out, the next deadline.
+//! What an engine does when it is called: it takes packets, carries out actions, sends packets, and sets the
+//! next deadline.
 
 use std::num::NonZeroU64;
 
@@ -10,7 +11,7 @@ use crate::channel::Fate;
 use crate::kernel::Time;
 use tasuki_testkit::{Check, demand};
 
-/// Rounds of one poll after which the layers count as talking to each other for ever.
+/// Rounds of one poll after which the two layers count as working for ever.
 const ROUNDS: usize = 100_000;
 
 impl World {
@@ -18,16 +19,16 @@ impl World {
         ProtoTime(self.now().0)
     }
 
-    /// Looks at the socket and the deadline, then sends what there is to send.
+    /// Handles the packets in the socket and the deadline, then sends what there is to send.
     pub fn poll(&mut self, node: usize) -> Check {
         if self.watched {
             self.polled.push(node);
         }
         let now = self.proto_now();
         while let Some(packet) = self.hosts[node].take(self.kernel.now()) {
-            let (proto, mut joint) = self.joint(node);
-            let result = proto.handle_packet_deferring_ack(now, &packet, &mut joint);
-            let (complaint, delivered) = (joint.complaint, joint.delivered);
+            let (proto, mut upcalls) = self.split(node);
+            let result = proto.handle_packet_deferring_ack(now, &packet, &mut upcalls);
+            let (complaint, delivered) = (upcalls.complaint, upcalls.delivered);
             complaint.map_or(Ok(()), Err)?;
             if let Err(reason) = result {
                 demand(delivered == 0, || format!("a packet dropped as {reason} was acted upon"))?;
@@ -40,19 +41,19 @@ impl World {
         if packets && self.hosts[node].proto.deadline().is_some_and(|deadline| deadline <= now) {
             self.hosts[node].proto.handle_timeout(now);
         }
-        // Now and then it finds no time for what was put off.
+        // Now and then the engine finds no time for deferred acknowledgements.
         if !now.0.is_multiple_of(3) {
             self.hosts[node].proto.flush_deferred_acks();
         }
         self.oracle.nodes[node].ep.handle_time(now.0);
         if let Some(at) = self.hosts[node].next_packet() {
-            // A slow host takes the next one when it is done with this.
+            // A slow host takes the next packet when it has finished with this one.
             self.poll_by(node, at);
         }
         self.service(node)
     }
 
-    /// Tells the message layer how long a start may be on connections that were accepted.
+    /// Tells the message layer how long a `Start` may be on connections that were accepted.
     fn welcome(&mut self, node: usize) -> Check {
         while let Some((conn, there)) = self.hosts[node].conns.fresh.pop() {
             let peer = self.oracle.nodes[node].peer_for(there).ok_or("accepted and not acquainted")?;
@@ -64,8 +65,8 @@ impl World {
         Ok(())
     }
 
-    /// Whoever turns to a dead process hears of its death in time: its socket refuses, its host tells. So does whoever
-    /// turns to one that has given it up.
+    /// A node that turns to a dead process learns of its death in time, because the socket refuses or the
+    /// host tells. So does a node that turns to one that has given it up.
     fn evidence(&mut self, node: usize, there: usize) {
         let other = &self.oracle.nodes[there];
         let unwanted = other.peer_for(node).is_some_and(|back| !other.lives(back));
@@ -81,7 +82,7 @@ impl World {
         self.oracle.nodes[node].ep.set_peer_options(peer, options).map_err(|error| error.to_string())
     }
 
-    /// `node` knows the address of `there` and opens a connection, unless it was faster.
+    /// `node` learns the address of `there` and opens a connection, unless `there` has opened one before.
     pub fn meet(&mut self, node: usize, there: usize) -> Check {
         if !self.oracle.nodes[node].alive || self.oracle.nodes[node].peer_for(there).is_some() {
             return Ok(());
@@ -104,7 +105,7 @@ impl World {
         let conn = host.proto.connect(now, remote, &rails);
         host.conns.of_conn.insert(conn, there);
         host.conns.of_node.insert(there, conn);
-        self.tell_words(node, conn);
+        self.repeat_reports(node, conn);
         self.oracle.note(|| format!("node {node} connects to {there} as {conn:?}"));
         if self.hosts[there].conns.of_node.contains_key(&node) {
             self.oracle.cover("both opened the connection");
@@ -113,7 +114,7 @@ impl World {
         self.service(node)
     }
 
-    /// Lets both layers work until neither has anything to say, and plans the next poll.
+    /// Lets both layers work until neither has anything to send, and plans the next poll.
     pub fn service(&mut self, node: usize) -> Check {
         if !self.oracle.nodes[node].alive || self.hosts[node].stopped_until > self.now() {
             return Ok(());
@@ -128,7 +129,7 @@ impl World {
             }
             let heard = self.proto_events(node)?;
             let sent = self.transmit(node)?;
-            // A connection may end when it is asked for its next packet.
+            // A connection may end when `poll_transmit` is called for it.
             let heard = self.proto_events(node)? || heard;
             if !heard && !sent {
                 break;
@@ -143,13 +144,14 @@ impl World {
         {
             let late = self.hosts[node].habit.poll_ns;
             let late = if late == 0 { 0 } else { self.rng.below(late) };
-            // A deadline that has passed is looked at in the next nanosecond: time must move.
+            // A deadline that has passed is handled in the next nanosecond, so that time advances.
             self.poll_by(node, Time(deadline.0).max(self.now().after(1)).after(late));
         }
         Ok(())
     }
 
-    /// Peers that said goodbye, or to whom it was said: their connections end when everything has been acknowledged.
+    /// Closes the connections to peers after a goodbye of either side; they end when everything has been
+    /// acknowledged.
     fn part(&mut self, node: usize) {
         while let Some(peer) = self.oracle.nodes[node].parted.pop_front() {
             let there = self.oracle.nodes[node].node_for(peer);
@@ -162,7 +164,7 @@ impl World {
         }
     }
 
-    /// Peers for which the message layer has something.
+    /// Takes the peers for which the message layer has frames.
     fn wake(&mut self, node: usize) -> Check {
         while let Some(peer) = self.oracle.nodes[node].ep.poll_active() {
             self.oracle.nodes[node].set_active(peer, true);
@@ -176,7 +178,7 @@ impl World {
         Ok(())
     }
 
-    /// Hands all frames for a peer straight to it.
+    /// Hands all frames for a peer straight to it, without packets.
     fn direct(&mut self, node: usize, there: usize, peer: PeerId) -> Check {
         let room = NonZeroU64::new(self.rng.pick(&[64, 1000, 30_000])).ok_or("no room")?;
         while let Some((transmit, key)) = self.oracle.next_frame(node, peer, room)? {
@@ -209,9 +211,9 @@ impl World {
     fn transmit_all(&mut self, node: usize, packet: &mut [u8], sent: &mut bool) -> Check {
         let now = self.proto_now();
         for count in 0.. {
-            let (proto, mut joint) = self.joint(node);
-            let transmit = proto.poll_transmit(now, packet, &mut joint);
-            joint.complaint.map_or(Ok(()), Err)?;
+            let (proto, mut upcalls) = self.split(node);
+            let transmit = proto.poll_transmit(now, packet, &mut upcalls);
+            upcalls.complaint.map_or(Ok(()), Err)?;
             let Some(transmit) = transmit else { return Ok(()) };
             demand(count < ROUNDS, || format!("node {node} sends for ever: {}", self.dump()))?;
             *sent = true;
@@ -263,7 +265,7 @@ impl World {
             match event {
                 ProtoEvent::Connected(conn) => {
                     self.oracle.cover("connected");
-                    self.tell_words(node, conn);
+                    self.repeat_reports(node, conn);
                 }
                 ProtoEvent::RailUp(..) => self.oracle.cover("rail up"),
                 ProtoEvent::RailDown(_, _, reason) => self.oracle.cover(match reason {
@@ -284,13 +286,13 @@ impl World {
         Ok(heard)
     }
 
-    /// The packet layer has evidence that the peer does not want this one.
+    /// The packet layer has learnt that the peer has no use for the connection.
     fn given_up(&mut self, node: usize, conn: ConnId, why: &'static str) -> Check {
         self.oracle.cover(why);
         let there = self.hosts[node].conns.of_conn.get(&conn).copied();
         let Some(there) = there else { return Err(format!("node {node}: {conn:?} is {why} and unknown")) };
         self.tell(node, there)?;
-        // The engines have other ways to tell each other (a control channel); it takes its time.
+        // Engines also tell each other over a control channel, which takes some time.
         if self.oracle.nodes[there].alive {
             let wait = self.rng.below(2_000_000);
             self.schedule_after(wait, Event::Tell { node: there, dead: node });
@@ -298,7 +300,7 @@ impl World {
         Ok(())
     }
 
-    /// `node` learns that `dead` is dead, or does not want it.
+    /// `node` learns that `dead` is dead, or has given it up.
     pub fn tell(&mut self, node: usize, dead: usize) -> Check {
         if !self.oracle.nodes[node].alive {
             return Ok(());
@@ -309,10 +311,10 @@ impl World {
         if let Some(conn) = conn.map(|(conn, _)| *conn) {
             self.oracle.note(|| format!("node {node} aborts {conn:?} with {dead}"));
             self.sample(node, conn);
-            let (proto, mut joint) = self.joint(node);
-            joint.giving_up = true;
-            proto.abort(conn, &mut joint);
-            joint.complaint.map_or(Ok(()), Err)?;
+            let (proto, mut upcalls) = self.split(node);
+            upcalls.giving_up = true;
+            proto.abort(conn, &mut upcalls);
+            upcalls.complaint.map_or(Ok(()), Err)?;
             self.hosts[node].conns.of_conn.remove(&conn);
             self.hosts[node].conns.of_node.remove(&dead);
         }

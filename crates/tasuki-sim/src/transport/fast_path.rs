@@ -1,4 +1,5 @@
-//! Short messages by the short cut of both layers, as an engine sends them: the bytes go with the frame, and the send is over.
+//! The fast path of both layers for short messages, as an engine uses it: the bytes go with the frame, and
+//! with that the send is over.
 
 use tasuki_frames::outgoing;
 use tasuki_msg::Frame;
@@ -8,16 +9,17 @@ use super::world::{Carriage, World};
 use tasuki_testkit::Check;
 use tasuki_testkit::oracle::SendSpec;
 
-/// Longer messages take the general way, bytes.
+/// Longest message that takes the fast path, bytes.
 const INLINE_MAX: u64 = 256;
-/// So many wait for others at most.
+/// Most messages that are coalesced.
 const COALESCED_MAX: u64 = 16;
-/// And for so long, ns.
+/// Longest time that a coalesced message waits, ns.
 const COALESCE_NS: u64 = 100_000;
 
 impl World {
-    /// Posts a send; returns the message's name. Two of three that could take the short cut do; of these every second one waits for others, as do all that come
-    /// where others wait.
+    /// Posts a send; returns the message's name. Two of three messages that can take the fast path do so. Of
+    /// these every second one is coalesced, that is waits for others; and so is every one that finds others
+    /// waiting.
     pub fn send(&mut self, from: usize, to: usize, spec: SendSpec) -> Check<usize> {
         let conn = self.hosts[from].conns.of_node.get(&to).copied();
         let proto = &self.hosts[from].proto;
@@ -50,7 +52,8 @@ impl World {
         Ok(name)
     }
 
-    /// A message waits for others, until the node does anything else, or somebody sees to it.
+    /// Coalesces a message: it waits for others until anything else happens at the node, or for a limited
+    /// time.
     fn hold(&mut self, from: usize, conn: ConnId, start: Outgoing, bytes: &[u8]) {
         let proto = &mut self.hosts[from].proto;
         self.oracle.cover(if proto.can_send_inline(conn) { "coalesced" } else { "coalesced behind others" });

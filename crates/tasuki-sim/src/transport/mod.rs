@@ -1,7 +1,7 @@
-//! The fault simulation of the transport: real message and packet layers, random programs, rails on which everything
-//! goes wrong, and an oracle that sees all of it. `docs/fault-simulation.md`.
+//! The fault simulation of the transport: real message and packet layers, random programs, rails with all
+//! kinds of faults, and an oracle that sees everything. `docs/fault-simulation.md`.
 
-mod carriers;
+mod carrier_reports;
 mod congestion;
 mod defect;
 mod doubts;
@@ -10,7 +10,6 @@ mod fast_path;
 mod finish;
 mod host;
 mod inspect;
-mod joint;
 mod network;
 mod profile;
 mod program;
@@ -22,6 +21,7 @@ mod scenario;
 mod score3;
 mod switched;
 mod throughput;
+mod upcalls;
 mod world;
 
 pub use congestion::{

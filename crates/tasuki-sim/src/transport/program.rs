@@ -6,13 +6,13 @@ use tasuki_msg::Queue;
 use tasuki_testkit::Check;
 use tasuki_testkit::oracle::{RecvSpec, SendSpec};
 
-/// Bytes of a message that is not long.
+/// Longest message that is not called long, bytes.
 const SHORT: u64 = 3000;
-/// Nodes that a run may have in all, the dead included.
+/// Most nodes of a run, the dead ones included.
 const NODES_MOST: usize = 8;
 
 impl Scenario {
-    /// One step of the program of some node that is not stopped.
+    /// One step of the program of a random node that is not stopped.
     pub(super) fn step(&mut self) -> Check {
         let now = self.world.now();
         let mut awake = self.world.oracle.living();
@@ -35,7 +35,7 @@ impl Scenario {
         if self.world.oracle.nodes[node].alive { self.world.service(node) } else { Ok(()) }
     }
 
-    /// Sends or receives, a few at a time.
+    /// Posts some sends or receives.
     fn exchange(&mut self, node: usize) -> Check {
         for _ in 0..1 + self.world.rng.magnitude(6) {
             if self.world.rng.chance(self.profile.receive_percent) {
@@ -47,10 +47,10 @@ impl Scenario {
         Ok(())
     }
 
-    /// Any node that this one knows, itself included.
+    /// A node that this one knows, perhaps itself.
     fn partner(&mut self, node: usize) -> usize {
         let known = &self.world.oracle.nodes[node].peers;
-        // Itself is the first, and not the most interesting.
+        // A node's first acquaintance is itself, which is drawn less often than others.
         let at = self.world.rng.index(known.len());
         if at == 0 { known[self.world.rng.index(known.len())].there } else { known[at].there }
     }
@@ -155,7 +155,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// A death, a parting, a newcomer, an endpoint that wants no strangers.
+    /// A node dies, parts, joins, or refuses unknown peers from now on.
     fn upset(&mut self, node: usize) -> Check {
         let kinds = self.profile.kinds;
         let many = self.world.oracle.nodes.len() >= NODES_MOST;
@@ -181,7 +181,7 @@ impl Scenario {
         }
     }
 
-    /// The node's process dies; the others are told, sooner or later.
+    /// The node's process dies; the others are told after some time.
     fn kill(&mut self, node: usize) -> Check {
         self.world.kill(node);
         for other in self.world.oracle.living() {

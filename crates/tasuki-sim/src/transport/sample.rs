@@ -1,4 +1,4 @@
-//! What the packet layer counts, taken into the report before a connection ends; and the death of a process.
+//! Counters of the packet layer, taken into the report before a connection ends; and the death of a process.
 
 use tasuki_proto::{ConnId, RailState};
 
@@ -20,7 +20,7 @@ impl World {
         coverage.add("several rails used", u64::from(up > 1));
     }
 
-    /// The same of all connections.
+    /// Takes the counters of all connections into the report.
     pub(super) fn sample_all(&mut self) {
         for node in self.oracle.living() {
             let conns: Vec<ConnId> = self.hosts[node].conns.of_node.values().copied().collect();
@@ -28,7 +28,7 @@ impl World {
         }
     }
 
-    /// The node's process dies. Nobody is told.
+    /// The node's process dies. No other node is told.
     pub(super) fn kill(&mut self, node: usize) {
         self.oracle.note(|| format!("node {node} dies"));
         self.oracle.cover("node died");
@@ -39,7 +39,7 @@ impl World {
         self.hosts[node].socket_held = 0;
     }
 
-    /// The node is dead and nobody has taken its place.
+    /// Whether the node is dead and no other process has taken its place.
     pub(super) fn tenant_is_dead(&self, node: usize) -> bool {
         self.tenants.get(&self.hosts[node].place) == Some(&node) && !self.oracle.nodes[node].alive
     }

@@ -1,5 +1,6 @@
-//! 512 endpoints with real message and packet layers on the networks of SCore III (Ishikawa, Sumimoto, Harada: "Building
-//! a large PC cluster", 2001): Myrinet with full bisection, and one or two planes of Ethernet with a third of it.
+//! 512 endpoints with real message and packet layers on the networks of SCore III (Ishikawa, Sumimoto,
+//! Harada: "Building a large PC cluster", 2001): Myrinet with full bisection, and one or two planes of
+//! Ethernet with a third of it.
 
 use super::host::Habit;
 use super::network::End;
@@ -19,25 +20,25 @@ use tasuki_topo::shapes::{self, Fit};
 use tasuki_topo::{Engine, Limits, Network, PathRule, route};
 use tasuki_wire::{Lane, Lanes};
 
-/// Which of the machine's networks.
+/// A network of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Score3 {
-    /// Switches with 16 ports of 2 Gbit/s in three levels, as many cables up as down: 512 hosts, full bisection. Buffers
-    /// stop their senders; nothing is dropped.
+    /// Switches with 16 ports of 2 Gbit/s in three levels, with as many cables up as down: 512 hosts, full
+    /// bisection. A full buffer stops its sender; nothing is dropped.
     Myrinet,
-    /// So many planes of: 16 switches with 32 hosts at 100 Mbit/s each, joined by one switch over one 1 Gbit/s cable each.
-    /// Switches store and forward, and drop what 128 KiB per port do not hold.
+    /// One or two planes, each of 16 switches with 32 hosts at 100 Mbit/s, joined by one switch over one 1
+    /// Gbit/s cable each. Switches store and forward, and drop what 128 KiB per port do not hold.
     Ethernet {
-        /// 1 or 2.
+        /// Number of planes: 1 or 2.
         planes: u8,
     },
 }
 
-/// Hosts of the machine.
+/// Number of hosts of the machine.
 const HOSTS: usize = 512;
 
 impl Score3 {
-    /// One plane.
+    /// The network of one plane.
     pub fn network(self) -> Result<Network, tasuki_topo::NetworkError> {
         match self {
             Score3::Myrinet => shapes::fat_tree(8, 8, 2, &Fit::switches(8).rates(MYRINET_BPS, MYRINET_BPS)),
@@ -61,8 +62,8 @@ impl Score3 {
         }
     }
 
-    /// What the machine's two halves can exchange, both directions together, bit/s: 1 Tbit/s, and 16 Gbit/s per plane (the
-    /// paper counts both for both).
+    /// Rate at which the machine's two halves can exchange data, both directions together, bit/s: 1 Tbit/s,
+    /// and 16 Gbit/s per plane (the paper counts both directions for both networks).
     pub fn bisection_bps(self) -> f64 {
         match self {
             Score3::Myrinet => (HOSTS / 2 * 2) as f64 * MYRINET_BPS as f64,
@@ -85,8 +86,9 @@ impl Score3 {
     fn fabrics(self) -> Check<Vec<Fabric>> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let net = self.network().map_err(|error| text(&error))?;
-        // Of a tree's many equal ways each destination gets one. Spreading the hosts of a switch over them switch by switch
-        // would pile up one level higher, where all ways to the first hosts of all switches meet: balanced they must be.
+        // Each destination gets one of the many equal routes of a tree. If the hosts of a switch were spread
+        // over them switch by switch, the routes to the first hosts of all switches would meet one level
+        // higher, so the routes must be balanced.
         let (engine, limits) = match self {
             Score3::Myrinet => (Engine::Dfsssp, Limits::lossless(1)),
             Score3::Ethernet { .. } => (Engine::Minimal(PathRule::LowPortFirst), Limits::lossy()),
@@ -99,34 +101,35 @@ impl Score3 {
 
 const MYRINET_BPS: u64 = 2_000_000_000;
 
-/// What the endpoints do: a barrier of all, then every host of one half of the machine exchanges messages with its
-/// partner in the other half.
+/// What the endpoints do: first a barrier of all, then every host of one half of the machine exchanges
+/// messages with its partner in the other half.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
     /// The network.
     pub network: Score3,
-    /// Endpoints, one per host; a power of two, 512 at most.
+    /// Number of endpoints, one per host: a power of two, at most 512.
     pub endpoints: usize,
     /// Length of a message, bytes.
     pub len: u64,
     /// Messages that each endpoint sends.
     pub messages: usize,
-    /// Decides what endpoints draw.
+    /// Seed of all random choices of the endpoints.
     pub seed: u64,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carried {
-    /// Connections between endpoints.
+    /// Number of connections between endpoints.
     pub connections: usize,
-    /// The barrier (dissemination, messages of 8 bytes), us.
+    /// Time of the barrier (dissemination, messages of 8 bytes), us.
     pub barrier_us: f64,
-    /// Payload of the exchange over its time, all endpoints together, bit/s.
+    /// Payload rate of the exchange, all endpoints together, bit/s.
     pub payload_bps: f64,
-    /// That over what the bisection carries (of the hosts that take part, if these cannot fill it).
+    /// That rate as a share of what the bisection carries, or of what the cables of the hosts carry that take
+    /// part, if that is less.
     pub share: f64,
-    /// Packets that switches dropped, all in all.
+    /// Number of packets that switches dropped in the whole run.
     pub dropped: u64,
     /// Bytes of payload sent again in the exchange.
     pub resent_bytes: u64,
@@ -135,7 +138,8 @@ pub struct Carried {
 }
 
 impl Exchange {
-    /// Runs it. Fails with what an endpoint did wrong; every message is compared with what was sent.
+    /// Runs the simulation; fails with what an endpoint did wrong. Every message is compared with what was
+    /// sent.
     pub fn run(&self) -> Result<Carried, Failure> {
         let failure =
             |complaint| Failure { carriage: Carriage::Packets, seed: self.seed, complaint, tail: Vec::new() };
@@ -171,13 +175,14 @@ impl Exchange {
         })
     }
 
-    /// Where endpoint `at` stands: those of a smaller run are spread over the machine.
+    /// Place of endpoint `at`: the endpoints of a smaller run are spread over the machine.
     fn place(&self, at: usize) -> usize {
         at * (HOSTS / self.endpoints)
     }
 
     fn world(&self) -> Check<World> {
-        // Credit opens the connections, before anything is measured.
+        // Without initial credit, telling each other's credit opens the connections before anything is
+        // measured.
         let config = Config { initial_credit: 0, ..Config::default() };
         let oracle = Oracle::new(config, Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
@@ -194,18 +199,18 @@ impl Exchange {
         Ok(world)
     }
 
-    /// Partners in the barrier: 1, 2, 4, ... further on; the last of them is the one of the exchange.
+    /// Distances to the partners in the barrier: 1, 2, 4, ...; the last one is also that of the exchange.
     fn distances(&self) -> impl Iterator<Item = usize> {
         let n = self.endpoints;
         (0..n.trailing_zeros()).map(|bit| 1usize << bit)
     }
 
-    /// Everybody gets to know its partners; then all is quiet.
+    /// Lets every endpoint get to know its partners, and waits until all is quiet.
     fn meet(&self, world: &mut World) -> Check {
         for node in 0..self.endpoints {
             for distance in self.distances() {
                 let there = (node + distance) % self.endpoints;
-                // Not all in one nanosecond: jobs do not start like that.
+                // They do not begin in the same nanosecond, because jobs do not start like that.
                 let wait = world.rng.below(50_000_000);
                 world.schedule_after(wait, Event::Meet { node, there });
             }
@@ -220,13 +225,13 @@ impl Exchange {
         world.service(from)
     }
 
-    /// A receive from one peer; its number.
+    /// Posts a receive from one peer; returns its number.
     fn recv(world: &mut World, node: usize, from: usize, tag: u64, len: u64) -> Check<usize> {
         let spec = RecvSpec { capacity: len, ..RecvSpec::tagged(Some(from), tag, 0) };
         world.oracle.recv(node, spec)
     }
 
-    /// A dissemination barrier; its time, us.
+    /// Runs a dissemination barrier; returns its time, us.
     fn barrier(&self, world: &mut World) -> Check<f64> {
         let (n, steps) = (self.endpoints, self.endpoints.trailing_zeros() as usize);
         let mut waits = vec![Vec::new(); n];
@@ -258,7 +263,7 @@ impl Exchange {
         Ok(world.now().since(begin) as f64 / 1e3)
     }
 
-    /// Every endpoint exchanges messages with the one half the machine away; the time, ns.
+    /// Every endpoint exchanges messages with the one at half the machine's distance; returns the time, ns.
     fn exchange(&self, world: &mut World) -> Check<u64> {
         const TAG: u64 = 1000;
         let n = self.endpoints;
@@ -288,7 +293,7 @@ impl Exchange {
         Ok(world.now().since(begin))
     }
 
-    /// The next event, as long as there is one and it does not take for ever.
+    /// Handles the next event; fails if there is none or the run takes too long.
     fn go_on(&self, world: &mut World) -> Check {
         demand(world.now() < Time(120_000_000_000), || "it takes for ever".into())?;
         let under_way = |world: &World| world.network.switched.as_ref().map_or(0, Switched::under_way);

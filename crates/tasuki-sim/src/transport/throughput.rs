@@ -1,5 +1,5 @@
-//! How much two endpoints carry over some rails, in virtual time: no processor, no kernel, only lines and the two
-//! layers. What is missing here no machine can make up for.
+//! How much two endpoints carry over some rails, in virtual time: without processors and kernels, only lines
+//! and the two layers. What is lost here, no machine can make up for.
 
 use super::host::Habit;
 use super::network::End;
@@ -16,19 +16,19 @@ use tasuki_testkit::{Check, demand};
 use tasuki_testkit::{Text, Trace};
 use tasuki_wire::{Lane, Lanes};
 
-/// Share of a line's rate that is left for payload at MTU 1500 over UDP on IPv4: 1425 bytes ("usual" in the table of
-/// sizes in `docs/wire.md`) of the 1538 that a full frame takes on the cable.
+/// Share of a line's rate that is left for payload at MTU 1500 over UDP on IPv4: 1425 bytes ("usual" in the
+/// table of sizes in `docs/wire.md`) of the 1538 that a full frame takes on the cable.
 pub const PAYLOAD_SHARE: f64 = 1425.0 / 1538.0;
 
 /// A stream of messages from one host to another.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// Rates of the rails, Mbit/s; the rail's number is its place, but for `routed`.
+    /// Rates of the rails, Mbit/s, in the order of their numbers.
     pub rates_mbps: Vec<u64>,
-    /// A further rail 31 of this rate, the routed one.
+    /// Rate of the routed rail, number 31, Mbit/s; `None` if there is none.
     pub routed_mbps: Option<u64>,
-    /// The endpoints are told the rates; else they have to find out.
-    pub told: bool,
+    /// The endpoints know the rates from their configuration; otherwise they have to measure them.
+    pub rates_known: bool,
     /// Propagation delay of each, ns.
     pub delay_ns: u64,
     /// Queue of each port, bytes.
@@ -37,13 +37,13 @@ pub struct Stream {
     pub loss_ppm: u32,
     /// Size of the messages, bytes.
     pub len: u64,
-    /// Messages posted and not complete, at most.
+    /// Most messages that are posted and not complete.
     pub outstanding: usize,
-    /// Messages in all.
+    /// Number of messages.
     pub messages: usize,
-    /// Longest time until a host looks at its packets, ns: one that has other things to do.
+    /// Longest time until a host looks at its packets because it has other things to do, ns.
     pub poll_ns: u64,
-    /// Decides about losses.
+    /// Seed of losses.
     pub seed: u64,
 }
 
@@ -52,7 +52,7 @@ impl Default for Stream {
         Stream {
             rates_mbps: vec![100; 4],
             routed_mbps: None,
-            told: true,
+            rates_known: true,
             delay_ns: 10_000,
             queue_bytes: 128 << 10,
             loss_ppm: 0,
@@ -70,7 +70,7 @@ impl Default for Stream {
 pub struct Measured {
     /// Payload received, bytes per second, from the post of the first message to the receipt of the last.
     pub bytes_per_s: f64,
-    /// That over what lines of these rates could carry ([`PAYLOAD_SHARE`]).
+    /// That rate as a share of what lines of these rates can carry ([`PAYLOAD_SHARE`]).
     pub share: f64,
     /// Mean time from the post of a message to its receipt, ns.
     pub latency_ns: f64,
@@ -99,7 +99,7 @@ impl Stream {
                 mtu: 1500,
             };
             let faults = Faults { loss_ppm: self.loss_ppm, ..Faults::NONE };
-            let rate_mbps = if self.told { rate as u32 } else { 0 };
+            let rate_mbps = if self.rates_known { rate as u32 } else { 0 };
             let end = End { mtu: 1500, rate_mbps, lanes: Lanes::NONE.with(Lane::Udp), up: true };
             for (from, to) in [(0, 1), (1, 0)] {
                 let channel = Channel::new(line, faults, world.rng.fork());
@@ -134,7 +134,7 @@ impl Stream {
             world.oracle.recv(1, RecvSpec::any(Queue::Tagged, self.len))?;
         }
         while received.len() < self.messages {
-            // Receives are one behind the other, so they complete in order, as sends do (nearly).
+            // Receives are posted in order, so they complete in order, as sends (nearly) do.
             while received.len() < posted.len() && world.oracle.nodes[1].recvs[received.len()].over {
                 received.push(world.now());
                 if world.oracle.nodes[1].recvs.len() < self.messages {

@@ -8,25 +8,26 @@ use tasuki_wire::MAX_PACKET_LEN;
 
 use super::defect::Plant;
 use super::host::{Habit, Host, local};
-use super::joint::{Directory, Joint};
 use super::network::Network;
 use super::rails_faults::Mishap;
+use super::upcalls::{Directory, EngineUpcalls};
 use crate::Rng;
 use crate::kernel::{Kernel, Time};
 use tasuki_testkit::oracle::Oracle;
 use tasuki_testkit::{Check, demand};
 
-/// What can happen.
+/// An event of the simulation.
 pub(crate) enum Event {
-    /// The program of some node does something.
+    /// The program of some node takes a step.
     Step,
-    /// A packet comes to a place.
+    /// A packet arrives at a place.
     Arrive { to: usize, packet: Vec<u8> },
-    /// A frame comes straight to its receiver: to oneself, or over a carrier without faults.
+    /// A frame goes straight to its receiver, which is the sender itself, or is reached by a carrier without
+    /// faults.
     Direct { from: usize, to: usize, frame: Frame, payload: Vec<u8> },
-    /// A node looks at its socket and its deadlines.
+    /// A node polls: it looks at its socket and its deadlines.
     Poll(usize),
-    /// Something befalls the rails or a process.
+    /// A mishap of rails or processes happens.
     Mishap(Mishap),
     /// `node` is told that `dead` is gone.
     Tell { node: usize, dead: usize },
@@ -40,9 +41,11 @@ pub enum Carriage {
     /// The packet layer over rails.
     #[default]
     Packets,
-    /// The same, with a raw lane beside UDP on every rail; some rails let no raw frames pass, from the beginning or for a while.
+    /// Like `Packets`, with a raw lane beside UDP on every rail; some rails pass no raw frames, from the
+    /// beginning or for a while.
     Lanes,
-    /// Nothing that could go wrong: every frame arrives once, in any order. Shows what is the message layer's fault.
+    /// A carrier without faults: every frame arrives once, in any order. A failure here is the fault of the
+    /// message layer or of the oracle.
     Perfect,
 }
 
@@ -56,26 +59,26 @@ pub(crate) struct World {
     pub hosts: Vec<Host>,
     pub network: Network,
     pub directory: Directory,
-    /// Who lives where.
+    /// The node that lives at each place.
     pub tenants: BTreeMap<usize, usize>,
     pub kernel: Kernel<Event>,
     /// Draws what the scenario and the programs do.
     pub rng: Rng,
     pub proto_config: Config,
     pub carriage: Carriage,
-    /// Frames that go straight to their receiver are on their way for at most so long, ns.
+    /// Longest delay of frames that go straight to their receiver, ns.
     pub direct_ns: u64,
-    /// Direct frames under way.
+    /// Number of such frames under way.
     pub direct_out: usize,
     /// Events after which a run counts as one that never ends.
     pub events_most: u64,
-    /// Nothing bad begins any more.
+    /// No further mishap begins.
     pub calm: bool,
     pub packet: Vec<u8>,
     pub seen: super::inspect::Seen,
-    /// Note who polls.
+    /// `polled` is filled.
     pub watched: bool,
-    /// Who has polled since somebody last looked.
+    /// Nodes that have polled since this was last emptied.
     pub polled: Vec<usize>,
 }
 
@@ -92,7 +95,7 @@ impl Default for Laziness {
 }
 
 impl Laziness {
-    /// In so many percent of cases.
+    /// Engines are lazy in so many percent of cases.
     pub fn new(percent: u64, dice: Rng) -> Laziness {
         Laziness { percent, dice }
     }
@@ -135,7 +138,7 @@ impl World {
         }
     }
 
-    /// A new endpoint at a place; its predecessor there, if any, is dead.
+    /// Adds an endpoint at a place, whose former process, if there was one, is dead.
     pub fn add_host(&mut self, place: usize, endpoint: u32, habit: Habit) -> usize {
         let mut ep = Endpoint::new(self.oracle.config, self.pacer.clone());
         self.plant.plant_msg(&mut ep);
@@ -149,7 +152,7 @@ impl World {
         self.tenants.insert(place, node);
         self.directory.insert((endpoint, incarnation), (node, place));
         self.oracle.note(|| format!("node {node} begins at place {place} as endpoint {endpoint}"));
-        // Oneself is an acquaintance from the beginning.
+        // Every node knows itself from the beginning.
         self.oracle.acquaint(node, node, PeerOptions::default());
         node
     }
@@ -162,8 +165,7 @@ impl World {
         self.kernel.schedule(self.now().after(ns), event);
     }
 
-    /// Lets the next event happen, if there is one that the world itself knows how to handle; a `Step` goes to the
-    /// caller.
+    /// Takes the next event and handles it; a `Step` is returned to the caller, who must handle it.
     pub fn advance(&mut self) -> Check<Option<Event>> {
         if let Some(switched) = &mut self.network.switched {
             switched.advance(&mut self.kernel)?;
@@ -224,7 +226,7 @@ impl World {
         self.service(to)
     }
 
-    /// The node polls at `at` at the latest, or as soon as it is no longer stopped.
+    /// Makes the node poll at `at` at the latest, or as soon as it is no longer stopped.
     pub fn poll_by(&mut self, node: usize, at: Time) {
         let host = &mut self.hosts[node];
         let at = at.max(host.stopped_until);
@@ -248,10 +250,10 @@ impl World {
         self.poll(node)
     }
 
-    /// The layer below of one node, and what it asks of the layer above.
-    pub fn joint(&mut self, node: usize) -> (&mut tasuki_proto::Proto, Joint<'_>) {
+    /// The packet layer of one node, and its upcalls.
+    pub fn split(&mut self, node: usize) -> (&mut tasuki_proto::Proto, EngineUpcalls<'_>) {
         let host = &mut self.hosts[node];
-        let joint = Joint {
+        let upcalls = EngineUpcalls {
             oracle: &mut self.oracle,
             laziness: &mut self.laziness,
             node,
@@ -264,10 +266,10 @@ impl World {
             complaint: None,
             delivered: 0,
         };
-        (&mut host.proto, joint)
+        (&mut host.proto, upcalls)
     }
 
-    /// What a watchdog would print.
+    /// The state of everything as text, for complaints.
     pub fn dump(&self) -> String {
         let mut text = self.oracle.dump();
         for (at, host) in self.hosts.iter().enumerate().filter(|(at, _)| self.oracle.nodes[*at].alive) {

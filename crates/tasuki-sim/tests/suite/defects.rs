@@ -1,4 +1,5 @@
-//! The simulation can fail: every defect planted in the packet layer or in the message layer is found.
+//! The simulation can fail: every defect that is planted in the packet layer or in the message layer is
+//! found.
 
 use tasuki_sim::transport::{Defect, Options, Plant, fails};
 use tasuki_testkit::defects::all_are_caught;
@@ -18,7 +19,8 @@ const ELSEWHERE: [tasuki_msg::Defect; 2] = [
 const ELSEWHERE_PROTO: [tasuki_proto::Defect; 4] = [
     // A packet for another incarnation also has another secret, and is dropped for that reason.
     tasuki_proto::Defect::AnyIncarnation,
-    // These make rails unusable, which costs speed alone; the oracle demands no speed of a network with faults.
+    // These make rails unusable, which costs speed alone; the oracle demands no speed of a network with
+    // faults.
     tasuki_proto::Defect::NoProbe,
     tasuki_proto::Defect::NeverBack,
     tasuki_proto::Defect::AckSameRail,

@@ -1,4 +1,5 @@
-//! The fabric against what a pencil, queueing theory and the verifier of tables say.
+//! The fabric compared with calculations by hand, with queueing theory and with the verifier of routing
+//! tables.
 
 use tasuki_sim::Rng;
 use tasuki_sim::fabric::loads::{Barrier, BarrierShape, HostTimes, Open, Pattern, Push, PushTimes, Targets};
@@ -11,13 +12,14 @@ use tasuki_topo::{Claims, Engine, Limits, Network, NetworkBuilder, PathRule, Tab
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 const G: u64 = 1_000_000_000;
-/// 136 bytes at 4.8 Gbit/s, ps.
+/// Injection time of 136 bytes at 4.8 Gbit/s, ps.
 const I: u64 = 226_667;
-/// Of [`Settings::lossless`], ps.
+/// Cable delay of [`Settings::lossless`], ps.
 const CABLE: u64 = 25_000;
 const SWITCH: u64 = 100_000;
 
-/// Switches in a line with one host at each end (two if there is one switch), and the rates of all cables in order.
+/// Switches in a line with one host at each end (two if there is one switch), and the rates of all cables in
+/// order.
 fn line(rates: &[u64]) -> Result<Network, Box<dyn std::error::Error>> {
     let mut builder = NetworkBuilder::new("line");
     let first = builder.host("first");
@@ -31,7 +33,7 @@ fn line(rates: &[u64]) -> Result<Network, Box<dyn std::error::Error>> {
     Ok(builder.build()?)
 }
 
-/// One switch with so many hosts.
+/// One switch with this number of hosts.
 fn star(hosts: u32, rate: u64) -> Result<Network, Box<dyn std::error::Error>> {
     let mut builder = NetworkBuilder::new("star");
     let switch = builder.switch("switch", None);
@@ -46,7 +48,8 @@ fn minimal(net: &Network) -> Result<Tables, Box<dyn std::error::Error>> {
     Ok(route(net, Engine::Minimal(PathRule::LowPortFirst), Limits::lossless(16))?)
 }
 
-/// Sends given packets (from, to, bytes) at time 0 and notes who came when, and what was dropped.
+/// Sends the given packets (from, to, bytes) at time 0 and records the sources and times of arrivals, and the
+/// dropped packets.
 #[derive(Default)]
 struct Script {
     send: Vec<(u32, u32, u32)>,
@@ -81,7 +84,8 @@ fn play(
     Ok(script)
 }
 
-/// Cut-through: one injection, and cables and switches once each. Store and forward: one injection per cable.
+/// With cut-through, a packet takes one injection time, and the delay of each cable and switch once. With
+/// store and forward, it takes one injection time per cable.
 #[test]
 fn latency_of_a_lone_packet() -> Outcome {
     for switches in 1..8u64 {
@@ -96,21 +100,23 @@ fn latency_of_a_lone_packet() -> Outcome {
     Ok(())
 }
 
-/// A packet that comes in slowly cannot leave fast: 1000 bytes over 1, 10 and 1 Gbit/s.
+/// A packet that arrives slowly cannot leave fast: 1000 bytes over 1, 10 and 1 Gbit/s.
 #[test]
 fn a_tail_never_overtakes() -> Outcome {
     let net = line(&[G, 10 * G, G])?;
     let (slow, fast) = (8_000_000, 800_000);
-    // The second cable begins so that its last byte leaves when that has come; the third follows at its own pace.
+    // The second cable starts so that the packet's last byte leaves when it has arrived; the third cable
+    // follows at its own rate.
     let second = CABLE + SWITCH + slow - fast;
     let expected = second + CABLE + SWITCH + slow + CABLE;
     assert_eq!(play(&net, Settings::lossless(), &[(0, 1, 1000)])?.came, [(0, expected)]);
     Ok(())
 }
 
-/// Three hosts send to a fourth at once: one after the other over its cable, in the order in which they asked.
+/// Three hosts send to a fourth at the same time: the packets pass its cable one after the other, in the
+/// order of the requests.
 #[test]
-fn who_meets_waits() -> Outcome {
+fn packets_that_meet_wait() -> Outcome {
     let net = star(4, 4_800_000_000)?;
     let alone = I + 2 * CABLE + SWITCH;
     for arbiter in [Arbiter::Oldest, Arbiter::RoundRobin] {
@@ -121,8 +127,8 @@ fn who_meets_waits() -> Outcome {
     Ok(())
 }
 
-/// Buffers of a single packet: the next one starts when the head has passed the switch, the tail has left it, and word of
-/// that is back over the cable.
+/// With buffers of a single packet, the next packet starts when the head has passed the switch, the tail has
+/// left it, and the credit is back over the cable.
 #[test]
 fn credits_come_back_over_the_cable() -> Outcome {
     let net = line(&[4_800_000_000; 3])?;
@@ -133,14 +139,15 @@ fn credits_come_back_over_the_cable() -> Outcome {
     for (number, (_, at)) in came.iter().enumerate() {
         assert_eq!(*at, I + 3 * CABLE + 2 * SWITCH + number as u64 * period, "{number}");
     }
-    // With room for two the cable never rests.
+    // With room for two packets the cable is never idle.
     let room = Room::Lossless { buffer: 272, flow: FlowControl::Credits };
     let came = play(&net, Settings { room, ..settings }, &[(0, 1, 136); 20])?.came;
     assert_eq!(came[19].1 - came[0].1, 19 * I);
     Ok(())
 }
 
-/// Ethernet: the queue of a port holds what fits, counting the packet that is just leaving; the rest is dropped.
+/// Ethernet: the queue of a port holds as many packets as fit, counting the packet that is just leaving; the
+/// others are dropped.
 #[test]
 fn a_full_port_drops() -> Outcome {
     let net = star(9, G)?;
@@ -154,8 +161,8 @@ fn a_full_port_drops() -> Outcome {
     Ok(())
 }
 
-/// Two queues: of eight packets that come at once the first goes, then the urgent ones, in order, then the others; each queue holds three, without the one that is
-/// just leaving.
+/// Two queues: of eight packets that arrive at the same time the first leaves, then the urgent ones in order,
+/// then the others. Each queue holds three, without the one that is just leaving.
 #[test]
 fn a_port_with_two_queues_sends_the_urgent_first() -> Outcome {
     let net = star(9, G)?;
@@ -176,8 +183,8 @@ fn a_port_with_two_queues_sends_the_urgent_first() -> Outcome {
     Ok(())
 }
 
-/// A host whose packets of one length become due at random times waits as in M/D/1: rho S / (2 (1 - rho))
-/// (Pollaczek, Khinchine).
+/// A host whose packets of equal length are generated at random times waits as in M/D/1: rho S / (2 (1 -
+/// rho)) (Pollaczek, Khinchine).
 #[test]
 fn a_source_waits_as_queueing_theory_says() -> Outcome {
     let net = star(8, 4_800_000_000)?;
@@ -194,7 +201,7 @@ fn a_source_waits_as_queueing_theory_says() -> Outcome {
     Ok(())
 }
 
-/// What cannot be carried is not: everybody to one host gives that host's cable its full rate and no more.
+/// If all hosts send to one, that host's cable delivers its full rate and no more.
 #[test]
 fn a_cable_gives_what_it_has() -> Outcome {
     for settings in [
@@ -217,7 +224,7 @@ fn a_cable_gives_what_it_has() -> Outcome {
     Ok(())
 }
 
-/// Whatever is sent arrives once, over as many channels as its path has, whatever the settings.
+/// Every packet arrives once, over as many channels as its path has, with all settings.
 #[test]
 fn nothing_is_lost_or_doubled() -> Outcome {
     struct Burst(Rng, u64, u64);
@@ -268,7 +275,8 @@ fn nothing_is_lost_or_doubled() -> Outcome {
     Ok(())
 }
 
-/// Bytes over all channels are those of every packet times the channels of its path.
+/// The sum of bytes over all channels is the sum, over all packets, of their length times the channels of
+/// their path.
 #[test]
 fn every_packet_takes_its_path() -> Outcome {
     let net = shapes::torus(&[4, 4], PairRing::OneCable, &Fit::switches(2))?;
@@ -290,8 +298,8 @@ fn every_packet_takes_its_path() -> Outcome {
     Ok(())
 }
 
-/// A ring whose tables the verifier refutes: packets do get stuck, on channels that the verifier's circle names. The same
-/// ring with tables that it accepts never stops.
+/// In a ring whose tables the verifier refutes, packets do get stuck, on channels of the cycle that the
+/// verifier names. A ring with tables that the verifier accepts never stops.
 #[test]
 fn deadlock_is_found_where_it_can_be() -> Outcome {
     let net = shapes::ring(6, &Fit::switches(2))?;
@@ -321,7 +329,8 @@ fn deadlock_is_found_where_it_can_be() -> Outcome {
     Ok(())
 }
 
-/// The paper's barrier of two hosts, s switches apart: two injections, two ways, four times in a host.
+/// The paper's barrier of two hosts, s switches apart, takes two injections, two paths, and four times the
+/// time in a host.
 #[test]
 fn a_barrier_of_two() -> Outcome {
     let times = HostTimes { send: 1_000_000, receive: 1_320_000 };
@@ -342,7 +351,7 @@ fn a_barrier_of_two() -> Outcome {
     Ok(())
 }
 
-/// On one switch every step of a dissemination barrier is a permutation: nobody waits for a cable.
+/// On one switch every step of a dissemination barrier is a permutation, so no packet waits for a cable.
 #[test]
 fn dissemination_takes_its_steps() -> Outcome {
     let times = HostTimes { send: 700_000, receive: 500_000 };
@@ -357,7 +366,8 @@ fn dissemination_takes_its_steps() -> Outcome {
     Ok(())
 }
 
-/// Table 8 of the paper: a packet and its acknowledgement, and what hosts take; nobody else about.
+/// Table 8 of the paper: without other traffic, a packet and its acknowledgement take the sum of their path
+/// and the times in the hosts.
 #[test]
 fn a_lone_push_takes_the_sum_of_its_parts() -> Outcome {
     let times = PushTimes { send: 2_000_000, turn: 1_500_000, done: 1_690_000, jitter_percent: 0 };
@@ -375,7 +385,7 @@ fn a_lone_push_takes_the_sum_of_its_parts() -> Outcome {
     Ok(())
 }
 
-/// The seed decides everything.
+/// The seed alone decides the run.
 #[test]
 fn a_seed_is_a_run() -> Outcome {
     let net = shapes::mesh(&[4, 4], &Fit::switches(4).rates(4_800_000_000, 4_800_000_000))?;
@@ -391,7 +401,7 @@ fn a_seed_is_a_run() -> Outcome {
     Ok(())
 }
 
-/// What is asked for and impossible is said, not simulated.
+/// Impossible settings are refused with an error.
 #[test]
 fn what_cannot_be_is_an_error() -> Outcome {
     let (star, ring) = (star(3, G)?, shapes::ring(5, &Fit::switches(2))?);

@@ -1,5 +1,5 @@
-//! Where the two layers meet: what the packet layer asks of the layer above, answered by the message layer, with the
-//! oracle looking at everything that passes. The engine proper does the same with real memory.
+//! Where the two layers meet: the upcalls of the packet layer, answered by the message layer, while the
+//! oracle sees everything that passes. The engine proper does the same with real memory.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -14,19 +14,19 @@ use super::world::Laziness;
 use tasuki_testkit::Check;
 use tasuki_testkit::oracle::Oracle;
 
-/// Who stands behind which connection of one node.
+/// The connections of one node, and the nodes to which they lead.
 #[derive(Default)]
 pub(crate) struct Conns {
     pub of_conn: BTreeMap<ConnId, usize>,
     pub of_node: BTreeMap<usize, ConnId>,
-    /// Accepted since the message layer was last told how long a start may be.
+    /// Connections accepted since the message layer was last told how long a `Start` may be.
     pub fresh: Vec<(ConnId, usize)>,
 }
 
-/// Names by which nodes are found: (endpoint, incarnation) to (node, place).
+/// The names by which nodes are found: (endpoint, incarnation) to (node, place).
 pub(crate) type Directory = BTreeMap<(u32, u64), (usize, usize)>;
 
-pub(crate) struct Joint<'a> {
+pub(crate) struct EngineUpcalls<'a> {
     pub oracle: &'a mut Oracle,
     pub node: usize,
     pub place: usize,
@@ -34,20 +34,20 @@ pub(crate) struct Joint<'a> {
     pub network: &'a Network,
     pub directory: &'a Directory,
     pub laziness: &'a mut Laziness,
-    /// Takes no strangers.
+    /// Unknown peers are refused.
     pub leaving: bool,
-    /// The carrier is being told to give up: its releases say nothing about delivery.
+    /// The connection is being aborted, so a release of payload does not mean that it was delivered.
     pub giving_up: bool,
-    /// The first thing that went wrong.
+    /// The first complaint.
     pub complaint: Option<String>,
-    /// Frames that were delivered.
+    /// Number of frames that were delivered.
     pub delivered: u64,
 }
 
-/// Payload in a start until the packet layer has said how much fits: little enough for every packet.
+/// Payload in a `Start` until the packet layer has told how much fits, bytes: little enough for every packet.
 const CAREFUL: u64 = 256;
 
-impl Joint<'_> {
+impl EngineUpcalls<'_> {
     fn check<T>(&mut self, result: Check<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -90,7 +90,7 @@ impl Joint<'_> {
     }
 }
 
-impl Upcalls for Joint<'_> {
+impl Upcalls for EngineUpcalls<'_> {
     fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Option<Vec<Rail>> {
         let Some(&(there, place)) = self.directory.get(&(greeting.endpoint, greeting.incarnation)) else {
             self.complaint.get_or_insert(format!("a greeting from nobody: {greeting:?}"));
