@@ -5,15 +5,15 @@ use std::panic::{RefUnwindSafe, catch_unwind, resume_unwind};
 
 /// How a failing seed of a test is replayed: by an environment variable that names it, and a command.
 #[derive(Clone, Copy, Debug)]
-pub struct Replay {
+pub struct Replay<'a> {
     /// Environment variable with the seed, a decimal number. The variable of the same name with an `S` behind
     /// it says how many seeds [`Replay::seeds`] gives.
-    pub variable: &'static str,
+    pub variable: &'a str,
     /// Command that runs the test alone, for instance `cargo test -p tasuki-link --test udp`.
-    pub command: &'static str,
+    pub command: &'a str,
 }
 
-impl Replay {
+impl Replay<'_> {
     /// The seed that the environment names, if it names one.
     ///
     /// # Panics
