@@ -109,7 +109,7 @@ impl Round {
 
     /// Sequence number of the packet that has this length. The last packet has the bytes that are left, which
     /// are fewer than any other packet has.
-    pub fn which(&self, len: usize) -> Option<u16> {
+    pub fn seq_of_len(&self, len: usize) -> Option<u16> {
         let last = self.packets - 1;
         if len == self.place(last).len() {
             return Some(last);
@@ -130,9 +130,9 @@ mod tests {
         let round = Round::new(Sizes::new(8000, 8).unwrap(), 56_000).unwrap();
         assert_eq!(round.packets(), 8);
         assert_eq!((round.place(0), round.place(1)), (0..8000, 8000..15_999));
-        assert_eq!((round.which(8000), round.which(7999)), (Some(0), Some(1)));
+        assert_eq!((round.seq_of_len(8000), round.seq_of_len(7999)), (Some(0), Some(1)));
         // 8000 + 7999 + ... + 7994 = 55979 are in the first seven.
-        assert_eq!((round.place(7), round.which(21)), (55_979..56_000, Some(7)));
+        assert_eq!((round.place(7), round.seq_of_len(21)), (55_979..56_000, Some(7)));
     }
 
     #[test]
@@ -145,11 +145,16 @@ mod tests {
                 let mut end = 0;
                 for seq in 0..round.packets() {
                     let place = round.place(seq);
-                    assert_eq!((place.start, round.which(place.len())), (end, Some(seq)), "{first} {len}");
+                    assert_eq!(
+                        (place.start, round.seq_of_len(place.len())),
+                        (end, Some(seq)),
+                        "{first} {len}"
+                    );
                     end = place.end;
                 }
                 assert_eq!(end as u64, len);
-                let named = (0..=usize::from(first) + 1).filter(|len| round.which(*len).is_some()).count();
+                let named =
+                    (0..=usize::from(first) + 1).filter(|len| round.seq_of_len(*len).is_some()).count();
                 assert_eq!(named, usize::from(round.packets()), "no other length is a packet's");
             }
             assert_eq!((Round::new(sizes, most + 1), Round::new(sizes, 0)), (None, None));

@@ -77,13 +77,13 @@ impl RoundRx {
         let mut placed = Placed::default();
         let slots = std::mem::take(&mut self.slots);
         let part = self.round.sizes().first();
-        let misplaced = |(&slot, &len): (&u16, &usize)| self.round.which(len) != Some(slot);
+        let misplaced = |(&slot, &len): (&u16, &usize)| self.round.seq_of_len(len) != Some(slot);
         let in_order = !slots.iter().zip(lens).any(misplaced);
         if !in_order {
             self.lift(&slots, lens, into, over);
         }
         for (at, (&slot, &len)) in slots.iter().zip(lens).enumerate() {
-            let Some(seq) = self.round.which(len).filter(|seq| !self.here[usize::from(*seq)]) else {
+            let Some(seq) = self.round.seq_of_len(len).filter(|seq| !self.here[usize::from(*seq)]) else {
                 placed.useless += 1;
                 continue;
             };
@@ -104,7 +104,7 @@ impl RoundRx {
     fn lift(&self, slots: &[u16], lens: &[usize], into: &[u8], over: &mut [u8]) {
         let part = self.round.sizes().first();
         for (at, (&slot, &len)) in slots.iter().zip(lens).enumerate() {
-            if len > part || self.round.which(len) == Some(slot) {
+            if len > part || self.round.seq_of_len(len) == Some(slot) {
                 continue;
             }
             let place = self.round.place(slot);

@@ -64,13 +64,13 @@ pub struct RecvRequest {
 /// A message that a probe has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its sender.
+    /// The sender.
     pub source: PeerId,
-    /// Its tag; 0 on the untagged queue.
+    /// Tag of the message; 0 on the untagged queue.
     pub tag: u64,
-    /// Its remote completion data.
+    /// Remote completion data of the message.
     pub data: Option<u64>,
-    /// Its length, bytes.
+    /// Length of the message, bytes.
     pub len: u64,
 }
 
@@ -114,7 +114,7 @@ impl Placement {
 /// Destination of payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sink {
-    /// It is not wanted: the caller drops it.
+    /// The payload is not wanted: the caller drops it.
     Nowhere,
     /// Into the buffer of a posted receive.
     Recv {
@@ -189,11 +189,11 @@ pub struct RecvDone {
     pub user: u64,
     /// Queue on which it came.
     pub queue: Queue,
-    /// Its sender.
+    /// The sender.
     pub source: PeerId,
-    /// Its tag; 0 on the untagged queue.
+    /// Tag of the message; 0 on the untagged queue.
     pub tag: u64,
-    /// Its remote completion data.
+    /// Remote completion data of the message.
     pub data: Option<u64>,
     /// Where it begins in the buffer; not 0 only in a multi-receive.
     pub offset: u64,

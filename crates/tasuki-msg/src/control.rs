@@ -13,7 +13,7 @@ use crate::ids::PeerId;
 pub struct NewMessage {
     /// The receiver.
     pub peer: PeerId,
-    /// Its length, bytes; at least 1.
+    /// Length of the message, bytes; at least 1.
     pub len: u64,
     /// Payload bytes that the credit allows.
     pub credit: u64,
@@ -26,7 +26,7 @@ pub struct NewMessage {
 /// A matched message that waits for a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// Its sender.
+    /// The sender.
     pub peer: PeerId,
     /// Bytes that the receiver still wants of it and has not granted; at least 1.
     pub wanted: u64,
@@ -74,6 +74,21 @@ pub trait Controller {
         let _ = now_ns;
         false
     }
+}
+
+/// What a controller has measured, for statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// R: granted bytes that arrive per second; 0 if unknown.
+    pub rate: u64,
+    /// The window: bytes that may be granted and not arrived.
+    pub window: u64,
+    /// Shortest time from a grant to the arrival of its last byte, ns; 0 if unknown.
+    pub shortest_ns: u64,
+    /// Number of grants.
+    pub grants: u64,
+    /// How often the window was made smaller because bytes took long.
+    pub slowed: u64,
 }
 
 /// The plain controller: whole messages up to a size, a first part of longer ones, and a fixed window of

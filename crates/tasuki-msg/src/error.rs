@@ -19,7 +19,7 @@ pub enum Gone {
 pub enum Failure {
     /// The program cancelled it in time.
     Cancelled,
-    /// Its peer is gone.
+    /// The peer of the operation is gone.
     PeerGone(PeerId, Gone),
 }
 

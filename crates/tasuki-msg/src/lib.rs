@@ -75,6 +75,7 @@ mod ids;
 mod index;
 mod ops;
 mod pace;
+mod pacer;
 mod peer;
 mod pool;
 mod posted;
@@ -90,9 +91,9 @@ pub use action::{
     Action, Event, Found, Matching, Payload, Placement, RecvDone, RecvRequest, SendRequest, Sink, Source,
     Transmit,
 };
-pub use adaptive::{Adaptive, AdaptiveConfig, Measured, Pacer};
+pub use adaptive::{Adaptive, AdaptiveConfig};
 pub use config::{Config, ENVELOPE, GRANULE, INITIAL_CREDIT, PeerOptions, charge};
-pub use control::{Controller, Demand, NewMessage, Window};
+pub use control::{Controller, Demand, Measured, NewMessage, Window};
 pub use counters::{EndpointStatus, PeerCounters, PeerStatus};
 #[cfg(feature = "defects")]
 pub use defect::Defect;
@@ -101,3 +102,4 @@ pub use error::{ClaimError, Failure, FrameError, Gone, UnknownPeer};
 pub use frame::{Data, Frame, Mark, Queue, Start};
 pub use ids::{ClaimId, EarlyId, Epoch, MsgSeq, PeerId, PullId, RecvId, SendId};
 pub use pace::Pace;
+pub use pacer::Pacer;

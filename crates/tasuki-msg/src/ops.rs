@@ -30,9 +30,9 @@ pub(crate) struct SendOp {
     pub done: bool,
     /// In its peer's `bulk` queue.
     pub queued: bool,
-    /// It has an early part, and the peer has not yet sent a frame about it.
+    /// The message has an early part, and the peer has not yet sent a frame about it.
     pub unanswered: bool,
-    /// Its bulk is sent no faster than this.
+    /// The bulk of the message is sent no faster than this.
     pub pace: Option<Pace>,
     /// Number of its frames that the carrier has not released.
     pub unreleased: u32,
@@ -53,7 +53,7 @@ pub(crate) struct RecvOp {
     pub user: u64,
     /// Bytes of the buffer given to messages, so the next message begins there.
     pub used: u64,
-    /// It takes further messages.
+    /// The receive takes further messages.
     pub open: bool,
     /// Place in the queue of posted receives, `NIL` if it is not there.
     pub node: u32,
@@ -75,7 +75,7 @@ impl RecvOp {
 pub(crate) enum State {
     /// Payload came before the `Start`: only the size of the early part is known.
     Stub,
-    /// Its turn in the sequence has not come.
+    /// The turn of the message in the sequence has not come.
     Held,
     /// No receive has matched it.
     Unexpected,
@@ -119,7 +119,7 @@ pub(crate) struct Incoming {
     pub base: u64,
     /// Place among the unexpected messages, `NIL` if it is not there.
     pub chain: u32,
-    /// It is in its peer's `inbox`.
+    /// The message is in its peer's `inbox`.
     pub filed: bool,
     /// A `Grant` is in its peer's control queue.
     pub grant_queued: bool,

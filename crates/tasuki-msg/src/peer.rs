@@ -117,7 +117,7 @@ pub(crate) struct Peer {
     pub counters: PeerCounters,
     /// There may be something to send to it.
     pub active: bool,
-    /// It is in the list from which `poll_active` names peers.
+    /// The peer is in the list from which `poll_active` names peers.
     pub listed: bool,
 }
 

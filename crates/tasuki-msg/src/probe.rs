@@ -1,7 +1,7 @@
 //! Probing: looking at unexpected messages, reserving them, dropping them (`FI_PEEK`, `FI_CLAIM`,
 //! `FI_DISCARD`).
 //!
-//! Answers are immediate, so a probe never races with a receive: whoever calls first gets the message.
+//! Answers are immediate, so a probe never races with a receive: the earlier call gets the message.
 
 use crate::action::{Found, Matching};
 use crate::control::Controller;

@@ -24,7 +24,7 @@ impl Conn {
         let mut top = None;
         let mut sum = Acked { bytes: 0, packets: 0, largest: 0, next, rtt: None };
         for (place, run) in ack.runs.iter().enumerate() {
-            // It acknowledges packets that were never sent, so nothing of it can be believed.
+            // The frame acknowledges packets that were never sent, so nothing in it can be believed.
             if run.last >= next {
                 return;
             }
@@ -134,9 +134,9 @@ impl Conn {
             }
             let path = &mut self.paths[at];
             let Some(sent) = path.sent.get_mut(number) else { break };
-            let late = sent.time.after_ns(delay);
-            if number + threshold > largest && late > cx.now {
-                path.loss_at = Some(late);
+            let lost_at = sent.time.after_ns(delay);
+            if number + threshold > largest && lost_at > cx.now {
+                path.loss_at = Some(lost_at);
                 break;
             }
             self.lose_packet(at, number, cx);

@@ -24,17 +24,17 @@ impl Proto {
         self.handle(now, datagram, upcalls, false)
     }
 
-    /// If `hurried`, the message in a packet is delivered before the acknowledgement that came with it is
+    /// If `defers_ack`, the message in a packet is delivered before the acknowledgement that came with it is
     /// processed.
     pub(crate) fn handle(
         &mut self,
         now: Time,
         datagram: &[u8],
         upcalls: &mut impl Upcalls,
-        hurried: bool,
+        defers_ack: bool,
     ) -> Result<(), DropReason> {
         self.now = now;
-        self.take_packet(now, datagram, upcalls, hurried).map_err(|reason| self.reject(reason))
+        self.take_packet(now, datagram, upcalls, defers_ack).map_err(|reason| self.reject(reason))
     }
 
     fn take_packet(
@@ -42,10 +42,10 @@ impl Proto {
         now: Time,
         datagram: &[u8],
         upcalls: &mut impl Upcalls,
-        hurried: bool,
+        defers_ack: bool,
     ) -> Result<(), DropReason> {
         if let Some(brief) = Brief::parse(datagram)
-            && let Some(result) = self.take_brief(now, &brief, upcalls, hurried)
+            && let Some(result) = self.take_brief(now, &brief, upcalls, defers_ack)
         {
             return result;
         }
@@ -75,14 +75,14 @@ impl Proto {
         now: Time,
         brief: &Brief<'_>,
         upcalls: &mut impl Upcalls,
-        hurried: bool,
+        defers_ack: bool,
     ) -> Option<Result<(), DropReason>> {
         brief.header.check_destination(self.local.endpoint, &self.local.secret).ok()?;
         let conn = self.table.named(brief.header.peer)?;
         if conn.expired || conn.refusal_due.is_some() {
             return None;
         }
-        let result = conn.receive_brief(brief, hurried, &mut context!(self, now), upcalls)?;
+        let result = conn.receive_brief(brief, defers_ack, &mut context!(self, now), upcalls)?;
         if conn.deferred_ack.is_some() && !std::mem::replace(&mut conn.in_deferred, true) {
             self.deferred.push(conn.id);
         }

@@ -85,10 +85,10 @@ impl Conn {
     /// Whether the last-resort rail must carry data: no other rail is up, or all that are up have been silent
     /// for long. (A busy host, too, is silent for a while.)
     fn needs_last_resort(&self, cx: &Context<'_>) -> bool {
-        let patience = ns(cx.config.last_resort_after);
+        let longest = ns(cx.config.last_resort_after);
         self.paths.iter().enumerate().all(|(at, path)| {
             let silent =
-                path.pto_streak >= cx.config.dead_after && cx.now.since_ns(path.pto_streak_since) > patience;
+                path.pto_streak >= cx.config.dead_after && cx.now.since_ns(path.pto_streak_since) > longest;
             self.is_last_resort(at) || !path.is_up() || silent
         })
     }

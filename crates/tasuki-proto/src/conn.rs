@@ -90,7 +90,7 @@ pub(crate) struct Conn {
     pub reports_closed: bool,
     /// The peer has opened another connection instead, and the layer above has been told.
     pub reset: bool,
-    /// It exists only to refuse a hello.
+    /// The connection exists only to refuse a hello.
     pub is_refusal: bool,
     /// The refusal, for the reason given, is still to be sent; the connection is forgotten after it.
     pub refusal_due: Option<RefuseReason>,

@@ -57,10 +57,10 @@ impl Proto {
 impl Conn {
     /// Processes the deferred acknowledgement, with the time at which it arrived.
     pub fn take_deferred_ack(&mut self, cx: &mut Context<'_>, upcalls: &mut impl Upcalls) {
-        let Some(late) = self.deferred_ack.take() else { return };
-        let runs = [late.run];
-        let ack = Ack { path: late.path, delay_us: late.delay_us, runs: Runs::new(&runs) };
-        let now = std::mem::replace(&mut cx.now, late.heard);
+        let Some(deferred) = self.deferred_ack.take() else { return };
+        let runs = [deferred.run];
+        let ack = Ack { path: deferred.path, delay_us: deferred.delay_us, runs: Runs::new(&runs) };
+        let now = std::mem::replace(&mut cx.now, deferred.heard);
         self.on_ack(&ack, cx, upcalls);
         cx.now = now;
     }

@@ -75,7 +75,7 @@ impl Probe {
     /// once before the planned time or an answer. If every probe of the peer led to a probe of this side,
     /// then on a path with a long round trip all answers would come when their probes are no longer
     /// remembered.
-    pub fn hurry(&mut self, now: Time) {
+    pub fn probe_soon(&mut self, now: Time) {
         if !self.hurried && now.since_ns(self.sent_at) > HURRY_AFTER {
             (self.due, self.hurried) = (true, true);
         }

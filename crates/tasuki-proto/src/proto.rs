@@ -202,8 +202,8 @@ impl Proto {
                 continue;
             }
             // The deferred acknowledgement may be what the time-out waits for, so it is processed first.
-            let late = conn.deferred_ack.is_some();
-            if late || conn.on_timeout(&mut context!(self, now)) {
+            let deferred = conn.deferred_ack.is_some();
+            if deferred || conn.on_timeout(&mut context!(self, now)) {
                 Self::enqueue(&mut self.ready, conn);
             }
             conn.due = conn.deadline().unwrap_or(Time::NEVER);
@@ -310,9 +310,9 @@ impl Proto {
     pub fn keep_closed(&mut self) {
         self.keeps_closed = true;
         let peers = u32::try_from(self.table.len()).unwrap_or(u32::MAX);
-        let patience =
+        let leaving_pto =
             LEAVING_PTO.saturating_add(LEAVING_PTO_EACH.saturating_mul(peers)).min(self.config.max_pto);
-        self.config.min_pto = self.config.min_pto.max(patience);
+        self.config.min_pto = self.config.min_pto.max(leaving_pto);
     }
 
     /// Whether the connection has been closed and needs nothing more, be it forgotten already or kept.

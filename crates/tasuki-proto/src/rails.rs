@@ -176,8 +176,8 @@ impl Conn {
     /// Marks a path down if it has stayed silent while another one answered.
     pub fn mark_down_if_dead(&mut self, at: usize, cx: &mut Context<'_>) {
         let path = &self.paths[at];
-        let patience = if path.carrier_lost_at.is_some() { 1 } else { cx.config.dead_after };
-        if !path.is_up() || path.pto_streak < patience {
+        let allowed = if path.carrier_lost_at.is_some() { 1 } else { cx.config.dead_after };
+        if !path.is_up() || path.pto_streak < allowed {
             return;
         }
         let since = path.pto_streak_since;
@@ -229,7 +229,7 @@ impl Conn {
             path.replies.push((nonce, length));
         }
         if matches!(path.state, RailState::Unproven | RailState::Down) {
-            path.probe.hurry(now);
+            path.probe.probe_soon(now);
         }
     }
 

@@ -60,13 +60,13 @@ impl Conn {
         judged
     }
 
-    /// Like [`Conn::receive`], for a packet of the most frequent kind. If `hurried`, and the packet brings a
-    /// message, the processing of its acknowledgement may be deferred. `None`: nothing has been done, and the
-    /// packet must be processed by `receive`.
+    /// Like [`Conn::receive`], for a packet of the most frequent kind. If `defers_ack`, and the packet brings
+    /// a message, the processing of its acknowledgement may be deferred. `None`: nothing has been done, and
+    /// the packet must be processed by `receive`.
     pub fn receive_brief(
         &mut self,
         brief: &Brief<'_>,
-        hurried: bool,
+        defers_ack: bool,
         cx: &mut Context<'_>,
         upcalls: &mut impl Upcalls,
     ) -> Option<Result<(), DropReason>> {
@@ -82,8 +82,8 @@ impl Conn {
         self.peer_knows = true;
         if let Some(ack) = &brief.ack {
             self.take_deferred_ack(cx, upcalls);
-            let waits = hurried && brief.start.is_some();
-            self.deferred_ack = if waits { DeferredAck::new(ack, cx.now) } else { None };
+            let deferred = defers_ack && brief.start.is_some();
+            self.deferred_ack = if deferred { DeferredAck::new(ack, cx.now) } else { None };
             if self.deferred_ack.is_none() {
                 self.on_ack(ack, cx, upcalls);
             }
@@ -237,8 +237,8 @@ impl Conn {
         owed.pending = true;
         owed.pings = if asks.ping { owed.pings.saturating_add(1) } else { 0 };
         owed.now |= arrival == Arrival::OutOfOrder || asks.ping;
-        let patience = cx.now.after_ns(u64::from(cx.config.max_ack_delay_us) * 1000);
-        let mut due = owed.at.unwrap_or(patience);
+        let latest = cx.now.after_ns(u64::from(cx.config.max_ack_delay_us) * 1000);
+        let mut due = owed.at.unwrap_or(latest);
         if length >= FULL_PACKET {
             owed.full += 1;
             let spacing = ns(cx.config.ack_spacing);

@@ -27,7 +27,7 @@ pub(crate) struct Received {
 /// Whether a packet arrived in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// It has the number after the highest received one, and none is missing before it.
+    /// The packet has the number after the highest received one, and none is missing before it.
     InOrder,
     /// Numbers before it are missing, or it was itself missing.
     OutOfOrder,

@@ -25,7 +25,8 @@ pub(crate) enum Fate {
     Acked,
     /// Declared lost; its entries have been queued to be sent again.
     Lost,
-    /// Its loss has no consequence, so it is not tracked: packets of acknowledgements alone, probes.
+    /// The loss of the packet has no consequence, so it is not tracked: packets of acknowledgements alone,
+    /// probes.
     Untracked,
 }
 

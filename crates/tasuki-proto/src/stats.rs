@@ -49,7 +49,7 @@ pub enum RailState {
 pub struct RailStats {
     /// Rail and lane.
     pub path: Path,
-    /// Its state.
+    /// State of the rail.
     pub state: RailState,
     /// Whether this side's NIC has a carrier, as far as is known.
     pub carrier: bool,

@@ -28,21 +28,21 @@ pub const ETHERNET_OVERHEAD: u64 = 8 + 12 + 14 + 4;
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives, perhaps late or damaged.
+    /// The packet arrives, perhaps late or damaged.
     Arrives,
-    /// It arrives twice.
+    /// The packet arrives twice.
     ArrivesTwice,
     /// The cable is cut.
     Cut,
     /// The queue was full.
     Overflow,
-    /// It was too large for the line.
+    /// The packet was too large for the line.
     TooLarge,
-    /// It was a raw frame on a line that passes only datagrams.
+    /// The packet was a raw frame on a line that passes only datagrams.
     Deaf,
-    /// It was lost by chance.
+    /// The packet was lost by chance.
     Lost,
-    /// It was lost in a burst of losses.
+    /// The packet was lost in a burst of losses.
     LostInBurst,
 }
 
@@ -53,9 +53,9 @@ pub struct Arrival {
     pub at: Time,
     /// The packet as it arrives.
     pub packet: Vec<u8>,
-    /// It differs from what was sent.
+    /// The packet differs from what was sent.
     pub damaged: bool,
-    /// It was held up, so that others may overtake it.
+    /// The packet was held up, so that others may overtake it.
     pub delayed: bool,
 }
 

@@ -7,13 +7,13 @@ use tasuki_msg::{Found, Matching, PeerId, Queue, Source};
 /// A message as the program sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its name, unique in the whole run.
+    /// Name of the message, unique in the whole run.
     pub name: usize,
     /// The sender, as the receiver calls it.
     pub source: PeerId,
     /// The queue that it is for.
     pub queue: Queue,
-    /// Its tag.
+    /// Tag of the message.
     pub tag: u64,
     /// Remote completion data.
     pub data: Option<u64>,
@@ -31,7 +31,7 @@ impl Message {
 /// A posted receive.
 #[derive(Clone, Copy, Debug)]
 pub struct Posted {
-    /// Its name, unique in the whole run.
+    /// Name of the receive, unique in the whole run.
     pub name: usize,
     /// Which messages it accepts.
     pub matching: Matching,

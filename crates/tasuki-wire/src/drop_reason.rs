@@ -32,23 +32,23 @@ macro_rules! reasons {
 reasons! {
     /// The packet is shorter than a header.
     Short "short";
-    /// It does not begin with the magic, so it is none of Tasuki's.
+    /// The packet does not begin with the magic, so it is none of Tasuki's.
     Magic "magic";
-    /// It has another version of the format.
+    /// The packet has another version of the format.
     Version "version";
-    /// Its length field contradicts its length: it was cut off, or damaged.
+    /// The packet's length field contradicts its length: it was cut off, or damaged.
     Length "length";
-    /// It was damaged on the way: by a cable, a NIC, or a host's memory.
+    /// The packet was damaged on the way: by a cable, a NIC, or a host's memory.
     Checksum "checksum";
-    /// It has a reserved flag.
+    /// The packet has a reserved flag.
     Flags "flags";
-    /// It has a keyed tag, for which there is no key.
+    /// The packet has a keyed tag, for which there is no key.
     Tag "tag";
-    /// Its header names a reserved lane.
+    /// The packet's header names a reserved lane.
     Path "path";
-    /// It has no frame.
+    /// The packet has no frame.
     Empty "empty";
-    /// It has a frame of unknown type.
+    /// The packet has a frame of unknown type.
     FrameType "frame-type";
     /// A frame goes on beyond the end of the packet.
     Truncated "truncated";
@@ -66,17 +66,17 @@ reasons! {
     Data "data";
     /// A frame covers positions beyond the last one.
     Position "position";
-    /// It comes from an unknown peer without a greeting, or has a greeting in the wrong place.
+    /// The packet comes from an unknown peer without a greeting, or has a greeting in the wrong place.
     Handshake "handshake";
-    /// It is for another endpoint.
+    /// The packet is for another endpoint.
     Endpoint "endpoint";
-    /// It is forged, or for an earlier incarnation of the endpoint.
+    /// The packet is forged, or for an earlier incarnation of the endpoint.
     Token "token";
-    /// It has a greeting that is for another incarnation, or forged.
+    /// The packet has a greeting that is for another incarnation, or forged.
     Incarnation "incarnation";
-    /// It comes from a peer that is unknown, or no longer known.
+    /// The packet comes from a peer that is unknown, or no longer known.
     Peer "peer";
-    /// Its packet number has been received before.
+    /// The packet's packet number has been received before.
     Duplicate "duplicate";
 }
 

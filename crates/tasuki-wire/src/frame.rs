@@ -38,7 +38,7 @@ pub(crate) mod kind {
 /// be emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// So many bytes of padding; the parser returns consecutive padding frames as one.
+    /// Padding of this many bytes; the parser returns consecutive padding frames as one.
     Padding(usize),
     /// Asks for an acknowledgement.
     Ping,

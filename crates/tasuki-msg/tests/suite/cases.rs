@@ -61,7 +61,7 @@ impl World {
     }
 
     /// Hands all frames of `node` to the carriers, and lets none arrive.
-    fn speak(&mut self, node: usize) {
+    fn hand_to_carriers(&mut self, node: usize) {
         while self.transmit(node).unwrap() {}
     }
 }

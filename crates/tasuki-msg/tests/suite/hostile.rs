@@ -31,7 +31,7 @@ fn mark(rng: &mut Random) -> Mark {
     Mark { frames: number(rng), bytes: number(rng) }
 }
 
-fn lie(rng: &mut Random) -> Frame {
+fn random_frame(rng: &mut Random) -> Frame {
     let seq = MsgSeq(number(rng));
     match rng.below(16) {
         0..5 => {
@@ -134,7 +134,7 @@ impl Victim {
     }
 }
 
-fn torment(seed: u64) -> [u64; 2] {
+fn run_against_lies(seed: u64) -> [u64; 2] {
     let mut ep = Endpoint::new(CONFIG, WINDOW);
     let peer = ep.add_peer(PeerOptions { pull: seed.is_multiple_of(2), ..PeerOptions::default() });
     let (pulls, claims, early) = Default::default();
@@ -144,7 +144,7 @@ fn torment(seed: u64) -> [u64; 2] {
         if victim.rng.chance(30) {
             victim.act();
         }
-        let frame = lie(&mut victim.rng);
+        let frame = random_frame(&mut victim.rng);
         match victim.ep.handle_frame(peer, &frame) {
             Ok(placement) => {
                 counts[0] += 1;
@@ -176,7 +176,7 @@ fn torment(seed: u64) -> [u64; 2] {
 fn lies_do_no_harm() {
     let counts = std::sync::Mutex::new([0; 2]);
     REPLAY.each(3000, |seed| {
-        let [taken, refused] = torment(seed);
+        let [taken, refused] = run_against_lies(seed);
         let mut counts = counts.lock().unwrap();
         *counts = [counts[0] + taken, counts[1] + refused];
     });

@@ -111,10 +111,12 @@ impl Scenario {
             12..26 => self.post_recv(node).map(drop),
             26..32 if self.kinds.probes => self.probe(node),
             32..36 if self.kinds.cancels => self.cancel(node),
-            36..38 => self.upset(node, &living),
-            38..40 if self.kinds.silence && self.world.nodes[node].asked.is_none() => self.fall_silent(node),
+            36..38 => self.change_membership(node, &living),
+            38..40 if self.kinds.silence && self.world.nodes[node].asked.is_none() => {
+                self.quiesce_for_a_while(node)
+            }
             40..43 if self.world.nodes[node].asked.is_some() => self.world.resume(node),
-            43..46 => self.tell_news(),
+            43..46 => self.report_deaths(),
             46..50 => self.world.pull(node),
             _ => self.carry(node),
         }
@@ -169,7 +171,7 @@ impl Scenario {
         Ok(())
     }
 
-    fn wish(&mut self, node: usize) -> RecvSpec {
+    fn random_receive(&mut self, node: usize) -> RecvSpec {
         let source = self.partner(node);
         let (queue, tag, ignore, capacity) = (self.queue(), self.tag(), self.ignore(), self.len());
         let rng = &mut self.world.rng;
@@ -180,12 +182,12 @@ impl Scenario {
     }
 
     fn post_recv(&mut self, node: usize) -> Check<usize> {
-        let spec = self.wish(node);
+        let spec = self.random_receive(node);
         self.world.recv(node, spec)
     }
 
     fn probe(&mut self, node: usize) -> Check {
-        let spec = self.wish(node);
+        let spec = self.random_receive(node);
         match self.world.rng.below(4) {
             0 => self.world.peek(node, &spec).map(drop),
             1 => self.world.claim(node, &spec).map(drop),
@@ -228,7 +230,7 @@ impl Scenario {
     }
 
     /// A node dies, parts from another, or joins.
-    fn upset(&mut self, node: usize, living: &[usize]) -> Check {
+    fn change_membership(&mut self, node: usize, living: &[usize]) -> Check {
         if self.kinds.partings && self.world.rng.chance(40) {
             let there = self.partner(node);
             return self.world.close(node, there);
@@ -245,7 +247,7 @@ impl Scenario {
         Ok(())
     }
 
-    fn tell_news(&mut self) -> Check {
+    fn report_deaths(&mut self) -> Check {
         if self.news.is_empty() {
             return Ok(());
         }
@@ -255,7 +257,7 @@ impl Scenario {
     }
 
     /// A node asks for silence, and perhaps has the time to get it before anything else is posted.
-    fn fall_silent(&mut self, node: usize) -> Check {
+    fn quiesce_for_a_while(&mut self, node: usize) -> Check {
         self.world.quiesce(node)?;
         for _ in 0..self.world.rng.pick(&[0, 0, 60, 200]) {
             let living = self.world.living();
@@ -289,7 +291,7 @@ impl Scenario {
     /// Everything is delivered and received; then everything must be over.
     fn finish(&mut self) -> Check {
         while !self.news.is_empty() {
-            self.tell_news()?;
+            self.report_deaths()?;
         }
         for node in self.world.living() {
             self.world.resume(node)?;

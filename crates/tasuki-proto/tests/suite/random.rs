@@ -64,7 +64,7 @@ pub fn run(seed: u64) -> u64 {
         net.restart(1, 200, &Config::default());
     }
     net.lazy = rng.per_mille(500);
-    // It has a generator of its own, so that all other seeds go on to mean the same schedules.
+    // The doubts have a generator of their own, so that all other seeds go on to mean the same schedules.
     let mut doubts = (seed % 5 == 2).then(|| Random::new(!seed));
     let hole_first = rng.per_mille(300);
     if hole_first {

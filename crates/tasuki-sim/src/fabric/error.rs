@@ -49,7 +49,7 @@ pub enum FabricError {
         "a packet of {bytes} bytes does not fit a buffer of {buffer}; use larger buffers or smaller packets"
     )]
     PacketTooLarge {
-        /// Its size, bytes.
+        /// Size of the packet, bytes.
         bytes: u32,
         /// Size of the buffers, bytes.
         buffer: u32,

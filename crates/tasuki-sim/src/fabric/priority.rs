@@ -13,7 +13,7 @@ use super::world::Fabric;
 pub(super) struct Port {
     urgent: Class,
     other: Class,
-    /// It will choose when its cable is free.
+    /// The port will choose when its cable is free.
     serving: bool,
 }
 

@@ -23,7 +23,7 @@ pub struct Cell {
     pub table: &'static str,
     /// Name of the cell within the table or figure.
     pub cell: String,
-    /// Its unit.
+    /// Unit of the values.
     pub unit: &'static str,
     /// Published value.
     pub published: f64,

@@ -20,7 +20,7 @@ pub struct Figure {
     pub x: &'static str,
     /// Name of the vertical axis.
     pub y: &'static str,
-    /// Its curves.
+    /// Curves of the figure.
     pub curves: Vec<Curve>,
 }
 
@@ -29,7 +29,7 @@ pub struct Figure {
 pub struct Curve {
     /// What the curve is of.
     pub name: String,
-    /// Its points.
+    /// Points of the curve.
     pub points: Vec<(f64, f64)>,
 }
 

@@ -44,7 +44,7 @@ pub struct Model {
 pub struct Constant {
     /// What it is.
     pub what: &'static str,
-    /// Its value, with unit.
+    /// Value of the number, with unit.
     pub value: String,
     /// "stated" by the paper, "fitted" to it, or "assumed".
     pub kind: &'static str,

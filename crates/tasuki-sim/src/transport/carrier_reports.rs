@@ -2,8 +2,8 @@
 //! cut, wrongly when none is, sometimes for ever, and changing all the time. Nothing may be lost by it, and
 //! nothing may hang.
 //!
-//! This has a generator of its own, and happens only in some runs, so that all other seeds remain the runs
-//! that they were.
+//! The choice of reports has a generator of its own, and happens only in some runs, so that all other seeds
+//! remain the runs that they were.
 
 use tasuki_proto::ConnId;
 

@@ -2,6 +2,9 @@
 //! what they cannot hold. Message and packet layers are the real ones, and every message is compared with
 //! what was sent.
 
+mod settings;
+mod statistics;
+
 use super::host::Habit;
 use super::network::End;
 use super::run::Failure;
@@ -12,154 +15,17 @@ use crate::Rng;
 use crate::channel::ETHERNET_OVERHEAD;
 use crate::fabric::{Fabric, Room, Settings};
 use crate::kernel::Time;
-use tasuki_msg::{Adaptive, AdaptiveConfig, Config, Pacer, Window};
-use tasuki_testkit::oracle::Oracle;
-use tasuki_testkit::oracle::{RecvSpec, SendSpec};
-use tasuki_testkit::{Check, demand};
-use tasuki_testkit::{Text, Trace};
+use tasuki_msg::Config;
+use tasuki_testkit::oracle::{Oracle, RecvSpec, SendSpec};
+use tasuki_testkit::{Check, Text, Trace, demand};
 use tasuki_topo::shapes::{self, Fit};
 use tasuki_topo::{Engine, Limits, PathRule, route};
 use tasuki_wire::{Lane, Lanes};
 
-/// How receivers grant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Granting {
-    /// A fixed window.
-    Window,
-    /// Everything at once, for senders that know how fast they may send.
-    Open,
-    /// At the rate at which bytes arrive.
-    Adaptive(AdaptiveConfig),
-}
-
-/// The two policies that grant by demand, with their defaults.
-pub const ALL_GRANTING: [Granting; 2] = [Granting::Window, Granting::Adaptive(AdaptiveConfig::DEFAULT)];
-
-impl Granting {
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Granting::Window => "window",
-            Granting::Open => "open",
-            Granting::Adaptive(_) => "adaptive",
-        }
-    }
-
-    pub(super) fn pacer(self) -> Pacer {
-        match self {
-            Granting::Window => Pacer::default(),
-            Granting::Open => Window::OPEN.into(),
-            Granting::Adaptive(knobs) => Pacer::Adaptive(Adaptive::new(knobs)),
-        }
-    }
-}
-
-/// Who sends to whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Traffic {
-    /// All other hosts send to host 0.
-    Incast,
-    /// Every host sends to every other one, beginning with the next one.
-    AllToAll,
-}
-
-/// A switch with hosts, all of which send.
-#[derive(Clone, Copy, Debug)]
-pub struct Congestion {
-    /// Who sends to whom.
-    pub traffic: Traffic,
-    /// Number of senders; an incast has one host more.
-    pub senders: usize,
-    /// Rate of every cable, Mbit/s.
-    pub rate_mbps: u64,
-    /// What a port of the switch holds, bytes.
-    pub queue_bytes: u32,
-    /// Length of a message, bytes.
-    pub len: u64,
-    /// Messages from each sender to each of its receivers.
-    pub messages: usize,
-    /// How receivers grant.
-    pub granting: Granting,
-    /// Interval, ns, at which a further host sends messages of 64 bytes to host 0 meanwhile.
-    pub ping_every_ns: u64,
-    /// Lane of short messages; streams go over UDP.
-    pub short: ShortLane,
-    /// Time that the software of both hosts adds to the delivery of every packet, ns.
-    pub host_ns: u64,
-    /// Seed of all random choices of the endpoints.
-    pub seed: u64,
-}
-
-/// The lane of short messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShortLane {
-    /// UDP, like everything else.
-    Udp,
-    /// Raw frames.
-    Raw,
-    /// Raw frames with a tag, through switch ports that send tagged frames first.
-    Tagged,
-}
-
-/// All of them.
-pub const ALL_SHORT_LANES: [ShortLane; 3] = [ShortLane::Udp, ShortLane::Raw, ShortLane::Tagged];
-
-impl ShortLane {
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            ShortLane::Udp => "udp",
-            ShortLane::Raw => "raw",
-            ShortLane::Tagged => "raw, first",
-        }
-    }
-}
-
-impl Congestion {
-    /// 16 senders at 1 Gbit/s; ports hold 16 x 64 KiB.
-    pub fn new(traffic: Traffic, granting: Granting) -> Congestion {
-        let messages = if traffic == Traffic::Incast { 8 } else { 1 };
-        Congestion {
-            traffic,
-            senders: 16,
-            rate_mbps: 1000,
-            queue_bytes: 16 * (64 << 10),
-            len: 1 << 20,
-            messages,
-            granting,
-            ping_every_ns: 500_000,
-            short: ShortLane::Udp,
-            host_ns: HOST_NS,
-            seed: 1,
-        }
-    }
-}
-
-/// Time that hosts add to the delivery of 8 bytes, ns: half a round trip between two MPI programs over the
-/// raw lane, measured on a cable that takes no time (docs/performance.md). A real NIC and its bus add to
-/// that.
-pub const HOST_NS: u64 = 1830;
-
-/// The result of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CongestionResult {
-    /// Payload rate until the last message was received, as a share of what the receivers' cables carry of
-    /// payload: 0 to 1.
-    pub goodput: f64,
-    /// Jain's index of fairness of the bytes that each sender had delivered when the first sender was done: 1
-    /// is perfectly fair.
-    pub fairness: f64,
-    /// Payload sent again, as a share of all payload.
-    pub resent: f64,
-    /// Packets that the switch dropped, as a share of all packets sent.
-    pub dropped: f64,
-    /// Time of a 64-byte message from post to receipt on the idle network: median, ns.
-    pub idle_ns: u64,
-    /// The same time while the others send: 99th percentile, ns.
-    pub p99_ns: u64,
-    /// Number of 64-byte messages on the loaded network.
-    pub pings: usize,
-}
+pub use settings::{
+    ALL_GRANTING, ALL_SHORT_LANES, Congestion, CongestionResult, Granting, HOST_NS, ShortLane, Traffic,
+};
+use statistics::{jain, quantile};
 
 /// Longest run in virtual time, ns.
 const TOO_LONG: u64 = 60_000_000_000;
@@ -391,35 +257,4 @@ struct Counted {
     resent: u64,
     packets: u64,
     dropped: u64,
-}
-
-/// The index of fairness of Jain, Chiu, Hawe: "A quantitative measure of fairness", 1984.
-fn jain(shares: &[f64]) -> f64 {
-    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-    if squares > 0.0 { sum * sum / (shares.len() as f64 * squares) } else { 0.0 }
-}
-
-fn quantile(times: &mut [u64], q: f64) -> u64 {
-    times.sort_unstable();
-    let at = ((times.len() as f64 * q).ceil() as usize).clamp(1, times.len().max(1)) - 1;
-    times.get(at).copied().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fairness_is_jains() {
-        assert_eq!(jain(&[3.0, 3.0, 3.0]), 1.0);
-        assert!((jain(&[1.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
-        assert_eq!(jain(&[]), 0.0);
-    }
-
-    #[test]
-    fn quantiles_are_samples() {
-        assert_eq!(quantile(&mut [5, 1, 3], 0.5), 3);
-        assert_eq!(quantile(&mut (1..=100).collect::<Vec<_>>(), 0.99), 99);
-        assert_eq!(quantile(&mut [], 0.99), 0);
-    }
 }

@@ -2,8 +2,8 @@
 //! on all paths. That can happen at any time, in any state of the connection, once or again and again.
 //! Nothing may be lost by it, and nothing may hang.
 //!
-//! This has a generator of its own, and happens only in some runs, so that all other seeds remain the runs
-//! that they were.
+//! The choice of doubts has a generator of its own, and happens only in some runs, so that all other seeds
+//! remain the runs that they were.
 
 use super::rails_faults::Mishap;
 use super::scenario::Scenario;

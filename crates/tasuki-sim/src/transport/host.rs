@@ -36,7 +36,7 @@ pub(crate) struct Host {
     pub place: usize,
     pub local: Local,
     pub habit: Habit,
-    /// It refuses connections of nodes that it does not know.
+    /// The host refuses connections of nodes that it does not know.
     pub leaving: bool,
     /// Packets in the socket, and when each can be taken.
     pub socket: VecDeque<(Time, Vec<u8>)>,

@@ -24,7 +24,7 @@ pub(crate) struct End {
     pub mtu: u16,
     pub rate_mbps: u32,
     pub lanes: Lanes,
-    /// It has a carrier, as its owner sees it.
+    /// The NIC has a carrier, as its host sees it.
     pub up: bool,
 }
 

@@ -27,7 +27,7 @@ impl Scenario {
             0..60 => self.exchange(node)?,
             60..72 if kinds.probes => self.probe(node)?,
             72..80 if kinds.cancels => self.cancel(node)?,
-            80..83 => self.upset(node)?,
+            80..83 => self.change_membership(node)?,
             83..86 if kinds.silence && !asked => self.world.oracle.quiesce(node)?,
             86..92 if asked => self.world.oracle.resume(node)?,
             _ => self.exchange(node)?,
@@ -97,7 +97,7 @@ impl Scenario {
             .map(drop)
     }
 
-    fn wish(&mut self, node: usize) -> RecvSpec {
+    fn random_receive(&mut self, node: usize) -> RecvSpec {
         let source = self.partner(node);
         let (queue, tag, ignore, capacity) = (self.queue(), self.tag(), self.ignore(), self.len());
         let rng = &mut self.world.rng;
@@ -110,12 +110,12 @@ impl Scenario {
     }
 
     fn post_recv(&mut self, node: usize) -> Check {
-        let spec = self.wish(node);
+        let spec = self.random_receive(node);
         self.world.oracle.recv(node, spec).map(drop)
     }
 
     fn probe(&mut self, node: usize) -> Check {
-        let spec = self.wish(node);
+        let spec = self.random_receive(node);
         match self.world.rng.below(4) {
             0 => self.world.oracle.peek(node, &spec).map(drop),
             1 => self.world.oracle.claim(node, &spec).map(drop),
@@ -156,7 +156,7 @@ impl Scenario {
     }
 
     /// A node dies, parts, joins, or refuses unknown peers from now on.
-    fn upset(&mut self, node: usize) -> Check {
+    fn change_membership(&mut self, node: usize) -> Check {
         let kinds = self.profile.kinds;
         let many = self.world.oracle.nodes.len() >= NODES_MOST;
         match self.world.rng.below(4) {

@@ -139,7 +139,7 @@ pub const ALL_PACINGS: [Pacing; 5] =
     [Pacing::Unpaced, Pacing::Static, Pacing::Paced, Pacing::Window, Pacing::Adaptive];
 
 impl Pacing {
-    /// Its name in reports.
+    /// Name of the pacing in reports.
     pub fn name(self) -> &'static str {
         match self {
             Pacing::Unpaced => "unpaced",
@@ -154,7 +154,7 @@ impl Pacing {
 /// A case: a sending and a receiving host.
 #[derive(Clone, Copy, Debug)]
 pub struct Receivers {
-    /// Its name, as in the figure's caption.
+    /// Name of the case, as in the figure's caption.
     pub name: &'static str,
     /// Number of the figure in the paper.
     pub figure: Option<u8>,

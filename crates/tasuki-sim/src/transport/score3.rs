@@ -126,7 +126,7 @@ pub struct Carried {
     pub barrier_us: f64,
     /// Payload rate of the exchange, all endpoints together, bit/s.
     pub payload_bps: f64,
-    /// That rate as a share of what the bisection carries, or of what the cables of the hosts carry that take
+    /// The rate as a share of what the bisection carries, or of what the cables of the hosts carry that take
     /// part, if that is less.
     pub share: f64,
     /// Number of packets that switches dropped in the whole run.
@@ -210,7 +210,7 @@ impl Exchange {
         for node in 0..self.endpoints {
             for distance in self.distances() {
                 let there = (node + distance) % self.endpoints;
-                // They do not begin in the same nanosecond, because jobs do not start like that.
+                // The endpoints do not begin in the same nanosecond, because jobs do not start like that.
                 let wait = world.rng.below(50_000_000);
                 world.schedule_after(wait, Event::Meet { node, there });
             }

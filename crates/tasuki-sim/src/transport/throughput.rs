@@ -70,7 +70,7 @@ impl Default for Stream {
 pub struct Measured {
     /// Payload received, bytes per second, from the post of the first message to the receipt of the last.
     pub bytes_per_s: f64,
-    /// That rate as a share of what lines of these rates can carry ([`PAYLOAD_SHARE`]).
+    /// The rate as a share of what lines of these rates can carry ([`PAYLOAD_SHARE`]).
     pub share: f64,
     /// Mean time from the post of a message to its receipt, ns.
     pub latency_ns: f64,

@@ -11,7 +11,7 @@ const SEEDS: u64 = 2000;
 const ELSEWHERE: [tasuki_msg::Defect; 2] = [
     // Simulated hosts share no memory, so nothing is pulled.
     tasuki_msg::Defect::PullFailureIgnored,
-    // It would show only if a process stayed stopped for good: here each goes on at some time.
+    // This defect would show only if a process stayed stopped for good: here each goes on at some time.
     tasuki_msg::Defect::SilentPeerHoldsWindow,
 ];
 

@@ -167,7 +167,7 @@ impl Oracle {
         self.cover(what);
         self.trace.mark(&[3, name as u64, u64::from(result.is_ok())]);
         self.sent[name].result = Some(result);
-        self.scribble(name);
+        self.sent[name].scribble();
         Ok(())
     }
 
@@ -235,7 +235,7 @@ impl Oracle {
             // A goodbye is the last frame of its sender: all frames before it must have arrived.
             same(format!("frames behind the goodbye of {there}"), self.noise(there, node), 0)?;
         }
-        self.detach(node, peer);
+        self.nodes[node].detach(peer);
         let sent = &self.sent;
         let whole = |message: &Message| sent[message.name].whole();
         let here = &mut self.nodes[node];

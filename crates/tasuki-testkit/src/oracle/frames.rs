@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 
 use tasuki_msg::{Data, Frame, FrameError, PeerId, Placement, Sink, Start, Transmit};
 
-use super::{EarlyBuf, FrameOut, Oracle};
-use crate::content::{SCRIBBLE, first_wrong};
+use super::{EarlyBuf, FrameOut, Oracle, audit};
+use crate::content::first_wrong;
 use crate::model::Message;
 use crate::{Check, demand, same};
 
@@ -216,7 +216,7 @@ impl Oracle {
                 let offset = offset as usize;
                 demand(offset + len <= entry.bytes.len(), || format!("{placement:?} overruns"))?;
                 entry.bytes[offset..offset + len].copy_from_slice(&bytes[..len]);
-                self.audit_pool(node)
+                audit::pool(self, node)
             }
         }
     }
@@ -295,17 +295,5 @@ impl Oracle {
             Frame::Bye { .. } => "bye",
         };
         self.cover(what);
-    }
-
-    /// The peer is gone, but its carrier still holds frames: it must not read the program's buffers any more.
-    pub(super) fn detach(&mut self, node: usize, peer: PeerId) {
-        for out in self.nodes[node].frames.values_mut().filter(|out| out.peer == peer) {
-            out.detached = true;
-        }
-    }
-
-    /// A send is over and its buffer is the program's again: the program writes something else into it.
-    pub(super) fn scribble(&mut self, name: usize) {
-        self.sent[name].bytes.fill(SCRIBBLE);
     }
 }

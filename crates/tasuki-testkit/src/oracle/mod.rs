@@ -1,9 +1,9 @@
 //! The oracle of message layers: it sees all endpoints and all messages, which no endpoint does, and compares
 //! what the endpoints do, event by event, with a naive model ([`crate::model`]).
 //!
-//! It also does an engine's work, as plainly as possible: it holds the buffers and carries out the actions of
-//! the endpoints. Its user carries the frames: it takes them with [`Oracle::next_frame`], brings them to
-//! their receivers with [`Oracle::arrive`], in any order, and releases their payload with
+//! The oracle also does an engine's work, as plainly as possible: it holds the buffers and carries out the
+//! actions of the endpoints. Its user carries the frames: it takes them with [`Oracle::next_frame`], brings
+//! them to their receivers with [`Oracle::arrive`], in any order, and releases their payload with
 //! [`Oracle::release_payload`].
 //!
 //! Every method returns what went wrong as text.
@@ -12,52 +12,23 @@ mod actions;
 mod audit;
 mod calls;
 mod frames;
+mod link;
 mod node;
+mod sent;
+mod specs;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use tasuki_msg::{Config, Endpoint, Frame, Pacer, PeerId, PeerOptions};
+use tasuki_msg::{Config, Endpoint, Pacer, PeerId, PeerOptions};
 
-pub use calls::{RecvSpec, SendSpec};
-pub use node::{Acquaintance, Claim, EarlyBuf, FrameOut, MessageState, Node, Pull, RecvBuf, Sent, Tally};
+pub use link::Link;
+pub use node::{Acquaintance, Claim, EarlyBuf, FrameOut, Node, Pull, RecvBuf, Tally};
+pub use sent::{MessageState, Sent};
+pub use specs::{RecvSpec, SendSpec};
 
 use crate::Check;
 use crate::coverage::Coverage;
 use crate::trace::Trace;
-
-/// What one node has sent to another, and what of it has arrived.
-#[derive(Default)]
-pub struct Link {
-    /// Messages in the order of their posts, without the cancelled ones: a message's index is its sequence
-    /// number.
-    pub order: Vec<usize>,
-    /// Number of messages of `order` whose `Start` has left.
-    pub started: usize,
-    /// Number of messages of `order` that are visible at the receiver.
-    pub visible: usize,
-    /// Frames without payload that have left and not arrived.
-    pub controls: VecDeque<Frame>,
-    /// Number of `Start` frames that have left and not arrived.
-    pub starts_out: u64,
-    /// Payload bytes in `Data` frames that have left and not arrived.
-    pub bytes_out: u64,
-    /// Number of frames that have arrived.
-    pub arrived_frames: u64,
-}
-
-impl Link {
-    /// Number of frames under way that a promise of silence, or a goodbye, forbids; all `Data` together count
-    /// as one.
-    pub fn noise(&self) -> u64 {
-        let controls = self.controls.iter().filter(|frame| frame.counted()).count() as u64;
-        controls + self.starts_out + u64::from(self.bytes_out > 0)
-    }
-
-    /// Whether any frame is under way.
-    pub fn under_way(&self) -> bool {
-        !self.controls.is_empty() || self.starts_out > 0 || self.bytes_out > 0
-    }
-}
 
 /// All endpoints with their engines and programs, all messages, and what is known about them.
 pub struct Oracle {
@@ -141,6 +112,22 @@ impl Oracle {
     /// Frames under way from one node to another that a promise of silence, or a goodbye, forbids.
     fn noise(&self, from: usize, to: usize) -> u64 {
         self.links.get(&(from, to)).map_or(0, Link::noise)
+    }
+
+    /// Checks that a node's memory is bounded: early buffers by the pool, envelopes by the sends that are
+    /// open at their senders.
+    pub fn audit(&self, node: usize) -> Check {
+        audit::memory(self, node)
+    }
+
+    /// To be called when everything has been delivered and received: checks that nothing is left over.
+    pub fn audit_rest(&self) -> Check {
+        audit::rest(self)
+    }
+
+    /// The state of the message layers as text, for complaints.
+    pub fn dump(&self) -> String {
+        audit::dump(self)
     }
 
     /// Counts that something happened.

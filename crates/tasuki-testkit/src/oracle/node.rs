@@ -4,137 +4,27 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tasuki_msg::{
-    ClaimId, EarlyId, Endpoint, Epoch, Failure, Gone, Pacer, PeerId, PullId, Queue, RecvDone, RecvId, SendId,
+    ClaimId, EarlyId, Endpoint, Epoch, Failure, Gone, Pacer, PeerId, PullId, RecvDone, RecvId, SendId,
 };
 
-use super::SendSpec;
-use crate::content::{self, Pieces};
 use crate::model::{Match, Message, Model};
-
-/// What has become of a message at its receiver, according to the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MessageState {
-    /// Neither received nor discarded.
-    Waiting,
-    /// A receive has got it, and has room for `take` bytes of it.
-    Matched {
-        /// Bytes.
-        take: u64,
-    },
-    /// Discarded by a probe.
-    Discarded,
-}
-
-/// A message of a program, and its send operation.
-pub struct Sent {
-    /// The sending node.
-    pub from: usize,
-    /// The receiving node.
-    pub to: usize,
-    /// What `from` calls `to`.
-    pub peer: PeerId,
-    /// The operation; `None` if the message took the fast path, which ends a send within the call.
-    pub send: Option<SendId>,
-    /// Queue that it is for.
-    pub queue: Queue,
-    /// Tag as the receiver sees it: 0 on the untagged queue.
-    pub tag: u64,
-    /// Remote completion data.
-    pub data: Option<u64>,
-    /// Length, bytes.
-    pub len: u64,
-    /// Key to the sender's memory.
-    pub remote_key: Option<u64>,
-    /// The send buffer; overwritten when the operation is over.
-    pub bytes: Vec<u8>,
-    /// The program wants to know of the delivery.
-    pub delivery: bool,
-    /// A frame of it has left.
-    pub started: bool,
-    /// Its `Start` has arrived.
-    pub start_arrived: bool,
-    /// Its bytes that have arrived.
-    pub arrived: Pieces,
-    /// A carrier has copied some of its payload and released it at once.
-    pub copied: bool,
-    /// Some of it came to a receiver for which the sender was gone.
-    pub refused: bool,
-    /// Frames with payload that carriers have not released.
-    pub unreleased: u32,
-    /// The program has cancelled it in time.
-    pub cancelled: bool,
-    /// How the operation has ended.
-    pub result: Option<Result<(), Failure>>,
-    /// What has become of it at the receiver.
-    pub state: MessageState,
-}
-
-impl Sent {
-    /// A message that has not been posted yet. `name` decides its bytes.
-    pub(super) fn new((from, to, peer): (usize, usize, PeerId), spec: SendSpec, name: usize) -> Sent {
-        let SendSpec { queue, tag, data, len, delivery, remote_key, .. } = spec;
-        let mut bytes = vec![0; len as usize];
-        content::fill(name, 0, &mut bytes);
-        Sent {
-            from,
-            to,
-            peer,
-            send: None,
-            queue,
-            tag: if queue == Queue::Msg { 0 } else { tag },
-            data,
-            len,
-            remote_key,
-            bytes,
-            delivery,
-            started: false,
-            start_arrived: false,
-            arrived: Pieces::default(),
-            copied: false,
-            refused: false,
-            unreleased: 0,
-            cancelled: false,
-            result: None,
-            state: MessageState::Waiting,
-        }
-    }
-
-    /// Whether these bytes have arrived, or came to a receiver that did not want them any more.
-    pub(super) fn arrived_within(&self, offset: u64, len: u64) -> bool {
-        self.refused || self.arrived.covers(offset, len) || (len == 0 && self.start_arrived)
-    }
-
-    /// Whether all its bytes have arrived.
-    pub fn whole(&self) -> bool {
-        self.arrived.total() == self.len
-    }
-
-    /// Whether all bytes that the receiver wants have arrived.
-    pub(super) fn satisfied(&self) -> bool {
-        match self.state {
-            MessageState::Matched { take } => self.arrived.total() >= take,
-            MessageState::Discarded => true,
-            MessageState::Waiting => self.whole() && !self.delivery,
-        }
-    }
-}
 
 /// A receive with its buffer.
 pub struct RecvBuf {
     /// The operation.
     pub id: RecvId,
-    /// The buffer, and behind its capacity [`content::GUARD`].
+    /// The buffer, and behind its capacity [`crate::content::GUARD`].
     pub bytes: Vec<u8>,
     /// Size of the buffer, bytes.
     pub capacity: u64,
     /// Messages that the receive has got and that are not complete. `true`: the sender is gone, so it must
     /// fail.
     pub outstanding: Vec<(Match, bool)>,
-    /// It takes further messages.
+    /// The receive takes further messages.
     pub open: bool,
     /// How it must end once nothing is outstanding, if not with a message.
     pub ending: Option<Failure>,
-    /// Its last event has come.
+    /// The last event of the receive has come.
     pub over: bool,
     /// What it has received, in order.
     pub done: Vec<RecvDone>,
@@ -142,7 +32,7 @@ pub struct RecvBuf {
 
 /// A copy out of a sender's memory that an endpoint has asked for.
 pub struct Pull {
-    /// Its id.
+    /// Id of the pull.
     pub pull: PullId,
     /// Name of the message.
     pub name: usize,
@@ -158,7 +48,7 @@ pub struct Pull {
 
 /// A message that a probe has reserved.
 pub struct Claim {
-    /// Its id.
+    /// Id of the claim.
     pub id: ClaimId,
     /// The message.
     pub message: Message,
@@ -168,7 +58,7 @@ pub struct Claim {
 
 /// A buffer with the early part of a message.
 pub struct EarlyBuf {
-    /// Its id.
+    /// Id of the buffer.
     pub id: EarlyId,
     /// The sender.
     pub peer: PeerId,
@@ -204,7 +94,7 @@ pub struct Tally {
     pub discarded: u64,
 }
 
-/// A node as another one, or the same, knows it.
+/// A node as it is known to another node, or to itself.
 #[derive(Clone, Copy)]
 pub struct Acquaintance {
     /// The node that is known.
@@ -219,7 +109,7 @@ pub struct Acquaintance {
 pub struct Node {
     /// The endpoint.
     pub ep: Endpoint<Pacer>,
-    /// Its process lives.
+    /// The process lives.
     pub alive: bool,
     /// What receives and messages should do here.
     pub model: Model,
@@ -298,6 +188,13 @@ impl Node {
     pub fn set_active(&mut self, peer: PeerId, active: bool) {
         if let Some(known) = self.peers.iter_mut().find(|known| known.peer == peer) {
             known.active = active;
+        }
+    }
+
+    /// The peer is gone, but its carrier still holds frames: it must not read the program's buffers any more.
+    pub(super) fn detach(&mut self, peer: PeerId) {
+        for out in self.frames.values_mut().filter(|out| out.peer == peer) {
+            out.detached = true;
         }
     }
 }

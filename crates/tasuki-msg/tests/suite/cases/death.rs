@@ -18,7 +18,7 @@ fn death_ends_what_only_the_peer_could_complete() {
     let (directed, open) = (w.listen(0, Some(1), 1, 0), w.listen(0, None, 2, 0));
     let half = w.listen(0, None, 3, 0);
     w.say(1, 0, 3, 50_000, 3);
-    w.speak(1);
+    w.hand_to_carriers(1);
     w.deliver(1, 0).unwrap();
     let (waiting, queued) = (w.say(0, 1, 4, 50_000, 4), w.say(0, 1, 5, 4, 5));
     let failure = lose_peer(&mut w, 0, 1);
@@ -42,7 +42,7 @@ fn complete_messages_outlive_their_sender() {
     for (len, data) in [(10, 1), (50_000, 2), (10, 3), (10, 4), (10, 5)] {
         w.say(1, 0, 7, len, data);
     }
-    w.speak(1);
+    w.hand_to_carriers(1);
     (0..3).for_each(|_| w.deliver_at(1, 0, 0).unwrap());
     w.deliver_at(1, 0, 1).unwrap();
     lose_peer(&mut w, 0, 1);

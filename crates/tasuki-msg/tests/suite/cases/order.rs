@@ -11,7 +11,7 @@ fn messages_do_not_overtake() {
     let (first, second) = (w.listen(1, Some(0), 5, 0), w.listen(1, Some(0), 5, 0));
     w.say(0, 1, 5, 10, 100);
     w.say(0, 1, 5, 10, 200);
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.deliver_at(0, 1, 1).unwrap();
     assert!(w.heard(1, first).is_empty(), "the second message has arrived, but it is not its turn");
     w.carry();
@@ -123,7 +123,7 @@ fn the_two_queues_do_not_mix_and_share_their_order() {
     let plain = w.recv(1, RecvSpec { queue: Queue::Msg, ..anything() }).unwrap();
     w.send(0, 1, untagged(4, 1)).unwrap();
     w.say(0, 1, 0, 4, 2);
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.deliver_at(0, 1, 1).unwrap();
     assert!(w.heard(1, tagged).is_empty(), "the untagged message comes first");
     w.carry();

@@ -13,7 +13,7 @@ fn peek_changes_nothing() {
     assert_eq!(w.peek(1, &tag(2)).unwrap(), None, "FI_ENOMSG");
     w.say(0, 1, 1, 4, 10);
     let wanted = w.say(0, 1, 2, 4, 20);
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.deliver_at(0, 1, 1).unwrap();
     assert_eq!(w.peek(1, &tag(2)).unwrap(), None, "it has arrived, but another comes before it");
     w.carry();
@@ -87,7 +87,7 @@ fn a_cancel_comes_in_time_or_has_no_effect() {
     w.cancel_recv(1, early).unwrap();
     assert!(w.nodes[1].recvs[early].over);
     w.say(0, 1, 1, 50_000, 1);
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.deliver_at(0, 1, 0).unwrap();
     w.cancel_recv(1, late).unwrap();
     assert!(!w.nodes[1].recvs[late].over, "matched: too late");
@@ -101,7 +101,7 @@ fn a_send_can_be_cancelled_until_it_starts() {
     let mut w = world(2);
     let names = [1, 2, 3].map(|data| w.say(0, 1, 1, 4, data));
     w.cancel_send(names[1]).unwrap();
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.cancel_send(names[0]).unwrap();
     w.carry();
     let recvs = [(); 3].map(|()| w.recv(1, anything()).unwrap());

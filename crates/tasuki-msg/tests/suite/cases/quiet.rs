@@ -11,9 +11,9 @@ fn a_transfer_stops_and_goes_on() {
     let recv = w.recv(1, RecvSpec { capacity: 1 << 20, ..anything() }).unwrap();
     let name = w.say(0, 1, 1, 100_000, 1);
     for _ in 0..6 {
-        w.speak(0);
+        w.hand_to_carriers(0);
         w.deliver(0, 1).unwrap();
-        w.speak(1);
+        w.hand_to_carriers(1);
         w.deliver(1, 0).unwrap();
     }
     w.quiesce(0).unwrap();
@@ -64,7 +64,7 @@ fn requests_in_quick_succession_end() {
     let mut w = world(2);
     for _ in 0..3 {
         w.quiesce(0).unwrap();
-        w.speak(0);
+        w.hand_to_carriers(0);
         w.resume(0).unwrap();
         w.quiesce(0).unwrap();
         w.resume(0).unwrap();

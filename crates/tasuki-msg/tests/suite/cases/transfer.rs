@@ -70,7 +70,7 @@ fn multi_receive_waits_for_its_messages() {
     let retired = w.recv(1, RecvSpec { capacity: large + 10, multi: Some(10), ..anything() }).unwrap();
     w.say(0, 1, 1, large, 1);
     w.say(0, 1, 1, 5, 2);
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.deliver_at(0, 1, 0).unwrap();
     w.deliver_at(0, 1, 0).unwrap();
     assert_eq!(w.heard(1, retired), [2]);
@@ -80,7 +80,7 @@ fn multi_receive_waits_for_its_messages() {
 
     let cancelled = w.recv(1, RecvSpec { capacity: 2 * large, multi: Some(10), ..anything() }).unwrap();
     w.say(0, 1, 1, large, 3);
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.deliver_at(0, 1, 0).unwrap();
     w.cancel_recv(1, cancelled).unwrap();
     assert!(!w.nodes[1].recvs[cancelled].over);
@@ -143,7 +143,7 @@ fn pulls_replace_grants() {
 
 /// A stream of small messages does not shut out a large one, nor does a large one shut out small ones.
 #[test]
-fn small_and_large_messages_share_the_way() {
+fn small_and_large_messages_share_the_link() {
     let mut w = world_with(2, CONFIG, WINDOW, Habits { rooms: [1000; 3], ..Habits::PLAIN });
     w.listen(1, Some(0), 9, 0);
     let large = w.say(0, 1, 9, 20_000, 9);
@@ -151,9 +151,9 @@ fn small_and_large_messages_share_the_way() {
     assert!(w.sent_ok(large));
     let recv = w.listen(1, Some(0), 9, 0);
     w.say(0, 1, 9, 20_000, 9);
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.deliver(0, 1).unwrap();
-    w.speak(1);
+    w.hand_to_carriers(1);
     w.deliver(1, 0).unwrap();
     // The grant has arrived; now a hundred small messages are posted before anything leaves.
     for data in 0..100 {

@@ -58,7 +58,7 @@ impl Pattern {
 /// The destinations of one host's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Targets {
-    /// It sends nothing.
+    /// The host sends nothing.
     None,
     /// Always the same host.
     One(u32),

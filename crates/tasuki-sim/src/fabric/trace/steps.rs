@@ -148,7 +148,7 @@ mod tests {
     /// Plays the messages of all members in rounds and follows which member has heard of which: no member
     /// waits for ever, no message is left over, and every member that must know of others does.
     #[test]
-    fn everybody_hears_of_whom_it_must() {
+    fn every_rank_receives_what_its_operation_needs() {
         for kind in ALL {
             for n in 1..=17usize {
                 let members: Vec<u32> = (0..n as u32).map(|rank| rank * 3 + 1).collect();

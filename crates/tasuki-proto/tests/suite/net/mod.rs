@@ -1,71 +1,18 @@
 //! Two endpoints and the rails between them, in virtual time.
 
+mod host;
+mod link;
+mod run;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::net::{Ipv4Addr, Ipv6Addr};
 
-use tasuki_proto::{Config, ConnId, Event, Local, Proto, Remote, Time};
-use tasuki_wire::{Lane, Lanes, Path, Rail, Secret};
-
-use crate::app::App;
+use tasuki_proto::{Config, ConnId, Remote, Time};
 use tasuki_random::Random;
+use tasuki_wire::{Lane, Lanes, Path, Rail};
 
-/// One direction of a rail.
-#[derive(Clone, Debug)]
-pub struct Link {
-    /// Bits per second.
-    pub rate: u64,
-    pub delay_ns: u64,
-    /// Capacity of the queue, bytes.
-    pub queue: u64,
-    /// Loss, per mille.
-    pub loss: u64,
-    pub dup: u64,
-    pub reorder: u64,
-    pub corrupt: u64,
-    pub dead: bool,
-    /// Longer datagrams are lost.
-    pub hole: usize,
-    pub bytes: u64,
-    pub packets: u64,
-    pub overflow: u64,
-    free_at: u64,
-}
-
-impl Link {
-    pub fn new(mbps: u64, delay_us: u64, queue_kib: u64) -> Link {
-        Link {
-            rate: mbps * 1_000_000,
-            delay_ns: delay_us * 1000,
-            queue: queue_kib << 10,
-            loss: 0,
-            dup: 0,
-            reorder: 0,
-            corrupt: 0,
-            dead: false,
-            hole: usize::MAX,
-            bytes: 0,
-            packets: 0,
-            overflow: 0,
-            free_at: 0,
-        }
-    }
-}
-
-thread_local! {
-    /// The defect that is planted in all endpoints made in this thread.
-    pub static PLANT: std::cell::Cell<Option<tasuki_proto::Defect>> = const { std::cell::Cell::new(None) };
-}
-
-pub struct Host {
-    pub proto: Proto,
-    pub app: App,
-    pub conn: Option<ConnId>,
-    pub events: Vec<Event>,
-    pub packets: u64,
-    timer: u64,
-    local: Local,
-}
+pub use host::{Host, PLANT, rail, secret};
+pub use link::Link;
 
 enum What {
     Arrive(usize, Vec<u8>),
@@ -97,47 +44,6 @@ pub struct Net {
     pub lazy: bool,
     /// If set, all datagrams that cross are recorded: (time, from, bytes).
     pub tap: Option<Vec<(u64, usize, Vec<u8>)>>,
-}
-
-pub fn rail(number: u8, host: usize, mtu: u16, rate_mbps: u32) -> Rail {
-    let address = Ipv4Addr::new(10, number, 0, 1 + host as u8).to_ipv6_mapped();
-    let lanes = Lanes::NONE.with(Lane::Udp);
-    Rail { rail: number, lanes, mtu, rate_mbps, address, port: 4000, mac: [0; 6] }
-}
-
-/// A different secret for each incarnation.
-pub fn secret(host: usize, incarnation: u64) -> Secret {
-    let mut secret = [host as u8 + 1; 16];
-    secret[3] = incarnation as u8;
-    secret[11] = incarnation as u8;
-    Secret(secret)
-}
-
-fn local(host: usize, incarnation: u64) -> Local {
-    Local {
-        endpoint: 10 + host as u32,
-        incarnation,
-        secret: secret(host, incarnation),
-        identity: Ipv6Addr::LOCALHOST,
-        port: 4000,
-    }
-}
-
-impl Host {
-    fn new(host: usize, incarnation: u64, config: &Config, rails: &[Rail]) -> Host {
-        let local = local(host, incarnation);
-        let mut proto = Proto::new(local, config.clone(), incarnation);
-        proto.plant(PLANT.get());
-        Host {
-            proto,
-            app: App::new(rails),
-            conn: None,
-            events: Vec::new(),
-            packets: 0,
-            timer: u64::MAX,
-            local,
-        }
-    }
 }
 
 impl Net {
@@ -377,108 +283,5 @@ impl Net {
         };
         self.flush(host);
         result
-    }
-
-    /// Handles the next event; returns false if there is none.
-    pub fn step(&mut self) -> bool {
-        let Some(Reverse((at, serial))) = self.queue.pop() else { return false };
-        self.now = self.now.max(at);
-        let what = self.what.remove(&serial);
-        if let Some(What::Arrive(host, _) | What::Timer(host)) = &what
-            && self.busy_until[*host] > self.now
-        {
-            let until = self.busy_until[*host];
-            if let Some(What::Timer(host)) = &what
-                && self.hosts[*host].timer == at
-            {
-                self.hosts[*host].timer = until;
-            }
-            self.schedule(until, what.expect("just seen"));
-            return true;
-        }
-        match what {
-            Some(What::Arrive(host, bytes)) => {
-                let there = &mut self.hosts[host];
-                // Dropped packets are counted by the endpoint.
-                let _ = match self.lazy {
-                    true => there.proto.handle_packet_deferring_ack(Time(self.now), &bytes, &mut there.app),
-                    false => there.proto.handle_packet(Time(self.now), &bytes, &mut there.app),
-                };
-                if there.conn.is_none() || self.hosts[host].app.accepted.len() == 1 {
-                    let other = self.hosts[1 - host].local;
-                    let found = self.hosts[host].proto.find(other.endpoint, other.incarnation);
-                    self.hosts[host].conn = found.or(self.hosts[host].conn);
-                }
-                self.flush(host);
-            }
-            Some(What::Timer(host)) if at == self.hosts[host].timer => {
-                self.hosts[host].timer = u64::MAX;
-                self.hosts[host].proto.handle_timeout(Time(self.now));
-                self.flush(host);
-            }
-            Some(What::Flush(host)) => self.flush(host),
-            Some(What::Timer(_)) => {}
-            None => {}
-        }
-        true
-    }
-
-    /// Runs for a time.
-    pub fn run_us(&mut self, us: u64) {
-        let end = self.now + us * 1000;
-        while self.queue.peek().is_some_and(|Reverse((at, _))| *at <= end) {
-            self.step();
-        }
-        self.now = end;
-    }
-
-    /// Runs until `done`; panics after `ms` of virtual time.
-    pub fn run_until(&mut self, ms: u64, what: &str, done: impl Fn(&Net) -> bool) {
-        let end = self.now + ms * 1_000_000;
-        while !done(self) {
-            self.check();
-            assert!(self.step() && self.now < end, "not within {ms} ms: {what}\n{}", self.describe());
-        }
-        self.check();
-    }
-
-    /// Runs until all that was sent has been received, and everything is released and drained.
-    pub fn settle(&mut self, ms: u64) {
-        self.run_until(ms, "all delivered and drained", |net| {
-            (0..2).all(|host| {
-                let (here, there) = (&net.hosts[host], &net.hosts[1 - host]);
-                let all = there.app.messages == here.app.sent();
-                let controls = there.app.control_count == here.app.sent_controls();
-                let drained = here.conn.is_none_or(|id| here.proto.is_drained(id));
-                all && controls && here.app.unreleased() == 0 && drained
-            })
-        });
-    }
-
-    pub fn check(&self) {
-        for (at, host) in self.hosts.iter().enumerate() {
-            if let Some(fault) = &host.app.fault {
-                panic!("host {at}: {fault}\n{}", self.describe());
-            }
-        }
-    }
-
-    pub fn describe(&self) -> String {
-        let mut text = format!("at {} us\n", self.now / 1000);
-        for (at, host) in self.hosts.iter().enumerate() {
-            text += &format!(
-                "host {at}: sent {} got {} controls {}/{} unreleased {} events {:?}\n",
-                host.app.sent(),
-                host.app.messages,
-                host.app.sent_controls(),
-                host.app.control_count,
-                host.app.unreleased(),
-                host.events
-            );
-            if let Some(id) = host.conn {
-                text += &host.proto.describe(id);
-            }
-        }
-        text
     }
 }
