@@ -16,6 +16,7 @@ use tasuki_broker::{Limits, Listener, Options, ServeError};
 use tasuki_link::broker::{Broker, BrokerError, Outcome};
 use tasuki_random::Random;
 use tasuki_sys::packet::{PacketRing, PacketSocket, RingLayout};
+use tasuki_testkit::replay::Replay;
 
 fn refused(result: Result<impl Sized, BrokerError>) -> Outcome {
     match result {
@@ -161,10 +162,8 @@ fn garbage_is_answered_or_hung_up_on() {
         return;
     }
     let broker = Running::start(options());
-    let seed = std::env::var("TASUKI_SEED").ok().and_then(|text| text.parse().ok());
-    let seed: u64 = seed.unwrap_or_else(|| u64::from(std::process::id()));
-    eprintln!("replay with TASUKI_SEED={seed}");
-    let mut generator = Random::new(seed);
+    let replay = Replay { variable: "TASUKI_SEED", command: "cargo test -p tasuki-broker --test clients" };
+    let mut generator = Random::new(replay.one(|| u64::from(std::process::id())));
     let mut random = move |below| generator.below(below);
     as_user(MEMBER, || {
         let (mut answered, mut granted) = (0, 0);

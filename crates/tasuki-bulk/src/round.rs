@@ -1,14 +1,15 @@
-//! Lengths, sequence numbers and offsets.
+//! The arithmetic of a round: lengths, sequence numbers and offsets.
 
 use std::ops::Range;
 
-/// Packets of one round at most: the checksums of all fit into one note.
+/// Most packets of one round, so that the checksums of all fit into one control message.
 pub const PACKETS_MAX: u16 = 1000;
 
-/// From one packet to the next lengths differ by so much, bytes: the least that tells them apart, so that packets stay long.
+/// Difference between the lengths of consecutive packets, bytes: the least that tells them apart, so that
+/// packets stay long.
 const STEP: u64 = 1;
 
-/// The agreement: how long the first packet is, and how many packets a round has at most.
+/// What both sides must agree upon: the length of the first packet, and the most packets of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     first: u16,
@@ -16,14 +17,15 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// `None` if no packet were left of some: `packets` is 1 to [`PACKETS_MAX`] and less than `first`.
+    /// `None` if some packet would be empty: `packets` must be from 1 to [`PACKETS_MAX`] and less than
+    /// `first`.
     pub fn new(first: u16, packets: u16) -> Option<Sizes> {
         let valid = (1..=PACKETS_MAX).contains(&packets) && packets < first;
         valid.then_some(Sizes { first, packets })
     }
 
-    /// For packets of at most `first` bytes and a receiver's buffer of `buffer` of them: as many as the buffer holds, but none shorter than
-    /// three quarters of the first, as each costs the same.
+    /// For packets of at most `first` bytes and a receiver's buffer of `buffer` packets: as many packets as
+    /// the buffer holds, but none shorter than three quarters of the first, because each costs the same.
     pub fn fitting(first: u16, buffer: usize) -> Option<Sizes> {
         let packets = usize::from(first / 4).min(buffer).min(usize::from(PACKETS_MAX));
         Sizes::new(first, packets as u16)
@@ -34,29 +36,29 @@ impl Sizes {
         self.first.into()
     }
 
-    /// Packets of a round at most.
+    /// Most packets of a round.
     pub fn packets(self) -> u16 {
         self.packets
     }
 
-    /// What one round carries at most, bytes.
+    /// Most bytes of a round.
     pub fn capacity(self) -> u64 {
         self.before(self.packets)
     }
 
-    /// Bytes in front of a packet.
+    /// Number of bytes before a packet.
     fn before(self, seq: u16) -> u64 {
         let n = u64::from(seq);
         n * u64::from(self.first) - STEP * n * n.saturating_sub(1) / 2
     }
 
-    /// Length of a packet that is not the last.
+    /// Length of a packet that is not the last of its round.
     fn full(self, seq: u16) -> u64 {
         u64::from(self.first) - STEP * u64::from(seq)
     }
 }
 
-/// Bytes that travel in one round.
+/// The transfer of some bytes in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
     sizes: Sizes,
@@ -65,7 +67,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// `None` if they do not fit, or are none.
+    /// `None` if the bytes do not fit into a round, or there are none.
     pub fn new(sizes: Sizes, len: u64) -> Option<Round> {
         if len == 0 || len > sizes.capacity() {
             return None;
@@ -78,35 +80,36 @@ impl Round {
         Some(Round { sizes, len, packets: low })
     }
 
-    /// The agreement.
+    /// The agreed lengths.
     pub fn sizes(&self) -> Sizes {
         self.sizes
     }
 
-    /// Bytes.
+    /// Number of bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Never: a round has a packet.
+    /// Always false, because a round has at least one packet.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Packets.
+    /// Number of packets.
     pub fn packets(&self) -> u16 {
         self.packets
     }
 
-    /// Where the bytes of a packet are.
+    /// The bytes of a packet, as a range of the round's bytes.
     pub fn place(&self, seq: u16) -> Range<usize> {
         let begin = self.sizes.before(seq);
         let end = if seq + 1 == self.packets { self.len } else { begin + self.sizes.full(seq) };
         begin as usize..end as usize
     }
 
-    /// Which packet has this length. The last one has what is left, which is less than any other has.
-    pub fn which(&self, len: usize) -> Option<u16> {
+    /// Sequence number of the packet that has this length. The last packet has the bytes that are left, which
+    /// are fewer than any other packet has.
+    pub fn seq_of_len(&self, len: usize) -> Option<u16> {
         let last = self.packets - 1;
         if len == self.place(last).len() {
             return Some(last);
@@ -120,15 +123,16 @@ impl Round {
 mod tests {
     use super::*;
 
-    /// Figure 3 of the paper: 56000 bytes, packets from 8000 bytes on (its step is not stated).
+    /// Figure 3 of the paper: 56000 bytes, and packets from 8000 bytes on (the paper does not state its
+    /// step).
     #[test]
     fn figure_3() {
         let round = Round::new(Sizes::new(8000, 8).unwrap(), 56_000).unwrap();
         assert_eq!(round.packets(), 8);
         assert_eq!((round.place(0), round.place(1)), (0..8000, 8000..15_999));
-        assert_eq!((round.which(8000), round.which(7999)), (Some(0), Some(1)));
+        assert_eq!((round.seq_of_len(8000), round.seq_of_len(7999)), (Some(0), Some(1)));
         // 8000 + 7999 + ... + 7994 = 55979 are in the first seven.
-        assert_eq!((round.place(7), round.which(21)), (55_979..56_000, Some(7)));
+        assert_eq!((round.place(7), round.seq_of_len(21)), (55_979..56_000, Some(7)));
     }
 
     #[test]
@@ -141,11 +145,16 @@ mod tests {
                 let mut end = 0;
                 for seq in 0..round.packets() {
                     let place = round.place(seq);
-                    assert_eq!((place.start, round.which(place.len())), (end, Some(seq)), "{first} {len}");
+                    assert_eq!(
+                        (place.start, round.seq_of_len(place.len())),
+                        (end, Some(seq)),
+                        "{first} {len}"
+                    );
                     end = place.end;
                 }
                 assert_eq!(end as u64, len);
-                let named = (0..=usize::from(first) + 1).filter(|len| round.which(*len).is_some()).count();
+                let named =
+                    (0..=usize::from(first) + 1).filter(|len| round.seq_of_len(*len).is_some()).count();
                 assert_eq!(named, usize::from(round.packets()), "no other length is a packet's");
             }
             assert_eq!((Round::new(sizes, most + 1), Round::new(sizes, 0)), (None, None));

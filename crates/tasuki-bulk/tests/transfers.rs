@@ -1,12 +1,17 @@
-//! Both sides over a simulated socket that loses, repeats, reorders, holds back and damages datagrams. Truth from outside: the bytes that
-//! were given, and that nothing is moved where nothing was lost. `TASUKI_BULK_SEED=s` replays one seed, `TASUKI_BULK_SEEDS=n` runs more.
+//! Both sides over a simulated socket that loses, repeats, reorders, holds back and damages datagrams. Truth
+//! from outside: the bytes that were sent, and that nothing is copied where nothing was lost.
+//! `TASUKI_BULK_SEED=s` replays one seed, `TASUKI_BULK_SEEDS=n` runs more.
 
 use std::collections::VecDeque;
 
-use tasuki_bulk::{Giver, Note, Round, Settled, Sizes, Taker};
+use tasuki_bulk::{ControlMessage, Placed, Round, RoundRx, RoundTx, Sizes};
 use tasuki_random::Random;
+use tasuki_testkit::replay::Replay;
 
-/// What may happen to a datagram, percent; to those of the first burst alone if `first` is set.
+const REPLAY: Replay =
+    Replay { variable: "TASUKI_BULK_SEED", command: "cargo test -p tasuki-bulk --test transfers random" };
+
+/// What may happen to a datagram, percent.
 #[derive(Clone, Copy, Default)]
 struct Faults {
     lost: u64,
@@ -16,23 +21,24 @@ struct Faults {
     strange: u64,
 }
 
-/// What a transfer took.
+/// What a transfer has cost.
 #[derive(Default)]
 struct Took {
-    settled: Settled,
-    bursts: u16,
+    placed: Placed,
+    passes: u16,
     sent_bytes: usize,
 }
 
-/// The kernel's part: puts datagrams into slots, as recvmmsg does with two iovecs each; returns the lengths with MSG_TRUNC.
+/// The kernel's part: puts datagrams into slots, as recvmmsg does with two iovecs each; returns their
+/// lengths, as with MSG_TRUNC.
 fn receive(
     socket: &mut VecDeque<Vec<u8>>,
-    taker: &mut Taker,
+    rx: &mut RoundRx,
     most: usize,
     into: &mut [u8],
     over: &mut [u8],
 ) -> Vec<usize> {
-    let (round, slots) = (*taker.round(), taker.slots(most).to_vec());
+    let (round, slots) = (*rx.round(), rx.slots(most).to_vec());
     let part = round.sizes().first();
     let mut lens = Vec::new();
     for (at, slot) in slots.into_iter().enumerate() {
@@ -47,7 +53,7 @@ fn receive(
     lens
 }
 
-/// Transfers `bytes` in one round; `lose` says which packets the first burst loses.
+/// Transfers `bytes` in one round; `lose` says which packets the first pass loses.
 fn transfer(
     sizes: Sizes,
     bytes: &[u8],
@@ -57,18 +63,18 @@ fn transfer(
     lose: impl Fn(u16) -> bool,
 ) -> Took {
     let round = Round::new(sizes, bytes.len() as u64).expect("fits");
-    let (mut giver, mut taker) = (Giver::new(round), Taker::new(round));
+    let (mut tx, mut rx) = (RoundTx::new(round), RoundRx::new(round));
     let mut into = vec![0xee; bytes.len()];
     let mut over = vec![0xdd; batch * sizes.first()];
     let checks: Vec<u32> = (0..round.packets()).map(|seq| crc32c::crc32c(&bytes[round.place(seq)])).collect();
     let mut took = Took::default();
     let mut socket = VecDeque::new();
     loop {
-        let all: Vec<u16> = giver.next(usize::MAX).collect();
+        let all: Vec<u16> = tx.next(usize::MAX).collect();
         for &seq in &all {
             let datagram = bytes[round.place(seq)].to_vec();
             took.sent_bytes += datagram.len();
-            if (giver.pass() == 0 && lose(seq)) || random.chance(faults.lost) {
+            if (tx.pass() == 0 && lose(seq)) || random.chance(faults.lost) {
                 continue;
             }
             for _ in 0..1 + u64::from(random.chance(faults.twice)) {
@@ -88,27 +94,29 @@ fn transfer(
                 socket.swap(a, b);
             }
         }
-        assert!(giver.sent(all.len()));
-        took.bursts += 1;
-        while !taker.is_complete() {
-            let lens = receive(&mut socket, &mut taker, batch, &mut into, &mut over);
+        assert!(tx.sent(all.len()));
+        took.passes += 1;
+        while !rx.is_complete() {
+            let lens = receive(&mut socket, &mut rx, batch, &mut into, &mut over);
             if lens.is_empty() {
                 break;
             }
-            let settled = taker.settle(&lens, &mut into, &mut over);
-            took.settled.new += settled.new;
-            took.settled.useless += settled.useless;
-            took.settled.moved += settled.moved;
+            let placed = rx.place(&lens, &mut into, &mut over);
+            took.placed.new += placed.new;
+            took.placed.useless += placed.useless;
+            took.placed.moved += placed.moved;
         }
-        if taker.is_complete() && taker.check(&checks, &into) == 0 {
+        if rx.is_complete() && rx.verify(&checks, &into) == 0 {
             break;
         }
-        let again = Note::Again { round: 1, pass: giver.pass(), missing: taker.missing() };
-        let mut note = Vec::new();
-        again.write(&mut note);
-        let Some(Note::Again { pass, missing, .. }) = Note::read(&note) else { panic!("{again:?}") };
-        assert!(giver.again(pass, &missing), "{missing:?}");
-        assert!(took.bursts < 1000, "for ever");
+        let again = ControlMessage::Resend { round: 1, pass: tx.pass(), missing: rx.missing() };
+        let mut message = Vec::new();
+        again.write(&mut message);
+        let Some(ControlMessage::Resend { pass, missing, .. }) = ControlMessage::read(&message) else {
+            panic!("{again:?}")
+        };
+        assert!(tx.resend(pass, &missing), "{missing:?}");
+        assert!(took.passes < 1000, "for ever");
     }
     assert!(into == bytes, "other bytes than were given");
     took
@@ -129,7 +137,7 @@ fn without_loss_nothing_is_moved_and_nothing_but_the_message_is_sent() {
         for batch in [1, 7, 64] {
             let took = transfer(sizes, &bytes, batch, Faults::default(), &mut random, |_| false);
             assert_eq!(
-                (took.settled.moved, took.settled.useless, took.bursts),
+                (took.placed.moved, took.placed.useless, took.passes),
                 (0, 0, 1),
                 "{first} {packets} {len}"
             );
@@ -149,23 +157,22 @@ fn any_one_packet_may_be_lost_and_is_sent_again_alone() {
             let took = transfer(sizes, &bytes, batch, Faults::default(), &mut random, |seq| seq == lost);
             let sent = 7000 + round.place(lost).len();
             assert_eq!(
-                (took.bursts, took.sent_bytes, took.settled.useless),
+                (took.passes, took.sent_bytes, took.placed.useless),
                 (2, sent, 0),
                 "{lost} of {batch}"
             );
-            // Only what came in the same call behind the gap had to be moved.
-            assert!(took.settled.moved <= batch * 200, "{lost}: {}", took.settled.moved);
+            // Only packets that came in the same call, behind the lost one, may have been copied.
+            assert!(took.placed.moved <= batch * 200, "{lost}: {}", took.placed.moved);
         }
     }
     let last = round.packets() - 1;
     let took = transfer(sizes, &bytes, 8, Faults::default(), &mut random, |seq| seq == last);
-    assert_eq!(took.settled.moved, 0, "behind the last there is nothing to be moved");
+    assert_eq!(took.placed.moved, 0, "behind the last there is nothing to be moved");
     let took = transfer(sizes, &bytes, 8, Faults::default(), &mut random, |_| true);
-    assert_eq!((took.bursts, took.sent_bytes, took.settled.moved), (2, 14_000, 0), "all lost");
+    assert_eq!((took.passes, took.sent_bytes, took.placed.moved), (2, 14_000, 0), "all lost");
 }
 
 fn random_transfer(seed: u64) {
-    println!("replay with TASUKI_BULK_SEED={seed} cargo test -p tasuki-bulk --test transfers random");
     let mut random = Random::new(seed);
     let most = [20, 300, 9000][random.below(3) as usize];
     let first = 2 + random.below(most) as u16;
@@ -186,9 +193,5 @@ fn random_transfer(seed: u64) {
 
 #[test]
 fn random_transfers_end_with_the_bytes_that_were_given() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
-    match number("TASUKI_BULK_SEED") {
-        Some(seed) => random_transfer(seed),
-        None => (0..number("TASUKI_BULK_SEEDS").unwrap_or(300)).for_each(random_transfer),
-    }
+    REPLAY.each(300, random_transfer);
 }

@@ -177,7 +177,7 @@ fn open_net(
 fn proto_config(options: &Options) -> tasuki_proto::Config {
     let config = tasuki_proto::Config::default();
     // Frames with a priority must be few, or they wait for each other.
-    if options.priority.is_some() { config.only_short_is_raw() } else { config }
+    if options.priority.is_some() { config.raw_for_short_only() } else { config }
 }
 
 /// Binds a socket to the identity address and one to each NIC, all to one port.

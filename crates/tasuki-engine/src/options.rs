@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tasuki_msg::{Adapting, Adaptive, Pacer, Window};
+use tasuki_msg::{Adaptive, AdaptiveConfig, Pacer, Window};
 
 use crate::address::Address;
 use crate::net::static_rate::Receivers;
@@ -163,7 +163,7 @@ impl Options {
     pub(crate) fn pacer(&self) -> Pacer {
         match &self.rate {
             Rate::Window => Pacer::default(),
-            Rate::Adaptive => Pacer::Adaptive(Adaptive::new(Adapting::default())),
+            Rate::Adaptive => Pacer::Adaptive(Adaptive::new(AdaptiveConfig::default())),
             Rate::Static(_) => Window::OPEN.into(),
         }
     }

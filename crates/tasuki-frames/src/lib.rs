@@ -1,11 +1,12 @@
-//! Frames of the message layer in the form of the packet layer, and back. Neither knows the other; the engine and the fault
-//! simulation join them by the same words.
+//! Translates frames of the message layer into those of the packet layer, and back. Neither layer knows the
+//! other; the engine and the fault simulation join them by this crate.
 
 use tasuki_msg::{Data, Epoch, Frame, Mark, MsgSeq, Queue, Start};
 use tasuki_proto::{Outgoing, Payload};
 use tasuki_wire::{Control, Frame as WireFrame, Mark as WireMark};
 
-/// A frame on its way out. `payload` says how its carrier asks for the bytes; it is used if the frame has any.
+/// A frame of the message layer for the packet layer. `payload` says how the packet layer can ask for the
+/// bytes; it is used if the frame has any.
 pub fn outgoing(frame: &Frame, payload: Option<Payload>) -> Outgoing {
     let payload = payload.unwrap_or(Payload { key: 0, offset: 0, len: 0 });
     let control = match *frame {
@@ -39,7 +40,8 @@ pub fn outgoing(frame: &Frame, payload: Option<Payload>) -> Outgoing {
     Outgoing::Control(control)
 }
 
-/// A frame that has arrived, with its payload; `None` for those that are not the message layer's.
+/// A frame that has arrived, for the message layer, with its payload; `None` for frames that are the packet
+/// layer's own.
 pub fn incoming<'a>(frame: &WireFrame<'a>) -> Option<(Frame, &'a [u8])> {
     Some(match frame {
         WireFrame::Start(start) => (

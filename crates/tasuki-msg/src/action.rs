@@ -1,4 +1,4 @@
-//! What the caller asks of the layer, and what the layer asks of the caller.
+//! What the caller asks of the message layer, and what the layer asks of the caller.
 
 use crate::error::{Failure, Gone};
 use crate::frame::{Frame, Queue};
@@ -7,7 +7,7 @@ use crate::ids::{EarlyId, Epoch, PeerId, PullId, RecvId, SendId};
 /// A message to send. Its bytes stay with the caller, unchanged, until the operation's `SendDone`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendRequest {
-    /// To whom.
+    /// The receiver.
     pub peer: PeerId,
     /// Receive queue it is for.
     pub queue: Queue,
@@ -25,10 +25,10 @@ pub struct SendRequest {
     pub user: u64,
 }
 
-/// From whom a receive takes messages.
+/// Which senders a receive accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Anyone.
+    /// Any peer.
     Any,
     /// Only this peer (`FI_DIRECTED_RECV`).
     Peer(PeerId),
@@ -54,7 +54,7 @@ pub struct RecvRequest {
     pub matching: Matching,
     /// Size of the buffer, bytes. A longer message is truncated.
     pub capacity: u64,
-    /// `Some(min_free)`: take message after message, one behind the other, until less than `min_free` bytes are
+    /// `Some(min_free)`: the buffer takes one message behind the other until less than `min_free` bytes are
     /// left (`FI_MULTI_RECV`, `FI_OPT_MIN_MULTI_RECV`; 0 counts as 1).
     pub multi: Option<u64>,
     /// The caller's own name for the operation.
@@ -64,13 +64,13 @@ pub struct RecvRequest {
 /// A message that a probe has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its sender.
+    /// The sender.
     pub source: PeerId,
-    /// Its tag; 0 on the untagged queue.
+    /// Tag of the message; 0 on the untagged queue.
     pub tag: u64,
-    /// Its remote completion data.
+    /// Remote completion data of the message.
     pub data: Option<u64>,
-    /// Its length, bytes.
+    /// Length of the message, bytes.
     pub len: u64,
 }
 
@@ -97,7 +97,7 @@ pub struct Payload {
     pub len: u64,
 }
 
-/// Where the payload of a received frame belongs. Copy it before the next call.
+/// Where the payload of a received frame belongs. The caller must copy it there before its next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "payload that is not copied is lost"]
 pub struct Placement {
@@ -114,7 +114,7 @@ impl Placement {
 /// Destination of payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sink {
-    /// Drop it.
+    /// The payload is not wanted: the caller drops it.
     Nowhere,
     /// Into the buffer of a posted receive.
     Recv {
@@ -126,7 +126,8 @@ pub enum Sink {
         offset: u64,
     },
     /// Into a buffer of the caller. The first placement that names `buffer` creates it, with `size` bytes; it
-    /// lives until its `FreeEarly`. A caller may keep the frame's own memory instead if the piece is all of it.
+    /// lives until its `FreeEarly`. A caller may keep the frame's own memory instead if the piece is all of
+    /// it.
     Early {
         /// The buffer.
         buffer: EarlyId,
@@ -137,14 +138,14 @@ pub enum Sink {
     },
 }
 
-/// Something to do, in this order.
+/// Something that the caller must do. Actions must be carried out in the order in which they are polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Copy bytes `0..len` of an early buffer into a receive buffer.
     Copy {
-        /// From here.
+        /// The early buffer.
         from: EarlyId,
-        /// To the buffer of this receive.
+        /// The receive whose buffer is the destination.
         recv: RecvId,
         /// The caller's name of it.
         user: u64,
@@ -155,8 +156,8 @@ pub enum Action {
     },
     /// The buffer is no longer needed.
     FreeEarly(EarlyId),
-    /// Copy `len` bytes from `offset` of the peer's message, which lies at `remote_key`, to `at` in the receive's
-    /// buffer; then say `handle_pulled`.
+    /// Copy `len` bytes from `offset` of the peer's message, which lies at `remote_key`, to `at` in the
+    /// receive's buffer; then call `handle_pulled`.
     Pull {
         /// Names this copy in `handle_pulled`.
         pull: PullId,
@@ -175,7 +176,7 @@ pub enum Action {
         /// Place in its buffer.
         at: u64,
     },
-    /// Something to tell the program.
+    /// Something that the program or the engine must be told.
     Event(Event),
 }
 
@@ -186,26 +187,26 @@ pub struct RecvDone {
     pub recv: RecvId,
     /// The caller's name of it.
     pub user: u64,
-    /// Queue it came on.
+    /// Queue on which it came.
     pub queue: Queue,
-    /// Its sender.
+    /// The sender.
     pub source: PeerId,
-    /// Its tag; 0 on the untagged queue.
+    /// Tag of the message; 0 on the untagged queue.
     pub tag: u64,
-    /// Its remote completion data.
+    /// Remote completion data of the message.
     pub data: Option<u64>,
     /// Where it begins in the buffer; not 0 only in a multi-receive.
     pub offset: u64,
     /// Bytes received.
     pub len: u64,
-    /// Length of the message as sent. More than `len`: it was truncated (`FI_ETRUNC`).
+    /// Length of the message as sent. If it is more than `len`, the message was truncated (`FI_ETRUNC`).
     pub total: u64,
     /// The buffer is the program's again: no further event of this receive (`FI_MULTI_RECV` in a completion).
     pub last: bool,
 }
 
 impl RecvDone {
-    /// Where the payload of a message that was taken whole belongs (`Endpoint::take_now`).
+    /// Where the payload of a message belongs that [`crate::Endpoint::recv_inline`] has taken.
     pub fn placement(&self) -> Placement {
         if self.len == 0 {
             return Placement::NOTHING;
@@ -226,33 +227,34 @@ pub enum Event {
         send: SendId,
         /// The caller's name of it.
         user: u64,
-        /// To whom it went.
+        /// The receiver.
         peer: PeerId,
         /// How it ended.
         result: Result<(), Failure>,
     },
     /// A message has been received.
     RecvDone(RecvDone),
-    /// A receive ends without a message, or (in a multi-receive, `last` false) one message of several was lost.
+    /// A receive ends without a message, or (in a multi-receive, `last` false) one message of several was
+    /// lost.
     RecvFailed {
         /// The receive.
         recv: RecvId,
         /// The caller's name of it.
         user: u64,
-        /// Why.
+        /// The reason.
         failure: Failure,
         /// The buffer is the program's again: no further event of this receive.
         last: bool,
     },
     /// The peer is gone. Failures of its operations follow.
     PeerGone {
-        /// Who.
+        /// The peer.
         peer: PeerId,
-        /// Why.
+        /// The reason.
         gone: Gone,
     },
-    /// Every living peer has agreed: nothing is under way from or to it. (If `resume` or `add_peer` was called since,
-    /// this is old news: `Endpoint::is_quiesced` tells.)
+    /// Every living peer has agreed to silence: nothing is under way from or to it. If `resume` or `add_peer`
+    /// has been called since, this event is out of date; `Endpoint::is_quiesced` tells the present state.
     Quiesced {
         /// The request that is fulfilled.
         epoch: Epoch,

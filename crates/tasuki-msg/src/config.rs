@@ -1,43 +1,46 @@
-//! What an endpoint and its peers are told at the start, and the unit in which credit is counted.
+//! Settings of an endpoint and its peers, and the unit in which credit is counted.
 
-/// Payload is charged in multiples of this, bytes: a cache line, and about what a small slab of buffers loses to
-/// rounding.
+/// Payload is charged in multiples of this, bytes: a cache line, which is also about what a small slab of
+/// buffers loses to rounding.
 pub const GRANULE: u64 = 64;
 
-/// What the envelope of a message is charged, bytes: more than its record and its places in the match lists cost at
-/// the receiver (a test measures them). So messages that were sent against credit never take more memory than the
-/// pool, even if they are empty.
+/// Charge for the envelope of a message, bytes: more than its record and its places in the match lists cost
+/// at the receiver (a test measures them). So messages that were sent against credit never take more memory
+/// than the pool, even if they are empty.
 pub const ENVELOPE: u64 = 1024;
 
-/// Credit that two endpoints have at each other before a word has been said, bytes: enough for the first short messages of a conversation,
-/// which else would have to ask and wait for a turn of the peer's (a wire constant: docs/wire.md).
+/// Credit that two endpoints have at each other before any frame has passed, bytes: enough for the first
+/// short messages of a conversation, which otherwise would have to be requested and granted (a wire constant:
+/// docs/wire.md).
 pub const INITIAL_CREDIT: u64 = 4096;
 
-/// Credit that a message with `early` bytes of unasked-for payload costs.
+/// Credit that a message costs of which `early` bytes are sent without a grant.
 pub const fn charge(early: u64) -> u64 {
     early.div_ceil(GRANULE).saturating_mul(GRANULE).saturating_add(ENVELOPE)
 }
 
-/// The largest `early` whose charge is at most `credit`; 0 also if not even an envelope is covered.
+/// The largest `early` whose charge is at most `credit`; 0 also if the credit does not even cover an
+/// envelope.
 pub(crate) fn payload_for(credit: u64) -> u64 {
     credit.saturating_sub(ENVELOPE) / GRANULE * GRANULE
 }
 
-/// Memory that an endpoint offers to messages nobody asked for.
+/// Memory that an endpoint reserves for unexpected messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Bytes that all peers together may fill with messages for which no receive is posted yet. Memory cost: this
-    /// much at worst, and what all peers have from the start. Raise it when many peers send small messages
-    /// before the receives are posted; 0 makes every send a rendezvous that goes beyond the credit of the start.
+    /// Bytes that all peers together may fill with messages for which no receive is posted yet. Memory cost:
+    /// at worst this much, plus the initial credit of all peers. Raise it when many peers send small messages
+    /// before the receives are posted; 0 makes every send a rendezvous that goes beyond the initial credit.
     pub pool_bytes: u64,
-    /// Most of the pool that one peer may hold, bytes. Large enough for what a peer sends in one round trip at
-    /// full rate; more only moves memory from the sender to the receiver.
+    /// Most of the pool that one peer may hold, bytes. Large enough for what a peer sends in one round trip
+    /// at full rate; more only moves memory from the sender to the receiver.
     pub peer_bytes: u64,
-    /// Peers to reckon with from the start: the pool is divided by this or by the number of living peers (rounded
-    /// up to a power of two), whichever is more. Set it to the size of the job if known, so that early comers
-    /// need not hand credit back.
+    /// Number of peers to expect: the pool is divided by this or by the number of living peers (rounded up to
+    /// a power of two), whichever is more. Set it to the size of the job if that is known, so that the first
+    /// peers need not hand credit back.
     pub expected_peers: u32,
-    /// Credit of every peer here, and of this endpoint at every peer, from the start, bytes: all endpoints that meet have the same figure.
+    /// Credit that every peer has at this endpoint, and this endpoint at every peer, from the start, bytes.
+    /// All endpoints that meet must have the same value.
     pub initial_credit: u64,
 }
 
@@ -53,7 +56,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Credit that each of `living` peers may hold, bytes. Less than an envelope would be of no use.
+    /// Credit that each of `living` peers may hold, bytes; 0 if it would be less than an envelope, which is
+    /// of no use.
     pub(crate) fn share(&self, living: u32) -> u64 {
         let heads = living.max(self.expected_peers).max(1).next_power_of_two();
         let share = (self.pool_bytes / u64::from(heads)).min(self.peer_bytes);
@@ -64,8 +68,8 @@ impl Config {
 /// What the carriers to a peer can do. May change at any time (`Endpoint::set_peer_options`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerOptions {
-    /// Payload bytes that may travel in a `Start`, which carriers cannot cut up as they can `Data`: what fits into
-    /// one packet beside the envelope. 0 is allowed.
+    /// Payload bytes that may travel in a `Start`, which carriers cannot cut up as they can `Data`: what fits
+    /// into one packet beside the envelope. 0 is allowed.
     pub inline_max: u64,
     /// This side can copy out of the peer's memory (shared memory on one host): rendezvous payload is pulled
     /// instead of granted, for messages that come with a `remote_key`.

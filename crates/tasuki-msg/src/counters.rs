@@ -1,4 +1,4 @@
-//! What has happened, for statistics and for the dump that a watchdog prints.
+//! Counters and states, for statistics and for what a watchdog prints.
 
 /// Totals for one peer since it was added. They only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -7,9 +7,10 @@ pub struct PeerCounters {
     pub sent_messages: u64,
     /// Payload bytes handed to the carrier.
     pub sent_bytes: u64,
-    /// Of the messages sent: those that went out whole and unasked.
+    /// Of the messages sent, those that were sent whole without a grant.
     pub sent_eager: u64,
-    /// Of the messages sent: those that would have gone out unasked, or more of them, with more credit.
+    /// Of the messages sent, those of which more would have been sent without a grant if there had been more
+    /// credit.
     pub sent_short_of_credit: u64,
     /// Messages whose turn in the sequence has come.
     pub received_messages: u64,
@@ -23,7 +24,7 @@ pub struct PeerCounters {
     pub unexpected_messages: u64,
     /// Messages discarded by a probe.
     pub discarded_messages: u64,
-    /// Messages that arrived before their turn.
+    /// Messages that arrived before their turn in the sequence.
     pub held_messages: u64,
     /// Frames of all kinds handed to the carrier.
     pub sent_frames: u64,
@@ -52,9 +53,9 @@ pub struct PeerStatus {
     pub credit: u64,
     /// Bytes of this side's pool that belong to the peer: its unspent credit and its messages.
     pub pool_held: u64,
-    /// Of `pool_held`: credit that the peer has not spent, as far as is known.
+    /// Of `pool_held`, the credit that the peer has not spent, as far as is known.
     pub pool_unspent: u64,
-    /// Credit was given of which the peer has not been told.
+    /// Credit was given to the peer of which it has not been told.
     pub credit_untold: bool,
     /// Messages from the peer, in any state.
     pub messages: usize,
@@ -66,7 +67,7 @@ pub struct PeerStatus {
     pub granted_in_flight: u64,
     /// Sequence number of the next message to the peer.
     pub next_send: u64,
-    /// Sequence number of the next message from the peer whose turn it is.
+    /// Sequence number of the message from the peer whose turn is next.
     pub next_receive: u64,
     /// This side has asked for silence and the peer has not agreed yet.
     pub quiesce_pending: bool,
@@ -81,7 +82,7 @@ pub struct PeerStatus {
 pub struct EndpointStatus {
     /// Receives that wait for a message.
     pub posted: usize,
-    /// Messages that nobody has asked for.
+    /// Unexpected messages: no receive has matched them.
     pub unexpected: usize,
     /// Sends under way.
     pub sends: usize,
@@ -95,10 +96,10 @@ pub struct EndpointStatus {
     pub pool_size: u64,
     /// Bytes of the pool given to peers as credit or filled with their messages.
     pub pool_held: u64,
-    /// Most that `pool_held` ever was.
+    /// Largest value of `pool_held` so far.
     pub pool_held_max: u64,
     /// Bytes granted to all senders that have not arrived.
     pub granted_in_flight: u64,
-    /// Entries looked at by matching since the beginning.
+    /// Number of list entries that matching has looked at since the beginning.
     pub match_steps: u64,
 }

@@ -1,60 +1,60 @@
-//! Credit: who may send how many bytes that nobody has asked for. All totals only ever grow, so frames that carry
+//! Credit: how many bytes each peer may send without a grant. All totals only ever grow, so frames that carry
 //! them may overtake each other.
 //!
-//! Invariant: the sum of `Ledger::held` over all peers is `Pool::held`, and at most `Pool::size` and what
-//! all peers have from the start.
+//! Invariant: the sum of `RxCredit::held` over all peers is `Pool::held`, which is at most `Pool::size` plus
+//! the initial credit of all peers.
 
-/// The sender's side.
+/// Credit that this side has at a peer, as totals in bytes since the beginning.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Purse {
+pub(crate) struct TxCredit {
     pub total: u64,
     pub spent: u64,
     pub returned: u64,
 }
 
-impl Purse {
+impl TxCredit {
     pub fn available(&self) -> u64 {
         self.total - self.spent - self.returned
     }
 }
 
-/// The receiver's side, for one peer.
+/// Credit that a peer has at this side, as totals in bytes since the beginning.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct RxCredit {
     /// Given to the peer.
     pub granted: u64,
     /// Charges of the messages that have arrived.
     pub spent: u64,
-    /// Handed back unspent.
+    /// Returned by the peer unspent.
     pub returned: u64,
     /// Charges of the messages whose early payload has left the pool.
     pub freed: u64,
 }
 
-impl Ledger {
-    /// Bytes of the pool that are this peer's: unspent credit, and messages in the pool.
+impl RxCredit {
+    /// Bytes of the pool that belong to this peer: its unspent credit, and its messages in the pool.
     pub fn held(&self) -> u64 {
         self.granted - self.freed - self.returned
     }
 
-    /// So much of a share that it is worth being given is not this peer's.
+    /// Whether the peer lacks so much of its share that giving it more is worth a frame.
     pub fn lacks(&self, share: u64) -> bool {
         let missing = share.saturating_sub(self.held());
         missing > 0 && missing >= share / 4
     }
 
-    /// What the peer has not spent, as far as this side knows.
+    /// Credit that the peer has not spent, as far as this side knows.
     pub fn unspent(&self) -> u64 {
         self.granted - self.spent - self.returned
     }
 }
 
-/// The memory that all peers share.
+/// The memory for unexpected payload that all peers share, bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pool {
     pub size: u64,
     pub held: u64,
-    /// Most that was ever held.
+    /// Largest value of `held` so far.
     pub held_max: u64,
 }
 

@@ -1,7 +1,7 @@
-//! Defects that a test can plant, to prove that it would notice them. Without the feature `defects`, `Plant` has no
-//! size and `is` is always false: a shipped build contains none of this.
+//! Defects that a test can plant, to prove that it would notice them. Without the feature `defects`, `Plant`
+//! has no size and `is` always returns false, so a shipped build contains none of this.
 
-/// One way to be wrong.
+/// A defect in the message layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// Messages become visible in the order in which they arrive.
@@ -10,13 +10,13 @@ pub enum Defect {
     ExactReceivesFirst,
     /// Of several unexpected messages, the last to arrive is taken.
     NewestUnexpected,
-    /// A class met for the first time misses the messages that are already here.
+    /// The first look-up of a class misses the messages that have already arrived.
     ClassNotLearnt,
     /// A claimed message can still be found by others.
     ClaimStaysVisible,
     /// A plain probe takes the message away.
     PeekConsumes,
-    /// A cancel that comes too late says that it was in time.
+    /// A cancel that comes too late reports success.
     CancelAlwaysWins,
     /// The charge of a discarded message is never given back.
     DiscardLeaksCredit,
@@ -24,15 +24,15 @@ pub enum Defect {
     DiscardWithoutDone,
     /// Every peer gets its credit, however little of the pool is left.
     PoolOvercommitted,
-    /// A message that finds no credit waits for some.
+    /// A message without credit waits for some.
     WaitForCredit,
     /// Sends complete as soon as their last byte was handed to the carrier.
     CompleteBeforeReleased,
     /// Sends complete without waiting for the receiver.
     CompleteBeforeDone,
-    /// A grant that was overtaken takes back what the later one gave.
+    /// A grant that arrives after a later one takes back what that one gave.
     StaleGrantCounts,
-    /// A message that is matched while part of it is in an early buffer gets the rest placed directly.
+    /// If a message is matched while part of it is in an early buffer, the rest is placed directly.
     DirectBesideBuffer,
     /// Payload beyond the end of a receive buffer is placed all the same.
     NoTruncation,
@@ -48,7 +48,7 @@ pub enum Defect {
     AnswerTooSoon,
     /// Control frames leave in spite of a request for silence.
     PauseLeaks,
-    /// A goodbye counts at once, before what was said earlier has arrived.
+    /// A goodbye takes effect at once, before all frames that were sent earlier have arrived.
     ByeTooSoon,
     /// Directed receives stay posted when their peer is gone.
     DeathForgetsReceives,
@@ -60,12 +60,12 @@ pub enum Defect {
     HeldLosesData,
     /// A failed pull counts as done.
     PullFailureIgnored,
-    /// All peers share the window of grants, with no share of their own.
+    /// A sender with nothing in flight gets no grant while others fill the window.
     SilentPeerHoldsWindow,
 }
 
 impl Defect {
-    /// All of them.
+    /// All defects.
     pub const ALL: [Defect; 29] = [
         Defect::NoResequencing,
         Defect::ExactReceivesFirst,

@@ -1,5 +1,6 @@
-//! The endpoint: its state, its peers, and the queue of actions. What it does with them is in one file per class of
-//! input: `send`, `transmit`, `receive`, `probe`, `handle`, `grants`, `pool`, `quiesce`, `parting`.
+//! The endpoint: its state, its peers, and the queue of actions. Its methods are in one file per kind of
+//! input: `send`, `transmit`, `receive`, `probe`, `handle`, `fast_path`, `grants`, `pace`, `pool`, `quiesce`,
+//! `disconnect`.
 
 use std::collections::VecDeque;
 
@@ -18,13 +19,13 @@ use crate::posted::Posted;
 use crate::slab::Slab;
 use crate::unexpected::Unexpected;
 
-/// Room in the pool that an early buffer occupies.
+/// An early buffer, and the room that it occupies in the pool.
 pub(crate) struct Early {
     pub peer: PeerId,
     pub charge: u64,
 }
 
-/// One receive queue.
+/// One receive queue: posted receives and unexpected messages.
 pub(crate) struct Matcher {
     pub posted: Posted,
     pub unexpected: Unexpected,
@@ -48,12 +49,12 @@ impl Matchers {
         &mut self.0[queue as usize]
     }
 
-    /// Receives that wait, on all queues.
+    /// Number of posted receives, on all queues.
     fn posted(&self) -> usize {
         self.0.iter().map(|matcher| matcher.posted.len()).sum()
     }
 
-    /// Messages that nobody has asked for, on all queues.
+    /// Number of unexpected messages, on all queues.
     fn unexpected(&self) -> usize {
         self.0.iter().map(|matcher| matcher.unexpected.len()).sum()
     }
@@ -61,9 +62,10 @@ impl Matchers {
 
 /// The message layer of one endpoint: a state machine without IO, clock or payload.
 ///
-/// Input goes in through `post_*`, `peek`/`claim`/`discard`, `cancel_*` and `handle_*`. Each such call may leave actions
-/// (`poll_action`) and frames (`poll_active`, `poll_transmit`) behind. Actions must be carried out in order; they may
-/// wait while more input is handled. Frames leave when the carrier of their peer has room.
+/// Input goes in through `post_*`, `peek`/`claim`/`discard`, `cancel_*` and `handle_*`. Each such call may
+/// leave actions (`poll_action`) and frames (`poll_active`, `poll_transmit`) behind. Actions must be carried
+/// out in order; they may wait while more input is handled. Frames leave when the carrier of their peer has
+/// room.
 pub struct Endpoint<C = Window> {
     pub(crate) config: Config,
     pub(crate) controller: C,
@@ -79,19 +81,19 @@ pub struct Endpoint<C = Window> {
     pub(crate) match_steps: u64,
     pub(crate) pool: Pool,
     pub(crate) starved: VecDeque<PeerId>,
-    /// Peers with messages that want grants, in turn.
+    /// Peers with messages that want grants, in the order of their turns.
     pub(crate) ring: VecDeque<PeerId>,
     pub(crate) in_flight: u64,
     pub(crate) ready: VecDeque<PeerId>,
     pub(crate) actions: VecDeque<Action>,
     pub(crate) epoch: Epoch,
-    /// Silence is asked for.
+    /// This endpoint has asked for silence.
     pub(crate) quiescing: bool,
-    /// And all peers have agreed.
+    /// All peers have agreed to silence.
     pub(crate) quiesced: bool,
-    /// What the owner said last of the time, ns.
+    /// The time as the owner last told it, ns.
     pub(crate) now: u64,
-    /// Peers whose paced bulk waits, and until when.
+    /// Peers whose paced bulk waits, with the time until which it waits, ns.
     pub(crate) paced: Vec<(u64, PeerId)>,
     pub(crate) plant: Plant,
 }
@@ -126,8 +128,9 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// Makes a peer known. Both sides must do so before the first frame between them is handled. For messages to
-    /// itself an endpoint adds itself as a peer, and its engine hands the frames for that peer straight back.
+    /// Makes a peer known. Both sides must do so before the first frame between them is handled. For messages
+    /// to itself an endpoint adds itself as a peer, and its engine hands the frames for that peer straight
+    /// back.
     pub fn add_peer(&mut self, options: PeerOptions) -> PeerId {
         let credit = self.config.initial_credit;
         let peer = self.peers.add(Peer::new(options, credit));
@@ -140,21 +143,22 @@ impl<C: Controller> Endpoint<C> {
         peer
     }
 
-    /// The peer has been heard for the first time: it may be told of the credit that it has been given since.
+    /// To be called when the peer has been heard for the first time: from now on it may be told of the credit
+    /// that it has been given meanwhile.
     pub fn introduce(&mut self, peer: PeerId) {
         if self.peers.get(peer).is_some_and(|record| record.tx.credit_due) {
             self.activate(peer);
         }
     }
 
-    /// The carriers to a peer have changed.
+    /// Changes the options of a peer, because its carriers have changed.
     pub fn set_peer_options(&mut self, peer: PeerId, options: PeerOptions) -> Result<(), UnknownPeer> {
         self.peers.get_mut(peer).ok_or(UnknownPeer(peer))?.options = options;
         Ok(())
     }
 
-    /// Drops the record of a peer that is gone, its counters, and its messages that nobody has received. Returns
-    /// false if the peer still lives or was forgotten before.
+    /// Drops the record of a peer that is gone, its counters, and its messages that have not been received.
+    /// Returns false if the peer still lives or was forgotten before.
     pub fn forget_peer(&mut self, peer: PeerId) -> bool {
         if self.peers.get(peer).is_none_or(|record| record.gone().is_none()) {
             return false;
@@ -164,8 +168,8 @@ impl<C: Controller> Endpoint<C> {
         true
     }
 
-    /// The next thing to do. `FreeEarly` gives its bytes back to the pool only when it is polled, so that the bound
-    /// on the pool holds for the caller's memory too.
+    /// The next action. `FreeEarly` gives its bytes back to the pool only when it is polled, so that the
+    /// bound on the pool also holds for the caller's memory.
     pub fn poll_action(&mut self) -> Option<Action> {
         let action = self.actions.pop_front()?;
         if let Action::FreeEarly(EarlyId(key)) = action
@@ -176,13 +180,14 @@ impl<C: Controller> Endpoint<C> {
         Some(action)
     }
 
-    /// `poll_action` has something.
+    /// Whether `poll_action` has something.
     pub fn has_actions(&self) -> bool {
         !self.actions.is_empty()
     }
 
-    /// A peer that has something to send. Each is named once; the caller must then call `poll_transmit` for it, as
-    /// its carrier has room, until that returns `None`. After that it is named again when there is more.
+    /// The next peer that has something to send. Each is named once: the caller must then call
+    /// `poll_transmit` for it, as its carrier has room, until that returns `None`; after that it is named
+    /// again when there is more.
     pub fn poll_active(&mut self) -> Option<PeerId> {
         loop {
             let peer = self.ready.pop_front()?;
@@ -194,17 +199,17 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// `poll_action` or `poll_active` may have something. Cheap enough to be asked all the time.
+    /// Whether `poll_action` or `poll_active` may have something. Cheap enough to be called all the time.
     pub fn has_work(&self) -> bool {
         !self.actions.is_empty() || !self.ready.is_empty()
     }
 
-    /// What has happened with a peer; `None` if it is unknown or forgotten.
+    /// The counters of a peer; `None` if it is unknown or forgotten.
     pub fn counters(&self, peer: PeerId) -> Option<&PeerCounters> {
         self.peers.get(peer).map(|record| &record.counters)
     }
 
-    /// What is under way with a peer; `None` if it is unknown or forgotten.
+    /// What is under way with a peer now; `None` if it is unknown or forgotten.
     pub fn peer_status(&self, peer: PeerId) -> Option<PeerStatus> {
         let record = self.peers.get(peer)?;
         let (tx, rx, quiet) = (&record.tx, &record.rx, &record.quiet);
@@ -214,9 +219,9 @@ impl<C: Controller> Endpoint<C> {
             sends_awaiting: tx.awaiting.len(),
             sends_with_bulk: tx.bulk.len(),
             control_queued: tx.control.len(),
-            credit: tx.purse.available(),
-            pool_held: rx.ledger.held(),
-            pool_unspent: rx.ledger.unspent(),
+            credit: tx.credit.available(),
+            pool_held: rx.credit.held(),
+            pool_unspent: rx.credit.unspent(),
             credit_untold: tx.credit_due,
             messages: rx.messages,
             messages_busy: rx.busy,
@@ -230,7 +235,7 @@ impl<C: Controller> Endpoint<C> {
         })
     }
 
-    /// What the endpoint holds.
+    /// What the endpoint holds now.
     pub fn status(&self) -> EndpointStatus {
         EndpointStatus {
             posted: self.matchers.posted(),
@@ -247,7 +252,7 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// Messages on a queue that nobody has asked for. Cheap enough to be asked all the time.
+    /// Number of unexpected messages on a queue. Cheap enough to be called all the time.
     pub fn unexpected(&self, queue: Queue) -> usize {
         self.matchers.0[queue as usize].unexpected.len()
     }
@@ -257,7 +262,7 @@ impl<C: Controller> Endpoint<C> {
         &self.controller
     }
 
-    /// The controller, to change its settings; follow it with `handle_budget`.
+    /// The controller, to change its settings; to be followed by `handle_budget`.
     pub fn controller_mut(&mut self) -> &mut C {
         &mut self.controller
     }
@@ -272,14 +277,15 @@ impl<C: Controller> Endpoint<C> {
         self.actions.push_back(Action::Event(event));
     }
 
-    /// The peer has something to send.
+    /// Notes that the peer has something to send.
     pub(crate) fn activate(&mut self, peer: PeerId) {
         let Some(record) = self.peers.get_mut(peer) else { return };
         if record.active || record.gone().is_some() {
             return;
         }
         record.active = true;
-        // A caller may drain a peer without being told to; its name is then still in the list.
+        // A caller may poll a peer without waiting for `poll_active` to name it; the peer is then still in
+        // the list.
         if !std::mem::replace(&mut record.listed, true) {
             self.ready.push_back(peer);
         }

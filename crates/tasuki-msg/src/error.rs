@@ -1,58 +1,58 @@
-//! What can go wrong: faults of the caller, faults of a peer, and the ways in which an operation fails.
+//! Errors: faults of the caller, faults of a peer, and the ways in which an operation fails.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::ids::{MsgSeq, PeerId};
 
-/// Why a peer is no longer there.
+/// Why a peer is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
     /// The engine has evidence that it died, or that it breaks the protocol.
     Failed,
-    /// One side said goodbye.
+    /// One of the two sides said goodbye.
     Closed,
 }
 
-/// Why an operation did not do what it was posted for.
+/// Why an operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The program cancelled it in time.
     Cancelled,
-    /// Its peer is gone.
+    /// The peer of the operation is gone.
     PeerGone(PeerId, Gone),
 }
 
-/// The caller named a peer that does not exist (any more).
+/// The caller named a peer that was never added or has been forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownPeer(pub PeerId);
 
-/// A claim cannot be received.
+/// Why a claimed message cannot be received or discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimError {
-    /// Nothing is claimed under this id: it was received or discarded before.
+    /// No message is claimed under this id: it was received or discarded before.
     Unknown,
-    /// The message was lost with its sender. The claim is over.
+    /// The message was lost with its sender. The claim has ended.
     PeerGone(PeerId, Gone),
 }
 
-/// A frame that was dropped, and why. Except for `PeerGone`, which is normal after a failure, each is a breach of
-/// the protocol or of the carrier's promise to deliver once: the engine should declare the peer failed.
+/// Why a frame was dropped. Except for `PeerGone`, which is normal after a failure, each is a breach of the
+/// protocol or of the carrier's promise to deliver once, so the engine should declare the peer failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameError {
-    /// No such peer.
+    /// There is no such peer.
     UnknownPeer(PeerId),
-    /// The peer is gone; what it still had under way is of no use.
+    /// The peer is gone, so its frames are of no use.
     PeerGone(PeerId),
-    /// The message has begun before.
+    /// A `Start` of this message has arrived before.
     DuplicateStart(MsgSeq),
     /// Lengths, flags or totals contradict each other or what came before.
     Malformed(&'static str),
-    /// More payload than credit.
+    /// The message has more payload than the sender has credit for.
     OverCredit(MsgSeq),
-    /// Payload that was not granted, or came twice.
+    /// The payload was not granted, or has arrived before.
     NotGranted(MsgSeq),
-    /// Payload, grant or done for a message that is not under way.
+    /// The frame is about a message that is not under way.
     UnknownMessage(MsgSeq),
 }
 

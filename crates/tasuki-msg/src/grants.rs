@@ -1,4 +1,4 @@
-//! The rendezvous: grants from the receiver, dones to the sender, and the frames about credit.
+//! The rendezvous: grants and completions (`Done`) from the receiver, and the frames about credit.
 
 use crate::control::{Controller, Demand};
 use crate::defect::Defect;
@@ -8,12 +8,13 @@ use crate::ids::{Key, MsgSeq, PeerId};
 use crate::peer::Control;
 
 impl<C: Controller> Endpoint<C> {
-    /// The controller's budget or settings have changed: grants what is possible now.
+    /// To be called when the controller's budget or settings have changed: issues the grants that are
+    /// possible now.
     pub fn handle_budget(&mut self) {
-        self.pump();
+        self.issue_grants();
     }
 
-    /// A matched message wants more than its early part.
+    /// Queues a matched message for grants, because more is wanted of it than its early part.
     pub(crate) fn want_grant(&mut self, key: Key) {
         let Some(message) = self.incoming.get(key) else { return };
         let id = message.peer;
@@ -23,21 +24,21 @@ impl<C: Controller> Endpoint<C> {
             peer.rx.in_ring = true;
             self.ring.push_back(id);
         }
-        self.pump();
+        self.issue_grants();
     }
 
-    /// Granted bytes have arrived.
+    /// Accounts for granted bytes that have arrived.
     pub(crate) fn granted_arrived(&mut self, id: PeerId, bytes: u64) {
         self.in_flight -= bytes;
         if let Some(peer) = self.peers.get_mut(id) {
             peer.rx.in_flight -= bytes;
         }
         self.controller.arrived(id, bytes);
-        self.pump();
+        self.issue_grants();
     }
 
-    /// Offers grants to the peers in turn until each has been refused once in a row.
-    pub(crate) fn pump(&mut self) {
+    /// Asks the controller for grants for the peers in turn, until it has refused each of them once in a row.
+    pub(crate) fn issue_grants(&mut self) {
         let mut refused = 0;
         while refused < self.ring.len() {
             let Some(id) = self.ring.pop_front() else { return };
@@ -55,7 +56,8 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// Offers a grant to the message of a peer that has waited longest. `None`: none waits.
+    /// Asks the controller for a grant for the message of this peer that has waited longest; returns whether
+    /// there was one. `None`: no message of the peer waits.
     fn grant_one(&mut self, id: PeerId) -> Option<bool> {
         let peer = self.peers.get_mut(id)?;
         let (key, message) = loop {
@@ -66,7 +68,7 @@ impl<C: Controller> Endpoint<C> {
             };
         };
         let wanted = message.take - message.granted;
-        // The ring is without this one now.
+        // The peer has been taken out of the ring for this call.
         let senders = self.ring.len() as u32 + 1;
         let (peer_in_flight, in_flight) = (peer.rx.in_flight, self.in_flight);
         let mut demand = Demand { peer: id, wanted, peer_in_flight, in_flight, senders };
@@ -94,7 +96,7 @@ impl<C: Controller> Endpoint<C> {
     pub(crate) fn handle_grant(&mut self, from: PeerId, seq: MsgSeq, upto: u64) -> Result<(), FrameError> {
         let peer = self.peers.get_mut(from).ok_or(FrameError::UnknownPeer(from))?;
         let Some(&key) = peer.tx.awaiting.get(&seq.0) else {
-            // A grant that its successor and the message's end have overtaken is normal.
+            // A grant may arrive after the message has ended, if it was overtaken by later frames.
             return if seq < peer.tx.next_seq { Ok(()) } else { Err(FrameError::UnknownMessage(seq)) };
         };
         let op = self.sends.get_mut(key).ok_or(FrameError::UnknownMessage(seq))?;
@@ -128,15 +130,15 @@ impl<C: Controller> Endpoint<C> {
 
     pub(crate) fn handle_credit(&mut self, from: PeerId, total: u64) {
         if let Some(peer) = self.peers.get_mut(from) {
-            peer.tx.purse.total = peer.tx.purse.total.max(total);
+            peer.tx.credit.total = peer.tx.credit.total.max(total);
         }
     }
 
     pub(crate) fn handle_recall(&mut self, from: PeerId, keep: u64) {
         let Some(peer) = self.peers.get_mut(from) else { return };
-        let excess = peer.tx.purse.available().saturating_sub(keep);
+        let excess = peer.tx.credit.available().saturating_sub(keep);
         if excess > 0 {
-            peer.tx.purse.returned += excess;
+            peer.tx.credit.returned += excess;
             peer.tx.return_due = true;
             self.activate(from);
         }
@@ -144,13 +146,13 @@ impl<C: Controller> Endpoint<C> {
 
     pub(crate) fn handle_return(&mut self, from: PeerId, total: u64) -> Result<(), FrameError> {
         let peer = self.peers.get_mut(from).ok_or(FrameError::UnknownPeer(from))?;
-        let Some(more) = total.checked_sub(peer.rx.ledger.returned) else { return Ok(()) };
-        if more > peer.rx.ledger.unspent() {
+        let Some(more) = total.checked_sub(peer.rx.credit.returned) else { return Ok(()) };
+        if more > peer.rx.credit.unspent() {
             return Err(FrameError::Malformed("more credit returned than was left"));
         }
-        peer.rx.ledger.returned += more;
+        peer.rx.credit.returned += more;
         self.pool.held -= more;
-        self.feed_starved();
+        self.refill_starved();
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! Frames from a peer. Every frame is checked in full before it changes anything: one that is refused leaves the
-//! endpoint as it was, whatever it says, except for the counts of what has arrived.
+//! Processing of frames from a peer. Every frame is checked in full before it changes anything: a refused
+//! frame leaves the endpoint as it was, whatever it says, except for the counts of what has arrived.
 
 use crate::action::{Placement, Sink};
 use crate::config::charge;
@@ -13,7 +13,8 @@ use crate::index::NIL;
 use crate::ops::{Incoming, State};
 
 impl<C: Controller> Endpoint<C> {
-    /// Takes a frame from a peer's carrier. The answer says where its payload belongs: copy it before the next call.
+    /// Processes a frame that a peer's carrier has delivered. The result says where its payload belongs; the
+    /// caller must copy it there before its next call.
     pub fn handle_frame(&mut self, from: PeerId, frame: &Frame) -> Result<Placement, FrameError> {
         let peer = self.peers.get_mut(from).ok_or(FrameError::UnknownPeer(from))?;
         peer.counters.received_frames += 1;
@@ -92,7 +93,7 @@ impl<C: Controller> Endpoint<C> {
         Ok(placement)
     }
 
-    /// Checks a start whose payload came first.
+    /// Checks a `Start` some of whose payload came first.
     fn complete_stub(&self, key: Key, start: &Start) -> Result<Key, FrameError> {
         let message = self.incoming.get(key).ok_or(FrameError::UnknownMessage(start.seq))?;
         if message.state != State::Stub {
@@ -104,7 +105,7 @@ impl<C: Controller> Endpoint<C> {
         Ok(key)
     }
 
-    /// A record for a message of which the first frame has come, if the peer's credit covers it.
+    /// Makes the record of a message whose first frame has come, if the peer's credit covers it.
     fn new_message(
         &mut self,
         from: PeerId,
@@ -114,10 +115,10 @@ impl<C: Controller> Endpoint<C> {
         filed: bool,
     ) -> Result<Key, FrameError> {
         let peer = self.peers.get_mut(from).ok_or(FrameError::UnknownPeer(from))?;
-        if cost > peer.rx.ledger.unspent() {
+        if cost > peer.rx.credit.unspent() {
             return Err(FrameError::OverCredit(seq));
         }
-        peer.rx.ledger.spent += cost;
+        peer.rx.credit.spent += cost;
         peer.rx.messages += 1;
         let key = self.incoming.insert(Incoming {
             peer: from,
@@ -174,7 +175,7 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// Delivers the messages whose turn has come.
+    /// Delivers the held messages whose turn has come.
     fn deliver_held(&mut self, from: PeerId) {
         loop {
             let Some(peer) = self.peers.get(from) else { return };
@@ -220,8 +221,8 @@ impl<C: Controller> Endpoint<C> {
         Ok(self.place_bulk(key, data.offset, data.len))
     }
 
-    /// Room for a piece of the early part: in its receive, or in a buffer if no receive is known or part of it is in
-    /// a buffer already.
+    /// Decides where a piece of the early part belongs: in its receive, or in an early buffer if no receive
+    /// is known or part of it is in such a buffer already.
     fn place_early(&mut self, key: Key, offset: u64, len: u64) -> Placement {
         if len == 0 {
             self.advance(key);

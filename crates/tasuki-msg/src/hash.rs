@@ -1,7 +1,8 @@
-//! The hash of match keys and sequence numbers: fixed, so that a run replays exactly, and well mixed, because
-//! MPIs count up in the low bits of a tag while its high bits hold the communicator and the source.
+//! The hash of match keys and sequence numbers. It is fixed, so that a run replays exactly, and well mixed,
+//! because MPIs count up in the low bits of a tag while its high bits hold the communicator and the source.
 //!
-//! It is no defence against keys chosen to collide: peers of one job are authenticated and trusted that far.
+//! It is no defence against keys chosen to collide: the peers of a job are authenticated and trusted that
+//! far.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -38,8 +39,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// A random function puts 65,536 keys into about 63 % of 65,536 buckets (1 - 1/e). The standard table takes
-    /// the bucket from the low bits and a 7-bit filter from the high ones, so both are looked at.
+    /// A random function puts 65,536 keys into about 63 % of 65,536 buckets (1 - 1/e). The standard table
+    /// takes the bucket from the low bits and a 7-bit filter from the high ones, so both are looked at.
     #[test]
     fn counted_tags_spread_in_low_and_high_bits() {
         for shift in [0, 4, 16, 32, 47] {

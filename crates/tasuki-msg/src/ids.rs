@@ -1,8 +1,8 @@
-//! Names of things: peers, messages, operations, buffers. None can be mistaken for another.
+//! Identifiers of peers, messages, operations and buffers, each of a type of its own.
 
 use std::fmt;
 
-/// Place in a slab plus the generation of its tenant: a stale key never names a newer tenant.
+/// Place in a slab plus the generation of its tenant, so that a stale key never names a newer tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     pub index: u32,
@@ -33,18 +33,18 @@ impl fmt::Display for PeerId {
     }
 }
 
-/// Position of a message in the one sequence of messages from one endpoint to another. Counts from 0.
+/// Sequence number of a message from one endpoint to another, over all queues. Counts from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MsgSeq(pub u64);
 
 impl MsgSeq {
-    /// The number after this one.
+    /// The next sequence number.
     pub(crate) fn next(self) -> MsgSeq {
         MsgSeq(self.0 + 1)
     }
 }
 
-/// Number of one request to fall silent; a later request has a higher number. 0 is "never asked".
+/// Number of a request for silence; a later request has a higher number. 0: never asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub u64);
 
@@ -76,8 +76,8 @@ handles! {
 }
 
 impl EarlyId {
-    /// Dense index, reused only after the buffer's `FreeEarly` has been polled: the caller may keep the buffers
-    /// in a plain array.
+    /// Dense index, reused only after the buffer's `FreeEarly` has been polled: the caller may keep the
+    /// buffers in a plain array.
     pub fn index(self) -> usize {
         self.0.index as usize
     }

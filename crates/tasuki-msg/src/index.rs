@@ -1,10 +1,10 @@
 //! Lists of entries, each list found by hash, each entry removable in constant time.
 //!
-//! Matching is a tuple space: entries that ignore the same tag bits and agree on whether the source matters form a
-//! class, and within a class a match is one look-up of (source, tag without the ignored bits). MPIs use few classes
-//! (three or four), but their masks are hardly ever 0: Open MPI and MPICH keep protocol bits in the tag and ignore
-//! them in every receive, so a table of "exact" receives beside a list of "wildcard" ones would put everything in
-//! the list.
+//! Matching is a tuple space: entries that ignore the same tag bits, and agree on whether the source matters,
+//! form a class. Within a class a match is one look-up of (source, tag without the ignored bits). MPIs use
+//! few classes (three or four), but their masks are hardly ever 0: Open MPI and MPICH keep protocol bits in
+//! the tag and ignore them in every receive, so a table of "exact" receives beside a list of "wildcard" ones
+//! would put everything into the list.
 
 use std::hash::{Hash, Hasher};
 
@@ -14,7 +14,7 @@ use crate::slab::Slab;
 
 pub(crate) const NIL: u32 = u32::MAX;
 
-/// What entries have in common: the ignored bits, and whether the source matters.
+/// What the entries of a class have in common: the ignored bits, and whether the source matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
     pub ignore: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Class {
 }
 
 impl Class {
-    /// Everything is in this class's only bucket.
+    /// The class that ignores everything, so all its entries are in one bucket.
     pub const ALL: Class = Class { ignore: u64::MAX, directed: false };
 
     pub fn bucket(self, source: PeerId, tag: u64) -> Bucket {
@@ -35,11 +35,11 @@ impl Class {
 pub(crate) struct Bucket {
     ignore: u64,
     tag: u64,
-    /// `NOBODY` if it does not matter.
+    /// `NOBODY` if the source does not matter.
     source: PeerId,
 }
 
-/// No peer's: so many incarnations do not fit in memory.
+/// The id of no peer: so many incarnations do not fit in memory.
 const NOBODY: PeerId = PeerId(u32::MAX);
 
 impl Hash for Bucket {
@@ -60,15 +60,15 @@ struct Node {
     sibling: u32,
 }
 
-/// The entries of one bucket, in order. An empty list stays for a while: the next message with its tag is likely
-/// near, and a list that is there costs no change of the table.
+/// The entries of one bucket, in order. An empty list is kept for a while, because another entry of its
+/// bucket will probably come soon, and a list that is there needs no change of the table.
 struct List {
     bucket: Bucket,
     head: u32,
     tail: u32,
 }
 
-/// Empty lists that are always kept.
+/// Number of empty lists that are always kept.
 const EMPTY_KEPT: usize = 64;
 
 pub(crate) struct Index {
@@ -77,9 +77,9 @@ pub(crate) struct Index {
     free: u32,
     lists: Slab<List>,
     table: MixMap<Bucket, Key>,
-    /// The last entry's bucket: most often the next message is for it.
+    /// The bucket of the last entry and its list: most often the next look-up is for it.
     latest: Option<(Bucket, Key)>,
-    /// Lists without entries.
+    /// Number of lists without entries.
     empty: usize,
 }
 
@@ -95,20 +95,20 @@ impl Index {
         }
     }
 
-    /// Appends to a bucket; returns the node.
+    /// Appends an item to a bucket; returns its node.
     pub fn push(&mut self, bucket: Bucket, item: Key, stamp: u64) -> u32 {
         let at = self.reserve(item);
         self.enter(at, bucket, stamp);
         at
     }
 
-    /// A node that is in no bucket yet. [`Index::remove_chain`] takes it back, too.
+    /// Makes a node that is in no bucket yet. [`Index::remove_chain`] takes it back, too.
     #[inline]
     pub fn reserve(&mut self, item: Key) -> u32 {
         self.new_node(Node { item, stamp: 0, list: NIL, prev: NIL, next: NIL, sibling: NIL })
     }
 
-    /// Whether it is in none still.
+    /// Whether a node is still in no bucket.
     #[inline]
     pub fn is_reserved(&self, at: u32) -> bool {
         self.nodes[at as usize].list == NIL
@@ -153,7 +153,8 @@ impl Index {
         list
     }
 
-    /// Forgets the empty lists. More than half of all are empty, so the walk is paid for by those who emptied them.
+    /// Drops the empty lists. More than half of all lists are empty then, so the emptying of lists pays for
+    /// this walk.
     fn sweep(&mut self) {
         self.latest = None;
         let table = &mut self.table;

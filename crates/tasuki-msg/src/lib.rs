@@ -1,14 +1,15 @@
-//! The message layer of one endpoint: sequencing, tag matching, unexpected messages, probes, eager and rendezvous
-//! transfer, flow control, silence and goodbye. `docs/message-layer.md` is its design.
+//! The message layer of one endpoint: sequencing, tag matching, unexpected messages, probes, eager and
+//! rendezvous transfer, flow control, silence and goodbye. `docs/message-layer.md` is its design.
 //!
-//! The layer is a state machine: no IO, no clock, no threads, and no payload. Payload stays in buffers of the caller;
-//! the layer says which bytes of which send go into a frame, and where the bytes of a frame that arrived belong. What
-//! happens depends on the order of the calls alone, so a run can be replayed exactly.
+//! The layer is a state machine: no IO, no clock, no threads, and no payload. Payload stays in buffers of the
+//! caller; the layer says which bytes of which send go into a frame, and where the bytes of a frame that
+//! arrived belong. What happens depends on the order of the calls alone, so a run can be replayed exactly.
 //!
 //! ```
 //! use std::num::NonZeroU64;
 //! use tasuki_msg::{
-//!     Action, Config, Endpoint, Event, Matching, PeerOptions, Queue, RecvRequest, SendRequest, Source, Window,
+//!     Action, Config, Endpoint, Event, Matching, PeerOptions, Queue, RecvRequest, SendRequest, Source,
+//!     Window,
 //! };
 //!
 //! let room = NonZeroU64::new(1500).unwrap();
@@ -20,7 +21,14 @@
 //! let matching = Matching { queue: Queue::Tagged, source: Source::Any, tag: 7, ignore: 0 };
 //! b.post_recv(RecvRequest { matching, capacity: 64, multi: None, user: 1 }).unwrap();
 //! let hello = SendRequest {
-//!     peer: to_b, queue: Queue::Tagged, tag: 7, data: None, len: 5, delivery: false, remote_key: None, user: 2,
+//!     peer: to_b,
+//!     queue: Queue::Tagged,
+//!     tag: 7,
+//!     data: None,
+//!     len: 5,
+//!     delivery: false,
+//!     remote_key: None,
+//!     user: 2,
 //! };
 //! a.post_send(hello).unwrap();
 //!
@@ -49,15 +57,16 @@
 
 mod action;
 mod adaptive;
-mod at_once;
 mod config;
 mod control;
 mod counters;
 mod credit;
 #[cfg_attr(not(feature = "defects"), allow(dead_code))]
 mod defect;
+mod disconnect;
 mod endpoint;
 mod error;
+mod fast_path;
 mod frame;
 mod grants;
 mod handle;
@@ -66,7 +75,7 @@ mod ids;
 mod index;
 mod ops;
 mod pace;
-mod parting;
+mod pacer;
 mod peer;
 mod pool;
 mod posted;
@@ -82,9 +91,9 @@ pub use action::{
     Action, Event, Found, Matching, Payload, Placement, RecvDone, RecvRequest, SendRequest, Sink, Source,
     Transmit,
 };
-pub use adaptive::{Adapting, Adaptive, Measured, Pacer};
+pub use adaptive::{Adaptive, AdaptiveConfig};
 pub use config::{Config, ENVELOPE, GRANULE, INITIAL_CREDIT, PeerOptions, charge};
-pub use control::{Controller, Demand, Offer, Window};
+pub use control::{Controller, Demand, Measured, NewMessage, Window};
 pub use counters::{EndpointStatus, PeerCounters, PeerStatus};
 #[cfg(feature = "defects")]
 pub use defect::Defect;
@@ -93,3 +102,4 @@ pub use error::{ClaimError, Failure, FrameError, Gone, UnknownPeer};
 pub use frame::{Data, Frame, Mark, Queue, Start};
 pub use ids::{ClaimId, EarlyId, Epoch, MsgSeq, PeerId, PullId, RecvId, SendId};
 pub use pace::Pace;
+pub use pacer::Pacer;

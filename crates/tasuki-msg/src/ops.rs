@@ -1,4 +1,4 @@
-//! Records of operations and messages under way.
+//! The records of operations and messages under way.
 
 use crate::action::Matching;
 use crate::error::{Failure, Gone};
@@ -19,28 +19,28 @@ pub(crate) struct SendOp {
     /// The program wants to know of the delivery.
     pub delivery: bool,
     pub seq: Option<MsgSeq>,
-    /// Bytes `0..early` go out without a grant.
+    /// Bytes `0..early` are sent without a grant.
     pub early: u64,
-    /// Bytes that may be sent: `early`, later what the receiver granted.
+    /// End of the bytes that may be sent: at first `early`, later what the receiver has granted.
     pub upto: u64,
-    /// Bytes sent.
+    /// Number of bytes sent.
     pub sent: u64,
     /// The receiver will say `Done`.
     pub ack: bool,
     pub done: bool,
     /// In its peer's `bulk` queue.
     pub queued: bool,
-    /// Its early part is on the way, and the peer has said nothing yet.
+    /// The message has an early part, and the peer has not yet sent a frame about it.
     pub unanswered: bool,
-    /// Its bulk leaves no faster.
+    /// The bulk of the message is sent no faster than this.
     pub pace: Option<Pace>,
-    /// Frames that the carrier still holds.
+    /// Number of its frames that the carrier has not released.
     pub unreleased: u32,
 }
 
 impl SendOp {
-    /// Nothing is left to do, and nobody looks at the buffer any more.
-    pub fn over(&self) -> bool {
+    /// Whether nothing is left to do, and no carrier reads the buffer any more.
+    pub fn is_complete(&self) -> bool {
         self.seq.is_some() && self.unreleased == 0 && if self.ack { self.done } else { self.sent == self.len }
     }
 }
@@ -51,13 +51,13 @@ pub(crate) struct RecvOp {
     pub capacity: u64,
     pub multi: Option<u64>,
     pub user: u64,
-    /// Bytes given to messages; where the next one begins.
+    /// Bytes of the buffer given to messages, so the next message begins there.
     pub used: u64,
-    /// Takes further messages.
+    /// The receive takes further messages.
     pub open: bool,
     /// Place in the queue of posted receives, `NIL` if it is not there.
     pub node: u32,
-    /// Messages that have been matched and are not complete.
+    /// Number of its messages that have been matched and are not complete.
     pub active: u32,
     /// How it will end once `active` is 0, if not with the completion of a message.
     pub ending: Option<Failure>,
@@ -70,14 +70,14 @@ impl RecvOp {
     }
 }
 
-/// Where a message is in its life at the receiver.
+/// State of a message at the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Payload came before the `Start`: nothing is known but the size of the early part.
+    /// Payload came before the `Start`: only the size of the early part is known.
     Stub,
-    /// Its turn in the sequence has not come.
+    /// The turn of the message in the sequence has not come.
     Held,
-    /// Nobody has asked for it.
+    /// No receive has matched it.
     Unexpected,
     /// Reserved by a probe.
     Claimed,
@@ -85,7 +85,7 @@ pub(crate) enum State {
     Lost(Gone),
     /// Matched with a receive.
     Receiving,
-    /// Discarded; what is under way is dropped as it comes.
+    /// Discarded; payload that still comes is dropped.
     Draining,
 }
 
@@ -107,11 +107,11 @@ pub(crate) struct Incoming {
     pub charge: u64,
     /// Where the early part lies, unless it went straight to its receive.
     pub buffer: Option<EarlyId>,
-    /// Bytes that the receiver wants; known from the match on.
+    /// Number of bytes that the receiver wants; known from the match on.
     pub take: u64,
-    /// Bytes granted, counted from 0; at least `early`.
+    /// End of the granted bytes, counted from 0; at least `early`.
     pub granted: u64,
-    /// Bytes beyond `early` that have arrived or were pulled.
+    /// Number of bytes beyond `early` that have arrived or were pulled.
     pub bulk_arrived: u64,
     /// The receive, from the match on.
     pub recv: Option<Key>,
@@ -119,7 +119,7 @@ pub(crate) struct Incoming {
     pub base: u64,
     /// Place among the unexpected messages, `NIL` if it is not there.
     pub chain: u32,
-    /// Known in its peer's `inbox`.
+    /// The message is in its peer's `inbox`.
     pub filed: bool,
     /// A `Grant` is in its peer's control queue.
     pub grant_queued: bool,
@@ -128,13 +128,13 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Every byte that was or will be asked for has arrived.
+    /// Whether every byte that is wanted has arrived.
     pub fn arrived(&self) -> bool {
         let bulk = self.take.max(self.early) - self.early;
         self.early_arrived == self.early && self.bulk_arrived == bulk && !self.pulling
     }
 
-    /// The whole message is in this endpoint's memory.
+    /// Whether the whole message is in this endpoint's memory.
     pub fn whole(&self) -> bool {
         self.early == self.len && self.early_arrived == self.len
     }
@@ -144,7 +144,8 @@ impl Incoming {
 mod tests {
     use super::*;
 
-    /// `docs/message-layer.md` states the memory per envelope and per operation from these.
+    /// `docs/message-layer.md` states the memory per envelope and per operation, which follows from these
+    /// sizes.
     #[test]
     fn records_stay_small() {
         assert!(size_of::<Incoming>() <= 208, "{}", size_of::<Incoming>());
@@ -152,7 +153,7 @@ mod tests {
         assert!(size_of::<RecvOp>() <= 128, "{}", size_of::<RecvOp>());
     }
 
-    /// An endpoint may move between threads: the helper thread steps in for the application's.
+    /// An endpoint may move between threads, because the helper thread steps in for the application's.
     #[test]
     fn endpoints_are_send() {
         fn send<T: Send>() {}

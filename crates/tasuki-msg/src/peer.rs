@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::config::PeerOptions;
 use crate::counters::PeerCounters;
-use crate::credit::{Ledger, Purse};
+use crate::credit::{RxCredit, TxCredit};
 use crate::error::Gone;
 use crate::frame::Mark;
 use crate::hash::MixMap;
@@ -13,96 +13,96 @@ use crate::ids::{Epoch, Key, MsgSeq, PeerId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Living,
-    /// The program wants to part; goodbye is said when nothing is under way.
+    /// The program has closed the peer; goodbye is said when nothing is under way.
     Closing,
     Gone(Gone),
 }
 
-/// A control frame that waits for its turn.
+/// A control frame that waits to be sent.
 #[derive(Clone, Copy)]
 pub(crate) enum Control {
     Done(MsgSeq),
-    /// Grant for this incoming message, up to what it says when the frame leaves.
+    /// A grant for this incoming message, up to what has been granted when the frame leaves.
     Grant(Key),
 }
 
-/// Towards the peer.
+/// State of what is sent to the peer.
 #[derive(Default)]
-pub(crate) struct Outgoing {
+pub(crate) struct TxState {
     pub next_seq: MsgSeq,
-    /// Sends that have not started, in order. May contain keys of cancelled ones.
+    /// Sends that have not started, in order. May contain keys of cancelled sends.
     pub starts: VecDeque<Key>,
     pub cancelled: usize,
     /// Started sends with bytes that may be sent.
     pub bulk: VecDeque<Key>,
     /// Started sends for which the peer will say `Grant` or `Done`.
     pub awaiting: MixMap<u64, Key>,
-    /// Those of them with an early part, to which the peer has said nothing yet.
+    /// Number of those of them that have an early part and about which the peer has not yet sent a frame.
     pub unanswered: u32,
-    /// Sends posted and not over.
+    /// Number of sends that are posted and not over.
     pub open: usize,
     pub control: VecDeque<Control>,
-    pub purse: Purse,
+    pub credit: TxCredit,
     pub credit_due: bool,
     pub recall_due: bool,
     pub return_due: bool,
-    /// What has been put into the channel.
+    /// Totals of what has been sent.
     pub mark: Mark,
-    /// Starts sent since the last bulk frame.
+    /// Number of `Start` frames sent since the last `Data` frame.
     pub starts_in_row: u32,
     /// When paced bulk may leave again, ns.
     pub pace_at: u64,
 }
 
-/// From the peer.
+/// State of what is received from the peer.
 #[derive(Default)]
-pub(crate) struct Arriving {
+pub(crate) struct RxState {
     pub next_seq: MsgSeq,
     /// Messages for which frames may still come, or whose turn has not come, by sequence number.
     pub inbox: MixMap<u64, Key>,
-    pub ledger: Ledger,
+    pub credit: RxCredit,
     /// The peer has less credit than its share because the pool was empty.
     pub starved: bool,
     /// Matched messages that want grants.
     pub waiting: VecDeque<Key>,
     /// In the endpoint's ring of peers with `waiting` messages.
     pub in_ring: bool,
-    /// Bytes granted that have not arrived.
+    /// Bytes granted to the peer that have not arrived.
     pub in_flight: u64,
-    /// Matched or discarded messages that are not complete.
+    /// Number of messages that are matched or discarded and not complete.
     pub busy: usize,
-    /// Messages in any state.
+    /// Number of messages in any state.
     pub messages: usize,
-    /// What has come out of the channel.
+    /// Totals of what has been received.
     pub mark: Mark,
-    /// The peer said goodbye; it counts when this much has arrived.
+    /// The peer said goodbye, which takes effect when this much has been received.
     pub bye: Option<Mark>,
 }
 
-/// Who has asked whom to be silent.
+/// Requests for silence between this side and the peer.
 #[derive(Default)]
 pub(crate) struct Quiet {
-    /// This side asked, under this number.
+    /// Number of this side's request that stands.
     pub ask: Option<Epoch>,
     pub ask_due: bool,
-    /// The peer's answer: all that it had sent.
+    /// The peer's answer to it: the totals of all that the peer had sent.
     pub answer: Option<Mark>,
-    /// `Resume` must be sent for this number.
+    /// `Resume` must be sent for the request of this number.
     pub resume_due: Option<Epoch>,
-    /// Highest number that the peer has used.
+    /// Number of the peer's latest request.
     pub seen: Epoch,
-    /// The peer asked for silence,
+    /// The peer's request stands.
     pub paused: bool,
-    /// having sent this much,
+    /// The totals of all that the peer had sent when it asked.
     pub mark: Mark,
-    /// and we have answered, or
+    /// This side has answered, or will with the next frame.
     pub answered: bool,
-    /// will with the next frame.
+    /// The answer must be sent with the next frame.
     pub answer_due: bool,
 }
 
 impl Quiet {
-    /// No counted frame and no payload may leave.
+    /// Whether no counted frame and no payload may leave.
     pub fn holds(&self) -> bool {
         self.ask.is_some() || self.paused
     }
@@ -111,21 +111,22 @@ impl Quiet {
 pub(crate) struct Peer {
     pub life: Life,
     pub options: PeerOptions,
-    pub tx: Outgoing,
-    pub rx: Arriving,
+    pub tx: TxState,
+    pub rx: RxState,
     pub quiet: Quiet,
     pub counters: PeerCounters,
-    /// May have something to send.
+    /// There may be something to send to it.
     pub active: bool,
-    /// In the list from which `poll_active` names peers.
+    /// The peer is in the list from which `poll_active` names peers.
     pub listed: bool,
 }
 
 impl Peer {
-    /// Both sides begin with `credit` at each other.
+    /// A new peer: both sides begin with `credit` at each other.
     pub fn new(options: PeerOptions, credit: u64) -> Peer {
-        let tx = Outgoing { purse: Purse { total: credit, ..Purse::default() }, ..Outgoing::default() };
-        let rx = Arriving { ledger: Ledger { granted: credit, ..Ledger::default() }, ..Arriving::default() };
+        let tx = TxState { credit: TxCredit { total: credit, ..TxCredit::default() }, ..TxState::default() };
+        let rx =
+            RxState { credit: RxCredit { granted: credit, ..RxCredit::default() }, ..RxState::default() };
         Peer {
             life: Life::Living,
             options,
@@ -145,8 +146,8 @@ impl Peer {
         }
     }
 
-    /// Nothing is under way with a peer that the program wants to part from.
-    pub fn may_part(&self) -> bool {
+    /// Whether goodbye can be said: the program has closed the peer, and nothing is under way.
+    pub fn can_say_bye(&self) -> bool {
         self.life == Life::Closing
             && self.tx.open == 0
             && self.tx.control.is_empty()
@@ -155,7 +156,7 @@ impl Peer {
     }
 }
 
-/// Peers by id. A forgotten one leaves an empty place (8 bytes), because ids are never reused.
+/// Peers by id. A forgotten one leaves an empty place of 8 bytes, because ids are never reused.
 #[derive(Default)]
 pub(crate) struct Peers {
     list: Vec<Option<Box<Peer>>>,
@@ -163,7 +164,7 @@ pub(crate) struct Peers {
 
 impl Peers {
     pub fn add(&mut self, peer: Peer) -> PeerId {
-        // 2^32 incarnations do not fit in memory.
+        // The id cannot overflow: 2^32 incarnations do not fit in memory.
         let id = PeerId(self.list.len() as u32);
         self.list.push(Some(Box::new(peer)));
         id

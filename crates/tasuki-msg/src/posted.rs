@@ -1,7 +1,8 @@
-//! Receives that wait for a message: of those that accept it, the first posted gets it.
+//! Posted receives: of those that accept a message, the first posted gets it.
 //!
-//! Most messages are for the receive that was posted first: the only one, or the next of those of a window, or of a loop over neighbours. So receives wait in the order of
-//! posting, and only a message that is not for the first of them has them all filed in an index.
+//! Most messages are for the receive that was posted first: the only one, or the next one of a window or of a
+//! loop over neighbours. So receives wait in the order of posting, and only a message that is not for the
+//! first of them has all of them filed in an index.
 
 use std::collections::VecDeque;
 
@@ -15,7 +16,7 @@ impl Matching {
         Class { ignore: self.ignore, directed: matches!(self.source, Source::Peer(_)) }
     }
 
-    /// Whether a message is for a receive with this matching, which is canonical.
+    /// Whether a receive with this matching, which must be canonical, accepts a message.
     fn accepts(&self, source: PeerId, tag: u64) -> bool {
         let from = match self.source {
             Source::Peer(peer) => peer == source,
@@ -24,7 +25,8 @@ impl Matching {
         from && tag & !self.ignore == self.tag
     }
 
-    /// The source as a key; which peer stands for "any" does not matter, its class leaves it out.
+    /// The source as a key. Which peer stands for "any" does not matter, because the class leaves the source
+    /// out then.
     pub(crate) fn source_key(&self) -> PeerId {
         match self.source {
             Source::Peer(peer) => peer,
@@ -38,26 +40,28 @@ struct Members {
     count: usize,
 }
 
-/// The node of a receive that was the only one when it was posted.
-const ALONE: u32 = u32::MAX - 1;
+/// Stands for the node of a receive that was the only one when it was posted.
+const SOLE: u32 = u32::MAX - 1;
 
 /// A receive that is not filed yet.
 struct Fresh {
     matching: Matching,
     recv: Key,
-    /// Its place in the index, reserved.
+    /// The node that is reserved for it in the index.
     node: u32,
 }
 
 pub(crate) struct Posted {
-    /// The only receive when it was posted: most programs that wait for a message wait for one. It has no place in the index before it is filed.
-    alone: Option<(Matching, Key)>,
-    /// Then this is its node there.
+    /// The receive that was the only one when it was posted: most programs that wait for a message wait for
+    /// one. It gets a node in the index only when it is filed.
+    sole: Option<(Matching, Key)>,
+    /// Node of that receive in the index, once it has been filed.
     filed: u32,
-    /// All were posted after those in the index, and after the one above.
+    /// Receives that are not filed. All of them were posted after those in the index, and after `sole`.
     fresh: VecDeque<Fresh>,
     index: Index,
-    /// Classes with at least one member in the index. Few, see `index`; at worst as many as receives are posted.
+    /// Classes with at least one member in the index. They are few, see `index`; at worst as many as receives
+    /// are posted.
     classes: Vec<Members>,
     stamp: u64,
 }
@@ -65,7 +69,7 @@ pub(crate) struct Posted {
 impl Posted {
     pub fn new() -> Posted {
         let (index, classes, fresh) = (Index::new(), Vec::new(), VecDeque::new());
-        Posted { alone: None, filed: NIL, fresh, index, classes, stamp: 0 }
+        Posted { sole: None, filed: NIL, fresh, index, classes, stamp: 0 }
     }
 
     pub fn len(&self) -> usize {
@@ -73,32 +77,32 @@ impl Posted {
         filed + self.waiting()
     }
 
-    /// Those that are not filed.
+    /// Number of receives that are not filed.
     fn waiting(&self) -> usize {
-        self.fresh.len() + usize::from(self.alone.is_some())
+        self.fresh.len() + usize::from(self.sole.is_some())
     }
 
     /// Appends a receive; returns its node, needed to remove it.
     #[inline(always)]
     pub fn insert(&mut self, matching: &Matching, recv: Key) -> u32 {
-        if self.alone.is_none() && self.fresh.is_empty() && self.classes.is_empty() {
-            self.alone = Some((*matching, recv));
-            return ALONE;
+        if self.sole.is_none() && self.fresh.is_empty() && self.classes.is_empty() {
+            self.sole = Some((*matching, recv));
+            return SOLE;
         }
-        self.insert_beside(&{ *matching }, recv)
+        self.insert_queued(&{ *matching }, recv)
     }
 
-    /// The same if there are others.
+    /// Like [`Posted::insert`], if other receives are posted.
     #[inline(never)]
-    fn insert_beside(&mut self, matching: &Matching, recv: Key) -> u32 {
+    fn insert_queued(&mut self, matching: &Matching, recv: Key) -> u32 {
         let node = self.index.reserve(recv);
         self.fresh.push_back(Fresh { matching: *matching, recv, node });
         node
     }
 
-    /// Files all, in the order of posting.
+    /// Files all receives, in the order of posting.
     fn file_all(&mut self) {
-        if let Some((first, key)) = self.alone.take() {
+        if let Some((first, key)) = self.sole.take() {
             self.filed = self.index.reserve(key);
             self.file(&first, self.filed);
         }
@@ -119,31 +123,32 @@ impl Posted {
 
     #[inline]
     pub fn remove(&mut self, matching: &Matching, node: u32) {
-        if !self.remove_alone(node) {
-            self.remove_beside(matching, node);
+        if !self.remove_sole(node) {
+            self.remove_queued(matching, node);
         }
     }
 
-    /// Removes a receive if it was the only one when it was posted, and is not filed.
+    /// Removes a receive if it was the only one when it was posted, and is not filed; returns whether it did.
     #[inline(always)]
-    fn remove_alone(&mut self, node: u32) -> bool {
-        // No second one was alone as long as the first is there.
-        let alone = node == ALONE && self.alone.is_some();
-        if alone {
-            self.alone = None;
+    fn remove_sole(&mut self, node: u32) -> bool {
+        // There is no second such receive as long as the first one is there.
+        let sole = node == SOLE && self.sole.is_some();
+        if sole {
+            self.sole = None;
         }
-        alone
+        sole
     }
 
     #[inline(never)]
-    fn remove_beside(&mut self, matching: &Matching, node: u32) {
-        let node = if node == ALONE { self.filed } else { node };
+    fn remove_queued(&mut self, matching: &Matching, node: u32) {
+        let node = if node == SOLE { self.filed } else { node };
         if self.fresh.front().is_some_and(|first| first.node == node) {
             self.fresh.pop_front();
             self.index.remove_chain(node);
             return;
         }
-        // One that is taken back from the middle: the second such one is found in the index.
+        // A receive from the middle of the row is removed. All are filed, so that the next such receive is
+        // found in the index.
         if self.index.is_reserved(node) {
             self.file_all();
         }
@@ -160,17 +165,17 @@ impl Posted {
         }
     }
 
-    /// The receive that was posted first, if nothing is filed.
+    /// The receive that was posted first, if none is filed.
     #[inline(always)]
     fn first(&self) -> Option<(&Matching, Key)> {
-        match &self.alone {
+        match &self.sole {
             Some((matching, key)) => Some((matching, *key)),
             None if self.classes.is_empty() => self.fresh.front().map(|first| (&first.matching, first.recv)),
             None => None,
         }
     }
 
-    /// The first posted receive that accepts a message. Adds the entries looked at to `steps`.
+    /// The first posted receive that accepts a message. Adds the number of entries looked at to `steps`.
     #[inline(always)]
     pub fn find(&mut self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
         match self.first() {
@@ -178,13 +183,13 @@ impl Posted {
                 *steps += 1;
                 Some(key)
             }
-            _ => self.find_further(source, tag, steps, plant),
+            _ => self.find_not_first(source, tag, steps, plant),
         }
     }
 
-    /// The same if it is not the first of all.
+    /// Like [`Posted::find`], if the first of all receives does not accept the message.
     #[inline(never)]
-    fn find_further(&mut self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
+    fn find_not_first(&mut self, source: PeerId, tag: u64, steps: &mut u64, plant: Plant) -> Option<Key> {
         let waiting = self.waiting();
         if waiting == 1 && self.classes.is_empty() && plant.is_none() {
             *steps += 1;
@@ -218,7 +223,7 @@ mod tests {
     use super::*;
     use crate::frame::Queue;
 
-    /// Whatever is posted, found and taken back in whatever order, it finds what a walk of a list would find.
+    /// Whatever is posted, found and removed in whatever order, the result is that of a walk through a list.
     #[test]
     fn it_finds_what_a_list_would_find() {
         let (mut posted, mut list, mut random) = (Posted::new(), Vec::<(Matching, Key, u32)>::new(), 1u64);
@@ -228,7 +233,7 @@ mod tests {
         };
         let (mut found_first, mut found_later, mut found_none) = (0, 0, 0);
         for number in 0..200_000u32 {
-            // There are phases with few receives and such with many.
+            // There are phases with few receives and phases with many.
             let most = [1, 3, 40][(number / 1000) as usize % 3];
             match draw(5) {
                 0..=1 if list.len() < most => {
@@ -254,7 +259,7 @@ mod tests {
                         Some(_) => found_later += 1,
                         None => found_none += 1,
                     }
-                    // Receives for several messages stay.
+                    // Some receives stay, as receives for several messages do.
                     if let Some(at) = at.filter(|_| draw(8) > 0) {
                         let (matching, _, node) = list.remove(at);
                         posted.remove(&matching, node);

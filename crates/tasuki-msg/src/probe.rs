@@ -1,6 +1,7 @@
-//! Probing: looking at unexpected messages, reserving them, dropping them (`FI_PEEK`, `FI_CLAIM`, `FI_DISCARD`).
+//! Probing: looking at unexpected messages, reserving them, dropping them (`FI_PEEK`, `FI_CLAIM`,
+//! `FI_DISCARD`).
 //!
-//! Answers are immediate, so a probe never races with a receive: whoever calls first gets the message.
+//! Answers are immediate, so a probe never races with a receive: the earlier call gets the message.
 
 use crate::action::{Found, Matching};
 use crate::control::Controller;
@@ -20,8 +21,8 @@ impl<C: Controller> Endpoint<C> {
         self.found(key)
     }
 
-    /// The same, and reserves it (`FI_PEEK | FI_CLAIM`): no receive and no probe finds it any more. It must be
-    /// received with `recv_claimed` or dropped with `discard_claimed`.
+    /// Like [`Endpoint::peek`], and reserves the message (`FI_PEEK | FI_CLAIM`): no receive and no other
+    /// probe finds it any more. It must be received with `recv_claimed` or dropped with `discard_claimed`.
     pub fn claim(&mut self, matching: &Matching) -> Option<(ClaimId, Found)> {
         let key = self.find_unexpected(&matching.canonical())?;
         let found = self.found(key)?;
@@ -32,7 +33,8 @@ impl<C: Controller> Endpoint<C> {
         Some((ClaimId(key), found))
     }
 
-    /// The same as `peek`, and drops it (`FI_PEEK | FI_DISCARD`). Its sender completes as if it had been received.
+    /// Like [`Endpoint::peek`], and drops the message (`FI_PEEK | FI_DISCARD`). Its send completes as if it
+    /// had been received.
     pub fn discard(&mut self, matching: &Matching) -> Option<Found> {
         let key = self.find_unexpected(&matching.canonical())?;
         let found = self.found(key)?;
@@ -58,7 +60,8 @@ impl<C: Controller> Endpoint<C> {
         Ok(())
     }
 
-    /// Checks a claim. One whose message is lost ends here.
+    /// Checks a claim and takes its message out of the unexpected ones. A claim whose message is lost ends
+    /// here.
     fn settle_claim(&mut self, claim: ClaimId) -> Result<Matching, ClaimError> {
         let message = self.incoming.get(claim.0).ok_or(ClaimError::Unknown)?;
         let (peer, queue, tag) = (message.peer, message.queue, message.tag);

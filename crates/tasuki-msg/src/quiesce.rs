@@ -1,11 +1,12 @@
-//! Falling silent, for a checkpoint or so that another job may have the machine: no frame but those of this file
-//! leaves or is under way once every peer has agreed. Operations may still be posted; they wait. Everything goes on
-//! where it stopped after `resume`.
+//! Silence, for a checkpoint or so that another job may have the machine: once every peer has agreed, no
+//! frame leaves or is under way but those of this file. Operations may still be posted; they wait. After
+//! `resume` everything goes on where it stopped.
 //!
-//! One side asks (`Quiesce`, with the totals of all it ever sent, which stand still from then on). The other holds
-//! its own frames back at once, and answers (`Quiesced`, with its own totals) when what it received equals what was
-//! sent. The asking side has silence when it has received what the answer says. Epochs only grow, so frames of an
-//! earlier request that arrive late change nothing. Both sides may ask at the same time.
+//! One side asks (`Quiesce`, with the totals of all it ever sent, which do not change from then on). The
+//! other side holds its own frames back at once, and answers (`Quiesced`, with its own totals) when what it
+//! has received equals what was sent. The asking side has silence when it has received what the answer says.
+//! Epochs only grow, so frames of an earlier request that arrive late change nothing. Both sides may ask at
+//! the same time.
 
 use crate::action::Event;
 use crate::control::Controller;
@@ -16,8 +17,8 @@ use crate::frame::Mark;
 use crate::ids::{Epoch, PeerId};
 
 impl<C: Controller> Endpoint<C> {
-    /// Stops sending at once and asks every living peer for silence; `Event::Quiesced` says when all have agreed.
-    /// Returns the number of the request; a second call before `resume` returns the same.
+    /// Stops sending at once and asks every living peer for silence; `Event::Quiesced` says when all have
+    /// agreed. Returns the number of the request; a second call before `resume` returns the same.
     pub fn quiesce(&mut self) -> Epoch {
         if self.quiescing {
             return self.epoch;
@@ -31,7 +32,7 @@ impl<C: Controller> Endpoint<C> {
         self.epoch
     }
 
-    /// Ends the silence, or the wish for it.
+    /// Ends the silence, or the request for it.
     pub fn resume(&mut self) {
         if !self.quiescing {
             return;
@@ -42,7 +43,7 @@ impl<C: Controller> Endpoint<C> {
             let Some(peer) = self.peers.get_mut(id) else { continue };
             let Some(epoch) = peer.quiet.ask.take() else { continue };
             peer.quiet.answer = None;
-            // A request that never left needs no end (but the one before it may still).
+            // A request whose frame never left needs no `Resume`; an earlier request may still need one.
             if !std::mem::take(&mut peer.quiet.ask_due) {
                 peer.quiet.resume_due = Some(epoch);
             }
@@ -50,7 +51,7 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// All living peers have agreed to the present request.
+    /// Whether all living peers have agreed to the present request.
     pub fn is_quiesced(&self) -> bool {
         self.quiesced
     }
@@ -97,7 +98,8 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// What every frame can bring about: the answer to a request, the agreement of all, the effect of a goodbye.
+    /// To be called after every frame, which may complete the answer to a request, the agreement of all
+    /// peers, or a goodbye.
     pub(crate) fn after_frame(&mut self, from: PeerId) {
         let plant = self.plant;
         let Some(peer) = self.peers.get_mut(from) else { return };
@@ -110,7 +112,7 @@ impl<C: Controller> Endpoint<C> {
         }
         let Some(peer) = self.peers.get_mut(from) else { return };
         if peer.rx.bye.is_some_and(|mark| mark == arrived || plant.is(Defect::ByeTooSoon)) {
-            self.bury(from, Gone::Closed);
+            self.mark_gone(from, Gone::Closed);
         }
         self.check_silence();
     }

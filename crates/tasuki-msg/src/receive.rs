@@ -12,7 +12,8 @@ use crate::ops::{RecvOp, State};
 use crate::peer::Control;
 
 impl Matching {
-    /// The one way to write each matching: untagged is "ignore all of the tag".
+    /// The canonical form of a matching: on the untagged queue, all bits of the tag are ignored; ignored bits
+    /// are 0.
     pub(crate) fn canonical(mut self) -> Matching {
         if self.queue == Queue::Msg {
             self.ignore = u64::MAX;
@@ -23,8 +24,8 @@ impl Matching {
 }
 
 impl<C: Controller> Endpoint<C> {
-    /// Posts a receive. If it can only be filled by a peer that is gone, and nothing from that peer is left to be
-    /// received, it completes with that failure.
+    /// Posts a receive. If it can only be filled by a peer that is gone, and nothing from that peer is left
+    /// to be received, it completes with that failure.
     #[inline(always)]
     pub fn post_recv(&mut self, request: RecvRequest) -> Result<RecvId, UnknownPeer> {
         let matching = request.matching.canonical();
@@ -37,18 +38,18 @@ impl<C: Controller> Endpoint<C> {
         };
         let RecvRequest { capacity, multi, user, .. } = request;
         if gone.is_some() || self.unexpected(matching.queue) > 0 {
-            return Ok(self.post_further(RecvOp::new(matching, capacity, multi, user), gone));
+            return Ok(self.post_recv_general(RecvOp::new(matching, capacity, multi, user), gone));
         }
-        // Nothing is there that it could take.
+        // There is no unexpected message that the receive could take.
         let key = self.recvs.next_key();
         let node = self.matchers.of(matching.queue).posted.insert(&matching, key);
         self.recvs.insert(RecvOp { node, ..RecvOp::new(matching, capacity, multi, user) });
         Ok(RecvId(key))
     }
 
-    /// Posts a receive that may be over at once.
+    /// Posts a receive that may complete or fail at once.
     #[inline(never)]
-    fn post_further(&mut self, op: RecvOp, gone: Option<Failure>) -> RecvId {
+    fn post_recv_general(&mut self, op: RecvOp, gone: Option<Failure>) -> RecvId {
         let matching = op.matching;
         let key = self.recvs.insert(op);
         let some = self.unexpected(matching.queue) > 0;
@@ -66,8 +67,9 @@ impl<C: Controller> Endpoint<C> {
         RecvId(key)
     }
 
-    /// Takes back a receive that still waits: true, and its last event is `RecvFailed` with `Cancelled` (after the
-    /// completions of messages that a multi-receive has begun to take). False: too late, it completes.
+    /// Cancels a receive that still waits: returns true, and its last event is `RecvFailed` with `Cancelled`
+    /// (after the completions of messages that a multi-receive has begun to take). Returns false if it is too
+    /// late; then the receive completes.
     pub fn cancel_recv(&mut self, recv: RecvId) -> bool {
         let Some(op) = self.recvs.get(recv.0) else { return false };
         if !op.open {
@@ -93,7 +95,7 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// Ends a receive that still accepts messages; those that it has are completed first.
+    /// Ends a receive that still accepts messages; the messages that it has got are completed first.
     pub(crate) fn close_recv(&mut self, key: Key, failure: Failure) {
         self.dequeue_recv(key);
         let Some(op) = self.recvs.get_mut(key) else { return };
@@ -125,7 +127,8 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// It is this message's turn: to a receive, or to the unexpected ones.
+    /// Delivers a message whose turn has come: to the first receive that accepts it, or to the unexpected
+    /// messages.
     pub(crate) fn deliver(&mut self, key: Key) {
         let Some(message) = self.incoming.get(key) else { return };
         let (peer, queue, tag) = (message.peer, message.queue, message.tag);
@@ -173,7 +176,8 @@ impl<C: Controller> Endpoint<C> {
         self.begin(key, State::Receiving);
     }
 
-    /// From here on the message's payload has a place to go (`Receiving`) or is not wanted (`Draining`).
+    /// Begins to take the payload of a message, which has a place from now on (`Receiving`) or is not wanted
+    /// (`Draining`).
     pub(crate) fn begin(&mut self, key: Key, state: State) {
         let plant = self.plant;
         let Some(message) = self.incoming.get_mut(key) else { return };
@@ -206,8 +210,8 @@ impl<C: Controller> Endpoint<C> {
         self.advance(key);
     }
 
-    /// The caller has copied what an `Action::Pull` asked for, or could not (`false`): then the payload is granted
-    /// and comes in frames.
+    /// To be called when the caller has copied what an `Action::Pull` asked for, or could not (`copied`
+    /// false): then the payload is granted and comes in frames.
     pub fn handle_pulled(&mut self, pull: PullId, copied: bool) {
         let Some(message) = self.incoming.get_mut(pull.0) else { return };
         if !message.pulling {
@@ -226,7 +230,7 @@ impl<C: Controller> Endpoint<C> {
         self.advance(pull.0);
     }
 
-    /// Moves on what has become possible: the early part out of its buffer, the message to its end.
+    /// Does what has become possible for a message: empties its early buffer, completes it.
     pub(crate) fn advance(&mut self, key: Key) {
         let Some(message) = self.incoming.get(key) else { return };
         if !matches!(message.state, State::Receiving | State::Draining) {
@@ -240,7 +244,7 @@ impl<C: Controller> Endpoint<C> {
         }
     }
 
-    /// The early part is complete and has a place: empty the buffer, give the credit back.
+    /// Empties the buffer of an early part that is complete and has a place, and gives its credit back.
     fn clear_early(&mut self, key: Key) {
         let Some(message) = self.incoming.get_mut(key) else { return };
         let Some(buffer) = message.buffer else { return self.release_message(key) };
@@ -262,7 +266,7 @@ impl<C: Controller> Endpoint<C> {
         self.free_early(key, buffer);
     }
 
-    /// Asks the caller to free the buffer; the credit comes back when it does.
+    /// Asks the caller to free an early buffer. The credit comes back when the caller polls that action.
     pub(crate) fn free_early(&mut self, key: Key, buffer: EarlyId) {
         if let Some(message) = self.incoming.get_mut(key) {
             message.buffer = None;
@@ -295,7 +299,7 @@ impl<C: Controller> Endpoint<C> {
         if ack && record.gone().is_none() && !silent {
             record.tx.control.push_back(Control::Done(seq));
             self.activate(id);
-        } else if record.may_part() {
+        } else if record.can_say_bye() {
             self.activate(id);
         }
     }
@@ -321,7 +325,7 @@ impl<C: Controller> Endpoint<C> {
         self.end_recv_if_idle(recv);
     }
 
-    /// A message that a receive was taking is lost.
+    /// Fails a message that a receive was taking and that is lost.
     pub(crate) fn fail_message(&mut self, recv: Key, failure: Failure) {
         let Some(op) = self.recvs.get_mut(recv) else { return };
         op.active -= 1;
@@ -331,7 +335,7 @@ impl<C: Controller> Endpoint<C> {
         self.end_recv_if_idle(recv);
     }
 
-    /// Forgets a message.
+    /// Drops the record of a message.
     pub(crate) fn remove_message(&mut self, key: Key) {
         let Some(message) = self.incoming.remove(key) else { return };
         if let Some(record) = self.peers.get_mut(message.peer) {

@@ -1,12 +1,12 @@
-//! Sending: from the post to the completion.
+//! Sending, from the post to the completion.
 //!
-//! A send gets its sequence number and its credit when it starts, that is when its first frame leaves, not when it
-//! is posted: so it can be cancelled until then, and uses the credit that has come in meanwhile. Starts leave in
-//! the order of the posts and never wait for credit.
+//! A send gets its sequence number and its credit when it starts, that is when its first frame leaves, not
+//! when it is posted. So it can be cancelled until then, and uses credit that has arrived meanwhile. Sends
+//! start in the order of the posts and never wait for credit.
 
 use crate::action::{Event, Payload, SendRequest, Transmit};
 use crate::config::{ENVELOPE, charge, payload_for};
-use crate::control::{Controller, Offer};
+use crate::control::{Controller, NewMessage};
 use crate::defect::Defect;
 use crate::endpoint::Endpoint;
 use crate::error::{Failure, Gone, UnknownPeer};
@@ -16,8 +16,8 @@ use crate::ops::SendOp;
 use crate::peer::Life;
 
 impl<C: Controller> Endpoint<C> {
-    /// Posts a send. It never waits and never asks to try again. If the peer is gone, the operation completes with
-    /// that failure.
+    /// Posts a send. It never waits and never asks to try again. If the peer is gone, the operation completes
+    /// with that failure.
     pub fn post_send(&mut self, request: SendRequest) -> Result<SendId, UnknownPeer> {
         let peer = self.peers.get_mut(request.peer).ok_or(UnknownPeer(request.peer))?;
         let life = peer.life;
@@ -55,7 +55,8 @@ impl<C: Controller> Endpoint<C> {
         Ok(SendId(key))
     }
 
-    /// Takes back a send that has not started: true, and `SendDone` says `Cancelled`. False: too late, it goes on.
+    /// Cancels a send that has not started: returns true, and `SendDone` says `Cancelled`. Returns false if
+    /// it is too late; then the send goes on.
     pub fn cancel_send(&mut self, send: SendId) -> bool {
         let Some(op) = self.sends.get(send.0) else { return false };
         if op.seq.is_some() {
@@ -65,7 +66,8 @@ impl<C: Controller> Endpoint<C> {
         self.end_send(send.0, Err(Failure::Cancelled));
         if let Some(peer) = self.peers.get_mut(id) {
             peer.tx.cancelled += 1;
-            // The keys of cancelled sends go when their turn comes, or when there are too many of them.
+            // The keys of cancelled sends are removed when their turn comes, or when there are too many of
+            // them.
             if peer.tx.cancelled > 16 + peer.tx.starts.len() / 2 {
                 peer.tx.starts.retain(|&key| self.sends.get(key).is_some());
                 peer.tx.cancelled = 0;
@@ -74,7 +76,8 @@ impl<C: Controller> Endpoint<C> {
         true
     }
 
-    /// The carrier no longer needs the payload of one frame of this send: it was copied, or has been acknowledged.
+    /// To be called when the carrier no longer needs the payload of one frame of this send, because it was
+    /// copied or has been acknowledged.
     pub fn handle_released(&mut self, send: SendId) {
         let Some(op) = self.sends.get_mut(send.0) else { return };
         op.unreleased = op.unreleased.saturating_sub(1);
@@ -84,7 +87,7 @@ impl<C: Controller> Endpoint<C> {
     /// Completes a send if nothing is left to do.
     pub(crate) fn settle_send(&mut self, key: Key) {
         let Some(op) = self.sends.get(key) else { return };
-        let mut over = op.over();
+        let mut over = op.is_complete();
         if self.plant.is(Defect::CompleteBeforeReleased) {
             over |= op.seq.is_some() && op.sent == op.len && !op.ack;
         }
@@ -100,14 +103,14 @@ impl<C: Controller> Endpoint<C> {
         let Some(op) = self.sends.remove(key) else { return };
         if let Some(peer) = self.peers.get_mut(op.peer) {
             peer.tx.open -= 1;
-            if peer.may_part() {
+            if peer.can_say_bye() {
                 self.activate(op.peer);
             }
         }
         self.emit(Event::SendDone { send: SendId(key), user: op.user, peer: op.peer, result });
     }
 
-    /// The next send whose turn it is to start; forgets cancelled ones on the way.
+    /// The next send to start; removes cancelled ones on the way.
     pub(crate) fn next_start(&mut self, id: PeerId) -> Option<Key> {
         let peer = self.peers.get_mut(id)?;
         while let Some(&key) = peer.tx.starts.front() {
@@ -120,10 +123,10 @@ impl<C: Controller> Endpoint<C> {
         None
     }
 
-    /// How much of the message goes out unasked, and whether credit is spent on it.
+    /// Decides how much of the message is sent without a grant, and whether credit is spent on it.
     fn decide_early(&mut self, id: PeerId, key: Key) -> (u64, bool) {
         let (Some(peer), Some(op)) = (self.peers.get_mut(id), self.sends.get(key)) else { return (0, false) };
-        let available = peer.tx.purse.available();
+        let available = peer.tx.credit.available();
         let credit = payload_for(available);
         let unanswered = peer.tx.unanswered;
         let wish = if op.len == 0 || op.pace.is_some() {
@@ -131,14 +134,15 @@ impl<C: Controller> Endpoint<C> {
         } else {
             let pull = peer.options.pull && op.remote_key.is_some();
             self.controller
-                .unscheduled(&Offer { peer: id, len: op.len, credit, pull, unanswered })
+                .unscheduled(&NewMessage { peer: id, len: op.len, credit, pull, unanswered })
                 .min(op.len)
         };
-        // Half of a message that should go whole would save no round trip.
+        // A message that should be sent whole becomes a rendezvous if credit is short: sending half of it at
+        // once would save no round trip.
         let early = if wish == op.len && credit < wish { 0 } else { wish.min(credit) };
         let charged = (early > 0 || op.len == 0) && available >= ENVELOPE;
         if charged {
-            peer.tx.purse.spent += charge(early);
+            peer.tx.credit.spent += charge(early);
         }
         peer.counters.sent_short_of_credit += u64::from(early < wish || (op.len == 0 && !charged));
         (early, charged)
@@ -156,7 +160,8 @@ impl<C: Controller> Endpoint<C> {
         op.early = early;
         op.upto = early;
         op.sent = inline;
-        // Without a charge the envelope is not covered by credit, so the send must stay open until it is taken.
+        // Without a charge, the envelope is not covered by credit, so the send must stay open until the
+        // receiver takes the message.
         op.ack = op.delivery || early < op.len || !charged;
         op.unreleased = 1;
         op.unanswered = early > 0 && early < op.len;
@@ -187,7 +192,7 @@ impl<C: Controller> Endpoint<C> {
         Some(Transmit { frame, payload })
     }
 
-    /// The next piece of a started send: round robin among those that may send.
+    /// The next piece of a started send, round robin among those that have bytes that may be sent.
     pub(crate) fn next_bulk(&mut self, id: PeerId, room: u64) -> Option<Transmit> {
         let key = self.take_bulk(id)?;
         let peer = self.peers.get_mut(id)?;

@@ -1,4 +1,5 @@
-//! Storage with stable keys. Grows to the high-water mark and reuses its slots: no allocation in steady state.
+//! Storage with stable keys. It grows to its high-water mark and reuses its slots, so it does not allocate in
+//! steady state.
 
 use crate::ids::Key;
 
@@ -30,7 +31,7 @@ impl<T> Slab<T> {
         self.len
     }
 
-    /// The key of the next one.
+    /// The key that the next `insert` will return.
     #[inline(always)]
     pub fn next_key(&self) -> Key {
         match self.slots.get(self.free as usize) {
@@ -54,10 +55,11 @@ impl<T> Slab<T> {
         Key { index, generation: slot.generation }
     }
 
-    /// Makes another slot, when none is free. (Before the value comes, so that it is written where it stays.)
+    /// Makes another slot when none is free. This is done before the value is moved, so that the value is
+    /// written only once, to where it stays.
     #[cold]
     fn append(&mut self) {
-        // 2^32 live operations do not fit in memory, so the index cannot wrap.
+        // The index cannot overflow: 2^32 live operations do not fit in memory.
         self.free = self.slots.len() as u32;
         self.slots.push(Slot { generation: 0, body: Body::Free(END) });
     }
@@ -82,7 +84,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// The tenant of a slot, for holders of an index who know that it has not changed.
+    /// The tenant of a slot, for callers that hold an index and know that its tenant has not changed.
     pub fn at_mut(&mut self, index: u32) -> Option<&mut T> {
         match self.slots.get_mut(index as usize) {
             Some(Slot { body: Body::Full(value), .. }) => Some(value),
@@ -103,7 +105,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Removes the tenant of a key if `wanted` gives something for it; gives that.
+    /// Removes the tenant of a key if `wanted` returns something for it; returns that.
     #[inline(always)]
     pub fn remove_if<R>(&mut self, key: Key, wanted: impl FnOnce(&T) -> Option<R>) -> Option<R> {
         let slot = self.slots.get_mut(key.index as usize).filter(|slot| slot.generation == key.generation)?;
@@ -128,7 +130,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Keys of the tenants that `wanted` accepts, by slot: a fixed order, so that a replay is exact.
+    /// Keys of the tenants that `wanted` accepts, in the order of slots, so that a replay is exact.
     pub fn keys_where(&self, mut wanted: impl FnMut(&T) -> bool) -> Vec<Key> {
         let full = self.slots.iter().enumerate().filter_map(|(index, slot)| match &slot.body {
             Body::Full(value) if wanted(value) => {

@@ -1,7 +1,8 @@
-//! What leaves next, for one peer.
+//! The order in which frames leave, for one peer.
 //!
-//! Order: frames of the quiesce family; credit; dones and grants; then starts, with one piece of bulk after every
-//! few of them, so that neither a stream of small messages nor a large one shuts the other out; goodbye at last.
+//! First frames of the quiesce family; then credit; then `Done` and `Grant`; then starts, with one piece of
+//! bulk after every few of them, so that neither a stream of small messages nor a large one shuts the other
+//! out; goodbye at last.
 
 use std::num::NonZeroU64;
 
@@ -14,12 +15,12 @@ use crate::frame::Frame;
 use crate::ids::PeerId;
 use crate::peer::{Control, Peer};
 
-/// Starts that may leave in a row while bulk waits.
+/// Most starts that leave in a row while bulk waits.
 const STARTS_PER_BULK: u32 = 16;
 
 impl<C: Controller> Endpoint<C> {
-    /// The next frame for a peer, with at most `room` bytes of payload; `None` if there is nothing now. What can
-    /// change that: every other call, after which `poll_active` names the peer again.
+    /// The next frame for a peer, with at most `room` bytes of payload; `None` if there is nothing now. Every
+    /// other call can change that, and `poll_active` then names the peer again.
     pub fn poll_transmit(&mut self, peer: PeerId, room: NonZeroU64) -> Option<Transmit> {
         let next = self.next_transmit(peer, room.get());
         let record = self.peers.get_mut(peer)?;
@@ -69,7 +70,7 @@ impl<C: Controller> Endpoint<C> {
             match control {
                 Control::Done(seq) => return Some(Frame::Done { seq }),
                 Control::Grant(key) => {
-                    // Gone if the peer's messages were dropped meanwhile.
+                    // The message may have been dropped meanwhile, with its peer.
                     let Some(message) = self.incoming.get_mut(key) else { continue };
                     message.grant_queued = false;
                     return Some(Frame::Grant { seq: message.seq, upto: message.granted });
@@ -82,7 +83,7 @@ impl<C: Controller> Endpoint<C> {
     fn payload_frame(&mut self, id: PeerId, room: u64) -> Option<Transmit> {
         let mut start = self.next_start(id);
         let peer = self.peers.get_mut(id)?;
-        if self.plant.is(Defect::WaitForCredit) && peer.tx.purse.available() < crate::ENVELOPE {
+        if self.plant.is(Defect::WaitForCredit) && peer.tx.credit.available() < crate::ENVELOPE {
             start = None;
         }
         match start {
@@ -93,7 +94,7 @@ impl<C: Controller> Endpoint<C> {
             _ => {
                 peer.tx.starts_in_row = 0;
                 let bulk = self.next_bulk(id, room);
-                // Bulk that has to wait for its pace keeps no start waiting.
+                // If bulk has to wait for its pace, starts need not wait for it.
                 bulk.or_else(|| start.and_then(|key| self.start(id, key, room)))
             }
         }
@@ -101,11 +102,11 @@ impl<C: Controller> Endpoint<C> {
 
     fn bye_frame(&mut self, id: PeerId) -> Option<Transmit> {
         let peer = self.peers.get(id)?;
-        if !peer.may_part() {
+        if !peer.can_say_bye() {
             return None;
         }
         let frame = Frame::Bye { mark: peer.tx.mark };
-        self.bury(id, Gone::Closed);
+        self.mark_gone(id, Gone::Closed);
         Some(Transmit { frame, payload: None })
     }
 }
@@ -113,7 +114,7 @@ impl<C: Controller> Endpoint<C> {
 fn quiet_frame(peer: &mut Peer) -> Option<Frame> {
     let (quiet, mark) = (&mut peer.quiet, peer.tx.mark);
     if std::mem::take(&mut quiet.ask_due) {
-        // The new request says all that the end of an earlier one would.
+        // The new request replaces the end of an earlier one.
         quiet.resume_due = None;
         return quiet.ask.map(|epoch| Frame::Quiesce { epoch, mark });
     }
@@ -129,10 +130,10 @@ fn quiet_frame(peer: &mut Peer) -> Option<Frame> {
 fn credit_frame(peer: &mut Peer, share: u64) -> Option<Frame> {
     let tx = &mut peer.tx;
     if std::mem::take(&mut tx.credit_due) {
-        return Some(Frame::Credit { total: peer.rx.ledger.granted });
+        return Some(Frame::Credit { total: peer.rx.credit.granted });
     }
     if std::mem::take(&mut tx.return_due) {
-        return Some(Frame::Return { total: tx.purse.returned });
+        return Some(Frame::Return { total: tx.credit.returned });
     }
     if std::mem::take(&mut tx.recall_due) {
         return Some(Frame::Recall { keep: share });

@@ -1,16 +1,18 @@
-//! Messages that no receive has asked for yet: of those that a receive accepts, the first to arrive is taken.
+//! Unexpected messages, for which no receive is posted yet: of those that a receive accepts, the first to
+//! arrive is taken.
 //!
-//! The classes (see `index`) of the receives and probes to come are not known when a message arrives. They are
-//! learnt: the first look-up of a class walks the messages that are here and files them under it, and from then on
-//! every arrival is filed under it too. So n look-ups among n messages cost about 2n steps in all.
+//! The classes (see `index`) of future receives and probes are not known when a message arrives. They are
+//! learnt: the first look-up of a class walks the messages that are here and files them under it, and from
+//! then on every arriving message is filed under it too. So n look-ups among n messages cost about 2n steps
+//! in all.
 
 use crate::action::Matching;
 use crate::defect::{Defect, Plant};
 use crate::ids::{Key, PeerId};
 use crate::index::{Class, Index};
 
-/// Classes that are remembered, and thus list entries per message. More than any MPI uses; a program that uses
-/// more gets a plain search for the rest until the queue is next empty.
+/// Number of classes that are remembered, and thus of list entries per message. It is more than any MPI uses;
+/// for further classes of a program, a look-up is a plain search until the queue is next empty.
 const CLASSES_MAX: usize = 8;
 
 pub(crate) struct Unexpected {
@@ -46,13 +48,13 @@ impl Unexpected {
         self.index.remove_chain(chain);
         self.count -= 1;
         if self.count == 0 && self.classes.len() == CLASSES_MAX {
-            // Perhaps these were the masks of a phase of the program that is over.
+            // The masks may have been those of a phase of the program that is over.
             self.classes.truncate(1);
         }
     }
 
-    /// The first message that `matching` accepts. `envelope` gives the source and tag of a message; the entries
-    /// looked at are added to `steps`.
+    /// The first message that `matching` accepts. `envelope` gives the source and tag of a message. Adds the
+    /// number of entries looked at to `steps`.
     pub fn find(
         &mut self,
         matching: &Matching,

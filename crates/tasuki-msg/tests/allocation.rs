@@ -1,6 +1,6 @@
-//! No allocation on the steady path of small eager messages: expected, unexpected, and with the credit going round;
-//! and the memory that waiting messages cost.
-//! Its own test binary, because the allocator is the whole process's, and a single test, because other threads count.
+//! In steady state nothing is allocated for small eager messages, expected or unexpected, while credit goes
+//! round; and waiting messages cost little memory. This is a test binary of its own, because the allocator
+//! counts for the whole process, and has a single test, because other threads would be counted too.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::num::NonZeroU64;
@@ -18,8 +18,8 @@ static IN_USE: AtomicU64 = AtomicU64::new(0);
 
 struct Counting;
 
-// SAFETY: every call is passed on to the system's allocator with the caller's own arguments, so its contract is kept
-// by theirs; the counter touches no memory that is handed out.
+// SAFETY: every call is passed on to the system's allocator with the caller's own arguments, so its contract
+// is kept by theirs; the counter touches no memory that is handed out.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
@@ -90,7 +90,7 @@ impl Pair {
         }
     }
 
-    /// A few messages each way, some expected and some not, with tags that keep changing.
+    /// Some messages each way, some expected and some not, with tags that keep changing.
     fn round(&mut self, round: u64) {
         for at in [0, 1] {
             for k in 0..8 {
@@ -111,8 +111,9 @@ impl Pair {
     }
 }
 
-/// What `docs/message-layer.md` states: an envelope that nobody has asked for costs less than 1 KiB at the receiver,
-/// with four kinds of wildcard in use and no two tags alike; a send that waits for it, less than 512 bytes.
+/// Checks what `docs/message-layer.md` states: an unexpected envelope costs less than 1 KiB at the receiver,
+/// with four kinds of wildcard in use and no two tags alike; a send that waits for its receiver costs less
+/// than 512 bytes.
 fn envelopes_are_small(pair: &mut Pair) {
     const ENVELOPES: u64 = 50_000;
     for ignore in [0, 3 << 62, 1 << 61, u64::MAX >> 1] {

@@ -1,4 +1,4 @@
-//! What the peer has got, and what must therefore be lost: RFC 9002 per path.
+//! Processing of acknowledgements and detection of lost packets, per path, as in RFC 9002.
 
 use tasuki_wire::Ack;
 
@@ -9,21 +9,22 @@ use crate::sent::{Fate, Sent};
 use crate::upcalls::{Outgoing, Upcalls};
 use crate::window::Acked;
 
-/// Reordering that is tolerated at most, packets.
+/// Most reordering that loss detection tolerates: a packet that so many later packets have overtaken is lost
+/// in any case.
 const MAX_THRESHOLD: u64 = 64;
 
-/// So many long packets lost in a row mean that the path passes only short ones (any more).
-const HOLE: u32 = 8;
+/// Long packets lost in a row after which the path is taken to pass only short ones: its MTU has shrunk.
+const MTU_HOLE_LOSSES: u32 = 8;
 
 impl Conn {
-    /// An acknowledgement, for whatever path.
+    /// Processes an acknowledgement. It may be about packets of any path, not only the one on which it came.
     pub fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Context<'_>, upcalls: &mut impl Upcalls) {
         let Some(at) = self.find_path(ack.path) else { return };
         let next = self.paths[at].sent.next_number();
         let mut top = None;
         let mut sum = Acked { bytes: 0, packets: 0, largest: 0, next, rtt: None };
         for (place, run) in ack.runs.iter().enumerate() {
-            // Of packets that were never sent: nothing of it can be believed.
+            // The frame acknowledges packets that were never sent, so nothing in it can be believed.
             if run.last >= next {
                 return;
             }
@@ -51,7 +52,7 @@ impl Conn {
         self.paths[at].sent.settle();
     }
 
-    /// One packet has arrived; `None` if that was known or does not matter.
+    /// Takes note that one packet has arrived; `None` if that was known before, or the packet is not tracked.
     fn acked_packet(
         &mut self,
         at: usize,
@@ -107,9 +108,9 @@ impl Conn {
         if let Some(time) = top {
             path.rtt.sample(cx.now, cx.now.since_ns(time), delay_us.saturating_mul(1000));
             sum.rtt = Some(path.rtt.latest);
-            path.cut = path.cut.filter(|cut| time <= *cut);
+            path.carrier_lost_at = path.carrier_lost_at.filter(|cut| time <= *cut);
         }
-        path.streak = 0;
+        path.pto_streak = 0;
         path.ping_due = false;
         path.last_ack = cx.now;
         let pto = path.pto_ns(cx.config, self.peer_delay_ns);
@@ -117,7 +118,8 @@ impl Conn {
         path.window.acked(cx.now, cx.config, sum, path.rtt.min);
     }
 
-    /// Packets that were overtaken by too many, or too long ago.
+    /// Declares packets lost that too many later packets have overtaken, or that were sent too long before an
+    /// acknowledged packet.
     //= https://www.rfc-editor.org/rfc/rfc9002#section-6.1
     //# The packet is unacknowledged, in flight, and was sent prior to an acknowledged packet.
     pub fn detect_losses(&mut self, at: usize, cx: &mut Context<'_>) {
@@ -132,9 +134,9 @@ impl Conn {
             }
             let path = &mut self.paths[at];
             let Some(sent) = path.sent.get_mut(number) else { break };
-            let late = sent.time.after_ns(delay);
-            if number + threshold > largest && late > cx.now {
-                path.loss_at = Some(late);
+            let lost_at = sent.time.after_ns(delay);
+            if number + threshold > largest && lost_at > cx.now {
+                path.loss_at = Some(lost_at);
                 break;
             }
             self.lose_packet(at, number, cx);
@@ -143,7 +145,7 @@ impl Conn {
         self.paths[at].window.lost(lost);
     }
 
-    /// The frames of a packet must go again.
+    /// Declares a packet lost and queues its frames to be sent again.
     pub fn lose_packet(&mut self, at: usize, number: u64, cx: &Context<'_>) {
         let path = &mut self.paths[at];
         let Some(sent) = path.sent.get_mut(number) else { return };
@@ -157,7 +159,7 @@ impl Conn {
         path.stats.lost_packets += 1;
         if sent.bytes as usize > floor_len(path.id.lane) {
             path.long_lost += 1;
-            if path.long_lost >= HOLE {
+            if path.long_lost >= MTU_HOLE_LOSSES {
                 path.doubt_length();
             }
         }

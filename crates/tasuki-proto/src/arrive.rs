@@ -1,4 +1,4 @@
-//! Datagrams: whose are they?
+//! Arriving datagrams: which connection they belong to, and connections that peers open.
 
 use std::collections::VecDeque;
 
@@ -13,8 +13,8 @@ use crate::time::Time;
 use crate::upcalls::Upcalls;
 
 impl Proto {
-    /// Takes what came as one Ethernet payload or UDP datagram, whatever it is. What is dropped is counted by reason, too.
-    /// [`DropReason::Position`] is also said of packets that would leave too many gaps.
+    /// Processes what came as one Ethernet payload or UDP datagram, whatever it contains. Dropped packets are
+    /// counted by reason. [`DropReason::Position`] also stands for packets that would leave too many gaps.
     pub fn handle_packet(
         &mut self,
         now: Time,
@@ -24,16 +24,17 @@ impl Proto {
         self.handle(now, datagram, upcalls, false)
     }
 
-    /// `hurried`: a message goes before an acknowledgement that comes with it.
+    /// If `defers_ack`, the message in a packet is delivered before the acknowledgement that came with it is
+    /// processed.
     pub(crate) fn handle(
         &mut self,
         now: Time,
         datagram: &[u8],
         upcalls: &mut impl Upcalls,
-        hurried: bool,
+        defers_ack: bool,
     ) -> Result<(), DropReason> {
         self.now = now;
-        self.take_packet(now, datagram, upcalls, hurried).map_err(|reason| self.reject(reason))
+        self.take_packet(now, datagram, upcalls, defers_ack).map_err(|reason| self.reject(reason))
     }
 
     fn take_packet(
@@ -41,10 +42,10 @@ impl Proto {
         now: Time,
         datagram: &[u8],
         upcalls: &mut impl Upcalls,
-        hurried: bool,
+        defers_ack: bool,
     ) -> Result<(), DropReason> {
         if let Some(brief) = Brief::parse(datagram)
-            && let Some(result) = self.take_brief(now, &brief, upcalls, hurried)
+            && let Some(result) = self.take_brief(now, &brief, upcalls, defers_ack)
         {
             return result;
         }
@@ -53,53 +54,58 @@ impl Proto {
         header.check_destination(self.local.endpoint, &self.local.secret)?;
         let conn = match header.peer {
             0 => {
-                let id = self.greeted(&packet, upcalls)?;
+                let id = self.conn_for_hello(&packet, upcalls)?;
                 self.table.get_mut(id)
             }
             name => self.table.named(name),
         };
         let conn = conn.filter(|conn| !conn.expired).ok_or(DropReason::Peer)?;
-        if conn.refuse.is_some() {
+        if conn.refusal_due.is_some() {
             return Ok(());
         }
         let result = conn.receive(&packet, &mut context!(self, now), upcalls);
-        Self::follow_up(conn, &mut self.next_deadline, &mut self.ready);
+        Self::reschedule(conn, &mut self.next_deadline, &mut self.ready);
         result
     }
 
-    /// A packet of the most frequent kind, from a peer whose connection lives; `None` if anything is out of the ordinary, and then nothing has
-    /// happened.
+    /// Fast path for a packet of the most frequent kind, from a peer with an open connection. `None` if
+    /// anything is unusual about it; then nothing has been done.
     fn take_brief(
         &mut self,
         now: Time,
         brief: &Brief<'_>,
         upcalls: &mut impl Upcalls,
-        hurried: bool,
+        defers_ack: bool,
     ) -> Option<Result<(), DropReason>> {
         brief.header.check_destination(self.local.endpoint, &self.local.secret).ok()?;
         let conn = self.table.named(brief.header.peer)?;
-        if conn.expired || conn.refuse.is_some() {
+        if conn.expired || conn.refusal_due.is_some() {
             return None;
         }
-        let result = conn.receive_brief(brief, hurried, &mut context!(self, now), upcalls)?;
-        if conn.late.is_some() && !std::mem::replace(&mut conn.listed, true) {
-            self.put_off.push(conn.id);
+        let result = conn.receive_brief(brief, defers_ack, &mut context!(self, now), upcalls)?;
+        if conn.deferred_ack.is_some() && !std::mem::replace(&mut conn.in_deferred, true) {
+            self.deferred.push(conn.id);
         }
-        Self::follow_up(conn, &mut self.next_deadline, &mut self.ready);
+        Self::reschedule(conn, &mut self.next_deadline, &mut self.ready);
         Some(result)
     }
 
-    /// After a packet of a connection: when something is due, and whether there is something to send.
-    fn follow_up(conn: &mut Conn, next_deadline: &mut Time, ready: &mut VecDeque<ConnId>) {
+    /// To be called after a packet of a connection: updates its deadline, and queues it if it may have
+    /// something to send.
+    fn reschedule(conn: &mut Conn, next_deadline: &mut Time, ready: &mut VecDeque<ConnId>) {
         conn.due = conn.deadline().unwrap_or(Time::NEVER);
         *next_deadline = (*next_deadline).min(conn.due);
-        if conn.has_errand() {
+        if conn.has_pending_work() {
             Self::enqueue(ready, conn);
         }
     }
 
-    /// The connection of a hello, made if need be.
-    fn greeted(&mut self, packet: &Packet<'_>, upcalls: &mut impl Upcalls) -> Result<ConnId, DropReason> {
+    /// The connection that a hello is for; accepted now if there was none.
+    fn conn_for_hello(
+        &mut self,
+        packet: &Packet<'_>,
+        upcalls: &mut impl Upcalls,
+    ) -> Result<ConnId, DropReason> {
         let Some(Frame::Hello(greeting)) = packet.frames().next() else {
             return Err(DropReason::Handshake);
         };
@@ -114,20 +120,21 @@ impl Proto {
         }
         let known = known.filter(|_| !self.plant.is(Defect::TwoConnections));
         if let Some(id) = known
-            && !self.is_stranger(id, &greeting)?
+            && !self.supersedes(id, &greeting)?
         {
             return Ok(id);
         }
         self.accept(&greeting, packet.header().path, upcalls)
     }
 
-    /// The peer of a connection opens another one: `true` if the old one is over with that.
-    fn is_stranger(&mut self, id: ConnId, greeting: &Greeting<'_>) -> Result<bool, DropReason> {
+    /// The peer of a connection says hello with a name. Returns `true` if the name belongs to a new
+    /// connection that takes the place of the existing one.
+    fn supersedes(&mut self, id: ConnId, greeting: &Greeting<'_>) -> Result<bool, DropReason> {
         let Some(conn) = self.table.get_mut(id) else { return Ok(true) };
         if conn.peer_name == 0 || conn.peer_name == greeting.name {
             return Ok(false);
         }
-        // Names count up: an older one is a hello that was long on its way.
+        // Names count up, so an older name belongs to a hello that was long on its way.
         let newer = (greeting.name >> 16).wrapping_sub(conn.peer_name >> 16) & 0xffff;
         if newer >= 0x8000 {
             return Err(DropReason::Peer);
@@ -151,7 +158,7 @@ impl Proto {
         path: PathId,
         upcalls: &mut impl Upcalls,
     ) -> Result<ConnId, DropReason> {
-        // One place more than the limit is for refusals.
+        // One connection beyond the limit is allowed, for refusals.
         let id = self.table.reserve(self.config.max_connections + 1).ok_or(DropReason::Peer)?;
         let remote = Remote {
             endpoint: greeting.endpoint,
@@ -162,19 +169,24 @@ impl Proto {
         let rails = if room { upcalls.accept(id, greeting) } else { None };
         let Some(rails) = rails else {
             let reason = if room { RefuseReason::Leaving } else { RefuseReason::NoRoom };
-            self.refuse(Conn::new(id, remote, &[Conn::nowhere()], &self.config), greeting, path, reason);
+            self.refuse(
+                Conn::new(id, remote, &[Conn::unreachable_rail()], &self.config),
+                greeting,
+                path,
+                reason,
+            );
             return Ok(id);
         };
         self.table.insert(Conn::new(id, remote, &rails, &self.config), true);
         Ok(id)
     }
 
-    /// One packet says no; the connection that it needs is forgotten after it.
+    /// Refuses a hello: makes a connection that sends one packet and is forgotten after it.
     fn refuse(&mut self, mut conn: Conn, greeting: &Greeting<'_>, path: PathId, reason: RefuseReason) {
         conn.hello_path = conn.path_or_new(path, &self.config);
         conn.peer_name = greeting.name;
         conn.theirs = greeting.rails.list.iter().collect();
-        (conn.refuse, conn.refused) = (Some(reason), true);
+        (conn.refusal_due, conn.is_refusal) = (Some(reason), true);
         Self::enqueue(&mut self.ready, &mut conn);
         self.table.insert(conn, false);
     }

@@ -1,8 +1,10 @@
-//! What a host says of its NICs: that one has lost its carrier, or has it again.
+//! Loss and return of the carrier of a NIC, as the host reports it.
 //!
-//! It is a hint, late and perhaps wrong, so it makes things faster and forbids nothing. A path without carrier gives way at once to any other
-//! rail that lives; if there is none it goes on as a silent path does. Once it has given way it is probed, and so it is when the carrier is
-//! back. An answer to what was sent after the carrier was lost shows that the hint is wrong.
+//! Such a report is a hint that may be late or wrong, so it makes reactions faster and forbids nothing. A
+//! path without carrier gives way at once to any other rail that answers; if there is none, it goes on like a
+//! path that has fallen silent. A path that has given way is probed from time to time, and once more when its
+//! carrier is back. An answer to a packet that was sent after the reported loss shows that the report is
+//! wrong.
 
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
@@ -11,45 +13,48 @@ use crate::path::Path;
 use crate::stats::RailState;
 
 impl Conn {
-    /// The NIC of this side's end of a rail has a carrier, or none.
+    /// Takes the report that the NIC of this side's end of a rail has a carrier, or has none.
     pub fn set_carrier(&mut self, rail: u8, carrier: bool, cx: &mut Context<'_>) {
         let open = self.is_open();
         for path in self.paths.iter_mut().filter(|path| path.id.rail == rail) {
             if carrier {
                 path.carrier_back(open);
             } else {
-                path.cut = Some(cx.now);
+                path.carrier_lost_at = Some(cx.now);
             }
         }
         if !carrier {
             self.prove_rails();
-            self.judge_carriers(cx);
+            self.leave_paths_without_carrier(cx);
         }
     }
 
-    /// Paths without carrier give way to other rails, if one lives.
-    pub fn judge_carriers(&mut self, cx: &mut Context<'_>) {
+    /// Takes paths without carrier out of use if another rail answers.
+    pub fn leave_paths_without_carrier(&mut self, cx: &mut Context<'_>) {
         for at in 0..self.paths.len() {
             let path = &self.paths[at];
-            if path.cut.is_none() || !path.is_up() {
+            if path.carrier_lost_at.is_none() || !path.is_up() {
                 continue;
             }
             let rail = path.id.rail;
-            let better = |other: &Path| other.id.rail != rail && other.is_lively() && other.cut.is_none();
+            let better = |other: &Path| {
+                other.id.rail != rail && other.is_responsive() && other.carrier_lost_at.is_none()
+            };
             if self.paths.iter().any(better) || cx.plant.is(Defect::CarrierForbids) {
-                self.drop_path(at, DownReason::Carrier, cx);
+                self.mark_down(at, DownReason::Carrier, cx);
             }
         }
     }
 }
 
 impl Path {
-    /// It is asked at once, and has to answer before anything is believed.
+    /// The carrier is back: the path is probed, or pinged if it is up and silent, and has to answer before it
+    /// counts as working.
     fn carrier_back(&mut self, open: bool) {
-        self.cut = None;
+        self.carrier_lost_at = None;
         match self.state {
             RailState::Off => {}
-            RailState::Up => self.ping_due |= self.streak > 0,
+            RailState::Up => self.ping_due |= self.pto_streak > 0,
             RailState::Unproven | RailState::Down => {
                 self.probe.attempts = 0;
                 if open {

@@ -1,4 +1,5 @@
-//! Which rail: the one that delivers earliest. Which of its lanes: one at a time, as they share the wire.
+//! The choice of a path: the rail that delivers earliest, and of its lanes one at a time, because the lanes
+//! of a rail share its wire.
 
 use tasuki_wire::{Lane, Path as PathId};
 
@@ -7,27 +8,29 @@ use crate::path::Path;
 use crate::rtt::ns;
 use crate::stats::RailState;
 
-/// Time-outs in a row of one lane before the other lane of its rail takes over.
-pub(crate) const FORGIVEN: u32 = 2;
+/// Probe time-outs in a row on one lane after which the other lane of its rail takes over.
+pub(crate) const LANE_SWITCH_PTOS: u32 = 2;
 
 impl Conn {
-    /// The path for the next packet with data; `None` if waiting for a place on the best one is better than any
-    /// other. Rails that are silent just now are used only if all are, and the last resort only if no other lives.
+    /// The path for the next packet with data; `None` if waiting for room in the window of the best path is
+    /// better than any other path. A path that has had a probe time-out since it was last heard is used only
+    /// if all have, and the last-resort rail only if no other rail is up.
     pub fn choose_path(&mut self, cx: &Context<'_>) -> Option<usize> {
         self.streaming = self.is_streaming(cx);
         let normal = !self.needs_last_resort(cx);
         let usable = |at: usize, path: &Path| {
-            path.is_up() && !(normal && self.is_last_resort(at)) && !self.is_relieved(path)
+            path.is_up() && !(normal && self.is_last_resort(at)) && !self.has_better_lane(path)
         };
         let current = self.current;
-        // (silent, delivery): whoever answers goes before whoever is silent.
+        // Rank is (unresponsive, delivery time): a responsive path always ranks before one that has timed
+        // out.
         let mut best: Option<((bool, u64), usize)> = None;
         let mut stay = None;
         for (at, path) in self.paths.iter().enumerate() {
             if !usable(at, path) {
                 continue;
             }
-            let rank = (!path.is_lively(), path.delivery_ns());
+            let rank = (!path.is_responsive(), path.delivery_ns());
             if at == current {
                 stay = Some(rank);
             }
@@ -50,20 +53,22 @@ impl Conn {
             return None;
         }
         self.current = at;
-        // The lane for a stream is not that for short messages.
-        self.in_a_row = if self.streaming { u32::MAX } else { 0 };
+        // A stream may use another lane than short messages do, so the fast path must choose anew afterwards.
+        self.path_reuse = if self.streaming { u32::MAX } else { 0 };
         Some(at)
     }
 
-    /// What waits is much: batches of datagrams are cheaper then than frame by frame. Once begun a stream goes on in the same way until
-    /// it has run dry.
+    /// Whether so much waits that batches of datagrams are cheaper than raw frames one by one. Once a stream
+    /// has begun, it remains one until the outbox has run dry.
     fn is_streaming(&self, cx: &Context<'_>) -> bool {
         self.streaming || self.outbox.unsent > cx.config.stream_from
     }
 
-    /// Another lane of the same rail lives and is better for what waits now: raw frames for what is short, UDP for streams if the rail is not slow. A time-out is not
-    /// yet a reason to change: most often the peer's host is busy, and would have to take twice as much at once afterwards.
-    fn is_relieved(&self, path: &Path) -> bool {
+    /// Whether another lane of the same rail is up and better for what waits now: the raw lane for short
+    /// messages, the UDP lane for streams unless the rail is slow. A single probe time-out of that lane is no
+    /// reason yet to avoid it: most often the peer's host is busy, and packets sent on both lanes would give
+    /// it twice as much to process afterwards.
+    fn has_better_lane(&self, path: &Path) -> bool {
         let better = match path.id.lane {
             Lane::Udp if !self.streaming || path.slow => Lane::Raw,
             Lane::Raw if self.streaming && !path.slow => Lane::Udp,
@@ -73,29 +78,33 @@ impl Conn {
             other.id.rail == path.id.rail
                 && other.id.lane == better
                 && other.is_up()
-                && other.streak < FORGIVEN
+                && other.pto_streak < LANE_SWITCH_PTOS
         })
     }
 
-    /// No other rail is up, or all that are have been silent for long: a busy host is silent for a while, too.
+    /// Whether the last-resort rail must carry data: no other rail is up, or all that are up have been silent
+    /// for long. (A busy host, too, is silent for a while.)
     fn needs_last_resort(&self, cx: &Context<'_>) -> bool {
-        let patience = ns(cx.config.last_resort_after);
+        let longest = ns(cx.config.last_resort_after);
         self.paths.iter().enumerate().all(|(at, path)| {
-            let silent = path.streak >= cx.config.dead_after && cx.now.since_ns(path.streak_since) > patience;
+            let silent =
+                path.pto_streak >= cx.config.dead_after && cx.now.since_ns(path.pto_streak_since) > longest;
             self.is_last_resort(at) || !path.is_up() || silent
         })
     }
 
-    /// The living path that delivers earliest.
-    pub fn best_lively(&self) -> Option<usize> {
-        let lively = self.paths.iter().enumerate().filter(|(_, path)| path.is_lively());
+    /// The responsive path that delivers earliest.
+    pub fn best_responsive(&self) -> Option<usize> {
+        let lively = self.paths.iter().enumerate().filter(|(_, path)| path.is_responsive());
         lively.min_by_key(|(at, path)| (self.is_last_resort(*at), path.delivery_ns())).map(|(at, _)| at)
     }
 
-    /// A path for what cannot wait: the best living one; if there is none, all in turn that this side has. Also those that the peer does not have, as
-    /// far as is known: it may have them again and be unable to say so. Not their raw lanes: where their frames go is not known then.
+    /// A path for a packet that cannot wait: the best responsive path; if there is none, each path in turn of
+    /// which this side has an end. These include rails that the peer does not have as far as is known,
+    /// because it may have them again and be unable to say so; but not the raw lanes of such rails, whose
+    /// destination is unknown.
     pub fn guess_path(&mut self) -> Option<usize> {
-        if let Some(at) = self.best_lively() {
+        if let Some(at) = self.best_responsive() {
             return Some(at);
         }
         let count = self.paths.len();
@@ -108,18 +117,19 @@ impl Conn {
         turn.into_iter().find(fit)
     }
 
-    /// This side has an end of the rail, with this lane.
+    /// Whether this side has an end of the rail, with this lane.
     fn has_end(&self, id: PathId) -> bool {
         self.own.iter().any(|rail| rail.rail == id.rail && rail.lanes.contains(id.lane))
     }
 
-    /// Where an acknowledgement for packets of path `at` goes: back on the same rail, unless that is known not to work.
-    pub fn answer_path(&self, at: usize) -> usize {
+    /// The path that carries acknowledgements for packets of path `at`: the same path, unless it is known not
+    /// to work.
+    pub fn ack_path(&self, at: usize) -> usize {
         let path = &self.paths[at];
         match path.owed.via {
-            Some(via) if self.paths[via].is_lively() => via,
-            _ if path.is_lively() => at,
-            _ => self.best_lively().unwrap_or(at),
+            Some(via) if self.paths[via].is_responsive() => via,
+            _ if path.is_responsive() => at,
+            _ => self.best_responsive().unwrap_or(at),
         }
     }
 }

@@ -1,68 +1,75 @@
-//! Knobs. The defaults are for LANs of 25 Mbit/s to 25 Gbit/s.
+//! Settings of the packet layer. The defaults are for LANs of 25 Mbit/s to 25 Gbit/s.
 
 use std::time::Duration;
 
-/// Times and bounds of all connections of an endpoint.
+/// Times and limits that hold for all connections of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Longest time that an acknowledgement waits for a packet to ride on. Longer spares packets when programs answer
-    /// late; the peer adds it to its time-outs. Microseconds.
+    /// Longest time that an acknowledgement waits for a packet to ride on, microseconds. A longer time saves
+    /// packets when programs answer late; the peer adds it to its probe time-outs.
     pub max_ack_delay_us: u32,
-    /// Full packets that are acknowledged at once when so many have come.
+    /// So many full packets are acknowledged at once, without waiting for a packet to ride on.
     pub ack_every: u32,
-    /// The same for small packets: the messages of a program that talks to and fro acknowledge each other.
+    /// Like `ack_every`, for small packets: more, because the messages of a program that exchanges them to
+    /// and fro acknowledge each other.
     pub ack_every_small: u32,
-    /// Full packets are acknowledged no sooner than this after the last acknowledgement: on fast rails two packets are a few microseconds, and
-    /// an acknowledgement costs both sides as much as a packet.
+    /// Shortest time between two acknowledgements of full packets: on fast rails two packets take a few
+    /// microseconds, and an acknowledgement costs both sides as much as a packet.
     pub ack_spacing: Duration,
-    /// Time-out before anything has been measured; doubles with every hello.
+    /// Probe time-out before any round trip was measured; doubles with every hello.
     pub initial_pto: Duration,
-    /// Shortest probe time-out: below it hosts that were busy for a moment look dead.
+    /// Shortest probe time-out: with a shorter one, hosts that were busy for a moment would look dead.
     pub min_pto: Duration,
-    /// Longest probe time-out, however often it has doubled: bounds the time that a healed network stays idle.
+    /// Longest probe time-out, however often it has doubled: it bounds the time for which a healed network
+    /// stays idle.
     pub max_pto: Duration,
-    /// A packet is lost when so many later ones were acknowledged (RFC 9002, 6.1.1).
+    /// A packet is lost when so many later ones have been acknowledged (RFC 9002, section 6.1.1).
     pub packet_threshold: u64,
-    /// Probe time-outs in a row after which a rail is dead if another one is alive.
+    /// Probe time-outs in a row after which a rail is down if another one answers.
     pub dead_after: u32,
     /// Silence of all other rails after which the routed fall-back (rail 31) carries data.
     pub last_resort_after: Duration,
-    /// The rails of a connection other than that of the greeting are asked whether they work after so many messages and other frames in both directions; sooner if
-    /// more than one packet's worth is to be sent, or the one that is used falls silent. Most pairs of a large program's processes say no more to each
-    /// other than a few words. 0: at once.
+    /// Messages and other frames in both directions after which the rails of a connection, other than the one
+    /// of the greeting, are probed; 0: at once. They are probed sooner if more than one packet's worth is to
+    /// be sent, or if the rail in use falls silent. Most pairs of a large program's processes exchange no
+    /// more than a few words, so probing all their rails would be wasted.
     pub prove_after: u64,
     /// First and shortest interval between probes of a rail; doubles up to `probe_max`.
     pub probe_min: Duration,
     /// Longest interval between probes of a rail that is down.
     pub probe_max: Duration,
-    /// Bytes that may be under way on a path of unknown rate before it was measured.
+    /// Initial congestion window of a path of unknown rate, bytes.
     pub initial_window: u64,
     /// Smallest congestion window, bytes.
     pub min_window: u64,
-    /// Largest congestion window, bytes. Times the number of rails it bounds what is under way.
+    /// Largest congestion window, bytes. This times the number of rails bounds the bytes in flight.
     pub max_window: u64,
-    /// A path should have at least so many bytes queued in the network: it never runs dry.
+    /// Lower bound of the bytes that a path should have queued in the network, so that it never runs dry.
     pub queue_low: u64,
-    /// And at most so many: below the queues of small switches (64 KiB per port and more).
+    /// Upper bound of the bytes that a path should have queued in the network: less than the queues of small
+    /// switches (64 KiB per port and more).
     pub queue_high: u64,
-    /// The same two bounds as times, for fast rails; the larger of the two counts.
+    /// The upper bound `queue_high` as a time at the path's rate, for fast rails, and half of it for
+    /// `queue_low`; the larger of the two bounds, bytes or time, counts.
     pub queue_time: Duration,
-    /// A packet stays on the rail of the one before it if another would deliver it earlier by less than this: keeps
-    /// batches together.
+    /// A packet stays on the rail of the packet before it if another rail would deliver it earlier by less
+    /// than this, so that batches stay together.
     pub stripe_slack: Duration,
-    /// On a rail with a raw lane and a UDP lane: what has more bytes than this waiting goes over UDP, whose packets the kernel takes and
-    /// gives in batches; everything shorter goes raw.
+    /// On a rail with a raw lane and a UDP lane, data goes over UDP if more than this waits, bytes, because
+    /// the kernel takes and gives datagrams in batches; everything shorter goes over the raw lane.
     pub stream_from: u64,
-    /// Not so on rails of at most this rate, Mbit/s: there processors have time for raw frames, whose headers are 28 bytes shorter, and the wire has not.
+    /// On rails of at most this rate, Mbit/s, streams go over the raw lane too: processors have time for
+    /// single frames there, and their headers, 28 bytes shorter, save time on the wire.
     pub slow_mbps: u32,
-    /// Most bytes of data that are asked of the layer above at once.
+    /// Most bytes of data for which the layer above is asked at once.
     pub chunk: usize,
-    /// Most gaps in the positions received, per connection (16 bytes each): more are refused.
+    /// Most gaps in the received positions of a connection (16 bytes of memory each); packets that would make
+    /// more are refused.
     pub max_gaps: usize,
-    /// Most connections, at most 65535; further hellos are refused.
+    /// Most connections, up to 65535; further hellos are refused.
     pub max_connections: usize,
-    /// How long a closed connection answers, at most.
-    pub linger: Duration,
+    /// Longest time that a connection stays in the closing state and answers its peer.
+    pub closing_timeout: Duration,
 }
 
 impl Default for Config {
@@ -93,15 +100,16 @@ impl Default for Config {
             chunk: 32 << 10,
             max_gaps: 8192,
             max_connections: 65535,
-            linger: Duration::from_secs(2),
+            closing_timeout: Duration::from_secs(2),
         }
     }
 }
 
 impl Config {
-    /// Raw lanes carry only what is shorter than 3 KiB: for frames that switches send before others. Of what goes in grants and
-    /// in several packets nothing overtakes anything then, and the raw lane of a rail has packet numbers of its own.
-    pub fn only_short_is_raw(self) -> Config {
+    /// These settings with raw lanes for messages shorter than 3 KiB alone, for networks whose switches send
+    /// tagged raw frames before all others. What is granted, or takes several packets, is not overtaken then
+    /// by packets of its own path, because the raw lane of a rail has packet numbers of its own.
+    pub fn raw_for_short_only(self) -> Config {
         Config { stream_from: 3 << 10, slow_mbps: 0, ..self }
     }
 }

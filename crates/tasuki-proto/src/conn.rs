@@ -1,4 +1,4 @@
-//! One connection: the paths to one peer, and what goes over them.
+//! One connection: the paths to one peer, and its state.
 
 use std::collections::VecDeque;
 use std::net::Ipv6Addr;
@@ -7,16 +7,16 @@ use tasuki_wire::{Greeting, Lane, Path as PathId, Rail, RailList, Rails, RefuseR
 
 use crate::config::Config;
 use crate::defect::Plant;
+use crate::deferred_ack::DeferredAck;
 use crate::event::Event;
 use crate::ids::{ConnId, Local, Remote};
 use crate::interval::IntervalSet;
-use crate::late::LateAck;
 use crate::outbox::Outbox;
 use crate::path::Path;
 use crate::time::Time;
 use tasuki_random::Random;
 
-/// What all connections of an endpoint share, for the length of a call.
+/// What the connections of an endpoint share, borrowed for the length of a call.
 pub(crate) struct Context<'a> {
     pub now: Time,
     pub config: &'a Config,
@@ -29,73 +29,79 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Conn {
     pub id: ConnId,
     pub remote: Remote,
-    /// Our name for the peer: what it puts into its packets.
+    /// This side's name for the connection: the peer puts it into its packets.
     pub name: u32,
-    /// The peer's name for us; 0 until its greeting came.
+    /// The peer's name for the connection, which goes into packets to it; 0 until its greeting has come.
     pub peer_name: u32,
-    /// The peer has used our name: it needs no welcome any more.
+    /// The peer has used this side's name, so it has the greeting and needs no further welcome.
     pub peer_knows: bool,
     pub welcome_due: bool,
-    /// Longest time that the peer holds acknowledgements back, ns.
+    /// Longest time that the peer holds an acknowledgement back, ns.
     pub peer_delay_ns: u64,
     pub own: Vec<Rail>,
     pub own_change: u64,
     pub rails_due: bool,
     pub theirs: Vec<Rail>,
-    /// Runs of an acknowledgement while it is written: kept, because a list of the most there can be takes long to clear.
-    pub told: Vec<Run>,
+    /// Scratch space for the runs of an acknowledgement while it is written; kept between packets, because an
+    /// array of the maximum size takes long to clear.
+    pub ack_runs: Vec<Run>,
     pub their_change: u64,
     pub paths: Vec<Path>,
-    /// It is used enough for all its rails to be asked whether they work.
+    /// The connection is used enough that the state of all its rails is to be known.
     pub proving: bool,
-    /// Where the last data went.
+    /// Path of the last packet with data.
     pub current: usize,
-    /// Packets that have gone there since the path was last chosen, if nothing else has.
-    pub in_a_row: u32,
-    /// More waits, or has waited since the outbox was last empty, than is good for the raw lane.
+    /// Packets that the fast path has sent on `current` since the path was last chosen; `u32::MAX` if it must
+    /// be chosen anew.
+    pub path_reuse: u32,
+    /// A stream is being sent: more waits than is good for the raw lane, or has waited since the outbox was
+    /// last empty.
     pub streaming: bool,
-    /// Hello: which path, when to try again, how often tried.
+    /// For hellos: the path of the last one, when to send the next, and how many had no answer.
     pub hello_path: usize,
     pub hello_at: Option<Time>,
     pub hello_due: bool,
     pub hellos: u32,
-    /// Paths tried while none was up.
+    /// Number of paths that `guess_path` has tried while none was responsive.
     pub guesses: usize,
-    /// The next frame is too long to stand beside a hello.
+    /// The next frame is too long to go in the same packet as a hello.
     pub data_waits_for_welcome: bool,
     pub outbox: Outbox,
-    /// An acknowledgement that has come and waits for a quieter moment.
-    pub late: Option<LateAck>,
-    /// In the list of connections with one, or that had one.
-    pub listed: bool,
+    /// An acknowledgement that has arrived and is processed later.
+    pub deferred_ack: Option<DeferredAck>,
+    /// In the list [`crate::Proto`] keeps of connections that have, or had, a deferred acknowledgement.
+    pub in_deferred: bool,
     /// Positions received.
     pub seen: IntervalSet,
-    /// Packets with content received that had not come before, and how many of them the peer knows to be acknowledged.
+    /// Count of received packets with new content, and up to which count the peer is known to know of their
+    /// acknowledgement.
     pub content: u64,
     pub content_confirmed: u64,
-    /// Of those, as of the last packet under way that says so.
-    pub content_told: u64,
-    /// Told to end: when at the latest, if the peer stays silent.
+    /// Up to which count of received packets with new content an acknowledgement has been sent in a packet
+    /// that the peer must answer.
+    pub content_acked: u64,
+    /// In the closing state: the time at which it ends at the latest, even if the peer stays silent.
     pub closing: Option<Time>,
-    /// Over: refused by the peer, or about to be removed.
-    pub mute: bool,
-    /// To be removed as soon as the layer above can be told of its payload.
+    /// The peer has refused the connection: nothing is sent on it any more.
+    pub refused_by_peer: bool,
+    /// To be removed as soon as the layer above can be called to release its payload.
     pub expired: bool,
-    /// The layer above has closed it and wants to know of its end.
-    pub closed: bool,
-    /// The peer has opened another connection instead, and this was told.
+    /// The layer above has closed it and must be told when it has ended.
+    pub reports_closed: bool,
+    /// The peer has opened another connection instead, and the layer above has been told.
     pub reset: bool,
-    /// It exists only to be refused.
-    pub refused: bool,
-    /// To be refused: one packet, then gone.
-    pub refuse: Option<RefuseReason>,
+    /// The connection exists only to refuse a hello.
+    pub is_refusal: bool,
+    /// The refusal, for the reason given, is still to be sent; the connection is forgotten after it.
+    pub refusal_due: Option<RefuseReason>,
     /// In the queue of connections that may have something to send.
     pub queued: bool,
-    /// Not later than [`Conn::deadline`]: what all connections are asked when one of them has something to do.
+    /// Not later than [`Conn::deadline`]; kept so that not all timers of all connections must be looked at
+    /// when one of them is due.
     pub due: Time,
 }
 
-/// Number of the first list of rails.
+/// Number of the first version of the list of rails.
 pub(crate) const FIRST_CHANGE: u64 = 1;
 
 impl Conn {
@@ -112,12 +118,12 @@ impl Conn {
             own_change: FIRST_CHANGE,
             rails_due: false,
             theirs: Vec::new(),
-            told: Vec::new(),
+            ack_runs: Vec::new(),
             their_change: 0,
             paths: Vec::new(),
             proving: config.prove_after == 0,
             current: 0,
-            in_a_row: u32::MAX,
+            path_reuse: u32::MAX,
             streaming: false,
             hello_path: 0,
             hello_at: None,
@@ -126,19 +132,19 @@ impl Conn {
             guesses: 0,
             data_waits_for_welcome: false,
             outbox: Outbox::default(),
-            late: None,
-            listed: false,
+            deferred_ack: None,
+            in_deferred: false,
             seen: IntervalSet::default(),
             content: 0,
             content_confirmed: 0,
-            content_told: 0,
+            content_acked: 0,
             closing: None,
-            mute: false,
+            refused_by_peer: false,
             expired: false,
-            closed: false,
+            reports_closed: false,
             reset: false,
-            refused: false,
-            refuse: None,
+            is_refusal: false,
+            refusal_due: None,
             queued: false,
             due: Time::NEVER,
         };
@@ -148,7 +154,7 @@ impl Conn {
         conn
     }
 
-    /// The peer's name for us is known.
+    /// Whether the peer's greeting has come, so that its name for the connection is known.
     pub fn is_open(&self) -> bool {
         self.peer_name != 0
     }
@@ -157,7 +163,7 @@ impl Conn {
         self.paths.iter().position(|path| path.id == id)
     }
 
-    /// The path, made if need be: the peer may send where this side has no rail.
+    /// Index of the path; made if there is none, because the peer may send where this side has no rail.
     pub fn path_or_new(&mut self, id: PathId, config: &Config) -> usize {
         match self.find_path(id) {
             Some(at) => at,
@@ -168,7 +174,7 @@ impl Conn {
         }
     }
 
-    /// What hello and welcome say.
+    /// The greeting that hello and welcome carry.
     pub fn greeting<'a>(&'a self, local: &Local, config: &Config) -> Greeting<'a> {
         Greeting {
             addressee: self.remote.incarnation,
@@ -188,7 +194,7 @@ impl Conn {
         Rails { change: self.own_change, list: RailList::new(&self.own) }
     }
 
-    /// An acknowledgement is owed on any path.
+    /// Whether an acknowledgement is owed for packets of any path.
     pub fn owes_ack(&self) -> bool {
         self.paths.iter().any(|path| path.owed.pending)
     }
@@ -197,17 +203,17 @@ impl Conn {
         self.outbox.is_empty() && !self.owes_ack()
     }
 
-    /// Closed, and both sides know that everything has arrived.
-    pub fn is_over(&self) -> bool {
+    /// Whether it is closed, and both sides know that everything has arrived.
+    pub fn is_closed(&self) -> bool {
         self.closing.is_some()
             && self.is_drained()
             && self.content_confirmed >= self.content
             && self.paths.iter().all(|path| path.owed.everywhere == 0)
     }
 
-    /// There may be something to send, or an end to be noticed. An acknowledgement that may wait is none: most often a message takes it
-    /// along.
-    pub fn has_errand(&self) -> bool {
+    /// Whether there may be something to send, or an end to be noticed. An acknowledgement that may wait does
+    /// not count: most often a message takes it along.
+    pub fn has_pending_work(&self) -> bool {
         let duty = |path: &Path| {
             let (owed, probe) = (&path.owed, &path.probe);
             owed.now || owed.everywhere != 0 || probe.due || path.ping_due || !path.replies.is_empty()
@@ -217,14 +223,14 @@ impl Conn {
             || self.rails_due
             || self.expired
             || self.closing.is_some()
-            || self.refuse.is_some()
+            || self.refusal_due.is_some()
             || self.outbox.more
             || self.outbox.unsent > 0
             || !self.outbox.lost.is_empty()
             || self.paths.iter().any(duty)
     }
 
-    /// This side's rails are others now.
+    /// Replaces this side's list of rails.
     pub fn set_own_rails(&mut self, rails: &[Rail], cx: &mut Context<'_>) {
         self.own.clear();
         self.own.extend_from_slice(rails);
@@ -235,28 +241,28 @@ impl Conn {
         self.rails_changed(cx);
     }
 
-    /// The earliest time at which something must be done without being asked.
+    /// The earliest time at which a timer of the connection expires.
     pub fn deadline(&self) -> Option<Time> {
-        if self.mute {
+        if self.refused_by_peer {
             return self.closing;
         }
         let or_never = |at: Option<Time>| at.unwrap_or(Time::NEVER);
         let mut first = or_never(self.closing).min(or_never(self.hello_at));
         for path in &self.paths {
-            // Asked for with every packet: four comparisons, no loop.
+            // This is called for every packet, so the four timers of a path are compared without a loop.
             let timers = or_never(path.loss_at).min(or_never(path.pto_at));
             first = first.min(timers).min(or_never(path.owed.at)).min(or_never(path.probe.at));
         }
         (first < Time::NEVER).then_some(first)
     }
 
-    /// Any rail of its own, for an address when none is known.
+    /// All lanes, in the order in which the paths of a rail are made.
     pub fn lanes() -> [Lane; 3] {
         [Lane::Raw, Lane::Udp, Lane::Xdp]
     }
 
-    /// An address that cannot be reached, for conversations without rails.
-    pub fn nowhere() -> Rail {
+    /// A rail that leads nowhere, for connections that only refuse.
+    pub fn unreachable_rail() -> Rail {
         Rail {
             rail: crate::path::LAST_RESORT,
             lanes: tasuki_wire::Lanes::NONE.with(Lane::Udp),

@@ -1,10 +1,10 @@
-//! Defects that a test can plant, to prove that it would notice them. Without the feature `defects`, `Plant` has no
-//! size and `is` is always false: a shipped build contains none of this.
+//! Defects that a test can plant, to prove that it would notice them. Without the feature `defects`, `Plant`
+//! has no size and `is` always returns false, so a shipped build contains none of this.
 
-/// One way to be wrong.
+/// A defect in the packet layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// Positions that were seen are delivered again.
+    /// Positions that were received before are delivered again.
     NoDedupe,
     /// Payload is released when it was sent, not when it was acknowledged.
     ReleaseOnSend,
@@ -18,15 +18,15 @@ pub enum Defect {
     AckDropped,
     /// All paths share one memory of received packet numbers.
     SharedNumbers,
-    /// Silence is waited out without a probe time-out.
+    /// There is no probe time-out.
     NoPto,
-    /// Data that is cut anew keeps the position of its beginning.
+    /// The rest of a Data frame that is cut anew when sent again has the position of the frame's beginning.
     RecutPosition,
-    /// A greeting for another incarnation counts.
+    /// A greeting for another incarnation of this endpoint is accepted.
     AnyIncarnation,
     /// Rails are used at their full MTU without a probe.
     NoProbe,
-    /// What was under way on a rail that died is forgotten.
+    /// What was in flight on a rail that died is forgotten.
     DeathLoses,
     /// A rail that died is never probed.
     NeverBack,
@@ -34,23 +34,25 @@ pub enum Defect {
     WelcomeOnce,
     /// A second hello makes a second connection.
     TwoConnections,
-    /// Packets that were received are never acknowledged when nothing else is to be sent.
+    /// Acknowledgements are never sent by themselves, only with other packets.
     NoPureAck,
-    /// A closed connection is forgotten at once.
-    NoLinger,
-    /// Loss by reordering is never noticed, only by time-out of the last packet, whose acknowledgement clears all.
+    /// A closed connection is forgotten at once, without a closing state.
+    NoClosingState,
+    /// An acknowledgement counts for all lower packet numbers, so losses between acknowledged packets are
+    /// never noticed.
     AckClearsBelow,
-    /// The second part of a Data frame that did not fit one packet is dropped.
+    /// The rest of a Data frame that did not fit into one packet is dropped.
     TailLost,
-    /// Acknowledgements go only where the packet came from.
+    /// Acknowledgements are sent only on the path on which the packets came.
     AckSameRail,
-    /// A rail whose NIC seems to have no carrier is not used and not probed until it has.
+    /// A rail whose NIC is reported without carrier is neither used nor probed until the carrier is reported
+    /// back.
     CarrierForbids,
 }
 
 #[cfg(feature = "defects")]
 impl Defect {
-    /// All of them.
+    /// All defects.
     pub const ALL: [Defect; 21] = [
         Defect::NoDedupe,
         Defect::ReleaseOnSend,
@@ -68,7 +70,7 @@ impl Defect {
         Defect::WelcomeOnce,
         Defect::TwoConnections,
         Defect::NoPureAck,
-        Defect::NoLinger,
+        Defect::NoClosingState,
         Defect::AckClearsBelow,
         Defect::TailLost,
         Defect::AckSameRail,

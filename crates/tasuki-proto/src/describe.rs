@@ -1,4 +1,4 @@
-//! A connection in words: what a watchdog prints when nothing moves.
+//! The state of a connection as text: what a watchdog prints when nothing moves.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ impl Conn {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "conn {} peer {:08x}/{:016x} open={} peer_knows={} hellos={} closing={} mute={}",
+            "conn {} peer {:08x}/{:016x} open={} peer_knows={} hellos={} closing={} refused_by_peer={}",
             self.id.index,
             self.remote.endpoint,
             self.remote.incarnation,
@@ -19,7 +19,7 @@ impl Conn {
             self.peer_knows,
             self.hellos,
             self.closing.is_some(),
-            self.mute,
+            self.refused_by_peer,
         );
         let _ = writeln!(
             text,
@@ -41,7 +41,8 @@ impl Conn {
             let stats = path.stats();
             let _ = writeln!(
                 text,
-                "  rail {} {:?} {:?}{}: in_flight={}/{} packets={} silence={} srtt={}us min={}us rate={}MB/s next={} acked={:?} len={}/{} ack_owed={} lost={} resent={} timer={:?}",
+                "  rail {} {:?} {:?}{}: in_flight={}/{} packets={} silence={} srtt={}us min={}us rate={}MB/s \
+                 next={} acked={:?} len={}/{} ack_owed={} lost={} resent={} timer={:?}",
                 path.id.rail,
                 path.id.lane,
                 path.state,
@@ -49,7 +50,7 @@ impl Conn {
                 path.in_flight,
                 path.window.size,
                 path.flights,
-                path.streak,
+                path.pto_streak,
                 stats.srtt_ns / 1000,
                 stats.min_rtt_ns / 1000,
                 stats.rate / 1_000_000,

@@ -1,10 +1,11 @@
-//! Who speaks with whom.
+//! Names of connections, and the addresses of endpoints.
 
 use std::net::Ipv6Addr;
 
 use tasuki_wire::Secret;
 
-/// Names a connection of one [`crate::Proto`]. Ids of connections that are over are never valid again.
+/// Names a connection of one [`crate::Proto`]. The id of a connection that has ended never becomes valid
+/// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId {
     pub(crate) index: u32,
@@ -12,20 +13,21 @@ pub struct ConnId {
 }
 
 impl ConnId {
-    /// A small number that no other living connection has: for tables. Reused when the connection is over.
+    /// A small number, different from that of every other living connection, for use as an index of tables.
+    /// Reused when the connection has ended.
     pub fn index(self) -> usize {
         self.index as usize
     }
 }
 
-/// This endpoint, as its address says it.
+/// The local endpoint, as its address describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Local {
     /// Number of the endpoint on its host.
     pub endpoint: u32,
-    /// Drawn anew by every endpoint that opens.
+    /// A random number, drawn anew by every endpoint that opens.
     pub incarnation: u64,
-    /// Whoever holds it may send to this endpoint.
+    /// Secret that senders to this endpoint must know.
     pub secret: Secret,
     /// Identity address of the host; IPv4 as `::ffff:a.b.c.d`.
     pub identity: Ipv6Addr,
@@ -33,13 +35,13 @@ pub struct Local {
     pub port: u16,
 }
 
-/// Another endpoint, as its address says it.
+/// A remote endpoint, as its address describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Remote {
     /// Number of the endpoint on its host.
     pub endpoint: u32,
-    /// Drawn anew by every endpoint that opens.
+    /// A random number, drawn anew by every endpoint that opens.
     pub incarnation: u64,
-    /// By which it accepts packets.
+    /// Secret that packets to this endpoint must prove to know.
     pub secret: Secret,
 }

@@ -1,20 +1,21 @@
-//! Sets of positions: everything below a base, and ranges above it. In order, an insertion is two compares.
+//! A set of positions, stored as everything below a base and a list of ranges above it. As long as positions
+//! arrive in order, an insertion costs two comparisons.
 
-/// A set of integers that tends to be `0..base`.
+/// A set of integers that is usually of the form `0..base`.
 #[derive(Debug, Default)]
 pub(crate) struct IntervalSet {
     base: u64,
-    /// Half-open, ascending, not touching each other, all above `base`.
+    /// Half-open ranges, ascending, not adjacent to each other, all above `base`.
     ranges: Vec<(u64, u64)>,
 }
 
 impl IntervalSet {
-    /// Everything below it is in the set.
+    /// All integers below the base are in the set.
     pub fn base(&self) -> u64 {
         self.base
     }
 
-    /// Ranges above the base: how much memory the set takes.
+    /// Number of ranges above the base, which is the memory that the set takes.
     pub fn gaps(&self) -> usize {
         self.ranges.len()
     }
@@ -36,17 +37,17 @@ impl IntervalSet {
         (from < end).then_some((from, end))
     }
 
-    /// Inserting `from..end` would take one range more.
+    /// Whether inserting `from..end` would make the list of ranges longer by one.
     pub fn would_grow(&self, from: u64, end: u64) -> bool {
         if from <= self.base {
             return false;
         }
-        // The first range that touches or lies above.
+        // The first range that is adjacent to `from` or ends above it.
         let at = self.ranges.partition_point(|range| range.1 < from);
         self.ranges.get(at).is_none_or(|range| range.0 > end)
     }
 
-    /// Adds `from..end`; the number of integers that were not in the set.
+    /// Adds `from..end`; returns how many of these integers were not in the set.
     pub fn insert(&mut self, from: u64, end: u64) -> u64 {
         let from = from.max(self.base);
         if from >= end {
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
     use tasuki_random::Random;
 
-    /// Random insertions against a set of single integers.
+    /// Random insertions, compared with a plain set of single integers.
     #[test]
     fn agrees_with_a_plain_set() {
         let mut generator = Random::new(1);

@@ -1,26 +1,26 @@
-//! Packets: the connections of one endpoint over all rails to its peers. Pure: no IO, no clock, no payload.
+//! The packet layer: all connections of one endpoint, over all rails to its peers. It is pure: it performs no
+//! IO, reads no clock and holds no payload.
 //!
-//! [`Proto`] takes datagrams and a time, and gives packets to send and a deadline. What is to be sent it asks of the
-//! [`Upcalls`] above, frame by frame; what arrives it hands there, every position once. `docs/packet-layer.md` says how
-//! it works, `docs/wire.md` how it looks on the cable.
+//! [`Proto`] takes datagrams and a time, and gives packets to send and a deadline. It asks the layer above
+//! for frames to send through [`Upcalls`], one by one, and hands arriving frames to it, each position exactly
+//! once. `docs/packet-layer.md` says how it works, `docs/wire.md` how it looks on the cable.
 #![forbid(unsafe_code)]
 
 mod acked;
 mod arrive;
-mod at_once;
 mod carrier;
 mod choose;
 mod config;
 mod conn;
 mod defect;
+mod deferred_ack;
 mod describe;
-mod draft;
 mod event;
-mod fill;
+mod fast_path;
 mod ids;
 mod interval;
-mod late;
 mod outbox;
+mod pack;
 mod path;
 mod proto;
 mod rails;
@@ -33,6 +33,7 @@ mod table;
 mod time;
 mod timeout;
 mod transmit;
+mod tx_packet;
 mod upcalls;
 mod window;
 

@@ -1,5 +1,5 @@
-//! What one connection has to deliver: frames in order of position, what of them has been acknowledged, what must go
-//! again.
+//! The outbox of a connection: the frames that it has to deliver, in order of position; which of their
+//! positions have been acknowledged, and which must be sent again.
 
 use std::collections::VecDeque;
 
@@ -7,25 +7,25 @@ use crate::interval::IntervalSet;
 use crate::sent::Entry;
 use crate::upcalls::{Outgoing, Payload};
 
-/// Frames whose acknowledgement is out are bounded, so that the receiver's set of gaps is, too.
+/// Most frames without a complete acknowledgement. The bound also bounds the receiver's set of gaps.
 const MAX_CHUNKS: usize = 4096;
-/// And ranges acknowledged out of order.
+/// Most ranges of positions acknowledged out of order.
 const MAX_GAPS: usize = 2048;
 
 /// A frame that the layer above gave.
 pub(crate) struct Chunk {
     pub pos: u64,
-    /// Positions that it covers.
+    /// Number of positions that it covers.
     pub len: u64,
-    /// Of which so many are not acknowledged.
+    /// Number of its positions that are not acknowledged.
     pub remaining: u64,
     pub what: Outgoing,
-    /// It came with its payload, which begins here in what is kept.
+    /// Where its payload begins among the kept bytes, if it came with its payload.
     kept: Option<u64>,
 }
 
 impl Chunk {
-    /// Payload that the layer above must be told of when it is needed no longer.
+    /// The payload that the layer above must be told of when it is needed no longer.
     pub fn payload(&self) -> Option<&Payload> {
         match &self.what {
             Outgoing::Start { payload, .. } | Outgoing::Data { payload, .. } if self.kept.is_none() => {
@@ -35,7 +35,7 @@ impl Chunk {
         }
     }
 
-    /// Bytes of payload that came with it.
+    /// Number of kept payload bytes that are this chunk's.
     fn kept_len(&self) -> usize {
         match (&self.what, self.kept) {
             (Outgoing::Start { payload, .. }, Some(_)) => payload.len as usize,
@@ -49,26 +49,28 @@ pub(crate) struct Outbox {
     chunks: VecDeque<Chunk>,
     /// Id of the first chunk.
     first: u64,
-    /// Payload that came with its frames, of one chunk behind the other; the place of the first byte.
+    /// Payload that came with its frames, in order of the chunks; `kept_first` is the number of its first
+    /// byte, counted since the beginning.
     kept: VecDeque<u8>,
     kept_first: u64,
     next_pos: u64,
-    /// Positions at the end that have not been sent for the first time: of the last chunk, or of several of one position that were put here.
+    /// Number of positions at the end that have never been sent. They belong to the last chunk, or to several
+    /// coalesced chunks of one position each.
     pub unsent: u64,
     acked: IntervalSet,
-    /// To be sent again.
+    /// Pieces to be sent again.
     pub lost: VecDeque<Entry>,
-    /// The layer above may have more.
+    /// The layer above may have more frames.
     pub more: bool,
 }
 
 impl Outbox {
-    /// Takes a new frame; false if it covers no position or too many (an error of the layer above).
+    /// Adds a frame; returns false if it covers no position, or too many (an error of the layer above).
     pub fn push(&mut self, what: Outgoing) -> bool {
         self.add(what, None)
     }
 
-    /// Takes a start with its whole payload, which is then not asked of the layer above.
+    /// Adds a Start together with its whole payload, so that the layer above need not be asked for it.
     pub fn push_with(&mut self, what: Outgoing, bytes: &[u8]) -> bool {
         let at = self.kept_first + self.kept.len() as u64;
         let added = self.add(what, Some(at));
@@ -78,14 +80,15 @@ impl Outbox {
         added
     }
 
-    /// Whether another start may wait behind what waits: less than `most`, and nothing but such.
-    pub fn takes_more(&self, most: u64) -> bool {
+    /// Whether another Start may be coalesced with those that wait: they are fewer than `most`, and all came
+    /// with their payload.
+    pub fn can_coalesce(&self, most: u64) -> bool {
         self.unsent == 0
             || (self.unsent < most && self.chunks.back().is_some_and(|chunk| chunk.kept.is_some()))
     }
 
-    /// As `push_with`, behind others that have not been sent either, if `takes_more` said so.
-    pub fn put(&mut self, what: Outgoing, bytes: &[u8]) -> bool {
+    /// Like `push_with`, but behind others that have not been sent either; allowed only if `can_coalesce`.
+    pub fn coalesce(&mut self, what: Outgoing, bytes: &[u8]) -> bool {
         let before = self.unsent;
         let added = self.push_with(what, bytes);
         if added {
@@ -117,7 +120,7 @@ impl Outbox {
         self.chunks.get(usize::try_from(id.checked_sub(self.first)?).ok()?)
     }
 
-    /// Copies payload that came with a chunk; false if the layer above has it.
+    /// Copies payload that came with a chunk; returns false if the layer above has it instead.
     pub fn copy_kept(&self, chunk: &Chunk, into: &mut [u8]) -> bool {
         let Some(at) = chunk.kept else { return false };
         let bytes = self.kept.range((at - self.kept_first) as usize..);
@@ -125,7 +128,7 @@ impl Outbox {
         true
     }
 
-    /// The part of the first chunk with positions that were never sent.
+    /// The first positions that were never sent, all of one chunk.
     pub fn fresh(&self) -> Option<Entry> {
         let last = self.chunks.back().filter(|_| self.unsent > 0)?;
         let end = self.first + self.chunks.len() as u64;
@@ -134,11 +137,11 @@ impl Outbox {
             let len = u32::try_from(self.unsent).unwrap_or(u32::MAX);
             return Some(Entry { chunk: end - 1, pos, len });
         }
-        // Several wait, each of one position.
+        // Several coalesced chunks wait, each of one position.
         Some(Entry { chunk: end - self.unsent, pos, len: 1 })
     }
 
-    /// The next part that must go again and has not been acknowledged meanwhile.
+    /// The next piece that must be sent again and has not been acknowledged meanwhile.
     pub fn again(&mut self) -> Option<Entry> {
         while let Some(entry) = self.lost.front_mut() {
             let end = entry.pos + u64::from(entry.len);
@@ -155,7 +158,7 @@ impl Outbox {
         None
     }
 
-    /// `len` positions of what `again` gave were sent.
+    /// Removes the first `len` positions of the piece that `again` gave: they were sent.
     pub fn sent_again(&mut self, len: u32) {
         if let Some(entry) = self.lost.front_mut() {
             entry.pos += u64::from(len);
@@ -166,8 +169,8 @@ impl Outbox {
         }
     }
 
-    /// The lowest position that is not acknowledged goes first, with at most `most` positions: it is what the receiver
-    /// can do least without.
+    /// Queues the lowest position without acknowledgement to be sent again first, with at most `most`
+    /// positions from there on: the receiver needs it most, because it bounds the receiver's gaps.
     pub fn lowest_first(&mut self, most: u32) {
         let base = self.acked.base();
         let unsent = self.next_pos - self.unsent;
@@ -179,7 +182,8 @@ impl Outbox {
         self.lost.push_front(Entry { chunk: self.first, pos, len });
     }
 
-    /// An entry has arrived; the payload of its chunk if that is now complete.
+    /// Takes note that an entry has been acknowledged; returns the payload of its chunk if that is now
+    /// complete.
     pub fn acknowledge(&mut self, entry: Entry) -> Option<Payload> {
         let fresh = self.acked.insert(entry.pos, entry.pos + u64::from(entry.len));
         if fresh == 0 {
@@ -200,7 +204,7 @@ impl Outbox {
         released
     }
 
-    /// The first bytes that are kept are needed no longer.
+    /// Drops the first `count` kept bytes.
     fn forget_kept(&mut self, count: usize) {
         self.kept_first += count as u64;
         if count == self.kept.len() {
@@ -210,22 +214,22 @@ impl Outbox {
         }
     }
 
-    /// Nothing waits to be sent (as far as is known) or acknowledged.
+    /// Whether nothing waits to be sent (as far as is known) or acknowledged.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
 
-    /// Frames not acknowledged.
+    /// Number of frames without a complete acknowledgement.
     pub fn len(&self) -> usize {
         self.chunks.len()
     }
 
-    /// Positions taken since the beginning.
+    /// Number of positions assigned since the beginning.
     pub fn taken(&self) -> u64 {
         self.next_pos
     }
 
-    /// Everything is given up: payload that was not released.
+    /// Gives everything up; returns the payload that was not released.
     pub fn abandon(&mut self) -> impl Iterator<Item = Payload> + '_ {
         self.lost.clear();
         self.unsent = 0;
@@ -235,7 +239,8 @@ impl Outbox {
         open.filter_map(|chunk| chunk.payload().copied())
     }
 
-    /// Everything below is acknowledged, and so many ranges above it.
+    /// Position below which everything is acknowledged, number of acknowledged ranges above it, and the next
+    /// position to be assigned.
     pub fn progress(&self) -> (u64, usize, u64) {
         (self.acked.base(), self.acked.gaps(), self.next_pos)
     }

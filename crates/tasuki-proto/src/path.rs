@@ -1,4 +1,4 @@
-//! One path of a connection: its packet numbers, its estimates, its health.
+//! One path of a connection, that is one lane of one rail: its packet numbers, its estimates, its health.
 
 use tasuki_wire::{Carriage, Lane, MIN_MTU, Path as PathId, Rail};
 
@@ -10,79 +10,83 @@ use crate::stats::{RailState, RailStats};
 use crate::time::Time;
 use crate::window::{Window, bytes_in, time_of};
 
-/// The routed fall-back: used for data only while no other rail lives.
+/// Number of the routed fall-back rail, which carries data only while no other rail is up.
 pub(crate) const LAST_RESORT: u8 = 31;
-/// Replies that one path owes at most: more probes than that at once are nobody's honest need.
+/// Most replies that one path owes at a time: an honest peer has no need for more probes at once.
 pub(crate) const MAX_REPLIES: usize = 4;
 
-/// What acknowledgement is owed for packets of this path.
+/// What is to be acknowledged of the packets received on this path, and when.
 #[derive(Default)]
 pub(crate) struct AckOwed {
-    /// Something has come that was not acknowledged yet.
+    /// Something has arrived that has not been acknowledged yet.
     pub pending: bool,
-    /// Do not wait any longer.
+    /// The acknowledgement is due now.
     pub now: bool,
-    /// Wait until then.
+    /// The acknowledgement is due at this time at the latest.
     pub at: Option<Time>,
     pub full: u32,
     pub small: u32,
-    /// Packets with a ping in a row.
+    /// Number of packets in a row that had a ping.
     pub pings: u32,
-    /// When the last full packet came.
+    /// When the last full packet arrived.
     pub full_at: Time,
-    /// When packets of this path were last acknowledged.
-    pub told_at: Time,
-    /// Arrival of the highest number.
+    /// When packets of this path were last acknowledged to the peer.
+    pub acked_at: Time,
+    /// When the packet with the highest number arrived.
     pub largest_at: Time,
     pub largest: u64,
-    /// Send it on every living path: the peer has missed the last ones. A bit per path.
+    /// Paths on which the acknowledgement must still be sent, a bit per path: the peer has missed the last
+    /// ones.
     pub everywhere: u32,
-    /// Path by which it went well to answer, if not this one.
+    /// Path on which acknowledgements are sent instead of this one, after the peer has missed some.
     pub via: Option<usize>,
 }
 
-/// Our questions whether the path works.
+/// This side's probes of the path.
 #[derive(Default)]
 pub(crate) struct Probe {
-    /// The last ones without an answer, and when they were sent: an answer may well come after the next question.
+    /// The last probes without an answer: nonce, and time of sending. An answer may well arrive after the
+    /// next probe has been sent.
     asked: [Option<(u64, Time)>; REMEMBERED],
     sent_at: Time,
-    /// It was asked before its time once, because the peer was heard.
+    /// A probe has been sent ahead of its time once, because the peer was heard.
     hurried: bool,
     pub attempts: u32,
-    /// When to ask (again).
+    /// When to send the next probe.
     pub at: Option<Time>,
     pub due: bool,
 }
 
-/// Probes that can be answered late.
+/// Probes that are remembered, so that a late answer is recognised.
 const REMEMBERED: usize = 8;
 
-/// So long after a question the next one may go because the peer was heard, ns.
+/// Shortest time after a probe before another may be sent because the peer was heard, ns.
 const HURRY_AFTER: u64 = 5_000_000;
 
 impl Probe {
-    /// A probe leaves.
+    /// A probe is being sent.
     pub fn asks(&mut self, nonce: u64, now: Time) {
         self.asked.rotate_right(1);
         self.asked[0] = Some((nonce, now));
         self.sent_at = now;
     }
 
-    /// The peer is heard: whoever is heard can probably be reached, so ask now, but once only before the time comes or an
-    /// answer. If every question that arrives led to one, on a long way all answers would come too late to be known.
-    pub fn hurry(&mut self, now: Time) {
+    /// The peer was heard on the path, so it can probably be reached there: makes a probe due now, but only
+    /// once before the planned time or an answer. If every probe of the peer led to a probe of this side,
+    /// then on a path with a long round trip all answers would come when their probes are no longer
+    /// remembered.
+    pub fn probe_soon(&mut self, now: Time) {
         if !self.hurried && now.since_ns(self.sent_at) > HURRY_AFTER {
             (self.due, self.hurried) = (true, true);
         }
     }
 
-    /// It is time.
+    /// The planned time of the next probe has come.
     pub fn comes_due(&mut self) {
         (self.due, self.hurried) = (true, false);
     }
 
-    /// A reply has come: when was its probe sent? All others are forgotten with it.
+    /// A reply has arrived: returns when its probe was sent, and forgets all other outstanding probes.
     pub fn answered(&mut self, nonce: u64) -> Option<Time> {
         let (_, sent_at) = self.asked.iter().flatten().find(|(asked, _)| *asked == nonce).copied()?;
         (self.asked, self.hurried) = ([None; REMEMBERED], false);
@@ -93,13 +97,13 @@ impl Probe {
 pub(crate) struct Path {
     pub id: PathId,
     pub state: RailState,
-    /// Its rate is known to be so low that raw frames are the better lane for streams too.
+    /// The rail's rate is known to be so low that raw frames are the better lane for streams, too.
     pub slow: bool,
-    /// Largest packet by configuration of both ends, bytes.
+    /// Largest packet that the configuration of both ends allows, bytes.
     pub full_len: usize,
-    /// Largest packet that may be used, bytes.
+    /// Largest packet that is known to pass and may be used, bytes.
     pub proven_len: usize,
-    /// Longest packet that has come.
+    /// Longest packet that has been received, bytes.
     pub heard_len: usize,
     pub sent: SentQueue,
     pub in_flight: u64,
@@ -108,23 +112,25 @@ pub(crate) struct Path {
     pub loss_at: Option<Time>,
     pub pto_at: Option<Time>,
     pub last_sent: Time,
-    /// The NIC of this end has had no carrier since then, as far as is known.
-    pub cut: Option<Time>,
-    /// Probe time-outs in a row, and when the first packet of that silence was sent.
-    pub streak: u32,
-    pub streak_since: Time,
+    /// When this end's NIC lost its carrier, as far as is known; `None` if it has one.
+    pub carrier_lost_at: Option<Time>,
+    /// Probe time-outs in a row (0 while the path answers), and when the first packet without an answer was
+    /// sent.
+    pub pto_streak: u32,
+    pub pto_streak_since: Time,
     pub last_ack: Time,
     pub ping_due: bool,
-    /// Packets longer than every rail must pass that were lost since the last one that was not.
+    /// Lost packets, since the last one that arrived, that were longer than what every rail passes.
     pub long_lost: u32,
-    /// Reordering on the path has shown that a packet may be overtaken by so many.
+    /// Packet threshold of loss detection: grows when a packet that was declared lost proves to have been
+    /// overtaken.
     pub threshold: u64,
     pub rtt: Rtt,
     pub window: Window,
     pub received: Received,
     pub owed: AckOwed,
     pub probe: Probe,
-    /// Probes of the peer to be answered: nonce, length.
+    /// Probes of the peer that are still to be answered: nonce and length.
     pub replies: Vec<(u64, u16)>,
     pub stats: PathStats,
 }
@@ -157,9 +163,9 @@ impl Path {
             loss_at: None,
             pto_at: None,
             last_sent: Time(0),
-            cut: None,
-            streak: 0,
-            streak_since: Time(0),
+            carrier_lost_at: None,
+            pto_streak: 0,
+            pto_streak_since: Time(0),
             last_ack: Time(0),
             ping_due: false,
             long_lost: 0,
@@ -178,17 +184,18 @@ impl Path {
         self.state == RailState::Up
     }
 
-    /// Up, and has answered when it was last asked.
-    pub fn is_lively(&self) -> bool {
-        self.is_up() && self.streak == 0
+    /// Up, and without a probe time-out since it was last heard.
+    pub fn is_responsive(&self) -> bool {
+        self.is_up() && self.pto_streak == 0
     }
 
     pub fn has_window(&self) -> bool {
         self.in_flight < self.window.size
     }
 
-    /// Time from now until a packet of full size would have arrived, ns: what waits in the network, its own time on
-    /// the wire, the way. If the window is full, also the wait for a place in it.
+    /// Time until a packet of full size, sent now, would have arrived, ns: what is queued in the network
+    /// before it, its own time on the wire, and half the smallest round trip. If the window is full, the wait
+    /// for room in it is added.
     pub fn delivery_ns(&self) -> u64 {
         let len = self.proven_len as u64;
         let (rate, base) = (self.window.rate, self.rtt.min);
@@ -201,12 +208,13 @@ impl Path {
         }
     }
 
-    /// A greeting as long as the one that has come is worth a try, and spares a question: what length the rail passes.
+    /// Whether a greeting padded to the length of the peer's greeting is worth a try: if it arrives, it shows
+    /// that the rail passes this length, and no probe is needed.
     pub fn may_ask_by_greeting(&self) -> bool {
         self.heard_len.min(self.full_len) > self.proven_len && self.long_lost == 0
     }
 
-    /// A packet of this length has got there.
+    /// A packet of this length has arrived at the peer, so the path passes it.
     pub fn passes(&mut self, len: usize) {
         self.proven_len = self.proven_len.max(len.min(self.full_len));
         if self.is_up() && self.proven_len == self.full_len {
@@ -214,17 +222,18 @@ impl Path {
         }
     }
 
-    /// Long packets do not seem to arrive: short ones from now on, until a probe proves the opposite.
+    /// Long packets do not seem to arrive: from now on only short ones are used, until a probe of full length
+    /// is answered.
     pub fn doubt_length(&mut self) {
         self.long_lost = 0;
         self.proven_len = floor_len(self.id.lane).min(self.full_len);
         self.probe.due |= self.is_up();
     }
 
-    /// Shortest wait before the path is asked for a sign of life, doubled for every time that it has not answered.
+    /// Probe time-out, ns: doubled for every probe time-out in a row, and bounded by the configuration.
     pub fn pto_ns(&self, config: &Config, peer_delay_ns: u64) -> u64 {
         let base = self.rtt.pto_ns(config, peer_delay_ns);
-        base.saturating_mul(1 << self.streak.min(20)).min(crate::rtt::ns(config.max_pto))
+        base.saturating_mul(1 << self.pto_streak.min(20)).min(crate::rtt::ns(config.max_pto))
     }
 
     pub fn stats(&self) -> RailStats {
@@ -232,7 +241,7 @@ impl Path {
         RailStats {
             path: self.id,
             state: self.state,
-            carrier: self.cut.is_none(),
+            carrier: self.carrier_lost_at.is_none(),
             sent_packets: stats.sent_packets,
             sent_bytes: stats.sent_bytes,
             received_packets: stats.received_packets,
@@ -259,12 +268,12 @@ fn carriage(lane: Lane, rail: &Rail) -> Carriage {
     }
 }
 
-/// Largest packet of a path whose end is `rail`.
+/// Largest packet of a path whose end is `rail`, bytes.
 pub(crate) fn packet_len(lane: Lane, rail: &Rail) -> usize {
     carriage(lane, rail).packet_len(rail.mtu)
 }
 
-/// What passes every rail.
+/// Largest packet that every rail must pass, bytes.
 pub(crate) fn floor_len(lane: Lane) -> usize {
     match lane {
         Lane::Raw | Lane::Xdp => Carriage::Ethernet.packet_len(MIN_MTU),

@@ -1,4 +1,4 @@
-//! The connections of one endpoint, as the layer above uses them.
+//! The interface of the packet layer: the connections of one endpoint, as the layer above uses them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,8 +19,8 @@ use tasuki_random::Random;
 
 /// All connections of one local endpoint.
 ///
-/// Input goes in by `handle_packet`, `handle_timeout` and `wake`; then `poll_transmit` and `poll_event` are called until
-/// they give `None`, and `deadline` says when to come back.
+/// Input goes in by `handle_packet`, `handle_timeout` and `wake`; then `poll_transmit` and `poll_event` must
+/// be called until they return `None`, and `deadline` says when to call again.
 pub struct Proto {
     pub(crate) local: Local,
     pub(crate) config: Config,
@@ -30,18 +30,20 @@ pub struct Proto {
     pub(crate) random: Random,
     /// Connections that may have something to send.
     pub(crate) ready: VecDeque<ConnId>,
-    /// Connections with an acknowledgement that was put off; some of them perhaps no more.
-    pub(crate) put_off: Vec<ConnId>,
-    /// The latest time that was given.
+    /// Connections with a deferred acknowledgement. It may contain connections whose acknowledgement has been
+    /// processed since.
+    pub(crate) deferred: Vec<ConnId>,
+    /// The latest time that a caller passed in.
     pub(crate) now: Time,
-    /// Not later than anything that is due.
+    /// Not later than the earliest deadline of any connection.
     pub(crate) next_deadline: Time,
-    /// Connections that have ended are kept to answer: see [`Proto::stay`].
-    staying: bool,
+    /// Closed connections are kept and answer their peers: see [`Proto::keep_closed`].
+    keeps_closed: bool,
     pub(crate) plant: Plant,
 }
 
-/// The context of a call, from fields that the connections are not among.
+/// Makes the [`Context`] of a call from the fields of [`Proto`] other than the connections, so that a
+/// connection can be borrowed beside it.
 macro_rules! context {
     ($proto:expr, $now:expr) => {
         Context {
@@ -56,12 +58,13 @@ macro_rules! context {
 }
 pub(crate) use context;
 
-/// Shortest probe time-out of an endpoint that leaves, and what each of its connections adds: so many more want the processors.
+/// After [`Proto::keep_closed`], the shortest probe time-out is this, and so much more for each connection:
+/// when all processes of a program leave at once, they compete for the processors.
 const LEAVING_PTO: Duration = Duration::from_millis(10);
 const LEAVING_PTO_EACH: Duration = Duration::from_millis(1);
 
 impl Proto {
-    /// An endpoint without connections. `seed` makes the nonces; two endpoints should not have the same.
+    /// An endpoint without connections. Nonces follow from `seed`; two endpoints should not have the same.
     pub fn new(local: Local, config: Config, seed: u64) -> Proto {
         let mut random = Random::new(seed);
         Proto {
@@ -72,24 +75,25 @@ impl Proto {
             events: VecDeque::new(),
             random,
             ready: VecDeque::new(),
-            put_off: Vec::new(),
+            deferred: Vec::new(),
             now: Time(0),
             next_deadline: Time::NEVER,
-            staying: false,
+            keeps_closed: false,
             plant: Plant::NONE,
         }
     }
 
-    /// Makes this endpoint wrong in one way, or right again.
+    /// Plants a defect in this endpoint, or removes it.
     #[cfg(feature = "defects")]
     pub fn plant(&mut self, defect: Option<Defect>) {
         self.plant = Plant(defect);
     }
 
-    /// A connection to a peer; the same if there is one already. `rails` are this side's ends, with the same numbers as
-    /// the peer's. Nothing is sent before there is a frame: see [`Proto::wake`].
+    /// Opens a connection to a peer, or returns the existing one. `rails` are this side's ends, numbered as
+    /// the peer's are. Nothing is sent before there is a frame to send: see [`Proto::wake`].
     ///
-    /// If there are already [`Config::max_connections`], the connection is refused at once ([`Event::Refused`]).
+    /// If there are already [`Config::max_connections`], the connection is refused at once
+    /// ([`Event::Refused`]).
     pub fn connect(&mut self, now: Time, remote: Remote, rails: &[Rail]) -> ConnId {
         if let Some(id) = self.table.find(remote.endpoint, remote.incarnation) {
             return id;
@@ -104,12 +108,12 @@ impl Proto {
         id
     }
 
-    /// The connection to the endpoint of this id and incarnation.
+    /// The connection to the endpoint with this id and incarnation.
     pub fn find(&self, endpoint: u32, incarnation: u64) -> Option<ConnId> {
         self.table.find(endpoint, incarnation)
     }
 
-    /// [`Upcalls::next`] may have something again.
+    /// Tells that [`Upcalls::next`] may have a frame for this connection again.
     pub fn wake(&mut self, conn: ConnId) {
         if let Some(found) = self.table.get_mut(conn) {
             found.outbox.more = true;
@@ -124,12 +128,13 @@ impl Proto {
         }
     }
 
-    /// `poll_transmit` or `poll_event` may have something. Cheap enough to be asked all the time.
+    /// Whether `poll_transmit` or `poll_event` may have something. Cheap enough to be called all the time.
     pub fn has_work(&self) -> bool {
         !self.ready.is_empty() || !self.events.is_empty()
     }
 
-    /// The next packet to send, written into `packet`, which should have the size of the largest MTU. Call until `None`.
+    /// The next packet to send, written into `packet`, which should have the size of the largest MTU. Call
+    /// until `None`.
     pub fn poll_transmit(
         &mut self,
         now: Time,
@@ -142,7 +147,7 @@ impl Proto {
                 self.ready.pop_front();
                 continue;
             };
-            if conn.expired || (!self.staying && conn.is_over() && conn.refuse.is_none()) {
+            if conn.expired || (!self.keeps_closed && conn.is_closed() && conn.refusal_due.is_none()) {
                 self.ready.pop_front();
                 self.end(id, upcalls);
                 continue;
@@ -153,7 +158,7 @@ impl Proto {
             let Some(transmit) = transmit else {
                 conn.queued = false;
                 self.ready.pop_front();
-                if conn.expired || (!self.staying && conn.is_over()) {
+                if conn.expired || (!self.keeps_closed && conn.is_closed()) {
                     self.end(id, upcalls);
                 }
                 continue;
@@ -166,24 +171,24 @@ impl Proto {
         None
     }
 
-    /// Removes a connection and gives its payload back.
+    /// Removes a connection and releases its payload.
     fn end(&mut self, id: ConnId, upcalls: &mut impl Upcalls) {
         let Some(mut conn) = self.table.remove(id) else { return };
         for payload in conn.outbox.abandon() {
             upcalls.released(id, &payload);
         }
-        if conn.closed {
+        if conn.reports_closed {
             self.events.push_back(Event::Closed(id));
         }
     }
 
-    /// When [`Proto::handle_timeout`] must be called at the latest. What can change it: every other call. It may be
-    /// earlier than necessary.
+    /// The time at which [`Proto::handle_timeout`] must be called at the latest. Every other call can change
+    /// it. It may be earlier than necessary.
     pub fn deadline(&self) -> Option<Time> {
         (self.next_deadline < Time::NEVER).then_some(self.next_deadline)
     }
 
-    /// Time has passed. Then call `poll_transmit`.
+    /// Does what is due at `now`. To be followed by `poll_transmit`.
     pub fn handle_timeout(&mut self, now: Time) {
         self.now = now;
         if now < self.next_deadline {
@@ -196,9 +201,9 @@ impl Proto {
                 next = next.min(conn.due);
                 continue;
             }
-            // What has come may be what the time-out is about.
-            let late = conn.late.is_some();
-            if late || conn.on_timeout(&mut context!(self, now)) {
+            // The deferred acknowledgement may be what the time-out waits for, so it is processed first.
+            let deferred = conn.deferred_ack.is_some();
+            if deferred || conn.on_timeout(&mut context!(self, now)) {
                 Self::enqueue(&mut self.ready, conn);
             }
             conn.due = conn.deadline().unwrap_or(Time::NEVER);
@@ -213,102 +218,112 @@ impl Proto {
         !self.events.is_empty()
     }
 
-    /// What has happened, oldest first.
+    /// The next event, oldest first.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// This side's ends of the rails have changed: NICs that are there no more, another MTU. A rail that is not in the list, or
-    /// has no lanes, is not used. The peer is told.
+    /// This side's ends of the rails have changed: NICs have gone or come, or have another MTU. A rail that
+    /// is not in the list, or has no lanes, is not used any more. The peer is told.
     pub fn set_rails(&mut self, now: Time, conn: ConnId, rails: &[Rail]) {
         let Some(found) = self.table.get_mut(conn) else { return };
         found.set_own_rails(rails, &mut context!(self, now));
         Self::enqueue(&mut self.ready, found);
     }
 
-    /// The NIC of this side's end of a rail has lost its carrier, or has it back, as far as is known. Without carrier a rail gives way to others
-    /// at once, and is the last choice if there are none; with it again it is asked before it is used. Nothing depends on this being true or
-    /// in time. The peer is not told.
+    /// The NIC of this side's end of a rail has lost its carrier, or has it back, as far as the host knows.
+    /// Without carrier, a rail gives way to others at once and is the last choice if there are none; when the
+    /// carrier is back, the rail is probed before it is used. Correctness does not depend on this report
+    /// being true or in time. The peer is not told.
     pub fn set_carrier(&mut self, now: Time, conn: ConnId, rail: u8, carrier: bool) {
         let Some(found) = self.table.get_mut(conn) else { return };
         self.now = now;
         found.set_carrier(rail, carrier, &mut context!(self, now));
-        // A path that has given way is probed soon.
+        // A path that has given way is probed soon, so the deadline may be earlier now.
         found.due = found.deadline().unwrap_or(Time::NEVER);
         self.next_deadline = self.next_deadline.min(found.due);
         Self::enqueue(&mut self.ready, found);
     }
 
-    /// The peer's end of a rail, from its greeting; `None` before.
+    /// The peer's end of a rail, as its greeting or later list says; `None` before that has come.
     pub fn remote_rail(&self, conn: ConnId, rail: u8) -> Option<&Rail> {
         self.table.get(conn)?.theirs.iter().find(|end| end.rail == rail)
     }
 
-    /// Largest inline payload of a Start, bytes: with it a packet passes every rail. The same for all connections and
-    /// for ever, because no larger size is known to pass a rail before it was tried.
+    /// Largest payload of a Start, bytes, with which a packet passes every rail. It is the same for all
+    /// connections at all times, because no larger packet is known to pass a rail before it was tried.
     pub fn start_room(&self, _conn: ConnId) -> usize {
         floor_len(tasuki_wire::Lane::Udp) - tasuki_wire::HEADER_LEN - Start::HEAD_MAX
     }
 
-    /// Everything is acknowledged in both directions. Also true for a connection that is over.
+    /// Whether everything has been acknowledged in both directions. Also true for a connection that is closed
+    /// or unknown.
     pub fn is_drained(&self, conn: ConnId) -> bool {
         self.table.get(conn).is_none_or(|conn| conn.is_drained() && !conn.outbox.more)
     }
 
-    /// Probe time-outs in a row since the peer was last heard, on the path that has most of them: it has not acknowledged in time what was sent to it last.
-    pub fn silence(&self, conn: ConnId) -> u32 {
+    /// Number of probe time-outs in a row since the peer was last heard, on the path that has most of them:
+    /// how often in a row the peer has not acknowledged in time what was sent to it last.
+    pub fn pto_streak(&self, conn: ConnId) -> u32 {
         let paths = self.table.get(conn).into_iter().flat_map(|conn| &conn.paths);
-        paths.map(|path| path.streak).max().unwrap_or(0)
+        paths.map(|path| path.pto_streak).max().unwrap_or(0)
     }
 
-    /// There is doubt whether the peer lives: asks it for a sign of life, on every path that there is, whatever is known of the path. A peer that has not
-    /// answered yet is greeted once more.
-    pub fn ask(&mut self, now: Time, conn: ConnId) {
+    /// To be called when it is doubtful whether the peer is alive: asks it for a sign of life on every path,
+    /// whatever the path's state. A peer that has not answered a hello yet gets another hello.
+    pub fn probe_peer(&mut self, now: Time, conn: ConnId) {
         let Some(found) = self.table.get_mut(conn) else { return };
         self.now = now;
-        found.ask();
+        found.probe_all_paths();
         Self::enqueue(&mut self.ready, found);
     }
 
-    /// The peer is dead: all payload is released, the connection forgotten.
+    /// Ends a connection at once, because the peer is dead or given up: releases all payload and forgets the
+    /// connection.
     pub fn abort(&mut self, conn: ConnId, upcalls: &mut impl Upcalls) {
         if let Some(found) = self.table.get_mut(conn) {
-            found.closed = false;
+            found.reports_closed = false;
             self.end(conn, upcalls);
         }
     }
 
-    /// Both sides have said all: the connection ends when everything is acknowledged and the peer knows it, at the
-    /// latest after [`Config::linger`]. [`Event::Closed`] follows.
+    /// Closes a connection on which neither side has anything more to say. It stays in the closing state
+    /// until everything is acknowledged and the peer is known to know that, at most for
+    /// [`Config::closing_timeout`]. [`Event::Closed`] follows.
     pub fn close(&mut self, conn: ConnId) {
         let now = self.now;
         let Some(found) = self.table.get_mut(conn) else { return };
         if found.closing.is_some() {
             return;
         }
-        let at = if self.plant.is(Defect::NoLinger) { now } else { now + self.config.linger };
+        let at = if self.plant.is(Defect::NoClosingState) { now } else { now + self.config.closing_timeout };
         found.closing = Some(at);
-        found.closed = true;
-        found.expired |= self.plant.is(Defect::NoLinger);
+        found.reports_closed = true;
+        found.expired |= self.plant.is(Defect::NoClosingState);
         found.due = found.due.min(at);
         self.next_deadline = self.next_deadline.min(at);
         Self::enqueue(&mut self.ready, found);
     }
 
-    /// This endpoint is about to leave. From now on connections that have ended are not forgotten, so that they answer peers that do not know it yet: if all
-    /// leave at once, many wait for a last word, and each would wait for one that has forgotten it. [`Proto::is_over`] says when there is nothing to stay for.
-    /// Answers take longer when all leave at once, and nobody waits for them who has anything better to do.
-    pub fn stay(&mut self) {
-        self.staying = true;
+    /// To be called when this endpoint is about to leave. From now on closed connections are kept and go on
+    /// to answer their peers, as in QUIC's closing state (RFC 9000, section 10.2.1). Without that, when all
+    /// processes of a program leave at once, many of them would wait for a last acknowledgement from a peer
+    /// that has already forgotten the connection. [`Proto::is_closed`] tells when nothing is left to answer
+    /// for.
+    ///
+    /// Probe time-outs become longer: answers take longer when all leave at once, and nothing else waits for
+    /// them.
+    pub fn keep_closed(&mut self) {
+        self.keeps_closed = true;
         let peers = u32::try_from(self.table.len()).unwrap_or(u32::MAX);
-        let patience =
+        let leaving_pto =
             LEAVING_PTO.saturating_add(LEAVING_PTO_EACH.saturating_mul(peers)).min(self.config.max_pto);
-        self.config.min_pto = self.config.min_pto.max(patience);
+        self.config.min_pto = self.config.min_pto.max(leaving_pto);
     }
 
-    /// The connection has ended, whether it is forgotten or not.
-    pub fn is_over(&self, conn: ConnId) -> bool {
-        self.table.get(conn).is_none_or(Conn::is_over)
+    /// Whether the connection has been closed and needs nothing more, be it forgotten already or kept.
+    pub fn is_closed(&self, conn: ConnId) -> bool {
+        self.table.get(conn).is_none_or(Conn::is_closed)
     }
 
     /// Counters and estimates of each path.
@@ -321,7 +336,7 @@ impl Proto {
         &self.drops
     }
 
-    /// The state of a connection in words, for watchdogs.
+    /// The state of a connection as text, for watchdogs.
     pub fn describe(&self, conn: ConnId) -> String {
         self.table.get(conn).map_or_else(|| format!("connection {conn:?} is over\n"), Conn::describe)
     }

@@ -1,4 +1,4 @@
-//! Which paths there are, and which of them are fit for data: configuration, probes, death and return.
+//! The paths of a connection and their state: configuration, probes, death and return of rails.
 
 use tasuki_wire::{Frame, Path as PathId, Rail, Rails};
 
@@ -12,11 +12,13 @@ use crate::sent::Fate;
 use crate::stats::RailState;
 use crate::time::Time;
 
-/// Probes of full length before it is tried whether the rail passes small packets only.
+/// Probes of full length without an answer before every second probe is a short one, because the rail may
+/// pass only short packets.
 const FULL_ATTEMPTS: u32 = 3;
 
 impl Conn {
-    /// Joins both ends' lists: which paths exist, how long their packets are. Rails that are lost go to `lost`.
+    /// Combines the lists of rails of both ends: which paths exist and how long their packets may be. Appends
+    /// paths that were up and no longer exist to `lost`.
     pub fn update_paths(&mut self, config: &Config, lost: &mut Vec<(usize, DownReason)>) {
         for own in 0..self.own.len() {
             let own = self.own[own];
@@ -63,19 +65,20 @@ impl Conn {
         }
     }
 
-    /// After any change of the lists: rescues what was on lost rails, asks the others.
+    /// To be called after any change of the lists of rails: what was in flight on lost rails goes over
+    /// others, and rails that are now of unknown state are probed.
     pub fn rails_changed(&mut self, cx: &mut Context<'_>) {
         let mut lost = Vec::new();
         self.update_paths(cx.config, &mut lost);
         self.proving |= !lost.is_empty();
         for (at, why) in lost {
-            self.abandon_path(at, cx);
+            self.requeue_in_flight(at, cx);
             self.announce_down(at, why, cx);
         }
         self.ask_paths();
     }
 
-    /// From now on all rails are to be known.
+    /// From now on every rail's state is to be known, so all that are not up are probed.
     pub fn prove_rails(&mut self) {
         if !self.proving {
             self.proving = true;
@@ -88,7 +91,8 @@ impl Conn {
             return;
         }
         for path in &mut self.paths {
-            // One that is used is asked at once what length it passes; the others when they may be needed.
+            // A path that is up is probed at once for its MTU; the others are probed only when they may be
+            // needed.
             let unknown = matches!(path.state, RailState::Unproven | RailState::Down);
             let asks = (self.proving && unknown) || (path.is_up() && path.proven_len < path.full_len);
             if asks {
@@ -97,16 +101,18 @@ impl Conn {
         }
     }
 
-    /// Another message has come, or an answer: is it time to know all rails?
+    /// To be called for each packet received: starts to probe all rails once the connection has been used
+    /// enough.
     pub fn note_use(&mut self, config: &Config) {
         if !self.proving && self.content + self.outbox.taken() >= config.prove_after {
             self.prove_rails();
         }
     }
 
-    /// Asks for a sign of life on every path: probes are answered on the path on which they come, pings on others too, if the way back is dead.
-    pub fn ask(&mut self) {
-        if self.mute {
+    /// Asks the peer for a sign of life on every path, with probes and pings: a probe is answered on the path
+    /// on which it came, a ping on other paths too, in case the way back is dead.
+    pub fn probe_all_paths(&mut self) {
+        if self.refused_by_peer {
             return;
         }
         if !self.is_open() {
@@ -126,7 +132,7 @@ impl Conn {
         cx.events.push_back(Event::RailDown(self.id, self.paths[at].id.rail, why));
     }
 
-    /// The peer's list of rails.
+    /// Takes the peer's list of rails.
     pub fn on_rails(&mut self, rails: &Rails<'_>, cx: &mut Context<'_>) {
         //= docs/wire.md#rail
         //# a list with a change that is not higher than the last one says nothing new.
@@ -140,8 +146,8 @@ impl Conn {
         cx.events.push_back(Event::RailsChanged(self.id));
     }
 
-    /// What is under way on a path goes again, over others.
-    pub fn abandon_path(&mut self, at: usize, cx: &Context<'_>) {
+    /// Declares everything in flight on a path lost, so that it is sent again over other paths.
+    pub fn requeue_in_flight(&mut self, at: usize, cx: &Context<'_>) {
         let path = &mut self.paths[at];
         let mut number = path.sent.first_number();
         let mut lost = 0;
@@ -162,29 +168,30 @@ impl Conn {
             number += 1;
         }
         path.stats.lost_packets += lost;
-        (path.in_flight, path.flights, path.streak) = (0, 0, 0);
+        (path.in_flight, path.flights, path.pto_streak) = (0, 0, 0);
         (path.loss_at, path.pto_at, path.ping_due) = (None, None, false);
         path.sent.settle();
     }
 
-    /// A path that stays silent while another one lives is dead.
-    pub fn judge_path(&mut self, at: usize, cx: &mut Context<'_>) {
+    /// Marks a path down if it has stayed silent while another one answered.
+    pub fn mark_down_if_dead(&mut self, at: usize, cx: &mut Context<'_>) {
         let path = &self.paths[at];
-        let patience = if path.cut.is_some() { 1 } else { cx.config.dead_after };
-        if !path.is_up() || path.streak < patience {
+        let allowed = if path.carrier_lost_at.is_some() { 1 } else { cx.config.dead_after };
+        if !path.is_up() || path.pto_streak < allowed {
             return;
         }
-        let since = path.streak_since;
-        let alive = |(other, path): (usize, &Path)| other != at && path.is_lively() && path.last_ack > since;
+        let since = path.pto_streak_since;
+        let alive =
+            |(other, path): (usize, &Path)| other != at && path.is_responsive() && path.last_ack > since;
         if !self.paths.iter().enumerate().any(alive) {
             return;
         }
-        self.drop_path(at, DownReason::Silent, cx);
+        self.mark_down(at, DownReason::Silent, cx);
     }
 
-    /// A path carries nothing any more until it answers a probe.
-    pub fn drop_path(&mut self, at: usize, why: DownReason, cx: &mut Context<'_>) {
-        self.abandon_path(at, cx);
+    /// Takes a path out of use until it answers a probe.
+    pub fn mark_down(&mut self, at: usize, why: DownReason, cx: &mut Context<'_>) {
+        self.requeue_in_flight(at, cx);
         self.prove_rails();
         let path = &mut self.paths[at];
         path.state = RailState::Down;
@@ -194,12 +201,13 @@ impl Conn {
         self.announce_down(at, why, cx);
     }
 
-    /// Size of the next probe of a path, and its nonce; sets the time of the one after.
+    /// The nonce and the length of the next probe of a path, bytes; also sets the time of the probe after it.
     pub fn next_probe(&mut self, at: usize, cx: &mut Context<'_>) -> (u64, usize) {
         let path = &mut self.paths[at];
         let probe = &mut path.probe;
         probe.due = false;
-        // A rail that comes back passes first of all small packets, if the long ones fail.
+        // If long probes have failed, every second one is short: a rail that comes back may at first pass
+        // only short packets.
         let small =
             probe.attempts >= FULL_ATTEMPTS && probe.attempts % 2 == 1 && !path.state.eq(&RailState::Up);
         probe.attempts = probe.attempts.saturating_add(1);
@@ -208,24 +216,24 @@ impl Conn {
         if cx.plant.is(Defect::NeverBack) && path.state == RailState::Down {
             probe.at = None;
         }
-        // The nonce says which of the sizes was answered: replies may be late.
+        // The lowest bit of the nonce says which length was asked for, because replies may come late.
         let nonce = cx.random.next_u64() << 1 | u64::from(small);
         probe.asks(nonce, cx.now);
         (nonce, if small { floor_len(path.id.lane) } else { path.full_len })
     }
 
-    /// The peer asks whether the path works.
+    /// The peer probes the path: notes that a reply is owed.
     pub fn on_probe(&mut self, at: usize, nonce: u64, length: u16, now: Time) {
         let path = &mut self.paths[at];
         if path.replies.len() < MAX_REPLIES {
             path.replies.push((nonce, length));
         }
         if matches!(path.state, RailState::Unproven | RailState::Down) {
-            path.probe.hurry(now);
+            path.probe.probe_soon(now);
         }
     }
 
-    /// The peer has got our probe.
+    /// A probe of this side was answered: the path works.
     pub fn on_probe_reply(&mut self, nonce: u64, id: PathId, length: u16, cx: &mut Context<'_>) {
         let Some(at) = self.find_path(id) else { return };
         let path = &mut self.paths[at];
@@ -235,29 +243,29 @@ impl Conn {
         let Some(sent_at) = path.probe.answered(nonce) else { return };
         let rtt = cx.now.since_ns(sent_at);
         path.rtt.sample(cx.now, rtt, 0);
-        if path.cut.is_some_and(|cut| sent_at <= cut) {
-            // It has crossed while there was a carrier.
+        if path.carrier_lost_at.is_some_and(|cut| sent_at <= cut) {
+            // The probe was sent before the carrier was lost, so its reply does not disprove that.
             return;
         }
-        path.cut = None;
+        path.carrier_lost_at = None;
         path.last_ack = cx.now;
         path.proven_len = path.proven_len.max(usize::from(length).min(path.full_len));
         path.probe.at = if path.proven_len < path.full_len { path.probe.at } else { None };
         if !path.is_up() {
-            self.raise(at, cx);
+            self.mark_up(at, cx);
         }
     }
 
-    /// The path may carry data.
-    pub fn raise(&mut self, at: usize, cx: &mut Context<'_>) {
+    /// Brings a path into use: it may carry data.
+    pub fn mark_up(&mut self, at: usize, cx: &mut Context<'_>) {
         let path = &mut self.paths[at];
         if path.state == RailState::Off {
             return;
         }
         path.state = RailState::Up;
-        path.streak = 0;
-        // It may be better than the one that is used.
-        self.in_a_row = u32::MAX;
+        path.pto_streak = 0;
+        // The new path may be better than the one in use, so the fast path must choose anew.
+        self.path_reuse = u32::MAX;
         if cx.plant.is(Defect::NoProbe) {
             path.proven_len = path.full_len;
         }
@@ -265,10 +273,10 @@ impl Conn {
             path.probe.due = true;
         }
         cx.events.push_back(Event::RailUp(self.id, path.id.rail));
-        self.judge_carriers(cx);
+        self.leave_paths_without_carrier(cx);
     }
 
-    /// Replies to the peer's probes of a path.
+    /// The next reply that is owed to a probe of the peer on this path.
     pub fn reply_frame(&mut self, at: usize) -> Option<Frame<'static>> {
         let path = &mut self.paths[at];
         let (nonce, length) = path.replies.pop()?;

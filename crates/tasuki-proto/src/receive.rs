@@ -1,4 +1,4 @@
-//! A packet of a known peer.
+//! Processing of a packet from a known peer.
 
 use std::time::Duration;
 
@@ -6,39 +6,40 @@ use tasuki_wire::{Brief, Data, DropReason, Frame, Greeting, Packet};
 
 use crate::conn::{Conn, Context, FIRST_CHANGE};
 use crate::defect::Defect;
+use crate::deferred_ack::DeferredAck;
 use crate::event::Event;
-use crate::late::LateAck;
 use crate::path::Path;
 use crate::received::Arrival;
 use crate::rtt::ns;
 use crate::stats::RailState;
 use crate::upcalls::Upcalls;
 
-/// A packet of more bytes than this is part of a stream.
-const FULL: u16 = 1000;
+/// A packet of at least so many bytes counts as full, that is as part of a stream.
+const FULL_PACKET: u16 = 1000;
 
-/// Gaps beyond the limit that are accepted with the position that is waited for.
-const GAPS_IN_PASSING: usize = 4096;
+/// Gaps beyond the limit that a packet may make if it also brings the lowest missing position.
+const GAPS_WITH_LOWEST: usize = 4096;
 
-/// A greeting that asks what length its rail passes was answered by then: with more processes than processors an answer takes its time.
+/// Time within which a padded greeting, which tests the MTU of its rail, should have been answered. With more
+/// processes than processors an answer takes this long.
 const GREETING_ANSWERED: Duration = Duration::from_millis(50);
 
 impl Conn {
-    /// Takes a packet that is ours and from this peer.
+    /// Processes a packet that is addressed to this endpoint and comes from this peer.
     pub fn receive(
         &mut self,
         packet: &Packet<'_>,
         cx: &mut Context<'_>,
         upcalls: &mut impl Upcalls,
     ) -> Result<(), DropReason> {
-        self.take_late(cx, upcalls);
+        self.take_deferred_ack(cx, upcalls);
         let (id, number) = (packet.header().path, packet.header().number);
         let at = self.path_or_new(id, cx.config);
         let book = if cx.plant.is(Defect::SharedNumbers) { 0 } else { at };
         if self.paths[book].received.contains(number) {
             return Err(DropReason::Duplicate);
         }
-        let judged = self.judge(packet, cx);
+        let judged = self.validate(packet, cx);
         if judged.is_err() && !cx.plant.is(Defect::AckDropped) {
             return judged;
         }
@@ -59,11 +60,13 @@ impl Conn {
         judged
     }
 
-    /// The same with a packet of the most frequent kind; `hurried`: what it acknowledges may be put off if it brings a message. `None`: nothing has happened, and it must be received as any other.
+    /// Like [`Conn::receive`], for a packet of the most frequent kind. If `defers_ack`, and the packet brings
+    /// a message, the processing of its acknowledgement may be deferred. `None`: nothing has been done, and
+    /// the packet must be processed by `receive`.
     pub fn receive_brief(
         &mut self,
         brief: &Brief<'_>,
-        hurried: bool,
+        defers_ack: bool,
         cx: &mut Context<'_>,
         upcalls: &mut impl Upcalls,
     ) -> Option<Result<(), DropReason>> {
@@ -78,10 +81,10 @@ impl Conn {
         let arrival = self.paths[at].received.insert(number);
         self.peer_knows = true;
         if let Some(ack) = &brief.ack {
-            self.take_late(cx, upcalls);
-            let waits = hurried && brief.start.is_some();
-            self.late = if waits { LateAck::new(ack, cx.now) } else { None };
-            if self.late.is_none() {
+            self.take_deferred_ack(cx, upcalls);
+            let deferred = defers_ack && brief.start.is_some();
+            self.deferred_ack = if deferred { DeferredAck::new(ack, cx.now) } else { None };
+            if self.deferred_ack.is_none() {
                 self.on_ack(ack, cx, upcalls);
             }
         }
@@ -93,7 +96,7 @@ impl Conn {
             }
         }
         if let Some(data) = &brief.data {
-            self.take_late(cx, upcalls);
+            self.take_deferred_ack(cx, upcalls);
             content |= self.take_data(data, cx, upcalls);
         }
         let eliciting = brief.start.is_some() || brief.data.is_some();
@@ -102,7 +105,7 @@ impl Conn {
         Some(Ok(()))
     }
 
-    /// What follows from a packet besides its frames.
+    /// Updates the state that depends on the arrival of a packet rather than on its frames.
     fn note_arrival(
         &mut self,
         at: usize,
@@ -115,25 +118,27 @@ impl Conn {
         self.welcome_due &= !self.peer_knows;
         self.content += u64::from(asks.content);
         self.note_use(cx.config);
-        // Without any rail that is up, the one that was heard last is the best guess, as with a greeting.
+        // If no path is up, the one on which the peer was heard last is the best guess, as it is after a
+        // greeting.
         let unsure = matches!(self.paths[at].state, RailState::Unproven | RailState::Down);
         if unsure && self.is_open() && !self.paths.iter().any(Path::is_up) {
-            self.raise(at, cx);
+            self.mark_up(at, cx);
         }
         let path = &mut self.paths[at];
         path.stats.received_packets += 1;
         path.stats.received_bytes += u64::from(length);
-        // Who speaks can hear again, perhaps.
-        if path.streak > 0 && cx.now.since_ns(path.last_sent) > path.rtt.pto_ns(cx.config, self.peer_delay_ns)
+        // The peer was heard, so it can perhaps hear this side again.
+        if path.pto_streak > 0
+            && cx.now.since_ns(path.last_sent) > path.rtt.pto_ns(cx.config, self.peer_delay_ns)
         {
             path.ping_due = true;
         }
-        self.owe(at, number, length, arrival, asks, cx);
+        self.schedule_ack(at, number, length, arrival, asks, cx);
     }
 
-    /// What can be wrong with a well-formed packet. Most packets are not looked at twice.
-    fn judge(&self, packet: &Packet<'_>, cx: &Context<'_>) -> Result<(), DropReason> {
-        // The smallest frame with a position has three bytes.
+    /// Checks a well-formed packet. Nearly all packets pass at the first condition.
+    fn validate(&self, packet: &Packet<'_>, cx: &Context<'_>) -> Result<(), DropReason> {
+        // Upper bound of the frames with a position: the smallest has three bytes.
         let frames = usize::from(packet.length()) / 3;
         if self.is_open() && self.seen.gaps() + frames <= cx.config.max_gaps {
             return Ok(());
@@ -152,12 +157,13 @@ impl Conn {
                 fills |= (position..end).contains(&self.seen.base());
             }
         }
-        // What the receiver waits for is never refused for what comes with it, or nothing would ever go on.
-        let most = cx.config.max_gaps + if fills { GAPS_IN_PASSING } else { 0 };
+        // A packet with the lowest missing position is never refused for what else it brings, or the
+        // connection could stop for ever.
+        let most = cx.config.max_gaps + if fills { GAPS_WITH_LOWEST } else { 0 };
         if gaps > most && gaps > self.seen.gaps() { Err(DropReason::Position) } else { Ok(()) }
     }
 
-    /// True if it has brought content that had not come before.
+    /// Processes one frame; returns whether it has brought content that had not come before.
     fn take_frame(
         &mut self,
         at: usize,
@@ -172,8 +178,8 @@ impl Conn {
             Frame::Hello(greeting) => self.on_greeting(at, greeting, true, cx),
             Frame::Welcome(greeting) => self.on_greeting(at, greeting, false, cx),
             Frame::Refuse { incarnation, reason } => {
-                if *incarnation == cx.local.incarnation && !self.is_open() && !self.mute {
-                    self.mute = true;
+                if *incarnation == cx.local.incarnation && !self.is_open() && !self.refused_by_peer {
+                    self.refused_by_peer = true;
                     cx.events.push_back(Event::Refused(self.id, *reason));
                 }
             }
@@ -193,7 +199,7 @@ impl Conn {
         false
     }
 
-    /// Hands up the bytes that have not come before; whether there were any.
+    /// Delivers the bytes that have not come before; returns whether there were any.
     fn take_data(&mut self, data: &Data<'_>, cx: &Context<'_>, upcalls: &mut impl Upcalls) -> bool {
         let end = data.position + data.payload.len() as u64;
         if cx.plant.is(Defect::NoDedupe) {
@@ -211,7 +217,7 @@ impl Conn {
         self.seen.insert(data.position, end) > 0
     }
 
-    fn owe(
+    fn schedule_ack(
         &mut self,
         at: usize,
         number: u64,
@@ -231,15 +237,16 @@ impl Conn {
         owed.pending = true;
         owed.pings = if asks.ping { owed.pings.saturating_add(1) } else { 0 };
         owed.now |= arrival == Arrival::OutOfOrder || asks.ping;
-        let patience = cx.now.after_ns(u64::from(cx.config.max_ack_delay_us) * 1000);
-        let mut due = owed.at.unwrap_or(patience);
-        if length >= FULL {
+        let latest = cx.now.after_ns(u64::from(cx.config.max_ack_delay_us) * 1000);
+        let mut due = owed.at.unwrap_or(latest);
+        if length >= FULL_PACKET {
             owed.full += 1;
             let spacing = ns(cx.config.ack_spacing);
             if owed.full >= cx.config.ack_every {
-                due = due.min(owed.told_at.after_ns(spacing));
+                due = due.min(owed.acked_at.after_ns(spacing));
             } else if cx.now.since_ns(owed.full_at) <= spacing {
-                // Perhaps the last of a message: its sender waits for no more than this.
+                // This may be the last packet of a message, whose sender then waits for the acknowledgement:
+                // it waits no longer than `ack_spacing`.
                 due = due.min(cx.now.after_ns(spacing));
             }
             owed.full_at = cx.now;
@@ -250,34 +257,36 @@ impl Conn {
         owed.now |= due <= cx.now;
         owed.at = Some(due);
         if asks.ping && !cx.plant.is(Defect::AckSameRail) {
-            self.answer_everywhere(at);
+            self.ack_everywhere(at);
         }
         if cx.plant.is(Defect::NoPureAck) {
             (self.paths[at].owed.now, self.paths[at].owed.at) = (false, None);
         }
     }
 
-    /// A ping says that acknowledgements have been missed: the way back may be dead though this rail's way here is
-    /// alive. So the answer goes over all rails that live, and from now on over another one. The rail of the ping is among them, and so are, from the second
-    /// ping in a row on, those that are dead or have never answered: if every rail works one way only, their ways back are all there is.
-    fn answer_everywhere(&mut self, at: usize) {
+    /// A ping says that the peer has missed acknowledgements: the way back on this rail may be dead though
+    /// packets arrive on it. So the answer goes over all responsive paths, and later acknowledgements over a
+    /// path other than the last. The path of the ping itself is among those of the answer, and from the
+    /// second ping in a row on so are paths that are down or have never answered: if every rail works in one
+    /// direction only, their ways back are all there is.
+    fn ack_everywhere(&mut self, at: usize) {
         let mut mask = 0u32;
         let again = self.paths[at].owed.pings > 1;
         for (other, path) in self.paths.iter().enumerate().take(32) {
-            let asked = path.is_lively() || other == at || again;
+            let asked = path.is_responsive() || other == at || again;
             mask |= u32::from(asked && path.state != RailState::Off) << other;
         }
         let last = self.paths[at].owed.via.unwrap_or(at);
         let count = self.paths.len();
         let turn = (1..=count).map(|step| (last + step) % count);
         let via =
-            turn.into_iter().find(|other| self.paths[*other].is_lively() && !self.is_last_resort(*other));
+            turn.into_iter().find(|other| self.paths[*other].is_responsive() && !self.is_last_resort(*other));
         let owed = &mut self.paths[at].owed;
         owed.everywhere = mask;
         owed.via = via;
     }
 
-    /// Hello or welcome: the peer is there.
+    /// Takes a hello or a welcome of the peer; the first one opens the connection.
     pub fn on_greeting(&mut self, at: usize, greeting: &Greeting<'_>, hello: bool, cx: &mut Context<'_>) {
         let valid = greeting.check(cx.local.incarnation, &cx.local.secret).is_ok();
         if !valid && !cx.plant.is(Defect::AnyIncarnation) {
@@ -301,30 +310,31 @@ impl Conn {
         self.theirs = greeting.rails.list.iter().collect();
         self.their_change = greeting.rails.change;
         (self.hello_at, self.hello_due) = (None, false);
-        // The hello that was answered may have named the rails of before the last change.
+        // If this side's list of rails has changed, the hello that was answered may have named the old one.
         self.rails_due |= self.own_change > FIRST_CHANGE;
         cx.events.push_back(Event::Connected(self.id));
         self.open_paths(at, cx);
     }
 
-    /// The path of the greeting works; the others must prove it. What was under way on those goes again.
+    /// The path on which the greeting came is up; the others must answer a probe first. What was in flight on
+    /// those is sent again.
     fn open_paths(&mut self, at: usize, cx: &mut Context<'_>) {
         self.rails_changed(cx);
         for other in 0..self.paths.len() {
             if other != at && self.paths[other].flights > 0 {
-                self.abandon_path(other, cx);
+                self.requeue_in_flight(other, cx);
             }
             if cx.plant.is(Defect::NoProbe) && self.paths[other].state == RailState::Unproven {
-                self.raise(other, cx);
+                self.mark_up(other, cx);
             }
         }
         self.current = at;
         if !self.paths[at].is_up() {
-            self.raise(at, cx);
+            self.mark_up(at, cx);
         }
         let path = &mut self.paths[at];
         if path.may_ask_by_greeting() {
-            // It is asked by a probe only if that remains without an answer.
+            // The padded greeting tests the MTU of this path; a probe follows only if that gets no answer.
             (path.probe.due, path.probe.at) = (false, Some(cx.now + GREETING_ANSWERED));
         }
         if path.flights > 0 {
@@ -333,13 +343,14 @@ impl Conn {
     }
 }
 
-/// What a packet's frames ask for.
+/// What the frames of a packet ask of the receiver.
 #[derive(Default)]
 struct Asks {
     eliciting: bool,
     ping: bool,
-    /// Something that had not come before. What comes once more was acknowledged before, and the peer knows it or will ask again: to make sure
-    /// of it when the connection ends would be to wait for a peer that has gone.
+    /// It brought something that had not come before. Content that comes once more was acknowledged before:
+    /// the peer knows that, or will ask again. If repeated content counted here, a closing connection would
+    /// wait for a confirmation from a peer that has already gone.
     content: bool,
 }
 

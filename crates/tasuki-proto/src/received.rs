@@ -1,38 +1,40 @@
-//! Which packets of a path have arrived, and what of that must still be said.
+//! The packet numbers of a path that have arrived, and which of them must still be acknowledged.
 
 use tasuki_wire::{MAX_ACK_RUNS, Run};
 
-/// Runs that are remembered per path: twice what one acknowledgement holds. Older packets count as duplicates.
+/// Runs of numbers that are remembered per path: twice what one acknowledgement holds. Older numbers count as
+/// received.
 const MAX_RUNS: usize = 2 * MAX_ACK_RUNS;
-/// A run that has not changed is told so often: most acknowledgements may be lost before a packet is sent in vain.
-const REPORTS: u8 = 8;
+/// An unchanged run is reported in so many acknowledgements: even if most of these are lost, no packet is
+/// sent again in vain.
+const REPORTS_MAX: u8 = 8;
 
 struct Known {
     run: Run,
-    /// How often it was told as it is.
+    /// Number of reports since it last changed.
     reports: u8,
 }
 
-/// Packet numbers received.
+/// The received packet numbers.
 #[derive(Default)]
 pub(crate) struct Received {
-    /// Ascending, apart from each other.
+    /// Ascending, not adjacent to each other.
     runs: Vec<Known>,
-    /// Numbers below count as received.
+    /// All numbers below this count as received.
     floor: u64,
 }
 
-/// What a packet number says.
+/// Whether a packet arrived in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// The next one.
+    /// The packet has the number after the highest received one, and none is missing before it.
     InOrder,
-    /// Later or earlier ones are missing, or were until now.
+    /// Numbers before it are missing, or it was itself missing.
     OutOfOrder,
 }
 
 impl Received {
-    /// It has come before, or is so old that nobody knows.
+    /// Whether the packet has been received before, or is so old that it counts as received.
     pub fn contains(&self, number: u64) -> bool {
         if number < self.floor {
             return true;
@@ -41,7 +43,7 @@ impl Received {
         self.runs.get(at).is_some_and(|known| known.run.first <= number)
     }
 
-    /// Notes a number that is not contained.
+    /// Adds a number that is not contained.
     pub fn insert(&mut self, number: u64) -> Arrival {
         if let Some(last) = self.runs.last_mut()
             && last.run.last + 1 == number
@@ -72,32 +74,32 @@ impl Received {
         if in_order { Arrival::InOrder } else { Arrival::OutOfOrder }
     }
 
-    /// Anything has arrived.
+    /// Whether anything has arrived.
     pub fn any(&self) -> bool {
         !self.runs.is_empty()
     }
 
-    /// Writes at most `most` runs that are worth telling into `list`, highest first.
+    /// Writes at most `most` runs that should be reported into `list`, highest first.
     pub fn report(&self, list: &mut Vec<Run>, most: usize) {
         list.clear();
         for known in self.runs.iter().rev() {
             if list.len() >= most.min(MAX_ACK_RUNS) {
                 break;
             }
-            if list.is_empty() || known.reports < REPORTS {
+            if list.is_empty() || known.reports < REPORTS_MAX {
                 list.push(known.run);
             }
         }
     }
 
-    /// The `count` runs that `report` gave were sent.
+    /// Takes note that the first `count` runs of the last `report` were sent.
     pub fn reported(&mut self, count: usize) {
         let mut left = count;
         for (at, known) in self.runs.iter_mut().rev().enumerate() {
             if left == 0 {
                 break;
             }
-            if at == 0 || known.reports < REPORTS {
+            if at == 0 || known.reports < REPORTS_MAX {
                 known.reports = known.reports.saturating_add(1);
                 left -= 1;
             }

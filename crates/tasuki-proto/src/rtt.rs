@@ -5,12 +5,13 @@ use std::time::Duration;
 use crate::config::Config;
 use crate::time::Time;
 
-/// Below this a late packet is not called lost by time: schedulers and interrupt delays reorder by so much.
+/// A packet is never declared lost by time alone sooner than this, because schedulers and interrupt delays
+/// reorder packets by as much.
 const GRANULARITY_NS: u64 = 100_000;
-/// The smallest round trip is forgotten after this: routes change.
+/// The smallest round trip is forgotten after this time, because routes change.
 const MIN_RTT_AGE: Duration = Duration::from_secs(10);
 
-/// Estimates, ns. `smoothed` is 0 before the first sample.
+/// Estimates of the round trip, ns. `smoothed` is 0 before the first sample.
 #[derive(Default)]
 pub(crate) struct Rtt {
     pub smoothed: u64,
@@ -18,12 +19,13 @@ pub(crate) struct Rtt {
     pub latest: u64,
     pub min: u64,
     min_at: Time,
-    /// Smallest since `min_at` of a younger window, which follows `min` when that has become old.
+    /// The smallest sample since `min_at`. It replaces `min` when that has become too old.
     next_min: u64,
 }
 
 impl Rtt {
-    /// A packet was acknowledged `sample` ns after it was sent, of which the peer says it waited `delay`.
+    /// Takes a sample: a packet was acknowledged `sample` ns after it was sent, and the peer says that
+    /// `delay` ns of these it had held the acknowledgement back.
     pub fn sample(&mut self, now: Time, sample: u64, delay: u64) {
         let sample = sample.max(1);
         self.latest = sample;
@@ -49,7 +51,8 @@ impl Rtt {
         self.latest = adjusted;
     }
 
-    /// Silence after which the path is asked for a sign of life, before doubling.
+    /// Probe time-out (PTO) before any doubling, ns: when nothing has been acknowledged for so long, the path
+    /// is pinged.
     pub fn pto_ns(&self, config: &Config, peer_delay_ns: u64) -> u64 {
         if self.smoothed == 0 {
             return ns(config.initial_pto);
@@ -58,7 +61,7 @@ impl Rtt {
         pto.clamp(ns(config.min_pto), ns(config.max_pto))
     }
 
-    /// A packet this much older than one that was acknowledged is lost.
+    /// Age, ns: a packet sent this much earlier than an acknowledged packet is lost.
     //= https://www.rfc-editor.org/rfc/rfc9002#section-6.1.2
     //# max(kTimeThreshold * max(smoothed_rtt, latest_rtt), kGranularity)
     pub fn loss_delay_ns(&self) -> u64 {
@@ -67,8 +70,8 @@ impl Rtt {
     }
 }
 
-/// Nanoseconds of a duration that a person has chosen.
+/// A configured duration in nanoseconds; saturates.
 pub(crate) fn ns(duration: Duration) -> u64 {
-    // Not `as_nanos`, which is of 128 bits.
+    // Not `Duration::as_nanos`, which computes in 128 bits and is slower.
     duration.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(duration.subsec_nanos()))
 }

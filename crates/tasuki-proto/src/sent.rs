@@ -1,13 +1,15 @@
-//! Packets that were sent on a path and what they carried, until their fate is known.
+//! The packets that were sent on a path and what they carried, kept until it is known whether each arrived.
 
 use std::collections::VecDeque;
 
 use crate::time::Time;
 
-/// Lost packets are remembered until the queue holds so many, so that a late acknowledgement is recognised.
+/// Lost packets are remembered until the queue holds so many packets, so that a late acknowledgement of one
+/// is recognised as a spurious loss.
 const KEPT_LOST: usize = 64;
 
-/// A part of what is to be delivered: positions `pos..pos + len` of chunk `chunk`.
+/// A piece of the connection's stream of positions that a packet carries: positions `pos..pos + len`, which
+/// belong to chunk `chunk` of the outbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub chunk: u64,
@@ -17,17 +19,19 @@ pub(crate) struct Entry {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Under way.
+    /// Under way: neither acknowledged nor declared lost.
     Flight,
-    /// Arrived.
+    /// Acknowledged.
     Acked,
-    /// Declared lost; its entries were queued again.
+    /// Declared lost; its entries have been queued to be sent again.
     Lost,
-    /// Asks for no acknowledgement, or nobody minds: acknowledgements alone, probes.
+    /// The loss of the packet has no consequence, so it is not tracked: packets of acknowledgements alone,
+    /// probes.
     Untracked,
 }
 
-/// Frames that are said until they are heard, besides entries.
+/// Frames without a position that the packet carries and that are repeated until the peer is known to have
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Says {
     pub welcome: bool,
@@ -42,20 +46,21 @@ pub(crate) struct Sent {
     pub entries: u32,
     pub fate: Fate,
     pub says: Says,
-    /// Packets with content from the peer that this packet has acknowledged, all of them up to this count; 0: none.
+    /// Count, since the beginning, of received packets with new content up to which this packet acknowledges
+    /// all of them; 0: it acknowledges none.
     pub acknowledges: u64,
-    /// Absolute place of the first entry.
+    /// Number of the first entry, counted since the beginning.
     pub at: u64,
 }
 
-/// The packets of one path, numbers `first..next`.
+/// The sent packets of one path, with the numbers `first..next`.
 #[derive(Default)]
 pub(crate) struct SentQueue {
     packets: VecDeque<Sent>,
     entries: VecDeque<Entry>,
     first: u64,
     first_entry: u64,
-    /// No packet below is in flight: where the search for lost ones begins.
+    /// No packet with a lower number is in flight: the search for lost packets begins here.
     pub oldest: u64,
 }
 
@@ -68,18 +73,18 @@ impl SentQueue {
         self.first
     }
 
-    /// Adds an entry to the packet that will be pushed next.
+    /// Adds an entry to the packet that `push` will add next.
     pub fn add(&mut self, entry: Entry) {
         self.entries.push_back(entry);
     }
 
-    /// Entries added since the last packet.
+    /// Number of entries added since the last packet was pushed.
     pub fn added(&self) -> u32 {
         let known = self.packets.back().map_or(self.first_entry, |sent| sent.at + u64::from(sent.entries));
         (self.first_entry + self.entries.len() as u64 - known) as u32
     }
 
-    /// Notes a packet with all entries that were added.
+    /// Adds a packet, with all entries that were added since the packet before it.
     pub fn push(&mut self, mut sent: Sent) {
         sent.entries = self.added();
         sent.at = self.first_entry + self.entries.len() as u64 - u64::from(sent.entries);

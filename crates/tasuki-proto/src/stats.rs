@@ -31,27 +31,27 @@ impl Drops {
     }
 }
 
-/// What a path is good for.
+/// State of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RailState {
-    /// One of the ends says that it is not there.
+    /// One of the two ends does not have this rail.
     Off,
-    /// Not tried yet: waits for the reply to a probe.
+    /// Not tried yet: a reply to a probe is needed first.
     Unproven,
-    /// Carries data.
+    /// In use: may carry data.
     Up,
-    /// Does not answer, while others do; probed now and then.
+    /// Not in use, because it did not answer while others did; probed from time to time.
     Down,
 }
 
-/// One path of a connection. Bytes are those of whole packets, headers included.
+/// Counters and estimates of one path of a connection. Bytes are those of whole packets, headers included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RailStats {
     /// Rail and lane.
     pub path: Path,
-    /// What it is good for.
+    /// State of the rail.
     pub state: RailState,
-    /// Nothing says that the own NIC has no carrier.
+    /// Whether this side's NIC has a carrier, as far as is known.
     pub carrier: bool,
     /// Packets sent.
     pub sent_packets: u64,
@@ -61,23 +61,24 @@ pub struct RailStats {
     pub received_packets: u64,
     /// Bytes received, duplicates not counted.
     pub received_bytes: u64,
-    /// Payload and control positions sent again, bytes (a control frame or start counts its payload, at least one).
+    /// Positions sent again, bytes: those of a Data frame are its payload bytes; a Start or a control frame
+    /// counts as one.
     pub resent_bytes: u64,
     /// Packets declared lost.
     pub lost_packets: u64,
-    /// Of those, acknowledged after all.
+    /// Packets that were declared lost and acknowledged later.
     pub spurious_losses: u64,
     /// Probe time-outs.
     pub pto_count: u64,
     /// Smoothed round trip, ns; 0 if never measured.
     pub srtt_ns: u64,
-    /// Smallest round trip of late, ns; 0 if never measured.
+    /// Smallest round trip of the last ten seconds or so, ns; 0 if never measured.
     pub min_rtt_ns: u64,
     /// Estimated rate, bytes per second.
     pub rate: u64,
     /// Congestion window, bytes.
     pub window: u64,
-    /// Bytes under way.
+    /// Bytes in flight.
     pub in_flight: u64,
     /// Largest packet that is known to pass, bytes.
     pub packet_len: usize,

@@ -1,11 +1,11 @@
-//! The connections of an endpoint by id, by name, and by whom they lead to.
+//! The connections of an endpoint, by id, by name and by peer.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::conn::Conn;
 use crate::ids::ConnId;
 
-/// Ended connections that are remembered, so that a late hello does not revive them.
+/// Number of ended connections that are remembered, so that a late hello does not revive them.
 const MAX_ENDED: usize = 1024;
 
 #[derive(Default)]
@@ -14,7 +14,7 @@ struct Slot {
     conn: Option<Box<Conn>>,
 }
 
-/// Endpoint id, incarnation, and the name that the peer gave us.
+/// An ended connection: endpoint id and incarnation of the peer, and the peer's name for it.
 type Ended = (u32, u64, u32);
 
 #[derive(Default)]
@@ -27,12 +27,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Names begin anywhere, so that those of an endpoint's predecessor mean nothing.
+    /// `serial` is where names begin: at random, so that the names that an earlier process at the same
+    /// address has given mean nothing.
     pub fn new(serial: u32) -> Table {
         Table { serial, ..Table::default() }
     }
 
-    /// The id that the next connection gets; `None` if there are `most`.
+    /// The id for the next connection; `None` if there are `most` already.
     pub fn reserve(&mut self, most: usize) -> Option<ConnId> {
         if self.free.is_empty() {
             if self.slots.len() >= most.min(0xffff) {
@@ -45,7 +46,8 @@ impl Table {
         Some(ConnId { index, generation: self.serial.wrapping_add(1) })
     }
 
-    /// Puts a connection with the id that `reserve` gave in its place.
+    /// Inserts a connection that has the id of `reserve`. Only a `findable` one is found by its peer's
+    /// address.
     pub fn insert(&mut self, conn: Conn, findable: bool) {
         let id = conn.id;
         self.serial = id.generation;
@@ -66,7 +68,7 @@ impl Table {
         if self.by_peer.get(&peer) == Some(&id) {
             self.by_peer.remove(&peer);
         }
-        if conn.peer_name != 0 && !conn.refused {
+        if conn.peer_name != 0 && !conn.is_refusal {
             self.ended.push_back((peer.0, peer.1, conn.peer_name));
             if self.ended.len() > MAX_ENDED {
                 self.ended.pop_front();
@@ -85,7 +87,7 @@ impl Table {
         slot.conn.as_deref_mut()
     }
 
-    /// The connection that a peer names.
+    /// The connection that has this name.
     pub fn named(&mut self, name: u32) -> Option<&mut Conn> {
         let slot = self.slots.get_mut((name & 0xffff).checked_sub(1)? as usize)?;
         slot.conn.as_deref_mut().filter(|conn| conn.name == name)
@@ -99,12 +101,12 @@ impl Table {
         self.ended.contains(&ended)
     }
 
-    /// The peer may have another connection now.
+    /// Forgets which peer the connection leads to, so that the peer may open another.
     pub fn forget_peer(&mut self, id: ConnId) {
         self.by_peer.retain(|_, known| *known != id);
     }
 
-    /// Connections, refusals under way included.
+    /// Number of connections, refusals included.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -1,14 +1,15 @@
-//! Time as the caller counts it.
+//! The caller's clock.
 
 use std::ops::Add;
 use std::time::Duration;
 
-/// Nanoseconds since an origin of the caller's choice. It must not run backwards between two calls. Arithmetic saturates.
+/// Nanoseconds since an origin of the caller's choice. It must not run backwards between two calls.
+/// Arithmetic saturates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
 impl Time {
-    /// Never.
+    /// A time that never comes.
     pub(crate) const NEVER: Time = Time(u64::MAX);
 
     /// Nanoseconds since `earlier`, 0 if that is later.

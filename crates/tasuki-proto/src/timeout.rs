@@ -1,23 +1,24 @@
-//! What happens when nothing happens.
+//! Time-outs: what a connection does when packets or answers do not arrive.
 
 use tasuki_wire::Lane;
 
-use crate::choose::FORGIVEN;
+use crate::choose::LANE_SWITCH_PTOS;
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
 use crate::path::{LAST_RESORT, Path};
 use crate::rtt::ns;
 use crate::stats::RailState;
 
-/// Packets that are sent again at a time-out.
-const RESCUE: usize = 2;
-/// Time-outs in a row after which the other rails must be known. One is most often a peer that waits for a processor.
-const DOUBTED: u32 = 2;
-/// Positions that are sent first after one: about a packet.
-const LOWEST: u32 = 1200;
+/// Packets that are declared lost, and so sent again, at a probe time-out if no other rail answers.
+const PTO_RESENDS: usize = 2;
+/// Probe time-outs in a row after which the other rails are probed. A single one most often means that the
+/// peer waits for a processor.
+const PROVE_RAILS_PTOS: u32 = 2;
+/// Positions that are sent again first after a probe time-out, the lowest ones: about a packet of data.
+const LOWEST_POSITIONS: u32 = 1200;
 
 impl Conn {
-    /// Does what is due at `cx.now`; whether anything was.
+    /// Does what is due at `cx.now`; returns whether anything was.
     pub fn on_timeout(&mut self, cx: &mut Context<'_>) -> bool {
         let due = |at: Option<crate::Time>| at.is_some_and(|at| at <= cx.now);
         if due(self.closing) {
@@ -25,7 +26,7 @@ impl Conn {
             self.expired = true;
             return true;
         }
-        if self.mute {
+        if self.refused_by_peer {
             return false;
         }
         let mut any = false;
@@ -70,60 +71,64 @@ impl Conn {
     }
 
     //= https://www.rfc-editor.org/rfc/rfc9002#section-6.2
-    //# A Probe Timeout (PTO) triggers the sending of one or two probe datagrams when ack-eliciting packets are not
-    //# acknowledged within the expected period of time
-    // Here the oldest packets count as lost at once: other rails can carry their frames.
+    //# A Probe Timeout (PTO) triggers the sending of one or two probe datagrams when ack-eliciting packets
+    //# are not acknowledged within the expected period of time
+    // Unlike in RFC 9002, the oldest packets are declared lost at once, because other rails can carry their
+    // frames.
     fn probe_time_out(&mut self, at: usize, cx: &mut Context<'_>) {
         let path = &mut self.paths[at];
         path.stats.ptos += 1;
-        path.streak = path.streak.saturating_add(1);
+        path.pto_streak = path.pto_streak.saturating_add(1);
         path.ping_due = path.is_up();
-        if path.streak == 1 {
+        if path.pto_streak == 1 {
             let oldest = path.sent.oldest_in_flight();
             let sent = oldest.and_then(|number| path.sent.get_mut(number).map(|sent| sent.time));
-            path.streak_since = sent.unwrap_or(cx.now);
+            path.pto_streak_since = sent.unwrap_or(cx.now);
         }
-        if path.streak == cx.config.dead_after {
+        if path.pto_streak == cx.config.dead_after {
             path.window.silence(cx.config);
         }
-        // A path that is not up got what it carries for want of a better one, and is asked for no sign of life.
+        // A path that is not up carried its packets for want of a better one, and is not pinged.
         if !self.paths[at].is_up() || self.others_answer(at, cx) {
-            // The peer is awake, so it is this rail: all that is under way goes over others, at once.
-            let (streak, ping) = (self.paths[at].streak, self.paths[at].ping_due);
-            self.abandon_path(at, cx);
-            (self.paths[at].streak, self.paths[at].ping_due) = (streak, ping);
+            // The peer answers on another rail, so this rail is at fault: everything in flight goes over
+            // others, at once.
+            let (streak, ping) = (self.paths[at].pto_streak, self.paths[at].ping_due);
+            self.requeue_in_flight(at, cx);
+            (self.paths[at].pto_streak, self.paths[at].ping_due) = (streak, ping);
         } else {
-            for _ in 0..RESCUE {
+            for _ in 0..PTO_RESENDS {
                 let Some(number) = self.paths[at].sent.oldest_in_flight() else { break };
                 self.lose_packet(at, number, cx);
             }
             self.paths[at].sent.settle();
         }
         if !self.outbox.is_empty() {
-            self.outbox.lowest_first(LOWEST);
+            self.outbox.lowest_first(LOWEST_POSITIONS);
         }
-        if self.paths[at].streak >= DOUBTED {
+        if self.paths[at].pto_streak >= PROVE_RAILS_PTOS {
             self.prove_rails();
         }
-        self.judge_path(at, cx);
+        self.mark_down_if_dead(at, cx);
     }
 
-    /// Another rail was acknowledged after the silence of this one should have ended. The other lane of the same rail proves less: its packets may pass
-    /// others in a switch's queue.
+    /// Whether another rail was acknowledged after this path should have been. The other lane of the same
+    /// rail proves less, because its packets may pass others in a switch's queue: it counts only after
+    /// [`LANE_SWITCH_PTOS`] time-outs.
     fn others_answer(&self, at: usize, cx: &Context<'_>) -> bool {
         let path = &self.paths[at];
-        let expected = path.streak_since.after_ns(path.rtt.pto_ns(cx.config, self.peer_delay_ns) / 2);
+        let expected = path.pto_streak_since.after_ns(path.rtt.pto_ns(cx.config, self.peer_delay_ns) / 2);
         let mut others = self.paths.iter().enumerate().filter(|(other, _)| *other != at);
         others.any(|(_, other)| {
-            let proves = other.id.rail != path.id.rail || path.streak >= FORGIVEN;
-            proves && other.is_lively() && other.last_ack > expected
+            let proves = other.id.rail != path.id.rail || path.pto_streak >= LANE_SWITCH_PTOS;
+            proves && other.is_responsive() && other.last_ack > expected
         })
     }
 
-    /// No answer to a hello: another rail may do better. The last resort is the last in turn.
+    /// A hello got no answer: sends another one on the next rail, which may do better. The last-resort rail
+    /// comes last in turn.
     fn hello_again(&mut self, cx: &mut Context<'_>) {
         for at in 0..self.paths.len() {
-            self.abandon_path(at, cx);
+            self.requeue_in_flight(at, cx);
         }
         self.hello_path = self.next_hello_path(self.hello_path + 1);
         self.hellos = self.hellos.saturating_add(1);
@@ -131,25 +136,25 @@ impl Conn {
         self.hello_at = None;
     }
 
-    /// The first path from `from` on, in turn, on which a hello can go; path 0 if there is none. Not the raw lanes: where their frames
-    /// go is known from the peer's greeting.
+    /// The first path from `from` on, in cyclic order, on which a hello can go; path 0 if there is none. Raw
+    /// lanes are left out: where raw frames must go is known only from the peer's greeting.
     pub fn next_hello_path(&self, from: usize) -> usize {
         let count = self.paths.len().max(1);
         let turn = (0..count).map(|step| (from + step) % count);
         let usable = |path: &Path| path.state != RailState::Off && path.id.lane == Lane::Udp;
-        // The first hello goes where there is a carrier, the others everywhere in turn.
-        let good = |path: &Path| usable(path) && (self.hellos > 0 || path.cut.is_none());
+        // The first hello goes only where there is a carrier, later ones to every path in turn.
+        let good = |path: &Path| usable(path) && (self.hellos > 0 || path.carrier_lost_at.is_none());
         let mut found = turn.clone().find(|at| self.paths.get(*at).is_some_and(good));
         found = found.or_else(|| turn.clone().find(|at| self.paths.get(*at).is_some_and(usable)));
         found.unwrap_or(0)
     }
 
-    /// The wait for an answer to the hello that is being sent, ns.
+    /// Time to wait for an answer to the hello that is being sent, ns.
     pub fn hello_wait_ns(&self, cx: &Context<'_>) -> u64 {
         ns(cx.config.initial_pto).saturating_mul(1 << self.hellos.min(16)).min(ns(cx.config.max_pto))
     }
 
-    /// The last resort carries data only if nothing else does.
+    /// Whether it is the last-resort rail, which carries data only if no other one does.
     pub fn is_last_resort(&self, at: usize) -> bool {
         self.paths[at].id.rail == LAST_RESORT
     }

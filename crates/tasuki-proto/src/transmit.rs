@@ -1,31 +1,31 @@
-//! What leaves next: questions and answers about rails, then data, then acknowledgements by themselves.
+//! What a connection sends next: probes, pings and replies, then data, then acknowledgements by themselves.
 
 use tasuki_wire::{Frame, PacketBuilder};
 
 use crate::conn::{Conn, Context};
-use crate::draft::Draft;
 use crate::event::Transmit;
 use crate::path::floor_len;
 use crate::stats::RailState;
+use crate::tx_packet::TxPacket;
 use crate::upcalls::Upcalls;
 
-/// What may be under way before the peer has answered, bytes.
+/// Most bytes in flight before the peer has answered the hello.
 const HELLO_WINDOW: u64 = 16 << 10;
 
 impl Conn {
-    /// The next packet; `None` if nothing is to be sent now. What can change that: a packet of the peer, a time-out,
-    /// `wake`, other rails.
+    /// Writes the next packet; `None` if nothing is to be sent now. A packet of the peer, a time-out, `wake`
+    /// or a change of the rails can change that.
     pub fn transmit(
         &mut self,
         packet: &mut [u8],
         cx: &mut Context<'_>,
         upcalls: &mut impl Upcalls,
     ) -> Option<Transmit> {
-        if self.refuse.is_some() {
+        if self.refusal_due.is_some() {
             return self.send_refuse(packet, cx);
         }
-        self.take_late(cx, upcalls);
-        if self.mute {
+        self.take_deferred_ack(cx, upcalls);
+        if self.refused_by_peer {
             return None;
         }
         if !self.is_open() {
@@ -71,27 +71,28 @@ impl Conn {
             return None;
         }
         let (nonce, len) = self.next_probe(at, cx);
-        // Nothing else rides on it: it may well be lost. Not counted as under way: probes have their own timer.
-        let (mut builder, draft) = self.begin(at, len, packet)?;
+        // A probe carries nothing else, because it may well be lost. It is not counted as in flight: probes
+        // have a timer of their own.
+        let (mut builder, tx) = self.begin(at, len, packet)?;
         builder.push(&Frame::Probe { nonce }).ok()?;
         builder.pad_to(len).ok()?;
-        self.commit(builder, draft, cx)
+        self.commit(builder, tx, cx)
     }
 
     fn send_reply(&mut self, at: usize, packet: &mut [u8], cx: &mut Context<'_>) -> Option<Transmit> {
         let reply = self.reply_frame(at)?;
         let over = match self.paths[at].state {
-            RailState::Off | RailState::Down => self.best_lively().unwrap_or(at),
+            RailState::Off | RailState::Down => self.best_responsive().unwrap_or(at),
             RailState::Unproven | RailState::Up => at,
         };
-        let (mut builder, mut draft) = self.begin(over, floor_len(self.paths[over].id.lane), packet)?;
+        let (mut builder, mut tx) = self.begin(over, floor_len(self.paths[over].id.lane), packet)?;
         builder.push(&reply).ok()?;
-        self.push_acks(&mut builder, &mut draft, cx);
-        draft.acknowledges = 0;
-        self.commit(builder, draft, cx)
+        self.push_acks(&mut builder, &mut tx, cx);
+        tx.acknowledges = 0;
+        self.commit(builder, tx, cx)
     }
 
-    /// Asks a silent path for a sign of life. What it carried goes with it only if no other path is better.
+    /// Asks a silent path for a sign of life. Data goes with the ping only if no other path is responsive.
     fn send_ping(
         &mut self,
         at: usize,
@@ -108,16 +109,17 @@ impl Conn {
                 path.owed.pending |= path.received.any();
             }
         }
-        // Short: perhaps the path is silent because long packets do not pass it any more.
-        let (mut builder, mut draft) = self.begin(at, floor_len(self.paths[at].id.lane), packet)?;
+        // A ping is short: the path may be silent because it does not pass long packets any more.
+        let (mut builder, mut tx) = self.begin(at, floor_len(self.paths[at].id.lane), packet)?;
         builder.push(&Frame::Ping).ok()?;
-        draft.says.ping = true;
-        self.push_acks(&mut builder, &mut draft, cx);
-        // News do not: they go by a guess of their own, as this may be the one way on which the peer never hears them.
-        if !self.paths.iter().any(|path| path.is_lively()) {
-            self.fill(at, &mut builder, cx, upcalls);
+        tx.says.ping = true;
+        self.push_acks(&mut builder, &mut tx, cx);
+        // Only data goes with a ping, never the welcome or the list of rails: their path is chosen by
+        // `guess_path`, because the peer may never hear them on this one.
+        if !self.paths.iter().any(|path| path.is_responsive()) {
+            self.pack_frames(at, &mut builder, cx, upcalls);
         }
-        self.commit(builder, draft, cx)
+        self.commit(builder, tx, cx)
     }
 
     fn send_data(
@@ -131,15 +133,16 @@ impl Conn {
         if !news && !self.has_data(cx, upcalls) {
             return None;
         }
-        // News is short and urgent: it does not wait for a place in a window.
-        // Nor does it trust a path that is silent, perhaps the only one that is up: the peer may be waiting for it,
-        // and until it comes answer nothing on the others.
+        // News (welcome, list of rails, confirmation before closing) is short and urgent, so it does not wait
+        // for room in a window. Nor does it go over a path that has timed out, even if that is the only one
+        // that is up: the peer may be waiting for the news, and until it comes answer nothing on the other
+        // paths.
         let at = match self.choose_path(cx) {
-            Some(at) if !news || self.paths[at].is_lively() => at,
+            Some(at) if !news || self.paths[at].is_responsive() => at,
             _ if news => self.guess_path()?,
             _ => return None,
         };
-        // What a path has proven counts as long as both ends are there.
+        // The length that a path has proven to pass counts as long as both ends have the rail.
         let path = &self.paths[at];
         let asks = self.welcome_due && path.may_ask_by_greeting();
         let most = match path.state {
@@ -147,42 +150,45 @@ impl Conn {
             _ if asks => path.heard_len.min(path.full_len),
             _ => path.proven_len,
         };
-        let (mut builder, mut draft) = self.begin(at, most, packet)?;
-        self.push_news(&mut builder, &mut draft, cx);
+        let (mut builder, mut tx) = self.begin(at, most, packet)?;
+        self.push_news(&mut builder, &mut tx, cx);
         if parting {
             for path in &mut self.paths {
                 path.owed.pending |= path.received.any();
             }
             builder.push(&Frame::Ping).ok()?;
-            draft.says.ping = true;
+            tx.says.ping = true;
         }
-        self.push_acks(&mut builder, &mut draft, cx);
+        self.push_acks(&mut builder, &mut tx, cx);
         if parting {
-            // If not all fitted, the rest goes by itself, and lingering covers it.
-            draft.acknowledges = self.content;
+            // If not all acknowledgements fitted, the others follow in packets of their own; the closing
+            // state covers their loss.
+            tx.acknowledges = self.content;
         }
-        self.fill(at, &mut builder, cx, upcalls);
+        self.pack_frames(at, &mut builder, cx, upcalls);
         if asks {
             let _ = builder.pad_to(most);
         }
-        self.commit(builder, draft, cx)
+        self.commit(builder, tx, cx)
     }
 
-    /// Welcome and rails are said until they are heard.
-    fn push_news(&mut self, builder: &mut PacketBuilder<'_>, draft: &mut Draft, cx: &Context<'_>) {
+    /// Adds the welcome and the list of rails if they are due. They are repeated until the peer is known to
+    /// have them.
+    fn push_news(&mut self, builder: &mut PacketBuilder<'_>, tx: &mut TxPacket, cx: &Context<'_>) {
         if self.welcome_due && builder.push(&Frame::Welcome(self.greeting(cx.local, cx.config))).is_ok() {
             self.welcome_due = false;
-            draft.says.welcome = true;
+            tx.says.welcome = true;
         }
         if self.rails_due && builder.push(&Frame::Rails(self.own_rails())).is_ok() {
             self.rails_due = false;
-            draft.says.rails = true;
+            tx.says.rails = true;
         }
     }
 
-    /// Before it ends, a connection makes sure that the peer knows that all has arrived.
+    /// Whether a closing connection must still tell the peer, in a packet that asks for an answer, that
+    /// everything of the peer's has arrived.
     pub fn must_confirm(&self) -> bool {
-        self.closing.is_some() && self.outbox.is_empty() && self.content_told < self.content
+        self.closing.is_some() && self.outbox.is_empty() && self.content_acked < self.content
     }
 
     fn send_acks(&mut self, packet: &mut [u8], cx: &mut Context<'_>) -> Option<Transmit> {
@@ -196,20 +202,20 @@ impl Conn {
                 }
                 over
             } else if owed.pending && owed.now {
-                self.answer_path(at)
+                self.ack_path(at)
             } else {
                 continue;
             };
-            let (mut builder, mut draft) = self.begin(over, floor_len(self.paths[over].id.lane), packet)?;
-            self.push_acks(&mut builder, &mut draft, cx);
-            draft.acknowledges = 0;
+            let (mut builder, mut tx) = self.begin(over, floor_len(self.paths[over].id.lane), packet)?;
+            self.push_acks(&mut builder, &mut tx, cx);
+            tx.acknowledges = 0;
             if builder.is_empty() {
-                // Nothing has come that a report would name.
+                // No packet has arrived that an acknowledgement could name.
                 self.paths[at].owed.now = false;
                 self.paths[at].owed.everywhere = 0;
                 continue;
             }
-            return self.commit(builder, draft, cx);
+            return self.commit(builder, tx, cx);
         }
         None
     }
@@ -238,38 +244,39 @@ impl Conn {
         }
         let at = self.hello_path;
         if self.paths[at].state == RailState::Off {
-            // All rails are off, or this one has gone: look again later.
+            // All rails are off, or this one has gone: try again later.
             self.hello_due = false;
             self.hello_at = Some(cx.now.after_ns(self.hello_wait_ns(cx)));
             return None;
         }
-        // The first one asks besides what length the rail passes. If the answer is silence, that may be why: those after it are short.
+        // The first hello is padded to the MTU, to find out whether the rail passes that length. If it gets
+        // no answer, its length may be the reason, so later ones are short.
         let long = self.hellos == 0 && self.hello_at.is_none();
         let most = if long { self.paths[at].full_len } else { floor_len(self.paths[at].id.lane) };
-        let (mut builder, mut draft) = self.begin(at, most, packet)?;
+        let (mut builder, mut tx) = self.begin(at, most, packet)?;
         builder.push(&Frame::Hello(self.greeting(cx.local, cx.config))).ok()?;
-        draft.says.welcome = true;
-        self.fill(at, &mut builder, cx, upcalls);
+        tx.says.welcome = true;
+        self.pack_frames(at, &mut builder, cx, upcalls);
         if long {
-            // A buffer without room for it makes a short packet.
+            // If the caller's buffer is too small for that, the packet stays short.
             let _ = builder.pad_to(most);
         }
-        // The next frame did not fit beside the hello.
+        // If no frame was added, the next one does not fit beside the hello.
         self.data_waits_for_welcome = self.paths[at].sent.added() == 0;
         if self.hello_at.is_none() {
             self.hello_at = Some(cx.now.after_ns(self.hello_wait_ns(cx)));
         }
         self.hello_due = false;
-        self.commit(builder, draft, cx)
+        self.commit(builder, tx, cx)
     }
 
     fn send_refuse(&mut self, packet: &mut [u8], cx: &mut Context<'_>) -> Option<Transmit> {
-        let reason = self.refuse.take()?;
+        let reason = self.refusal_due.take()?;
         self.expired = true;
         let at = self.hello_path;
         let most = floor_len(self.paths.get(at)?.id.lane);
-        let (mut builder, draft) = self.begin(at, most, packet)?;
+        let (mut builder, tx) = self.begin(at, most, packet)?;
         builder.push(&Frame::Refuse { incarnation: self.remote.incarnation, reason }).ok()?;
-        self.commit(builder, draft, cx)
+        self.commit(builder, tx, cx)
     }
 }

@@ -1,83 +1,84 @@
-//! What stands above: it has the messages and their bytes.
+//! What this crate asks of the layer above, which holds the messages and their bytes.
 
 use tasuki_wire::{Control, Frame, Greeting, Rail};
 
 use crate::ids::ConnId;
 
-/// The layer above, as this crate sees it. Called only from within [`crate::Proto`]'s methods that take one.
+/// The layer above, as this crate sees it. Its methods are called only from within those methods of
+/// [`crate::Proto`] that take one.
 pub trait Upcalls {
-    /// A hello from an endpoint with which there is no connection: `Some` (own ends of the rails to it, ascending)
-    /// accepts it as `conn`, `None` refuses.
+    /// A hello has come from an endpoint to which there is no connection. `Some` accepts it as `conn`, with
+    /// this side's ends of the rails to that endpoint in ascending order; `None` refuses it.
     fn accept(&mut self, conn: ConnId, greeting: &Greeting<'_>) -> Option<Vec<Rail>>;
 
-    /// The next new frame for `conn`; `None` if there is nothing now, and then it is not asked again before
-    /// [`crate::Proto::wake`]. Data has at most `room` bytes of payload. A Start is never cut: it has at most
-    /// `min(room, start_room)` bytes of payload, [`crate::Proto::start_room`] being the same for the whole life of a
-    /// connection.
+    /// The next new frame for `conn`. After `None` (nothing to send now) it is not called again before
+    /// [`crate::Proto::wake`]. A Data frame has at most `room` bytes of payload. A Start is never cut: it has
+    /// at most `min(room, start_room)` bytes of payload, where [`crate::Proto::start_room`] is the same for
+    /// the whole life of a connection.
     fn next(&mut self, conn: ConnId, room: usize) -> Option<Outgoing>;
 
-    /// Copies payload into a packet: `into.len()` bytes from `offset` bytes into the frame's payload. May be asked
-    /// again, for any part, until `released`.
+    /// Copies payload into a packet: `into.len()` bytes from `offset` bytes into the frame's payload. May be
+    /// called several times for any part, until `released`.
     fn read(&mut self, conn: ConnId, payload: &Payload, offset: u64, into: &mut [u8]);
 
-    /// All of a frame's payload has been acknowledged and is needed no more. Exactly once for each Start and Data that
-    /// `next` gave, also when its length is 0.
+    /// All of a frame's payload has been acknowledged and is needed no more. Called exactly once for each
+    /// Start and Data that `next` gave, also if its length is 0.
     fn released(&mut self, conn: ConnId, payload: &Payload);
 
-    /// A Start, Data or Control frame has arrived. Every position comes once; payload is borrowed from the packet. Data
-    /// that was cut up comes in its parts.
+    /// A Start, Data or Control frame has arrived. Every position is delivered once; payload is borrowed from
+    /// the packet. A Data frame that was cut is delivered in its parts.
     fn deliver(&mut self, conn: ConnId, frame: &Frame<'_>);
 }
 
-/// Names the payload of one frame in the layer above; means nothing here.
+/// Names the payload of one frame; the values mean something to the layer above alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
-    /// Whose bytes.
+    /// Which buffer the bytes are in.
     pub key: u64,
-    /// Place of the first byte among those.
+    /// Offset of the first byte in that buffer.
     pub offset: u64,
-    /// Bytes.
+    /// Length, bytes.
     pub len: u64,
 }
 
-/// A new frame to send. The position is given by this crate; all else as in [`tasuki_wire::Start`] and
-/// [`tasuki_wire::Data`].
+/// A new frame to send. This crate assigns its position; all other fields are those of [`tasuki_wire::Start`]
+/// and [`tasuki_wire::Data`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outgoing {
-    /// A message begins.
+    /// The beginning of a message.
     Start {
-        /// Place in the sequence of messages.
+        /// The message's sequence number.
         seq: u64,
-        /// For the tagged or the service queue.
+        /// Tag; `None` for the untagged queue.
         tag: Option<u64>,
-        /// For the service queue, and has a tag.
+        /// The message is for the queue between engines (which has tags), not for one of the program's.
         service: bool,
         /// Remote completion data.
         data: Option<u64>,
         /// Key to the sender's memory.
         remote_key: Option<u64>,
-        /// Credit was spent.
+        /// The sender has spent credit for it.
         charged: bool,
-        /// The sender waits for done.
+        /// The sender waits for `Done`.
         ack: bool,
         /// Length of the whole message, bytes.
         len: u64,
-        /// Bytes that go without asking; at least `payload.len`.
+        /// Bytes that are sent without a grant; at least `payload.len`.
         early: u64,
-        /// The inline part.
+        /// The bytes that travel in this frame.
         payload: Payload,
     },
-    /// More of a message. May be cut over packets and rails.
+    /// More bytes of a message. May be cut into pieces for different packets and rails.
     Data {
-        /// The message.
+        /// The message's sequence number.
         seq: u64,
-        /// Place of the first byte in the message.
+        /// Offset of the first byte in the message.
         offset: u64,
-        /// Size of the early part if the bytes belong to it, or 0.
+        /// Size of the message's early part if the bytes belong to it, else 0.
         early: u64,
-        /// The bytes, at least one.
+        /// The bytes; at least one.
         payload: Payload,
     },
-    /// What the message layers tell each other.
+    /// A control frame of the message layer.
     Control(Control),
 }

@@ -1,33 +1,35 @@
-//! How much may be under way on a path.
+//! The congestion window of a path: how many bytes may be in flight.
 //!
-//! Once per round trip the queue that this path's own packets make in the network is estimated, as in TCP Vegas: what
-//! the smallest round trip of the round exceeds the smallest ever, times the rate. Below the low bound the window grows, above
-//! the high bound it shrinks by the excess. Loss matters only if it is more than a cable's (2 % in a round) and either
-//! the queue is long or the loss stays: so neither a bad cable nor a short burst costs throughput.
+//! Once per round trip the queue that the path's own packets make in the network is estimated, as in TCP
+//! Vegas: by how much the smallest round trip of the round exceeds the smallest ever, times the rate. If the
+//! queue is below the low bound the window grows; if it is above the high bound the window shrinks by the
+//! excess. Loss matters only if it is more than a faulty cable's (2 % in a round) and either the queue is
+//! long or the loss lasts; so neither a bad cable nor a short burst of loss costs throughput.
 
 use crate::config::Config;
 use crate::rtt::ns;
 use crate::time::Time;
 
-/// Rate of a path about which nothing is known: a gigabit, bytes per second.
+/// Assumed rate of a path of unknown rate: one gigabit per second, in bytes per second.
 const DEFAULT_RATE: u64 = 125_000_000;
-/// A round has at least so many packets, or a single loss would be a high rate of loss.
+/// Fewest packets of a round, so that a single loss is not a high rate of loss.
 const ROUND_PACKETS: u64 = 32;
-/// After so many rounds the measured rate is trusted.
-const SURE: u32 = 8;
+/// Number of measured rounds after which the rate is trusted.
+const TRUSTED_ROUNDS: u32 = 8;
 
 pub(crate) struct Window {
-    /// Bytes.
+    /// The window, bytes.
     pub size: u64,
-    /// Bytes per second, as delivered or as configured.
+    /// Rate, bytes per second: as configured, then as measured by deliveries.
     pub rate: u64,
-    /// Until the first queue is seen the window doubles.
+    /// The window doubles each round until a queue is seen.
     starting: bool,
     /// Rounds in which a rate was measured while the window was full.
     measured: u32,
-    /// Bytes per second by configuration; 0 if unknown.
+    /// Configured rate, bytes per second; 0 if unknown.
     nominal: u64,
-    /// Delay alone does not bring the window below this: a host that was busy delays, too. Loss lowers it.
+    /// Delay alone does not bring the window below this, bytes, because a busy host delays, too. Loss lowers
+    /// it.
     floor: u64,
     lossy_rounds: u32,
     round: Round,
@@ -35,24 +37,25 @@ pub(crate) struct Window {
 
 #[derive(Default)]
 struct Round {
-    /// Ends when this packet number is acknowledged.
+    /// The round ends when this packet number is acknowledged.
     end: u64,
     since: Time,
     min_rtt: u64,
-    /// Of the end of the round: the first packets of a burst find an empty queue.
+    /// The last sample of the round: the first packets of a burst find an empty queue, so their samples are
+    /// small.
     last_rtt: u64,
     delivered: u64,
     packets: u64,
     lost: u64,
-    /// The window was full at some time.
+    /// The window was full at some time in the round.
     limited: bool,
 }
 
 impl Window {
-    /// `rate_mbps` 0: unknown.
+    /// `rate_mbps` is the configured rate, Mbit/s; 0 if unknown.
     pub fn new(config: &Config, rate_mbps: u32) -> Window {
         let known = u64::from(rate_mbps) * 125_000;
-        // Half a millisecond of the rate, within what a small switch holds if it is slow.
+        // Half a millisecond at the rate, between 36 KiB and what the queue of a small switch holds.
         let first =
             if known == 0 { config.initial_window } else { (known / 2000).clamp(36 << 10, 256 << 10) };
         Window {
@@ -67,23 +70,23 @@ impl Window {
         }
     }
 
-    /// The window was full: the rate of this round is that of the path.
+    /// To be called when the window was full: then the rate of this round is that of the path.
     pub fn limited(&mut self) {
         self.round.limited = true;
     }
 
-    /// Packets were declared lost.
+    /// Counts packets that were declared lost.
     pub fn lost(&mut self, packets: u64) {
         self.round.lost += packets;
     }
 
-    /// Silence: what was known of the path may be so no more.
+    /// To be called after a silence: what was known of the path may no longer be true.
     pub fn silence(&mut self, config: &Config) {
         self.size = (self.size / 2).max(self.floor).max(config.min_window);
         self.starting = true;
     }
 
-    /// Bytes of packets acknowledged, the highest of them `largest`; `next` is the next number to be sent.
+    /// Takes what an acknowledgement has added, and ends the round if it is complete.
     pub fn acked(&mut self, now: Time, config: &Config, acked: Acked, min_rtt: u64) {
         let round = &mut self.round;
         round.delivered += acked.bytes;
@@ -93,12 +96,12 @@ impl Window {
             round.last_rtt = rtt;
         }
         if round.since == Time::default() {
-            // The first acknowledgement says nothing of a queue: a round begins with it.
+            // The first acknowledgement tells nothing about a queue; the first round begins with it.
             *round = Round { end: acked.next, since: now, min_rtt: u64::MAX, ..Round::default() };
             return;
         }
         if !round.limited && round.lost == 0 && round.packets < ROUND_PACKETS {
-            // The window was not what limited it: short messages, whose rounds say little one by one.
+            // The window did not limit this round: it consists of short messages, of which few tell little.
             round.end = acked.next;
             return;
         }
@@ -108,7 +111,7 @@ impl Window {
             return;
         }
         if round.delivered * 2 < self.size && round.limited && !flood {
-            // The path was idle before: only now the round begins.
+            // The path was idle before, so the round begins only now.
             let lost = round.lost;
             *round = Round { end: acked.next, since: now, min_rtt: u64::MAX, lost, ..Round::default() };
             round.limited = true;
@@ -138,7 +141,7 @@ impl Window {
         if lossy && (flood || queue > low || self.lossy_rounds >= 3) {
             self.starting = false;
             self.lossy_rounds = 0;
-            // By a quarter, by half if so much was lost.
+            // The window shrinks by a quarter, or by up to a half if that much was lost.
             let share = (self.round.lost * 8 / seen).clamp(2, 4);
             self.size -= self.size * share / 8;
             self.floor = self.floor.min(self.size);
@@ -162,10 +165,11 @@ impl Window {
             return;
         }
         let sample = share(self.round.delivered, 1_000_000_000, elapsed_ns).max(1);
-        // Acknowledgements that come in a heap after a pause make rates that no cable has.
+        // Acknowledgements that arrive together after a pause would show a rate that no cable has.
         let sample = if self.nominal > 0 { sample.min(self.nominal) } else { sample };
-        // Up at once; down fast only while nothing is known: a host that was busy for a moment is no slow path.
-        let weight = if sample > self.rate || self.measured < SURE { 3 } else { 15 };
+        // The estimate rises quickly; it falls quickly only as long as little is known, because a host that
+        // was busy for a moment does not make a slow path.
+        let weight = if sample > self.rate || self.measured < TRUSTED_ROUNDS { 3 } else { 15 };
         if self.round.limited {
             let weight = if self.measured == 0 { 1 } else { weight };
             self.rate = (weight * self.rate + sample) / (weight + 1);
@@ -176,12 +180,14 @@ impl Window {
     }
 }
 
-/// One and a half milliseconds of the rate, within what small switches hold and fast hosts need, bytes.
+/// Initial floor of the window: 1.5 milliseconds at the nominal rate, within what small switches hold and
+/// fast hosts need, bytes.
 fn floor_of(nominal: u64) -> u64 {
     if nominal == 0 { 64 << 10 } else { bytes_in(nominal, 1_500_000).clamp(44 << 10, 512 << 10) }
 }
 
-/// What an acknowledgement has added.
+/// What an acknowledgement has added: bytes and packets, the highest acknowledged number, and the next number
+/// to be sent.
 #[derive(Clone, Copy)]
 pub(crate) struct Acked {
     pub bytes: u64,
@@ -192,12 +198,13 @@ pub(crate) struct Acked {
     pub rtt: Option<u64>,
 }
 
-/// Bytes that pass in `time_ns`.
+/// Bytes that pass in `time_ns` at `rate` bytes per second.
 pub(crate) fn bytes_in(rate: u64, time_ns: u64) -> u64 {
     share(rate, time_ns, 1_000_000_000)
 }
 
-/// a * b / c without overflow on the way. A division of 128 bits takes as long as a short packet: nearly always 64 do.
+/// a * b / c without overflow of the product. A division of 128 bits takes as long as sending a short packet,
+/// so it is used only if the product needs more than 64.
 fn share(a: u64, b: u64, c: u64) -> u64 {
     match a.checked_mul(b) {
         Some(product) => product / c,
@@ -205,7 +212,7 @@ fn share(a: u64, b: u64, c: u64) -> u64 {
     }
 }
 
-/// Time that `bytes` take, ns.
+/// Time that `bytes` take at `rate` bytes per second, ns.
 pub(crate) fn time_of(bytes: u64, rate: u64) -> u64 {
     bytes.saturating_mul(1_000_000_000) / rate.max(1)
 }

@@ -1,5 +1,6 @@
-//! What a packet costs: allocations in steady state (none), packets per message of a ping-pong (one), and the time, which
-//! is only printed. Alone in its process: the allocator counts everything.
+//! What a packet costs: allocations in steady state (none), packets per message of a ping-pong (one), and the
+//! time, which is only printed. The test is alone in its process, because the allocator counts for the whole
+//! process.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::Ipv6Addr;
@@ -11,16 +12,17 @@ use tasuki_wire::{Frame, Greeting, Lane, Lanes, Rail, Secret};
 struct Counting;
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call is handed to the system's allocator unchanged; the counter is beside it.
+// SAFETY: every call is passed on to the system's allocator unchanged; the counter touches no memory that is
+// handed out.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise for `alloc` is System's condition, too.
+        // SAFETY: the caller's promise for `alloc` is also the condition of `System.alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: `ptr` came from `alloc` above, which is System's.
+        // SAFETY: `ptr` came from `alloc` above, which is the system's.
         unsafe { System.dealloc(ptr, layout) }
     }
 }
@@ -28,7 +30,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Time that this thread has spent on a processor, ns: others may be busy there, too.
+/// Time that this thread has spent on a processor, ns; unlike wall-clock time it leaves out what other
+/// threads take.
 fn cpu_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
@@ -37,7 +40,7 @@ fn cpu_ns() -> u64 {
 struct App {
     rails: Vec<Rail>,
     seq: u64,
-    /// Messages to send: how many, bytes of each.
+    /// Messages to send: how many, and the length of each, bytes.
     want: u64,
     len: u64,
     data: u64,
@@ -123,7 +126,7 @@ fn pair(rails: u8) -> [End; 2] {
     })
 }
 
-/// Sends all that may go at once to the other end, both ways; the packets.
+/// Exchanges packets until neither end has any to send; returns the number of packets.
 fn exchange(ends: &mut [End; 2], now: Time, buffer: &mut [u8]) -> u64 {
     let mut packets = 0;
     loop {
@@ -168,7 +171,8 @@ fn ping_pong(rails: u8) {
     let ns = (cpu_ns() - start) / packets.max(1);
     eprintln!("ping-pong over {rails} rails: {ns} ns per packet sent and received");
     assert_eq!(ends[0].app.got + ends[1].app.got, WARM + ROUNDS);
-    // Every message acknowledges the one before: no packet but the messages, and a probe now and then.
+    // Every message carries the acknowledgement of the one before, so there are no other packets, except for
+    // rare probes.
     assert!(packets < ROUNDS + ROUNDS / 1000, "{packets}");
     assert_eq!(allocations, 0);
 }

@@ -1,7 +1,9 @@
-//! One number decides everything: the generator behind every random choice of simulations, searches and tests.
+//! The random generator behind every random choice of simulations, searches and tests: one number, the seed,
+//! decides everything.
 //!
-//! Networks, trials and failing cases are named by their seeds, in tests and in reports, so a seed's sequence must never change;
-//! general-purpose crates give no such promise between versions. Nothing here is secret.
+//! Networks, trials and failing cases are named by their seeds, in tests and in reports, so a seed's sequence
+//! must never change; general-purpose crates give no such promise between versions. None of these numbers is
+//! secret.
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014).
 #[derive(Clone, Debug)]
@@ -14,7 +16,8 @@ impl Random {
         Random(seed)
     }
 
-    /// A generator of its own for one part of the work, so that what one part draws does not change another.
+    /// A generator of its own for one part of the work, so that the number of draws in one part does not
+    /// change another.
     #[must_use]
     pub fn fork(&mut self) -> Random {
         Random(self.next_u64())
@@ -27,7 +30,8 @@ impl Random {
         mix(self.0)
     }
 
-    /// A number below `end`; 0 if `end` is 0. (The bias of the remainder is below 2^-40 for the small ends used here.)
+    /// A number below `end`; 0 if `end` is 0. (The bias of the remainder is below 2^-40 for the small ends
+    /// used here.)
     #[inline]
     pub fn below(&mut self, end: u64) -> u64 {
         self.next_u64() % end.max(1)
@@ -39,13 +43,14 @@ impl Random {
         least + self.below(most.saturating_sub(least).saturating_add(1))
     }
 
-    /// A number whose magnitude is uniform: as often between 1 and 2 as between 1000 and 2000.
+    /// A number of at most `most` whose magnitude is uniform: as often between 1 and 2 as between 1000 and
+    /// 2000.
     pub fn magnitude(&mut self, most: u64) -> u64 {
         let bits = self.below(u64::from(u64::BITS - most.leading_zeros()) + 1) as u32;
         self.below(1u64.checked_shl(bits).unwrap_or(u64::MAX)).min(most)
     }
 
-    /// A place in a list of `len`.
+    /// An index of a list of `len` elements.
     #[inline]
     pub fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
@@ -66,7 +71,7 @@ impl Random {
         self.below(1000) < per_mille
     }
 
-    /// True in `ppm` of a million cases. Where it never is, nothing is drawn.
+    /// True in `ppm` of a million cases. If `ppm` is 0, nothing is drawn.
     pub fn ppm(&mut self, ppm: u32) -> bool {
         ppm > 0 && self.below(1_000_000) < u64::from(ppm)
     }
@@ -135,7 +140,7 @@ mod tests {
         assert!((0..1000).all(&mut always));
     }
 
-    // An exponential distribution has its mean as standard deviation, and a part 1/e beyond its mean.
+    // An exponential distribution has its mean as standard deviation, and a share of 1/e beyond its mean.
     #[test]
     fn it_is_exponential() {
         let mut random = Random::new(1);

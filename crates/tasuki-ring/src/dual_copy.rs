@@ -313,10 +313,9 @@ mod tests {
     }
 
     fn seed() -> u64 {
-        let seed = std::env::var("TASUKI_SEED").ok().and_then(|text| text.parse().ok());
-        let seed = seed.unwrap_or(u64::from(std::process::id()));
-        println!("replay with TASUKI_SEED={seed} cargo test -p tasuki-ring --lib dual_copy");
-        seed
+        let command = "cargo test -p tasuki-ring --lib dual_copy";
+        tasuki_testkit::replay::Replay { variable: "TASUKI_SEED", command }
+            .one(|| u64::from(std::process::id()))
     }
 
     /// Both ends claim in any order, and the sender may stop being able to: every byte is copied once, and the receiver waits for what is not written

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tasuki_random::Random;
 use tasuki_ring::{Departure, OpenError, Outbox, Peek, RingError, Segment, SegmentOptions, Token, Verdict};
+use tasuki_testkit::replay::Replay;
 
 /// Bounds that the layout states.
 const SMALLEST_RING: usize = 4096;
@@ -305,12 +306,9 @@ fn sizes_outside_the_bounds_are_refused() {
 
 #[test]
 fn hostile_contents_shut_the_slot_and_nothing_else() {
-    let seed = std::env::var("TASUKI_SEED")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(u64::from(std::process::id()));
-    println!("replay with TASUKI_SEED={seed}");
-    let mut random = Random::new(seed);
+    let command = "cargo test -p tasuki-ring --test one_process hostile";
+    let replay = Replay { variable: "TASUKI_SEED", command };
+    let mut random = Random::new(replay.one(|| u64::from(std::process::id())));
     for _ in 0..200 {
         // Its own directory, as the file is opened behind the crate's back (which would end the locks of this process).
         let directory = tempfile::tempdir().unwrap();

@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use tasuki_random::Random;
 use tasuki_ring::stats_page::{self, EndpointRecord, Identity, Layout, Reader, Writer};
 use tasuki_ring::{Cma, Departure, OpenError, Outbox, Segment, SegmentOptions, Token, Verdict};
+use tasuki_testkit::replay::Replay;
 
 const RING: usize = 8192;
 
@@ -172,9 +173,8 @@ fn departures(inbox: &mut Segment) -> Vec<(Token, Departure)> {
 
 #[test]
 fn two_processes_stream_everything_in_order() {
-    let seed = std::env::var("TASUKI_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = seed.unwrap_or(u64::from(std::process::id()));
-    println!("replay with TASUKI_SEED={seed}");
+    let command = "cargo test -p tasuki-ring --test processes two_processes_stream";
+    let seed = Replay { variable: "TASUKI_SEED", command }.one(|| u64::from(std::process::id()));
     let mut inbox = inbox();
     let count = 20_000_u64;
     let (a, b) = (seed.to_string(), (seed + 1).to_string());

@@ -1,8 +1,10 @@
-//! What the fabric does, as one number per network: every arrival (who, to whom, when, left when) and every count, over many
-//! combinations of settings and loads. A change that is meant to change nothing but the speed prints the same lines.
+//! Prints what the fabric does, as one number per network: a hash of every arrival (source, destination,
+//! times of sending and arrival) and every count, over many combinations of settings and loads. A change that
+//! is meant to change only the speed prints the same lines.
 //!
-//! `--speed LOAD` instead runs the case that the documentation gives the speed of (4x4 torus, 4 hosts per switch, 17 flits of 8 bytes,
-//! uniform) at so many percent and says how many packets per second of the clock; for profilers.
+//! `--speed LOAD` instead runs the case whose speed the documentation states (4x4 torus, 4 hosts per switch,
+//! 17 flits of 8 bytes, uniform) at LOAD percent and prints the packets per second of real time; for
+//! profilers.
 
 use std::time::Instant;
 use tasuki_sim::fabric::loads::{Barrier, BarrierShape, HostTimes, Open, Pattern, Push, PushTimes};
@@ -17,7 +19,7 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 const G: u64 = 1_000_000_000;
 
-/// A load, and the hash of all that it hears.
+/// A load, and the hash of all its upcalls.
 struct Heard<L> {
     load: L,
     hash: u64,
@@ -147,7 +149,7 @@ fn hash(net: &Network) -> Outcome<(usize, u64)> {
     Ok((cases as usize, sum))
 }
 
-/// Packets per second of the clock.
+/// Simulated packets per second of real time.
 fn speed(load: u64) -> Outcome<()> {
     let bps = G;
     let net = shapes::torus(&[4, 4], PairRing::OneCable, &Fit::switches(4).rates(bps, bps))?;

@@ -1,59 +1,61 @@
-//! One direction of a simulated rail: a line of some rate and length with a drop-tail queue in front, and everything
-//! that can happen to a packet on it.
+//! One direction of a simulated rail: a line of some rate and length with a drop-tail queue in front, and
+//! everything that can happen to a packet on it.
 
 use crate::Rng;
-use crate::faults::{Faults, Weather};
+use crate::faults::{BurstState, Faults};
 use crate::kernel::Time;
 
-/// What a line is when nothing is wrong with it.
+/// The properties of a line without faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Bits per second, at least 1.
     pub rate_bps: u64,
     /// Propagation delay, ns.
     pub delay_ns: u64,
-    /// Bytes that may wait for the line (those being sent included); a packet that does not fit is dropped.
+    /// Bytes that may wait for the line, including those being sent; a packet that does not fit is dropped.
     pub queue_bytes: u64,
     /// Bytes that each packet takes on the line besides itself and its headers: preamble, gap, frame.
     pub overhead_bytes: u64,
-    /// Largest packet with its headers, bytes; a larger one vanishes, as it does behind a router that does not tell.
+    /// Largest packet with its headers, bytes; a larger one is lost without notice, as behind a router that
+    /// sends no ICMP.
     pub mtu: usize,
 }
 
-/// Bytes of an Ethernet frame on a cable besides its payload: preamble 8, gap 12, addresses and type 14, checksum 4.
+/// Bytes of an Ethernet frame on a cable besides its payload: preamble 8, gap 12, addresses and type 14,
+/// checksum 4.
 pub const ETHERNET_OVERHEAD: u64 = 8 + 12 + 14 + 4;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives, perhaps late or damaged.
+    /// The packet arrives, perhaps late or damaged.
     Arrives,
-    /// It arrives twice.
+    /// The packet arrives twice.
     ArrivesTwice,
     /// The cable is cut.
     Cut,
     /// The queue was full.
     Overflow,
-    /// It was too large for the line.
+    /// The packet was too large for the line.
     TooLarge,
-    /// It was a raw frame on a line that passes datagrams only.
+    /// The packet was a raw frame on a line that passes only datagrams.
     Deaf,
-    /// It was lost by chance.
+    /// The packet was lost by chance.
     Lost,
-    /// It was lost in a burst of losses.
+    /// The packet was lost in a burst of losses.
     LostInBurst,
 }
 
-/// A packet on its way.
+/// A packet under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// When it arrives.
     pub at: Time,
-    /// What arrives.
+    /// The packet as it arrives.
     pub packet: Vec<u8>,
-    /// It is not what was sent.
+    /// The packet differs from what was sent.
     pub damaged: bool,
-    /// It was held up, so that others may overtake it.
+    /// The packet was held up, so that others may overtake it.
     pub delayed: bool,
 }
 
@@ -62,7 +64,7 @@ pub struct Arrival {
 pub struct Channel {
     line: Line,
     faults: Faults,
-    weather: Weather,
+    bursts: BurstState,
     up: bool,
     /// When the line has sent everything that waits.
     free_at: Time,
@@ -70,9 +72,9 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A channel that works.
+    /// A channel whose cable is not cut.
     pub fn new(line: Line, faults: Faults, rng: Rng) -> Channel {
-        Channel { line, faults, weather: Weather::default(), up: true, free_at: Time::ZERO, rng }
+        Channel { line, faults, bursts: BurstState::default(), up: true, free_at: Time::ZERO, rng }
     }
 
     /// The line.
@@ -80,38 +82,38 @@ impl Channel {
         &self.line
     }
 
-    /// The line, to change it; what is under way stays as it is.
+    /// The line, to change it; packets under way are not affected.
     pub fn line_mut(&mut self) -> &mut Line {
         &mut self.line
     }
 
-    /// What goes wrong, to change it.
+    /// The faults, to change them.
     pub fn faults_mut(&mut self) -> &mut Faults {
         &mut self.faults
     }
 
-    /// Cuts or mends the cable. What is under way arrives.
+    /// Cuts or mends the cable. Packets under way arrive.
     pub fn set_up(&mut self, up: bool) {
         self.up = up;
     }
 
-    /// The cable is not cut.
+    /// Whether the cable is not cut.
     pub fn is_up(&self) -> bool {
         self.up
     }
 
-    /// Bytes that wait for the line, those being sent included.
+    /// Bytes that wait for the line, including those being sent.
     pub fn backlog(&self, now: Time) -> u64 {
         let bits = u128::from(self.free_at.since(now)) * u128::from(self.line.rate_bps) / 1_000_000_000;
         (bits / 8) as u64
     }
 
-    /// When the line has sent everything that waits for it.
+    /// The time at which the line will have sent everything that waits for it.
     pub fn free_at(&self) -> Time {
         self.free_at
     }
 
-    /// Takes a packet behind `headers` bytes of headers; what arrives of it goes to `arrive`.
+    /// Sends a packet with `headers` bytes of headers in front; `arrive` is called with what arrives of it.
     pub fn send(
         &mut self,
         now: Time,
@@ -132,7 +134,7 @@ impl Channel {
         if len > self.line.mtu {
             return Fate::TooLarge;
         }
-        if self.weather.rains(now, &self.faults, &mut self.rng) {
+        if self.bursts.loses(now, &self.faults, &mut self.rng) {
             return Fate::LostInBurst;
         }
         if self.rng.ppm(self.faults.loss_ppm) {
@@ -179,7 +181,8 @@ mod tests {
         (fate, arrivals)
     }
 
-    /// 1538 bytes at 100 Mbit/s take 123.04 us: 8127 full frames a second, the figure of every Ethernet table.
+    /// 1538 bytes at 100 Mbit/s take 123.04 us: 8127 full frames per second, the figure of every Ethernet
+    /// table.
     #[test]
     fn a_full_frame_takes_as_long_as_on_a_cable() {
         let mut channel = channel(Faults::NONE);

@@ -1,14 +1,14 @@
-//! What can happen to packets on a line. Every rate is in parts per million, and 0 switches the fault off.
+//! What can go wrong with packets on a line. Every rate is in parts per million; 0 switches a fault off.
 
 use crate::Rng;
 use crate::kernel::Time;
 
-/// Losses that come in bursts: the model of Gilbert (1960) and Elliott (1963), a line with a good and a bad state.
+/// Losses in bursts: the model of Gilbert (1960) and Elliott (1963), a line with a good and a bad state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
-    /// Per packet: the state turns bad.
+    /// Chance per packet that the state turns bad.
     pub begin_ppm: u32,
-    /// Per packet: it turns good again.
+    /// Chance per packet that the state turns good again.
     pub end_ppm: u32,
     /// Loss in the bad state.
     pub loss_ppm: u32,
@@ -45,13 +45,13 @@ impl Faults {
         truncate_ppm: 0,
     };
 
-    /// Damages a packet, perhaps. True if it is not what it was.
+    /// Damages a packet, by chance; returns whether it differs from what it was.
     pub(crate) fn damage(&self, packet: &mut Vec<u8>, rng: &mut Rng) -> bool {
         let flip = rng.ppm(self.flip_ppm) && !packet.is_empty();
         let truncate = rng.ppm(self.truncate_ppm) && !packet.is_empty();
         if flip {
             let bits = packet.len() as u64 * 8;
-            // Distinct bits, so that two flips never cancel out.
+            // The flipped bits are distinct, so that two flips never cancel out.
             let (first, step) = (rng.below(bits), 1 + rng.below(64).min(bits / 4));
             for n in 0..rng.between(1, 3).min(bits) {
                 let bit = (first + n * step) % bits;
@@ -65,20 +65,21 @@ impl Faults {
     }
 }
 
-/// State of the bursts of one line.
+/// State of the bursts of a line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Weather {
+pub(crate) struct BurstState {
     bad: bool,
     since: Time,
 }
 
-/// Longest burst. Gilbert's line counts packets: with one packet in 300 ms, as at the end of a conversation, thirty
-/// of them would last longer than anybody lingers. (What does last so long are cuts and blackouts, faults of their own.)
+/// Longest burst, ns. Gilbert's model counts packets: with one packet in 300 ms, as at the end of a
+/// conversation, thirty of them would last longer than the closing state of a connection. (What may last as
+/// long are cuts and blackouts, which are faults of their own.)
 const BURST_MOST_NS: u64 = 200_000_000;
 
-impl Weather {
-    /// Moves on by one packet, sent at `now`: is it lost?
-    pub(crate) fn rains(&mut self, now: Time, faults: &Faults, rng: &mut Rng) -> bool {
+impl BurstState {
+    /// Takes the next packet, sent at `now`; returns whether it is lost in a burst.
+    pub(crate) fn loses(&mut self, now: Time, faults: &Faults, rng: &mut Rng) -> bool {
         let Some(burst) = faults.burst else { return false };
         self.bad &= now.since(self.since) <= BURST_MOST_NS;
         let turns = rng.ppm(if self.bad { burst.end_ppm } else { burst.begin_ppm });
@@ -111,18 +112,18 @@ mod tests {
         }
     }
 
-    /// Mean length of a burst is 1 / end, mean length of a gap 1 / begin.
+    /// The mean length of a burst is 1 / end, the mean length of a gap 1 / begin.
     #[test]
     fn bursts_have_their_length() {
         let faults = Faults {
             burst: Some(Burst { begin_ppm: 10_000, end_ppm: 100_000, loss_ppm: 1_000_000 }),
             ..Faults::NONE
         };
-        let (mut weather, mut rng) = (Weather::default(), Rng::new(5));
-        let lost: Vec<bool> = (0..200_000).map(|_| weather.rains(Time::ZERO, &faults, &mut rng)).collect();
+        let (mut bursts, mut rng) = (BurstState::default(), Rng::new(5));
+        let lost: Vec<bool> = (0..200_000).map(|_| bursts.loses(Time::ZERO, &faults, &mut rng)).collect();
         let losses = lost.iter().filter(|lost| **lost).count() as f64;
-        let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
-        assert!((losses / bursts - 10.0).abs() < 1.5, "{losses} in {bursts}");
+        let begun = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+        assert!((losses / begun - 10.0).abs() < 1.5, "{losses} in {begun}");
         assert!((losses / 200_000.0 - 1.0 / 11.0).abs() < 0.02);
     }
 
@@ -130,11 +131,11 @@ mod tests {
     fn bursts_end_on_a_line_that_is_nearly_idle() {
         let burst = Burst { begin_ppm: 1_000_000, end_ppm: 0, loss_ppm: 1_000_000 };
         let faults = Faults { burst: Some(burst), ..Faults::NONE };
-        let (mut weather, mut rng) = (Weather::default(), Rng::new(5));
+        let (mut bursts, mut rng) = (BurstState::default(), Rng::new(5));
         assert!(
-            weather.rains(Time(1), &faults, &mut rng) && weather.rains(Time(200_000_001), &faults, &mut rng)
+            bursts.loses(Time(1), &faults, &mut rng) && bursts.loses(Time(200_000_001), &faults, &mut rng)
         );
         let calm = Faults { burst: Some(Burst { begin_ppm: 0, ..burst }), ..faults };
-        assert!(!weather.rains(Time(200_000_002), &calm, &mut rng));
+        assert!(!bursts.loses(Time(200_000_002), &calm, &mut rng));
     }
 }

@@ -1,14 +1,15 @@
-//! The event kernel: virtual time, and what happens when. It knows nothing about networks, so whatever is simulated
-//! (rails, switches, processes) brings its own kind of event.
+//! The event kernel: virtual time, and the order of events. It knows nothing about networks, so every
+//! simulation (of rails, switches, processes) brings its own kind of event.
 //!
-//! Events of the same time happen in the order in which they were scheduled, so a run depends on nothing but its
-//! input. There is no wall clock.
+//! Events of the same time happen in the order in which they were scheduled, so a run depends on nothing but
+//! its input. There is no wall clock.
 //!
-//! Inside is a calendar (Brown, CACM 1988): the near future is a wheel of slots, each a short list in order, and what is
-//! farther away waits in a heap until the wheel comes near. Scheduling and taking an event cost the same however
-//! many are to come, as long as most are near and a slot is so short that its list grows at the end. Only
-//! the heap numbers its events: a slot gets those from there before it gets any other, so in a list the events of the
-//! same time stand in the order in which they were scheduled.
+//! The kernel is a calendar queue (Brown, CACM 1988): the near future is a wheel of slots, each a short list
+//! in order, and events that are farther away wait in a heap until the wheel comes near. Scheduling and
+//! taking an event cost the same however many are to come, as long as most are near, and slots are so short
+//! that new events go to the end of their lists. Only the heap numbers its events: a slot gets those from the
+//! heap before it gets any other, so in a list the events of the same time stand in the order in which they
+//! were scheduled.
 
 mod wheel;
 
@@ -18,15 +19,15 @@ use std::fmt;
 
 use wheel::Wheel;
 
-/// Virtual time since the beginning of the run: nanoseconds, unless whoever simulates says otherwise. Arithmetic
-/// saturates.
+/// Virtual time since the beginning of the run, in nanoseconds unless a simulation uses another unit.
+/// Arithmetic saturates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
 impl Time {
     /// The beginning.
     pub const ZERO: Time = Time(0);
-    /// Later than everything.
+    /// A time later than all others.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// `ns` nanoseconds later.
@@ -75,7 +76,7 @@ impl<E> PartialOrd for Entry<E> {
 }
 
 impl<E> Ord for Entry<E> {
-    /// The heap gives its largest entry, so the earliest is the largest.
+    /// The heap returns its largest entry, so the earliest entry must compare as the largest.
     fn cmp(&self, other: &Entry<E>) -> Ordering {
         other.key().cmp(&self.key())
     }
@@ -96,7 +97,8 @@ impl<E> Ord for Entry<E> {
 pub struct Kernel<E> {
     /// Length of a slot, as a power of two.
     slot_bits: u32,
-    /// The slot of the last event that happened: the wheel holds it and those after it, `far` what is too far away.
+    /// The slot of the last event that happened. The wheel holds events of this slot and those after it;
+    /// `far` holds those that are too far away.
     slot: u64,
     wheel: Wheel<E>,
     far: BinaryHeap<Entry<E>>,
@@ -114,13 +116,14 @@ impl<E> Default for Kernel<E> {
 }
 
 impl<E> Kernel<E> {
-    /// The beginning of time, with nothing to come.
+    /// A kernel at the beginning of time, without events.
     pub fn new() -> Kernel<E> {
         Kernel::with_slots(6)
     }
 
-    /// The same with slots of 2^`bits` units of time. It is fastest where events of different times are seldom in one slot,
-    /// and most happen within 4,032 slots after they are scheduled; nothing else depends on it.
+    /// Like [`Kernel::new`], with slots of 2^`bits` units of time. It is fastest if events of different times
+    /// are seldom in one slot, and most events happen within 4,032 slots after they are scheduled; nothing
+    /// else depends on it.
     pub fn with_slots(bits: u32) -> Kernel<E> {
         Kernel {
             slot_bits: bits.min(40),
@@ -134,19 +137,19 @@ impl<E> Kernel<E> {
         }
     }
 
-    /// The present: the time of the last event that `pop` gave.
+    /// The present: the time of the last event that `pop` returned.
     #[inline]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Events that have happened.
+    /// Number of events that have happened.
     #[inline]
     pub fn happened(&self) -> u64 {
         self.happened
     }
 
-    /// Events to come.
+    /// Number of events to come.
     pub fn pending(&self) -> usize {
         (self.wheel.pushed() - self.happened) as usize + self.far.len()
     }
@@ -158,7 +161,7 @@ impl<E> Kernel<E> {
         near.into_iter().chain(far).min()
     }
 
-    /// Lets `event` happen at `at`; at once if that has passed.
+    /// Schedules an event at `at`, or at the present if that has passed.
     #[inline]
     pub fn schedule(&mut self, at: Time, event: E) {
         let at = at.max(self.now);
@@ -178,13 +181,13 @@ impl<E> Kernel<E> {
         self.far_from = self.far_from.min(wheel::reached_from(slot));
     }
 
-    /// The next event; the present moves on to its time.
+    /// Takes the next event; its time becomes the present.
     #[inline]
     pub fn pop(&mut self) -> Option<E> {
         self.pop_by(Time::NEVER)
     }
 
-    /// The next event, if it happens at `until` or before; else the present stays.
+    /// Takes the next event if it happens at `until` or before; otherwise the present does not change.
     #[inline]
     pub fn pop_by(&mut self, until: Time) -> Option<E> {
         let slot = match self.wheel.next_slot(self.slot) {
@@ -203,8 +206,8 @@ impl<E> Kernel<E> {
         self.now = self.now.max(until);
     }
 
-    /// Moves from the heap to the wheel what that reaches from the next event on; the slot of that event, if it happens by
-    /// `until`.
+    /// Moves those events from the heap to the wheel that the wheel reaches from the next event on. Returns
+    /// the slot of the next event, if it happens by `until`.
     fn draw_near(&mut self, until: Time) -> Option<u64> {
         let next = self.next_time().filter(|next| *next <= until)?;
         self.slot = next.0 >> self.slot_bits;
@@ -242,7 +245,8 @@ mod tests {
         assert_eq!((kernel.happened(), kernel.pending()), (2000, 0));
     }
 
-    /// A run in which events schedule others, near and far, beside a plain list that is searched for its least.
+    /// Events schedule others, near and far, and the order is compared with that of a plain list that is
+    /// searched for its least.
     #[test]
     fn order_is_that_of_a_list() {
         for seed in 0..50 {

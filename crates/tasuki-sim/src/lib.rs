@@ -1,15 +1,14 @@
-//! Simulation: an event kernel with virtual time, rails on which anything can go wrong, and the fault simulation of
-//! the transport, which runs the real message and packet layers over them (`docs/fault-simulation.md` says what it
-//! demands); and packets in fabrics of switches ([`fabric`], `docs/simulator.md`).
+//! Simulation: an event kernel with virtual time; rails with all kinds of faults; the fault simulation of the
+//! transport, which runs the real message and packet layers over them (`docs/fault-simulation.md` says what
+//! it demands); and packets in fabrics of switches ([`fabric`], `docs/simulator.md`).
 //!
-//! Everything follows from one seed: no wall clock, no thread, no map in random order takes part in a run.
+//! Everything follows from one seed: a run uses no wall clock, no thread and no map in random order.
 #![forbid(unsafe_code)]
 
 mod channel;
 pub mod fabric;
 mod faults;
 mod kernel;
-pub mod model;
 mod reached;
 pub mod rhinet2;
 pub mod soak;

@@ -1,48 +1,48 @@
-//! Many seeds, on several cores. Each seed is a run of its own, so the verdict depends on the seeds alone, not on how
-//! many cores there are or who is faster.
+//! Runs of many seeds, on several cores. Each seed is a run of its own, so the verdict depends on the seeds
+//! alone, not on the number of cores or on which of them is faster.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::transport::{Coverage, Failure, Options, Outcome, run};
 
-/// What to run.
+/// A soak: the seeds to run, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Soak {
     /// The first seed.
     pub first: u64,
-    /// How many.
+    /// Number of seeds.
     pub seeds: u64,
-    /// Threads, at least 1.
+    /// Number of threads, at least 1.
     pub jobs: usize,
-    /// How to run each.
+    /// How to run each seed.
     pub options: Options,
-    /// Failures after which no further seed begins; 0: never stop.
+    /// Number of failures after which no further seed begins; 0: never stop.
     pub failures_most: usize,
 }
 
-/// What came of it.
+/// The result of a soak.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Seeds that were run to their end, failed ones included.
+    /// Number of seeds that were run to their end, including failed ones.
     pub seeds: u64,
     /// Failures, by seed.
     pub failures: Vec<Failure>,
-    /// What happened in all of them.
+    /// What happened in all seeds, and how often.
     pub coverage: Coverage,
-    /// In how many seeds each thing happened.
+    /// In how many seeds each of these happened.
     pub seeds_with: Coverage,
-    /// Events of the simulation.
+    /// Number of events of the simulation.
     pub events: u64,
-    /// Messages that programs sent.
+    /// Number of messages that programs sent.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: u64,
     /// Virtual time, ns.
     pub virtual_ns: u64,
-    /// The longest of the runs, in virtual time, ns; and its seed.
+    /// Virtual time of the longest run, ns, and its seed.
     pub longest: (u64, u64),
-    /// Depends on everything that happened in all runs, whatever their order.
+    /// Hash of everything that happened in all runs, independent of their order.
     pub hash: u64,
 }
 
@@ -64,7 +64,8 @@ impl Summary {
     }
 }
 
-/// Runs the seeds. `stop` ends it early, after the seeds under way; `progress` hears of each seed that is done.
+/// Runs the seeds. `stop` ends the soak early, after the seeds under way; `progress` is called after each
+/// seed.
 pub fn soak(soak: &Soak, stop: &AtomicBool, progress: impl Fn(u64, Option<&Failure>) + Sync) -> Summary {
     let next = AtomicU64::new(0);
     let summary = Mutex::new(Summary::default());

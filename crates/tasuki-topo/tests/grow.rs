@@ -1,5 +1,6 @@
 //! Growing cablings against an exhaustive search, and what holds of all of them.
 
+use tasuki_testkit::replay::Replay;
 use tasuki_topo::grow::{Grown, Site, grow, most_moves};
 use tasuki_topo::{SplitMix64, shapes};
 
@@ -171,11 +172,11 @@ fn no_cabling_is_better() {
 /// Random cablings of three to five hosts, with and without a switch, grown by one to three.
 #[test]
 fn no_cabling_of_random_small_sites_is_better() {
-    let seed = std::env::var("TASUKI_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_240_611);
-    println!(
-        "replay: TASUKI_SEED={seed} cargo test --release -p tasuki-topo --test grow -- --nocapture random_small"
-    );
-    let mut random = SplitMix64::new(seed);
+    let replay = Replay {
+        variable: "TASUKI_SEED",
+        command: "cargo test --release -p tasuki-topo --test grow -- --nocapture random_small",
+    };
+    let mut random = SplitMix64::new(replay.one(|| 20_240_611));
     for round in 0..24 {
         let (old, new, nics) = (3 + random.below(3), 1 + random.below(2), 1 + random.below(3));
         let switches = if random.below(2) == 0 { vec![] } else { vec![1 + random.below(5)] };

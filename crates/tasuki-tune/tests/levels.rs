@@ -1,14 +1,19 @@
 //! The controller against an oracle that knows every level beforehand and tries all fixed lengths.
 
+use tasuki_testkit::replay::Replay;
 use tasuki_tune::{
     LEVELS, Machine,
     experiment::{By, adapting, alternating, fixed, fixed_lengths, mean_and_half},
 };
 
-/// Again: TASUKI_SEED=N cargo test --release -p tasuki-tune --test levels -- --nocapture
+const REPLAY: Replay = Replay {
+    variable: "TASUKI_SEED",
+    command: "cargo test --release -p tasuki-tune --test levels -- --nocapture",
+};
+
+/// As many seeds, from the one that the environment names, or from 1.
 fn seeds(count: u64) -> Vec<u64> {
-    let first = std::env::var("TASUKI_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    eprintln!("seeds from {first}: TASUKI_SEED={first}");
+    let first = REPLAY.one(|| 1);
     (first..first + count).collect()
 }
 

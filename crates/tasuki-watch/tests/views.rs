@@ -10,6 +10,7 @@ use tasuki_cluster::{
     generate::{Options, Shape, generate},
 };
 use tasuki_random::Random;
+use tasuki_testkit::replay::Replay;
 use tasuki_watch::{TICK, View};
 use tasuki_wire::{CableKind, CableNic, CableProbe};
 
@@ -167,17 +168,16 @@ fn nothing_dead_is_the_plan() {
     }
 }
 
+const REPLAY: Replay =
+    Replay { variable: "TASUKI_SEED", command: "cargo test -p tasuki-watch --test views routes_lead_around" };
+
 #[test]
 fn routes_lead_around_what_dies_and_back() {
-    let seeds = std::env::var("TASUKI_SEED").map_or(0..40, |seed| {
-        let seed: u64 = seed.parse().expect("a number");
-        seed..seed + 1
-    });
-    for seed in seeds {
+    for seed in REPLAY.seeds(40) {
         let mut random = Random::new(seed);
         let shapes = shapes();
         let shape = shapes[random.index(shapes.len())];
-        let what = format!("{shape}, TASUKI_SEED={seed}");
+        let what = format!("{shape}, {}", REPLAY.sentence(seed));
         let mut world = World::new(shape);
         world.run(3000);
         let pairs = world.pairs();

@@ -17,18 +17,18 @@ pub struct Run {
     pub last: u64,
 }
 
-/// Packets of one path that have arrived.
+/// An acknowledgement: packets of one path that have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack<'a> {
     /// The path whose packet numbers these are; the ack itself may come on another.
     pub path: Path,
     /// Time between the arrival of the highest number and the sending of this frame, microseconds.
     pub delay_us: u64,
-    /// What has arrived.
+    /// The packets that have arrived.
     pub runs: Runs<'a>,
 }
 
-/// The runs of an ack, from the packet (already checked) or from the caller's own list.
+/// The runs of an acknowledgement, borrowed from a packet (already checked) or from the caller's own list.
 #[derive(Clone, Copy)]
 pub struct Runs<'a>(Source<'a>);
 
@@ -46,7 +46,7 @@ impl<'a> Runs<'a> {
         Runs(Source::List(runs))
     }
 
-    /// The run, if there is one alone.
+    /// The run, if it is the only one.
     pub fn only(&self) -> Option<Run> {
         match self.0 {
             Source::List([run]) => Some(*run),
@@ -63,7 +63,7 @@ impl<'a> Runs<'a> {
         };
         let wire = std::iter::from_fn(move || {
             let (run, mut rest) = state.take()?;
-            // The bytes were checked when the packet was parsed: an error here is their end.
+            // The bytes were checked when the packet was parsed, so an error here means that they have ended.
             if let Ok(next) = read_below(&mut rest, run) {
                 state = Some((next, rest));
             }
@@ -131,7 +131,7 @@ impl<'a> Ack<'a> {
         writer.u8(self.path.to_byte()?);
         writer.var(self.delay_us);
         if let Some(run) = self.runs.only().filter(|run| run.last <= MAX_PACKET_NUMBER) {
-            // Where nothing is lost.
+            // The most frequent case: nothing is lost.
             writer.var(run.last);
             writer.var(run.last.checked_sub(run.first).ok_or(EmitError::Ack)?);
             writer.u8(0);

@@ -1,4 +1,5 @@
-//! Parsing of what most packets are: an acknowledgement, a message that begins or a piece of a long one, or one of these behind the first.
+//! Fast parsing of the most frequent packets: an acknowledgement, the start of a message or a piece of a long
+//! one, or an acknowledgement with one of these behind it.
 
 use crate::ack::Ack;
 use crate::cursor::Reader;
@@ -8,24 +9,24 @@ use crate::ids::Path;
 use crate::limits::HEADER_LEN;
 use crate::message::{Data, Start};
 
-/// A well-formed packet with nothing but an acknowledgement, a start, a piece of data, or one of the two behind the first. [`crate::Packet`]
-/// says the same of it, frame by frame.
+/// A well-formed packet with only an acknowledgement, a start, or a piece of data, or with an acknowledgement
+/// and one of the two others behind it. [`crate::Packet`] gives the same of it, frame by frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Brief<'a> {
-    /// What the packet says about itself; `peer` is not 0.
+    /// The header of the packet; `peer` is not 0.
     pub header: Header,
     /// Bytes of the packet.
     pub length: u16,
-    /// The first frame, if it is one.
+    /// The first frame, if it is an acknowledgement.
     pub ack: Option<Ack<'a>>,
-    /// The last frame, if it is one.
+    /// The last frame, if it is a start.
     pub start: Option<Start<'a>>,
-    /// The last frame, if it is one.
+    /// The last frame, if it is data.
     pub data: Option<Data<'a>>,
 }
 
 impl<'a> Brief<'a> {
-    /// `None`: it is another packet, or none. [`crate::Packet::parse`] knows.
+    /// `None` if it is a packet of another kind, or not well-formed; [`crate::Packet::parse`] tells.
     pub fn parse(datagram: &'a [u8]) -> Option<Brief<'a>> {
         let raw = RawHeader::read(datagram).ok()?;
         let packet = datagram.get(..usize::from(raw.length))?;
@@ -47,7 +48,7 @@ impl<'a> Brief<'a> {
             Some(_) => return None,
             None => {}
         }
-        // Last, because it takes longest where there is more to come.
+        // The checksum is tested last, because it takes longest of all tests.
         if !reader.is_empty() || checksum(packet) != raw.checksum {
             return None;
         }

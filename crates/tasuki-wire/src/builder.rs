@@ -1,4 +1,5 @@
-//! Emitting: frames are written one behind the other into the caller's buffer, the header at last.
+//! Emitting packets: frames are written one behind the other into the caller's buffer, and the header at the
+//! end.
 
 use crate::cursor::Writer;
 use crate::emit_error::EmitError;
@@ -53,7 +54,7 @@ impl<'a> PacketBuilder<'a> {
         self.len
     }
 
-    /// The packet has no frame yet.
+    /// Whether the packet has no frame yet.
     pub fn is_empty(&self) -> bool {
         self.len == HEADER_LEN
     }
@@ -65,16 +66,17 @@ impl<'a> PacketBuilder<'a> {
         Ok(())
     }
 
-    /// Adds a start or data frame and gives the place of its `len` bytes of payload, for the caller to fill before
-    /// `finish`: so payload that lies in several pieces is copied only once. `frame`'s own payload does not
-    /// matter. For other frames `len` is 0 and the place is empty.
+    /// Adds a start or data frame and returns the place of its `len` bytes of payload, which the caller must
+    /// fill before `finish`: so payload that lies in several pieces is copied only once. `frame`'s own
+    /// payload does not matter. For other frames `len` must be 0, and the place is empty.
     pub fn reserve(&mut self, frame: &Frame<'_>, len: usize) -> Result<&mut [u8], EmitError> {
         self.check_place(frame)?;
         let len = if matches!(frame, Frame::Start(_) | Frame::Data(_)) { len } else { 0 };
         let room = self.room();
         let place = &mut self.buffer[self.len..];
         let mut writer = Writer::new(place);
-        // What does not fit is counted and not written, and what is written beyond `self.len` is nothing before that has grown.
+        // The writer only counts what does not fit. What is written beyond `self.len` is not part of the
+        // packet before that has grown.
         frame.write_head(&mut writer, len)?;
         let head = writer.len();
         let need = head.saturating_add(len);
@@ -85,7 +87,8 @@ impl<'a> PacketBuilder<'a> {
         Ok(&mut place[head..need])
     }
 
-    /// Fills the packet up with padding to `len` bytes, header included; no effect if it is that long already.
+    /// Fills the packet up with padding to `len` bytes, header included; has no effect if it is that long
+    /// already.
     pub fn pad_to(&mut self, len: usize) -> Result<(), EmitError> {
         match len.saturating_sub(self.len) {
             0 => Ok(()),
@@ -93,14 +96,14 @@ impl<'a> PacketBuilder<'a> {
         }
     }
 
-    /// Completes the packet and says how long it is.
+    /// Completes the packet and returns its length, bytes.
     pub fn finish(self) -> Result<usize, EmitError> {
         if self.is_empty() {
             return Err(EmitError::Empty);
         }
         let packet = &mut self.buffer[..self.len];
         let head = packet.first_chunk_mut().ok_or(EmitError::Buffer)?;
-        // `new` has bounded the buffer by MAX_PACKET_LEN, which is that of a u16.
+        // The length fits into a u16, because `new` has bounded the buffer by MAX_PACKET_LEN.
         self.header.write(head, self.len as u16)?;
         let sum = checksum(packet).to_le_bytes();
         packet[CHECKSUM_OFFSET..HEADER_LEN].copy_from_slice(&sum);

@@ -1,5 +1,5 @@
-//! Cable probes: frames by which NICs tell who is at the other end, and by which cables are measured. They share nothing
-//! with packets but the conventions of integers and the checksum.
+//! Cable probes: frames by which NICs tell who is at the other end, and by which cables are measured. They
+//! have nothing in common with packets but the encoding of integers and the checksum.
 
 use crate::cursor::{Reader, Writer};
 use crate::drop_reason::DropReason;
@@ -18,13 +18,13 @@ const NAME_MAX: usize = 63;
 /// What a cable probe is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CableKind {
-    /// Who the sender is, whom it hears, and what it knows of dead cables.
+    /// Tells who the sender is, whom it hears, and what it knows of dead cables.
     Hello,
     /// Asks for a pong.
     Ping,
     /// Answers a ping.
     Pong,
-    /// One of many, to be counted.
+    /// One of many, which the receiver counts.
     Filler,
 }
 
@@ -65,9 +65,9 @@ pub struct CableProbe<'a> {
     pub kind: CableKind,
     /// Counts the probes of one kind and run that the sender's NIC sends.
     pub number: u32,
-    /// Tells one program's probes from another's.
+    /// Tells the probes of one program from another's.
     pub run: u64,
-    /// Checksum of the cluster file's meaning: hosts of another cluster are strangers.
+    /// Checksum of the meaning of the cluster file: probes of hosts of another cluster are ignored.
     pub cluster: u32,
     /// The NIC that sends it.
     pub sender: CableNic,
@@ -75,7 +75,7 @@ pub struct CableProbe<'a> {
     pub host_name: &'a str,
     /// The name of the sender's NIC.
     pub nic_name: &'a str,
-    /// What follows.
+    /// What follows the head.
     pub body: &'a [u8],
 }
 
@@ -118,7 +118,8 @@ impl<'a> CableProbe<'a> {
         Ok(Self { kind, number, run, cluster, sender, host_name, nic_name, body: rest.rest() })
     }
 
-    /// Writes the probe with its checksum; `buffer` is emptied first. `None` if a name or the whole is too long.
+    /// Writes the probe with its checksum; `buffer` is emptied first. `None` if a name or the whole is too
+    /// long.
     pub fn emit(&self, buffer: &mut Vec<u8>) -> Option<()> {
         let names = [self.host_name, self.nic_name];
         if names.iter().any(|name| name.is_empty() || name.len() > NAME_MAX) {
@@ -155,30 +156,30 @@ fn checksum(probe: &[u8]) -> u32 {
     crate::crc::of(&probe[..CHECKSUM_OFFSET], &probe[CHECKSUM_OFFSET + 4..])
 }
 
-/// What one host says of its cables.
+/// What one host says about its cables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CableState {
     /// Number of the host.
     pub host: u16,
-    /// Grows with every change, also over a restart.
+    /// Version of the state: grows with every change, also over a restart.
     pub stamp: u64,
-    /// Ways that it holds for dead: number of its own NIC, and the NIC at the other end.
+    /// Cables that it takes for dead: number of its own NIC, and the NIC at the other end.
     pub dead: Vec<(u16, CableNic)>,
 }
 
 /// The body of a hello.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CableHello {
-    /// The sender leaves: what is not heard of it from now on is no sign of a dead cable.
+    /// The sender is about to leave: if it is not heard from now on, that is no sign of a dead cable.
     pub leaving: bool,
-    /// Whom the sending NIC hears.
+    /// The NICs that the sending NIC hears.
     pub heard: Vec<CableNic>,
-    /// What the sender knows of all hosts' cables, its own included.
+    /// What the sender knows about the cables of all hosts, its own included.
     pub states: Vec<CableState>,
 }
 
 impl CableHello {
-    /// Reads a body. The bytes are those of a probe whose checksum was right, but anybody can make one.
+    /// Reads a body. The bytes are those of a probe with a valid checksum, but anybody can make such a probe.
     pub fn parse(body: &[u8]) -> Result<Self, DropReason> {
         let mut reader = Reader::new(body);
         let leaving = match reader.u8()? {
@@ -200,7 +201,7 @@ impl CableHello {
         if reader.is_empty() { Ok(Self { leaving, heard, states }) } else { Err(DropReason::Length) }
     }
 
-    /// Writes a body of at most `room` bytes; what does not fit is left out, states last.
+    /// Writes a body of at most `room` bytes; what does not fit is left out, states first.
     pub fn emit(&self, room: usize) -> Vec<u8> {
         let nic = |body: &mut Vec<u8>, nic: &CableNic| {
             body.extend(nic.host.to_le_bytes());

@@ -1,5 +1,6 @@
-//! CRC32C of packets. The library multiplies polynomials with the widest instructions that the processor has; before it begins it
-//! spends as much as a short packet takes. So short inputs are done here, eight bytes in an instruction.
+//! CRC32C of packets. The library multiplies polynomials with the widest instructions that the processor has,
+//! but takes as long as a short packet before it begins. So short inputs are computed here, with an
+//! instruction for eight bytes.
 #![allow(unsafe_code)] // for the instruction, which not every processor has
 
 use crc_fast::{CrcAlgorithm, Digest};
@@ -7,7 +8,7 @@ use crc_fast::{CrcAlgorithm, Digest};
 #[cfg(target_arch = "x86_64")]
 use crate::header::CHECKSUM_OFFSET;
 
-/// Longer inputs are the library's, bytes.
+/// Inputs longer than this, bytes, go to the library.
 #[cfg(target_arch = "x86_64")]
 const SHORT: usize = 256;
 
@@ -15,24 +16,25 @@ const SHORT: usize = 256;
 pub(crate) fn of(head: &[u8], rest: &[u8]) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if head.len() + rest.len() <= SHORT && std::arch::is_x86_feature_detected!("sse4.2") {
-        // SAFETY: the processor has the instruction.
+        // SAFETY: the processor has SSE 4.2, as was just tested.
         return unsafe { of_short(head, rest) };
     }
     let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);
     digest.update(head);
     digest.update(rest);
-    // A CRC of 32 bits in a wider type.
+    // The library returns the CRC of 32 bits in a wider type.
     digest.finalize() as u32
 }
 
-/// The same with the processor's instruction.
+/// Like [`of`], with the processor's instruction.
 ///
 /// # Safety
+///
 /// The processor has SSE 4.2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
 fn of_short(head: &[u8], rest: &[u8]) -> u32 {
-    // The head of a packet has this length, so that nothing is left to be counted when it runs.
+    // The head of a packet has this length, which the compiler then knows, so that it needs no loop.
     let crc = match <&[u8; CHECKSUM_OFFSET]>::try_from(head) {
         Ok(head) => append(!0, head),
         Err(_) => append(!0, head),
@@ -40,7 +42,7 @@ fn of_short(head: &[u8], rest: &[u8]) -> u32 {
     !append(crc, rest)
 }
 
-/// The sum goes on with `bytes`.
+/// Continues the checksum with `bytes`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
 #[inline]
@@ -51,7 +53,7 @@ fn append(sum: u32, bytes: &[u8]) -> u32 {
     for word in words {
         sum = _mm_crc32_u64(sum, u64::from_le_bytes(*word));
     }
-    // The instruction leaves the upper half 0.
+    // The instruction leaves the upper half of its result 0.
     let mut sum = sum as u32;
     if let Some((half, tail)) = rest.split_first_chunk::<4>() {
         sum = _mm_crc32_u32(sum, u32::from_le_bytes(*half));

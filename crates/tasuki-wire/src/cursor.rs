@@ -1,7 +1,8 @@
 //! Reading and writing integers at the front of a slice.
 //!
-//! A `Reader` never goes beyond its slice and says `Truncated` instead. A `Writer` writes nothing beyond its slice
-//! but goes on counting, so that a frame is first measured (into an empty slice) and then written.
+//! A `Reader` never goes beyond its slice; it returns `Truncated` instead. A `Writer` writes nothing beyond
+//! its slice but goes on counting, so that a frame can first be measured (by writing into an empty slice) and
+//! then be written.
 
 use crate::drop_reason::DropReason;
 
@@ -29,7 +30,7 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// What has not been read.
+    /// The bytes that have not been read.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -40,7 +41,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// `len` was read from the packet and may be anything.
+    /// Takes `len` bytes; `len` was read from the packet and may be any number.
     pub(crate) fn bytes_u64(&mut self, len: u64) -> Result<&'a [u8], DropReason> {
         self.bytes(usize::try_from(len).map_err(|_| DropReason::Truncated)?)
     }
@@ -83,7 +84,8 @@ impl<'a> Reader<'a> {
         }
         let following = usize::from(first - VAR_LONG) + 1;
         let value = match self.rest.first_chunk() {
-            // Eight bytes at once and a mask: a copy of odd length would cost more than all the rest.
+            // Reads eight bytes and masks them, because a copy of odd length would cost more than all the
+            // rest.
             Some(wide) => u64::from_le_bytes(*wide) & u64::MAX >> (64 - 8 * following),
             None => {
                 let mut wide = [0; 8];
@@ -106,12 +108,12 @@ impl<'a> Writer<'a> {
         Writer { buffer, len: 0 }
     }
 
-    /// Writes nothing, only counts.
+    /// A writer that writes nothing and only counts.
     pub(crate) fn measure() -> Writer<'static> {
         Writer { buffer: &mut [], len: 0 }
     }
 
-    /// Bytes written or, if there was no room, wanted.
+    /// Number of bytes written, or that would have been written if there had been room.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -124,7 +126,7 @@ impl<'a> Writer<'a> {
         self.len = end;
     }
 
-    /// `count` may be anything: what does not fit is only counted.
+    /// Writes `count` zeros; `count` may be any number, as what does not fit is only counted.
     pub(crate) fn zeros(&mut self, count: usize) {
         let end = self.len.saturating_add(count);
         if let Some(place) = self.buffer.get_mut(self.len..end) {
@@ -133,7 +135,7 @@ impl<'a> Writer<'a> {
         self.len = end;
     }
 
-    /// As `bytes`, of a length that is known when this is compiled.
+    /// Like `bytes`, for a length that is known at compile time.
     #[inline]
     fn array<const N: usize>(&mut self, bytes: [u8; N]) {
         if let Some(place) = self.buffer.get_mut(self.len..).and_then(|rest| rest.first_chunk_mut::<N>()) {
@@ -175,7 +177,7 @@ impl<'a> Writer<'a> {
         let following = var_len(value) - 1;
         let first = VAR_LONG - 1 + following as u8;
         match self.buffer.get_mut(self.len..).and_then(|rest| rest.first_chunk_mut::<9>()) {
-            // Nine bytes at once: what comes next overwrites those that were too many.
+            // Writes nine bytes at once; the surplus ones are overwritten by what is written next.
             Some([head, wide @ ..]) => {
                 *head = first;
                 *wide = value.to_le_bytes();
@@ -196,7 +198,7 @@ impl<'a> Writer<'a> {
 mod tests {
     use super::*;
 
-    /// The table in docs/wire.md#conventions.
+    /// The examples of the table in docs/wire.md#conventions.
     const EXAMPLES: [(u64, &[u8]); 6] = [
         (0, &[0x00]),
         (247, &[0xf7]),

@@ -1,13 +1,14 @@
-//! Why a packet is dropped.
+//! The reasons for which packets are dropped.
 
 use std::fmt;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident $name:literal;)*) => {
-        /// Why a receiver drops a packet and counts it; in the order of the table in `docs/wire.md`. A packet is
-        /// dropped whole.
+        /// Why a receiver drops a packet and counts it, in the order of the table in `docs/wire.md`. A packet
+        /// is always dropped as a whole.
         //= docs/wire.md#malformed-input
-        //# A receiver never answers a packet that it drops, never acts on a part of it, and counts it by reason.
+        //# A receiver never answers a packet that it drops, never acts on a part of it, and counts it by
+        //# reason.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum DropReason {
@@ -29,61 +30,61 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Less than a header.
+    /// The packet is shorter than a header.
     Short "short";
-    /// Not ours: does not begin with the magic.
+    /// The packet does not begin with the magic, so it is none of Tasuki's.
     Magic "magic";
-    /// Another version of the format.
+    /// The packet has another version of the format.
     Version "version";
-    /// The length field contradicts what arrived: cut off, or damaged.
+    /// The packet's length field contradicts its length: it was cut off, or damaged.
     Length "length";
-    /// Damaged on the way: a cable, a NIC, a host's memory.
+    /// The packet was damaged on the way: by a cable, a NIC, or a host's memory.
     Checksum "checksum";
-    /// A reserved flag.
+    /// The packet has a reserved flag.
     Flags "flags";
-    /// A keyed tag, for which there is no key.
+    /// The packet has a keyed tag, for which there is no key.
     Tag "tag";
-    /// A reserved lane in the header.
+    /// The packet's header names a reserved lane.
     Path "path";
-    /// No frame.
+    /// The packet has no frame.
     Empty "empty";
-    /// A frame of unknown type.
+    /// The packet has a frame of unknown type.
     FrameType "frame-type";
-    /// A frame that goes on beyond the end of the packet.
+    /// A frame goes on beyond the end of the packet.
     Truncated "truncated";
-    /// An integer that is not in its shortest form.
+    /// An integer is not in its shortest form.
     Varint "varint";
-    /// An acknowledgement of impossible packets.
+    /// An acknowledgement names impossible packets.
     Ack "ack";
-    /// An impossible list of rails.
+    /// A list of rails is impossible.
     Rails "rails";
-    /// An impossible greeting, refusal or probe reply.
+    /// A greeting, refusal or probe reply is impossible.
     Greeting "greeting";
-    /// A message whose sizes contradict each other.
+    /// The sizes of a message contradict each other.
     Start "start";
-    /// Data of no byte, or beyond the end of all messages.
+    /// A data frame has no byte, or goes beyond the end of all messages.
     Data "data";
-    /// Beyond the last position.
+    /// A frame covers positions beyond the last one.
     Position "position";
-    /// A stranger without a greeting, or a greeting in the wrong place.
+    /// The packet comes from an unknown peer without a greeting, or has a greeting in the wrong place.
     Handshake "handshake";
-    /// For another endpoint.
+    /// The packet is for another endpoint.
     Endpoint "endpoint";
-    /// Forged, or for an earlier incarnation of the endpoint.
+    /// The packet is forged, or for an earlier incarnation of the endpoint.
     Token "token";
-    /// A greeting for another incarnation, or forged.
+    /// The packet has a greeting that is for another incarnation, or forged.
     Incarnation "incarnation";
-    /// From a peer that is not known, or no longer.
+    /// The packet comes from a peer that is unknown, or no longer known.
     Peer "peer";
-    /// The packet number has been seen before.
+    /// The packet's packet number has been received before.
     Duplicate "duplicate";
 }
 
 impl DropReason {
-    /// Number of reasons: the size of an array of counters.
+    /// Number of reasons, which is the size of an array of counters.
     pub const COUNT: usize = DropReason::ALL.len();
 
-    /// Place in an array of counters.
+    /// Index of the reason in an array of counters.
     pub const fn index(self) -> usize {
         self as usize
     }

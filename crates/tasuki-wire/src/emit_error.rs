@@ -1,4 +1,4 @@
-//! What a caller can do wrong when it emits a packet.
+//! Errors of a caller that emits a packet.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EmitError {
-    /// The frame does not fit into the rest of the packet: finish this one and put it into the next.
+    /// The frame does not fit into the rest of the packet; it must go into the next one.
     Full {
         /// Bytes that the frame needs.
         need: usize,
@@ -15,25 +15,27 @@ pub enum EmitError {
     },
     /// The buffer has no room for a header.
     Buffer,
-    /// The packet number is above [`crate::MAX_PACKET_NUMBER`]: the path must fall silent.
+    /// The packet number is above [`crate::MAX_PACKET_NUMBER`]: no more packets can be sent on the path.
     PacketNumber,
-    /// A rail above 31 or a reserved lane.
+    /// The path has a rail above 31, or a reserved lane.
     Path,
     /// The ack has no run, too many, or runs that are not in descending order with gaps between them.
     Ack,
     /// The list of rails is too long, not ascending, or has a rail that the format does not allow.
     Rails,
-    /// The greeting gives the addressee the name 0.
+    /// The greeting gives 0 as a name to the addressee.
     Greeting,
-    /// The sizes of the start contradict each other or its payload, or it is for the service queue and has no tag.
+    /// The sizes of the start contradict each other or its payload, or it is for the engines' queue and has
+    /// no tag.
     Start,
     /// The data frame has no payload, or ends beyond the largest message.
     Data,
     /// The frame covers positions beyond the last one.
     Position,
-    /// A packet to an addressee whose name for this side is unknown begins with a hello, and no other has one.
+    /// A packet must begin with a hello if the addressee's name for this side is unknown, and must not have
+    /// one otherwise.
     Handshake,
-    /// A packet needs at least one frame.
+    /// The packet has no frame.
     Empty,
 }
 
@@ -56,9 +58,10 @@ impl fmt::Display for EmitError {
                 f.write_str("rails must ascend, at most 32, each with an MTU of at least 1280")
             }
             EmitError::Greeting => f.write_str("a greeting must give its addressee a name other than 0"),
-            EmitError::Start => {
-                f.write_str("a message needs inline <= early <= length and inline bytes of payload, one for the service queue a tag")
-            }
+            EmitError::Start => f.write_str(
+                "a message needs inline <= early <= length and inline bytes of payload, \
+                     one for the service queue a tag",
+            ),
             EmitError::Data => f.write_str("data needs at least one byte and must end within the message"),
             EmitError::Position => f.write_str("the frame goes beyond the last position"),
             EmitError::Handshake => {

@@ -9,7 +9,7 @@ use crate::ids::{Path, RefuseReason};
 use crate::message::{Control, Data, Start};
 use crate::rails::Rails;
 
-/// First bytes of frames: the table in `docs/wire.md`, section "Frames".
+/// The types of frames, which are their first bytes: the table in `docs/wire.md`, section "Frames".
 pub(crate) mod kind {
     pub const PADDING: u8 = 0x00;
     pub const PING: u8 = 0x01;
@@ -34,24 +34,25 @@ pub(crate) mod kind {
     pub const BYE: u8 = 0x1b;
 }
 
-/// One frame. Payload and lists are borrowed: from the packet when parsed, from the caller when emitted.
+/// A frame. Its payload and lists are borrowed: from the packet if it was parsed, from the caller if it is to
+/// be emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// So many bytes of nothing; the parser gives a run of padding frames as one.
+    /// Padding of this many bytes; the parser returns consecutive padding frames as one.
     Padding(usize),
-    /// Please acknowledge.
+    /// Asks for an acknowledgement.
     Ping,
     /// Packets that have arrived.
     Ack(Ack<'a>),
-    /// Opens the conversation.
+    /// Opens a connection.
     Hello(Greeting<'a>),
     /// Answers a hello.
     Welcome(Greeting<'a>),
-    /// A hello cannot be accepted.
+    /// Refuses a hello.
     Refuse {
         /// Incarnation of the endpoint that said hello.
         incarnation: u64,
-        /// Why.
+        /// The reason.
         reason: RefuseReason,
     },
     /// The sender's rails have changed.
@@ -63,35 +64,35 @@ pub enum Frame<'a> {
     },
     /// Answers a probe.
     ProbeReply {
-        /// Of the probe.
+        /// The nonce of the probe.
         nonce: u64,
-        /// On which the probe came.
+        /// The path on which the probe came.
         path: Path,
-        /// Of the packet in which the probe came, bytes.
+        /// Length of the packet in which the probe came, bytes.
         length: u16,
     },
-    /// A message begins.
+    /// The beginning of a message.
     Start(Start<'a>),
-    /// More of a message.
+    /// More bytes of a message.
     Data(Data<'a>),
-    /// Grants, credit, silence, goodbye.
+    /// Control frames of the message layer: grants, credit, silence, goodbye.
     Control {
         /// Position in the order of delivery; it covers one.
         position: u64,
-        /// What is said.
+        /// The content.
         control: Control,
     },
 }
 
 impl<'a> Frame<'a> {
-    /// Its receiver acknowledges the packet that it comes in.
+    /// Whether the receiver must acknowledge the packet that the frame comes in.
     //= docs/wire.md#frames
     //# Every frame but padding and ack asks to be acknowledged.
     pub fn asks_for_ack(&self) -> bool {
         !matches!(self, Frame::Padding(_) | Frame::Ack(_))
     }
 
-    /// First position that the frame covers, and how many, if it is to be delivered once.
+    /// The first position that the frame covers, and their number, if the frame is to be delivered once.
     //= docs/wire.md#position
     //# a data frame
     //# covers as many positions as it has bytes of payload, each other frame covers one.
@@ -104,7 +105,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Bytes that the frame takes in a packet; an error if it cannot be sent at all.
+    /// Number of bytes that the frame takes in a packet; an error if it cannot be sent at all.
     pub fn encoded_len(&self) -> Result<usize, EmitError> {
         let len = self.payload().len();
         let mut writer = Writer::measure();
@@ -149,7 +150,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Writes all but the payload, of which there will be `len` bytes.
+    /// Writes the frame without its payload, which will have `len` bytes.
     pub(crate) fn write_head(&self, writer: &mut Writer<'_>, len: usize) -> Result<(), EmitError> {
         match self {
             Frame::Padding(count) => writer.zeros(*count),

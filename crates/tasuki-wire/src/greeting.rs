@@ -1,4 +1,4 @@
-//! The handshake: who speaks, to which incarnation, and how the speaker can be reached.
+//! The greetings of the handshake: who speaks, to which incarnation, and how the speaker can be reached.
 
 use std::net::Ipv6Addr;
 
@@ -15,11 +15,12 @@ pub struct Greeting<'a> {
     pub addressee: u64,
     /// [`Secret::proof`] of the addressee's secret.
     pub proof: u64,
-    /// Incarnation of the sender; a restarted endpoint has another.
+    /// Incarnation of the sender; a restarted endpoint has another one.
     pub incarnation: u64,
     /// Endpoint id of the sender.
     pub endpoint: u32,
-    /// The sender's name for the addressee, not 0: what the addressee puts into [`crate::Header::peer`] from now on.
+    /// The sender's name for the connection, not 0: the addressee puts it into [`crate::Header::peer`] from
+    /// now on.
     pub name: u32,
     /// The sender's secret.
     pub secret: Secret,
@@ -34,11 +35,12 @@ pub struct Greeting<'a> {
 }
 
 impl<'a> Greeting<'a> {
-    /// The greeting is for this incarnation, from someone who was given its address.
+    /// Checks that the greeting is for this incarnation, from a sender that was given its address.
     //= docs/wire.md#greeting
     //# A greeting with a wrong proof or addressee gets no answer.
     pub fn check(&self, incarnation: u64, secret: &Secret) -> Result<(), DropReason> {
-        // Both are compared at once, so that the time it takes does not tell how much of the proof was right.
+        // Both are compared in one step, so that the time taken does not tell how much of the proof was
+        // right.
         let wrong = (self.addressee ^ incarnation) | (self.proof ^ secret.proof());
         if wrong == 0 { Ok(()) } else { Err(DropReason::Incarnation) }
     }

@@ -10,14 +10,14 @@ use crate::limits::{HEADER_LEN, MAX_PACKET_NUMBER};
 pub const MAGIC: u8 = 0x54;
 /// Version of the format.
 pub const VERSION: u8 = 1;
-/// Place of the addressee's endpoint id in a packet, bytes: for socket filters that look no further.
+/// Offset of the addressee's endpoint id in a packet, bytes: for socket filters, which look at nothing else.
 pub const ENDPOINT_OFFSET: usize = 12;
-/// Place of the checksum.
+/// Offset of the checksum in a packet, bytes.
 pub(crate) const CHECKSUM_OFFSET: usize = 28;
-/// The packet ends in a tag.
+/// Flag: the packet ends in a tag.
 pub(crate) const FLAG_TAG: u8 = 1 << 0;
 
-/// What a packet says about itself.
+/// The header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Rail and lane on which it is sent.
@@ -26,13 +26,13 @@ pub struct Header {
     pub number: u64,
     /// Endpoint id of the addressee.
     pub endpoint: u32,
-    /// The addressee's name for the sender, from the addressee's greeting; 0 if there was none yet.
+    /// The addressee's name for the connection, from its greeting; 0 if there was none yet.
     pub peer: u32,
     /// [`Secret::token`] of the addressee's secret.
     pub token: u64,
 }
 
-/// The fields of the header that are judged at once, and the rest.
+/// The fields of the header that are checked first, and those that are checked later.
 pub(crate) struct RawHeader {
     pub flags: u8,
     pub path: u8,
@@ -45,7 +45,7 @@ pub(crate) struct RawHeader {
 }
 
 impl RawHeader {
-    /// Fails as `Short`, `Magic` or `Version`: of another version nothing else is known.
+    /// Fails as `Short`, `Magic` or `Version`; of another version nothing else is known.
     pub(crate) fn read(datagram: &[u8]) -> Result<RawHeader, DropReason> {
         let head: &[u8; HEADER_LEN] = datagram.first_chunk().ok_or(DropReason::Short)?;
         if head[0] != MAGIC {
@@ -69,7 +69,7 @@ impl RawHeader {
 }
 
 impl Header {
-    /// The packet is for this endpoint, from someone who was given its address.
+    /// Checks that the packet is for this endpoint, from a sender that was given its address.
     //= docs/wire.md#who-may-speak
     //# So whoever was not given the address cannot make it accept anything.
     pub fn check_destination(&self, endpoint: u32, secret: &Secret) -> Result<(), DropReason> {
@@ -82,7 +82,7 @@ impl Header {
         Ok(())
     }
 
-    /// Whether it can be sent.
+    /// Checks that the header can be sent.
     pub(crate) fn check(&self) -> Result<(), EmitError> {
         if self.number > MAX_PACKET_NUMBER {
             return Err(EmitError::PacketNumber);
@@ -108,10 +108,10 @@ impl Header {
     }
 }
 
-/// The checksum of a packet, whatever stands in its checksum field. `packet` has at least a header.
+/// The checksum of a packet, computed as if its checksum field were 0. `packet` has at least a header.
 //= docs/wire.md#checksum
-//# The checksum is the CRC32C (polynomial 0x1EDC6F41, reflected, initial value and final exclusive-or 0xFFFFFFFF) of
-//# all bytes of the packet except the four of the checksum itself.
+//# The checksum is the CRC32C (polynomial 0x1EDC6F41, reflected, initial value and final exclusive-or
+//# 0xFFFFFFFF) of all bytes of the packet except the four of the checksum itself.
 pub(crate) fn checksum(packet: &[u8]) -> u32 {
     crate::crc::of(&packet[..CHECKSUM_OFFSET], &packet[HEADER_LEN..])
 }

@@ -6,12 +6,12 @@ use crate::drop_reason::DropReason;
 use crate::emit_error::EmitError;
 use crate::limits::MAX_RAILS;
 
-/// A datapath on a rail.
+/// A lane: a datapath on a rail.
 //= docs/wire.md#carriage
 //# 0 raw Ethernet, 1 UDP, 2 AF_XDP; 3 to 7 are reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
-    /// Ethernet frames of our own ethertype, through a packet socket.
+    /// Ethernet frames of Tasuki's own ethertype, through a packet socket.
     Raw,
     /// UDP datagrams.
     Udp,
@@ -19,19 +19,19 @@ pub enum Lane {
     Xdp,
 }
 
-/// Rail and lane together: what has its own packet numbers.
+/// A path, that is a lane of a rail. Each path has its own packet numbers.
 //= docs/wire.md#carriage
 //# Rail and lane together are a *path*, one byte: the rail in bits 0 to 4, the lane in bits 5 to 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path {
     /// Number of the rail, below [`MAX_RAILS`].
     pub rail: u8,
-    /// Datapath on it.
+    /// The lane.
     pub lane: Lane,
 }
 
 impl Path {
-    /// None if the lane is a reserved one.
+    /// `None` if the lane is a reserved one.
     pub fn from_byte(byte: u8) -> Option<Path> {
         let lane = match byte >> 5 {
             0 => Lane::Raw,
@@ -42,7 +42,7 @@ impl Path {
         Some(Path { rail: byte & 0x1f, lane })
     }
 
-    /// The byte on the wire; an error if the rail has no number that fits.
+    /// The byte on the wire; an error if the number of the rail is too large.
     pub fn to_byte(self) -> Result<u8, EmitError> {
         if usize::from(self.rail) >= MAX_RAILS {
             return Err(EmitError::Path);
@@ -56,7 +56,7 @@ impl Path {
 pub struct Secret(pub [u8; 16]);
 
 impl Secret {
-    /// The half that every packet to the endpoint carries.
+    /// The half of the secret that every packet to the endpoint carries.
     //= docs/wire.md#who-may-speak
     //# Its first half is in every packet to it,
     //# its second half in every greeting to it.
@@ -64,7 +64,7 @@ impl Secret {
         self.half(0)
     }
 
-    /// The half that every greeting to the endpoint carries.
+    /// The half of the secret that every greeting to the endpoint carries.
     pub fn proof(&self) -> u64 {
         self.half(8)
     }

@@ -1,9 +1,10 @@
 //! The wire format of Tasuki's packets: parsing and emitting. `docs/wire.md` is its specification.
 //!
-//! [`Packet::parse`] judges a whole packet and then hands out its frames, [`Brief::parse`] does it for the most frequent ones; [`PacketBuilder`]
-//! writes one. Neither allocates, and payload is borrowed. Input can be anything: what is not a packet is dropped with a
-//! [`DropReason`], which the caller counts. The crate knows no state: who the peer is, which packets have arrived
-//! and what frames mean is the business of those above.
+//! [`Packet::parse`] checks a whole packet and then hands out its frames; [`Brief::parse`] does so for the
+//! most frequent packets; [`PacketBuilder`] writes a packet. None of them allocates, and payload is borrowed.
+//! Input can be anything: what is not a packet is dropped with a [`DropReason`], which the caller counts. The
+//! crate holds no state: who the peer is, which packets have arrived and what frames mean is decided by the
+//! layers above.
 #![deny(unsafe_code)]
 
 mod ack;

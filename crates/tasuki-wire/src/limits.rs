@@ -1,11 +1,11 @@
-//! Sizes and bounds of the format.
+//! Sizes and limits of the format.
 
 /// Size of the header, bytes.
 //= docs/wire.md#packet
 //# A packet is a header of 32 bytes and one or more frames
 pub const HEADER_LEN: usize = 32;
 
-/// Type of Ethernet frames that carry a packet each.
+/// Ethertype of Ethernet frames that carry one packet each.
 //= docs/wire.md#carriage
 //# frames have the type 0x88B5
 pub const ETHERTYPE: u16 = 0x88b5;
@@ -15,7 +15,7 @@ pub const ETHERTYPE: u16 = 0x88b5;
 //# flag bit 0 reserves the last 16 bytes of the packet
 pub const TAG_LEN: usize = 16;
 
-/// Largest packet that the length field can say, bytes.
+/// Largest packet that the length field can hold, bytes.
 pub const MAX_PACKET_LEN: usize = u16::MAX as usize;
 
 /// Most runs of packet numbers in one ack.
@@ -23,22 +23,23 @@ pub const MAX_PACKET_LEN: usize = u16::MAX as usize;
 //# A frame holds at most 64 runs, so count is at most 63.
 pub const MAX_ACK_RUNS: usize = 64;
 
-/// Most rails of a pair; rails are numbered below this.
+/// Most rails between two endpoints; rails are numbered below this.
 //= docs/wire.md#carriage
 //# A *rail* is a way between two hosts, numbered 0 to 31 by agreement of the two endpoints.
 pub const MAX_RAILS: usize = 32;
 
-/// Smallest MTU of a rail, bytes: that of IPv6, so that every IP path will do.
+/// Smallest MTU of a rail, bytes: that of IPv6, so that every IP path is good enough.
 //= docs/wire.md#rail
 //# largest Ethernet or IP payload of the rail, at least 1280
 pub const MIN_MTU: u16 = 1280;
 
 /// Largest packet number.
 //= docs/wire.md#packet
-//# A path whose numbers are used up (2^48 of them: nine years at a million packets per second) must fall silent.
+//# A path whose numbers are used up (2^48 of them: nine years at a million packets per second) must fall
+//# silent.
 pub const MAX_PACKET_NUMBER: u64 = (1 << 48) - 1;
 
-/// What the lane puts between the rail's MTU and the packet.
+/// What a lane puts in front of a packet within the rail's MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carriage {
     /// The packet is the payload of an Ethernet frame (raw, AF_XDP with our own ethertype).
@@ -50,7 +51,7 @@ pub enum Carriage {
 }
 
 impl Carriage {
-    /// Bytes of the MTU that are not for the packet.
+    /// Bytes of the MTU that the packet cannot use.
     pub const fn overhead(self) -> usize {
         match self {
             Carriage::Ethernet => 0,

@@ -1,4 +1,4 @@
-//! Frames of the message layer: each is delivered once, whatever packets it travels in.
+//! Frames of the message layer. Each is delivered once, in whatever packets it travels.
 
 use crate::cursor::{Reader, Writer, var_len};
 use crate::drop_reason::DropReason;
@@ -13,16 +13,17 @@ const ACK: u8 = 1 << 4;
 const SERVICE: u8 = 1 << 5;
 const KNOWN: u8 = TAGGED | DATA | KEY | CHARGED | ACK | SERVICE;
 
-/// A message begins. On the wire an eager frame if the payload is all of it, a request otherwise.
+/// The beginning of a message. On the wire it is an eager frame if the payload is the whole message, a
+/// request otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start<'a> {
     /// Position in the order of delivery; a start covers one.
     pub position: u64,
-    /// Place in the sequence of messages from the sender to the addressee.
+    /// Sequence number among the messages from the sender to the addressee.
     pub seq: u64,
-    /// The tag if it is for the tagged or the service queue, `None` for the untagged one.
+    /// The tag if the message is for a queue with tags, `None` for the untagged queue.
     pub tag: Option<u64>,
-    /// It is for the service queue, and has a tag.
+    /// The message is for the queue between engines, and has a tag.
     pub service: bool,
     /// Remote completion data.
     pub data: Option<u64>,
@@ -30,18 +31,18 @@ pub struct Start<'a> {
     pub remote_key: Option<u64>,
     /// The sender has spent credit for it.
     pub charged: bool,
-    /// The sender waits for done.
+    /// The sender waits for `Done`.
     pub ack: bool,
     /// Length of the whole message, bytes.
     pub len: u64,
-    /// Bytes that are sent without asking.
+    /// Bytes that are sent without a grant.
     pub early: u64,
-    /// The first of those: the payload of this frame.
+    /// The first of those bytes, which are the payload of this frame.
     pub payload: &'a [u8],
 }
 
 impl<'a> Start<'a> {
-    /// Bytes that such a frame takes at most besides its payload: type, flags, three optional fields, and every
+    /// Most bytes that such a frame takes besides its payload: type, flags, three optional fields, and every
     /// `var` at nine bytes but the payload's length at three.
     pub const HEAD_MAX: usize = 1 + 1 + 9 + 9 + 3 * 8 + 9 + 9 + 3;
 
@@ -64,7 +65,7 @@ impl<'a> Start<'a> {
         Ok(Start { position, seq, tag, service, data, remote_key, charged, ack, len, early, payload })
     }
 
-    /// All but the payload, of which there will be `inline` bytes.
+    /// Writes the frame without its payload, which will have `inline` bytes.
     pub(crate) fn write_head(&self, writer: &mut Writer<'_>, inline: u64) -> Result<(), EmitError> {
         if !sizes_agree(self.len, self.early, inline)
             || !has_tag_for_service(self.tag.is_some(), self.service)
@@ -113,14 +114,14 @@ fn is_eager(len: u64, early: u64, inline: u64) -> bool {
     len == early && early == inline
 }
 
-/// Payload of a message that has its start in another frame.
+/// Payload of a message whose start is in another frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<'a> {
-    /// Position of the first byte in the order of delivery; the frame covers as many as it has bytes.
+    /// Position of the first byte in the order of delivery; the frame covers one position per byte.
     pub position: u64,
-    /// The message.
+    /// The message's sequence number.
     pub seq: u64,
-    /// Place of the first byte in the message.
+    /// Offset of the first byte in the message.
     pub offset: u64,
     /// Size of the message's early part if the bytes belong to it, 0 if they were granted.
     pub early: u64,
@@ -129,18 +130,18 @@ pub struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Bytes that such a frame takes at most besides its payload: type, and every `var` at nine bytes but the
+    /// Most bytes that such a frame takes besides its payload: type, and every `var` at nine bytes but the
     /// payload's length at three.
     pub const HEAD_MAX: usize = 1 + 4 * 9 + 3;
 
-    /// Bytes of payload that such a frame can carry if it may take `room` bytes in all; 0 if it does not fit.
+    /// Most bytes of payload in such a frame if it may take `room` bytes in all; 0 if it does not fit.
     /// `self.payload` does not matter.
     pub fn fit(&self, room: usize) -> usize {
         let vars = [self.position, self.seq, self.offset, self.early];
         let head = 1 + vars.into_iter().map(var_len).sum::<usize>();
         let room = room.min(MAX_PACKET_LEN);
         let Some(mut len) = room.checked_sub(head) else { return 0 };
-        // The length's own size shrinks with the length: two or three steps.
+        // The encoding of the length shrinks with the length, so this takes two or three steps.
         while len > 0 && head + var_len(len as u64) + len > room {
             len -= 1;
         }
@@ -148,7 +149,8 @@ impl<'a> Data<'a> {
     }
 
     //= docs/wire.md#data
-    //# `len` bytes, at least 1, which begin `offset` bytes into message `seq`; offset + len is at most 2^64 - 1.
+    //# `len` bytes, at least 1, which begin `offset` bytes into message `seq`; offset + len is at most
+    //# 2^64 - 1.
     pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Data<'a>, DropReason> {
         let (position, seq, offset, early) = (reader.var()?, reader.var()?, reader.var()?, reader.var()?);
         let len = reader.var()?;
@@ -161,7 +163,7 @@ impl<'a> Data<'a> {
         Ok(Data { position, seq, offset, early, payload: reader.bytes_u64(len)? })
     }
 
-    /// All but the payload, of which there will be `len` bytes.
+    /// Writes the frame without its payload, which will have `len` bytes.
     pub(crate) fn write_head(&self, writer: &mut Writer<'_>, len: u64) -> Result<(), EmitError> {
         if len == 0 || self.offset.checked_add(len).is_none() {
             return Err(EmitError::Data);
@@ -179,64 +181,64 @@ impl<'a> Data<'a> {
 /// Totals of what the sender has sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Frames that the message layer counts.
+    /// Number of frames that the message layer counts.
     pub frames: u64,
     /// Payload bytes in data frames.
     pub bytes: u64,
 }
 
-/// What the message layers tell each other besides messages. Their meaning is the message layer's.
+/// What message layers tell each other besides messages. Only the message layer knows the meaning.
 //= docs/wire.md#control
 //# Grants, credits and returns are running totals, of which the largest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// Bytes up to `upto` of message `seq` may come.
+    /// Allows the bytes of message `seq` before `upto` to be sent.
     Grant {
         /// The message, in the sequence of the addressee.
         seq: u64,
         /// Running total, bytes.
         upto: u64,
     },
-    /// Message `seq` may be forgotten by its sender.
+    /// Tells that the sender of message `seq` may forget it.
     Done {
         /// The message, in the sequence of the addressee.
         seq: u64,
     },
-    /// Credit given to the addressee.
+    /// Tells the credit given to the addressee so far.
     Credit {
         /// Running total, bytes.
         total: u64,
     },
-    /// The addressee is asked to return credit.
+    /// Asks the addressee to return credit.
     Recall {
         /// Bytes that it may keep.
         keep: u64,
     },
-    /// Credit returned unspent.
+    /// Tells the credit returned unspent so far.
     Return {
         /// Running total, bytes.
         total: u64,
     },
-    /// The addressee is asked to fall silent.
+    /// Asks the addressee for silence.
     Quiesce {
         /// Number of the request.
         epoch: u64,
         /// All that the sender has sent.
         mark: Mark,
     },
-    /// The answer to quiesce.
+    /// Answers a request for silence.
     Quiesced {
         /// Number of the request.
         epoch: u64,
         /// All that the sender has sent.
         mark: Mark,
     },
-    /// The request is over.
+    /// Ends a request for silence.
     Resume {
         /// Number of the request.
         epoch: u64,
     },
-    /// The sender leaves.
+    /// Says goodbye.
     Bye {
         /// All that the sender has sent.
         mark: Mark,
@@ -244,7 +246,7 @@ pub enum Control {
 }
 
 impl Control {
-    /// Type, and the fields behind the position.
+    /// The type, and the fields behind the position.
     fn fields(&self) -> (u8, [Option<u64>; 3]) {
         use crate::frame::kind;
         match *self {
@@ -264,7 +266,7 @@ impl Control {
         }
     }
 
-    /// Position and content of a frame of type `kind`.
+    /// Reads the position and the content of a frame of type `kind`.
     pub(crate) fn read(reader: &mut Reader<'_>, kind: u8) -> Result<(u64, Control), DropReason> {
         use crate::frame::kind;
         let position = read_position(reader)?;
@@ -295,7 +297,7 @@ impl Control {
     }
 }
 
-/// The position of a frame that covers one.
+/// Reads the position of a frame that covers one position.
 //= docs/wire.md#position
 //# The end of what a frame covers
 //# is at most 2^64 - 1.

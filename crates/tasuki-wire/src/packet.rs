@@ -1,4 +1,4 @@
-//! Parsing: a packet is judged as a whole before any of its frames is handed out.
+//! Parsing packets: a packet is checked as a whole before any of its frames is handed out.
 
 use crate::cursor::Reader;
 use crate::drop_reason::DropReason;
@@ -12,19 +12,21 @@ use crate::limits::HEADER_LEN;
 pub struct Packet<'a> {
     header: Header,
     length: u16,
-    /// The first frames as they were read when the packet was judged.
+    /// The first frames, kept from the check.
     first: [Frame<'a>; KEPT],
     count: usize,
     /// The frames behind them.
     rest: &'a [u8],
 }
 
-/// Frames that need not be read twice: most packets bring an acknowledgement and something else.
+/// Number of frames that are kept from the check and need not be parsed twice: most packets have an
+/// acknowledgement and one other frame.
 const KEPT: usize = 2;
 
 impl<'a> Packet<'a> {
-    /// Judges what came as one Ethernet payload or UDP datagram. Everything else that a receiver tests needs its
-    /// state: [`Header::check_destination`], [`crate::Greeting::check`], the peer's name and the packet number.
+    /// Checks what came as one Ethernet payload or UDP datagram. Everything else that a receiver tests needs
+    /// its state: [`Header::check_destination`], [`crate::Greeting::check`], the peer's name and the packet
+    /// number.
     //= docs/wire.md#malformed-input
     //# The reasons up to `handshake` need nothing but the packet.
     pub fn parse(datagram: &'a [u8]) -> Result<Packet<'a>, DropReason> {
@@ -54,22 +56,22 @@ impl<'a> Packet<'a> {
         Ok(packet)
     }
 
-    /// What the packet says about itself.
+    /// The header of the packet.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Size of the packet, bytes: without the padding that a NIC has added.
+    /// Length of the packet, bytes, without the padding that a NIC has added.
     pub fn length(&self) -> u16 {
         self.length
     }
 
-    /// The frames, in the order in which they stand.
+    /// The frames, in the order in which they are in the packet.
     pub fn frames(&self) -> impl Iterator<Item = Frame<'a>> + use<'_, 'a> {
         self.first[..self.count].iter().copied().chain(Frames { reader: Reader::new(self.rest) })
     }
 
-    /// Reads the frames, all of them, keeps the first, and looks whether they may be together.
+    /// Parses all frames, keeps the first ones, and checks that they may be in one packet.
     fn judge(&mut self, frames: &'a [u8]) -> Result<(), DropReason> {
         if frames.is_empty() {
             return Err(DropReason::Empty);
@@ -97,7 +99,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Frames that have been read before without an error.
+/// Parses frames again that have been checked.
 struct Frames<'a> {
     reader: Reader<'a>,
 }

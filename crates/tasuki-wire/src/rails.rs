@@ -1,4 +1,4 @@
-//! Lists of rails: how a peer can be reached.
+//! Lists of rails, which tell how a peer can be reached.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -17,17 +17,17 @@ const RAIL_LEN: usize = 32;
 pub struct Lanes(u8);
 
 impl Lanes {
-    /// The rail is down.
+    /// No lane: the rail is down.
     pub const NONE: Lanes = Lanes(0);
     const KNOWN: u8 = 0b111;
 
-    /// These and `lane`.
+    /// These lanes and `lane`.
     #[must_use]
     pub fn with(self, lane: Lane) -> Lanes {
         Lanes(self.0 | 1 << lane as u8)
     }
 
-    /// `lane` is one of these.
+    /// Whether `lane` is one of these.
     pub fn contains(self, lane: Lane) -> bool {
         self.0 & 1 << lane as u8 != 0
     }
@@ -38,7 +38,7 @@ impl Lanes {
 pub struct Rail {
     /// Number, below [`MAX_RAILS`].
     pub rail: u8,
-    /// What may be used now.
+    /// The lanes that may be used now.
     pub lanes: Lanes,
     /// Largest Ethernet or IP payload, bytes, at least [`MIN_MTU`].
     pub mtu: u16,
@@ -81,10 +81,10 @@ impl Rail {
     }
 }
 
-/// All rails of an endpoint, as of one change of them.
+/// All rails of an endpoint, after a change of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rails<'a> {
-    /// Counts the changes.
+    /// Number of the change.
     //= docs/wire.md#rail
     //# A list replaces every list with
     //# a lower `change`; a list with a change that is not higher than the last one says nothing new.
@@ -93,7 +93,7 @@ pub struct Rails<'a> {
     pub list: RailList<'a>,
 }
 
-/// Rails in ascending order, from the packet (already checked) or from the caller's own list.
+/// Rails in ascending order, borrowed from a packet (already checked) or from the caller's own list.
 #[derive(Clone, Copy)]
 pub struct RailList<'a>(Source<'a>);
 
@@ -104,7 +104,7 @@ enum Source<'a> {
 }
 
 impl<'a> RailList<'a> {
-    /// Rails to send: in ascending order of their numbers. Checked when the frame is emitted.
+    /// A list of rails to send, in ascending order of their numbers. It is checked when the frame is emitted.
     pub fn new(rails: &'a [Rail]) -> RailList<'a> {
         RailList(Source::List(rails))
     }

@@ -10,7 +10,9 @@ use serde::Serialize;
 use std::process::ExitCode;
 use tasuki_bench::plot::{Panel, lines};
 use tasuki_rate::Sent;
-use tasuki_sim::transport::{ALL_GRANTING, ALL_SHORT, Congestion, Crowd, Receivers, WAYS, Way};
+use tasuki_sim::transport::{
+    ALL_GRANTING, ALL_PACINGS, ALL_SHORT_LANES, Congestion, Pacing, Receivers, Traffic,
+};
 
 /// One point of a figure.
 #[derive(Serialize)]
@@ -56,12 +58,12 @@ pub fn run(arguments: &ReceiversArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new(format!("--sizes {bytes}: messages have 1 to 100000000 bytes")));
     }
     let cases = Receivers::all();
-    let points = (cases.len() * arguments.sizes.len() * WAYS.len()) as u64;
+    let points = (cases.len() * arguments.sizes.len() * ALL_PACINGS.len()) as u64;
     let bar = progress_bar(points).with_prefix("receivers");
     let mut rows = Vec::new();
     for case in &cases {
         for &message_bytes in &arguments.sizes {
-            for way in WAYS {
+            for way in ALL_PACINGS {
                 bar.set_message(format!("{}, {}", case.name, way.name()));
                 let sent =
                     case.send(message_bytes, way).map_err(|failure| Failure::new(failure.complaint))?;
@@ -115,13 +117,13 @@ fn plots(rows: &[Row]) -> Result<Vec<(String, String)>, Failure> {
     let mut files: Vec<(String, String)> = Vec::new();
     for case in Receivers::all() {
         let curves = |of: fn(&Row) -> f64| {
-            let curve = |way: Way| {
+            let curve = |way: Pacing| {
                 let own = rows.iter().filter(|row| row.case == case.name && row.way == way.name());
                 let points = own.map(|row| (row.message_bytes as f64 / 1e6, of(row))).collect();
                 let said = case.published(way).map_or_else(String::new, |said| format!(" (paper: {said})"));
                 (format!("{}{said}", way.name()), points)
             };
-            WAYS.into_iter().map(curve).collect()
+            ALL_PACINGS.into_iter().map(curve).collect()
         };
         let panel = |y: &str, of| Panel {
             title: case.name.into(),
@@ -136,8 +138,8 @@ fn plots(rows: &[Row]) -> Result<Vec<(String, String)>, Failure> {
 }
 
 fn crowds(json: bool) -> Result<ExitCode, Failure> {
-    let crowds = [(Crowd::Incast, "16 to 1"), (Crowd::AllToAll, "all to all of 16")];
-    let ways = ALL_GRANTING.into_iter().flat_map(|granting| ALL_SHORT.map(|short| (granting, short)));
+    let crowds = [(Traffic::Incast, "16 to 1"), (Traffic::AllToAll, "all to all of 16")];
+    let ways = ALL_GRANTING.into_iter().flat_map(|granting| ALL_SHORT_LANES.map(|short| (granting, short)));
     let bar = progress_bar((crowds.len() * ways.clone().count()) as u64).with_prefix("crowd");
     let mut rows = Vec::new();
     for (crowd, name) in crowds {

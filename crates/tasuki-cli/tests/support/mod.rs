@@ -20,6 +20,8 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
+use tasuki_testkit::replay::Replay;
+
 /// Environment variable that marks every process of a test's labs: a process's children inherit it.
 pub const MARK: &str = "TASUKI_TEST_MARK";
 
@@ -217,8 +219,6 @@ pub fn seed(test: &str) -> u64 {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         now.map_or(1, |since| since.subsec_nanos().into())
     };
-    let seed =
-        std::env::var("TASUKI_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(from_clock);
-    eprintln!("{test}: seed {seed}; replay: TASUKI_SEED={seed} cargo test --release {test} -- --nocapture");
-    seed
+    let command = format!("cargo test --release {test} -- --nocapture");
+    Replay { variable: "TASUKI_SEED", command: &command }.one(from_clock)
 }

@@ -228,7 +228,7 @@ impl Engine {
     pub fn is_over(&self) -> bool {
         let confirming = self.is_confirming();
         self.peers.iter().all(|(peer, record)| {
-            let over = record.conn.is_none_or(|conn| self.net.proto().is_over(conn));
+            let over = record.conn.is_none_or(|conn| self.net.proto().is_closed(conn));
             let parted = record.gone || confirming || !record.is_acquainted();
             over && parted && !self.shm.has_unsent(peer)
         })

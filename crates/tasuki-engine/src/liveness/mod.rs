@@ -129,7 +129,7 @@ impl Liveness {
         let wanted = operations || closing || reports;
         let all = wanted && (count <= FEW || self.is_round_for_all());
         for (peer, record) in peers.iter() {
-            let silent = record.conn.is_some_and(|conn| net.proto().silence(conn) >= TIMEOUTS);
+            let silent = record.conn.is_some_and(|conn| net.proto().pto_streak(conn) >= TIMEOUTS);
             if (all && concerned(record)) || silent || self.is_on_trial(peer) {
                 self.knock(peer, record, net, now);
             }
@@ -139,7 +139,7 @@ impl Liveness {
     /// Knocks at peers from which an acknowledgement is overdue.
     pub fn knock_silent(&mut self, net: &mut Net, peers: &Peers, now: Time) {
         for (peer, record) in peers.iter() {
-            if record.conn.is_some_and(|conn| net.proto().silence(conn) > 0) {
+            if record.conn.is_some_and(|conn| net.proto().pto_streak(conn) > 0) {
                 self.knock(peer, record, net, now);
             }
         }

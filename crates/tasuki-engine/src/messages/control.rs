@@ -28,7 +28,7 @@ impl Messages {
 
     /// Receives all control messages that have arrived. Each one's end is a duty. True if there was one.
     pub fn receive_control(&mut self) -> bool {
-        self.receive_service(CONTROL_TAG, tasuki_bulk::NOTE_MAX as u64, |_| Internal::Control)
+        self.receive_service(CONTROL_TAG, tasuki_bulk::CONTROL_MESSAGE_MAX as u64, |_| Internal::Control)
     }
 
     /// Receives all messages of the service queue with this tag into memory of their own, as operations that

@@ -14,7 +14,7 @@ impl Messages {
             if self.layer.has_actions() {
                 self.run_actions();
             }
-            if let Some(done) = self.layer.take_now(from, start) {
+            if let Some(done) = self.layer.recv_inline(from, start) {
                 return self.received_whole(&done, payload);
             }
         }

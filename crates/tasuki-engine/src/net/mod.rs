@@ -187,7 +187,7 @@ impl Net {
 
     /// From now on closed connections stay to answer late packets.
     pub fn stay(&mut self) {
-        self.proto.stay();
+        self.proto.keep_closed();
     }
 
     /// The next event of the packet layer. What concerns this carrier alone has been done.
@@ -226,7 +226,7 @@ impl Net {
 
     /// Asks a peer for a sign of life on all paths.
     pub fn ask(&mut self, conn: ConnId, now: Time) {
-        self.proto.ask(now, conn);
+        self.proto.probe_peer(now, conn);
     }
 }
 
@@ -252,7 +252,7 @@ impl Net {
     /// anything was.
     #[inline]
     pub fn catch_up(&mut self) -> bool {
-        self.proto.catch_up()
+        self.proto.flush_deferred_acks()
     }
 
     /// An event of the packet layer waits.

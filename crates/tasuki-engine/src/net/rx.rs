@@ -103,7 +103,7 @@ impl Net {
         for raw in links.iter_mut().filter_map(|link| link.raw.as_mut()) {
             count += raw.receive(BATCH, |packet| {
                 // A packet that is dropped is counted by the packet layer, by reason, and never answered.
-                let _ = proto.handle_message_first(now, packet, &mut above);
+                let _ = proto.handle_packet_deferring_ack(now, packet, &mut above);
             });
         }
         if count > 0 {
@@ -126,7 +126,7 @@ impl Net {
                 // A knock has done what it is for by arriving.
                 if datagram.len() != KNOCK_LEN {
                     // A packet that is dropped is counted by the packet layer, by reason, and never answered.
-                    let _ = proto.handle_message_first(now, datagram, &mut above);
+                    let _ = proto.handle_packet_deferring_ack(now, datagram, &mut above);
                 }
             });
             let count = received.unwrap_or(0);

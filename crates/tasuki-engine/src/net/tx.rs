@@ -62,7 +62,7 @@ impl Net {
             return Sent::No;
         }
         let request = args.request(id, len as u64);
-        let Some(start) = messages.layer_mut().send_now(&request, len as u64) else { return Sent::No };
+        let Some(start) = messages.layer_mut().send_inline(&request, len as u64) else { return Sent::No };
         let payload = Payload { key: 0, offset: 0, len: len as u64 };
         let start = tasuki_frames::outgoing(&Frame::Start(start), Some(payload));
         let bytes = match args.buffers {
@@ -72,12 +72,12 @@ impl Net {
             pieces => unsafe { gather(pieces, &mut self.gathered[..len]) },
         };
         if coalesce {
-            self.proto.put(conn, start, bytes);
+            self.proto.coalesce(conn, start, bytes);
             messages.sent(args.report, args.context, args.peer, args.tag.is_some());
             self.hold(len, args.more, messages, peers, now);
             return Sent::Done;
         }
-        let transmit = self.proto.send_now(now, conn, start, bytes, &mut self.packet);
+        let transmit = self.proto.send_inline(now, conn, start, bytes, &mut self.packet);
         messages.sent(args.report, args.context, args.peer, args.tag.is_some());
         let Some(transmit) = transmit else { return Sent::Transmit };
         if let Some(target) = self.target(transmit.conn, transmit.path, peers) {
@@ -93,8 +93,8 @@ impl Net {
         // In static mode every message has a pace of its own, which only the general path knows.
         let unpaced = self.receivers.is_none();
         let takes = match coalesce {
-            true => self.proto.takes_more(conn, COALESCED_MAX),
-            false => self.proto.takes_now(conn),
+            true => self.proto.can_coalesce(conn, COALESCED_MAX),
+            false => self.proto.can_send_inline(conn),
         };
         unpaced && takes
     }

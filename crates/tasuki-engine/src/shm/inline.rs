@@ -96,7 +96,7 @@ impl Shm {
         let Some((start, head)) = whole.filter(|(start, _)| start.len <= INLINE_PAYLOAD as u64) else {
             return take_copy(peer, record, dual_copies, messages, peers);
         };
-        let Some(done) = messages.layer_mut().take_now(id, &start) else {
+        let Some(done) = messages.layer_mut().recv_inline(id, &start) else {
             return take_copy(peer, record, dual_copies, messages, peers);
         };
         // SAFETY: `read_line` has checked that the head is inside of the line.
@@ -195,7 +195,7 @@ impl Outbound {
     ) -> bool {
         let Some(mut line) = self.outbox.line() else { return false };
         let len = piece.len as u64;
-        let Some(start) = messages.layer_mut().send_now(&args.request(id, len), len) else { return false };
+        let Some(start) = messages.layer_mut().send_inline(&args.request(id, len), len) else { return false };
         match record::line_head(&start) {
             Some(head) => {
                 let into = line.bytes();
@@ -224,7 +224,7 @@ impl Outbound {
         let Some(room) = self.outbox.room(HEAD + len) else { return false };
         // The message is too short for a fetch from the sender's memory to pay, so it has no rendezvous key.
         let request = args.request(id, len as u64);
-        let Some(start) = messages.layer_mut().send_now(&request, len as u64) else { return false };
+        let Some(start) = messages.layer_mut().send_inline(&request, len as u64) else { return false };
         let head = record::start_head(&start);
         // SAFETY: as the caller promises; the ring overlaps nobody's buffer.
         room.fill(head + len, |bytes| unsafe { write_start(bytes, head, &start, args) });

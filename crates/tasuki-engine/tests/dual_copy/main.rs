@@ -19,6 +19,7 @@ use sender::{Node, content};
 use tasuki_engine::{Completion, DualCopyCounters, Failure};
 use tasuki_random::Random;
 use tasuki_ring::Token;
+use tasuki_testkit::replay::Replay;
 
 /// After so long without what it waits for a test has failed: a hang is a defect, slowness is not.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,10 +30,8 @@ const LOOKS: usize = 20_000;
 const LONG: usize = 3 << 20;
 
 fn seed() -> u64 {
-    let seed = std::env::var("TASUKI_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = seed.unwrap_or(u64::from(std::process::id()));
-    println!("replay with TASUKI_SEED={seed} cargo test -p tasuki-engine --test dual_copy");
-    seed
+    let command = "cargo test -p tasuki-engine --test dual_copy";
+    Replay { variable: "TASUKI_SEED", command }.one(|| u64::from(std::process::id()))
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tasuki_engine::Completion;
 use tasuki_random::Random;
+use tasuki_testkit::replay::Replay;
 
 use crate::node::{LANES, Lane, nodes, run};
 
@@ -17,10 +18,8 @@ fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
 }
 
 fn seed() -> u64 {
-    match std::env::var("TASUKI_SEED") {
-        Ok(seed) => seed.parse().unwrap(),
-        Err(_) => u64::from(std::process::id()),
-    }
+    let command = "cargo test -p tasuki-engine --test suite exchange";
+    Replay { variable: "TASUKI_SEED", command }.one(|| u64::from(std::process::id()))
 }
 
 /// By context of the receive: the sender, the tag, the bytes.
@@ -29,7 +28,7 @@ type Expected = BTreeMap<u64, (usize, u64, Vec<u8>)>;
 /// The n-th receive that names a sender and a tag gets the n-th message with that tag from it, bit for bit,
 /// whatever is posted first and whatever else is under way.
 fn exchange(lane: Lane, seed: u64) {
-    println!("{lane:?}: replay with TASUKI_SEED={seed} cargo test -p tasuki-engine --test suite exchange");
+    println!("{lane:?}, seed {seed}");
     let mut random = Random::new(seed);
     let mut all = nodes(4, lane);
     // By receiver.

@@ -6,13 +6,12 @@ use std::process::Command;
 
 use tasuki_link::{UdpLink, UdpOptions};
 use tasuki_random::Random;
+use tasuki_testkit::replay::Replay;
 
-/// Seeded from TASUKI_SEED, or from the process id; printed.
+/// A generator with the seed from TASUKI_SEED, or with the process id as its seed; the seed is printed.
 pub fn seeded() -> Random {
-    let seed = std::env::var("TASUKI_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
-    println!("replay with TASUKI_SEED={seed}");
-    Random::new(seed)
+    let replay = Replay { variable: "TASUKI_SEED", command: "cargo test -p tasuki-link" };
+    Random::new(replay.one(|| u64::from(std::process::id())))
 }
 
 pub fn bind(address: &str) -> UdpLink {

@@ -1,4 +1,4 @@
-//! Hand-written cases. Each states what MPI or libfabric demands in its own words; the model watches as well.
+//! Hand-written cases. Each states what MPI or libfabric demands; the oracle watches as well.
 
 mod credit;
 mod death;
@@ -8,11 +8,12 @@ mod quiet;
 mod transfer;
 
 use tasuki_msg::{Config, PeerOptions, Queue, RecvDone, Window};
-
-use crate::world::{Habits, RecvSpec, SendSpec, World};
 use tasuki_random::Random;
+use tasuki_testkit::oracle::{RecvSpec, SendSpec};
 
-/// Plenty of credit, small messages eager, from 1000 bytes rendezvous.
+use crate::world::{Habits, World};
+
+/// Plenty of credit; messages of up to 1000 bytes are eager, longer ones go by rendezvous.
 const CONFIG: Config =
     Config { pool_bytes: 4 << 20, peer_bytes: 1 << 20, expected_peers: 4, initial_credit: 0 };
 const WINDOW: Window = Window { eager_max: 1000, unscheduled: 0, window: 1 << 20, quantum: 4096 };
@@ -32,7 +33,7 @@ fn world(nodes: usize) -> World {
 }
 
 impl World {
-    /// A tagged message whose completion data tells it from others.
+    /// Sends a tagged message with completion data, which tells it from others.
     fn say(&mut self, from: usize, to: usize, tag: u64, len: u64, data: u64) -> usize {
         let spec = SendSpec { data: Some(data), ..SendSpec::tagged(tag, len) };
         self.send(from, to, spec).unwrap()
@@ -59,8 +60,8 @@ impl World {
         self.sent[name].result == Some(Ok(()))
     }
 
-    /// Hands all that `node` has to say to the carriers, and lets nothing arrive.
-    fn speak(&mut self, node: usize) {
+    /// Hands all frames of `node` to the carriers, and lets none arrive.
+    fn hand_to_carriers(&mut self, node: usize) {
         while self.transmit(node).unwrap() {}
     }
 }

@@ -1,10 +1,10 @@
-//! The message layer against a naive model, hand-written cases, hostile peers, and its promises about cost.
+//! The suite of the message layer: random programs against a naive model, hand-written cases, hostile peers,
+//! and promises about cost.
 
-mod at_once;
 mod cases;
 mod defects;
+mod fast_path;
 mod hostile;
-mod node;
 mod random;
 mod scenario;
 mod steps;

@@ -1,12 +1,21 @@
-//! Thousands of seeds of `scenario`, and what they must have met on the way.
+//! Thousands of seeds of `scenario`, and what they must have reached: an oracle that finds no fault proves
+//! nothing about what never happened.
+
+use tasuki_testkit::replay::Replay;
+use tasuki_testkit::{Check, Coverage};
 
 use crate::scenario;
-use crate::world::{Check, Coverage};
 
 /// Seeds in an ordinary test run; `TASUKI_MSG_SEEDS` overrides it.
 const SEEDS: u64 = 4000;
 
-/// What the ordinary run must have met, so that its silence means something.
+/// Replays one seed; with `TASUKI_MSG_TRACE`, every call and frame is printed.
+const REPLAY: Replay = Replay {
+    variable: "TASUKI_MSG_SEED",
+    command: "TASUKI_MSG_TRACE=1 cargo test -p tasuki-msg --test suite everything_happens -- --nocapture",
+};
+
+/// What the seeds of an ordinary run must have reached.
 const REACHED: [&str; 30] = [
     "a process was stopped",
     "claim discarded",
@@ -40,10 +49,6 @@ const REACHED: [&str; 30] = [
     "truncated",
 ];
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 /// Runs a seed; a panic counts as a failure too.
 pub fn attempt(seed: u64, defect: Option<tasuki_msg::Defect>) -> Check<Coverage> {
     std::panic::catch_unwind(|| scenario::run(seed, defect))
@@ -52,25 +57,16 @@ pub fn attempt(seed: u64, defect: Option<tasuki_msg::Defect>) -> Check<Coverage>
 
 #[test]
 fn everything_happens_as_the_model_says() {
-    if let Some(seed) = number("TASUKI_MSG_SEED") {
-        if let Err(complaint) = scenario::run(seed, None) {
-            panic!("seed {seed}: {complaint}");
-        }
-        return;
-    }
-    let mut coverage = Coverage::new();
-    for seed in 0..number("TASUKI_MSG_SEEDS").unwrap_or(SEEDS) {
+    let mut coverage = Coverage::default();
+    for seed in REPLAY.seeds(SEEDS) {
         match attempt(seed, None) {
-            Ok(covered) => covered.into_iter().for_each(|(what, n)| *coverage.entry(what).or_default() += n),
-            Err(complaint) => panic!(
-                "seed {seed}: {complaint}\nreplay: TASUKI_MSG_TRACE=1 TASUKI_MSG_SEED={seed} \
-                 cargo test -p tasuki-msg --test suite everything_happens -- --nocapture"
-            ),
+            Ok(covered) => coverage.merge(&covered),
+            Err(complaint) => panic!("seed {seed}: {complaint}\n{}", REPLAY.sentence(seed)),
         }
     }
-    println!("{coverage:#?}");
-    let missing: Vec<&str> = REACHED.into_iter().filter(|what| !coverage.contains_key(what)).collect();
-    assert!(number("TASUKI_MSG_SEEDS").is_some() || missing.is_empty(), "never met: {missing:?}");
+    coverage.iter().for_each(|(what, times)| println!("{times:10}  {what}"));
+    let missing: Vec<&str> = REACHED.into_iter().filter(|what| coverage.count(what) == 0).collect();
+    assert!(!REPLAY.is_default() || missing.is_empty(), "never reached: {missing:?}");
 }
 
 #[test]

@@ -1,11 +1,13 @@
-//! Random programs on random networks. The seed decides everything: how many nodes, which faults, how much credit,
-//! what is posted when, and what arrives when.
+//! Random programs on random networks. The seed decides everything: how many nodes, which faults, how much
+//! credit, what is posted when, and what arrives when.
 
 use tasuki_msg::{Config, Defect, INITIAL_CREDIT, PeerOptions, Queue, Window};
 
-use crate::node::{Fate, Node};
-use crate::world::{Check, Coverage, Habits, RecvSpec, SendSpec, World, demand};
 use tasuki_random::Random;
+use tasuki_testkit::oracle::{MessageState, Node, RecvSpec, SendSpec};
+use tasuki_testkit::{Check, Coverage, demand};
+
+use crate::world::{Habits, World};
 
 /// Kinds of event that a seed has switched on.
 struct Kinds {
@@ -17,7 +19,7 @@ struct Kinds {
     probes: bool,
     odd_masks: bool,
     stopped: bool,
-    /// Of the carriers' steps, percent that are arrivals; the others are departures.
+    /// Percentage of the carriers' steps that are arrivals; the others are departures.
     arrivals: u64,
     longest: u64,
 }
@@ -25,11 +27,11 @@ struct Kinds {
 struct Scenario {
     world: World,
     kinds: Kinds,
-    /// Deaths that not everybody knows of yet: (who is to be told, who died).
+    /// Deaths that are still to be told: (node to be told, node that died).
     news: Vec<(usize, usize)>,
 }
 
-/// Runs one seed. The answer is what was covered, or what went wrong.
+/// Runs one seed. Returns what was reached, or what went wrong.
 pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
     let mut rng = Random::new(seed);
     let kinds = Kinds {
@@ -48,7 +50,7 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
         pool_bytes: rng.pick(&[0, 1500, 12_000, 40_000, 1 << 20, 1 << 20]),
         peer_bytes: rng.pick(&[1200, 4000, 65_536, 65_536]),
         expected_peers: rng.pick(&[1, 1, 4]),
-        // Of a copy of the dice: a seed goes on to mean the same otherwise.
+        // Drawn from a copy of the generator, so that all other draws of a seed stay the same.
         initial_credit: rng.clone().pick(&[0, INITIAL_CREDIT]),
     };
     let window = Window {
@@ -73,7 +75,7 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
         scenario.add_node();
     }
     if scenario.world.rng.chance(60) {
-        // The first credit has arrived before the program begins.
+        // The first credit arrives before the program begins.
         scenario.world.drain()?;
     }
     for _ in 0..steps {
@@ -81,18 +83,18 @@ pub fn run(seed: u64, defect: Option<Defect>) -> Check<Coverage> {
     }
     scenario.finish()?;
     scenario.count_exhaustion();
-    Ok(scenario.world.coverage)
+    Ok(scenario.world.oracle.coverage)
 }
 
 impl Scenario {
-    /// How often a message would have gone out at once but for lack of credit.
+    /// Counts how often a message would have been sent at once if there had been credit.
     fn count_exhaustion(&mut self) {
         let counters = |node: &Node| {
-            let known = node.peers.iter().filter_map(|&(_, peer)| node.ep.counters(peer));
+            let known = node.peers.iter().filter_map(|known| node.ep.counters(known.peer));
             known.map(|counters| counters.sent_short_of_credit).sum::<u64>()
         };
         let exhausted: u64 = self.world.nodes.iter().map(counters).sum();
-        *self.world.coverage.entry("credit exhausted").or_default() += exhausted;
+        self.world.coverage.add("credit exhausted", exhausted);
     }
 
     fn add_node(&mut self) {
@@ -109,18 +111,20 @@ impl Scenario {
             12..26 => self.post_recv(node).map(drop),
             26..32 if self.kinds.probes => self.probe(node),
             32..36 if self.kinds.cancels => self.cancel(node),
-            36..38 => self.upset(node, &living),
-            38..40 if self.kinds.silence && self.world.nodes[node].asked.is_none() => self.fall_silent(node),
+            36..38 => self.change_membership(node, &living),
+            38..40 if self.kinds.silence && self.world.nodes[node].asked.is_none() => {
+                self.quiesce_for_a_while(node)
+            }
             40..43 if self.world.nodes[node].asked.is_some() => self.world.resume(node),
-            43..46 => self.tell_news(),
+            43..46 => self.report_deaths(),
             46..50 => self.world.pull(node),
             _ => self.carry(node),
         }
     }
 
-    /// Any node that this one knows, mostly one that lives.
+    /// A node that this one knows, dead or alive.
     fn partner(&mut self, node: usize) -> usize {
-        let known: Vec<usize> = self.world.nodes[node].peers.iter().map(|(there, _)| *there).collect();
+        let known: Vec<usize> = self.world.nodes[node].peers.iter().map(|known| known.there).collect();
         self.world.rng.pick(&known)
     }
 
@@ -160,12 +164,14 @@ impl Scenario {
             let rng = &mut self.world.rng;
             let data = rng.chance(50).then(|| rng.next_u64());
             let (delivery, pull) = (rng.chance(20), self.kinds.pulls && rng.chance(70));
-            self.world.send(node, to, SendSpec { queue, tag, data, len, delivery, pull })?;
+            let remote_key = pull.then_some(0);
+            let spec = SendSpec { queue, tag, data, len, delivery, remote_key, pace: None };
+            self.world.send(node, to, spec)?;
         }
         Ok(())
     }
 
-    fn wish(&mut self, node: usize) -> RecvSpec {
+    fn random_receive(&mut self, node: usize) -> RecvSpec {
         let source = self.partner(node);
         let (queue, tag, ignore, capacity) = (self.queue(), self.tag(), self.ignore(), self.len());
         let rng = &mut self.world.rng;
@@ -176,12 +182,12 @@ impl Scenario {
     }
 
     fn post_recv(&mut self, node: usize) -> Check<usize> {
-        let spec = self.wish(node);
+        let spec = self.random_receive(node);
         self.world.recv(node, spec)
     }
 
     fn probe(&mut self, node: usize) -> Check {
-        let spec = self.wish(node);
+        let spec = self.random_receive(node);
         match self.world.rng.below(4) {
             0 => self.world.peek(node, &spec).map(drop),
             1 => self.world.claim(node, &spec).map(drop),
@@ -223,8 +229,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// A death, a parting, a newcomer.
-    fn upset(&mut self, node: usize, living: &[usize]) -> Check {
+    /// A node dies, parts from another, or joins.
+    fn change_membership(&mut self, node: usize, living: &[usize]) -> Check {
         if self.kinds.partings && self.world.rng.chance(40) {
             let there = self.partner(node);
             return self.world.close(node, there);
@@ -241,7 +247,7 @@ impl Scenario {
         Ok(())
     }
 
-    fn tell_news(&mut self) -> Check {
+    fn report_deaths(&mut self) -> Check {
         if self.news.is_empty() {
             return Ok(());
         }
@@ -250,8 +256,8 @@ impl Scenario {
         if self.world.nodes[node].alive { self.world.peer_failed(node, dead) } else { Ok(()) }
     }
 
-    /// A request for silence, and perhaps the time to agree on it before anything else is posted.
-    fn fall_silent(&mut self, node: usize) -> Check {
+    /// A node asks for silence, and perhaps has the time to get it before anything else is posted.
+    fn quiesce_for_a_while(&mut self, node: usize) -> Check {
         self.world.quiesce(node)?;
         for _ in 0..self.world.rng.pick(&[0, 0, 60, 200]) {
             let living = self.world.living();
@@ -261,7 +267,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// The carriers do something; what they do more often decides how much is under way.
+    /// The carriers do one step. The share of arrivals decides how much is under way.
     fn carry(&mut self, node: usize) -> Check {
         if self.world.rng.chance(self.kinds.arrivals) {
             return self.deliver_some();
@@ -282,10 +288,10 @@ impl Scenario {
         self.world.deliver(from, to)
     }
 
-    /// Everything is delivered and everything is received: then everything must be over.
+    /// Everything is delivered and received; then everything must be over.
     fn finish(&mut self) -> Check {
         while !self.news.is_empty() {
-            self.tell_news()?;
+            self.report_deaths()?;
         }
         for node in self.world.living() {
             self.world.resume(node)?;
@@ -296,7 +302,7 @@ impl Scenario {
         self.world.drain()?;
         self.receive_all()?;
         self.world.drain()?;
-        // Messages that could only leave when others had been received.
+        // Some messages could leave only when others had been received.
         self.receive_all()?;
         self.world.drain()?;
         for node in self.world.living() {
@@ -311,7 +317,7 @@ impl Scenario {
         self.last_silence()
     }
 
-    /// A stopped process must not keep others from each other's messages.
+    /// A stopped process must not keep other processes from each other's messages.
     fn stop_one(&mut self) -> Check {
         let living = self.world.living();
         let stopped = self.world.rng.pick(&living);
@@ -319,7 +325,7 @@ impl Scenario {
         self.world.drain()?;
         for (name, sent) in self.world.sent.iter().enumerate() {
             let concerned = sent.from == stopped || sent.to == stopped || !self.world.nodes[sent.from].alive;
-            let matched = matches!(sent.fate, Fate::Matched { .. });
+            let matched = matches!(sent.state, MessageState::Matched { .. });
             demand(concerned || !matched || sent.result.is_some(), || {
                 format!("message {name} waits for node {stopped}, which is stopped: {}", self.world.dump())
             })?;
@@ -344,7 +350,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Everybody asks for silence at once and gets it.
+    /// All nodes ask for silence at the same time, and get it.
     fn last_silence(&mut self) -> Check {
         for node in self.world.living() {
             self.world.quiesce(node)?;

@@ -8,7 +8,7 @@ use tasuki_msg::{
 };
 
 const MESSAGES: u64 = 100_000;
-/// Entries per message that are still cheap. A plain search would look at 50,000.
+/// Most entries per message that count as cheap. A plain search would look at 50,000.
 const STEPS_EACH: u64 = 12;
 
 struct Pair {
@@ -74,9 +74,9 @@ impl Pair {
     }
 }
 
-/// What an MPI ignores in every receive: protocol bits at the top of the tag.
+/// Bits that an MPI ignores in every receive: protocol bits at the top of the tag.
 const PROTOCOL: u64 = 3 << 62;
-/// MPI_ANY_TAG ignores the user's tag too.
+/// Bits that it ignores for MPI_ANY_TAG: the user's tag, too.
 const ANY_TAG: u64 = PROTOCOL | 0x7fff_ffff;
 
 fn exact(pair: &Pair) -> [(Source, u64); 3] {
@@ -109,7 +109,8 @@ fn posted_receives_met_in_reverse_order() {
     }
 }
 
-/// Receives with and without wildcards among each other, on messages of another communicator that nobody wants yet.
+/// Receives with and without wildcards are mixed, while messages of another communicator wait that no receive
+/// accepts.
 #[test]
 fn wildcards_among_others() {
     let mut pair = Pair::new();
@@ -128,7 +129,7 @@ fn wildcards_among_others() {
     pair.carry();
     (0..MESSAGES / 2).rev().for_each(|tag| pair.recv(Source::Any, other | tag, PROTOCOL));
     pair.carry();
-    // Wildcards may have taken what a receive behind them named: take what is left.
+    // A wildcard may have taken the message that a later receive names, so some messages are left.
     (0..MESSAGES).for_each(|_| {
         if pair.b.status().unexpected > 0 {
             pair.recv(Source::Any, 0, u64::MAX)
@@ -140,7 +141,8 @@ fn wildcards_among_others() {
     assert!(steps < STEPS_EACH * MESSAGES, "{steps}");
 }
 
-/// A polling loop of MPI_Iprobe beside a full queue of another communicator costs a few steps per call.
+/// A loop of MPI_Iprobe costs a few steps per call, although a queue is full of messages of another
+/// communicator.
 #[test]
 fn probing_beside_a_full_queue() {
     let mut pair = Pair::new();

@@ -1,12 +1,12 @@
-//! A layer above that sends messages, and checks to the byte what arrives. It keeps its own books, independent of the
-//! crate under test: which positions of which message have come, which payload was released.
+//! A layer above that sends messages and checks every arriving byte. It keeps its own records, independent of
+//! the crate under test: which positions of which message have come, which payload was released.
 
 use std::collections::{HashMap, VecDeque};
 
 use tasuki_proto::{ConnId, Outgoing, Payload, Upcalls};
 use tasuki_wire::{Control, Frame, Greeting, Rail};
 
-/// What byte `at` of message `seq` is.
+/// The byte at offset `at` of message `seq`.
 pub fn byte(seq: u64, at: u64) -> u8 {
     (seq.wrapping_mul(167) ^ at.wrapping_mul(31) ^ at >> 8) as u8
 }
@@ -21,17 +21,17 @@ struct Incoming {
 
 #[derive(Default)]
 pub struct App {
-    /// Own ends of the rails, for whoever says hello; `None` refuses.
+    /// This side's ends of the rails, for endpoints that say hello; `None` refuses them.
     pub rails: Option<Vec<Rail>>,
     pub start_room: usize,
     queue: VecDeque<(u64, u64)>,
     controls: VecDeque<u64>,
-    /// Message under way: seq, len, sent so far.
+    /// The message that is being sent: seq, len, bytes sent so far.
     current: Option<(u64, u64, u64)>,
     next_seq: u64,
     next_control: u64,
     next_key: u64,
-    /// Payload handed out: key -> (seq, offset in message, len).
+    /// Payload handed to the packet layer and not released: key -> (seq, offset in message, len).
     open: HashMap<u64, (u64, u64, u64)>,
     pub released: u64,
     incoming: HashMap<u64, Incoming>,
@@ -40,11 +40,11 @@ pub struct App {
     controls_got: HashMap<u64, u64>,
     pub control_count: u64,
     pub accepted: Vec<ConnId>,
-    /// The first thing that was wrong.
+    /// The first error that was found.
     pub fault: Option<String>,
-    /// Do not look at payload: for measurements.
+    /// Payload is not compared, for measurements.
     pub careless: bool,
-    /// Frames are counted only.
+    /// Number of frames received.
     pub frames: u64,
 }
 
@@ -75,8 +75,8 @@ impl App {
         self.open.len()
     }
 
-    /// The only message that waits, with its bytes, if it fits into one packet: nobody will ask for them, or say that they are needed no
-    /// longer.
+    /// Takes the only waiting message, with its bytes, if it fits into one packet. The packet layer will
+    /// neither ask for its bytes nor release them.
     pub fn take_start(&mut self) -> Option<(Outgoing, Vec<u8>)> {
         let alone = self.queue.len() == 1 && self.current.is_none() && self.controls.is_empty();
         let (seq, len) = *self.queue.front()?;
@@ -133,7 +133,7 @@ impl App {
     }
 }
 
-/// The beginning of a message, or all of it.
+/// The Start of a message, with all or the first of its bytes.
 fn start(seq: u64, len: u64, payload: Payload) -> Outgoing {
     let (tag, data) = (Some(seq * 3), seq.is_multiple_of(2).then_some(seq));
     let (service, remote_key, charged, ack, early) = (false, None, true, false, len);

@@ -1,4 +1,4 @@
-//! What hosts say of the carriers of their NICs: true, late, wrong, or changing all the time.
+//! Reports of lost and returned carriers: true, late, wrong, or changing all the time.
 
 use tasuki_proto::{DownReason, Event, RailState, RailStats};
 
@@ -14,7 +14,8 @@ fn time_outs(net: &Net) -> u64 {
     (0..2).flat_map(|host| net.hosts[host].proto.rail_stats(net.conn(host))).map(|rail| rail.pto_count).sum()
 }
 
-/// In the middle of a stream: what was under way goes over the other rail, no time-out has to tell.
+/// A cable is cut in the middle of a stream: what was in flight goes over the other rail, without a probe
+/// time-out.
 #[test]
 fn a_lost_carrier_takes_no_time_out() {
     let mut net = warm(&[lan(), lan()]);
@@ -32,14 +33,15 @@ fn a_lost_carrier_takes_no_time_out() {
     assert!(stats(&net, 0, 0).resent_bytes > resent, "{}", net.describe());
 }
 
-/// A rail that was dead for long is probed twice a second. When its carrier is back it is asked at once, and carries after the answer alone.
+/// A rail that has been down for long is probed twice a second. When its carrier is reported back it is
+/// probed at once, and it carries data only after the answer.
 #[test]
-fn a_carrier_that_is_back_is_asked_at_once() {
+fn a_rail_is_probed_at_once_when_its_carrier_is_back() {
     let mut net = warm(&[lan(), lan()]);
     net.both(1, |link| link.dead = true);
     (0..2).for_each(|host| net.set_carrier(host, 1, false));
     stream(&mut net, 0, 3_000_000);
-    // It says so, and nothing passes yet: nothing is believed.
+    // The report comes while nothing passes yet, so the rail must stay down.
     (0..2).for_each(|host| net.set_carrier(host, 1, true));
     let data = net.links[&(0, 1)].bytes;
     stream(&mut net, 0, 5_000);
@@ -51,7 +53,7 @@ fn a_carrier_that_is_back_is_asked_at_once() {
     net.settle(1000);
 }
 
-/// The only rail: it is tried as long as it takes, and asked as soon as its carrier is back.
+/// The only rail is tried as long as it is silent, and probed as soon as its carrier is back.
 #[test]
 fn the_only_rail_goes_on_when_its_carrier_is_back() {
     let mut net = warm(&[lan()]);
@@ -68,9 +70,10 @@ fn the_only_rail_goes_on_when_its_carrier_is_back() {
     }
 }
 
-/// There is a carrier, whatever the host says: as the only rail it loses nothing by it; beside another it proves itself by an answer.
+/// A report of a lost carrier is wrong for ever. As the only rail, it loses nothing by that; beside another
+/// rail, it comes back into use by an answer to a probe.
 #[test]
-pub fn a_wrong_word_for_ever() {
+pub fn a_wrong_report_for_ever() {
     for rails in 1..4 {
         let mut net = warm(&vec![lan(); rails]);
         for number in 0..rails as u8 {
@@ -87,9 +90,9 @@ pub fn a_wrong_word_for_ever() {
     }
 }
 
-/// The word changes every now and then, and the cable is well.
+/// The reports change again and again while the cable works.
 #[test]
-fn a_word_that_changes_all_the_time() {
+fn a_report_that_changes_all_the_time() {
     for rails in 1..3 {
         for pause in [1, 50, 3_000, 25_000] {
             let mut net = warm(&vec![lan(); rails]);
@@ -103,7 +106,7 @@ fn a_word_that_changes_all_the_time() {
     }
 }
 
-/// The first hello goes where there is a carrier, and if that is wrong the others do not.
+/// The first hello goes to a rail with carrier; if that report is wrong, the later hellos go elsewhere.
 #[test]
 fn a_greeting_goes_where_there_is_a_carrier() {
     for dead in [0, 1] {

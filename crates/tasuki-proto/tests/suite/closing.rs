@@ -1,10 +1,12 @@
-//! How connections end: no lost last packet hangs anyone, and nobody lingers without need.
+//! How connections end: no loss of the last packets leaves a connection hanging, and none stays longer than
+//! necessary.
 
 use tasuki_proto::{Config, Event};
 
 use crate::net::{Link, Net};
 
-/// Both sides say their last word and close when they have heard the other's; `lost` packets of each are lost then.
+/// Each side sends a last message and closes when it has received the other's; then the next `lost` packets
+/// of each side are lost.
 fn part(lost: [u64; 2], rails: usize) -> Net {
     let mut net = Net::new(31, &vec![Link::new(1000, 20, 256); rails], true);
     net.send(0, 100);
@@ -38,7 +40,7 @@ fn part(lost: [u64; 2], rails: usize) -> Net {
 }
 
 #[test]
-fn without_loss_nobody_lingers() {
+fn without_loss_connections_close_soon() {
     let mut net = Net::new(32, &[Link::new(1000, 20, 256)], true);
     net.send(0, 100);
     net.settle(100);
@@ -60,7 +62,7 @@ pub fn any_of_the_last_packets_may_be_lost() {
         for second in 0..6 {
             for rails in [1, 2] {
                 let net = part([first, second], rails);
-                // The peer's word and all of ours were heard.
+                // The peer's message and all of this side's were received.
                 assert_eq!(net.hosts[0].app.control_count + net.hosts[1].app.control_count, 2);
             }
         }
@@ -68,7 +70,7 @@ pub fn any_of_the_last_packets_may_be_lost() {
 }
 
 #[test]
-fn lingering_is_bounded() {
+fn the_closing_state_is_bounded_in_time() {
     let mut net = Net::new(33, &[Link::new(1000, 20, 256)], true);
     net.send(0, 100);
     net.settle(100);
@@ -77,7 +79,7 @@ fn lingering_is_bounded() {
     let id = net.conn(0);
     net.hosts[0].proto.close(id);
     net.flush(0);
-    net.run_us(Config::default().linger.as_micros() as u64 + 10_000);
+    net.run_us(Config::default().closing_timeout.as_micros() as u64 + 10_000);
     assert!(net.hosts[0].events.contains(&Event::Closed(id)));
     assert_eq!(net.hosts[0].app.unreleased(), 0);
     assert_eq!(net.hosts[0].proto.find(11, 200), None);

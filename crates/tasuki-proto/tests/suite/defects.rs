@@ -1,4 +1,4 @@
-//! Each planted defect is noticed by a case of this suite.
+//! Each planted defect is noticed by a test of this suite.
 
 use tasuki_proto::Defect;
 
@@ -21,10 +21,10 @@ fn planted_defects_are_caught() {
             Defect::AckDropped => &hostile::what_is_refused_comes_again,
             Defect::AnyIncarnation => &handshake::another_incarnation,
             Defect::NoProbe => &rails::an_mtu_hole,
-            Defect::NeverBack => &rails::a_dead_rail_is_left_and_taken_again,
-            Defect::NoLinger => &closing::any_of_the_last_packets_may_be_lost,
+            Defect::NeverBack => &rails::a_dead_rail_is_left_and_used_again,
+            Defect::NoClosingState => &closing::any_of_the_last_packets_may_be_lost,
             Defect::AckSameRail => &rails::one_way_dead_rail_still_carries_the_other_way,
-            Defect::CarrierForbids => &carrier::a_wrong_word_for_ever,
+            Defect::CarrierForbids => &carrier::a_wrong_report_for_ever,
             _ => &schedules,
         };
         if !fails(defect, case) {

@@ -1,4 +1,4 @@
-//! How connections begin: races, losses, refusals, strangers.
+//! How connections begin: races, losses, refusals, unknown peers.
 
 use tasuki_proto::{Config, Event, Time};
 use tasuki_wire::{DropReason, RefuseReason};
@@ -21,7 +21,7 @@ fn connected(net: &Net, host: usize) -> usize {
 fn the_first_message_does_not_wait_for_the_welcome() {
     let mut net = net(1);
     net.send(0, 8);
-    // One way: 20 us and the packet's own time, which is that of the longest: 12 us.
+    // Delivery takes 20 us of propagation, and 12 us of transmission for a packet of full length.
     net.run_us(35);
     assert_eq!(net.hosts[1].app.messages, 1);
 }
@@ -30,19 +30,20 @@ fn lengths(net: &Net) -> [usize; 2] {
     [0, 1].map(|host| net.hosts[host].proto.rail_stats(net.conn(host)).map(|stats| stats.packet_len).sum())
 }
 
-/// Both know what length the rail passes when they have greeted each other: a hello, a welcome, an acknowledgement, and no more.
+/// Both sides know what length the rail passes once they have greeted each other, which takes a hello, a
+/// welcome and an acknowledgement.
 #[test]
-fn a_greeting_asks_what_length_its_rail_passes() {
+fn a_greeting_finds_out_what_length_its_rail_passes() {
     let mut net = net(1);
     net.send(0, 8);
     net.settle(1000);
-    // Nor does anybody ask later.
+    // No probe follows later.
     net.run_us(5_000_000);
     assert_eq!(lengths(&net), [1472; 2], "{}", net.describe());
     assert_eq!([net.links[&(0, 0)].packets, net.links[&(1, 0)].packets], [2, 1], "{}", net.describe());
 }
 
-/// A rail that passes less than its ends believe, in one direction or both, is greeted over all the same.
+/// The handshake succeeds on a rail that passes less than its ends believe, in one direction or both.
 #[test]
 fn a_greeting_too_long_for_its_rail_is_followed_by_a_short_one() {
     for holes in [[true, false], [false, true], [true, true]] {
@@ -64,7 +65,7 @@ fn a_greeting_too_long_for_its_rail_is_followed_by_a_short_one() {
 }
 
 #[test]
-fn both_say_hello_at_once() {
+fn both_sides_say_hello_at_the_same_time() {
     for lost in [[0, 0], [1, 0], [0, 1], [1, 1], [2, 1]] {
         let mut net = net(2);
         net.eat = lost;
@@ -123,7 +124,7 @@ fn refused() {
     let host = &mut net.hosts[0];
     host.proto.abort(conn, &mut host.app);
     assert_eq!(host.app.unreleased(), 0);
-    // It may change its mind.
+    // The peer accepts from now on.
     net.hosts[1].app.rails = Some(net.rails[1].clone());
     net.connect(0);
     net.hosts[0].app = crate::app::App::new(&net.rails[0]);
@@ -142,7 +143,8 @@ fn no_room_for_another_peer() {
     assert!(net.hosts[0].events.contains(&refused), "{}", net.describe());
 }
 
-/// The process at the other end was replaced: its successor does not answer, and old packets are nothing to it.
+/// The process at the other end was replaced: its successor does not answer on the old connection, and drops
+/// packets that were meant for its predecessor.
 #[test]
 pub fn another_incarnation() {
     let mut net = net(1);
@@ -153,7 +155,7 @@ pub fn another_incarnation() {
     net.run_us(100_000);
     assert!(net.hosts[1].proto.drops().get(DropReason::Token) > 0);
     assert_eq!(net.hosts[1].packets, 0);
-    // A connection to the old incarnation gets no answer either.
+    // A new connection to the old incarnation gets no answer either.
     let host = &mut net.hosts[0];
     let id = host.conn.expect("connected");
     host.proto.abort(id, &mut host.app);
@@ -168,7 +170,7 @@ pub fn another_incarnation() {
     assert_eq!(net.hosts[1].packets, 0);
 }
 
-/// A peer that comes back anew, and says hello itself.
+/// A peer's process is replaced, and its successor says hello.
 #[test]
 fn a_newcomer_in_the_same_place() {
     let mut net = net(2);
@@ -176,7 +178,7 @@ fn a_newcomer_in_the_same_place() {
     net.send(1, 100_000);
     net.run_us(300);
     net.restart(1, 201, &Config::default());
-    // What the old one had sent is still on its way.
+    // Packets of the old process are still on their way.
     net.run_us(5_000);
     net.hosts[0].app = crate::app::App::new(&net.rails[0]);
     net.connect(1);
@@ -185,7 +187,7 @@ fn a_newcomer_in_the_same_place() {
     assert_eq!(net.hosts[0].app.accepted.len(), 1);
 }
 
-/// A hello that was long on its way revives nothing.
+/// A hello that arrives after its connection has ended does not revive it.
 #[test]
 fn a_late_hello_after_the_end() {
     let mut net = net(1);
@@ -206,7 +208,7 @@ fn a_late_hello_after_the_end() {
     assert_eq!(net.hosts[1].app.accepted.len(), 1);
 }
 
-/// One side has forgotten the connection and opens another.
+/// One side forgets the connection and opens another one.
 #[test]
 fn reset() {
     let mut net = net(1);

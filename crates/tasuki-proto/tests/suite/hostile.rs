@@ -1,4 +1,5 @@
-//! Packets that lie. Whoever sends them holds the secret, or they would not get this far.
+//! Packets of a peer that breaks the protocol. It knows the secret; otherwise its packets would be dropped
+//! earlier.
 
 use tasuki_wire::{Ack, Control, DropReason, Frame, Header, Lane, Packet, PacketBuilder, Path, Run, Runs};
 
@@ -13,7 +14,7 @@ fn net() -> Net {
     net
 }
 
-/// The header of a later packet of host 0.
+/// The header of a packet of host 0 with this number.
 fn header(net: &Net, number: u64) -> Header {
     let tap = net.tap.as_ref().expect("a tap");
     let packets = tap.iter().rev().filter(|(_, from, _)| *from == 0);
@@ -48,7 +49,7 @@ fn absurd_positions_take_bounded_memory_and_are_not_acknowledged() {
     assert_eq!(net.hosts[1].app.control_count, 8192);
     let text = net.hosts[1].proto.describe(net.conn(1));
     assert!(text.contains("gaps=8192"), "{text}");
-    // What continues without a new gap is still welcome.
+    // A packet that makes no further gap is still accepted.
     let control = Control::Grant { seq: 7, upto: 7 ^ 77 };
     let bytes = packet(header(&net, 30_000), &[Frame::Control { position: 1001, control }]);
     assert_eq!(net.inject(1, &bytes), Ok(()));
@@ -92,7 +93,7 @@ fn random_and_damaged_bytes_are_dropped_and_counted() {
     assert_eq!(net.inject(1, &good), Ok(()));
 }
 
-/// Every kind of well-formed frame, with random content: no panic, no hang.
+/// Every kind of well-formed frame with random content: nothing panics or hangs.
 #[test]
 fn well_formed_nonsense() {
     let mut net = net();
@@ -119,7 +120,7 @@ fn well_formed_nonsense() {
     net.run_until(10_000, "still alive", |net| net.hosts[0].app.messages == 1);
 }
 
-/// With room for few gaps, packets are refused, and must not be acknowledged.
+/// With room for few gaps, packets are refused; these must not be acknowledged.
 #[test]
 pub fn what_is_refused_comes_again() {
     let config = tasuki_proto::Config { max_gaps: 2, ..Default::default() };

@@ -17,7 +17,7 @@ fn net(rails: usize, mute: &[(usize, Lane)]) -> Net {
     net
 }
 
-/// Both know each other, and what can be proven is.
+/// Two hosts that have connected, with all rails proven that can be.
 fn warm(rails: usize, mute: &[(usize, Lane)]) -> Net {
     let mut net = net(rails, mute);
     crate::rails::talk(&mut net);
@@ -30,7 +30,8 @@ fn state(net: &Net, host: usize, lane: Lane) -> RailState {
     stats.find(|stats| stats.path.lane == lane).map(|stats| stats.state).expect("a path")
 }
 
-/// Packets that a lane carries from host 0 during `count` exchanges of messages of `len` bytes.
+/// The packets that the raw and the UDP lane carry from host 0 during `count` exchanges of messages of `len`
+/// bytes.
 fn exchange(net: &mut Net, count: u32, len: u64) -> [u64; 2] {
     let carried =
         |net: &Net| [Lane::Raw, Lane::Udp].map(|lane| net.carried.get(&(0, lane)).copied().unwrap_or(0));
@@ -46,27 +47,28 @@ fn exchange(net: &mut Net, count: u32, len: u64) -> [u64; 2] {
 }
 
 #[test]
-fn what_is_short_goes_raw_and_streams_go_over_udp() {
+fn short_messages_go_raw_and_streams_over_udp() {
     let mut net = warm(1, &[]);
     for host in 0..2 {
         assert_eq!(state(&net, host, Lane::Raw), RailState::Up, "{}", net.describe());
     }
     let [raw, udp] = exchange(&mut net, 100, 8);
     assert!(raw >= 100 && udp == 0, "{raw} {udp} {}", net.describe());
-    // 1 MiB is about 700 packets; what goes raw are answers.
+    // 1 MiB takes about 700 packets; on the raw lane go only acknowledgements and control frames.
     let [raw, udp] = exchange(&mut net, 1, 1 << 20);
     assert!(udp > 600, "{raw} {udp} {}", net.describe());
     let [raw, udp] = exchange(&mut net, 100, 8);
     assert!(raw >= 100 && udp == 0, "back after the stream: {raw} {udp} {}", net.describe());
 }
 
-/// Where the wire is slow, frames without IP and UDP carry streams too, unless only what is short may go raw.
+/// On a slow rail streams go over the raw lane too, whose frames are shorter by the headers of IP and UDP,
+/// unless the raw lane is reserved for short messages.
 #[test]
 fn streams_go_raw_on_a_slow_rail() {
     for (mbps, config, raw_streams) in [
         (100, Config::default(), true),
         (1000, Config::default(), false),
-        (100, Config::default().only_short_is_raw(), false),
+        (100, Config::default().raw_for_short_only(), false),
     ] {
         let mut net = at_rate(mbps, 1, &config);
         crate::rails::talk(&mut net);
@@ -78,7 +80,7 @@ fn streams_go_raw_on_a_slow_rail() {
 }
 
 #[test]
-fn nobody_says_hello_in_a_frame() {
+fn a_hello_never_takes_the_raw_lane() {
     let mut net = net(2, &[]);
     net.tap = Some(Vec::new());
     net.run_us(1);
@@ -95,7 +97,7 @@ fn nobody_says_hello_in_a_frame() {
     assert!(hellos > 0);
 }
 
-/// Frames pass in no direction, or in one, or neither lane does for a while.
+/// The raw lane works in no direction, or only in one, or neither lane works for a while.
 #[test]
 fn a_lane_that_is_dead_from_the_start_is_not_used_for_data() {
     for mute in [&[(0, Lane::Raw), (1, Lane::Raw)][..], &[(0, Lane::Raw)], &[(1, Lane::Raw)]] {
@@ -110,7 +112,7 @@ fn a_lane_that_is_dead_from_the_start_is_not_used_for_data() {
 }
 
 #[test]
-fn a_lane_that_dies_is_left_and_taken_again() {
+fn a_dead_lane_is_left_and_used_again() {
     for (dead, other) in [(Lane::Raw, Lane::Udp), (Lane::Udp, Lane::Raw)] {
         let mut net = warm(1, &[]);
         // Short messages use the raw lane, long ones the UDP lane.

@@ -1,4 +1,4 @@
-//! Rails that die, come back, pass only small packets, or carry one way only.
+//! Rails that die, come back, pass only short packets, or carry in one direction only.
 
 use tasuki_proto::{DownReason, Event, RailState};
 
@@ -13,7 +13,7 @@ pub fn state(net: &Net, host: usize, number: u8) -> RailState {
     stats.filter(|stats| stats.path.rail == number).map(|stats| stats.state).next().expect("a rail")
 }
 
-/// So many messages that a connection counts as used.
+/// Exchanges so many messages that all rails are proven.
 pub fn talk(net: &mut Net) {
     for _ in 0..tasuki_proto::Config::default().prove_after {
         net.send(0, 8);
@@ -22,7 +22,8 @@ pub fn talk(net: &mut Net) {
     }
 }
 
-/// Few words prove no rail but the one that they take; more do, and so does one message that is long.
+/// A few short messages prove only the rail that they use; more of them prove all rails, and so does a single
+/// long message.
 #[test]
 fn rails_are_proven_when_the_connection_is_used() {
     for len in [8, 3000] {
@@ -42,7 +43,7 @@ fn rails_are_proven_when_the_connection_is_used() {
     }
 }
 
-/// The only rail that was used dies before another was asked whether it works.
+/// The only proven rail dies before any other was probed.
 #[test]
 fn a_silent_rail_makes_the_others_known() {
     let mut net = Net::new(9, &[lan(), lan()], true);
@@ -55,7 +56,7 @@ fn a_silent_rail_makes_the_others_known() {
     assert_eq!((net.hosts[0].app.messages, net.hosts[1].app.messages), (1, 2), "{}", net.describe());
 }
 
-/// Connected, all rails proven.
+/// Two hosts that have connected, with all rails proven.
 pub fn warm(links: &[Link]) -> Net {
     let mut net = Net::new(9, links, true);
     talk(&mut net);
@@ -69,7 +70,7 @@ pub fn warm(links: &[Link]) -> Net {
     net
 }
 
-/// Keeps `host` sending 64 KiB messages for so long.
+/// Keeps `host` sending 64 KiB messages for `us` microseconds.
 pub fn stream(net: &mut Net, host: usize, us: u64) {
     let end = net.now + us * 1000;
     while net.now < end {
@@ -92,7 +93,7 @@ fn every_rail_is_proven_and_used() {
 }
 
 #[test]
-pub fn a_dead_rail_is_left_and_taken_again() {
+pub fn a_dead_rail_is_left_and_used_again() {
     let mut net = warm(&vec![lan(); 3]);
     stream(&mut net, 0, 5_000);
     net.both(1, |link| link.dead = true);
@@ -101,7 +102,7 @@ pub fn a_dead_rail_is_left_and_taken_again() {
     assert_eq!(state(&net, 0, 1), RailState::Down, "{}", net.describe());
     let down = Event::RailDown(net.conn(0), 1, DownReason::Silent);
     assert!(net.hosts[0].events.contains(&down));
-    // Two rails of 1 Gbit/s for 50 ms, less at most 10 ms for noticing.
+    // Two rails of 1 Gbit/s for 50 ms, less at most 10 ms until they are noticed.
     assert!(net.hosts[1].app.bytes - before > 2 * 125_000 * 40 * 9 / 10, "{}", net.describe());
     net.both(1, |link| link.dead = false);
     stream(&mut net, 0, 700_000);
@@ -121,7 +122,7 @@ fn all_rails_dead_for_five_seconds() {
         (0..rails).for_each(|at| net.both(at as u8, |link| link.dead = true));
         net.send(1, 5000);
         net.run_us(5_000_000);
-        // Trying for ever, but not often: every 300 ms on every rail and side, or a probe.
+        // It goes on trying, but seldom: a packet every 300 ms per rail and side, or a probe.
         let packets = net.hosts[0].packets;
         net.run_us(3_000_000);
         assert!(net.hosts[0].packets - packets <= 50 * rails as u64, "{}", net.hosts[0].packets - packets);
@@ -142,7 +143,7 @@ fn rails_die_in_turn() {
     net.settle(2000);
 }
 
-/// Data arrives but what comes back on the same rail is lost: acknowledgements take another rail.
+/// Data arrives, but whatever comes back on the same rail is lost: acknowledgements take another rail.
 #[test]
 fn one_way_loss() {
     for dead in 0..2 {
@@ -150,7 +151,7 @@ fn one_way_loss() {
         net.links.get_mut(&(dead, 0)).expect("a rail").dead = true;
         let before = net.hosts[1].app.bytes;
         stream(&mut net, 0, 50_000);
-        // At the least the healthy rail's worth.
+        // At least what the healthy rail carries alone.
         assert!(net.hosts[1].app.bytes - before > 125_000 * 40 * 9 / 10, "{}", net.describe());
         net.settle(1000);
     }
@@ -163,7 +164,7 @@ pub fn one_way_dead_rail_still_carries_the_other_way() {
     stream(&mut net, 0, 20_000);
     let before = net.hosts[1].app.bytes;
     stream(&mut net, 0, 50_000);
-    // The rail is thought alive all the time.
+    // The rail must count as up all the time.
     let down = |event: &Event| matches!(event, Event::RailDown(..));
     assert!(!net.hosts[0].events.iter().any(down), "{}", net.describe());
     let share = (net.hosts[1].app.bytes - before) as f64 / (2.0 * 125_000.0 * 50.0);
@@ -171,10 +172,10 @@ pub fn one_way_dead_rail_still_carries_the_other_way() {
     net.settle(1000);
 }
 
-/// Replies that come later than the next probe count. (Both sides ask again when they hear the other ask, so a wait that each
-/// program takes before it looks can bring every reply one question too late.)
+/// Replies count that arrive after the next probe has been sent. (A host that hears a probe sends one itself,
+/// so if both programs look at their packets late, every reply could come one probe too late.)
 #[test]
-fn rails_of_programs_that_seldom_look_are_proven() {
+fn rails_of_programs_that_seldom_poll_are_proven() {
     for delay_us in [2_000, 9_000, 18_000, 40_000, 150_000] {
         let net = &mut Net::new(13, &vec![Link::new(1000, delay_us, 256); 2], true);
         talk(net);
@@ -187,7 +188,7 @@ fn rails_of_programs_that_seldom_look_are_proven() {
     }
 }
 
-/// A rail whose cable passes less than its MTU says is used with small packets, or not at all; nothing is lost.
+/// A rail that passes less than its MTU is used with short packets, or not at all; nothing is lost.
 #[test]
 pub fn an_mtu_hole() {
     for holes in [1, 2] {
@@ -198,7 +199,7 @@ pub fn an_mtu_hole() {
         stream(&mut net, 0, 50_000);
         net.settle(1000);
         let lost: u64 = net.hosts[0].proto.rail_stats(net.conn(0)).map(|stats| stats.lost_packets).sum();
-        // Not eight long ones, after which it would have been noticed without a probe.
+        // Fewer than the eight long packets whose loss would show it without a probe.
         assert!(lost < 6, "{}", net.describe());
         for stats in net.hosts[0].proto.rail_stats(net.conn(0)) {
             let holed = stats.path.rail < holes;
@@ -207,7 +208,7 @@ pub fn an_mtu_hole() {
     }
 }
 
-/// The routed fall-back carries nothing while a cable lives, and everything when none does.
+/// The routed fall-back carries nothing while a cable works, and everything when none does.
 #[test]
 fn the_last_resort() {
     let mut net = Net::new(12, &[lan(), lan()], true);
@@ -236,7 +237,7 @@ fn the_last_resort() {
     net.settle(1000);
 }
 
-/// An end of a rail that is taken away and given back: no time-out is needed, the peer is told.
+/// An end of a rail is taken away and given back: the peer is told, so no time-out is needed.
 #[test]
 fn an_end_is_off() {
     let mut net = warm(&[lan(), lan()]);
@@ -249,7 +250,7 @@ fn an_end_is_off() {
     net.flush(0);
     assert_eq!(state(&net, 0, 1), RailState::Off);
     assert!(net.hosts[0].events.contains(&Event::RailDown(id, 1, DownReason::Local)));
-    // The queue of the other rail, and the way.
+    // Time for the queue of the other rail to drain, and for propagation.
     net.run_us(3_000);
     assert_eq!(state(&net, 1, 1), RailState::Off, "{}", net.describe());
     let down = Event::RailDown(net.conn(1), 1, DownReason::Remote);
@@ -264,7 +265,7 @@ fn an_end_is_off() {
     net.settle(1000);
 }
 
-/// Data cut for long packets goes again on a rail of short ones.
+/// Data that was cut for long packets is sent again on a rail that passes only short ones.
 #[test]
 fn recut_on_a_rail_of_another_mtu() {
     let mut net = Net::with_mtu(13, &[lan(), lan()], true, 9000, &tasuki_proto::Config::default());
@@ -289,7 +290,7 @@ fn recut_on_a_rail_of_another_mtu() {
     net.settle(1000);
 }
 
-/// A rail is there only after the hello has left, and before its answer has come: the peer learns of it.
+/// A rail appears after the hello has left and before its answer has come: the peer must learn of it.
 #[test]
 fn a_change_before_the_welcome_is_told() {
     let mut net = Net::new(21, &[lan(), lan()], true);

@@ -1,20 +1,20 @@
-//! What the striping must reach, measured in virtual time: payload against what the cables could carry of it.
+//! What striping must reach in virtual time: payload, as a share of what the cables can carry.
 
 use tasuki_proto::Config;
 
 use crate::net::{Link, Net};
 
-/// Payload that one full packet carries, of its size on the cable.
+/// Share of payload in a full packet's size on the cable.
 fn efficiency(mtu: u64) -> f64 {
     (mtu - 28 - 32 - 15) as f64 / (mtu + 38) as f64
 }
 
-/// As `share`, on hosts that have nothing else to do.
+/// Like [`share_busy`], with hosts that have nothing else to do.
 fn share(links: &[Link], known: bool, mtu: u16, len: u64, window: u64, seed: u64) -> f64 {
     share_busy(links, known, mtu, (len, window), seed, 0)
 }
 
-/// Payload rate of a stream of messages with `window` outstanding, as a share of what the rails could carry.
+/// Payload rate of a stream of messages with `window` outstanding, as a share of what the rails can carry.
 fn share_busy(links: &[Link], known: bool, mtu: u16, stream: (u64, u64), seed: u64, pause_us: u64) -> f64 {
     let (len, window) = stream;
     let mut net = Net::with_mtu(seed, links, known, mtu, &Config::default());
@@ -30,7 +30,7 @@ fn share_busy(links: &[Link], known: bool, mtu: u16, stream: (u64, u64), seed: u
                 net.pump(0);
             }
             for (host, next) in next.iter_mut().enumerate() {
-                // Away for up to `pause_us` in about every second 10 ms.
+                // Each host is busy for up to `pause_us` in about every second interval of 10 ms.
                 if pause_us > 0 && net.now >= *next {
                     net.busy_until[host] = net.now + net.rng.below(pause_us * 1000);
                     *next = net.busy_until[host] + net.rng.below(20_000_000);
@@ -53,11 +53,12 @@ fn share_busy(links: &[Link], known: bool, mtu: u16, stream: (u64, u64), seed: u
     share
 }
 
-/// Hosts whose processors are shared: they answer late, which must not be taken for a slow network.
+/// On hosts whose processors are shared, answers come late; that must not be taken for a slow network.
 #[test]
 fn busy_hosts() {
     for known in [true, false] {
-        // Both are there at the same time for about half of it; what is under way bridges little of a pause.
+        // Both hosts are available at the same time for about half of the time, and what is in flight bridges
+        // little of a pause.
         let least = if known { 0.45 } else { 0.35 };
         let got = share_busy(&[Link::new(1000, 20, 512)], known, 1500, (256 << 10, 16), 3, 10_000);
         assert!(got > least, "{known} {got}");

@@ -12,7 +12,8 @@ use tasuki_sim::REACHED;
 use tasuki_sim::soak::{Soak, Summary, soak};
 use tasuki_sim::transport::{Carriage, Options, Text, run};
 
-/// Fault simulation of the transport: real message and packet layers over rails on which everything goes wrong.
+/// Fault simulation of the transport: real message and packet layers over rails on which everything goes
+/// wrong.
 #[derive(Parser)]
 #[command(version)]
 struct Args {
@@ -40,7 +41,8 @@ struct Args {
     /// Print the report as JSON on standard output
     #[arg(long)]
     json: bool,
-    /// Fail if something was never reached that the simulation is there to reach (for a few thousand seeds and more)
+    /// Fail if something was never reached that the simulation is there to reach (for a few thousand seeds
+    /// and more)
     #[arg(long)]
     reach: bool,
 }

@@ -1,5 +1,5 @@
-//! Deadlock: a circle of full buffers whose heads all wait for the next. Once there, it is there for ever, so it is
-//! enough to look now and then.
+//! Deadlock: a circle of full buffers whose heads each wait for the next one. A deadlock never dissolves, so
+//! searching for one now and then is enough.
 
 use super::plan::NONE;
 use super::world::Fabric;
@@ -8,12 +8,12 @@ use std::fmt;
 /// Buffers that wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// When it was found, ps; it may have been there for a while.
+    /// When it was found, ps; it may have existed for a while.
     pub at_ps: u64,
-    /// Channel and virtual channel of each buffer; the head of each waits for room in the next one, the last for the
-    /// first.
+    /// Channel and virtual channel of each buffer. The head of each waits for room in the next one, and the
+    /// last for the first.
     pub circle: Vec<(String, u8)>,
-    /// Packets that are stuck in these buffers.
+    /// Number of packets that are stuck in these buffers.
     pub packets: usize,
 }
 
@@ -22,8 +22,8 @@ impl fmt::Display for Deadlock {
         let names: Vec<String> = self.circle.iter().map(|(name, vc)| format!("{name} vc {vc}")).collect();
         write!(
             f,
-            "deadlock after {:.1} us: {} packets hold and want {} in a circle; route with more virtual channels, \
-             or with an engine that needs none (up-down)",
+            "deadlock after {:.1} us: {} packets hold and want {} in a circle; route with more virtual \
+             channels, or with an engine that needs none (up-down)",
             self.at_ps as f64 / 1e6,
             self.packets,
             names.join(", ")
@@ -34,10 +34,10 @@ impl fmt::Display for Deadlock {
 impl std::error::Error for Deadlock {}
 
 impl Fabric {
-    /// A circle of buffers that wait for each other, if there is one now.
+    /// A circle of buffers that wait for each other now, if there is one.
     pub fn deadlock(&self) -> Option<Deadlock> {
         let lanes = self.sources;
-        // 0: not seen; otherwise the number of the walk that saw it.
+        // For each lane: 0 if it was not visited, otherwise the number of the walk that did.
         let mut seen = vec![0u32; lanes];
         for first in 0..lanes {
             let (mut at, walk) = (first, first as u32 + 1);
@@ -53,8 +53,8 @@ impl Fabric {
         None
     }
 
-    /// The buffer that the head of another waits for, if it is full for good as far as one can see: no packet of it
-    /// is leaving, and no room is being reported.
+    /// The buffer that the head of another one waits for, if that is full for good as far as can be seen: no
+    /// packet of it is leaving, and no room is being announced.
     fn waits_for(&self, lane: usize) -> Option<usize> {
         let queue = &self.lanes[lane];
         if !queue.waits || queue.head == NONE || queue.busy > self.now() {

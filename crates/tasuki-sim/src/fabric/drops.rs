@@ -1,12 +1,13 @@
-//! Ethernet: a packet that has come in whole goes into the queue of its port, or is dropped when that is full. The
-//! queue is served in order, so when a packet will leave is known as it comes in.
+//! Ethernet: a packet that has arrived as a whole goes into the queue of its port, or is dropped if that is
+//! full. The queue is served in order, so the time at which a packet will leave is known as soon as it comes
+//! in.
 
 use super::Room;
 use super::event::Event;
 use super::world::Fabric;
 
 impl Fabric {
-    /// A packet comes to a switch (or a relaying host).
+    /// A packet has arrived at a switch, or at a host that relays.
     pub(super) fn store(&mut self, id: u32) {
         let packet = self.packets.get_mut(id);
         let line = &self.tracks[self.plan.channel(packet.lane)].line;
@@ -18,7 +19,7 @@ impl Fabric {
         }
     }
 
-    /// Puts it into the queue of its next channel, of so many bytes, if it fits.
+    /// Puts a packet into the queue of its next channel, if it fits into `queue` bytes; otherwise drops it.
     fn forward_or_drop(&mut self, id: u32, queue: u32) {
         let now = self.now();
         let packet = *self.packets.get(id);
@@ -26,7 +27,7 @@ impl Fabric {
         let track = &self.tracks[channel];
         let line = track.line;
         let start = now.max(track.busy);
-        // What is in front, in bytes of this cable.
+        // What is in front of it, in bytes on this cable.
         let ahead = ((u128::from(start - now) << 20) / u128::from(line.rate.max(1))) as u64;
         if ahead + u64::from(packet.bytes) > u64::from(queue) {
             return self.drop_packet(id);
@@ -35,14 +36,15 @@ impl Fabric {
         self.forward(id, start);
     }
 
-    /// There is no room for it.
+    /// Drops a packet.
     pub(super) fn drop_packet(&mut self, id: u32) {
         let lost = self.packets.remove(id);
         self.counts.dropped += 1;
         self.lost.push(lost);
     }
 
-    /// Its next channel takes it at `start`, ps, when that is free. Returns when it has left.
+    /// Sends a packet over its next channel at `start`, ps, when that is free. Returns the time at which it
+    /// has left.
     pub(super) fn forward(&mut self, id: u32, start: u64) -> u64 {
         let packet = *self.packets.get(id);
         let channel = self.plan.channel(packet.lane);

@@ -1,4 +1,4 @@
-//! What can go wrong with a simulation.
+//! Errors of a simulation.
 
 use super::Deadlock;
 use thiserror::Error;
@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Why a fabric cannot be simulated as asked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FabricError {
-    /// Tables of another network.
+    /// The tables are those of another network.
     #[error(
         "the tables have {tables} destinations, the network has {hosts} hosts; make tables for this network"
     )]
@@ -16,7 +16,7 @@ pub enum FabricError {
         /// Hosts of the network.
         hosts: usize,
     },
-    /// Tables that lead a packet nowhere.
+    /// The tables lead a packet nowhere.
     #[error("packets from {from} to {to} do not arrive; verify the tables")]
     NoWay {
         /// Source.
@@ -24,7 +24,7 @@ pub enum FabricError {
         /// Destination.
         to: String,
     },
-    /// Tables that use a virtual channel beyond those they claim.
+    /// The tables use a virtual channel beyond those that they claim.
     #[error(
         "packets from {from} to {to} need virtual channel {vc}, the tables claim {vcs}; verify the tables"
     )]
@@ -35,26 +35,26 @@ pub enum FabricError {
         to: String,
         /// Virtual channel.
         vc: u8,
-        /// Number claimed.
+        /// Number of virtual channels that the tables claim.
         vcs: usize,
     },
-    /// Too many virtual channels.
+    /// The tables have too many virtual channels.
     #[error("{vcs} virtual channels are more than the simulator takes; use at most 254")]
     TooManyChannels {
-        /// Number claimed.
+        /// Number of virtual channels that the tables claim.
         vcs: u8,
     },
-    /// A packet that no buffer could ever hold.
+    /// A packet is larger than any buffer.
     #[error(
         "a packet of {bytes} bytes does not fit a buffer of {buffer}; use larger buffers or smaller packets"
     )]
     PacketTooLarge {
-        /// Its size.
+        /// Size of the packet, bytes.
         bytes: u32,
-        /// Size of the buffers.
+        /// Size of the buffers, bytes.
         buffer: u32,
     },
-    /// A load that the network cannot carry.
+    /// The network cannot carry the load.
     #[error("{0}")]
     Load(String),
     /// Packets wait for each other in a circle.

@@ -1,26 +1,26 @@
-//! What can happen in a fabric.
+//! The events of a fabric.
 
 use std::num::NonZeroU64;
 
-/// What can happen.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// The head of the first packet of a queue can leave the node that it came to.
+    /// The head of the first packet of a queue can leave the node where it is.
     Head(u32),
-    /// A packet is at a switch that drops what does not fit.
+    /// A packet has arrived at a switch that drops what does not fit.
     Store(u32),
-    /// A packet's tail is at its destination.
+    /// The tail of a packet has arrived at its destination.
     Deliver(u32),
-    /// A channel looks at who wants it.
+    /// A channel chooses among the queues that want it.
     Wake(u32),
     /// A port with two queues can send its next packet over this channel.
     Serve(u32),
-    /// The load asked for this: a host and what it said.
+    /// A timer of the load: a host, and a number of the load.
     Timer(u32, u32),
 }
 
-/// An event as it is scheduled: one word, which the calendar moves in a register. From the lowest bit: the kind, the host of a timer,
-/// the number.
+/// An event as it is scheduled: one word, which the calendar moves in a register. From the lowest bit: the
+/// kind, the host of a timer, the number.
 #[derive(Clone, Copy)]
 pub(super) struct Word(NonZeroU64);
 
@@ -30,7 +30,7 @@ pub(super) const DELIVER: u32 = 3;
 pub(super) const WAKE: u32 = 4;
 pub(super) const TIMER: u32 = 5;
 pub(super) const SERVE: u32 = 6;
-/// Bits of a kind.
+/// Number of bits of a kind.
 const KIND_BITS: u32 = 3;
 const KIND: u32 = (1 << KIND_BITS) - 1;
 
@@ -46,25 +46,25 @@ impl From<Event> for Word {
             Event::Timer(host, what) => (TIMER | host << KIND_BITS, what),
         };
         let word = u64::from(lower) | u64::from(number) << 32;
-        // No kind is 0.
+        // The word is not 0, because no kind is 0.
         Word(NonZeroU64::new(word).unwrap_or(NonZeroU64::MIN))
     }
 }
 
 impl Word {
-    /// [`HEAD`] and so on.
+    /// The kind: [`HEAD`] and so on.
     #[inline]
     pub fn kind(self) -> u32 {
         self.0.get() as u32 & KIND
     }
 
-    /// Of the queue, packet or channel, or what the timer says.
+    /// Number of the queue, packet or channel, or the number of a timer.
     #[inline]
     pub fn number(self) -> u32 {
         (self.0.get() >> 32) as u32
     }
 
-    /// Of a timer.
+    /// Host of a timer.
     #[inline]
     pub fn host(self) -> u32 {
         self.0.get() as u32 >> KIND_BITS

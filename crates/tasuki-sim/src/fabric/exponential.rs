@@ -2,8 +2,9 @@
 
 use crate::Rng;
 
-/// A number from the exponential distribution of the given mean, by comparing random numbers only (von Neumann,
-/// "Various techniques used in connection with random digits", 1951): no logarithm, so the same on every machine.
+/// A number from the exponential distribution of the given mean, by comparisons of random numbers only (von
+/// Neumann, "Various techniques used in connection with random digits", 1951). It needs no logarithm, so it
+/// is the same on every machine.
 pub fn exponential(rng: &mut Rng, mean: u64) -> u64 {
     let mut whole: u64 = 0;
     loop {
@@ -16,8 +17,8 @@ pub fn exponential(rng: &mut Rng, mean: u64) -> u64 {
             }
             (last, length) = (next, length + 1);
         }
-        // A falling run is of odd length with the density of the fraction wanted; the failures before it count
-        // the whole part.
+        // A falling run has odd length with the density of the fraction wanted; the number of failures before
+        // it is the whole part.
         if length % 2 == 1 {
             let part = ((u128::from(first) * u128::from(mean)) >> 64) as u64;
             return whole.saturating_mul(mean).saturating_add(part);
@@ -30,7 +31,7 @@ pub fn exponential(rng: &mut Rng, mean: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Mean, variance and the share above one mean of the exponential distribution: 1, 1 and 1/e.
+    /// Mean, variance and the share above the mean are those of the exponential distribution: 1, 1 and 1/e.
     #[test]
     fn is_exponential() {
         let (mut rng, mean, n) = (Rng::new(1), 1_000_000u64, 200_000);

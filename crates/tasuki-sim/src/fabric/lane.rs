@@ -1,37 +1,38 @@
-//! Lanes: what waits at the end of a virtual channel, and the room there as its sender sees it.
+//! Lanes: the packets that wait at the end of a virtual channel, and the room there as its sender sees it.
 
 use super::plan::{Line, NONE};
 use std::collections::VecDeque;
 
-/// The packets of one virtual channel at the end of a channel, or of a source, and their buffer. In a cache line of its own.
+/// The packets of one virtual channel at the end of a channel, or those of a source, and their buffer. It is
+/// in a cache line of its own.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Lane {
     pub head: u32,
     pub tail: u32,
-    /// When the tail of the packet that left last is gone.
+    /// When the tail of the packet that left last has gone, ps.
     pub busy: u64,
     /// The next queue that wants the same channel.
     pub beside: u32,
-    /// Of its head, while that waits: length, and the lane that it goes to.
+    /// While its head waits: the length of the head, and the lane that it goes to.
     pub bytes: u32,
     pub lane: u32,
-    /// Whether its head is among those that want their next channel.
+    /// Whether its head is among the packets that want their next channel.
     pub waits: bool,
     /// Whether the buffer told its sender to stop.
     pub stopped: bool,
-    /// Whether its buffer has an end.
+    /// Whether its buffer is limited.
     pub limited: bool,
-    /// Whether it holds what a host has not sent yet.
+    /// Whether it is a source, which holds what a host has not sent yet.
     pub source: bool,
     /// Bytes in the buffer, as far as its sender knows.
     pub used: u32,
-    /// Heads of queues that want to come here and wait.
+    /// Number of queues whose heads wait to come here.
     pub wanted: u32,
-    /// The first bytes that become free, and when: `u64::MAX` if none are announced.
+    /// The first bytes that will become free, and when, ps: `u64::MAX` if none are announced.
     back_bytes: u32,
     back_at: u64,
-    /// Bytes that were sent here since the beginning.
+    /// Bytes sent here since the beginning.
     pub passed: u64,
 }
 
@@ -54,10 +55,10 @@ impl Lane {
         passed: 0,
     };
 
-    /// The lane of a host that has sent nothing.
+    /// A source of a host that has sent nothing.
     pub const SOURCE: Lane = Lane { source: true, ..Lane::EMPTY };
 
-    /// An empty one at the end of a channel.
+    /// An empty lane at the end of a channel.
     pub const fn behind(line: &Line) -> Lane {
         Lane { limited: line.limited, ..Lane::EMPTY }
     }
@@ -68,26 +69,26 @@ impl Lane {
         !self.stopped & (self.used + bytes <= size)
     }
 
-    /// A packet is sent here. Who sends is told to stop, if such a thing is said at all, when a packet of the `largest` size might not
-    /// fit after it.
+    /// Accounts for a packet that is sent here. If buffers say stop, the sender is told to stop when a packet
+    /// of the `largest` size might not fit after it.
     #[inline]
     pub fn fill(&mut self, bytes: u32, stops: bool, largest: u32, size: u32) {
         self.passed += u64::from(bytes);
-        // Where there is no limit nothing is counted, and so there is always room.
+        // An unlimited buffer counts nothing, so it always has room.
         self.used += if self.limited { bytes } else { 0 };
         if stops {
             self.stopped |= self.limited & (self.used.saturating_add(largest) > size);
         }
     }
 
-    /// When the next bytes become free; `u64::MAX` if none are announced.
+    /// When the next bytes will become free, ps; `u64::MAX` if none are announced.
     #[inline]
     pub fn next_room(&self) -> u64 {
         self.back_at
     }
 
-    /// Bytes become free at `at`, ps. Room is given back in the order of the announcements: what is not the first is for the
-    /// list of those after it, and false is returned.
+    /// Announces bytes that become free at `at`, ps. Room is given back in the order of announcements. If
+    /// there is an earlier one, returns false; then the caller must add this one to its list.
     #[inline]
     pub fn announce(&mut self, at: u64, bytes: u32) -> bool {
         let first = self.back_at == u64::MAX;
@@ -97,8 +98,8 @@ impl Lane {
         first
     }
 
-    /// Takes back what has become free by `now`; `more` has the announcements after the first. A sender that stopped
-    /// goes on when no more than `go` bytes are left.
+    /// Takes back the room that has become free by `now`; `more` has the announcements after the first. A
+    /// sender that was told to stop may send again when at most `go` bytes are left.
     #[inline]
     pub fn collect(&mut self, now: u64, go: u32, more: &mut VecDeque<(u64, u32)>) {
         while self.back_at <= now {

@@ -1,16 +1,18 @@
-//! Packets in a fabric: switches with virtual cut-through and virtual channels, credits or Go & Stop, or Ethernet
-//! switches that store, forward and drop. Over any [`Network`](tasuki_topo::Network) and routing tables.
+//! Packets in a fabric: switches with virtual cut-through and virtual channels, credits or Go & Stop, or
+//! Ethernet switches that store, forward and drop; over any [`Network`](tasuki_topo::Network) and routing
+//! tables.
 //!
-//! [`Fabric`] moves packets; a [`Load`] says who sends what to whom, and hears what arrives. `docs/simulator.md` has
-//! the model in words. Time is in picoseconds. A run depends on its input and its seed only.
+//! [`Fabric`] moves packets; a [`Load`] decides which host sends what to which, and is told what arrives.
+//! `docs/simulator.md` describes the model. Time is in picoseconds. A run depends only on its input and its
+//! seed.
 //!
 //! # How a packet moves
 //!
-//! At every node a packet waits in the queue of the (channel, virtual channel) it came by. The head of a queue asks for
-//! its next channel: when that is idle, the buffer at its end has room for the whole packet, and the tail of the last
-//! packet has left the queue, it goes. Nothing is scheduled that need not be: a channel's and a
-//! queue's "busy until" are times to compare with, and returning credits are looked at by who needs them, so a packet
-//! that meets no other costs one event per hop.
+//! At every node a packet waits in the queue of the (channel, virtual channel) by which it came. The head of
+//! a queue asks for its next channel: it moves when that channel is idle, the buffer at its end has room for
+//! the whole packet, and the tail of the last packet has left the queue. Nothing is scheduled that need not
+//! be: until when a channel or a queue is busy is a time to compare with, and returned credits are looked at
+//! only when they are needed, so a packet that meets no other costs one event per hop.
 
 mod deadlock;
 mod drops;

@@ -2,42 +2,44 @@
 
 use super::plan::NONE;
 
-/// A packet. What it carries is the load's business: `tag` is all that it gets back.
+/// A packet. Its content belongs to the load, which gets only `tag` back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Source, as a host number.
     pub from: u32,
-    /// Destination.
+    /// Destination, as a host number.
     pub to: u32,
-    /// Length, headers included.
+    /// Length, headers included, bytes.
     pub bytes: u32,
-    /// Whether it goes before others where ports have two queues.
+    /// Whether it is sent before others by ports with two queues.
     pub urgent: bool,
-    /// The load's.
+    /// A number of the load.
     pub tag: u64,
-    /// When the load handed it over (or says that it did), ps.
+    /// When the load handed it over, or says that it did, ps.
     pub born: u64,
     /// When its head left the source, ps.
     pub left: u64,
 }
 
-/// What of a packet every hop looks at. Apart from the rest, so that more of them fit a first-level cache: two to a line.
+/// The part of a packet that every hop needs. It is apart from the rest, so that more of them fit a
+/// first-level cache: two to a line.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Moving {
-    /// When its tail can leave the node where it is, at the earliest, ps.
+    /// Earliest time at which its tail can leave the node where it is, ps.
     pub tail: u64,
-    /// When its head can leave the node that it comes to, if nothing is before it, ps.
+    /// Time at which its head can leave the node that it comes to, if no packet is before it, ps.
     pub head: u64,
-    /// The packet behind it; of a number that is free, the next one that is.
+    /// The packet behind it; for a free number, the next free number.
     pub next: u32,
-    /// Lane that it goes to next; while on the way to its destination or to a switch that drops, the one that it is on.
+    /// Lane that it goes to next. On its way to its destination, or to a switch that drops, it is the lane
+    /// that it is on.
     pub lane: u32,
     pub to: u32,
     pub bytes: u32,
 }
 
-/// All packets, by a number that is used again.
+/// All packets, by number; numbers are used again.
 pub(super) struct Packets {
     moving: Vec<Moving>,
     told: Vec<Packet>,
@@ -50,7 +52,7 @@ impl Packets {
         Packets { moving: Vec::new(), told: Vec::new(), free: NONE, len: 0 }
     }
 
-    /// A packet that goes to `lane` first.
+    /// Adds a packet that goes to `lane` first.
     #[inline]
     pub fn add(&mut self, packet: Packet, lane: u32) -> u32 {
         let Packet { to, bytes, .. } = packet;
@@ -84,7 +86,7 @@ impl Packets {
         &self.moving[id as usize]
     }
 
-    /// Of all of them, by number.
+    /// The moving parts of all packets, by number.
     #[inline]
     pub fn moving(&mut self) -> &mut [Moving] {
         &mut self.moving
@@ -95,7 +97,7 @@ impl Packets {
         &mut self.moving[id as usize]
     }
 
-    /// What the load knows of a packet.
+    /// The part of a packet that the load knows.
     #[inline]
     pub fn told(&mut self, id: u32) -> &mut Packet {
         &mut self.told[id as usize]

@@ -1,26 +1,26 @@
-//! A network and its tables as flat arrays: what the simulation looks up at every hop.
+//! A network and its tables as flat arrays, in which the simulation looks up every hop.
 
 use tasuki_topo::{ChannelId, HostId, Network, NodeId, Port, Tables, TurnRule};
 
 use super::{FabricError, Room, Settings, Switching};
 
-/// No channel.
+/// Stands for no channel.
 pub(super) const NONE: u32 = u32::MAX;
-/// Turn rules besides "becomes this".
+/// Codes of the turn rules that do not set a virtual channel.
 const KEEP: u8 = 255;
 const RAISE: u8 = 254;
-/// Virtual channels at most; higher codes are rules.
+/// Most virtual channels; higher codes are turn rules.
 pub(super) const VCS_MAX: u8 = 254;
 
-/// One channel.
+/// A channel.
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     /// Picoseconds per byte, times 2^20.
     pub rate: u64,
-    /// From the departure of a packet's head to the moment when it can leave the node at the end; without what it
-    /// has to wait for.
+    /// Time from the departure of a packet's head until it can leave the node at the end, without what it
+    /// must wait for, ps.
     pub ahead: u64,
-    /// Row of the node at the end, for what does not end there.
+    /// Row of the node at the end in the tables, for packets that do not end there.
     pub row: u32,
     /// The host at the end.
     pub host: u32,
@@ -28,14 +28,14 @@ pub(super) struct Line {
     pub stores: bool,
     /// Whether there is a limited buffer at the end.
     pub limited: bool,
-    /// First rule of the turns from this channel; `NONE` if all keep.
+    /// Index of the first turn rule from this channel; `NONE` if all turns keep the virtual channel.
     turns: u32,
-    /// Port that it leaves by.
+    /// Port of the node at its beginning.
     port: u16,
 }
 
 impl Line {
-    /// How long `bytes` take to pass.
+    /// Time that `bytes` take to pass, ps.
     #[inline]
     pub fn takes(&self, bytes: u32) -> u64 {
         (u64::from(bytes) * self.rate + (1 << 19)) >> 20
@@ -46,17 +46,18 @@ impl Line {
 pub(super) struct Plan {
     pub lines: Vec<Line>,
     pub hosts: usize,
-    /// Virtual channels in use.
+    /// Number of virtual channels.
     pub vcs: usize,
-    /// The virtual channels of a channel are numbered next to each other; their number as a power of two.
+    /// The lanes of a channel, that is its virtual channels, are numbered consecutively; their number as a
+    /// power of two.
     pub lane_bits: u32,
-    /// What of a lane's number is the virtual channel.
+    /// Mask of the virtual channel in the number of a lane.
     vc_mask: u32,
     rows: usize,
-    /// `[host * rows + row]`: next channel.
+    /// `[host * rows + row]`: the next channel towards the host.
     next: Vec<u32>,
     turns: Vec<u8>,
-    /// `[from * hosts + to]`: first lane; `NONE` if there is none.
+    /// `[from * hosts + to]`: the first lane; `NONE` if there is no route.
     starts: Vec<u32>,
 }
 
@@ -108,7 +109,8 @@ impl Plan {
         }
     }
 
-    /// Adds the rules for packets that arrive over a channel, if any changes the virtual channel.
+    /// Adds the turn rules for packets that arrive over a channel, if any of them changes the virtual
+    /// channel; returns the index of the first.
     fn turns_from(&mut self, net: &Network, tables: &Tables, channel: ChannelId, node: NodeId) -> u32 {
         let Some(row) = tables.row(node) else { return NONE };
         let rules = (0..net.ports(node) as u16).map(|out| tables.turn(row, net.in_port(channel), Port(out)));
@@ -159,7 +161,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Follows a packet to its destination.
+    /// Checks that a packet reaches its destination.
     fn check(&self, net: &Network, from: usize, to: usize, start: (u32, u8)) -> Result<(), FabricError> {
         let name = |host: usize| net.label(net.hosts()[host]).to_owned();
         let (mut channel, mut vc) = start;
@@ -179,31 +181,32 @@ impl Plan {
         Err(FabricError::NoWay { from: name(from), to: name(to) })
     }
 
-    /// Number of a channel's virtual channel.
+    /// Number of a lane: a virtual channel of a channel.
     #[inline]
     pub fn lane(&self, (channel, vc): (u32, u8)) -> u32 {
         (channel << self.lane_bits) + u32::from(vc)
     }
 
-    /// The channel that a lane is of.
+    /// The channel of a lane.
     #[inline]
     pub fn channel(&self, lane: u32) -> usize {
         (lane >> self.lane_bits) as usize
     }
 
-    /// Which virtual channel of it a lane is.
+    /// The virtual channel of a lane.
     #[inline]
     pub fn vc(&self, lane: u32) -> u8 {
         (lane & self.vc_mask) as u8
     }
 
-    /// First lane from a host to another; `NONE` if there is none.
+    /// The first lane from a host to another; `NONE` if there is no route.
     #[inline]
     pub fn start(&self, from: u32, to: u32) -> u32 {
         self.starts[from as usize * self.hosts + to as usize]
     }
 
-    /// Channel and virtual channel after one that does not lead to the destination itself; no channel if there is none.
+    /// Channel and virtual channel after one that does not end at the destination; `NONE` if there is no such
+    /// channel.
     pub fn onward(&self, channel: u32, vc: u8, to: u32) -> (u32, u8) {
         let line = &self.lines[channel as usize];
         if line.row == NONE {
@@ -213,7 +216,8 @@ impl Plan {
         (out, if out == NONE { vc } else { self.turn(line, out, vc) })
     }
 
-    /// Lane after one on this line, of a packet that goes on: there is one, which was checked before.
+    /// The lane that follows a lane of this line, for a packet that does not end there. It exists, as was
+    /// checked before.
     #[inline]
     pub fn onto(&self, line: &Line, lane: u32, to: u32) -> u32 {
         let (out, vc) = (self.out(line, to), lane & self.vc_mask);
@@ -223,13 +227,13 @@ impl Plan {
         self.lane((out, self.turn(line, out, vc as u8)))
     }
 
-    /// The channel by which packets leave the node at the end of a line.
+    /// The channel by which packets to `to` leave the node at the end of a line.
     #[inline]
     fn out(&self, line: &Line, to: u32) -> u32 {
         self.next[to as usize * self.rows + line.row as usize]
     }
 
-    /// What a virtual channel becomes between a line and the channel after it.
+    /// The virtual channel that a packet has after it turned from a line into the channel after it.
     #[inline]
     fn turn(&self, line: &Line, out: u32, vc: u8) -> u8 {
         if line.turns == NONE {

@@ -1,5 +1,6 @@
-//! Ethernet with two queues per port: urgent packets go before others, but interrupt none (IEEE 802.1Q-2022, 8.6.8.1). When a packet
-//! leaves is not known as it comes in, so a port that has one waiting looks each time that its cable is free.
+//! Ethernet with two queues per port: urgent packets are sent before others, but do not interrupt any (IEEE
+//! 802.1Q-2022, 8.6.8.1). The time at which a packet leaves is not known when it comes in, so a port with
+//! waiting packets chooses each time that its cable is free.
 
 use std::collections::VecDeque;
 
@@ -7,18 +8,18 @@ use super::event::Event;
 use super::packet::Moving;
 use super::world::Fabric;
 
-/// What waits in front of a channel: urgent packets, others.
+/// The packets that wait in front of a channel.
 #[derive(Clone, Default)]
 pub(super) struct Port {
     urgent: Class,
     other: Class,
-    /// It will look when its cable is free.
+    /// The port will choose when its cable is free.
     serving: bool,
 }
 
 #[derive(Clone, Default)]
 struct Class {
-    /// And the length of each, bytes.
+    /// The packets by number, and the length of each, bytes.
     packets: VecDeque<(u32, u32)>,
     bytes: u64,
 }
@@ -28,7 +29,7 @@ impl Port {
         if urgent { &mut self.urgent } else { &mut self.other }
     }
 
-    /// Takes out the packet that goes next.
+    /// Takes the packet that is sent next.
     fn next(&mut self) -> Option<u32> {
         let class = self.class(!self.urgent.packets.is_empty());
         let (id, bytes) = class.packets.pop_front()?;
@@ -38,7 +39,7 @@ impl Port {
 }
 
 impl Fabric {
-    /// Puts a packet into its queue of its next channel, of so many bytes, if it fits.
+    /// Puts a packet into the queue of its next channel, if it fits into `queue` bytes; otherwise drops it.
     pub(super) fn line_up(&mut self, id: u32, queue: u32) {
         let Moving { bytes, lane, .. } = *self.packets.get(id);
         let channel = self.plan.channel(lane);
@@ -57,7 +58,7 @@ impl Fabric {
         }
     }
 
-    /// The cable of a port may be free. A relay's own packets go over it, too.
+    /// Sends the next packet of a port if its cable is free. A relay's own packets use that cable, too.
     pub(super) fn serve(&mut self, channel: usize) {
         let (now, busy) = (self.now(), self.tracks[channel].busy);
         let again = if busy > now {

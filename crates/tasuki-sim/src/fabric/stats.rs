@@ -1,6 +1,6 @@
-//! Latencies, counted in classes.
+//! Distributions of latencies, counted in classes.
 
-/// Classes per doubling, as a power of two: a quantile is exact within 1/32.
+/// Number of classes per doubling, as a power of two: a quantile is exact within 1/32.
 const FINE_BITS: u32 = 5;
 
 /// A distribution of times.
@@ -28,27 +28,27 @@ impl Latencies {
         self.sum += u128::from(ps);
     }
 
-    /// How many there are.
+    /// Number of times.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Mean, ps; 0 without any.
+    /// Mean, ps; 0 if there are none.
     pub fn mean(&self) -> f64 {
         self.sum as f64 / self.count.max(1) as f64
     }
 
-    /// Least, ps.
+    /// Smallest time, ps.
     pub fn least(&self) -> u64 {
         self.least
     }
 
-    /// Most, ps.
+    /// Largest time, ps.
     pub fn most(&self) -> u64 {
         self.most
     }
 
-    /// The time that a share of all do not exceed, ps, within 1/32 of it.
+    /// The time that this share of all times does not exceed, ps, within 1/32 of it.
     pub fn quantile(&self, share: f64) -> u64 {
         let rank = (share * self.count as f64).ceil().max(1.0) as u64;
         let mut seen = 0;

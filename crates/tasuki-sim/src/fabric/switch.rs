@@ -1,7 +1,8 @@
-//! Virtual cut-through: queues ask for channels, channels choose among queues.
+//! Virtual cut-through: queues ask for channels, and channels choose among queues.
 //!
-//! All of it is compiled twice: `PLAIN` is a fabric in which nothing is dropped, nobody says stop, every queue has a way of its own into the
-//! crossbar and the oldest goes first. That is what most simulate, and asking at every hop took a tenth of its instructions.
+//! All of this is compiled twice: `PLAIN` is for fabrics in which no packet is dropped, no buffer says stop,
+//! every queue has its own input of the crossbar, and the oldest request is served first. Most simulations
+//! are of this kind, and testing the settings at every hop took a tenth of their instructions.
 
 use super::Arbiter;
 use super::event::Event;
@@ -13,7 +14,7 @@ use crate::kernel::Time;
 use std::hint::select_unpredictable;
 
 impl Fabric {
-    /// A packet joins a queue; true if it is the first.
+    /// Adds a packet to a queue; returns true if it is the first.
     #[inline]
     pub(super) fn append(&mut self, queue: usize, id: u32) -> bool {
         self.packets.get_mut(id).next = NONE;
@@ -33,7 +34,7 @@ impl Fabric {
         if self.plain { self.ask_as::<true>(queue) } else { self.ask_as::<false>(queue) }
     }
 
-    /// The channel looks at who wants it.
+    /// The channel chooses among the queues that want it.
     #[inline]
     pub(super) fn wake(&mut self, channel: usize) {
         if self.plain { self.wake_as::<true>(channel) } else { self.wake_as::<false>(channel) }
@@ -43,7 +44,7 @@ impl Fabric {
         let now = self.now();
         let (channel, lane) = self.look_ahead(queue);
         let track = &self.tracks[channel];
-        // Whoever asked before is served by the wake that is due now.
+        // Queues that asked before are served by the wake that is due now.
         let turn_of_others = (track.first != NONE) & (track.wake <= now);
         let idle = (track.busy <= now) | (!PLAIN & self.drops);
         if idle & !turn_of_others && self.may_go::<PLAIN>(queue, now) {
@@ -53,7 +54,7 @@ impl Fabric {
         }
     }
 
-    /// Notes what the head of a queue wants; the channel and the lane that it goes to.
+    /// Notes what the head of a queue wants; returns the channel and the lane that it goes to.
     #[inline]
     fn look_ahead(&mut self, queue: usize) -> (usize, u32) {
         let asking = &mut self.lanes[queue];
@@ -62,15 +63,15 @@ impl Fabric {
         (self.plan.channel(lane), lane)
     }
 
-    /// A queue joins those that want a channel.
+    /// Adds a queue to those that want a channel.
     #[inline]
     fn join<const PLAIN: bool>(&mut self, queue: usize, channel: usize, lane: u32, now: u64) {
         self.counts.waits += 1;
         self.lanes[lane as usize].wanted += 1;
         let track = &mut self.tracks[channel];
-        // When the channel looks at them anyway before it can be idle, this one need not say when.
+        // If the channel chooses anyway before it can be idle, this queue need not wake it.
         let soon = (track.wake <= now) | ((track.wake <= track.busy) & (PLAIN | !self.drops));
-        // Behind the last one, or else behind itself, which the next line mends.
+        // Linked behind the last queue, or behind itself if there is none; the latter is corrected below.
         let (first, number) = (track.first == NONE, queue as u32);
         let before = select_unpredictable(first, number, track.last);
         track.first = select_unpredictable(first, number, track.first);
@@ -95,7 +96,7 @@ impl Fabric {
         self.fits(lane as usize, bytes, now)
     }
 
-    /// Until when a queue's way into the crossbar is taken by another queue of its port.
+    /// Until when the input of the crossbar that a queue shares is taken by another queue of its port, ps.
     #[inline]
     fn port_busy<const PLAIN: bool>(&self, queue: usize) -> u64 {
         if PLAIN | !self.per_port {
@@ -104,7 +105,8 @@ impl Fabric {
         self.channel_of(queue).map_or(0, |port| self.ports[port])
     }
 
-    /// When it is worth asking again; `u64::MAX` if something else has to happen first. The channel is busy until `busy`.
+    /// The time at which it is worth asking again, ps; `u64::MAX` if something else must happen first. The
+    /// channel is busy until `busy`.
     #[inline]
     fn retry<const PLAIN: bool>(&self, queue: usize, busy: u64, now: u64) -> u64 {
         let lanes = self.lanes.as_slice();
@@ -115,7 +117,7 @@ impl Fabric {
         now.max(asking.busy).max(busy).max(self.port_busy::<PLAIN>(queue)).max(room)
     }
 
-    /// The channel looks at who wants it at `at`, or before.
+    /// Makes the channel choose at `at` or before.
     #[inline]
     fn wake_at(&mut self, channel: usize, at: u64) {
         let track = &mut self.tracks[channel];
@@ -125,7 +127,7 @@ impl Fabric {
         }
     }
 
-    /// The channel chooses among those who want it.
+    /// The channel chooses among the queues that want it.
     fn wake_as<const PLAIN: bool>(&mut self, channel: usize) {
         let now = self.now();
         let track = &mut self.tracks[channel];
@@ -145,7 +147,7 @@ impl Fabric {
         let &Track { busy, first, .. } = &self.tracks[channel];
         let (mut next, mut retry) = (first, u64::MAX);
         while next != NONE {
-            // While the channel is busy that is when everybody asks again.
+            // While the channel is busy, all queues ask again when it is idle.
             retry = retry.min(self.retry::<PLAIN>(next as usize, busy, now));
             if busy > now && retry <= busy {
                 break;
@@ -157,7 +159,7 @@ impl Fabric {
         }
     }
 
-    /// The queue that goes next, and the one before it in the list.
+    /// The queue that is served next, and the one before it in the list.
     #[inline(always)]
     fn choose<const PLAIN: bool>(&mut self, channel: usize, now: u64) -> Option<(u32, usize)> {
         let (mut before, mut at) = (NONE, self.tracks[channel].first);
@@ -180,7 +182,7 @@ impl Fabric {
         best.map(|(_, before, queue)| (before, queue))
     }
 
-    /// Takes a queue from the list of those that want a channel.
+    /// Removes a queue from the list of those that want a channel.
     #[inline(always)]
     fn unlink(&mut self, channel: usize, before: u32, queue: usize) {
         let Lane { beside: after, lane, .. } = self.lanes[queue];
@@ -193,10 +195,10 @@ impl Fabric {
         }
     }
 
-    /// The head of a queue goes.
+    /// The head of a queue moves on.
     #[inline]
     fn grant<const PLAIN: bool>(&mut self, queue: usize, now: u64) {
-        // Where the parts lie is looked up once.
+        // The fields are borrowed once, so that their addresses are loaded once.
         let Fabric { lanes, tracks, packets, plan, kernel, .. } = self;
         let (lanes, moving) = (lanes.as_mut_slice(), packets.moving());
         let Lane { head: id, bytes, lane, source, .. } = lanes[queue];
@@ -204,8 +206,9 @@ impl Fabric {
         let packet = &mut moving[id as usize];
         let next = packet.next;
         let (takes, ahead) = (track.line.takes(bytes), track.line.ahead);
-        // A slow cable before this one: the tail must be there when its turn comes. Where packets are dropped, those
-        // that a relay forwards take their places on its cable at once, and its own go behind them.
+        // If the cable before this one is slow, the tail must be there when its turn comes. If packets are
+        // dropped, those that a relay forwards take their places on its cable at once, and its own packets
+        // come behind them.
         let start = now.max(packet.tail.saturating_sub(takes)).max(track.busy);
         let end = start + takes;
         packet.tail = end + ahead;
@@ -224,7 +227,7 @@ impl Fabric {
             } else {
                 packet.lane = plan.onto(&track.line, lane, packet.to);
                 (packet.head, packet.next) = (at, NONE);
-                // What comes behind others is an event only once it is the first.
+                // A packet behind others needs an event only once it is the first.
                 let before = std::mem::replace(&mut into.tail, id);
                 if into.head == NONE {
                     into.head = id;
@@ -249,7 +252,7 @@ impl Fabric {
         }
     }
 
-    /// The next packet of a queue is the first, once the tail of the one before has left at `end`.
+    /// The next packet of a queue becomes the first, once the tail of the one before has left at `end`.
     #[inline]
     fn move_up<const PLAIN: bool>(&mut self, queue: usize, id: u32, end: u64, now: u64) {
         let &Moving { head: at, bytes, lane, .. } = self.packets.get(id);
@@ -264,14 +267,14 @@ impl Fabric {
         }
     }
 
-    /// Nothing that has a length leaves in no time.
+    /// Asks again at once. This is rare, because a packet of some length takes time to leave.
     #[cold]
     #[inline(never)]
     fn ask_again<const PLAIN: bool>(&mut self, queue: usize) {
         self.ask_as::<PLAIN>(queue);
     }
 
-    /// A packet leaves a buffer at `end`; who sends into it hears of that a cable later.
+    /// A packet leaves a buffer at `end`; the sender into that buffer learns of it one cable delay later.
     #[inline]
     fn free(&mut self, lane: usize, bytes: u32, end: u64) {
         let buffer = &mut self.lanes[lane];
@@ -291,7 +294,7 @@ impl Fabric {
         }
     }
 
-    /// Room that becomes free after other room has.
+    /// Notes room that becomes free after other room.
     #[inline(never)]
     fn announce_later(&mut self, lane: usize, at: u64, bytes: u32) {
         self.back[lane].push_back((at, bytes));

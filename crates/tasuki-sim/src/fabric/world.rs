@@ -11,99 +11,100 @@ use super::{Crossbar, FabricError, FlowControl, Room, Settings};
 use crate::kernel::{Kernel, Time};
 use std::collections::VecDeque;
 
-/// A channel in motion, in a cache line of its own.
+/// A channel and its state, in a cache line of its own.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Track {
-    /// What of it never changes.
+    /// The properties of the channel.
     pub line: Line,
-    /// When the tail of the last packet is on it.
+    /// When the tail of the last packet has been put on it, ps.
     pub busy: u64,
-    /// Queues that want it, in the order in which they asked.
+    /// The first and last of the queues that want it, in the order in which they asked.
     pub first: u32,
     pub last: u32,
-    /// When it looks at them next.
+    /// When it chooses among them next, ps.
     pub wake: u64,
-    /// Port at its node that went last, for arbiters that go round.
+    /// The queue that was served last, for arbiters that go round.
     pub turn: u32,
 }
 
-/// Everything counted since the beginning.
+/// Counters since the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets handed over by the load.
+    /// Packets that the load has handed over.
     pub injected: u64,
-    /// Packets that arrived.
+    /// Packets that have arrived.
     pub delivered: u64,
     /// Packets that a full queue dropped.
     pub dropped: u64,
-    /// Channels passed by packets.
+    /// Channels that packets have passed.
     pub hops: u64,
-    /// Bytes that arrived.
+    /// Bytes that have arrived.
     pub bytes: u64,
-    /// Requests that found their channel busy or the buffer behind it full.
+    /// Requests that found their channel busy, or the buffer at its end full.
     pub waits: u64,
 }
 
-/// Who sends what to whom. Hosts are numbers.
+/// A load decides which host sends what to which. Hosts are numbers.
 pub trait Load {
-    /// The first timers or packets.
+    /// Begins: sets the first timers, or sends the first packets.
     fn begin(&mut self, fabric: &mut Fabric);
     /// A timer set with [`Fabric::timer`] is due.
     fn timer(&mut self, fabric: &mut Fabric, host: u32, what: u32);
-    /// A packet's tail has come to its destination.
+    /// The tail of a packet has arrived at its destination.
     fn arrived(&mut self, fabric: &mut Fabric, packet: Packet);
     /// A packet has begun to leave its source; its tail will have left at `end`, ps.
     fn left(&mut self, _fabric: &mut Fabric, _packet: Packet, _end: u64) {}
     /// A full queue dropped a packet.
     fn dropped(&mut self, _fabric: &mut Fabric, _packet: Packet) {}
-    /// Whether everything wanted has been seen.
+    /// Whether the simulation may end.
     fn done(&self) -> bool {
         false
     }
 }
 
-/// A network in motion.
+/// A simulated network.
 pub struct Fabric {
     pub(super) plan: Plan,
     pub(super) settings: Settings,
-    /// Of the settings, what every hop asks: bytes of a buffer; no limit where packets are dropped.
+    /// Size of a buffer, bytes; no limit if packets are dropped. (This and the following fields are what
+    /// every hop needs of the settings.)
     pub(super) size: u32,
-    /// Whether the settings are those that [`super::switch`] is compiled for on its own.
+    /// Whether the settings are those for which [`super::switch`] is compiled separately.
     pub(super) plain: bool,
-    /// Whether packets are dropped where there is no room.
+    /// Whether packets are dropped if there is no room.
     pub(super) drops: bool,
-    /// Whether buffers say stop and go.
+    /// Whether buffers tell their senders to stop and go.
     pub(super) stops: bool,
-    /// Bytes that are left when they say go.
+    /// Bytes that are left in a buffer when it says go.
     go: u32,
     /// Whether the virtual channels of a port share a way into the crossbar.
     pub(super) per_port: bool,
     pub(super) kernel: Kernel<Word>,
     pub(super) packets: Packets,
-    /// By [`Plan::lane`], then a source per channel.
+    /// The lanes by [`Plan::lane`], and behind them a source for each channel.
     pub(super) lanes: Vec<Lane>,
-    /// Where the sources begin.
+    /// Index of the first source.
     pub(super) sources: usize,
-    /// By [`Plan::lane`]: bytes that become free after the first, and when.
+    /// By [`Plan::lane`]: for rooms that become free after the first one, when and how many bytes.
     pub(super) back: Vec<VecDeque<(u64, u32)>>,
     pub(super) tracks: Vec<Track>,
-    /// By channel, for crossbars with one way per port: until when that is taken.
+    /// By channel, for crossbars with one input per port: until when that is taken, ps.
     pub(super) ports: Vec<u64>,
-    /// Sources whose packet has just left.
+    /// Packets that have just begun to leave their sources.
     pub(super) gone: Vec<(u32, u64)>,
     pub(super) lost: Vec<Packet>,
-    /// By channel: what waits in front of it where ports have two queues.
+    /// By channel: the packets that wait in front of it, if ports have two queues.
     pub(super) classes: Vec<Port>,
     pub(super) counts: Counts,
     names: Vec<String>,
 }
 
-/// Events between looks for a deadlock.
+/// Number of events between two searches for a deadlock.
 const LOOK: u64 = 1 << 16;
 
 impl Fabric {
-    /// A fabric at rest.
+    /// A fabric without packets.
     pub fn new(net: &Network, tables: &Tables, settings: Settings) -> Result<Fabric, FabricError> {
         let (size, flow) = match settings.room {
             Room::Lossless { buffer, flow } => (buffer, flow),
@@ -126,7 +127,8 @@ impl Fabric {
             go: if let FlowControl::GoAndStop { go } = flow { go } else { 0 },
             per_port: settings.crossbar == Crossbar::PerPort,
             settings,
-            // A slot of 4 ns: seldom many events on a busy fabric of 64 hosts, while 16 us ahead are on the wheel.
+            // Slots have 4 ns: on a busy fabric of 64 hosts few events share a slot, and the wheel reaches 16
+            // us ahead.
             kernel: Kernel::with_slots(12),
             packets: Packets::new(),
             lanes: behind.chain(std::iter::repeat_n(Lane::SOURCE, channels)).collect(),
@@ -154,17 +156,17 @@ impl Fabric {
         self.plan.hosts
     }
 
-    /// Everything counted.
+    /// The counters.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Events that have happened.
+    /// Number of events that have happened.
     pub fn events(&self) -> u64 {
         self.kernel.happened()
     }
 
-    /// Packets handed over and not arrived.
+    /// Number of packets that are handed over and have not arrived.
     pub fn under_way(&self) -> usize {
         self.packets.len()
     }
@@ -184,8 +186,8 @@ impl Fabric {
         if start == NONE { 0 } else { self.plan.lines[self.plan.channel(start)].takes(bytes) }
     }
 
-    /// What a packet's head takes from leaving the source until its tail could have left the last node, were there
-    /// no bytes and no other packets: cables and switches, ps.
+    /// Time of a packet's head from leaving the source until its tail could have left the last node, if it
+    /// had no length and there were no other packets: cables and switches, ps.
     pub fn unloaded(&self, from: u32, to: u32) -> u64 {
         let start = self.plan.start(from, to);
         if start == NONE {
@@ -203,7 +205,8 @@ impl Fabric {
         sum
     }
 
-    /// Where this is called the kind of event is known, so that making the word takes no choice.
+    /// Schedules an event. Inlined, because the kind of the event is known at every call, so that building
+    /// the word needs no branch.
     #[inline(always)]
     pub(super) fn schedule(&mut self, at: u64, event: Event) {
         self.put(at, event.into());
@@ -219,17 +222,18 @@ impl Fabric {
         self.schedule(at, Event::Timer(host, what));
     }
 
-    /// A host hands a packet to its network interface now. False if it is too large, or goes nowhere.
+    /// A host hands a packet to its network interface now. Returns false if the packet is too large or has no
+    /// route.
     pub fn send(&mut self, from: u32, to: u32, bytes: u32, tag: u64) -> bool {
         self.send_born(from, to, bytes, tag, self.now())
     }
 
-    /// The same for a packet that goes first where ports have two queues.
+    /// Like [`Fabric::send`], for an urgent packet, which ports with two queues send first.
     pub fn send_urgent(&mut self, from: u32, to: u32, bytes: u32, tag: u64) -> bool {
         self.hand_over(Packet { from, to, bytes, urgent: true, tag, born: self.now(), left: 0 })
     }
 
-    /// The same for a packet whose time counts from `born`, ps.
+    /// Like [`Fabric::send`], for a packet whose time counts from `born`, ps.
     pub fn send_born(&mut self, from: u32, to: u32, bytes: u32, tag: u64, born: u64) -> bool {
         self.hand_over(Packet { from, to, bytes, urgent: false, tag, born, left: 0 })
     }
@@ -259,7 +263,7 @@ impl Fabric {
         self.resume(load, until)
     }
 
-    /// Goes on after [`Fabric::run`].
+    /// Continues after [`Fabric::run`].
     pub fn resume(&mut self, load: &mut impl Load, until: u64) -> Result<(), FabricError> {
         let mut look = self.kernel.happened() + LOOK;
         self.report(load);
@@ -274,7 +278,8 @@ impl Fabric {
         self.look()
     }
 
-    /// By the kind in the word itself: one jump that nobody can predict, not two.
+    /// Handles an event. It branches on the kind in the word itself, which costs one unpredictable jump
+    /// instead of two.
     #[inline]
     fn happen(&mut self, word: Word, load: &mut impl Load) {
         let number = word.number();
@@ -292,7 +297,8 @@ impl Fabric {
         self.report(load);
     }
 
-    /// Lets the next event happen if it is due by `until`, ps; for who moves several clocks. False if there is none.
+    /// Handles the next event if it is due by `until`, ps; for callers that move several clocks. Returns
+    /// false if there is none.
     pub fn step(&mut self, load: &mut impl Load, until: u64) -> bool {
         self.report(load);
         let event = self.kernel.pop_by(Time(until));
@@ -312,7 +318,7 @@ impl Fabric {
         self.kernel.next_time().map(|time| time.0)
     }
 
-    /// Tells the load what left and what was dropped.
+    /// Tells the load which packets left and which were dropped.
     #[inline]
     fn report(&mut self, load: &mut impl Load) {
         while let Some((id, end)) = self.gone.pop() {
@@ -334,7 +340,7 @@ impl Fabric {
         self.sources + channel
     }
 
-    /// The channel that a queue is at the end of; none for a source.
+    /// The channel at whose end a queue is; `None` for a source.
     #[inline]
     pub(super) fn channel_of(&self, queue: usize) -> Option<usize> {
         (queue < self.sources).then(|| queue >> self.plan.lane_bits)
@@ -354,7 +360,7 @@ impl Fabric {
         buffer.next_room() <= now && self.fits_again(lane, bytes, now)
     }
 
-    /// The same once what has become free is taken back.
+    /// Like [`Fabric::fits`], after taking back the room that has become free.
     #[inline(never)]
     fn fits_again(&mut self, lane: usize, bytes: u32, now: u64) -> bool {
         let buffer = &mut self.lanes[lane];

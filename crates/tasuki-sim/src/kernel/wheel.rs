@@ -1,45 +1,47 @@
-//! The near future: a ring of slots, each a list of events in the order in which they happen.
+//! The near future: a ring of slots, each a list of events in order.
 
 use super::Time;
 use std::hint::select_unpredictable;
 
-/// Slots of the wheel.
+/// Number of slots of the wheel.
 const SLOTS: u64 = 4096;
-/// Slots in a word of the map of used ones.
+/// Number of slots in a word of the bitmap.
 const WORD: u64 = 64;
 const WORDS: u64 = SLOTS / WORD;
-/// No place: the first of the pool, which is never filled. It stands before the first event of every list, so that most is
-/// done without asking whether a list is empty.
+/// Stands for no place: the first place of the pool, which is never filled. It stands before the first event
+/// of every list, so that most operations need not test whether a list is empty.
 const NONE: u32 = 0;
 
-/// A place in the pool: an event and the next of its slot, or empty and the next that is empty.
+/// A place in the pool: an event and the next place of its slot, or an empty place and the next empty one.
 struct Place<E> {
     at: Time,
     next: u32,
     event: Option<E>,
 }
 
-/// The events of a slot, by the places of the first and of the last. The last counts only while there is a first: whether there is
-/// another one nobody can predict, and so nothing may hang on it but a choice between registers.
+/// The events of a slot, by the places of the first and the last. The last is valid only if there is a first.
+/// Whether a slot has another event cannot be predicted, so this must not lead to a branch, only to a choice
+/// between registers.
 #[derive(Clone, Copy)]
 struct List {
     first: u32,
     last: u32,
 }
 
-/// The wheel turns by words of slots: from a slot on it reaches the end of the word before the one that this slot is in, one turn
-/// later. So a word never has slots of two turns, and the first bit that is set in it is the first of them to come.
+/// The wheel turns by words of slots: from a slot on it reaches the end of the word before the one of this
+/// slot, one turn later. So a word never has slots of two turns, and the lowest bit that is set in it is the
+/// first of them to come.
 pub(super) struct Wheel<E> {
     lists: Box<[List; SLOTS as usize]>,
-    /// A bit per slot that has events.
+    /// Bitmap of the slots that have events.
     used: [u64; WORDS as usize],
     pool: Vec<Place<E>>,
     empty: u32,
-    /// Events since the beginning.
+    /// Number of events added since the beginning.
     pushed: u64,
 }
 
-/// Whether the wheel reaches `slot` from `from` on, which is not after it.
+/// Whether the wheel reaches `slot` from `from` on, which must not be after it.
 #[inline]
 pub(super) fn reaches(from: u64, slot: u64) -> bool {
     slot / WORD - from / WORD < WORDS
@@ -61,12 +63,13 @@ impl<E> Wheel<E> {
         }
     }
 
-    /// Events that were ever added.
+    /// Number of events that were ever added.
     pub fn pushed(&self) -> u64 {
         self.pushed
     }
 
-    /// Adds an event to a slot that the wheel [`reaches`]: behind all that happen at the same time or before.
+    /// Adds an event to a slot that the wheel [`reaches`], behind all events that happen at the same time or
+    /// before.
     #[inline(always)]
     pub fn push(&mut self, slot: u64, at: Time, event: E) {
         let new = self.empty;
@@ -90,7 +93,7 @@ impl<E> Wheel<E> {
         *list = List { first: select_unpredictable(alone, new, first), last: new };
     }
 
-    /// The same where no place is empty.
+    /// Like [`Wheel::push`], when no place is empty.
     #[cold]
     #[inline(never)]
     fn push_new(&mut self, slot: u64, at: Time, event: E) {
@@ -99,7 +102,7 @@ impl<E> Wheel<E> {
         self.push(slot, at, event);
     }
 
-    /// Puts a place before the last one of its list.
+    /// Inserts a place before the last one of its list.
     #[cold]
     #[inline(never)]
     fn insert(&mut self, index: usize, new: u32, at: Time) {
@@ -125,7 +128,7 @@ impl<E> Wheel<E> {
         Some(word * WORD + u64::from(bits.trailing_zeros()))
     }
 
-    /// The same where the word of `from` has none.
+    /// Like [`Wheel::next_slot`], when the word of `from` has no event.
     #[inline(never)]
     fn next_word(&self, word: u64) -> Option<u64> {
         let bits = |word| self.used[(word % WORDS) as usize];
@@ -133,7 +136,8 @@ impl<E> Wheel<E> {
         Some(word * WORD + u64::from(bits(word).trailing_zeros()))
     }
 
-    /// The first event of `slot`, which is the first that has any, and its time, if it is due by `until`.
+    /// Takes the first event of `slot`, which must be the first slot with events, and its time, if it is due
+    /// by `until`.
     #[inline]
     pub fn pop(&mut self, slot: u64, until: Time) -> Option<(Time, E)> {
         let index = (slot % SLOTS) as usize;
@@ -144,13 +148,13 @@ impl<E> Wheel<E> {
         let next = std::mem::replace(&mut place.next, self.empty);
         self.empty = first;
         list.first = next;
-        // Its bit is the lowest.
+        // The bit of this slot is the lowest one that is set.
         let word = &mut self.used[index / WORD as usize];
         *word = select_unpredictable(next == NONE, *word & word.wrapping_sub(1), *word);
         Some((at, event))
     }
 
-    /// Time of the first event, if all are in slots from `from` on.
+    /// Time of the first event; all events must be in slots from `from` on.
     pub fn first_time(&self, from: u64) -> Option<Time> {
         let list = self.lists[(self.next_slot(from)? % SLOTS) as usize];
         self.pool.get(list.first as usize).map(|place| place.at)

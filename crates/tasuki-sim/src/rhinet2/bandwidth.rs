@@ -1,4 +1,5 @@
-//! Bandwidth: one host of each switch writes to one of another, and waits for the acknowledgement.
+//! Bandwidth: one host of each switch writes to a host of another switch and waits for the acknowledgement of
+//! every packet.
 
 use super::model::{HEADERS, SMALL};
 use super::{Model, Rhinet2Error};
@@ -7,11 +8,11 @@ use crate::fabric::{Fabric, US};
 use tasuki_topo::bounds::Pattern;
 use tasuki_topo::{HostId, Network, Tables};
 
-/// Until the pairs have found their pace, and how long they are then watched, ps.
+/// Time until the pairs are in a steady state, and time over which they are then measured, ps.
 const WARM: u64 = 500 * US;
 const WATCHED: u64 = 4000 * US;
 
-/// Mean over the senders, MByte/s (10^6), for packets of so much data.
+/// Mean over the senders, MByte/s (10^6), for packets with the given number of bytes of data.
 pub(super) fn mean(
     model: &Model,
     net: &Network,
@@ -31,7 +32,7 @@ pub(super) fn mean(
     Ok(rates.iter().sum::<f64>() / rates.len().max(1) as f64 * f64::from(data) / 1e6)
 }
 
-/// The same if nobody met anybody: the mean of what each pair gets alone.
+/// Mean bandwidth if no packets met each other, MByte/s: the mean of what each pair reaches alone.
 pub(super) fn alone(
     model: &Model,
     net: &Network,
@@ -43,8 +44,8 @@ pub(super) fn alone(
     for flow in flows {
         let rounds = |from: u32, to: u32, bytes: u32| -> Result<f64, Rhinet2Error> {
             let channels = tables.path(net, HostId(from), HostId(to))?.len() as u64;
-            let way = channels * model.settings.cable_ps + (channels - 1) * model.settings.switch_ps;
-            Ok(way as f64 + f64::from(bytes) * 8e12 / super::model::LINK_BPS as f64)
+            let path = channels * model.settings.cable_ps + (channels - 1) * model.settings.switch_ps;
+            Ok(path as f64 + f64::from(bytes) * 8e12 / super::model::LINK_BPS as f64)
         };
         let hosts = model.push.send + model.push.turn + model.push.done;
         let out = rounds(flow.0, flow.1, (data + HEADERS).max(SMALL))?;
@@ -53,8 +54,8 @@ pub(super) fn alone(
     Ok(sum / flows.len().max(1) as f64)
 }
 
-/// Who sends to whom: of the hosts of each switch the first sends and the second receives (4.1.2). Where the number of
-/// switches is no square, transposing rotates the bits.
+/// The pairs of sender and receiver: of the hosts of each switch the first sends and the second receives
+/// (4.1.2). If the number of switches is no square, transposing rotates the bits of the number.
 pub(super) fn flows(net: &Network, pattern: Pattern) -> Vec<(u32, u32)> {
     let mut places: Vec<(tasuki_topo::NodeId, Vec<u32>)> = Vec::new();
     for (host, &node) in net.hosts().iter().enumerate() {
@@ -70,7 +71,7 @@ pub(super) fn flows(net: &Network, pattern: Pattern) -> Vec<(u32, u32)> {
     (0..places.len()).filter_map(flow).collect()
 }
 
-/// The paper's four.
+/// The paper's four traffic patterns.
 pub(super) const PATTERNS: [(&str, Pattern); 4] = [
     ("bit reversal", Pattern::BitReversal),
     ("matrix transpose", Pattern::MatrixTranspose),

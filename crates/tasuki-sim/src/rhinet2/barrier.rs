@@ -7,20 +7,20 @@ use crate::fabric::Fabric;
 use crate::fabric::loads::{Barrier, BarrierShape, Share};
 use tasuki_topo::{Network, Tables};
 
-/// Rounds per list, and how many of them come before the time counts. The model has no chance in it but the list, so a
-/// few rounds stand for the paper's 100,000.
+/// Barriers per list, and how many of them come before the measurement. Nothing in the model is random but
+/// the list, so a few barriers stand for the paper's 100,000.
 const ROUNDS: usize = 5;
 const WARM: usize = 2;
-/// Lists of the paper.
+/// Number of visit lists of the paper.
 const PAPERS_LISTS: f64 = 10.0;
 
-/// Over all lists, us.
+/// Times of a barrier over all lists, us.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Times {
     pub mean: f64,
-    /// Standard error of the mean of ten lists, as the paper's.
+    /// Standard error of the mean of ten lists, as the paper has it.
     pub error: f64,
-    /// Where it goes: host, injection, hops, waiting.
+    /// The parts of the mean: time in hosts, injection, hops, waiting.
     pub parts: [f64; 4],
 }
 
@@ -57,7 +57,7 @@ fn shares(share: Share) -> [u64; 4] {
     [share.host, share.inject, share.hops, share.wait]
 }
 
-/// The hosts in random order, the same for every network of that size.
+/// The hosts in random order; the order is equal for all networks of this number of hosts.
 fn visit_list(hosts: usize, seed: u64, list: u64) -> Vec<u32> {
     let mut rng = Rng::new(crate::mix(seed) ^ list);
     let mut order: Vec<u32> = (0..hosts as u32).collect();
@@ -67,7 +67,7 @@ fn visit_list(hosts: usize, seed: u64, list: u64) -> Vec<u32> {
     order
 }
 
-/// The barrier of two hosts at the ends of a line, us (figure 4).
+/// Time of the barrier of two hosts at the ends of a line of switches, us (figure 4).
 pub(super) fn of_two(model: &Model, switches: u32) -> Result<f64, Rhinet2Error> {
     let net = super::networks::line(switches)?;
     let tables = model.route(&net, super::networks::Routing::Minimal)?;

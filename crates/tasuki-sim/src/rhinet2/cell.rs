@@ -1,17 +1,18 @@
 //! A published figure beside a simulated one.
 
-/// When a simulated figure agrees with a published one.
+/// The condition under which a simulated figure agrees with a published one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
-    /// The model was fitted to it, or it follows from what was.
+    /// The model was fitted to the published figure, or the figure follows from those that it was fitted to.
     Fitted,
     /// Within 2 %, or two of the paper's standard errors (in the cell's unit), whichever is more.
     Near(f64),
-    /// Within so many of the cell's units.
+    /// Within this distance, in the cell's unit.
     Within(f64),
-    /// The range over all graphs that fit holds it, within so many units.
+    /// The range over all graphs that fit contains the published figure, give or take this many of the cell's
+    /// units.
     Range(f64),
-    /// No aim: shown to be judged.
+    /// No condition: the reader judges.
     Shown,
 }
 
@@ -20,19 +21,19 @@ pub enum Target {
 pub struct Cell {
     /// "T3", "F6".
     pub table: &'static str,
-    /// Which of it.
+    /// Name of the cell within the table or figure.
     pub cell: String,
-    /// Its unit.
+    /// Unit of the values.
     pub unit: &'static str,
-    /// As published.
+    /// Published value.
     pub published: f64,
-    /// As simulated; the median where it is a range.
+    /// Simulated value; the median if there is a range.
     pub simulated: f64,
-    /// Over all graphs, or choices, that fit.
+    /// Least and greatest value over all graphs, or choices, that fit.
     pub range: Option<[f64; 2]>,
-    /// When it agrees.
+    /// When the values agree.
     pub target: Target,
-    /// What has to be said.
+    /// A remark for the reader.
     pub note: &'static str,
 }
 
@@ -48,7 +49,7 @@ impl Cell {
         Cell { table, cell: cell.into(), unit, published, simulated, range: None, target, note: "" }
     }
 
-    /// A cell whose figure depends on what is not known.
+    /// A cell whose figure depends on something unknown: the simulated values of all possibilities.
     pub fn over(
         table: &'static str,
         cell: impl Into<String>,
@@ -72,18 +73,18 @@ impl Cell {
         }
     }
 
-    /// The same with a note.
+    /// This cell with a note.
     #[must_use]
     pub fn noted(self, note: &'static str) -> Cell {
         Cell { note, ..self }
     }
 
-    /// Whether it agrees; none where there is nothing to agree on.
+    /// Whether the values agree; `None` if the cell has no condition.
     pub fn agrees(&self) -> Option<bool> {
         let off = (self.simulated - self.published).abs();
         match self.target {
             Target::Shown => None,
-            // What was fitted must come out, but for the rounding of the published figure.
+            // A fitted figure must be met, apart from the rounding of the published one.
             Target::Fitted => Some(off <= 0.011),
             Target::Near(errors) => Some(off <= (0.02 * self.published.abs()).max(errors)),
             Target::Within(units) => Some(off <= units),

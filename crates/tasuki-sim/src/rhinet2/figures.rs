@@ -1,4 +1,4 @@
-//! What the text says of the figures, and their curves.
+//! Statements of the paper's text about its figures, and the curves of the figures.
 
 use super::bandwidth::{PATTERNS, flows, mean};
 use super::barrier::of_two;
@@ -14,29 +14,29 @@ use tasuki_topo::{Network, PathRule};
 pub struct Figure {
     /// "F4", "F6 complement".
     pub name: String,
-    /// What it shows.
+    /// Title: what the figure shows.
     pub title: String,
-    /// The axis along the bottom.
+    /// Name of the horizontal axis.
     pub x: &'static str,
-    /// The axis up.
+    /// Name of the vertical axis.
     pub y: &'static str,
-    /// Its curves.
+    /// Curves of the figure.
     pub curves: Vec<Curve>,
 }
 
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Of what.
+    /// What the curve is of.
     pub name: String,
-    /// Its points.
+    /// Points of the curve.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Sizes of figures 6 and 8, bytes of data: the text names the largest only.
+/// Packet sizes of figures 6 and 8, bytes of data: the text names only the largest.
 const SIZES: [u32; 7] = [96, 256, 512, 768, 1024, 1408, MOST_DATA];
 
-/// By pattern and size.
+/// Bandwidths by pattern and size, MByte/s.
 struct Bandwidths(Vec<Vec<f64>>);
 
 impl Bandwidths {
@@ -49,13 +49,13 @@ impl Bandwidths {
         PATTERNS.into_iter().map(row).collect::<Result<_, _>>().map(Bandwidths)
     }
 
-    /// The most that these are over others, %.
+    /// The most by which these bandwidths exceed others, %.
     fn over(&self, others: &Bandwidths) -> f64 {
         let pairs = self.0.iter().flatten().zip(others.0.iter().flatten());
         pairs.map(|(own, other)| (own / other - 1.0) * 100.0).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// Mean over patterns and sizes.
+    /// Mean over patterns and sizes, MByte/s.
     fn mean(&self) -> f64 {
         let all: Vec<f64> = self.0.iter().flatten().copied().collect();
         all.iter().sum::<f64>() / all.len().max(1) as f64
@@ -76,8 +76,8 @@ pub(super) fn stated(model: &Model, a: &Irregular) -> Result<Vec<Cell>, Rhinet2E
     // "about 10 MByte/s at most".
     let cell = Cell::new("F7", "loss per switch, at most", "MB/s", (10.0, loss), Target::Within(2.0));
     cells.push(cell.noted(
-        "the text says about; table 8 itself, 1792 / (8.46 + 0.7 s), loses 13.9 from 1 to 2 switches, 10.2 on average; it \
-         would take the points of figure 7",
+        "the text says about; table 8 itself, 1792 / (8.46 + 0.7 s), loses 13.9 from 1 to 2 switches, 10.2 \
+         on average; it would take the points of figure 7",
     ));
     cells.extend(figure8(model)?);
     Ok(cells)
@@ -102,8 +102,8 @@ fn figure6(model: &Model, a: &Irregular) -> Result<Vec<Cell>, Rhinet2Error> {
     ])
 }
 
-/// Figure 8. The text does not say which paths the hosts that receive have, nor how the switches are numbered, on which
-/// the patterns depend: so ranges over both path rules, and over numberings.
+/// Figure 8. The text does not say which paths lead to the receiving hosts, nor how the switches are
+/// numbered, on which the patterns depend. So the cells are ranges over both path rules, and over numberings.
 fn figure8(model: &Model) -> Result<Vec<Cell>, Rhinet2Error> {
     let of = |named: &Named| Bandwidths::of(model, &named.net, named.routing, &SIZES);
     let [ring, mesh, torus, clos] = of_32()?;
@@ -117,8 +117,8 @@ fn figure8(model: &Model) -> Result<Vec<Cell>, Rhinet2Error> {
     };
     let (over_tree, over_torus) = (renumbered(model, &clos, &tree)?, renumbered(model, &clos, &torus)?);
     let note = "over path rules and numberings of the switches; transposing rotates the 3 bits of 8 switches";
-    let short = "likewise; 48 % over the torus too would take the numbers of the switches in figure 8, the tables that were \
-                 loaded, and whether the dimension of two switches had one cable or two";
+    let short = "likewise; 48 % over the torus too would take the numbers of the switches in figure 8, the \
+                 tables that were loaded, and whether the dimension of two switches had one cable or two";
     Ok(vec![
         Cell::over("F8", "Clos over fat tree of 14, at most", "%", 48.0, over_tree, 0.0).noted(note),
         Cell::over("F8", "Clos over torus 4x2, at most", "%", 48.0, over_torus, 0.0).noted(short),
@@ -127,8 +127,8 @@ fn figure8(model: &Model) -> Result<Vec<Cell>, Rhinet2Error> {
     ])
 }
 
-/// The most that Clos has over the fat tree of 14 and over the torus 4x2 with the largest packets, %, the switches numbered as
-/// the model numbers them.
+/// The most by which the bandwidth of Clos exceeds that of the fat tree of 14 switches and of the torus 4x2
+/// with the largest packets, %, if the switches are numbered as in the model.
 pub(super) fn clos_over(model: &Model) -> Result<[f64; 2], Rhinet2Error> {
     let of = |named: &Named| Bandwidths::of(model, &named.net, named.routing, &[MOST_DATA]);
     let [_, _, torus, clos] = of_32()?;
@@ -136,16 +136,17 @@ pub(super) fn clos_over(model: &Model) -> Result<[f64; 2], Rhinet2Error> {
     Ok([clos.over(&of(&fat_tree_32()?)?), clos.over(&of(&torus)?)])
 }
 
-/// The most that a further switch takes from the bandwidth of one pair, MB/s.
+/// The most by which one more switch reduces the bandwidth of one pair, MB/s.
 pub(super) fn loss_per_switch(model: &Model) -> Result<f64, Rhinet2Error> {
     let alone = alone_by_switches(model)?;
     Ok(alone.windows(2).map(|pair| pair[0].1 - pair[1].1).fold(0.0, f64::max))
 }
 
-/// Numberings tried.
+/// Number of numberings that are tried.
 const NUMBERINGS: u64 = 40;
 
-/// The most that a network's largest packets lose against others, by path rule and numbering of its switches.
+/// The most by which a network's bandwidth with the largest packets is below others, by path rule and
+/// numbering of its switches.
 fn renumbered(model: &Model, best: &Bandwidths, named: &Named) -> Result<Vec<f64>, Rhinet2Error> {
     let mut all = Vec::new();
     for rule in [PathRule::SpreadPerHost, PathRule::LowPortFirst] {
@@ -167,7 +168,7 @@ fn renumbered(model: &Model, best: &Bandwidths, named: &Named) -> Result<Vec<f64
     Ok(all)
 }
 
-/// The same pattern with the switches numbered differently.
+/// Renumbers the switches of a pattern.
 fn renumber(flows: &mut [(u32, u32)], seed: u64) {
     let mut places: Vec<usize> = (0..flows.len()).collect();
     let mut rng = crate::Rng::new(seed);
@@ -175,7 +176,7 @@ fn renumber(flows: &mut [(u32, u32)], seed: u64) {
         places.swap(at, rng.index(at + 1));
     }
     let senders: Vec<u32> = flows.iter().map(|flow| flow.0).collect();
-    // Receivers by the number of their switch: each is somebody's target.
+    // Receivers by the number of their switch: every one of them is the target of some flow.
     let mut receivers: Vec<u32> = flows.iter().map(|flow| flow.1).collect();
     receivers.sort_unstable();
     let target: Vec<usize> =
@@ -195,7 +196,7 @@ fn alone_by_switches(model: &Model) -> Result<Vec<(f64, f64)>, Rhinet2Error> {
     (1..=7).map(point).collect()
 }
 
-/// The curves.
+/// The curves of all figures.
 pub(super) fn curves(model: &Model) -> Result<Vec<Figure>, Rhinet2Error> {
     let point = |switches: u32| Ok((f64::from(switches), of_two(model, switches)?));
     let points = (1..=7).map(point).collect::<Result<Vec<_>, Rhinet2Error>>()?;

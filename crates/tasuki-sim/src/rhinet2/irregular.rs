@@ -1,44 +1,46 @@
-//! A and B: networks that the paper shows in a figure only. What is known of them are statistics, so what can be said
-//! are ranges over the graphs that have these.
+//! Networks A and B, which the paper shows only in a figure. Only statistics of them are known, so results
+//! are ranges over the graphs that have these statistics.
 //!
-//! The class searched is that of a mesh that has lost cables: 16 switches with at most 4 cables between switches each,
-//! "slightly irregular", fewer cables than the mesh (4.1.1, 4.2.1). Within it everything that fits is found, but
-//! simulated is only an even selection.
+//! The class that is searched is that of a mesh that has lost cables: 16 switches with at most 4 cables to
+//! other switches each, "slightly irregular", fewer cables than the mesh (4.1.1, 4.2.1). All graphs of this
+//! class that fit are found; only an even selection of them is simulated.
 
 use super::networks::fit;
 use tasuki_topo::{Network, NetworkError, shapes};
 
-/// What a graph must have.
+/// Conditions on a graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fits {
     /// Average distance, self pairs included, as printed: rounded half up to a tenth.
     pub distance: f64,
-    /// Bandwidth that complement traffic would have without waiting, over the torus's (table 9, "Ideal").
+    /// Bandwidth that complement traffic would have without waiting, divided by the torus's (table 9,
+    /// "Ideal").
     pub ideal: f64,
-    /// Cables that the mesh has and this has not: B has more cables than A (4.2.1).
+    /// Least and greatest number of cables by which the graph has fewer than the mesh: B has more cables than
+    /// A (4.2.1).
     pub lost: [u32; 2],
 }
 
 /// The torus's distance under complement traffic is 3 switches; table 9 gives it 166.36 MByte/s.
 const IDEAL_TORUS: f64 = 166.36;
 
-/// Graphs that fit.
+/// The graphs that fit.
 pub struct Irregular {
     /// "A" or "B".
     pub name: &'static str,
-    /// How many there are in the class.
+    /// Number of graphs of the class that fit.
     pub found: usize,
-    /// Those that are simulated, by the cables of the mesh that are missing.
+    /// Graphs that are simulated, each given by the cables of the mesh that are missing.
     pub chosen: Vec<u32>,
 }
 
 impl Irregular {
-    /// Graphs that could be A; as many as wanted.
+    /// Graphs that could be A; at most `wanted` of them are chosen.
     pub fn a(wanted: usize) -> Irregular {
         Self::search("A", Fits { distance: 4.1, ideal: 137.74 / IDEAL_TORUS, lost: [2, 9] }, wanted)
     }
 
-    /// Graphs that could be B.
+    /// Graphs that could be B; at most `wanted` of them are chosen.
     pub fn b(wanted: usize) -> Irregular {
         Self::search("B", Fits { distance: 3.6, ideal: 148.02 / IDEAL_TORUS, lost: [1, 8] }, wanted)
     }
@@ -66,8 +68,8 @@ fn mesh_edges() -> Vec<(usize, usize)> {
     across.chain((0..12).map(|v| (v, v + 4))).collect()
 }
 
-/// Tries to lose further cables, from number `from` on. Losing a cable shortens no way, so what is too long already
-/// need not be followed.
+/// Tries to remove further cables, from number `from` on. Removing a cable shortens no path, so a graph whose
+/// average distance is already too long need not be followed.
 fn extend(edges: &[(usize, usize)], fits: &Fits, lost: u32, from: usize, all: &mut Vec<u32>) {
     let Some((average, ideal)) = measure(edges, lost) else { return };
     if average >= fits.distance + 0.05 {
@@ -85,8 +87,8 @@ fn extend(edges: &[(usize, usize)], fits: &Fits, lost: u32, from: usize, all: &m
     }
 }
 
-/// Average distance with self pairs, and the bandwidth of complement traffic over that of 3 switches by table 8; none if
-/// not connected.
+/// Average distance with self pairs, and the bandwidth of complement traffic divided by that over 3 switches
+/// by table 8; `None` if the graph is not connected.
 fn measure(edges: &[(usize, usize)], lost: u32) -> Option<(f64, f64)> {
     let mut near = [0u16; 16];
     for (at, &(a, b)) in edges.iter().enumerate() {
@@ -99,7 +101,7 @@ fn measure(edges: &[(usize, usize)], lost: u32) -> Option<(f64, f64)> {
     for start in 0..16 {
         let (mut reached, mut edge, mut hops) = (1u16 << start, 1u16 << start, 0);
         let goal = 1u16 << (15 - start);
-        let mut way = 0;
+        let mut far = 0;
         while edge != 0 {
             let mut next = 0;
             let mut rest = edge;
@@ -111,12 +113,12 @@ fn measure(edges: &[(usize, usize)], lost: u32) -> Option<(f64, f64)> {
             hops += 1;
             reached |= edge;
             sum += hops * edge.count_ones();
-            way = if edge & goal != 0 { hops } else { way };
+            far = if edge & goal != 0 { hops } else { far };
         }
         if reached != u16::MAX {
             return None;
         }
-        rates += 1.0 / (8.46 + 0.7 * f64::from(way + 1));
+        rates += 1.0 / (8.46 + 0.7 * f64::from(far + 1));
     }
     Some((1.0 + f64::from(sum) / 256.0, rates / 16.0 * (8.46 + 0.7 * 3.0)))
 }
@@ -126,7 +128,8 @@ mod tests {
     use super::*;
     use tasuki_topo::measure::{SelfPairs, distances};
 
-    /// The mesh itself: average 3.5 (table 3), and table 9's ideal 148.02 over the torus's 166.36.
+    /// The mesh itself has the published figures: average 3.5 (table 3), and table 9's ideal 148.02 over the
+    /// torus's 166.36.
     #[test]
     fn measures_the_mesh() {
         let Some((average, ideal)) = measure(&mesh_edges(), 0) else { panic!("connected") };
@@ -134,7 +137,7 @@ mod tests {
         assert!((ideal - 148.02 / 166.36).abs() < 0.002, "{ideal}");
     }
 
-    /// What is chosen has the printed average by an independent measure.
+    /// The chosen graphs have the printed average distance by an independent measure.
     #[test]
     fn what_is_chosen_fits() -> Result<(), NetworkError> {
         for (irregular, printed) in [(Irregular::a(20), 4.1), (Irregular::b(20), 3.6)] {

@@ -1,8 +1,10 @@
-//! The evaluation of topologies on RHiNET-2 (Koibuchi, Watanabe, Otsuka, Amano, IPSJ Transactions 2004), run again in the
-//! simulator: every cell of tables 1 and 3 to 9 and what the text says of figures 4 and 6 to 8, published beside simulated.
+//! The evaluation of topologies on RHiNET-2 (Koibuchi, Watanabe, Otsuka, Amano, IPSJ Transactions 2004), run
+//! again in the simulator: every cell of tables 1 and 3 to 9 and what the text says of figures 4 and 6 to 8,
+//! published beside simulated.
 //!
-//! The model is fitted to figure 4 and table 8 only ([`Model::constants`] lists everything that went in); waiting for
-//! other packets comes from the simulation. `docs/simulator.md` says what is assumed and what cannot be reached.
+//! The model is fitted to figure 4 and table 8 only ([`Model::constants`] lists all numbers that went into
+//! it); the time that packets wait for each other comes from the simulation. `docs/simulator.md` says what is
+//! assumed and what cannot be reached.
 
 mod bandwidth;
 mod barrier;
@@ -30,13 +32,13 @@ pub enum Rhinet2Error {
     /// A network cannot be built.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// It cannot be routed.
+    /// A network cannot be routed.
     #[error(transparent)]
     Route(#[from] RouteError),
-    /// Its tables lead nowhere.
+    /// The tables of a network fail verification.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// It cannot be simulated.
+    /// A network cannot be simulated.
     #[error(transparent)]
     Fabric(#[from] FabricError),
 }
@@ -46,7 +48,8 @@ pub enum Rhinet2Error {
 pub struct Effort {
     /// Visit lists per network; the paper had 10.
     pub lists: u32,
-    /// Graphs that could be A, and as many that could be B, at most; those of the class are about 600 each.
+    /// Number of graphs that could be A, and of graphs that could be B, at most; the class has about 600 of
+    /// each.
     pub graphs: usize,
     /// Seed of the visit lists.
     pub seed: u64,
@@ -58,7 +61,8 @@ impl Default for Effort {
     }
 }
 
-/// Everything, in the paper's order. `progress` hears what is done next, out of [`STAGES`].
+/// All cells, in the paper's order. `progress` is called with the name of each of the [`STAGES`] stages as it
+/// begins.
 pub fn run(model: &Model, effort: Effort, mut progress: impl FnMut(&str)) -> Result<Vec<Cell>, Rhinet2Error> {
     let mut cells = Vec::new();
     progress("table 1");
@@ -77,7 +81,7 @@ pub fn run(model: &Model, effort: Effort, mut progress: impl FnMut(&str)) -> Res
     Ok(cells)
 }
 
-/// What [`run`] tells its `progress`.
+/// Number of times that [`run`] calls `progress`.
 pub const STAGES: u64 = 6;
 
 /// The curves of the paper's figures.
@@ -85,7 +89,7 @@ pub fn figures(model: &Model) -> Result<Vec<Figure>, Rhinet2Error> {
     figures::curves(model)
 }
 
-/// Which choice of the model moves which cell.
+/// How the cells change if a choice of the model is made differently.
 pub fn sensitivity(effort: Effort, progress: impl FnMut(&str)) -> Result<Vec<Moved>, Rhinet2Error> {
     sensitivity::table(effort, progress)
 }

@@ -7,35 +7,35 @@ use tasuki_topo::{Engine, Limits, Network, PathRule, Tables, route};
 use super::Rhinet2Error;
 use super::networks::{Named, Routing};
 
-/// 4.8 Gbit/s of the links are payload (footnote to 4.2.1).
+/// Payload rate of the links: 4.8 Gbit/s (footnote to 4.2.1).
 pub(super) const LINK_BPS: u64 = 4_800_000_000;
-/// The smallest packet: barriers and acknowledgements (4.1.2).
+/// Bytes of the smallest packet, which barriers and acknowledgements use (4.1.2).
 pub(super) const SMALL: u32 = 17 * 8;
-/// Headers and trailer (3.1).
+/// Bytes of headers and trailer (3.1).
 pub(super) const HEADERS: u32 = 40;
-/// Most data in a packet (4.1.2).
+/// Most bytes of data in a packet (4.1.2).
 pub(super) const MOST_DATA: u32 = 1792;
-/// Added to a round trip by one more switch (figure 4, text of 4.2.1), us.
+/// Time that one more switch adds to a round trip (figure 4, text of 4.2.1), us.
 pub(super) const SLOPE_US: f64 = 0.697;
-/// In the hosts per pair of steps of a barrier (figure 4, text of 4.2.1), us.
+/// Time in the hosts per pair of steps of a barrier (figure 4, text of 4.2.1), us.
 pub(super) const BARRIER_HOST_US: f64 = 4.64;
-/// A 1,792-byte packet and its acknowledgement without the switches (table 8), us.
+/// Time of a 1,792-byte packet and its acknowledgement without the switches (table 8), us.
 pub(super) const PUSH_US: f64 = 8.46;
-/// 5 m of fibre at 5 ns/m (cables are 2 and 5 m long, 3), ps.
+/// Delay of a cable: 5 m of fibre at 5 ns/m (cables are 2 and 5 m long, section 3), ps.
 const CABLE_PS: u64 = 25_000;
 
-/// Everything that can be chosen.
+/// Everything that can be chosen about the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
-    /// Switches and cables.
+    /// Properties of switches and cables.
     pub settings: Settings,
-    /// In hosts, per message of a barrier.
+    /// Time in hosts, per message of a barrier.
     pub barrier: HostTimes,
-    /// In hosts, per packet of a bandwidth measurement.
+    /// Time in hosts, per packet of a bandwidth measurement.
     pub push: PushTimes,
-    /// Paths where the paper spreads them over hosts.
+    /// Path rule for networks whose paths the paper spreads over hosts.
     pub spread: PathRule,
-    /// Paths where it takes the lowest port.
+    /// Path rule for networks in which the paper takes the lowest port.
     pub low: PathRule,
 }
 
@@ -44,7 +44,7 @@ pub struct Model {
 pub struct Constant {
     /// What it is.
     pub what: &'static str,
-    /// Its value, with unit.
+    /// Value of the number, with unit.
     pub value: String,
     /// "stated" by the paper, "fitted" to it, or "assumed".
     pub kind: &'static str,
@@ -66,7 +66,8 @@ impl Model {
             relay_ps: 0,
             largest: MOST_DATA + HEADERS,
         };
-        // A way over s switches has s + 1 cables; the paper's sums have one per switch, so the last one is the hosts'.
+        // A path over s switches has s + 1 cables; the paper's sums have one cable per switch, so the delay
+        // of the last one is subtracted from the hosts' time.
         let barrier = ps(BARRIER_HOST_US) - 2 * CABLE_PS;
         let inject = |bytes: u32| ps(f64::from(bytes) * 8.0 / (LINK_BPS as f64 / 1e6));
         let push = ps(PUSH_US) - inject(SMALL) - inject(MOST_DATA + HEADERS) - 2 * CABLE_PS;
@@ -79,7 +80,7 @@ impl Model {
         }
     }
 
-    /// Everything that went in, and why.
+    /// All numbers that went into the model, and their sources.
     pub fn constants() -> Vec<Constant> {
         let model = Model::fitted();
         let us = |ps: u64| format!("{:.4} us", ps as f64 / 1e6);
@@ -126,7 +127,8 @@ impl Model {
         rows.map(constant).into()
     }
 
-    /// Tables as the paper had them: structured channels, or shortest paths with as few channels as that takes.
+    /// Routing tables as in the paper: structured channels, or shortest paths with as few channels as these
+    /// need.
     pub(super) fn tables(&self, named: &Named) -> Result<Tables, Rhinet2Error> {
         self.route(&named.net, named.routing)
     }
@@ -141,7 +143,7 @@ impl Model {
     }
 }
 
-/// A host time in three parts.
+/// Divides a host time into three equal parts.
 pub(super) fn thirds(all: u64) -> PushTimes {
     PushTimes { send: all / 3, turn: all / 3, done: all - 2 * (all / 3), jitter_percent: 0 }
 }

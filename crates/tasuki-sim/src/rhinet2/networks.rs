@@ -1,17 +1,17 @@
-//! The paper's networks.
+//! The networks of the paper.
 
 use super::model::LINK_BPS;
 use tasuki_topo::shapes::{self, ClosHosts, Fit, PairRing};
 use tasuki_topo::{Network, NetworkBuilder, NetworkError};
 
-/// What routes a network.
+/// How a network is routed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Routing {
     /// Structured channels, paths spread over hosts (4.1.1).
     Structured,
     /// Structured channels, the lowest port (4.1.1: the torus).
     StructuredLow,
-    /// Shortest paths, as few channels as they take (4.1.1: fat trees, Clos).
+    /// Shortest paths, with as few channels as they need (4.1.1: fat trees, Clos).
     Minimal,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn torus() -> Result<Named, NetworkError> {
     named("torus 4x4", shapes::torus(&[4, 4], PairRing::OneCable, &fit(4)), Routing::StructuredLow)
 }
 
-/// Those of table 5, in its order.
+/// The networks of table 5, in its order.
 pub(super) fn of_32() -> Result<[Named; 4], NetworkError> {
     let four = fit(4);
     Ok([
@@ -53,7 +53,7 @@ pub(super) fn of_32() -> Result<[Named; 4], NetworkError> {
     ])
 }
 
-/// Those of table 7, in its order.
+/// The networks of table 7, in its order.
 pub(super) fn of_16() -> Result<[Named; 4], NetworkError> {
     let four = fit(4);
     Ok([
@@ -69,7 +69,7 @@ pub(super) fn fat_tree_32() -> Result<Named, NetworkError> {
     named("fat tree (2,4,2) 14", shapes::fat_tree_part(2, 4, 2, 2, &fit(4)), Routing::Minimal)
 }
 
-/// Two hosts, so many switches apart (figures 4 and 7, table 8).
+/// A line of switches with one host at each end (figures 4 and 7, table 8).
 pub(super) fn line(switches: u32) -> Result<Network, NetworkError> {
     let mut builder = NetworkBuilder::new(format!("{switches} switches in a line"));
     let mut last = builder.host("first");

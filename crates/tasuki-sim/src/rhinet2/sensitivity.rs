@@ -1,4 +1,4 @@
-//! Which choice of the model moves which cell.
+//! How cells change if one choice of the model is made differently.
 
 use super::barrier::times;
 use super::figures::{clos_over, loss_per_switch};
@@ -10,16 +10,17 @@ use crate::fabric::loads::HostTimes;
 use crate::fabric::{Arbiter, Crossbar, FlowControl, Room, Settings, Switching};
 use tasuki_topo::PathRule;
 
-/// What becomes of some cells when one choice is made differently.
+/// The values of some cells if one choice is made differently.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
     /// The choice.
     pub choice: &'static str,
-    /// Name, and what the model gives; in the first row with its own choices.
+    /// Names of the cells and their simulated values; those of the first row are with the model's own
+    /// choices.
     pub cells: Vec<(&'static str, f64)>,
 }
 
-/// A row per choice; the first is the model itself.
+/// One row per choice; the first is the model itself.
 pub(super) fn table(effort: Effort, mut progress: impl FnMut(&str)) -> Result<Vec<Moved>, Rhinet2Error> {
     let row = |(choice, model): (&'static str, Model)| {
         progress(choice);

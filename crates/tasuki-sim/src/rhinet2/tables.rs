@@ -1,4 +1,4 @@
-//! The tables, cell by cell.
+//! The paper's tables, cell by cell.
 
 use super::bandwidth::{alone, flows, mean};
 use super::barrier::{Times, times};
@@ -30,8 +30,8 @@ pub(super) fn table1() -> Result<Vec<Cell>, Rhinet2Error> {
     Ok(cells)
 }
 
-/// A row of tables 3, 5 and 7: time, average distance; and of tables 4 and 6, if there is one: host, injection, hops,
-/// waiting.
+/// A row of tables 3, 5 and 7 (time, average distance) and, if there is one, of tables 4 and 6 (host,
+/// injection, hops, waiting).
 type Row = (f64, f64, Option<[f64; 4]>);
 
 const TABLE_64: [Row; 4] = [
@@ -93,7 +93,7 @@ pub(super) fn barriers(
     Ok(cells)
 }
 
-/// Whether the published order of times is kept.
+/// Whether the networks' times have the published order.
 fn orders(means: &[(&'static str, f64, f64)]) -> Vec<Cell> {
     let of = |table: &'static str| {
         let mut rows: Vec<_> = means.iter().filter(|row| row.0 == table).collect();
@@ -116,21 +116,22 @@ fn of_known(
 ) {
     let near = Target::Near(2.0 * found.error);
     cells.push(Cell::new(table, named.name, "us", (time, found.mean), near));
-    // The printed averages count each host's pair with itself, but for the fat tree of 14 switches.
+    // The printed averages count each host's pair with itself, except for the fat tree of 14 switches.
     let own = if named.net.switches() == 14 { SelfPairs::Excluded } else { SelfPairs::Included };
     let average = distances(&named.net).average(own).unwrap_or(f64::NAN);
     let name = format!("{}, average distance", named.name);
     cells.push(Cell::new(table, name, "switches", (distance, average), Target::Within(0.0501)));
     let Some(published) = published else { return };
     for ((part, published), found_part) in PARTS.iter().zip(published).zip(found.parts) {
-        // Printed without decimals, and as differences to measured times: rounding comes on top.
+        // The paper prints these without decimals, and as differences to measured times, so rounding is added
+        // to the tolerance.
         let target = Target::Near(0.5 + 2.0 * found.error);
         let name = format!("{}, {part}", named.name);
         parts.push(Cell::new(breakdown, name, "us", (published, found_part), target));
     }
 }
 
-/// Rows of A or B: over all graphs.
+/// Rows of A or B: ranges over all chosen graphs.
 fn of_unknown(
     model: &Model,
     effort: Effort,
@@ -159,7 +160,7 @@ fn of_unknown(
 
 const GRAPHS: &str = "over graphs that fit what is stated";
 
-/// Table 8: from runs over 1 and 7 switches.
+/// Table 8, from runs over 1 and 7 switches.
 pub(super) fn table8(model: &Model) -> Result<Vec<Cell>, Rhinet2Error> {
     let mut rounds = [0.0; 2];
     for (round, switches) in rounds.iter_mut().zip([1, 7]) {
@@ -183,7 +184,8 @@ pub(super) fn table8(model: &Model) -> Result<Vec<Cell>, Rhinet2Error> {
     ])
 }
 
-/// Complement traffic of 1,792-byte packets: without waiting, with it, and what is lost.
+/// Complement traffic of 1,792-byte packets: bandwidth without waiting, with waiting, and the loss between
+/// them.
 pub(super) struct Complement {
     pub ideal: f64,
     pub result: f64,

@@ -1,237 +1,109 @@
-//! Many senders and one receiver, or everybody and everybody, through one switch whose ports drop what they cannot hold: real message
-//! and packet layers, every message compared with what was sent.
+//! Congestion: many senders and one receiver, or all hosts to all others, through one switch whose ports drop
+//! what they cannot hold. Message and packet layers are the real ones, and every message is compared with
+//! what was sent.
 
-use super::calls::{RecvSpec, SendSpec};
-use super::core::{Check, Core, demand};
-use super::defect::Plant;
+mod settings;
+mod statistics;
+
 use super::host::Habit;
 use super::network::End;
 use super::run::Failure;
 use super::switched::{Switched, TAG};
 use super::throughput::PAYLOAD_SHARE;
-use super::trace::{Text, Trace};
 use super::world::{Carriage, Event, World};
 use crate::Rng;
 use crate::channel::ETHERNET_OVERHEAD;
 use crate::fabric::{Fabric, Room, Settings};
 use crate::kernel::Time;
-use tasuki_msg::{Adapting, Adaptive, Config, Pacer, Queue, Window};
+use tasuki_msg::Config;
+use tasuki_testkit::oracle::{Oracle, RecvSpec, SendSpec};
+use tasuki_testkit::{Check, Text, Trace, demand};
 use tasuki_topo::shapes::{self, Fit};
 use tasuki_topo::{Engine, Limits, PathRule, route};
 use tasuki_wire::{Lane, Lanes};
 
-/// How receivers grant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Granting {
-    /// A fixed window.
-    Window,
-    /// Everything at once: for senders that know how fast they may send.
-    Open,
-    /// As much as arrives.
-    Adaptive(Adapting),
-}
+pub use settings::{
+    ALL_GRANTING, ALL_SHORT_LANES, Congestion, CongestionResult, Granting, HOST_NS, ShortLane, Traffic,
+};
+use statistics::{jain, quantile};
 
-/// Both, as they are by default.
-pub const ALL_GRANTING: [Granting; 2] = [Granting::Window, Granting::Adaptive(Adapting::DEFAULT)];
-
-impl Granting {
-    /// In a word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Granting::Window => "window",
-            Granting::Open => "open",
-            Granting::Adaptive(_) => "adaptive",
-        }
-    }
-
-    pub(super) fn pacer(self) -> Pacer {
-        match self {
-            Granting::Window => Pacer::default(),
-            Granting::Open => Window::OPEN.into(),
-            Granting::Adaptive(knobs) => Pacer::Adaptive(Adaptive::new(knobs)),
-        }
-    }
-}
-
-/// Who sends to whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crowd {
-    /// All others to host 0.
-    Incast,
-    /// Everybody to everybody else, each beginning with the next one.
-    AllToAll,
-}
-
-/// A switch with hosts, all of which send.
-#[derive(Clone, Copy, Debug)]
-pub struct Congestion {
-    /// Who sends to whom.
-    pub crowd: Crowd,
-    /// Senders: an incast has one host more.
-    pub senders: usize,
-    /// Rate of every cable, Mbit/s.
-    pub rate_mbps: u64,
-    /// What a port of the switch holds, bytes.
-    pub queue_bytes: u32,
-    /// Length of a message, bytes.
-    pub len: u64,
-    /// Messages from each sender to each of its receivers.
-    pub messages: usize,
-    /// How receivers grant.
-    pub granting: Granting,
-    /// Time between two messages of 64 bytes that a host of its own sends to host 0 meanwhile, ns.
-    pub ping_every_ns: u64,
-    /// How what is short goes; streams go over UDP.
-    pub short: Short,
-    /// What the software of both hosts takes of the way of every packet, ns.
-    pub host_ns: u64,
-    /// Decides what endpoints draw.
-    pub seed: u64,
-}
-
-/// How what is short goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Short {
-    /// Over UDP, as everything.
-    Udp,
-    /// In raw frames.
-    Raw,
-    /// In raw frames with a tag, through ports that send those first.
-    Tagged,
-}
-
-/// All three.
-pub const ALL_SHORT: [Short; 3] = [Short::Udp, Short::Raw, Short::Tagged];
-
-impl Short {
-    /// In a word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Short::Udp => "udp",
-            Short::Raw => "raw",
-            Short::Tagged => "raw, first",
-        }
-    }
-}
-
-impl Congestion {
-    /// 16 senders at 1 Gbit/s, ports of 16 x 64 KiB.
-    pub fn new(crowd: Crowd, granting: Granting) -> Congestion {
-        let messages = if crowd == Crowd::Incast { 8 } else { 1 };
-        Congestion {
-            crowd,
-            senders: 16,
-            rate_mbps: 1000,
-            queue_bytes: 16 * (64 << 10),
-            len: 1 << 20,
-            messages,
-            granting,
-            ping_every_ns: 500_000,
-            short: Short::Udp,
-            host_ns: HOST_NS,
-            seed: 1,
-        }
-    }
-}
-
-/// What hosts take of the way of 8 bytes, ns: half a round trip between two MPI programs over the raw lane, as measured on a cable that takes no time
-/// (docs/performance.md). A real NIC and its bus add to that.
-pub const HOST_NS: u64 = 1830;
-
-/// What came of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Crowded {
-    /// Payload over the time until the last message was received, of what the receivers' cables carry of payload: 0 to 1.
-    pub goodput: f64,
-    /// Jain's index of fairness over what each sender had delivered when the first one was done: 1 is perfectly fair.
-    pub fairness: f64,
-    /// Payload sent again, of all payload.
-    pub resent: f64,
-    /// Packets that the switch dropped, of all that were sent.
-    pub dropped: f64,
-    /// 64-byte messages from post to receipt, on the idle network: median, ns.
-    pub idle_ns: u64,
-    /// The same while the crowd sends: 99 of 100, ns.
-    pub p99_ns: u64,
-    /// How many of them.
-    pub pings: usize,
-}
-
-/// Longest run, ns of simulated time.
+/// Longest run in virtual time, ns.
 const TOO_LONG: u64 = 60_000_000_000;
 /// Tags of the messages.
 const PING: u64 = 1;
 const BULK: u64 = 2;
 
-/// The run's state.
+/// The state of a run.
 struct Run<'a> {
     plan: &'a Congestion,
     world: World,
-    /// Who pings host 0.
+    /// The host that sends 64-byte messages to host 0.
     pinger: usize,
 }
 
 impl Congestion {
-    /// Runs it.
-    pub fn measure(&self) -> Result<Crowded, Failure> {
+    /// Runs the simulation.
+    pub fn measure(&self) -> Result<CongestionResult, Failure> {
         let failure =
             |complaint| Failure { carriage: Carriage::Packets, seed: self.seed, complaint, tail: Vec::new() };
         self.play().map_err(failure)
     }
 
     fn hosts(&self) -> usize {
-        match self.crowd {
-            Crowd::Incast => self.senders + 1,
-            Crowd::AllToAll => self.senders,
+        match self.traffic {
+            Traffic::Incast => self.senders + 1,
+            Traffic::AllToAll => self.senders,
         }
     }
 
     /// All pairs (sender, receiver), in the order in which they are posted.
     fn pairs(&self) -> Vec<(usize, usize)> {
         let n = self.senders;
-        match self.crowd {
-            Crowd::Incast => (1..=n).map(|from| (from, 0)).collect(),
-            Crowd::AllToAll => {
+        match self.traffic {
+            Traffic::Incast => (1..=n).map(|from| (from, 0)).collect(),
+            Traffic::AllToAll => {
                 (1..n).flat_map(|step| (0..n).map(move |from| (from, (from + step) % n))).collect()
             }
         }
     }
 
-    fn play(&self) -> Check<Crowded> {
+    fn play(&self) -> Check<CongestionResult> {
         demand(self.senders > 1 && self.hosts() < 500, || format!("{} senders", self.senders))?;
         let mut run = Run { plan: self, world: self.world()?, pinger: self.hosts() };
         run.meet()?;
         let mut idle = run.pings_alone(100)?;
         let idle_ns = quantile(&mut idle, 0.5);
-        run.crowd(idle_ns)
+        run.loaded(idle_ns)
     }
 
     fn world(&self) -> Check<World> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let bps = self.rate_mbps * 1_000_000;
-        // One more host, which pings.
+        // One host more, which sends the 64-byte messages.
         let fit = Fit::switches(self.hosts() as u32 + 1).rates(bps, bps);
         let net = shapes::full(1, &fit).map_err(|error| text(&error))?;
         let engine = Engine::Minimal(PathRule::LowPortFirst);
         let tables = route(&net, engine, Limits::lossy()).map_err(|error| text(&error))?;
         let largest = 1500 + (TAG + ETHERNET_OVERHEAD) as u32;
         let queue = self.queue_bytes;
-        let tagged = self.short == Short::Tagged;
+        let tagged = self.short == ShortLane::Tagged;
         let room = if tagged { Room::Priority { queue } } else { Room::DropTail { queue } };
         let settings = Settings { room, largest, ..Settings::ethernet() };
         let fabric = Fabric::new(&net, &tables, settings).map_err(|error| text(&error))?;
-        // Credit opens the connections, before anything is measured.
+        // Without initial credit, telling each other's credit opens the connections before anything is
+        // measured.
         let config = Config { initial_credit: 0, ..Config::default() };
-        let core = Core::new(config, self.granting.pacer(), Plant::default(), Trace::new(Text::None));
+        let oracle = Oracle::new(config, Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
-        let proto = if tagged { proto.only_short_is_raw() } else { proto };
-        let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
+        let proto = if tagged { proto.raw_for_short_only() } else { proto };
+        let mut world =
+            World::new(oracle, self.granting.pacer(), proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;
         world.watched = true;
         world.events_most = 400_000_000;
         let rate_mbps = self.rate_mbps as u32;
         let udp = Lanes::NONE.with(Lane::Udp);
-        let lanes = if self.short == Short::Udp { udp } else { udp.with(Lane::Raw) };
+        let lanes = if self.short == ShortLane::Udp { udp } else { udp.with(Lane::Raw) };
         let end = End { mtu: 1500, rate_mbps, lanes, up: true };
         let mut switched = Switched::new(vec![fabric], end);
         (switched.tagged, switched.host_ns) = (tagged, self.host_ns);
@@ -256,21 +128,19 @@ impl Run<'_> {
     }
 
     fn send(&mut self, from: usize, to: usize, tag: u64, len: u64) -> Check {
-        let (queue, data, remote_key, delivery) = (Queue::Tagged, None, None, false);
-        self.world.core.send(from, to, SendSpec { queue, tag, data, len, delivery, remote_key })?;
+        self.world.oracle.send(from, to, SendSpec::tagged(tag, len))?;
         self.world.service(from)
     }
 
     fn recv(&mut self, node: usize, from: usize, tag: u64, len: u64) -> Check<usize> {
-        let source = Some(self.world.core.nodes[node].peer_for(from).ok_or("not acquainted")?);
-        let spec = RecvSpec { source, tag, ignore: 0, ..RecvSpec::any(Queue::Tagged, len) };
-        let name = self.world.core.recv(node, spec)?;
+        let spec = RecvSpec { capacity: len, ..RecvSpec::tagged(Some(from), tag, 0) };
+        let name = self.world.oracle.recv(node, spec)?;
         self.world.service(node)?;
         Ok(name)
     }
 
     fn over(&self, node: usize, recv: usize) -> bool {
-        self.world.core.nodes[node].recvs[recv].over
+        self.world.oracle.nodes[node].recvs[recv].over
     }
 
     fn go_on(&mut self) -> Check {
@@ -278,7 +148,8 @@ impl Run<'_> {
         demand(self.world.advance()?.is_some(), || format!("a stall at {}", self.world.now()))
     }
 
-    /// Messages of 64 bytes on the idle network, one after the other: the time that each took, ns.
+    /// Sends messages of 64 bytes on the idle network, one after the other; returns the time that each took,
+    /// ns.
     fn pings_alone(&mut self, count: usize) -> Check<Vec<u64>> {
         let mut times = Vec::new();
         for _ in 0..count {
@@ -289,7 +160,7 @@ impl Run<'_> {
                 self.go_on()?;
             }
             times.push(self.world.now().since(begin));
-            // Until everything is acknowledged.
+            // Lets time pass until everything is acknowledged.
             let rest = self.world.now().after(1_000_000);
             while self.world.kernel.next_time().is_some_and(|next| next < rest) {
                 self.go_on()?;
@@ -298,7 +169,7 @@ impl Run<'_> {
         Ok(times)
     }
 
-    fn crowd(&mut self, idle_ns: u64) -> Check<Crowded> {
+    fn loaded(&mut self, idle_ns: u64) -> Check<CongestionResult> {
         let (plan, pairs) = (self.plan, self.plan.pairs());
         let mut waits = vec![Vec::new(); pairs.len()];
         for (&(from, to), waits) in pairs.iter().zip(&mut waits) {
@@ -346,9 +217,9 @@ impl Run<'_> {
         let time = self.world.now().since(begin).max(1);
         let after = self.counted();
         let payload = (pairs.len() * plan.messages) as f64 * plan.len as f64;
-        let receivers = if plan.crowd == Crowd::Incast { 1.0 } else { plan.senders as f64 };
+        let receivers = if plan.traffic == Traffic::Incast { 1.0 } else { plan.senders as f64 };
         let most = receivers * plan.rate_mbps as f64 * 1e6 / 8.0 * PAYLOAD_SHARE;
-        Ok(Crowded {
+        Ok(CongestionResult {
             goodput: payload * 1e9 / time as f64 / most,
             fairness: jain(&shares.unwrap_or_default()),
             resent: (after.resent - before.resent) as f64 / payload,
@@ -359,11 +230,11 @@ impl Run<'_> {
         })
     }
 
-    /// Bytes that every sender has had delivered so far.
+    /// Bytes that each sender has had delivered so far.
     fn delivered(&self, pairs: &[(usize, usize)]) -> Vec<f64> {
         let senders = pairs.iter().map(|(from, _)| *from).collect::<std::collections::BTreeSet<_>>();
         let of = |node: usize| {
-            let own = self.world.core.sent.iter().filter(|sent| sent.from == node && sent.tag == BULK);
+            let own = self.world.oracle.sent.iter().filter(|sent| sent.from == node && sent.tag == BULK);
             own.map(|sent| sent.arrived.total()).sum::<u64>() as f64
         };
         senders.into_iter().map(of).collect()
@@ -381,40 +252,9 @@ impl Run<'_> {
     }
 }
 
-/// Since the beginning.
+/// Counters since the beginning of the run.
 struct Counted {
     resent: u64,
     packets: u64,
     dropped: u64,
-}
-
-/// Jain, Chiu, Hawe: "A quantitative measure of fairness", 1984.
-fn jain(shares: &[f64]) -> f64 {
-    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-    if squares > 0.0 { sum * sum / (shares.len() as f64 * squares) } else { 0.0 }
-}
-
-fn quantile(times: &mut [u64], q: f64) -> u64 {
-    times.sort_unstable();
-    let at = ((times.len() as f64 * q).ceil() as usize).clamp(1, times.len().max(1)) - 1;
-    times.get(at).copied().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fairness_is_jains() {
-        assert_eq!(jain(&[3.0, 3.0, 3.0]), 1.0);
-        assert!((jain(&[1.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
-        assert_eq!(jain(&[]), 0.0);
-    }
-
-    #[test]
-    fn quantiles_are_samples() {
-        assert_eq!(quantile(&mut [5, 1, 3], 0.5), 3);
-        assert_eq!(quantile(&mut (1..=100).collect::<Vec<_>>(), 0.99), 99);
-        assert_eq!(quantile(&mut [], 0.99), 0);
-    }
 }

@@ -13,7 +13,7 @@ pub enum Defect {
     Proto(tasuki_proto::Defect),
 }
 
-/// What is planted, if anything.
+/// The defect that is planted in a run, if any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plant {
     #[cfg(feature = "defects")]

@@ -1,33 +1,36 @@
-//! Endpoints that doubt whether a peer lives (somebody says that nobody listens there) and ask it for a sign of life on all ways. It may be asked at any time,
-//! in any state of the connection, once or again and again. Nothing may be lost by it, and nothing may hang.
+//! Endpoints that doubt whether a peer lives (because they are told that nobody listens there) and probe it
+//! on all paths. That can happen at any time, in any state of the connection, once or again and again.
+//! Nothing may be lost by it, and nothing may hang.
 //!
-//! It has dice of its own, and not in every run, so that the other seeds stay the runs that they were.
+//! The choice of doubts has a generator of its own, and happens only in some runs, so that all other seeds
+//! remain the runs that they were.
 
-use super::core::Check;
 use super::rails_faults::Mishap;
 use super::scenario::Scenario;
 use super::world::World;
 use crate::Rng;
+use tasuki_testkit::Check;
 
-/// The dice of a seed, and how many questions are left.
+/// The generator of a seed, and how many probes are left.
 pub(crate) struct Doubts {
     rng: Rng,
     left: u64,
 }
 
-/// Most questions of a run. An engine asks five times a second; whoever asks for ever all the time keeps the network busy with answers, which is no fault.
+/// Most probes of a run. An engine probes five times a second; an endpoint that went on for ever would keep
+/// the network busy with answers, which is no fault.
 const QUESTIONS: u64 = 500;
 
-/// What decides it, if anybody has doubts in the run of this seed.
+/// The doubts of a seed; `None` if no endpoint has any in its run.
 pub(crate) fn doubts(seed: u64) -> Option<Doubts> {
     (seed % 5 == 2).then(|| Doubts { rng: Rng::new(seed ^ 0x0064_6f75_6274_7321), left: QUESTIONS })
 }
 
-/// Longest time between two questions, ns.
+/// Longest time between two probes, ns.
 const PAUSE_NS: u64 = 300_000_000;
 
 impl Scenario {
-    /// The endpoint at `place` doubts that at `other`, perhaps.
+    /// The endpoint at `place` may begin to doubt whether that at `other` lives.
     pub(super) fn doubt(&mut self, place: usize, other: usize) {
         let Some(Doubts { rng, left }) = &mut self.doubts else { return };
         if !rng.chance(50) {
@@ -44,18 +47,18 @@ impl Scenario {
 }
 
 impl World {
-    /// The endpoint at `place` asks those at `other` for a sign of life.
+    /// The endpoint at `place` probes those at `other`.
     pub(super) fn ask(&mut self, place: usize, other: usize) -> Check {
         let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
-        if !self.core.nodes[node].alive {
+        if !self.oracle.nodes[node].alive {
             return Ok(());
         }
         let now = tasuki_proto::Time(self.now().0);
         let conns = self.hosts[node].conns.of_conn.clone();
         for (conn, there) in conns {
             if self.hosts[there].place == other {
-                self.core.cover("asked for a sign of life");
-                self.hosts[node].proto.ask(now, conn);
+                self.oracle.cover("asked for a sign of life");
+                self.hosts[node].proto.probe_peer(now, conn);
             }
         }
         self.service(node)

@@ -1,16 +1,17 @@
-//! What an engine does when it is called: packets in, actions carried out, packets out, the next deadline.
+//! What an engine does when it is called: it takes packets, carries out actions, sends packets, and sets the
+//! next deadline.
 
 use std::num::NonZeroU64;
 
 use tasuki_msg::{PeerId, PeerOptions};
 use tasuki_proto::{ConnId, Event as ProtoEvent, Time as ProtoTime};
 
-use super::core::{Check, demand};
 use super::world::{Carriage, Event, World};
 use crate::channel::Fate;
 use crate::kernel::Time;
+use tasuki_testkit::{Check, demand};
 
-/// Rounds of one poll after which the layers count as talking to each other for ever.
+/// Rounds of one poll after which the two layers count as working for ever.
 const ROUNDS: usize = 100_000;
 
 impl World {
@@ -18,21 +19,21 @@ impl World {
         ProtoTime(self.now().0)
     }
 
-    /// Looks at the socket and the deadline, then sends what there is to send.
+    /// Handles the packets in the socket and the deadline, then sends what there is to send.
     pub fn poll(&mut self, node: usize) -> Check {
         if self.watched {
             self.polled.push(node);
         }
         let now = self.proto_now();
         while let Some(packet) = self.hosts[node].take(self.kernel.now()) {
-            let (proto, mut joint) = self.joint(node);
-            let result = proto.handle_message_first(now, &packet, &mut joint);
-            let (complaint, delivered) = (joint.complaint, joint.delivered);
+            let (proto, mut upcalls) = self.split(node);
+            let result = proto.handle_packet_deferring_ack(now, &packet, &mut upcalls);
+            let (complaint, delivered) = (upcalls.complaint, upcalls.delivered);
             complaint.map_or(Ok(()), Err)?;
             if let Err(reason) = result {
                 demand(delivered == 0, || format!("a packet dropped as {reason} was acted upon"))?;
-                self.core.note(|| format!("node {node} drops a packet: {reason}"));
-                self.core.coverage.add(drop_name(reason), 1);
+                self.oracle.note(|| format!("node {node} drops a packet: {reason}"));
+                self.oracle.coverage.add(drop_name(reason), 1);
             }
             self.welcome(node)?;
         }
@@ -40,34 +41,34 @@ impl World {
         if packets && self.hosts[node].proto.deadline().is_some_and(|deadline| deadline <= now) {
             self.hosts[node].proto.handle_timeout(now);
         }
-        // Now and then it finds no time for what was put off.
+        // Now and then the engine finds no time for deferred acknowledgements.
         if !now.0.is_multiple_of(3) {
-            self.hosts[node].proto.catch_up();
+            self.hosts[node].proto.flush_deferred_acks();
         }
-        self.core.nodes[node].ep.handle_time(now.0);
+        self.oracle.nodes[node].ep.handle_time(now.0);
         if let Some(at) = self.hosts[node].next_packet() {
-            // A slow host takes the next one when it is done with this.
+            // A slow host takes the next packet when it has finished with this one.
             self.poll_by(node, at);
         }
         self.service(node)
     }
 
-    /// Tells the message layer how long a start may be on connections that were accepted.
+    /// Tells the message layer how long a `Start` may be on connections that were accepted.
     fn welcome(&mut self, node: usize) -> Check {
         while let Some((conn, there)) = self.hosts[node].conns.fresh.pop() {
-            let peer = self.core.nodes[node].peer_for(there).ok_or("accepted and not acquainted")?;
+            let peer = self.oracle.nodes[node].peer_for(there).ok_or("accepted and not acquainted")?;
             self.set_start_room(node, conn, peer)?;
             self.evidence(node, there);
-            self.core.nodes[node].ep.introduce(peer);
+            self.oracle.nodes[node].ep.introduce(peer);
             self.hosts[node].proto.wake(conn);
         }
         Ok(())
     }
 
-    /// Whoever turns to a dead process hears of its death in time: its socket refuses, its host tells. So does whoever
-    /// turns to one that has given it up.
+    /// A node that turns to a dead process learns of its death in time, because the socket refuses or the
+    /// host tells. So does a node that turns to one that has given it up.
     fn evidence(&mut self, node: usize, there: usize) {
-        let other = &self.core.nodes[there];
+        let other = &self.oracle.nodes[there];
         let unwanted = other.peer_for(node).is_some_and(|back| !other.lives(back));
         if !other.alive || unwanted {
             let wait = self.rng.magnitude(20_000_000);
@@ -78,19 +79,19 @@ impl World {
     fn set_start_room(&mut self, node: usize, conn: ConnId, peer: PeerId) -> Check {
         let inline_max = self.hosts[node].proto.start_room(conn) as u64;
         let options = PeerOptions { inline_max, pull: false };
-        self.core.nodes[node].ep.set_peer_options(peer, options).map_err(|error| error.to_string())
+        self.oracle.nodes[node].ep.set_peer_options(peer, options).map_err(|error| error.to_string())
     }
 
-    /// `node` knows the address of `there` and opens a connection, unless it was faster.
+    /// `node` learns the address of `there` and opens a connection, unless `there` has opened one before.
     pub fn meet(&mut self, node: usize, there: usize) -> Check {
-        if !self.core.nodes[node].alive || self.core.nodes[node].peer_for(there).is_some() {
+        if !self.oracle.nodes[node].alive || self.oracle.nodes[node].peer_for(there).is_some() {
             return Ok(());
         }
-        let peer = self.core.acquaint(node, there, PeerOptions { inline_max: 0, pull: false });
+        let peer = self.oracle.acquaint(node, there, PeerOptions { inline_max: 0, pull: false });
         self.evidence(node, there);
         if self.carriage == Carriage::Perfect {
-            if self.core.nodes[there].alive {
-                self.core.acquaint(there, node, PeerOptions { inline_max: 300, pull: false });
+            if self.oracle.nodes[there].alive {
+                self.oracle.acquaint(there, node, PeerOptions { inline_max: 300, pull: false });
             }
             return self.service(node).and_then(|()| self.service(there));
         }
@@ -104,23 +105,23 @@ impl World {
         let conn = host.proto.connect(now, remote, &rails);
         host.conns.of_conn.insert(conn, there);
         host.conns.of_node.insert(there, conn);
-        self.tell_words(node, conn);
-        self.core.note(|| format!("node {node} connects to {there} as {conn:?}"));
+        self.repeat_reports(node, conn);
+        self.oracle.note(|| format!("node {node} connects to {there} as {conn:?}"));
         if self.hosts[there].conns.of_node.contains_key(&node) {
-            self.core.cover("both opened the connection");
+            self.oracle.cover("both opened the connection");
         }
         self.set_start_room(node, conn, peer)?;
         self.service(node)
     }
 
-    /// Lets both layers work until neither has anything to say, and plans the next poll.
+    /// Lets both layers work until neither has anything to send, and plans the next poll.
     pub fn service(&mut self, node: usize) -> Check {
-        if !self.core.nodes[node].alive || self.hosts[node].stopped_until > self.now() {
+        if !self.oracle.nodes[node].alive || self.hosts[node].stopped_until > self.now() {
             return Ok(());
         }
         for round in 0.. {
             demand(round < ROUNDS, || format!("node {node} talks to itself for ever: {}", self.dump()))?;
-            self.core.settle(node)?;
+            self.oracle.settle(node)?;
             self.part(node);
             self.wake(node)?;
             if self.carriage == Carriage::Perfect {
@@ -128,14 +129,14 @@ impl World {
             }
             let heard = self.proto_events(node)?;
             let sent = self.transmit(node)?;
-            // A connection may end when it is asked for its next packet.
+            // A connection may end when `poll_transmit` is called for it.
             let heard = self.proto_events(node)? || heard;
             if !heard && !sent {
                 break;
             }
         }
-        self.core.settle(node)?;
-        if let Some(due) = self.core.nodes[node].ep.time_due() {
+        self.oracle.settle(node)?;
+        if let Some(due) = self.oracle.nodes[node].ep.time_due() {
             self.poll_by(node, Time(due).max(self.now().after(1)));
         }
         if self.carriage != Carriage::Perfect
@@ -143,30 +144,31 @@ impl World {
         {
             let late = self.hosts[node].habit.poll_ns;
             let late = if late == 0 { 0 } else { self.rng.below(late) };
-            // A deadline that has passed is looked at in the next nanosecond: time must move.
+            // A deadline that has passed is handled in the next nanosecond, so that time advances.
             self.poll_by(node, Time(deadline.0).max(self.now().after(1)).after(late));
         }
         Ok(())
     }
 
-    /// Peers that said goodbye, or to whom it was said: their connections end when everything has been acknowledged.
+    /// Closes the connections to peers after a goodbye of either side; they end when everything has been
+    /// acknowledged.
     fn part(&mut self, node: usize) {
-        while let Some(peer) = self.core.nodes[node].parted.pop_front() {
-            let there = self.core.nodes[node].node_for(peer);
+        while let Some(peer) = self.oracle.nodes[node].parted.pop_front() {
+            let there = self.oracle.nodes[node].node_for(peer);
             let conn = there.and_then(|there| self.hosts[node].conns.of_node.remove(&there));
             if let Some(conn) = conn {
-                self.core.note(|| format!("node {node} closes {conn:?}"));
+                self.oracle.note(|| format!("node {node} closes {conn:?}"));
                 self.sample(node, conn);
                 self.hosts[node].proto.close(conn);
             }
         }
     }
 
-    /// Peers for which the message layer has something.
+    /// Takes the peers for which the message layer has frames.
     fn wake(&mut self, node: usize) -> Check {
-        while let Some(peer) = self.core.nodes[node].ep.poll_active() {
-            self.core.nodes[node].set_hungry(peer, true);
-            let there = self.core.nodes[node].node_for(peer).ok_or("a stranger has something to say")?;
+        while let Some(peer) = self.oracle.nodes[node].ep.poll_active() {
+            self.oracle.nodes[node].set_active(peer, true);
+            let there = self.oracle.nodes[node].node_for(peer).ok_or("a stranger has something to say")?;
             if there == node || self.carriage == Carriage::Perfect {
                 self.direct(node, there, peer)?;
             } else if let Some(&conn) = self.hosts[node].conns.of_node.get(&there) {
@@ -176,17 +178,17 @@ impl World {
         Ok(())
     }
 
-    /// Hands all frames for a peer straight to it.
+    /// Hands all frames for a peer straight to it, without packets.
     fn direct(&mut self, node: usize, there: usize, peer: PeerId) -> Check {
         let room = NonZeroU64::new(self.rng.pick(&[64, 1000, 30_000])).ok_or("no room")?;
-        while let Some((transmit, key)) = self.core.next_frame(node, peer, room)? {
+        while let Some((transmit, key)) = self.oracle.next_frame(node, peer, room)? {
             let mut payload = vec![0; transmit.frame.payload_len() as usize];
             if let Some(key) = key {
-                self.core.read_payload(node, key, 0, &mut payload)?;
+                self.oracle.read_payload(node, key, 0, &mut payload)?;
                 if let Some(out) = transmit.payload {
-                    self.core.sent[out.user as usize].copied = true;
+                    self.oracle.sent[out.user as usize].copied = true;
                 }
-                self.core.release_payload(node, key, false)?;
+                self.oracle.release_payload(node, key, false)?;
             }
             let wait = self.rng.below(self.direct_ns);
             self.direct_out += 1;
@@ -209,9 +211,9 @@ impl World {
     fn transmit_all(&mut self, node: usize, packet: &mut [u8], sent: &mut bool) -> Check {
         let now = self.proto_now();
         for count in 0.. {
-            let (proto, mut joint) = self.joint(node);
-            let transmit = proto.poll_transmit(now, packet, &mut joint);
-            joint.complaint.map_or(Ok(()), Err)?;
+            let (proto, mut upcalls) = self.split(node);
+            let transmit = proto.poll_transmit(now, packet, &mut upcalls);
+            upcalls.complaint.map_or(Ok(()), Err)?;
             let Some(transmit) = transmit else { return Ok(()) };
             demand(count < ROUNDS, || format!("node {node} sends for ever: {}", self.dump()))?;
             *sent = true;
@@ -239,16 +241,16 @@ impl World {
             let what = super::inspect::text(packet);
             format!("a packet of {} bytes on {:?} with {own:?}: {what}", packet.len(), transmit.path)
         })?;
-        self.core.trace.mark(&[5, self.now().0, from as u64, to as u64, packet.len() as u64]);
-        self.seen.packet(node, transmit.conn, packet, &mut self.core.coverage);
-        let (now, kernel, coverage) = (self.kernel.now(), &mut self.kernel, &mut self.core.coverage);
+        self.oracle.trace.mark(&[5, self.now().0, from as u64, to as u64, packet.len() as u64]);
+        self.seen.packet(node, transmit.conn, packet, &mut self.oracle.coverage);
+        let (now, kernel, coverage) = (self.kernel.now(), &mut self.kernel, &mut self.oracle.coverage);
         let fate = self.network.send(now, (from, to), transmit.path, packet, |arrival| {
             coverage.add("packet damaged", u64::from(arrival.damaged));
             coverage.add("packet held up", u64::from(arrival.delayed));
             kernel.schedule(arrival.at, Event::Arrive { to, packet: arrival.packet });
         })?;
-        self.core.cover(fate_name(fate));
-        self.core.note(|| {
+        self.oracle.cover(fate_name(fate));
+        self.oracle.note(|| {
             let what = super::inspect::text(packet);
             format!("{node} => place {to} {:?}: {fate:?} {what}", transmit.path)
         });
@@ -259,22 +261,22 @@ impl World {
         let mut heard = false;
         while let Some(event) = self.hosts[node].proto.poll_event() {
             heard = true;
-            self.core.note(|| format!("node {node}: {event:?}"));
+            self.oracle.note(|| format!("node {node}: {event:?}"));
             match event {
                 ProtoEvent::Connected(conn) => {
-                    self.core.cover("connected");
-                    self.tell_words(node, conn);
+                    self.oracle.cover("connected");
+                    self.repeat_reports(node, conn);
                 }
-                ProtoEvent::RailUp(..) => self.core.cover("rail up"),
-                ProtoEvent::RailDown(_, _, reason) => self.core.cover(match reason {
+                ProtoEvent::RailUp(..) => self.oracle.cover("rail up"),
+                ProtoEvent::RailDown(_, _, reason) => self.oracle.cover(match reason {
                     tasuki_proto::DownReason::Silent => "rail down: silent",
                     tasuki_proto::DownReason::Carrier => "rail down: no carrier",
                     tasuki_proto::DownReason::Local => "rail down: said here",
                     tasuki_proto::DownReason::Remote => "rail down: said there",
                 }),
-                ProtoEvent::RailsChanged(_) => self.core.cover("rails changed"),
+                ProtoEvent::RailsChanged(_) => self.oracle.cover("rails changed"),
                 ProtoEvent::Closed(conn) => {
-                    self.core.cover("connection over");
+                    self.oracle.cover("connection over");
                     self.hosts[node].conns.of_conn.remove(&conn);
                 }
                 ProtoEvent::Refused(conn, _) => self.given_up(node, conn, "refused")?,
@@ -284,47 +286,47 @@ impl World {
         Ok(heard)
     }
 
-    /// The packet layer has evidence that the peer does not want this one.
+    /// The packet layer has learnt that the peer has no use for the connection.
     fn given_up(&mut self, node: usize, conn: ConnId, why: &'static str) -> Check {
-        self.core.cover(why);
+        self.oracle.cover(why);
         let there = self.hosts[node].conns.of_conn.get(&conn).copied();
         let Some(there) = there else { return Err(format!("node {node}: {conn:?} is {why} and unknown")) };
         self.tell(node, there)?;
-        // The engines have other ways to tell each other (a control channel); it takes its time.
-        if self.core.nodes[there].alive {
+        // Engines also tell each other over a control channel, which takes some time.
+        if self.oracle.nodes[there].alive {
             let wait = self.rng.below(2_000_000);
             self.schedule_after(wait, Event::Tell { node: there, dead: node });
         }
         Ok(())
     }
 
-    /// `node` learns that `dead` is dead, or does not want it.
+    /// `node` learns that `dead` is dead, or has given it up.
     pub fn tell(&mut self, node: usize, dead: usize) -> Check {
-        if !self.core.nodes[node].alive {
+        if !self.oracle.nodes[node].alive {
             return Ok(());
         }
-        self.core.settle(node)?;
+        self.oracle.settle(node)?;
         self.part(node);
         let conn = self.hosts[node].conns.of_conn.iter().find(|(_, there)| **there == dead);
         if let Some(conn) = conn.map(|(conn, _)| *conn) {
-            self.core.note(|| format!("node {node} aborts {conn:?} with {dead}"));
+            self.oracle.note(|| format!("node {node} aborts {conn:?} with {dead}"));
             self.sample(node, conn);
-            let (proto, mut joint) = self.joint(node);
-            joint.giving_up = true;
-            proto.abort(conn, &mut joint);
-            joint.complaint.map_or(Ok(()), Err)?;
+            let (proto, mut upcalls) = self.split(node);
+            upcalls.giving_up = true;
+            proto.abort(conn, &mut upcalls);
+            upcalls.complaint.map_or(Ok(()), Err)?;
             self.hosts[node].conns.of_conn.remove(&conn);
             self.hosts[node].conns.of_node.remove(&dead);
         }
-        let Some(peer) = self.core.nodes[node].peer_for(dead) else { return Ok(()) };
-        let kept = self.core.nodes[node].frames.values().filter(|out| out.peer == peer).count();
+        let Some(peer) = self.oracle.nodes[node].peer_for(dead) else { return Ok(()) };
+        let kept = self.oracle.nodes[node].frames.values().filter(|out| out.peer == peer).count();
         demand(kept == 0, || format!("node {node}: {kept} payloads of {dead} are not released by abort"))?;
-        self.core.note(|| format!("node {node} is told that {dead} is gone"));
-        self.core.cover("death told");
-        self.core.nodes[node].ep.handle_peer_failed(peer);
-        self.core.settle(node)?;
+        self.oracle.note(|| format!("node {node} is told that {dead} is gone"));
+        self.oracle.cover("death told");
+        self.oracle.nodes[node].ep.handle_peer_failed(peer);
+        self.oracle.settle(node)?;
         self.part(node);
-        demand(!self.core.nodes[node].lives(peer), || "a failed peer is not reported as gone".into())?;
+        demand(!self.oracle.nodes[node].lives(peer), || "a failed peer is not reported as gone".into())?;
         self.service_later(node);
         Ok(())
     }

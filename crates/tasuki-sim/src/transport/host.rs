@@ -1,4 +1,4 @@
-//! What an engine has besides the message layer: its connections, its socket, its moment to look at them.
+//! What an engine has besides the message layer: its connections, its socket, and the time at which it polls.
 
 use std::collections::VecDeque;
 
@@ -6,8 +6,8 @@ use tasuki_proto::{Config, Local, Proto, Remote};
 use tasuki_rate::Slow;
 use tasuki_wire::Secret;
 
-use super::joint::Conns;
 use super::network::{PORT, identity};
+use super::upcalls::Conns;
 use crate::kernel::Time;
 
 /// How the process on a host polls.
@@ -17,15 +17,16 @@ pub(crate) struct Habit {
     pub poll_ns: u64,
     /// Bytes that its socket holds until it polls.
     pub socket_bytes: usize,
-    /// It takes packets out of the socket only so fast, and the socket holds that many bytes of packets exactly.
+    /// If set, the host takes packets out of the socket at a limited rate, and the socket holds exactly that
+    /// many bytes of packets.
     pub drain: Option<Drain>,
 }
 
-/// A host that is slow.
+/// The rate at which a slow host takes packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Drain {
     pub slow: Slow,
-    /// When it is not slowed, bit/s.
+    /// Rate when it is not slowed, bit/s.
     pub bps: u64,
 }
 
@@ -35,12 +36,12 @@ pub(crate) struct Host {
     pub place: usize,
     pub local: Local,
     pub habit: Habit,
-    /// Takes no strangers any more.
+    /// The host refuses connections of nodes that it does not know.
     pub leaving: bool,
-    /// Packets, and when they can be taken.
+    /// Packets in the socket, and when each can be taken.
     pub socket: VecDeque<(Time, Vec<u8>)>,
     pub socket_held: usize,
-    /// Packets that found no room.
+    /// Number of packets that found no room in the socket.
     pub overflowed: u64,
     drained_at: Time,
     /// When it polls next, if it has a reason to.
@@ -67,7 +68,7 @@ impl Host {
         }
     }
 
-    /// A packet comes to the socket; false if it is full.
+    /// Puts a packet into the socket; returns false if it is full.
     pub fn receive(&mut self, now: Time, packet: Vec<u8>) -> bool {
         let charge = self.charge(&packet);
         if self.socket_held + charge > self.habit.socket_bytes {
@@ -90,14 +91,15 @@ impl Host {
         self.socket.front().map(|(at, _)| *at)
     }
 
-    /// The next packet that can be taken.
+    /// Takes the next packet out of the socket, if it can be taken at `now`.
     pub fn take(&mut self, now: Time) -> Option<Vec<u8>> {
         let (_, packet) = self.socket.pop_front_if(|(at, _)| *at <= now)?;
         self.socket_held -= self.charge(&packet);
         Some(packet)
     }
 
-    /// A kernel charges a buffer for each packet, however small; the model does not.
+    /// Bytes of the socket that a packet takes: a kernel charges a buffer for each packet, however small; the
+    /// model of a slow receiver does not.
     fn charge(&self, packet: &[u8]) -> usize {
         packet.len() + if self.habit.drain.is_some() { 0 } else { 256 }
     }

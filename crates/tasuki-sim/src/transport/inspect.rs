@@ -1,4 +1,4 @@
-//! Reads the packets that pass, for the report: what was sent again, and how. It judges nothing.
+//! Reads the packets that pass, for the report: what was sent again, and how. It checks nothing.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,13 +6,13 @@ use std::fmt::Write;
 use tasuki_proto::ConnId;
 use tasuki_wire::{Control, Frame, Packet};
 
-use super::coverage::Coverage;
+use tasuki_testkit::Coverage;
 
-/// What each sender has sent at which position: its size.
+/// For each sender and connection, the positions that were sent and their lengths.
 #[derive(Default)]
 pub(crate) struct Seen {
     sent: BTreeMap<(usize, ConnId), BTreeMap<u64, u64>>,
-    /// Do not look.
+    /// Packets are not read.
     pub off: bool,
 }
 
@@ -62,7 +62,7 @@ impl Seen {
     }
 }
 
-/// Some of these positions were sent before.
+/// Whether some of these positions were sent before.
 fn again(sent: &BTreeMap<u64, u64>, position: u64, len: u64) -> bool {
     let before = sent.range(..position).next_back();
     before.is_some_and(|(from, len)| from + len > position)
@@ -78,7 +78,7 @@ fn resent(frame: &Frame<'_>) -> &'static str {
     }
 }
 
-/// A packet in words.
+/// A packet as text.
 pub(crate) fn text(packet: &[u8]) -> String {
     let parsed = match Packet::parse(packet) {
         Ok(parsed) => parsed,

@@ -1,18 +1,18 @@
-//! Places where hosts stand, and the rails between each two of them: lines of their own, or ways through fabrics of
-//! switches that all share.
+//! Places, at which hosts are, and the rails between each two of them: lines of their own, or routes through
+//! fabrics of switches that all hosts share.
 //!
-//! A packet goes to a place, and whoever lives there gets it: after a death that may be a newcomer, for whom packets
-//! to its predecessor are none of its business.
+//! A packet goes to a place, and the process that lives there gets it. After a death that may be a new
+//! process, which must drop packets to its predecessor.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use tasuki_wire::{Carriage, Lane, Lanes, Path, Rail};
 
-use super::core::Check;
 use super::switched::Switched;
 use crate::channel::{Arrival, Channel, Fate};
 use crate::kernel::Time;
+use tasuki_testkit::Check;
 
 /// Port of every host.
 pub(crate) const PORT: u16 = 7000;
@@ -20,11 +20,11 @@ pub(crate) const PORT: u16 = 7000;
 /// One end of a rail.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
-    /// What its owner says about it.
+    /// What its owner tells the endpoints about it.
     pub mtu: u16,
     pub rate_mbps: u32,
     pub lanes: Lanes,
-    /// Its owner knows that it is there (carrier).
+    /// The NIC has a carrier, as its host sees it.
     pub up: bool,
 }
 
@@ -35,13 +35,13 @@ pub(crate) struct Network {
     ends: BTreeMap<(usize, usize, u8), End>,
     /// Channels that lose raw frames.
     deaf: BTreeSet<(usize, usize, u8)>,
-    /// Ends of which their hosts say that they have no carrier.
+    /// Ends that have no carrier, as their hosts report.
     silent: BTreeSet<(usize, usize, u8)>,
-    /// A fabric per rail instead of lines.
+    /// If set, each rail is a fabric of switches instead of lines.
     pub switched: Option<Switched>,
 }
 
-/// Places and rails at most, as their numbers share the 24 bits of an address in 10.0.0.0/8: 9, 9 and 6.
+/// Most places and rails: their numbers share the 24 bits of an address in 10.0.0.0/8, with 9, 9 and 6 bits.
 pub(crate) const PLACES: usize = 512;
 const RAILS: u8 = 64;
 
@@ -50,7 +50,7 @@ fn address(place: usize, other: usize, rail: u8) -> Ipv6Addr {
     Ipv4Addr::from_bits(10 << 24 | number as u32).to_ipv6_mapped()
 }
 
-/// Identity address of the host at a place; no rail has the last number.
+/// Identity address of the host at a place; it has the last numbers, which no rail has.
 pub(crate) fn identity(place: usize) -> Ipv6Addr {
     address(place, PLACES - 1, RAILS - 1)
 }
@@ -64,7 +64,7 @@ pub(crate) fn headers(lane: Lane) -> usize {
 }
 
 impl Network {
-    /// A rail, seen from one end; the other end is added likewise.
+    /// Adds one direction of a rail and its end; the other direction is added likewise.
     pub fn add(&mut self, from: usize, to: usize, rail: u8, end: End, channel: Channel) {
         self.channels.insert((from, to, rail), channel);
         self.ends.insert((from, to, rail), end);
@@ -113,7 +113,7 @@ impl Network {
         self.channels.get_mut(&(from, to, rail))
     }
 
-    /// One direction of a rail loses raw frames, or does not.
+    /// Makes one direction of a rail lose raw frames, or not any more.
     pub fn set_deaf(&mut self, from: usize, to: usize, rail: u8, deaf: bool) {
         if deaf {
             self.deaf.insert((from, to, rail));
@@ -122,7 +122,7 @@ impl Network {
         }
     }
 
-    /// A host says that its end of a rail has no carrier, or that it has one.
+    /// Notes that a host reports that its end of a rail has no carrier, or that it has one.
     pub fn set_silent(&mut self, place: usize, other: usize, rail: u8, silent: bool) {
         if silent {
             self.silent.insert((place, other, rail));
@@ -131,13 +131,13 @@ impl Network {
         }
     }
 
-    /// Rails to another place whose ends have no carrier, as their host says.
+    /// Rails to another place whose ends have no carrier, as their host reports.
     pub fn silent(&self, place: usize, other: usize) -> Vec<u8> {
         let between = (place, other, 0)..=(place, other, u8::MAX);
         self.silent.range(between).map(|(_, _, rail)| *rail).collect()
     }
 
-    /// How many ends have no carrier, as their hosts say.
+    /// Number of ends that have no carrier, as their hosts report.
     pub fn silents(&self) -> usize {
         self.silent.len()
     }
@@ -147,7 +147,7 @@ impl Network {
         self.channels.iter_mut().map(|(&(_, _, rail), channel)| (rail, channel))
     }
 
-    /// All ends; for healing.
+    /// All ends.
     pub fn ends_mut(&mut self) -> impl Iterator<Item = (&(usize, usize, u8), &mut End)> {
         self.ends.iter_mut()
     }
@@ -162,7 +162,7 @@ impl Network {
         Err(format!("place {from} sends to {}, port {}: nobody's address there", rail.address, rail.port))
     }
 
-    /// Sends a packet; `arrive` gets what arrives.
+    /// Sends a packet; `arrive` is called with what arrives.
     pub fn send(
         &mut self,
         now: Time,

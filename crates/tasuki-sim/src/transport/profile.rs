@@ -1,7 +1,8 @@
-//! What a seed has drawn: which kinds of thing may happen at all (swarm testing: a run with everything switched on
-//! hides what needs one thing switched off), how large, and on what network.
+//! The profile of a run, as its seed draws it: which kinds of event may happen at all (swarm testing: a run
+//! with everything switched on hides what needs one thing switched off), how large everything is, and the
+//! network.
 
-use tasuki_msg::{Adapting, Adaptive, Config, INITIAL_CREDIT, Pacer, Window};
+use tasuki_msg::{Adaptive, AdaptiveConfig, Config, INITIAL_CREDIT, Pacer, Window};
 
 use super::host::Habit;
 use super::network::{End, Network};
@@ -10,7 +11,7 @@ use crate::channel::{Channel, ETHERNET_OVERHEAD, Line};
 use crate::faults::{Burst, Faults};
 use tasuki_wire::{Lane, Lanes};
 
-/// Kinds of thing that may happen in a run.
+/// Kinds of event that may happen in a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kinds {
     // Programs.
@@ -40,7 +41,7 @@ pub(crate) struct Kinds {
     pub mtu_changes: bool,
 }
 
-/// Sizes and paces of a run.
+/// Sizes and rates of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
     pub kinds: Kinds,
@@ -51,10 +52,10 @@ pub(crate) struct Profile {
     pub pause_ns: u64,
     /// Longest pause between two mishaps, ns.
     pub mishap_ns: u64,
-    /// Longest message, bytes; and the chance of one of this magnitude, percent.
+    /// Longest message, bytes; and the percentage of messages that may be this long.
     pub longest: u64,
     pub long_percent: u64,
-    /// Loss and the like, at most, parts per million.
+    /// Highest rate of loss and of other faults, parts per million.
     pub ppm: u32,
     pub equal_rails: bool,
     /// Every rail has a raw lane beside UDP.
@@ -65,7 +66,7 @@ pub(crate) struct Profile {
     pub lazy_percent: u64,
     /// Packets are read for the report, which takes time.
     pub inspect: bool,
-    /// Percent of receives that are posted before anything is sent.
+    /// Percentage of posted operations that are receives.
     pub receive_percent: u64,
 }
 
@@ -95,14 +96,14 @@ impl Profile {
                 pool_bytes: rng.pick(&[0, 3000, 40_000, 1 << 20, 16 << 20]),
                 peer_bytes: rng.pick(&[1200, 8000, 65_536, 1 << 20]),
                 expected_peers: rng.pick(&[1, 1, 4]),
-                // Of a copy of the dice: a seed goes on to mean the same otherwise.
+                // Drawn from a copy of the generator, so that all other draws of a seed stay the same.
                 initial_credit: rng.clone().pick(&[0, INITIAL_CREDIT]),
             },
             pacer: Window {
                 eager_max: rng.pick(&[0, 200, 4000, 16 << 10]),
                 unscheduled: rng.pick(&[0, 1000, 64 << 10]),
                 window: rng.pick(&[0, 8000, 1 << 20, 4 << 20]),
-                // Small ones only for small messages: one per round trip is slow.
+                // A small quantum only for small messages, because one grant per round trip is slow.
                 quantum: rng.pick(&[600, 32_000, 256 << 10]).max(longest / 30),
             }
             .into(),
@@ -113,10 +114,10 @@ impl Profile {
         }
     }
 
-    /// Grants at the measured rate instead of a window, with knobs that may be badly set.
+    /// Draws a controller that grants at the measured rate instead of a window; its settings may be bad.
     pub fn draw_adaptive(&mut self, rng: &mut Rng) {
         let least = (self.longest / 30).max(1);
-        self.pacer = Pacer::Adaptive(Adaptive::new(Adapting {
+        self.pacer = Pacer::Adaptive(Adaptive::new(AdaptiveConfig {
             eager_max: rng.pick(&[0, 200, 4000, 16 << 10]),
             unscheduled: rng.pick(&[0, 1000, 32 << 10]),
             quantum_min: rng.pick(&[600, 8 << 10, 32_000]).max(least),
@@ -134,12 +135,12 @@ impl Profile {
         Habit { poll_ns, socket_bytes: rng.pick(&[20_000, 200_000, 1 << 20, 1 << 20]), drain: None }
     }
 
-    /// Rails between two places that have none.
+    /// Makes the rails between two places.
     pub fn connect(&self, network: &mut Network, a: usize, b: usize, rng: &mut Rng) {
         let count =
             if rng.chance(60) { self.rails_most } else { rng.between(1, self.rails_most.into()) as u8 };
         let routed = rng.chance(15);
-        // The first rail always works, but for chance and mishaps.
+        // The first rail always works, except for random faults and mishaps.
         let mut numbers: Vec<u8> = (0..count).collect();
         if routed {
             numbers.push(31);
@@ -150,7 +151,7 @@ impl Profile {
             let mtu = rng.pick(&[1280, 1500, 1500, 1500, 9000]);
             line.mtu = usize::from(mtu);
             if self.kinds.holes && number != 0 && rng.chance(15) {
-                // A hole that never closes: the ends believe in more than the line carries.
+                // A hole in the MTU that never closes: the ends believe in a larger MTU than the line has.
                 line.mtu = rng.between(600, u64::from(mtu)) as usize;
             }
             let told = rng.pick(&[0, 1, 1, 1, 10]);

@@ -1,41 +1,41 @@
 //! What the programs do, step by step: random calls on random nodes.
 
-use super::calls::{RecvSpec, SendSpec};
-use super::core::Check;
 use super::scenario::Scenario;
 use super::world::Event;
 use tasuki_msg::Queue;
+use tasuki_testkit::Check;
+use tasuki_testkit::oracle::{RecvSpec, SendSpec};
 
-/// Bytes of a message that is not long.
+/// Longest message that is not called long, bytes.
 const SHORT: u64 = 3000;
-/// Nodes that a run may have in all, the dead included.
+/// Most nodes of a run, the dead ones included.
 const NODES_MOST: usize = 8;
 
 impl Scenario {
-    /// One step of the program of some node that is not stopped.
+    /// One step of the program of a random node that is not stopped.
     pub(super) fn step(&mut self) -> Check {
         let now = self.world.now();
-        let mut awake = self.world.core.living();
+        let mut awake = self.world.oracle.living();
         awake.retain(|&node| self.world.hosts[node].stopped_until <= now);
         if awake.is_empty() {
             return Ok(());
         }
         let node = self.world.rng.pick(&awake);
         let kinds = self.profile.kinds;
-        let asked = self.world.core.nodes[node].asked.is_some();
+        let asked = self.world.oracle.nodes[node].asked.is_some();
         match self.world.rng.below(100) {
             0..60 => self.exchange(node)?,
             60..72 if kinds.probes => self.probe(node)?,
             72..80 if kinds.cancels => self.cancel(node)?,
-            80..83 => self.upset(node)?,
-            83..86 if kinds.silence && !asked => self.world.core.quiesce(node)?,
-            86..92 if asked => self.world.core.resume(node)?,
+            80..83 => self.change_membership(node)?,
+            83..86 if kinds.silence && !asked => self.world.oracle.quiesce(node)?,
+            86..92 if asked => self.world.oracle.resume(node)?,
             _ => self.exchange(node)?,
         }
-        if self.world.core.nodes[node].alive { self.world.service(node) } else { Ok(()) }
+        if self.world.oracle.nodes[node].alive { self.world.service(node) } else { Ok(()) }
     }
 
-    /// Sends or receives, a few at a time.
+    /// Posts some sends or receives.
     fn exchange(&mut self, node: usize) -> Check {
         for _ in 0..1 + self.world.rng.magnitude(6) {
             if self.world.rng.chance(self.profile.receive_percent) {
@@ -47,10 +47,10 @@ impl Scenario {
         Ok(())
     }
 
-    /// Any node that this one knows, itself included.
+    /// A node that this one knows, perhaps itself.
     fn partner(&mut self, node: usize) -> usize {
-        let known = &self.world.core.nodes[node].peers;
-        // Itself is the first, and not the most interesting.
+        let known = &self.world.oracle.nodes[node].peers;
+        // A node's first acquaintance is itself, which is drawn less often than others.
         let at = self.world.rng.index(known.len());
         if at == 0 { known[self.world.rng.index(known.len())].there } else { known[at].there }
     }
@@ -92,10 +92,12 @@ impl Scenario {
         let rng = &mut self.world.rng;
         let data = rng.chance(50).then(|| rng.next_u64());
         let (delivery, remote_key) = (rng.chance(20), rng.chance(20).then(|| rng.next_u64()));
-        self.world.send(node, to, SendSpec { queue, tag, data, len, delivery, remote_key }).map(drop)
+        self.world
+            .send(node, to, SendSpec { queue, tag, data, len, delivery, remote_key, pace: None })
+            .map(drop)
     }
 
-    fn wish(&mut self, node: usize) -> RecvSpec {
+    fn random_receive(&mut self, node: usize) -> RecvSpec {
         let source = self.partner(node);
         let (queue, tag, ignore, capacity) = (self.queue(), self.tag(), self.ignore(), self.len());
         let rng = &mut self.world.rng;
@@ -103,68 +105,68 @@ impl Scenario {
         let roomy = if self.buffers_left > 0 { self.profile.longest } else { SHORT };
         let capacity = if rng.chance(80) { capacity + roomy } else { capacity };
         self.buffers_left = self.buffers_left.saturating_sub(capacity);
-        let source = if rng.chance(50) { self.world.core.nodes[node].peer_for(source) } else { None };
+        let source = rng.chance(50).then_some(source);
         RecvSpec { queue, source, tag, ignore, capacity, multi }
     }
 
     fn post_recv(&mut self, node: usize) -> Check {
-        let spec = self.wish(node);
-        self.world.core.recv(node, spec).map(drop)
+        let spec = self.random_receive(node);
+        self.world.oracle.recv(node, spec).map(drop)
     }
 
     fn probe(&mut self, node: usize) -> Check {
-        let spec = self.wish(node);
+        let spec = self.random_receive(node);
         match self.world.rng.below(4) {
-            0 => self.world.core.peek(node, &spec),
-            1 => self.world.core.claim(node, &spec),
-            2 => self.world.core.discard(node, &spec),
+            0 => self.world.oracle.peek(node, &spec).map(drop),
+            1 => self.world.oracle.claim(node, &spec).map(drop),
+            2 => self.world.oracle.discard(node, &spec).map(drop),
             _ => self.use_claim(node),
         }
     }
 
     pub(super) fn use_claim(&mut self, node: usize) -> Check {
-        let claims = self.world.core.nodes[node].claims.len();
+        let claims = self.world.oracle.nodes[node].claims.len();
         if claims == 0 {
             return Ok(());
         }
         let at = self.world.rng.index(claims);
         let capacity = self.len() + if self.world.rng.chance(70) { self.profile.longest } else { 0 };
         let capacity = self.world.rng.chance(70).then_some(capacity);
-        self.world.core.use_claim(node, at, capacity)
+        self.world.oracle.use_claim(node, at, capacity).map(drop)
     }
 
     fn cancel(&mut self, node: usize) -> Check {
-        let core = &self.world.core;
+        let oracle = &self.world.oracle;
         if self.world.rng.chance(50) {
-            let recvs = &core.nodes[node].recvs;
+            let recvs = &oracle.nodes[node].recvs;
             let open: Vec<usize> = (0..recvs.len()).filter(|&at| !recvs[at].over).collect();
             if !open.is_empty() {
                 let name = self.world.rng.pick(&open);
-                return self.world.core.cancel_recv(node, name);
+                return self.world.oracle.cancel_recv(node, name);
             }
         } else {
-            let mine = |name: &usize| core.sent[*name].from == node && core.sent[*name].result.is_none();
-            let open: Vec<usize> = (0..core.sent.len()).filter(mine).collect();
+            let mine = |name: &usize| oracle.sent[*name].from == node && oracle.sent[*name].result.is_none();
+            let open: Vec<usize> = (0..oracle.sent.len()).filter(mine).collect();
             if !open.is_empty() {
                 let name = self.world.rng.pick(&open);
-                return self.world.core.cancel_send(name);
+                return self.world.oracle.cancel_send(name);
             }
         }
         Ok(())
     }
 
-    /// A death, a parting, a newcomer, an endpoint that wants no strangers.
-    fn upset(&mut self, node: usize) -> Check {
+    /// A node dies, parts, joins, or refuses unknown peers from now on.
+    fn change_membership(&mut self, node: usize) -> Check {
         let kinds = self.profile.kinds;
-        let many = self.world.core.nodes.len() >= NODES_MOST;
+        let many = self.world.oracle.nodes.len() >= NODES_MOST;
         match self.world.rng.below(4) {
             0 if kinds.partings => {
                 let there = self.partner(node);
-                if there == node { Ok(()) } else { self.world.core.close(node, there) }
+                if there == node { Ok(()) } else { self.world.oracle.close(node, there) }
             }
-            1 if kinds.deaths && self.world.core.living().len() > 1 => self.kill(node),
+            1 if kinds.deaths && self.world.oracle.living().len() > 1 => self.kill(node),
             2 if kinds.newcomers && !many => {
-                let all = 0..self.world.core.nodes.len();
+                let all = 0..self.world.oracle.nodes.len();
                 let dead: Vec<usize> = all.filter(|&node| self.world.tenant_is_dead(node)).collect();
                 let instead = if dead.is_empty() { None } else { Some(self.world.rng.pick(&dead)) };
                 let instead = if self.world.rng.chance(70) { instead } else { None };
@@ -179,10 +181,10 @@ impl Scenario {
         }
     }
 
-    /// The node's process dies; the others are told, sooner or later.
+    /// The node's process dies; the others are told after some time.
     fn kill(&mut self, node: usize) -> Check {
         self.world.kill(node);
-        for other in self.world.core.living() {
+        for other in self.world.oracle.living() {
             let wait = self.world.rng.magnitude(20_000_000);
             self.world.schedule_after(wait, Event::Tell { node: other, dead: node });
         }

@@ -1,41 +1,42 @@
-//! What befalls rails and processes in the course of a run: cables that are cut and mended, with or without the
-//! hosts' noticing, holes in the MTU, processes that are stopped for a while.
+//! Mishaps of rails and processes: cables that are cut and mended, whether hosts notice it or not, holes in
+//! the MTU, processes that are stopped for a while.
 
-use super::core::Check;
 use super::world::{Event, World};
 use crate::kernel::Time;
+use tasuki_testkit::Check;
 
-/// Something that befalls rails or processes.
+/// A mishap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mishap {
     /// One direction of a rail stops or starts to carry packets.
     Cable { from: usize, to: usize, rail: u8, up: bool },
     /// A host takes its end of a rail out of use, or puts it back.
     Carrier { place: usize, other: usize, rail: u8, up: bool },
-    /// A host says that its end of a rail has lost its carrier, or has it back, whether that is so or not.
-    Word { place: usize, other: usize, rail: u8, up: bool },
+    /// A host reports that its end of a rail has lost its carrier, or has it back, rightly or wrongly.
+    Report { place: usize, other: usize, rail: u8, up: bool },
     /// One direction of a rail carries only packets up to this size, headers included.
     Hole { from: usize, to: usize, rail: u8, mtu: usize },
     /// A host sets the MTU of its end of a rail.
     Mtu { place: usize, other: usize, rail: u8, mtu: u16 },
-    /// One direction of a rail stops or starts to lose raw frames, while datagrams pass: a bridge that takes the NIC.
+    /// One direction of a rail stops or starts to lose raw frames, while datagrams pass, as when a bridge
+    /// takes the NIC.
     Deaf { from: usize, to: usize, rail: u8, deaf: bool },
-    /// An endpoint doubts whether its peer lives, and asks it.
+    /// An endpoint doubts whether its peer lives, and probes it.
     Doubt { place: usize, other: usize },
-    /// A process is stopped.
+    /// A process is stopped for some time.
     Stop { node: usize, ns: u64 },
 }
 
 impl Mishap {
-    /// Not the end of another one.
+    /// Whether it does harm, and is not the end of another mishap.
     fn is_bad(self) -> bool {
         match self {
             Mishap::Cable { up, .. } | Mishap::Carrier { up, .. } => !up,
             Mishap::Hole { mtu, .. } => mtu < 9000,
             Mishap::Deaf { deaf, .. } => deaf,
             Mishap::Mtu { .. } | Mishap::Stop { .. } => true,
-            // Words and questions do no harm.
-            Mishap::Word { .. } | Mishap::Doubt { .. } => false,
+            // Reports and probes do no harm.
+            Mishap::Report { .. } | Mishap::Doubt { .. } => false,
         }
     }
 }
@@ -45,45 +46,49 @@ impl World {
         if self.calm && mishap.is_bad() {
             return Ok(());
         }
-        self.core.note(|| format!("{mishap:?}"));
+        self.oracle.note(|| format!("{mishap:?}"));
         match mishap {
             Mishap::Cable { from, to, rail, up } => {
-                self.core.cover(if up { "cable mended" } else { "cable cut" });
+                self.oracle.cover(if up { "cable mended" } else { "cable cut" });
                 if let Some(channel) = self.network.channel_mut(from, to, rail) {
                     channel.set_up(up);
                 }
                 Ok(())
             }
             Mishap::Hole { from, to, rail, mtu } => {
-                self.core.cover("hole in the MTU");
+                self.oracle.cover("hole in the MTU");
                 if let Some(channel) = self.network.channel_mut(from, to, rail) {
                     channel.line_mut().mtu = mtu;
                 }
                 Ok(())
             }
             Mishap::Deaf { from, to, rail, deaf } => {
-                self.core.cover(if deaf { "rail deaf to raw frames" } else { "rail hears raw frames again" });
+                self.oracle.cover(if deaf {
+                    "rail deaf to raw frames"
+                } else {
+                    "rail hears raw frames again"
+                });
                 self.network.set_deaf(from, to, rail, deaf);
                 Ok(())
             }
             Mishap::Carrier { place, other, rail, up } => {
-                self.core.cover(if up { "carrier back" } else { "carrier lost" });
+                self.oracle.cover(if up { "carrier back" } else { "carrier lost" });
                 if let Some(end) = self.network.end_mut(place, other, rail) {
                     end.up = up;
                 }
                 self.rails_changed(place, other)
             }
-            Mishap::Word { place, other, rail, up } => self.hear_word(place, other, rail, up),
+            Mishap::Report { place, other, rail, up } => self.carrier_reported(place, other, rail, up),
             Mishap::Doubt { place, other } => self.ask(place, other),
             Mishap::Mtu { place, other, rail, mtu } => {
-                self.core.cover("MTU set");
+                self.oracle.cover("MTU set");
                 if let Some(end) = self.network.end_mut(place, other, rail) {
                     end.mtu = mtu;
                 }
                 self.rails_changed(place, other)
             }
             Mishap::Stop { node, ns } => {
-                self.core.cover("process stopped");
+                self.oracle.cover("process stopped");
                 let until = self.now().after(ns);
                 self.hosts[node].stopped_until = until;
                 self.poll_by(node, until);
@@ -92,15 +97,16 @@ impl World {
         }
     }
 
-    /// The engine at `place` learns of it from its host's netlink socket, whether its program polls or not.
+    /// The engine at `place` learns of a change of its rails from its host's netlink socket, whether its
+    /// program polls or not.
     fn rails_changed(&mut self, place: usize, other: usize) -> Check {
         let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
-        if !self.core.nodes[node].alive {
+        if !self.oracle.nodes[node].alive {
             return Ok(());
         }
         let rails = self.network.rails(place, other);
         let now = tasuki_proto::Time(self.now().0);
-        // Closed ones too: they still have to answer.
+        // Closed connections, too, must know, as they still have to answer.
         let conns = self.hosts[node].conns.of_conn.clone();
         for (conn, there) in conns {
             if self.hosts[there].place == other {
@@ -110,10 +116,10 @@ impl World {
         self.service(node)
     }
 
-    /// Cables are whole again, ends have their carrier, and processes run. What the lines lose by chance, they go on
-    /// losing, and rails other than the first may keep their holes.
+    /// Ends all mishaps: cables are whole, ends have their carrier, and processes run. Random losses of the
+    /// lines go on, and rails other than the first may keep their holes.
     pub fn heal(&mut self) -> Check {
-        self.core.note(|| "all is healed".into());
+        self.oracle.note(|| "all is healed".into());
         self.calm = true;
         let mut changed = Vec::new();
         for (&(place, other, _), end) in self.network.ends_mut() {
@@ -131,7 +137,7 @@ impl World {
         for (place, other) in changed {
             self.rails_changed(place, other)?;
         }
-        for node in self.core.living() {
+        for node in self.oracle.living() {
             if self.hosts[node].stopped_until > self.now() {
                 self.hosts[node].stopped_until = Time::ZERO;
                 self.service(node)?;

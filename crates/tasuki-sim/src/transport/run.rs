@@ -3,15 +3,15 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::coverage::Coverage;
 use super::defect::Plant;
 use super::scenario::Scenario;
-use super::trace::{Text, Trace};
 use super::world::Carriage;
+use tasuki_testkit::Coverage;
+use tasuki_testkit::{Text, Trace};
 
-/// Frames that must have arrived before a run counts; its programs go on until they have.
+/// Frames that must have arrived before a run counts; its programs go on until then.
 const FRAMES_LEAST: u64 = 150;
-/// Lines of the trace that a failure shows.
+/// Number of lines of the trace that a failure shows.
 const TAIL: usize = 120;
 
 /// How to run a seed.
@@ -25,24 +25,24 @@ pub struct Options {
     pub text: Text,
 }
 
-/// A seed that went as it must.
+/// The result of a seed that passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Depends on everything that happened: equal for two runs of a seed.
+    /// Hash of everything that happened: equal for two runs of a seed.
     pub hash: u64,
-    /// What happened, how often.
+    /// What happened, and how often.
     pub coverage: Coverage,
-    /// Events of the simulation.
+    /// Number of events of the simulation.
     pub events: u64,
-    /// Messages that the programs sent.
+    /// Number of messages that the programs sent.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: u64,
     /// Virtual time, ns.
     pub virtual_ns: u64,
 }
 
-/// A seed that did not.
+/// The failure of a seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The seed.
@@ -92,19 +92,19 @@ pub fn run(seed: u64, options: Options) -> Result<Outcome, Failure> {
     Err(Failure { seed, carriage: options.carriage, complaint, tail })
 }
 
-/// Runs one seed once, without its trace: for those who only want to know whether it fails.
+/// Runs one seed once, without its trace; returns the complaint if it fails.
 pub fn fails(seed: u64, options: Options) -> Option<String> {
     attempt(seed, options).err().map(|(complaint, _)| complaint)
 }
 
 fn attempt(seed: u64, options: Options) -> Result<Outcome, (String, Vec<String>)> {
     let mut scenario = Scenario::new(seed, options.plant, options.carriage, Trace::new(options.text));
-    // A panic in a layer is a failure like any other. The state it leaves behind is only looked at.
+    // A panic in a layer is a failure like any other. The state that it leaves behind is only read.
     let result = catch_unwind(AssertUnwindSafe(|| {
         scenario.play()?;
         while scenario.world.coverage_frames() < FRAMES_LEAST {
             scenario.steps_left = 30;
-            scenario.world.core.cover("run extended");
+            scenario.world.oracle.cover("run extended");
             scenario.play()?;
         }
         scenario.finish()
@@ -112,25 +112,25 @@ fn attempt(seed: u64, options: Options) -> Result<Outcome, (String, Vec<String>)
     let world = scenario.world;
     match result {
         Ok(Ok(())) => Ok(Outcome {
-            hash: world.core.trace.hash(),
+            hash: world.oracle.trace.hash(),
             events: world.kernel.happened(),
-            messages: world.core.sent.len() as u64,
-            bytes: world.core.sent.iter().map(|sent| sent.len).sum(),
+            messages: world.oracle.sent.len() as u64,
+            bytes: world.oracle.sent.iter().map(|sent| sent.len).sum(),
             virtual_ns: world.kernel.now().0,
-            coverage: world.core.coverage,
+            coverage: world.oracle.coverage,
         }),
-        Ok(Err(complaint)) => Err((complaint, world.core.trace.into_lines())),
+        Ok(Err(complaint)) => Err((complaint, world.oracle.trace.into_lines())),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            Err((format!("panic: {}", text.unwrap_or_default()), world.core.trace.into_lines()))
+            Err((format!("panic: {}", text.unwrap_or_default()), world.oracle.trace.into_lines()))
         }
     }
 }
 
 impl super::world::World {
-    /// Frames of the message layers that have arrived.
+    /// Number of frames of the message layers that have arrived.
     fn coverage_frames(&self) -> u64 {
-        self.core.links.values().map(|link| link.arrived_frames).sum()
+        self.oracle.links.values().map(|link| link.arrived_frames).sum()
     }
 }

@@ -1,4 +1,4 @@
-//! What the packet layer counts, taken into the report before a connection ends; and the death of a process.
+//! Counters of the packet layer, taken into the report before a connection ends; and the death of a process.
 
 use tasuki_proto::{ConnId, RailState};
 
@@ -7,7 +7,7 @@ use super::world::World;
 impl World {
     /// Takes the counters of one connection into the report.
     pub(super) fn sample(&mut self, node: usize, conn: ConnId) {
-        let (proto, coverage) = (&self.hosts[node].proto, &mut self.core.coverage);
+        let (proto, coverage) = (&self.hosts[node].proto, &mut self.oracle.coverage);
         let mut up = 0;
         for rail in proto.rail_stats(conn) {
             coverage.add("bytes resent", rail.resent_bytes);
@@ -20,28 +20,28 @@ impl World {
         coverage.add("several rails used", u64::from(up > 1));
     }
 
-    /// The same of all connections.
+    /// Takes the counters of all connections into the report.
     pub(super) fn sample_all(&mut self) {
-        for node in self.core.living() {
+        for node in self.oracle.living() {
             let conns: Vec<ConnId> = self.hosts[node].conns.of_node.values().copied().collect();
             conns.into_iter().for_each(|conn| self.sample(node, conn));
         }
     }
 
-    /// The node's process dies. Nobody is told.
+    /// The node's process dies. No other node is told.
     pub(super) fn kill(&mut self, node: usize) {
-        self.core.note(|| format!("node {node} dies"));
-        self.core.cover("node died");
+        self.oracle.note(|| format!("node {node} dies"));
+        self.oracle.cover("node died");
         let conns: Vec<ConnId> = self.hosts[node].conns.of_node.values().copied().collect();
         conns.into_iter().for_each(|conn| self.sample(node, conn));
-        self.core.nodes[node].alive = false;
+        self.oracle.nodes[node].alive = false;
         self.hosts[node].socket.clear();
         self.hosts[node].socket_held = 0;
     }
 
-    /// The node is dead and nobody has taken its place.
+    /// Whether the node is dead and no other process has taken its place.
     pub(super) fn tenant_is_dead(&self, node: usize) -> bool {
-        self.tenants.get(&self.hosts[node].place) == Some(&node) && !self.core.nodes[node].alive
+        self.tenants.get(&self.hosts[node].place) == Some(&node) && !self.oracle.nodes[node].alive
     }
 }
 

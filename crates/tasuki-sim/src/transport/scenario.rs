@@ -1,31 +1,33 @@
-//! One run: hosts, rails, programs, mishaps. The seed decides everything.
+//! A run: hosts, rails, programs, mishaps. The seed decides everything.
 
-use super::core::{Check, Core};
 use super::defect::Plant;
 use super::doubts::Doubts;
 use super::profile::Profile;
 use super::rails_faults::Mishap;
-use super::trace::Trace;
-use super::world::{Carriage, Event, World};
+use super::world::{Carriage, Event, Laziness, World};
 use crate::Rng;
+use tasuki_testkit::Check;
+use tasuki_testkit::Trace;
+use tasuki_testkit::oracle::Oracle;
 
-/// Receive buffers of a run in all, bytes: several runs go on at once on a machine with many cores.
+/// Bytes of all receive buffers of a run: bounded because several runs go on at the same time on a machine
+/// with many cores.
 const BUFFERS: u64 = 40_000_000;
 
 pub(crate) struct Scenario {
     pub world: World,
     pub profile: Profile,
     pub steps_left: u64,
-    /// Bytes that the programs may still send before they send short messages only.
+    /// Bytes that the programs may still send before they send only short messages.
     pub bytes_left: u64,
-    /// Bytes of receive buffers that the programs may still post before they post small ones only.
+    /// Bytes of receive buffers that the programs may still post before they post only small ones.
     pub buffers_left: u64,
     next_place: usize,
     /// When the next mishap begins.
     mishap_due: u64,
-    /// Draws what hosts say of carriers, if they do.
-    pub word: Option<Rng>,
-    /// Draws who doubts whom, if anybody does.
+    /// Draws what hosts report of carriers, if they do.
+    pub reports: Option<Rng>,
+    /// Draws which endpoints doubt whether which peers live, if any do.
     pub doubts: Option<Doubts>,
 }
 
@@ -33,21 +35,21 @@ impl Scenario {
     pub fn new(seed: u64, plant: Plant, carriage: Carriage, trace: Trace) -> Scenario {
         let mut rng = Rng::new(seed);
         let mut profile = Profile { two_lanes: carriage == Carriage::Lanes, ..Profile::draw(&mut rng) };
-        // Of its own dice, so that the other seeds stay the runs that they were.
+        // Drawn from a generator of its own, so that all other seeds remain the runs that they were.
         if seed % 4 == 3 {
             profile.draw_adaptive(&mut Rng::new(!seed));
         }
-        let mut core = Core::new(profile.config, profile.pacer.clone(), plant, trace);
-        core.lazy_percent = profile.lazy_percent;
-        core.dice = rng.fork();
-        core.note(|| format!("{profile:?}"));
-        let mut world = World::new(core, profile.proto.clone(), carriage, rng);
+        let mut oracle = Oracle::new(profile.config, trace);
+        let laziness = Laziness::new(profile.lazy_percent, rng.fork());
+        oracle.note(|| format!("{profile:?}"));
+        let mut world = World::new(oracle, profile.pacer.clone(), profile.proto.clone(), carriage, rng);
+        (world.plant, world.laziness) = (plant, laziness);
         world.direct_ns = if carriage == Carriage::Perfect { 200_000 } else { 1_000 };
         world.seen.off = carriage == Carriage::Perfect || !profile.inspect;
         let steps_left = profile.steps;
         let bytes_left = if profile.longest > 1_000_000 { 5_000_000 } else { 600_000 };
         let (next_place, mishap_due, buffers_left) = (0, 0, BUFFERS);
-        let word = if carriage == Carriage::Perfect { None } else { super::carriers::dice(seed) };
+        let reports = if carriage == Carriage::Perfect { None } else { super::carrier_reports::dice(seed) };
         let doubts = if carriage == Carriage::Perfect { None } else { super::doubts::doubts(seed) };
         let mut scenario = Scenario {
             world,
@@ -57,7 +59,7 @@ impl Scenario {
             buffers_left,
             next_place,
             mishap_due,
-            word,
+            reports,
             doubts,
         };
         for _ in 0..scenario.profile.nodes {
@@ -67,14 +69,14 @@ impl Scenario {
         scenario
     }
 
-    /// A new endpoint: at a place of its own, or in place of one that died.
+    /// Adds an endpoint: at a place of its own, or in place of one that died.
     pub fn newcomer(&mut self, instead_of: Option<usize>) {
-        let living = self.world.core.living();
+        let living = self.world.oracle.living();
         let habit = self.profile.habit(&mut self.world.rng);
         let node = match instead_of {
             Some(dead) => {
                 let (place, endpoint) = (self.world.hosts[dead].place, self.world.hosts[dead].local.endpoint);
-                self.world.core.cover("came back anew");
+                self.world.oracle.cover("came back anew");
                 let endpoint = if self.world.rng.chance(50) { endpoint } else { endpoint + 100 };
                 self.world.add_host(place, endpoint, habit)
             }
@@ -95,7 +97,7 @@ impl Scenario {
         }
     }
 
-    /// Everything up to the end of the programs.
+    /// Runs everything up to the end of the programs.
     pub fn play(&mut self) -> Check {
         self.next_mishap();
         while self.steps_left > 0 {
@@ -125,14 +127,14 @@ impl Scenario {
     /// Draws a mishap and plans its beginning and its end.
     fn begin_mishap(&mut self) {
         let kinds = self.profile.kinds;
-        let living = self.world.core.living();
+        let living = self.world.oracle.living();
         let node = self.world.rng.pick(&living);
         let other = self.world.rng.pick(&living);
         let longest = if self.world.rng.chance(10) { 5_000_000_000 } else { 50_000_000 };
         let lasting = self.world.rng.magnitude(longest);
         let (a, b) = (self.world.hosts[node].place, self.world.hosts[other].place);
         let rails = self.world.network.numbers(a, b);
-        self.word_of_nothing(a, b, &rails);
+        self.report_falsely(a, b, &rails);
         self.doubt(a, b);
         match self.world.rng.below(if self.profile.two_lanes { 6 } else { 5 }) {
             0 if kinds.stops => {
@@ -143,7 +145,7 @@ impl Scenario {
                 self.cut(a, b, rail, lasting);
             }
             2 if kinds.blackouts && self.world.rng.chance(30) => {
-                self.world.core.cover("all rails of a pair cut");
+                self.world.oracle.cover("all rails of a pair cut");
                 rails.into_iter().for_each(|rail| self.cut(a, b, rail, lasting));
             }
             3 if kinds.holes && !rails.is_empty() => {
@@ -160,8 +162,8 @@ impl Scenario {
             5 if !rails.is_empty() => {
                 let rail = self.world.rng.pick(&rails);
                 let both = self.world.rng.chance(50);
-                let ways = if both { vec![(a, b), (b, a)] } else { vec![(a, b)] };
-                for (from, to) in ways {
+                let directions = if both { vec![(a, b), (b, a)] } else { vec![(a, b)] };
+                for (from, to) in directions {
                     self.world.plan(0, Mishap::Deaf { from, to, rail, deaf: true });
                     self.world.plan(lasting, Mishap::Deaf { from, to, rail, deaf: false });
                 }
@@ -172,13 +174,13 @@ impl Scenario {
 
     fn cut(&mut self, a: usize, b: usize, rail: u8, lasting: u64) {
         let both = self.world.rng.chance(70);
-        let ways = if both { vec![(a, b), (b, a)] } else { vec![(a, b)] };
-        for (from, to) in ways {
+        let directions = if both { vec![(a, b), (b, a)] } else { vec![(a, b)] };
+        for (from, to) in directions {
             self.world.plan(0, Mishap::Cable { from, to, rail, up: false });
             self.world.plan(lasting, Mishap::Cable { from, to, rail, up: true });
-            self.word_of_cut(from, to, rail, lasting);
+            self.report_cut(from, to, rail, lasting);
             if self.profile.kinds.carrier && self.world.rng.chance(50) {
-                // Netlink tells about it about a second later (MEASURED); sooner and later are worth trying too.
+                // Netlink reports it about a second later (measured); sooner and later are tried, too.
                 let notice = self.world.rng.magnitude(1_000_000_000);
                 let carrier = |up| Mishap::Carrier { place: from, other: to, rail, up };
                 self.world.plan(notice.min(lasting), carrier(false));

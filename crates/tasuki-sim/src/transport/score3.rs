@@ -1,43 +1,44 @@
-//! 512 endpoints with real message and packet layers on the networks of SCore III (Ishikawa, Sumimoto, Harada: "Building
-//! a large PC cluster", 2001): Myrinet with full bisection, and one or two planes of Ethernet with a third of it.
+//! 512 endpoints with real message and packet layers on the networks of SCore III (Ishikawa, Sumimoto,
+//! Harada: "Building a large PC cluster", 2001): Myrinet with full bisection, and one or two planes of
+//! Ethernet with a third of it.
 
-use super::calls::{RecvSpec, SendSpec};
-use super::core::{Check, Core, demand};
-use super::defect::Plant;
 use super::host::Habit;
 use super::network::End;
 use super::run::Failure;
 use super::switched::Switched;
-use super::trace::{Text, Trace};
 use super::world::{Carriage, Event, World};
 use crate::Rng;
 use crate::channel::ETHERNET_OVERHEAD;
 use crate::fabric::{Fabric, FlowControl, Room, Settings};
 use crate::kernel::Time;
-use tasuki_msg::{Config, Queue, Window};
+use tasuki_msg::{Config, Window};
+use tasuki_testkit::oracle::Oracle;
+use tasuki_testkit::oracle::{RecvSpec, SendSpec};
+use tasuki_testkit::{Check, demand};
+use tasuki_testkit::{Text, Trace};
 use tasuki_topo::shapes::{self, Fit};
 use tasuki_topo::{Engine, Limits, Network, PathRule, route};
 use tasuki_wire::{Lane, Lanes};
 
-/// Which of the machine's networks.
+/// A network of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Score3 {
-    /// Switches with 16 ports of 2 Gbit/s in three levels, as many cables up as down: 512 hosts, full bisection. Buffers
-    /// stop their senders; nothing is dropped.
+    /// Switches with 16 ports of 2 Gbit/s in three levels, with as many cables up as down: 512 hosts, full
+    /// bisection. A full buffer stops its sender; nothing is dropped.
     Myrinet,
-    /// So many planes of: 16 switches with 32 hosts at 100 Mbit/s each, joined by one switch over one 1 Gbit/s cable each.
-    /// Switches store and forward, and drop what 128 KiB per port do not hold.
+    /// One or two planes, each of 16 switches with 32 hosts at 100 Mbit/s, joined by one switch over one 1
+    /// Gbit/s cable each. Switches store and forward, and drop what 128 KiB per port do not hold.
     Ethernet {
-        /// 1 or 2.
+        /// Number of planes: 1 or 2.
         planes: u8,
     },
 }
 
-/// Hosts of the machine.
+/// Number of hosts of the machine.
 const HOSTS: usize = 512;
 
 impl Score3 {
-    /// One plane.
+    /// The network of one plane.
     pub fn network(self) -> Result<Network, tasuki_topo::NetworkError> {
         match self {
             Score3::Myrinet => shapes::fat_tree(8, 8, 2, &Fit::switches(8).rates(MYRINET_BPS, MYRINET_BPS)),
@@ -61,8 +62,8 @@ impl Score3 {
         }
     }
 
-    /// What the machine's two halves can exchange, both directions together, bit/s: 1 Tbit/s, and 16 Gbit/s per plane (the
-    /// paper counts both for both).
+    /// Rate at which the machine's two halves can exchange data, both directions together, bit/s: 1 Tbit/s,
+    /// and 16 Gbit/s per plane (the paper counts both directions for both networks).
     pub fn bisection_bps(self) -> f64 {
         match self {
             Score3::Myrinet => (HOSTS / 2 * 2) as f64 * MYRINET_BPS as f64,
@@ -85,8 +86,9 @@ impl Score3 {
     fn fabrics(self) -> Check<Vec<Fabric>> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let net = self.network().map_err(|error| text(&error))?;
-        // Of a tree's many equal ways each destination gets one. Spreading the hosts of a switch over them switch by switch
-        // would pile up one level higher, where all ways to the first hosts of all switches meet: balanced they must be.
+        // Each destination gets one of the many equal routes of a tree. If the hosts of a switch were spread
+        // over them switch by switch, the routes to the first hosts of all switches would meet one level
+        // higher, so the routes must be balanced.
         let (engine, limits) = match self {
             Score3::Myrinet => (Engine::Dfsssp, Limits::lossless(1)),
             Score3::Ethernet { .. } => (Engine::Minimal(PathRule::LowPortFirst), Limits::lossy()),
@@ -99,34 +101,35 @@ impl Score3 {
 
 const MYRINET_BPS: u64 = 2_000_000_000;
 
-/// What the endpoints do: a barrier of all, then every host of one half of the machine exchanges messages with its
-/// partner in the other half.
+/// What the endpoints do: first a barrier of all, then every host of one half of the machine exchanges
+/// messages with its partner in the other half.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
     /// The network.
     pub network: Score3,
-    /// Endpoints, one per host; a power of two, 512 at most.
+    /// Number of endpoints, one per host: a power of two, at most 512.
     pub endpoints: usize,
     /// Length of a message, bytes.
     pub len: u64,
     /// Messages that each endpoint sends.
     pub messages: usize,
-    /// Decides what endpoints draw.
+    /// Seed of all random choices of the endpoints.
     pub seed: u64,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carried {
-    /// Connections between endpoints.
+    /// Number of connections between endpoints.
     pub connections: usize,
-    /// The barrier (dissemination, messages of 8 bytes), us.
+    /// Time of the barrier (dissemination, messages of 8 bytes), us.
     pub barrier_us: f64,
-    /// Payload of the exchange over its time, all endpoints together, bit/s.
+    /// Payload rate of the exchange, all endpoints together, bit/s.
     pub payload_bps: f64,
-    /// That over what the bisection carries (of the hosts that take part, if these cannot fill it).
+    /// The rate as a share of what the bisection carries, or of what the cables of the hosts carry that take
+    /// part, if that is less.
     pub share: f64,
-    /// Packets that switches dropped, all in all.
+    /// Number of packets that switches dropped in the whole run.
     pub dropped: u64,
     /// Bytes of payload sent again in the exchange.
     pub resent_bytes: u64,
@@ -135,7 +138,8 @@ pub struct Carried {
 }
 
 impl Exchange {
-    /// Runs it. Fails with what an endpoint did wrong; every message is compared with what was sent.
+    /// Runs the simulation; fails with what an endpoint did wrong. Every message is compared with what was
+    /// sent.
     pub fn run(&self) -> Result<Carried, Failure> {
         let failure =
             |complaint| Failure { carriage: Carriage::Packets, seed: self.seed, complaint, tail: Vec::new() };
@@ -171,17 +175,18 @@ impl Exchange {
         })
     }
 
-    /// Where endpoint `at` stands: those of a smaller run are spread over the machine.
+    /// Place of endpoint `at`: the endpoints of a smaller run are spread over the machine.
     fn place(&self, at: usize) -> usize {
         at * (HOSTS / self.endpoints)
     }
 
     fn world(&self) -> Check<World> {
-        // Credit opens the connections, before anything is measured.
+        // Without initial credit, telling each other's credit opens the connections before anything is
+        // measured.
         let config = Config { initial_credit: 0, ..Config::default() };
-        let core = Core::new(config, Window::default(), Plant::default(), Trace::new(Text::None));
+        let oracle = Oracle::new(config, Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
-        let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
+        let mut world = World::new(oracle, Window::default(), proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;
         world.watched = true;
         world.events_most = 200_000_000;
@@ -194,18 +199,18 @@ impl Exchange {
         Ok(world)
     }
 
-    /// Partners in the barrier: 1, 2, 4, ... further on; the last of them is the one of the exchange.
+    /// Distances to the partners in the barrier: 1, 2, 4, ...; the last one is also that of the exchange.
     fn distances(&self) -> impl Iterator<Item = usize> {
         let n = self.endpoints;
         (0..n.trailing_zeros()).map(|bit| 1usize << bit)
     }
 
-    /// Everybody gets to know its partners; then all is quiet.
+    /// Lets every endpoint get to know its partners, and waits until all is quiet.
     fn meet(&self, world: &mut World) -> Check {
         for node in 0..self.endpoints {
             for distance in self.distances() {
                 let there = (node + distance) % self.endpoints;
-                // Not all in one nanosecond: jobs do not start like that.
+                // The endpoints do not begin in the same nanosecond, because jobs do not start like that.
                 let wait = world.rng.below(50_000_000);
                 world.schedule_after(wait, Event::Meet { node, there });
             }
@@ -216,20 +221,17 @@ impl Exchange {
     }
 
     fn send(world: &mut World, from: usize, to: usize, tag: u64, len: u64) -> Check {
-        let (queue, data, remote_key) = (Queue::Tagged, None, None);
-        let delivery = false;
-        world.core.send(from, to, SendSpec { queue, tag, data, len, delivery, remote_key })?;
+        world.oracle.send(from, to, SendSpec::tagged(tag, len))?;
         world.service(from)
     }
 
-    /// A receive from one peer; its number.
+    /// Posts a receive from one peer; returns its number.
     fn recv(world: &mut World, node: usize, from: usize, tag: u64, len: u64) -> Check<usize> {
-        let source = Some(world.core.nodes[node].peer_for(from).ok_or("not acquainted")?);
-        let spec = RecvSpec { source, tag, ignore: 0, ..RecvSpec::any(Queue::Tagged, len) };
-        world.core.recv(node, spec)
+        let spec = RecvSpec { capacity: len, ..RecvSpec::tagged(Some(from), tag, 0) };
+        world.oracle.recv(node, spec)
     }
 
-    /// A dissemination barrier; its time, us.
+    /// Runs a dissemination barrier; returns its time, us.
     fn barrier(&self, world: &mut World) -> Check<f64> {
         let (n, steps) = (self.endpoints, self.endpoints.trailing_zeros() as usize);
         let mut waits = vec![Vec::new(); n];
@@ -247,7 +249,8 @@ impl Exchange {
         while done < n {
             self.go_on(world)?;
             while let Some(node) = world.polled.pop() {
-                while step_of[node] < steps && world.core.nodes[node].recvs[waits[node][step_of[node]]].over {
+                while step_of[node] < steps && world.oracle.nodes[node].recvs[waits[node][step_of[node]]].over
+                {
                     step_of[node] += 1;
                     let step = step_of[node];
                     match step < steps {
@@ -260,7 +263,7 @@ impl Exchange {
         Ok(world.now().since(begin) as f64 / 1e3)
     }
 
-    /// Every endpoint exchanges messages with the one half the machine away; the time, ns.
+    /// Every endpoint exchanges messages with the one at half the machine's distance; returns the time, ns.
     fn exchange(&self, world: &mut World) -> Check<u64> {
         const TAG: u64 = 1000;
         let n = self.endpoints;
@@ -280,7 +283,8 @@ impl Exchange {
         while done < n {
             self.go_on(world)?;
             while let Some(node) = world.polled.pop() {
-                while got[node] < self.messages && world.core.nodes[node].recvs[waits[node][got[node]]].over {
+                while got[node] < self.messages && world.oracle.nodes[node].recvs[waits[node][got[node]]].over
+                {
                     got[node] += 1;
                     done += usize::from(got[node] == self.messages);
                 }
@@ -289,7 +293,7 @@ impl Exchange {
         Ok(world.now().since(begin))
     }
 
-    /// The next event, as long as there is one and it does not take for ever.
+    /// Handles the next event; fails if there is none or the run takes too long.
     fn go_on(&self, world: &mut World) -> Check {
         demand(world.now() < Time(120_000_000_000), || "it takes for ever".into())?;
         let under_way = |world: &World| world.network.switched.as_ref().map_or(0, Switched::under_way);

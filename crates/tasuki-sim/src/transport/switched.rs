@@ -1,33 +1,33 @@
-//! Rails through fabrics of switches: all hosts share them, so packets meet.
+//! Rails through fabrics of switches, which all hosts share, so that packets compete.
 
-use super::core::{Check, demand};
 use super::network::{End, headers};
 use super::world::Event;
 use crate::channel::{ETHERNET_OVERHEAD, Fate};
 use crate::fabric::{Fabric, Load, Packet};
 use crate::kernel::{Kernel, Time};
+use tasuki_testkit::{Check, demand};
 use tasuki_wire::{Lane, Path};
 
-/// A fabric per rail. Places are the fabric's hosts.
+/// One fabric per rail; places are the fabric's hosts.
 pub(crate) struct Switched {
     fabrics: Vec<Fabric>,
-    /// What every host has at every rail.
+    /// The end that every host has of every rail.
     pub end: End,
     /// Packets under way, by tag.
     packets: Vec<Vec<u8>>,
     free: Vec<usize>,
-    /// Packets that a full queue dropped.
+    /// Number of packets that a full queue dropped.
     pub dropped: u64,
     /// Raw frames carry a tag that makes ports with two queues send them first.
     pub tagged: bool,
-    /// What the software of both hosts adds to the way of every packet, ns.
+    /// Time that the software of both hosts adds to the delivery of every packet, ns.
     pub host_ns: u64,
 }
 
 /// Bytes of an IEEE 802.1Q tag.
 pub(super) const TAG: u64 = 4;
 
-/// What a fabric says while one of its events happens.
+/// Packets that a fabric delivers or drops while one of its events happens.
 #[derive(Default)]
 struct Inbox {
     came: Vec<Packet>,
@@ -56,7 +56,7 @@ impl Switched {
         self.fabrics.len() as u8
     }
 
-    /// Packets that a fabric has taken and not given back.
+    /// Number of packets that fabrics have taken and not given back.
     pub fn under_way(&self) -> usize {
         self.fabrics.iter().map(Fabric::under_way).sum()
     }
@@ -84,14 +84,15 @@ impl Switched {
         Fate::TooLarge
     }
 
-    /// Lets everything in the fabrics happen that comes before the next event outside; what arrives becomes one.
+    /// Lets all events in the fabrics happen that come before the next event outside. Each arriving packet
+    /// becomes an event outside.
     pub fn advance(&mut self, kernel: &mut Kernel<Event>) -> Check {
         let mut inbox = Inbox::default();
         loop {
             let first =
                 self.fabrics.iter().enumerate().filter_map(|(at, f)| Some((f.next_time()?, at))).min();
             let Some((at, fabric)) = first else { return Ok(()) };
-            // An arrival counts from the next whole nanosecond on.
+            // An arrival happens at the next whole nanosecond.
             if kernel.next_time().is_some_and(|next| next.0 < at.div_ceil(1000)) {
                 return Ok(());
             }

@@ -1,34 +1,34 @@
-//! How much two endpoints carry over some rails, in virtual time: no processor, no kernel, only lines and the two
-//! layers. What is missing here no machine can make up for.
+//! How much two endpoints carry over some rails, in virtual time: without processors and kernels, only lines
+//! and the two layers. What is lost here, no machine can make up for.
 
-use super::calls::{RecvSpec, SendSpec};
-use super::core::{Check, Core, demand};
-use super::defect::Plant;
 use super::host::Habit;
 use super::network::End;
 use super::run::Failure;
-use super::trace::{Text, Trace};
 use super::world::{Carriage, Event, World};
 use crate::Rng;
 use crate::channel::{Channel, ETHERNET_OVERHEAD, Line};
 use crate::faults::Faults;
 use crate::kernel::Time;
 use tasuki_msg::{Config, Queue, Window};
+use tasuki_testkit::oracle::Oracle;
+use tasuki_testkit::oracle::{RecvSpec, SendSpec};
+use tasuki_testkit::{Check, demand};
+use tasuki_testkit::{Text, Trace};
 use tasuki_wire::{Lane, Lanes};
 
-/// Share of a line's rate that is left for payload at MTU 1500 over UDP on IPv4: 1425 bytes ("usual" in the table of
-/// sizes in `docs/wire.md`) of the 1538 that a full frame takes on the cable.
+/// Share of a line's rate that is left for payload at MTU 1500 over UDP on IPv4: 1425 bytes ("usual" in the
+/// table of sizes in `docs/wire.md`) of the 1538 that a full frame takes on the cable.
 pub const PAYLOAD_SHARE: f64 = 1425.0 / 1538.0;
 
 /// A stream of messages from one host to another.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// Rates of the rails, Mbit/s; the rail's number is its place, but for `routed`.
+    /// Rates of the rails, Mbit/s, in the order of their numbers.
     pub rates_mbps: Vec<u64>,
-    /// A further rail 31 of this rate, the routed one.
+    /// Rate of the routed rail, number 31, Mbit/s; `None` if there is none.
     pub routed_mbps: Option<u64>,
-    /// The endpoints are told the rates; else they have to find out.
-    pub told: bool,
+    /// The endpoints know the rates from their configuration; otherwise they have to measure them.
+    pub rates_known: bool,
     /// Propagation delay of each, ns.
     pub delay_ns: u64,
     /// Queue of each port, bytes.
@@ -37,13 +37,13 @@ pub struct Stream {
     pub loss_ppm: u32,
     /// Size of the messages, bytes.
     pub len: u64,
-    /// Messages posted and not complete, at most.
+    /// Most messages that are posted and not complete.
     pub outstanding: usize,
-    /// Messages in all.
+    /// Number of messages.
     pub messages: usize,
-    /// Longest time until a host looks at its packets, ns: one that has other things to do.
+    /// Longest time until a host looks at its packets because it has other things to do, ns.
     pub poll_ns: u64,
-    /// Decides about losses.
+    /// Seed of losses.
     pub seed: u64,
 }
 
@@ -52,7 +52,7 @@ impl Default for Stream {
         Stream {
             rates_mbps: vec![100; 4],
             routed_mbps: None,
-            told: true,
+            rates_known: true,
             delay_ns: 10_000,
             queue_bytes: 128 << 10,
             loss_ppm: 0,
@@ -70,7 +70,7 @@ impl Default for Stream {
 pub struct Measured {
     /// Payload received, bytes per second, from the post of the first message to the receipt of the last.
     pub bytes_per_s: f64,
-    /// That over what lines of these rates could carry ([`PAYLOAD_SHARE`]).
+    /// The rate as a share of what lines of these rates can carry ([`PAYLOAD_SHARE`]).
     pub share: f64,
     /// Mean time from the post of a message to its receipt, ns.
     pub latency_ns: f64,
@@ -82,9 +82,9 @@ pub struct Measured {
 
 impl Stream {
     fn world(&self) -> Check<World> {
-        let core = Core::new(Config::default(), Window::default(), Plant::default(), Trace::new(Text::None));
+        let oracle = Oracle::new(Config::default(), Trace::new(Text::None));
         let proto = tasuki_proto::Config::default();
-        let mut world = World::new(core, proto, Carriage::Packets, Rng::new(self.seed));
+        let mut world = World::new(oracle, Window::default(), proto, Carriage::Packets, Rng::new(self.seed));
         world.seen.off = true;
         let habit = Habit { poll_ns: self.poll_ns, socket_bytes: 4 << 20, drain: None };
         world.add_host(0, 0, habit);
@@ -99,7 +99,7 @@ impl Stream {
                 mtu: 1500,
             };
             let faults = Faults { loss_ppm: self.loss_ppm, ..Faults::NONE };
-            let rate_mbps = if self.told { rate as u32 } else { 0 };
+            let rate_mbps = if self.rates_known { rate as u32 } else { 0 };
             let end = End { mtu: 1500, rate_mbps, lanes: Lanes::NONE.with(Lane::Udp), up: true };
             for (from, to) in [(0, 1), (1, 0)] {
                 let channel = Channel::new(line, faults, world.rng.fork());
@@ -129,31 +129,24 @@ impl Stream {
         let mut world = self.world()?;
         let before = rail_bytes(&world);
         let (mut posted, mut received, mut sent) = (Vec::new(), Vec::new(), 0);
-        let spec = SendSpec {
-            queue: Queue::Tagged,
-            tag: 1,
-            data: None,
-            len: self.len,
-            delivery: false,
-            remote_key: None,
-        };
+        let spec = SendSpec::tagged(1, self.len);
         for _ in 0..(2 * self.outstanding).min(self.messages) {
-            world.core.recv(1, RecvSpec::any(Queue::Tagged, self.len))?;
+            world.oracle.recv(1, RecvSpec::any(Queue::Tagged, self.len))?;
         }
         while received.len() < self.messages {
-            // Receives are one behind the other, so they complete in order, as sends do (nearly).
-            while received.len() < posted.len() && world.core.nodes[1].recvs[received.len()].over {
+            // Receives are posted in order, so they complete in order, as sends (nearly) do.
+            while received.len() < posted.len() && world.oracle.nodes[1].recvs[received.len()].over {
                 received.push(world.now());
-                if world.core.nodes[1].recvs.len() < self.messages {
-                    world.core.recv(1, RecvSpec::any(Queue::Tagged, self.len))?;
+                if world.oracle.nodes[1].recvs.len() < self.messages {
+                    world.oracle.recv(1, RecvSpec::any(Queue::Tagged, self.len))?;
                 }
             }
-            while sent < posted.len() && world.core.sent[sent].result.is_some() {
+            while sent < posted.len() && world.oracle.sent[sent].result.is_some() {
                 sent += 1;
             }
             let done = if self.outstanding == 1 { received.len() } else { sent };
             while posted.len() < self.messages && posted.len() - done < self.outstanding {
-                world.core.send(0, 1, spec)?;
+                world.oracle.send(0, 1, spec)?;
                 posted.push(world.now());
                 world.service(0)?;
             }

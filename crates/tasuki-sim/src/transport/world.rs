@@ -2,29 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use tasuki_msg::{Frame, PeerOptions};
+use tasuki_msg::{Endpoint, Frame, Pacer, PeerOptions};
 use tasuki_proto::Config;
 use tasuki_wire::MAX_PACKET_LEN;
 
-use super::core::{Check, Core, demand};
+use super::defect::Plant;
 use super::host::{Habit, Host, local};
-use super::joint::{Directory, Joint};
 use super::network::Network;
 use super::rails_faults::Mishap;
+use super::upcalls::{Directory, EngineUpcalls};
 use crate::Rng;
 use crate::kernel::{Kernel, Time};
+use tasuki_testkit::oracle::Oracle;
+use tasuki_testkit::{Check, demand};
 
-/// What can happen.
+/// An event of the simulation.
 pub(crate) enum Event {
-    /// The program of some node does something.
+    /// The program of some node takes a step.
     Step,
-    /// A packet comes to a place.
+    /// A packet arrives at a place.
     Arrive { to: usize, packet: Vec<u8> },
-    /// A frame comes straight to its receiver: to oneself, or over a carrier without faults.
+    /// A frame goes straight to its receiver, which is the sender itself, or is reached by a carrier without
+    /// faults.
     Direct { from: usize, to: usize, frame: Frame, payload: Vec<u8> },
-    /// A node looks at its socket and its deadlines.
+    /// A node polls: it looks at its socket and its deadlines.
     Poll(usize),
-    /// Something befalls the rails or a process.
+    /// A mishap of rails or processes happens.
     Mishap(Mishap),
     /// `node` is told that `dead` is gone.
     Tell { node: usize, dead: usize },
@@ -38,44 +41,84 @@ pub enum Carriage {
     /// The packet layer over rails.
     #[default]
     Packets,
-    /// The same, with a raw lane beside UDP on every rail; some rails let no raw frames pass, from the beginning or for a while.
+    /// Like `Packets`, with a raw lane beside UDP on every rail; some rails pass no raw frames, from the
+    /// beginning or for a while.
     Lanes,
-    /// Nothing that could go wrong: every frame arrives once, in any order. Shows what is the message layer's fault.
+    /// A carrier without faults: every frame arrives once, in any order. A failure here is the fault of the
+    /// message layer or of the oracle.
     Perfect,
 }
 
 pub(crate) struct World {
-    pub core: Core,
+    pub oracle: Oracle,
+    /// Controller of every endpoint.
+    pub pacer: Pacer,
+    /// Defect to plant into every endpoint.
+    pub plant: Plant,
+    pub laziness: Laziness,
     pub hosts: Vec<Host>,
     pub network: Network,
     pub directory: Directory,
-    /// Who lives where.
+    /// The node that lives at each place.
     pub tenants: BTreeMap<usize, usize>,
     pub kernel: Kernel<Event>,
     /// Draws what the scenario and the programs do.
     pub rng: Rng,
     pub proto_config: Config,
     pub carriage: Carriage,
-    /// Frames that go straight to their receiver are on their way for at most so long, ns.
+    /// Longest delay of frames that go straight to their receiver, ns.
     pub direct_ns: u64,
-    /// Direct frames under way.
+    /// Number of such frames under way.
     pub direct_out: usize,
     /// Events after which a run counts as one that never ends.
     pub events_most: u64,
-    /// Nothing bad begins any more.
+    /// No further mishap begins.
     pub calm: bool,
     pub packet: Vec<u8>,
     pub seen: super::inspect::Seen,
-    /// Note who polls.
+    /// `polled` is filled.
     pub watched: bool,
-    /// Who has polled since somebody last looked.
+    /// Nodes that have polled since this was last emptied.
     pub polled: Vec<usize>,
 }
 
+/// How often engines handle more frames before they look at the actions of the message layer.
+pub(crate) struct Laziness {
+    percent: u64,
+    dice: Rng,
+}
+
+impl Default for Laziness {
+    fn default() -> Laziness {
+        Laziness::new(0, Rng::new(0))
+    }
+}
+
+impl Laziness {
+    /// Engines are lazy in so many percent of cases.
+    pub fn new(percent: u64, dice: Rng) -> Laziness {
+        Laziness { percent, dice }
+    }
+
+    /// Whether the engine is lazy this time.
+    pub fn draw(&mut self) -> bool {
+        self.percent > 0 && self.dice.chance(self.percent)
+    }
+}
+
 impl World {
-    pub fn new(core: Core, proto_config: Config, carriage: Carriage, rng: Rng) -> World {
+    pub fn new(
+        oracle: Oracle,
+        pacer: impl Into<Pacer>,
+        proto_config: Config,
+        carriage: Carriage,
+        rng: Rng,
+    ) -> World {
         World {
-            core,
+            oracle,
+            pacer: pacer.into(),
+            plant: Plant::default(),
+            laziness: Laziness::default(),
             hosts: Vec::new(),
             network: Network::default(),
             directory: Directory::new(),
@@ -95,20 +138,22 @@ impl World {
         }
     }
 
-    /// A new endpoint at a place; its predecessor there, if any, is dead.
+    /// Adds an endpoint at a place, whose former process, if there was one, is dead.
     pub fn add_host(&mut self, place: usize, endpoint: u32, habit: Habit) -> usize {
-        let node = self.core.add_node();
+        let mut ep = Endpoint::new(self.oracle.config, self.pacer.clone());
+        self.plant.plant_msg(&mut ep);
+        let node = self.oracle.add_node(ep);
         let incarnation = self.rng.next_u64();
         let secret = [self.rng.next_u64(), self.rng.next_u64()];
         let local = local(place, endpoint, incarnation, secret);
         let mut host = Host::new(place, local, &self.proto_config, self.rng.next_u64(), habit);
-        self.core.plant.plant_proto(&mut host.proto);
+        self.plant.plant_proto(&mut host.proto);
         self.hosts.push(host);
         self.tenants.insert(place, node);
         self.directory.insert((endpoint, incarnation), (node, place));
-        self.core.note(|| format!("node {node} begins at place {place} as endpoint {endpoint}"));
-        // Oneself is an acquaintance from the beginning.
-        self.core.acquaint(node, node, PeerOptions::default());
+        self.oracle.note(|| format!("node {node} begins at place {place} as endpoint {endpoint}"));
+        // Every node knows itself from the beginning.
+        self.oracle.acquaint(node, node, PeerOptions::default());
         node
     }
 
@@ -120,14 +165,13 @@ impl World {
         self.kernel.schedule(self.now().after(ns), event);
     }
 
-    /// Lets the next event happen, if there is one that the world itself knows how to handle; a `Step` goes to the
-    /// caller.
+    /// Takes the next event and handles it; a `Step` is returned to the caller, who must handle it.
     pub fn advance(&mut self) -> Check<Option<Event>> {
         if let Some(switched) = &mut self.network.switched {
             switched.advance(&mut self.kernel)?;
         }
         let Some(event) = self.kernel.pop() else { return Ok(None) };
-        self.core.now = self.kernel.now();
+        self.oracle.now_ns = self.kernel.now().0;
         demand(self.kernel.happened() < self.events_most, || {
             format!("{} events and no end: {}", self.kernel.happened(), self.dump())
         })?;
@@ -147,15 +191,15 @@ impl World {
         let Some(&node) = self.tenants.get(&place) else { return Ok(()) };
         let sum =
             packet.get(24..32).map_or(0, |bytes| bytes.iter().fold(0, |sum, &b| sum << 8 | u64::from(b)));
-        self.core.trace.mark(&[1, self.now().0, place as u64, packet.len() as u64, sum]);
-        if !self.core.nodes[node].alive {
-            self.core.cover("packet for a dead process");
+        self.oracle.trace.mark(&[1, self.now().0, place as u64, packet.len() as u64, sum]);
+        if !self.oracle.nodes[node].alive {
+            self.oracle.cover("packet for a dead process");
             return Ok(());
         }
         let now = self.now();
         let fits = self.hosts[node].receive(now, packet);
         if !fits {
-            self.core.cover("socket overflow");
+            self.oracle.cover("socket overflow");
         }
         let wait = self.hosts[node].habit.poll_ns;
         let wait = if wait == 0 { 0 } else { self.rng.below(wait) };
@@ -166,7 +210,7 @@ impl World {
 
     fn direct_arrives(&mut self, from: usize, to: usize, frame: &Frame, payload: &[u8]) -> Check {
         self.direct_out -= 1;
-        if !self.core.nodes[to].alive {
+        if !self.oracle.nodes[to].alive {
             return Ok(());
         }
         let stopped = self.hosts[to].stopped_until;
@@ -176,13 +220,13 @@ impl World {
             self.kernel.schedule(stopped, event);
             return Ok(());
         }
-        self.core.trace.mark(&[2, self.now().0, from as u64, to as u64, payload.len() as u64]);
-        self.core.arrive(from, to, frame, payload)?;
-        self.core.settle(to)?;
+        self.oracle.trace.mark(&[2, self.now().0, from as u64, to as u64, payload.len() as u64]);
+        self.oracle.arrive(from, to, frame, payload, true)?;
+        self.oracle.settle(to)?;
         self.service(to)
     }
 
-    /// The node polls at `at` at the latest, or as soon as it is no longer stopped.
+    /// Makes the node poll at `at` at the latest, or as soon as it is no longer stopped.
     pub fn poll_by(&mut self, node: usize, at: Time) {
         let host = &mut self.hosts[node];
         let at = at.max(host.stopped_until);
@@ -194,7 +238,7 @@ impl World {
 
     fn poll_if_due(&mut self, node: usize) -> Check {
         let now = self.now();
-        if !self.core.nodes[node].alive || self.hosts[node].poll_at != Some(now) {
+        if !self.oracle.nodes[node].alive || self.hosts[node].poll_at != Some(now) {
             return Ok(());
         }
         self.hosts[node].poll_at = None;
@@ -206,11 +250,12 @@ impl World {
         self.poll(node)
     }
 
-    /// The layer below of one node, and what it asks of the layer above.
-    pub fn joint(&mut self, node: usize) -> (&mut tasuki_proto::Proto, Joint<'_>) {
+    /// The packet layer of one node, and its upcalls.
+    pub fn split(&mut self, node: usize) -> (&mut tasuki_proto::Proto, EngineUpcalls<'_>) {
         let host = &mut self.hosts[node];
-        let joint = Joint {
-            core: &mut self.core,
+        let upcalls = EngineUpcalls {
+            oracle: &mut self.oracle,
+            laziness: &mut self.laziness,
             node,
             place: host.place,
             conns: &mut host.conns,
@@ -221,13 +266,13 @@ impl World {
             complaint: None,
             delivered: 0,
         };
-        (&mut host.proto, joint)
+        (&mut host.proto, upcalls)
     }
 
-    /// What a watchdog would print.
+    /// The state of everything as text, for complaints.
     pub fn dump(&self) -> String {
-        let mut text = self.core.dump();
-        for (at, host) in self.hosts.iter().enumerate().filter(|(at, _)| self.core.nodes[*at].alive) {
+        let mut text = self.oracle.dump();
+        for (at, host) in self.hosts.iter().enumerate().filter(|(at, _)| self.oracle.nodes[*at].alive) {
             text += &format!(
                 "\nnode {at}: polls at {:?}, stopped until {}, {} packets in its socket, deadline {:?}",
                 host.poll_at,

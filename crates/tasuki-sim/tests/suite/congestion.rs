@@ -1,10 +1,13 @@
 //! Slow receivers and many senders, over the real message and packet layers with grants at the measured rate.
 
-use tasuki_sim::transport::{ALL_GRANTING, Congestion, Crowd, PAYLOAD_OF_PACKET, Receivers, Short, Way};
+use tasuki_sim::transport::{
+    ALL_GRANTING, Congestion, PAYLOAD_OF_PACKET, Pacing, Receivers, ShortLane, Traffic,
+};
 
-/// At least 95 % of what the receiver can take (of payload) arrive, and at most 0.1 % are lost.
-fn fares(case: &Receivers, message: u64, way: Way) {
-    let sent = case.send(message, way).expect("it ends");
+/// At least 95 % of the payload that the receiver can take arrives, and at most 0.1 % of the packets are
+/// lost.
+fn delivers(case: &Receivers, message: u64, pacing: Pacing) {
+    let sent = case.send(message, pacing).expect("it ends");
     let n = sent.len() as f64;
     let bps = sent.iter().map(|sent| message as f64 * 8.0 / sent.seconds).sum::<f64>() / n;
     let lost = sent.iter().map(|sent| sent.lost).sum::<f64>() / n;
@@ -13,79 +16,83 @@ fn fares(case: &Receivers, message: u64, way: Way) {
     assert!(lost <= 0.001, "{}, {message}: {lost} lost", case.name);
 }
 
-/// Figures 5 to 7 of the ATM paper, and receivers that are not steady, which the paper left for later.
+/// Figures 5 to 7 of the ATM paper, and receivers of varying speed, which the paper left for later.
 #[test]
 fn receivers_of_any_kind_get_what_they_can_take() {
     for case in Receivers::all() {
         for message in [500_000, 5_000_000] {
-            fares(&case, message, Way::Adaptive);
+            delivers(&case, message, Pacing::Adaptive);
         }
     }
 }
 
-/// The paper's static mode in this transport, told R and B, in the paper's own three cases.
+/// The paper's static mode in this transport, with R and B given, in the paper's own three cases.
 #[test]
 fn senders_that_know_r_and_b_lose_nothing() {
     for case in Receivers::all().iter().filter(|case| case.figure.is_some()) {
         for message in [500_000, 5_000_000] {
-            fares(case, message, Way::Paced);
+            delivers(case, message, Pacing::Paced);
         }
     }
 }
 
-/// The paper's own protocol on its own model, as far as the text has figures: equal hosts lose 24 % unpaced and none at the rate of equation (2).
+/// The paper's own protocol on its own model, as far as the text has figures: of hosts of equal speed, those
+/// without pacing lose 24 % and those at the rate of equation (2) nothing.
 #[test]
 fn the_papers_own_losses_come_out() {
     let [equal, slower, _, _, _] = Receivers::all();
-    let lost = |case: &Receivers, way| {
-        let sent = case.send(5_000_000, way).expect("the model ends");
+    let lost = |case: &Receivers, pacing| {
+        let sent = case.send(5_000_000, pacing).expect("the model ends");
         sent.iter().map(|sent| sent.lost).sum::<f64>() / sent.len() as f64
     };
-    assert!((lost(&equal, Way::Unpaced) - 0.24).abs() < 0.02);
-    assert!(lost(&equal, Way::Static) < 0.005 && lost(&slower, Way::Static) < 0.005);
+    assert!((lost(&equal, Pacing::Unpaced) - 0.24).abs() < 0.02);
+    assert!(lost(&equal, Pacing::Static) < 0.005 && lost(&slower, Pacing::Static) < 0.005);
 }
 
 #[test]
 fn sixteen_senders_share_one_receiver() {
-    let got = Congestion { messages: 3, ..Congestion::new(Crowd::Incast, ALL_GRANTING[1]) };
+    let got = Congestion { messages: 3, ..Congestion::new(Traffic::Incast, ALL_GRANTING[1]) };
     let got = got.measure().expect("it ends");
     assert!(got.goodput >= 0.9 && got.fairness >= 0.95, "{got:?}");
     assert!(got.resent < 0.01 && got.dropped <= 0.001, "{got:?}");
-    // Senders take turns: no more waits before the receiver than one window and the queue that it aims at.
-    let knobs = tasuki_msg::Adapting::DEFAULT;
+    // Senders take turns: in front of the receiver at most one window and the queue that it aims at are
+    // waiting.
+    let knobs = tasuki_msg::AdaptiveConfig::DEFAULT;
     let queue_ns = (knobs.window_min + knobs.queue_high) * 8;
     assert!(got.p99_ns <= got.idle_ns + queue_ns, "{got:?}");
-    // With a fixed window the first senders fill the port and the others lose; what comes there last was late by milliseconds.
-    let fixed = Congestion { messages: 3, ..Congestion::new(Crowd::Incast, ALL_GRANTING[0]) };
+    // With a fixed window the first senders fill the port and the others lose packets; the last messages were
+    // late by milliseconds.
+    let fixed = Congestion { messages: 3, ..Congestion::new(Traffic::Incast, ALL_GRANTING[0]) };
     let fixed = fixed.measure().expect("it ends");
     assert!(got.p99_ns * 10 < fixed.p99_ns, "{got:?} {fixed:?}");
 }
 
-/// Every receiver waits for senders that are busy with others.
+/// Every receiver waits for senders that are busy with other receivers.
 #[test]
 fn sixteen_send_to_each_other() {
     for seed in 1..=6 {
-        let got = Congestion { seed, ..Congestion::new(Crowd::AllToAll, ALL_GRANTING[1]) };
+        let got = Congestion { seed, ..Congestion::new(Traffic::AllToAll, ALL_GRANTING[1]) };
         let got = got.measure().expect("it ends");
         assert!(got.fairness >= 0.95 && got.resent < 0.01 && got.dropped <= 0.001, "seed {seed}: {got:?}");
         assert!(got.goodput >= 0.9, "seed {seed}: {got:?}");
     }
 }
 
-/// Ports that send tagged frames first, in both crowds: 64 bytes take at most three times as long as on an idle network. A frame that is being sent
-/// is not interrupted, which alone takes twice the idle time.
+/// With ports that send tagged frames first, 64 bytes take at most three times as long as on an idle network,
+/// in both kinds of traffic. A frame that is being sent is not interrupted, which alone takes twice the idle
+/// time.
 #[test]
-fn what_is_short_overtakes_a_crowd_where_switches_know_priorities() {
-    for (crowd, messages) in [(Crowd::Incast, 3), (Crowd::AllToAll, 1)] {
+fn short_messages_overtake_traffic_where_switches_know_priorities() {
+    for (traffic, messages) in [(Traffic::Incast, 3), (Traffic::AllToAll, 1)] {
         for seed in 1..=3 {
-            let plan = Congestion { seed, messages, ..Congestion::new(crowd, ALL_GRANTING[1]) };
-            let got = Congestion { short: Short::Tagged, ..plan }.measure().expect("it ends");
-            assert!(got.p99_ns <= 3 * got.idle_ns && got.pings > 100, "{crowd:?}, seed {seed}: {got:?}");
-            assert!(got.goodput >= 0.9 && got.fairness >= 0.95, "{crowd:?}, seed {seed}: {got:?}");
-            assert!(got.resent < 0.01 && got.dropped <= 0.001, "{crowd:?}, seed {seed}: {got:?}");
-            // The raw lane alone does not do it: its frames wait in the same queue.
-            let raw = Congestion { short: Short::Raw, ..plan }.measure().expect("it ends");
-            assert!(raw.p99_ns > 10 * got.p99_ns, "{crowd:?}, seed {seed}: {raw:?}");
+            let plan = Congestion { seed, messages, ..Congestion::new(traffic, ALL_GRANTING[1]) };
+            let got = Congestion { short: ShortLane::Tagged, ..plan }.measure().expect("it ends");
+            assert!(got.p99_ns <= 3 * got.idle_ns && got.pings > 100, "{traffic:?}, seed {seed}: {got:?}");
+            assert!(got.goodput >= 0.9 && got.fairness >= 0.95, "{traffic:?}, seed {seed}: {got:?}");
+            assert!(got.resent < 0.01 && got.dropped <= 0.001, "{traffic:?}, seed {seed}: {got:?}");
+            // The raw lane without priorities is not enough: its frames wait in the common queue.
+            let raw = Congestion { short: ShortLane::Raw, ..plan }.measure().expect("it ends");
+            assert!(raw.p99_ns > 10 * got.p99_ns, "{traffic:?}, seed {seed}: {raw:?}");
         }
     }
 }

@@ -1,23 +1,26 @@
-//! The simulation can fail: every defect planted in the packet layer or in the message layer is found.
+//! The simulation can fail: every defect that is planted in the packet layer or in the message layer is
+//! found.
 
 use tasuki_sim::transport::{Defect, Options, Plant, fails};
+use tasuki_testkit::defects::all_are_caught;
 
 /// Seeds after which a defect counts as missed.
 const SEEDS: u64 = 2000;
 
-/// Defects that cannot show here. The message layer's own tests catch them.
+/// Defects of the message layer that cannot show here; its own tests catch them.
 const ELSEWHERE: [tasuki_msg::Defect; 2] = [
-    // Nothing is pulled here: hosts share no memory.
+    // Simulated hosts share no memory, so nothing is pulled.
     tasuki_msg::Defect::PullFailureIgnored,
-    // A stopped process is only told from a slow one if it stays stopped for good.
+    // This defect would show only if a process stayed stopped for good: here each goes on at some time.
     tasuki_msg::Defect::SilentPeerHoldsWindow,
 ];
 
-/// The same of the packet layer, whose own tests catch them.
+/// Defects of the packet layer that cannot show here; its own tests catch them.
 const ELSEWHERE_PROTO: [tasuki_proto::Defect; 4] = [
-    // A packet for another incarnation has another secret, too, and is dropped for that.
+    // A packet for another incarnation also has another secret, and is dropped for that reason.
     tasuki_proto::Defect::AnyIncarnation,
-    // These cost rails, that is speed alone, and no oracle here demands speed of a network with faults.
+    // These make rails unusable, which costs speed alone; the oracle demands no speed of a network with
+    // faults.
     tasuki_proto::Defect::NoProbe,
     tasuki_proto::Defect::NeverBack,
     tasuki_proto::Defect::AckSameRail,
@@ -31,22 +34,9 @@ fn all() -> Vec<Defect> {
 
 #[test]
 fn every_planted_defect_is_caught() {
-    let mut missed = Vec::new();
     let all = all();
     assert!(all.len() >= 20);
-    for defect in all {
-        let options = Options { plant: Plant { defect: Some(defect) }, ..Options::default() };
-        let first = (0..SEEDS).find_map(|seed| Some((seed, fails(seed, options)?)));
-        match first {
-            Some((seed, complaint)) => {
-                let line = complaint.lines().next().unwrap_or_default();
-                println!("{defect:?}: seed {seed}: {}", line.chars().take(110).collect::<String>());
-            }
-            None => {
-                println!("{defect:?}: MISSED");
-                missed.push(defect);
-            }
-        }
-    }
-    assert!(missed.is_empty(), "not caught in {SEEDS} seeds: {missed:?}");
+    all_are_caught(&all, SEEDS, |seed, defect| {
+        fails(seed, Options { plant: Plant { defect: Some(defect) }, ..Options::default() })
+    });
 }

@@ -1,5 +1,5 @@
-//! Thousands of seeds of the fault simulation, planted defects, what the transport must carry at least; packets in fabrics,
-//! and a published evaluation run again.
+//! Thousands of seeds of the fault simulation, planted defects, the rates that the transport must reach,
+//! packets in fabrics, and a published evaluation run again.
 
 mod congestion;
 mod defects;

@@ -1,4 +1,4 @@
-//! The oracle and the message layer alone: over a carrier that does nothing wrong nothing may fail.
+//! The oracle and the message layer without the packet layer: over a carrier without faults nothing may fail.
 
 use tasuki_sim::transport::{Carriage, Options, run};
 

@@ -4,10 +4,10 @@ use tasuki_sim::rhinet2::{Effort, Irregular, Model, Rhinet2Error, figures, run, 
 
 const SMALL: Effort = Effort { lists: 60, graphs: 25, seed: 1 };
 
-/// What the model does not reach; `docs/simulator.md` says why.
+/// Cells that the model does not reach; `docs/simulator.md` says why.
 const OPEN: [(&str, &str); 2] = [("F7", "loss per switch, at most"), ("F8", "Clos over torus 4x2, at most")];
 
-/// Published values are the paper's; which of them must be met, and how closely, is in the cells.
+/// Published values are the paper's; the cells state which of them must be met, and how closely.
 #[test]
 fn every_cell_agrees_but_those_that_are_listed() -> Result<(), Rhinet2Error> {
     let cells = run(&Model::fitted(), SMALL, |_| ())?;
@@ -21,9 +21,10 @@ fn every_cell_agrees_but_those_that_are_listed() -> Result<(), Rhinet2Error> {
     Ok(())
 }
 
-/// By hand from table 3, 4.2.1 and the shapes: without waiting, a barrier of 64 takes six pairs of steps, each 4.64 us in
-/// hosts, 2 x 0.226 us of injection, and 0.697 us per switch of the average way between different hosts, at least; with
-/// no more than what the longest of several chains adds.
+/// Calculated by hand from table 3, section 4.2.1 and the shapes: without waiting, a barrier of 64 hosts
+/// takes at least six pairs of steps, each 4.64 us in hosts, 2 x 0.226 us of injection, and 0.697 us per
+/// switch of the average path between different hosts. It takes at most that and the additional time of the
+/// longest of several chains.
 #[test]
 fn barriers_are_what_their_steps_take() -> Result<(), Rhinet2Error> {
     let cells = run(&Model::fitted(), Effort { graphs: 1, ..SMALL }, |_| ())?;
@@ -37,8 +38,8 @@ fn barriers_are_what_their_steps_take() -> Result<(), Rhinet2Error> {
     Ok(())
 }
 
-/// The same seed gives the same cells; figures have a point for each size, and every choice of the sensitivity table is
-/// run.
+/// A seed gives equal cells in every run; figures have a point for each size, and every choice of the
+/// sensitivity table is run.
 #[test]
 fn it_can_be_run_again() -> Result<(), Rhinet2Error> {
     let tiny = Effort { lists: 5, graphs: 2, seed: 3 };
@@ -52,7 +53,7 @@ fn it_can_be_run_again() -> Result<(), Rhinet2Error> {
     Ok(())
 }
 
-/// A fit is a fit: no graph is used for both, and all are sub-graphs of the mesh without being it.
+/// No graph is used both for A and for B, and all are proper sub-graphs of the mesh.
 #[test]
 fn graphs_for_a_and_b_differ() -> Result<(), Rhinet2Error> {
     let (a, b) = (Irregular::a(usize::MAX), Irregular::b(usize::MAX));

@@ -1,4 +1,4 @@
-//! Real endpoints on the networks of SCore III.
+//! Endpoints with the real message and packet layers on the networks of SCore III.
 
 use tasuki_sim::transport::{Carried, Exchange, PAYLOAD_SHARE, Score3};
 use tasuki_topo::measure::{Count, bisection};
@@ -9,14 +9,15 @@ fn run(exchange: Exchange) -> Carried {
     carried
 }
 
-/// The paper's own figures: 1 Tbit/s for Myrinet and 16 Gbit/s per plane of Ethernet, both directions; 512 hosts.
+/// The networks have the paper's own figures: 1 Tbit/s for Myrinet and 16 Gbit/s per plane of Ethernet, both
+/// directions; 512 hosts.
 #[test]
 fn the_networks_are_the_papers() -> Result<(), tasuki_topo::NetworkError> {
     for (network, tbps) in [(Score3::Myrinet, 1.024), (Score3::Ethernet { planes: 1 }, 0.016)] {
         let net = network.network()?;
         assert_eq!(net.hosts().len(), 512);
         assert_eq!(network.bisection_bps(), tbps * 1e12);
-        // One direction, by search over halves of the hosts.
+        // The bandwidth of one direction, by search over halves of the hosts.
         let found = bisection(&net, Count::BitsPerSecond, 1000);
         let one_way = (network.bisection_bps() / 2.0) as u64;
         assert!((found.lower..=found.upper).contains(&one_way), "{} to {}", found.lower, found.upper);
@@ -24,8 +25,9 @@ fn the_networks_are_the_papers() -> Result<(), tasuki_topo::NetworkError> {
     Ok(())
 }
 
-/// Of a message's time on the cable 4096 of 4134 bytes are the packet, and of these the headers of UDP, the packet layer and
-/// its frames are a few per cent. A permutation over balanced ways through a network of full bisection loses nothing else.
+/// Of the 4134 bytes that a message takes on the cable 4096 are the packet, and of these the headers of UDP,
+/// the packet layer and its frames are a few per cent. A permutation over balanced paths through a network of
+/// full bisection loses nothing else.
 #[test]
 fn endpoints_fill_myrinet() {
     for (endpoints, messages) in [(64, 8), (512, 2)] {
@@ -42,8 +44,8 @@ fn endpoints_fill_myrinet() {
     }
 }
 
-/// Few hosts per switch: their own cables are the limit. All hosts: one cable of 1 Gbit/s for 32 of 100 Mbit/s, so switches
-/// drop, and what is dropped is sent again; every message is whole all the same.
+/// With few hosts per switch their own cables are the limit. With all hosts one cable of 1 Gbit/s serves 32
+/// of 100 Mbit/s, so switches drop packets, which are resent; nevertheless every message arrives whole.
 #[test]
 fn endpoints_share_ethernet() {
     let network = Score3::Ethernet { planes: 1 };
@@ -56,7 +58,7 @@ fn endpoints_share_ethernet() {
     assert!((0.3..PAYLOAD_SHARE).contains(&all.share), "{}", all.share);
 }
 
-/// What cannot be run is said.
+/// A run that is impossible is refused with an error.
 #[test]
 fn a_number_that_is_no_power_of_two_is_refused() {
     let exchange = Exchange { network: Score3::Myrinet, endpoints: 100, len: 8, messages: 1, seed: 1 };

@@ -1,4 +1,4 @@
-//! Seeds over the packet layer: the first few thousand, and every one that ever found a fault.
+//! Seeds over the packet layer: the first few thousand, and every seed that ever found a fault.
 
 use std::sync::atomic::AtomicBool;
 
@@ -6,10 +6,10 @@ use tasuki_sim::REACHED;
 use tasuki_sim::soak::{Soak, soak};
 use tasuki_sim::transport::{Carriage, Options, Text, run};
 
-/// Seeds of an ordinary test run.
+/// Number of seeds of an ordinary test run.
 const SEEDS: u64 = 2500;
 
-/// Seeds with a raw lane beside UDP on every rail.
+/// Number of seeds with a raw lane beside UDP on every rail.
 const LANES_SEEDS: u64 = 800;
 
 /// Seeds that found a fault once, one per line; what is behind `#` says which.
@@ -57,7 +57,7 @@ fn seeds_that_found_faults_pass() {
     }
 }
 
-/// Two runs of a seed are the same in every event, whether anybody watches or not.
+/// Two runs of a seed are equal in every event, whether tracing is on or off.
 #[test]
 fn a_seed_replays_exactly() {
     for seed in 0..100 {

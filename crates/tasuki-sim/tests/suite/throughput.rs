@@ -1,5 +1,6 @@
-//! What the transport must carry, in virtual time. Shares are of what the lines can carry at all: at MTU 1500 a line of
-//! 100 Mbit/s has 11.58 MB/s for payload, for UDP with 1425 bytes of payload in each frame of 1538.
+//! The rates that the transport must reach, in virtual time. Shares are of the greatest payload rate of the
+//! lines: at MTU 1500 a line of 100 Mbit/s carries 11.58 MB/s of payload, with UDP and 1425 bytes of payload
+//! in each frame of 1538.
 
 use tasuki_sim::transport::{Measured, Stream};
 
@@ -11,16 +12,17 @@ fn measure(stream: Stream) -> Measured {
 
 fn at_least(share: f64, stream: Stream) {
     let measured = measure(stream.clone());
-    // Receipt of the last byte cannot come before the lines have carried all.
+    // The last byte cannot be received before the lines have carried all bytes.
     assert!((share..=1.001).contains(&measured.share), "share {} of {stream:?}", measured.share);
 }
 
 #[test]
 fn four_equal_rails_carry_windows_of_messages() {
-    for told in [true, false] {
-        at_least(0.85, Stream { len: 8 << 10, messages: 2048, told, ..Stream::default() });
-        at_least(0.95, Stream { len: 64 << 10, told, ..Stream::default() });
-        at_least(0.95, Stream { len: 1 << 20, messages: 24, outstanding: 4, told, ..Stream::default() });
+    for rates_known in [true, false] {
+        at_least(0.85, Stream { len: 8 << 10, messages: 2048, rates_known, ..Stream::default() });
+        at_least(0.95, Stream { len: 64 << 10, rates_known, ..Stream::default() });
+        let megabytes = Stream { len: 1 << 20, messages: 24, outstanding: 4, ..Stream::default() };
+        at_least(0.95, Stream { rates_known, ..megabytes });
     }
     at_least(0.90, Stream { rates_mbps: vec![1000; 4], messages: 1024, ..Stream::default() });
     at_least(0.95, Stream { poll_ns: 500_000, ..Stream::default() });
@@ -28,11 +30,11 @@ fn four_equal_rails_carry_windows_of_messages() {
 
 #[test]
 fn unequal_rails_carry_their_shares() {
-    for told in [true, false] {
-        let stream = Stream { rates_mbps: vec![100, 100, 50, 25], told, ..Stream::default() };
+    for rates_known in [true, false] {
+        let stream = Stream { rates_mbps: vec![100, 100, 50, 25], rates_known, ..Stream::default() };
         at_least(0.95, stream.clone());
         let rails = measure(stream).rail_bytes;
-        // Rail by rail, not only in the sum.
+        // Each rail by itself is as fast as expected, not only their sum.
         let whole: u64 = rails.iter().sum();
         for (rail, rate) in rails.iter().zip([100.0, 100.0, 50.0, 25.0]) {
             let part = *rail as f64 / whole as f64 / (rate / 275.0);
@@ -62,7 +64,8 @@ fn loss_costs_little_more_than_what_is_lost() {
     at_least(0.85, Stream { loss_ppm: 10_000, rates_mbps, ..Stream::default() });
 }
 
-/// The routed rail runs over the same cables as the others: while one of them lives, it carries no data.
+/// The routed rail runs over the cables of the others: while one of them is up, the routed rail carries no
+/// data.
 #[test]
 fn the_routed_rail_stays_free() {
     let measured = measure(Stream { routed_mbps: Some(100), ..Stream::default() });

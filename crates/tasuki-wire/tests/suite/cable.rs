@@ -1,4 +1,4 @@
-//! Cable probes: a vector put together by hand from the page, damage, and bodies that nobody of good will sends.
+//! Cable probes: a vector put together by hand from the page, damaged probes, and hostile bodies.
 
 use proptest::prelude::*;
 use tasuki_wire::{CABLE_HEAD_LEN, CableHello, CableKind, CableNic, CableProbe, CableState, DropReason};
@@ -20,7 +20,7 @@ fn probe(body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The fields in the places that the page gives; the checksum bit by bit.
+/// The fields are where the page says, and the checksum is computed bit by bit.
 #[test]
 fn a_probe_is_as_on_the_page() {
     let mut expected =
@@ -72,7 +72,7 @@ proptest! {
         let states = states.into_iter().map(|(host, stamp, dead)| CableState { host, stamp, dead }).collect();
         let hello = CableHello { leaving, heard, states };
         prop_assert_eq!(CableHello::parse(&hello.emit(1400)), Ok(hello.clone()));
-        // With less room something is left out, and what is there can be read.
+        // With less room something is left out, and the rest can be read.
         for room in [5, 20, 40] {
             let body = hello.emit(room);
             prop_assert!(body.len() <= room);

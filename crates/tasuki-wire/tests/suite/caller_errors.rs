@@ -1,4 +1,4 @@
-//! What a caller gets for asking the impossible: an error, and the packet as it was.
+//! A caller that asks for something impossible gets an error, and the packet stays as it was.
 
 use tasuki_wire::{
     Ack, Control, Data, EmitError, Frame, Greeting, Header, Lane, Lanes, MAX_PACKET_NUMBER, MIN_MTU,
@@ -126,7 +126,7 @@ fn messages() {
     assert_eq!(refused(done(u64::MAX)), Some(EmitError::Position));
 }
 
-/// Sizes beyond all reason are as good as any other that does not fit.
+/// Absurd sizes are refused like any other that does not fit.
 #[test]
 fn enormous_sizes() {
     let full = |frame: &Frame<'_>, len: usize| {

@@ -1,4 +1,4 @@
-//! The packets in `corpus/`: each says in its file what a receiver makes of it.
+//! The packets in `corpus/`: each file says what a receiver must make of its packet.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,8 @@ fn every_packet_is_judged_as_its_file_says() {
     }
 }
 
-/// Every reason that the packet alone can give has a packet in the corpus, and so has acceptance.
+/// The corpus has a packet for every reason that can be seen from a packet alone, and packets that are
+/// accepted.
 #[test]
 fn the_corpus_shows_every_reason() {
     let cases = all();

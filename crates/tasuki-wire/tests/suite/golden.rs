@@ -1,4 +1,5 @@
-//! Packets written out by hand from `docs/wire.md`, field by field; their checksums come from a bit-by-bit CRC.
+//! Packets written out by hand from `docs/wire.md`, field by field; their checksums come from a bit-by-bit
+//! CRC.
 
 use tasuki_wire::{
     Ack, Control, Data, Frame, Greeting, Header, Lane, Lanes, Mark, Packet, PacketBuilder, Path, Rail,
@@ -11,7 +12,7 @@ const PATH: Path = Path { rail: 2, lane: Lane::Udp };
 const HEADER: Header =
     Header { path: PATH, number: 0x0605_0403_0201, endpoint: 7, peer: 9, token: 0x8877_6655_4433_2211 };
 
-/// Both directions: the bytes are what is emitted, and the frames are what is parsed.
+/// Checks both directions: the frames are emitted as these bytes, and these bytes are parsed as the frames.
 fn same(text: &str, header: Header, frames: &[Frame<'_>]) {
     let bytes = unhex(text);
     let packet = Packet::parse(&bytes).expect("a valid packet");

@@ -1,15 +1,16 @@
-//! Input that nobody of good will sends. Nothing may panic, and nothing damaged may pass.
+//! Hostile input: nothing may panic, and nothing damaged may be accepted.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tasuki_random::Random;
+use tasuki_testkit::replay::Replay;
 use tasuki_wire::{Data, DropReason, Frame, Greeting, Header, Lane, Packet, PacketBuilder, Path, Secret};
 
 use crate::corpus;
 use crate::independent::{around, seal};
 use crate::judged::judge;
 
-/// Valid packets of all kinds: those of the corpus, without what a NIC has added.
+/// Valid packets of all kinds: those of the corpus, without padding of a NIC.
 fn valid() -> Vec<Vec<u8>> {
     let cases = corpus::all().into_iter().filter(|case| case.expect == "ok");
     cases
@@ -49,14 +50,14 @@ fn every_flip_is_rejected(packet: &[u8], nic_padding: usize) {
 fn every_flipped_bit_is_rejected() {
     for packet in valid() {
         every_flip_is_rejected(&packet, 0);
-        // With bytes behind the packet a damaged length may also be too long.
+        // With bytes behind the packet, a damaged length may also be too long.
         every_flip_is_rejected(&packet, 1500);
     }
     every_flip_is_rejected(&full(1500), 0);
     every_flip_is_rejected(&full(9000), 0);
 }
 
-/// CRC32C finds any damage within 32 bits: bursts of every length up to that, at every place.
+/// CRC32C detects any damage within 32 bits: bursts of every length up to that are tried, at every place.
 #[test]
 fn every_short_burst_is_rejected() {
     let packet = full(200);
@@ -99,13 +100,17 @@ fn mutate(random: &mut Random, packet: &mut Vec<u8>, others: &[Vec<u8>]) {
     }
 }
 
-/// Mutants with a good checksum and length, so that the frames are read. Set `TASUKI_WIRE_SEED` to replay one.
+const REPLAY: Replay = Replay {
+    variable: "TASUKI_WIRE_SEED",
+    command: "cargo test -p tasuki-wire --test suite mutants_never_panic",
+};
+
+/// Mutants have a valid checksum and length, so that their frames are read.
 #[test]
 fn mutants_never_panic() {
-    let replay = std::env::var("TASUKI_WIRE_SEED").ok().map(|seed| seed.parse::<u64>().expect("a seed"));
     let originals = valid();
     let mut verdicts = vec![0u64; DropReason::COUNT + 1];
-    for seed in replay.map_or(0..40_000, |seed| seed..seed + 1) {
+    for seed in REPLAY.seeds(40_000) {
         let mut random = Random::new(seed);
         let mut packet = originals[random.index(originals.len())].clone();
         for _ in 0..=random.index(4) {
@@ -116,13 +121,13 @@ fn mutants_never_panic() {
         packet[4..6].copy_from_slice(&length);
         seal(&mut packet);
         let verdict = std::panic::catch_unwind(|| judge(&packet))
-            .unwrap_or_else(|_| panic!("panicked: replay with TASUKI_WIRE_SEED={seed}"));
+            .unwrap_or_else(|_| panic!("{}", REPLAY.sentence(seed)));
         verdicts[verdict.map_or_else(|reason| reason.index(), |_| DropReason::COUNT)] += 1;
     }
-    if replay.is_some() {
+    if !REPLAY.is_default() {
         return;
     }
-    // The mutants must have been worth their while: accepted, and rejected for every reason behind the header.
+    // The mutants must have reached everything: acceptance, and rejection for every reason behind the header.
     let seen = |reason: DropReason| verdicts[reason.index()] > 0;
     let (first, last) = (DropReason::FrameType.index(), DropReason::Handshake.index());
     for reason in &DropReason::ALL[first..=last] {
@@ -139,22 +144,27 @@ proptest! {
         let _ = judge(&bytes);
     }
 
-    /// The same behind a good header, with the first byte of a frame in front.
+    /// Random bytes behind a valid header, with the first byte of a frame in front.
     #[test]
     fn arbitrary_frames_never_panic(kind in 0..0x1du8, bytes in vec(any::<u8>(), 0..300), peer in 0..2u32) {
         let frames: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
         let _ = judge(&around(&frames, peer));
     }
 
-    /// Small bytes make small numbers, which get further.
+    /// Small bytes make small numbers, with which the parser gets further.
     #[test]
     fn small_frames_never_panic(bytes in vec(prop_oneof![0..0x1cu8, 0..4u8, 0xf7..=0xffu8], 1..60)) {
         let _ = judge(&around(&bytes, 9));
     }
 
-    /// Whoever does not have the address is found out, whatever it guesses.
+    /// A sender that does not have the address is rejected, whatever it guesses.
     #[test]
-    fn forgers_are_found_out(secret in any::<[u8; 16]>(), guess in any::<[u8; 16]>(), own in 0..9u32, to in 0..9u32) {
+    fn forgers_are_found_out(
+        secret in any::<[u8; 16]>(),
+        guess in any::<[u8; 16]>(),
+        own in 0..9u32,
+        to in 0..9u32,
+    ) {
         let (secret, guess) = (Secret(secret), Secret(guess));
         let path = Path { rail: 0, lane: Lane::Udp };
         let header = Header { path, number: 0, endpoint: to, peer: 1, token: guess.token() };

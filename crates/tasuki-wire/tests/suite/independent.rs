@@ -1,6 +1,7 @@
-//! What the tests need to know without asking the crate: hexadecimal text, and CRC32C bit by bit.
+//! What the tests must compute independently of the crate: bytes from hexadecimal text, and CRC32C bit by
+//! bit.
 
-/// Bytes of hexadecimal text; white space, and everything behind `#` in a line, does not count.
+/// The bytes of hexadecimal text; white space, and everything behind `#` in a line, is ignored.
 pub fn unhex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text
         .lines()
@@ -24,7 +25,7 @@ pub fn crc32c(bytes: impl IntoIterator<Item = u8>) -> u32 {
     !crc
 }
 
-/// Gives a packet of any content the checksum that its receiver expects, so that what lies behind the checksum is
+/// Gives a packet of any content the checksum that its receiver expects, so that the checks behind it are
 /// reached. `packet` has at least a header.
 pub fn seal(packet: &mut [u8]) {
     let crc = crc32c(packet[..28].iter().chain(&packet[32..]).copied());

@@ -1,8 +1,8 @@
-//! Judging any bytes, with everything that must hold whatever they are.
+//! Parsing of any bytes, with everything that must hold whatever they are.
 
 use tasuki_wire::{Brief, DropReason, Frame, HEADER_LEN, MAX_PACKET_LEN, Packet, PacketBuilder};
 
-/// What the frames of a packet say that has at most an acknowledgement, and a start or data behind it.
+/// What [`Brief`] must give for a packet, derived from its frames; `None` if it is no packet of that kind.
 fn brief<'a>(packet: &Packet<'a>) -> Option<Brief<'a>> {
     let (header, length) = (*packet.header(), packet.length());
     let frames: Vec<Frame<'_>> = packet.frames().collect();
@@ -21,8 +21,8 @@ fn brief<'a>(packet: &Packet<'a>) -> Option<Brief<'a>> {
     Some(Brief { header, length, ack, start, data })
 }
 
-/// Parses; a packet that is accepted is walked to its end and emitted again, which must give the same bytes: so
-/// there is one encoding of everything, and the parser has missed no byte.
+/// Parses a datagram. An accepted packet is walked to its end and emitted again, which must give the same
+/// bytes: so everything has only one encoding, and the parser has missed no byte.
 pub fn judge(datagram: &[u8]) -> Result<usize, DropReason> {
     let parsed = Packet::parse(datagram);
     assert_eq!(Brief::parse(datagram), parsed.as_ref().ok().and_then(brief), "{datagram:02x?}");
@@ -31,7 +31,7 @@ pub fn judge(datagram: &[u8]) -> Result<usize, DropReason> {
     let mut builder = PacketBuilder::new(&mut buffer, *packet.header()).expect("a header that was accepted");
     let mut frames = 0;
     for frame in packet.frames() {
-        // Frames hold lists that are read when they are looked at.
+        // Lists in frames are parsed only when they are looked at.
         let _ = format!("{frame:?}");
         let before = builder.len();
         builder.push(&frame).expect("a frame that was accepted");

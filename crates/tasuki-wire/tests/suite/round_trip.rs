@@ -1,4 +1,4 @@
-//! What is emitted is what is parsed. On failure proptest prints the shrunk input and keeps its seed in
+//! What is emitted is parsed as the same. On failure proptest prints the shrunk input and keeps its seed in
 //! `proptest-regressions`, from which the next run begins.
 
 use proptest::collection::vec;
@@ -9,7 +9,7 @@ use crate::independent::crc32c;
 use crate::judged::judge;
 use crate::strategies::{Owned, frame, header, hello, number};
 
-/// Emits, checks against the independent checksum, and parses again.
+/// Emits a packet, checks it against the independent checksum, and parses it again.
 fn goes_round(header: Header, frames: &[Owned], padding: usize) -> Result<(), TestCaseError> {
     let mut buffer = vec![0xa5; 65535];
     let mut builder = PacketBuilder::new(&mut buffer, header).unwrap();
@@ -23,7 +23,7 @@ fn goes_round(header: Header, frames: &[Owned], padding: usize) -> Result<(), Te
 
     let sum = crc32c(buffer[..28].iter().chain(&buffer[32..len]).copied());
     prop_assert_eq!(&buffer[28..32], &sum.to_le_bytes()[..]);
-    // What a NIC adds behind the packet does not matter: the buffer is full of it.
+    // Padding of a NIC does not matter: the rest of the buffer is full of it.
     let packet = Packet::parse(&buffer).unwrap();
     prop_assert_eq!(packet.header(), &header);
     let mut expected: Vec<Frame<'_>> = frames.iter().map(Owned::frame).collect();
@@ -49,7 +49,7 @@ proptest! {
         goes_round(Header { peer: 0, ..header }, &all, 0)?;
     }
 
-    /// A frame that does not fit changes nothing; one that fits exactly goes in.
+    /// A frame that does not fit changes nothing; one that fits exactly is added.
     #[test]
     fn of_room(header in header(), owned in frame(), missing in 1..40usize) {
         let need = owned.frame().encoded_len().unwrap();
@@ -78,7 +78,7 @@ proptest! {
         prop_assert_eq!(Data { position, seq, offset, early, payload: &[] }.fit(room), best);
     }
 
-    /// Payload that is put in later makes the same packet.
+    /// Payload that is filled in later makes the same packet.
     #[test]
     fn of_reserved_payload(header in header(), owned in frame()) {
         let frame = owned.frame();

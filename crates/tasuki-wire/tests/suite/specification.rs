@@ -1,4 +1,4 @@
-//! `docs/wire.md` and the code beside which it is quoted say the same.
+//! `docs/wire.md` and the code that quotes it agree.
 
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
@@ -113,7 +113,7 @@ fn the_sizes_are_those_of_the_page() {
     }
 }
 
-/// The largest heads and the largest greeting, emitted.
+/// The largest heads and the largest greeting have the sizes that the page states.
 #[test]
 fn the_largest_frames_are_those_of_the_page() {
     let most = u64::MAX;
@@ -155,8 +155,8 @@ fn rail(rail: u8) -> Rail {
     Rail { rail, lanes: Lanes::NONE.with(Lane::Udp), mtu: 9000, rate_mbps: 25_000, address, port: 1, mac }
 }
 
-/// Every frame type of the page's table is read, and no other: a frame of a type alone in its packet is cut off or
-/// whole, never of unknown type.
+/// Every frame type of the page's table is parsed, and no other: a type alone in its packet is truncated or
+/// whole, never unknown.
 #[test]
 fn the_frame_types_are_those_of_the_page() {
     let page = page();
@@ -171,7 +171,7 @@ fn the_frame_types_are_those_of_the_page() {
     }
 }
 
-/// The magic, the version and the size of the header, and each field's place: the table adds up.
+/// The magic, the version, the size of the header and the place of each field: the table of the page adds up.
 #[test]
 fn the_header_is_that_of_the_page() {
     let page = page();

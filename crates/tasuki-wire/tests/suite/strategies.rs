@@ -8,7 +8,7 @@ use tasuki_wire::{
     Rails, RefuseReason, Run, Runs, Secret, Start,
 };
 
-/// A frame without its lists and payload, and those.
+/// A frame without its lists and payload, and these separately.
 #[derive(Clone, Debug)]
 pub struct Owned {
     frame: Frame<'static>,
@@ -36,7 +36,7 @@ impl Owned {
     }
 }
 
-/// Any number, with every width about as likely, and the edges of each.
+/// Any number: every width is about as likely, and so are the limits of each.
 pub fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
         (any::<u64>(), 0..64u32).prop_map(|(value, shift)| value >> shift),

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags};
-use tasuki_bulk::Note;
+use tasuki_bulk::ControlMessage;
 
 use super::context::Context;
 use crate::api::Peer;
@@ -54,7 +54,7 @@ pub(crate) struct Bulk {
     epoll: Epoll,
     links: BTreeMap<Peer, Link>,
     /// Control messages that have arrived.
-    inbox: VecDeque<(Peer, Note)>,
+    inbox: VecDeque<(Peer, ControlMessage)>,
     shared: Shared,
 }
 
@@ -97,8 +97,8 @@ impl Bulk {
 
     /// A control message has arrived. False if it makes no sense.
     pub fn hear(&mut self, source: Peer, bytes: &[u8]) -> bool {
-        let Some(note) = Note::read(bytes) else { return false };
-        self.inbox.push_back((source, note));
+        let Some(message) = ControlMessage::read(bytes) else { return false };
+        self.inbox.push_back((source, message));
         true
     }
 
@@ -112,9 +112,9 @@ impl Bulk {
     /// Moves everything on. True if something was done.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> bool {
         let mut busy = false;
-        while let Some((peer, note)) = self.inbox.pop_front() {
+        while let Some((peer, message)) = self.inbox.pop_front() {
             busy = true;
-            self.handle(cx, peer, note);
+            self.handle(cx, peer, message);
         }
         let Bulk { epoll, links, shared, .. } = self;
         for (&peer, link) in links {
@@ -124,24 +124,27 @@ impl Bulk {
         busy
     }
 
-    fn handle(&mut self, cx: &mut Context<'_>, peer: Peer, note: Note) {
+    fn handle(&mut self, cx: &mut Context<'_>, peer: Peer, message: ControlMessage) {
         if cx.record(peer).is_none_or(|record| record.gone || record.failure.is_some()) {
             return;
         }
         let link = self.links.entry(peer).or_default();
-        match note {
-            Note::Open { rail, port } => link.tx.open(cx, peer, rail, port),
-            Note::Take { .. } | Note::Again { .. } => link.tx.handle(cx, peer, &note),
-            Note::Opened { .. } | Note::Refused | Note::Gone { .. } | Note::Sent { .. } => {
-                link.rx.handle(cx, &mut self.shared, peer, note);
+        match message {
+            ControlMessage::Open { rail, port } => link.tx.open(cx, peer, rail, port),
+            ControlMessage::Pull { .. } | ControlMessage::Resend { .. } => link.tx.handle(cx, peer, &message),
+            ControlMessage::Opened { .. }
+            | ControlMessage::Refused
+            | ControlMessage::Gone { .. }
+            | ControlMessage::Sent { .. } => {
+                link.rx.handle(cx, &mut self.shared, peer, message);
             }
         }
     }
 }
 
 /// Sends a control message.
-fn tell(cx: &mut Context<'_>, peer: Peer, note: &Note) {
+fn tell(cx: &mut Context<'_>, peer: Peer, message: &ControlMessage) {
     let mut bytes = Vec::new();
-    note.write(&mut bytes);
+    message.write(&mut bytes);
     cx.send_control(peer, bytes);
 }

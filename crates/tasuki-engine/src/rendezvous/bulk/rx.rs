@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ptr::NonNull;
 
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
-use tasuki_bulk::{Note, Round, Sizes, Taker};
+use tasuki_bulk::{ControlMessage, Round, RoundRx, Sizes};
 use tasuki_link::{BULK_BATCH, BulkSocket, Piece};
 use tasuki_proto::Time;
 
@@ -54,7 +54,7 @@ struct BulkPath {
 
 /// One round.
 struct Active {
-    taker: Taker,
+    round_rx: RoundRx,
     /// Number of the burst that is expected, from 1.
     pass: u16,
     /// The sender has said that the burst is over.
@@ -82,9 +82,9 @@ impl BulkRx {
     }
 
     /// The sender has something to say.
-    pub fn handle(&mut self, cx: &mut Context<'_>, shared: &mut Shared, peer: Peer, note: Note) {
-        match note {
-            Note::Opened { port } => {
+    pub fn handle(&mut self, cx: &mut Context<'_>, shared: &mut Shared, peer: Peer, message: ControlMessage) {
+        match message {
+            ControlMessage::Opened { port } => {
                 let Some(path) = self.path.as_mut().filter(|path| !path.open) else { return };
                 let to = sockets::address_of(cx, peer, path.rail, port);
                 path.open = to.is_some_and(|to| path.socket.connect(to).is_ok());
@@ -92,9 +92,9 @@ impl BulkRx {
                     self.give_up(cx.messages, shared);
                 }
             }
-            Note::Refused => self.give_up(cx.messages, shared),
-            Note::Gone { round } if round == self.rounds => self.give_up(cx.messages, shared),
-            Note::Sent { round, pass, checks } if round == self.rounds => {
+            ControlMessage::Refused => self.give_up(cx.messages, shared),
+            ControlMessage::Gone { round } if round == self.rounds => self.give_up(cx.messages, shared),
+            ControlMessage::Sent { round, pass, checks } if round == self.rounds => {
                 let Some(active) = self.active.as_mut().filter(|active| active.pass == pass) else { return };
                 active.sent = true;
                 active.heard = cx.now.0;
@@ -153,7 +153,7 @@ impl BulkRx {
     fn place(&self, messages: &Messages) -> Option<NonNull<[u8]>> {
         let (job, active) = (self.jobs.front()?, self.active.as_ref()?);
         let memory = messages.memory_for(job)?;
-        let (begin, len) = (job.at + self.done, active.taker.round().len());
+        let (begin, len) = (job.at + self.done, active.round_rx.round().len());
         let base = memory.contiguous().filter(|_| begin + len <= memory.len())?;
         let first = NonNull::new(base.wrapping_add(begin as usize))?;
         Some(NonNull::slice_from_raw_parts(first, len as usize))
@@ -170,7 +170,7 @@ impl BulkRx {
         // If the socket cannot be watched, a sleeper is not woken by it, and looks after some time.
         let _ = epoll.add(opened.socket.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 0));
         let (rail, port) = (opened.rail, opened.socket.local().port());
-        tell(cx, peer, &Note::Open { rail, port });
+        tell(cx, peer, &ControlMessage::Open { rail, port });
         self.path = Some(BulkPath { socket: opened.socket, rail, sizes, open: false, lens: Vec::new() });
     }
 
@@ -182,9 +182,9 @@ impl BulkRx {
         path.socket.discard(STALE_MAX);
         self.rounds = self.rounds.wrapping_add(1);
         let (offset, len, key) = (job.offset + self.done, round.len(), job.key.encode());
-        tell(cx, peer, &Note::Take { round: self.rounds, key, offset, len, sizes: path.sizes });
+        tell(cx, peer, &ControlMessage::Pull { round: self.rounds, key, offset, len, sizes: path.sizes });
         self.active = Some(Active {
-            taker: Taker::new(round),
+            round_rx: RoundRx::new(round),
             pass: 1,
             sent: false,
             checks: None,
@@ -201,10 +201,10 @@ impl BulkRx {
         shared.overflow.resize(shared.overflow.len().max(BULK_BATCH * part), 0);
         let mut any = false;
         for _ in 0..BATCHES {
-            let round = *active.taker.round();
+            let round = *active.round_rx.round();
             let mut pairs = [[Piece { ptr: std::ptr::null_mut(), len: 0 }; 2]; BULK_BATCH];
             let mut count = 0;
-            for &slot in active.taker.slots(BULK_BATCH) {
+            for &slot in active.round_rx.slots(BULK_BATCH) {
                 let place = &mut into[round.place(slot)];
                 let over = &mut shared.overflow[count * part..(count + 1) * part];
                 pairs[count] = [
@@ -218,10 +218,10 @@ impl BulkRx {
             if count == 0 || result.is_err() || path.lens.is_empty() {
                 break;
             }
-            let settled = active.taker.settle(&path.lens, into, &mut shared.overflow);
-            shared.counters.moved_bytes += settled.moved as u64;
-            shared.counters.useless += settled.useless as u64;
-            active.arrived += settled.new;
+            let placed = active.round_rx.place(&path.lens, into, &mut shared.overflow);
+            shared.counters.moved_bytes += placed.moved as u64;
+            shared.counters.useless += placed.useless as u64;
+            active.arrived += placed.new;
             active.heard = now.0;
             any = true;
             if path.lens.len() < count {
@@ -238,13 +238,13 @@ impl BulkRx {
         if !active.sent {
             return false;
         }
-        if active.taker.is_complete() {
-            let wrong = active.checks.as_ref().map_or(0, |checks| active.taker.check(checks, from));
+        if active.round_rx.is_complete() {
+            let wrong = active.checks.as_ref().map_or(0, |checks| active.round_rx.verify(checks, from));
             if wrong == 0 {
                 self.end_round(cx.messages, shared);
                 return true;
             }
-        } else if !active.taker.saw_last() && cx.now.0 < active.lost_at() {
+        } else if !active.round_rx.pass_ended() && cx.now.0 < active.lost_at() {
             return false;
         }
         active.barren = if active.arrived > 0 { 0 } else { active.barren + 1 };
@@ -252,17 +252,17 @@ impl BulkRx {
             self.give_up(cx.messages, shared);
             return true;
         }
-        let missing = active.taker.missing();
+        let missing = active.round_rx.missing();
         shared.counters.again += missing.iter().map(|run| u64::from(run.count)).sum::<u64>();
-        tell(cx, peer, &Note::Again { round: self.rounds, pass: active.pass, missing });
+        tell(cx, peer, &ControlMessage::Resend { round: self.rounds, pass: active.pass, missing });
         (active.pass, active.sent, active.heard, active.arrived) = (active.pass + 1, false, cx.now.0, 0);
         true
     }
 
     fn end_round(&mut self, messages: &mut Messages, shared: &mut Shared) {
         let (Some(active), Some(job)) = (self.active.take(), self.jobs.front()) else { return };
-        self.done += active.taker.round().len();
-        shared.counters.bytes += active.taker.round().len();
+        self.done += active.round_rx.round().len();
+        shared.counters.bytes += active.round_rx.round().len();
         if self.done == job.len {
             messages.layer_mut().handle_pulled(job.pull, true);
             self.jobs.pop_front();

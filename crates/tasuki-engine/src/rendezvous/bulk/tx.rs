@@ -1,6 +1,6 @@
 //! The sending side of length-coded bulk: bursts straight out of the program's memory.
 
-use tasuki_bulk::{Giver, Note, Round};
+use tasuki_bulk::{ControlMessage, Round, RoundTx};
 use tasuki_link::{BULK_BATCH, BulkSocket, Piece};
 use tasuki_msg::Pace;
 use tasuki_proto::Time;
@@ -28,7 +28,7 @@ struct Active {
     number: u32,
     key: u64,
     offset: u64,
-    giver: Giver,
+    round_tx: RoundTx,
     /// Checksums of the packets that have been sent, in order.
     checks: Vec<u32>,
     pace: Option<Pace>,
@@ -54,36 +54,36 @@ impl BulkTx {
             sockets::open(cx, peer, rail).zip(to).filter(|(opened, to)| opened.socket.connect(*to).is_ok());
         self.active = None;
         self.socket = opened.map(|(opened, _)| opened.socket);
-        let note = match &self.socket {
-            Some(socket) => Note::Opened { port: socket.local().port() },
-            None => Note::Refused,
+        let message = match &self.socket {
+            Some(socket) => ControlMessage::Opened { port: socket.local().port() },
+            None => ControlMessage::Refused,
         };
-        tell(cx, peer, &note);
+        tell(cx, peer, &message);
     }
 
     /// The peer is ready for a round, or misses some of it.
-    pub fn handle(&mut self, cx: &mut Context<'_>, peer: Peer, note: &Note) {
-        match note {
-            Note::Take { round, key, offset, len, sizes } => {
+    pub fn handle(&mut self, cx: &mut Context<'_>, peer: Peer, message: &ControlMessage) {
+        match message {
+            ControlMessage::Pull { round, key, offset, len, sizes } => {
                 let shape = exposed(cx, *key, peer).and_then(|send| {
                     let end = offset.checked_add(*len).filter(|end| *end <= send.memory.len())?;
                     Round::new(*sizes, end - offset).map(|round| (round, send.memory.len()))
                 });
                 let Some((shape, message)) = shape.filter(|_| self.socket.is_some()) else {
                     self.active = None;
-                    return tell(cx, peer, &Note::Gone { round: *round });
+                    return tell(cx, peer, &ControlMessage::Gone { round: *round });
                 };
                 let pace = cx.record(peer).and_then(|record| cx.net.pace(record, message));
                 // If the last round has not used up its time, this one begins later.
                 let next = self.active.as_ref().map_or(0, |active| active.next).max(cx.now.0);
-                let (giver, checks) = (Giver::new(shape), Vec::with_capacity(shape.packets().into()));
+                let (round_tx, checks) = (RoundTx::new(shape), Vec::with_capacity(shape.packets().into()));
                 let (number, key, offset) = (*round, *key, *offset);
-                self.active = Some(Active { number, key, offset, giver, checks, pace, next, due: true });
+                self.active = Some(Active { number, key, offset, round_tx, checks, pace, next, due: true });
             }
-            Note::Again { round, pass, missing } => {
+            ControlMessage::Resend { round, pass, missing } => {
                 let active = self.active.as_mut().filter(|active| active.number == *round);
                 if let Some(active) = active {
-                    active.due |= active.giver.again(*pass, missing);
+                    active.due |= active.round_tx.resend(*pass, missing);
                 }
             }
             _ => {}
@@ -115,9 +115,13 @@ impl BulkTx {
             any = true;
             shared.counters.sent_bytes += sent;
             if !active.due {
-                let first_pass = active.giver.pass() == 1;
+                let first_pass = active.round_tx.pass() == 1;
                 let checks = if first_pass { std::mem::take(&mut active.checks) } else { Vec::new() };
-                tell(cx, peer, &Note::Sent { round: active.number, pass: active.giver.pass(), checks });
+                tell(
+                    cx,
+                    peer,
+                    &ControlMessage::Sent { round: active.number, pass: active.round_tx.pass(), checks },
+                );
             }
         }
         any
@@ -136,18 +140,18 @@ impl Active {
     /// # Safety
     /// The round's bytes can be read.
     unsafe fn burst(&mut self, socket: &mut BulkSocket, base: *mut u8, now: Time) -> Option<u64> {
-        let round = *self.giver.round();
+        let round = *self.round_tx.round();
         let mut room = self.pace.map_or(u64::MAX, |pace| pace.slack);
         let mut pieces = [Piece { ptr: std::ptr::null_mut(), len: 0 }; BULK_BATCH];
         let mut count = 0;
-        for seq in self.giver.next(BULK_BATCH) {
+        for seq in self.round_tx.next(BULK_BATCH) {
             let place = round.place(seq);
             if count > 0 && room < place.len() as u64 {
                 break;
             }
             room = room.saturating_sub(place.len() as u64);
             pieces[count] = Piece { ptr: base.wrapping_add(place.start), len: place.len() };
-            if usize::from(seq) == self.checks.len() && self.giver.pass() == 0 {
+            if usize::from(seq) == self.checks.len() && self.round_tx.pass() == 0 {
                 // SAFETY: as the caller promises.
                 let bytes = unsafe { std::slice::from_raw_parts(pieces[count].ptr, place.len()) };
                 self.checks.push(crc32c::crc32c(bytes));
@@ -171,7 +175,7 @@ impl Active {
         if let Some(pace) = self.pace {
             self.next = self.next.max(now.0.saturating_sub(pace.time_of(pace.slack))) + pace.time_of(bytes);
         }
-        self.due = !self.giver.sent(sent);
+        self.due = !self.round_tx.sent(sent);
         Some(bytes)
     }
 }

@@ -106,7 +106,7 @@ mod tests {
         for message in messages {
             let mut bytes = Vec::new();
             message.write(&mut bytes);
-            assert!(is_stream(&bytes) && tasuki_bulk::Note::read(&bytes).is_none());
+            assert!(is_stream(&bytes) && tasuki_bulk::ControlMessage::read(&bytes).is_none());
             assert_eq!(ControlMessage::read(&bytes), Some(message));
             bytes.push(0);
             assert_eq!(ControlMessage::read(&bytes), None, "{message:?}: a byte too many");

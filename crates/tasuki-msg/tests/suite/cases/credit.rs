@@ -1,14 +1,14 @@
 //! Credit bounds payload, never envelopes.
 
 use tasuki_msg::{
-    Controller, Demand, ENVELOPE, Endpoint, Event, Frame, Matching, Offer, RecvRequest, SendRequest, Source,
-    charge,
+    Action, Controller, Demand, ENVELOPE, Endpoint, Event, Frame, Matching, NewMessage, RecvRequest,
+    SendRequest, Source, charge,
 };
 
 use super::*;
 
-/// Small pool, plenty of messages: payload stops at the credit, every envelope arrives, the last can be received
-/// first, and nothing is lost.
+/// With a small pool and many messages, payload stops at the credit, every envelope arrives, the last message
+/// can be received first, and nothing is lost.
 #[test]
 fn a_flood_fills_the_pool_and_no_more() {
     let pool = 64 * 1024;
@@ -31,8 +31,8 @@ fn a_flood_fills_the_pool_and_no_more() {
     w.audit_rest().unwrap();
 }
 
-/// Empty messages have no payload to bound; their envelopes are charged, so that a flood of them does not complete
-/// at the sender and pile up at the receiver.
+/// Empty messages have no payload that credit could bound. Their envelopes are charged, so that a flood of
+/// them does not complete at the sender and pile up at the receiver.
 #[test]
 fn a_flood_of_empty_messages_stays_open_at_the_sender() {
     let config = Config { pool_bytes: 64 << 10, peer_bytes: 64 << 10, expected_peers: 1, initial_credit: 0 };
@@ -43,7 +43,7 @@ fn a_flood_of_empty_messages_stays_open_at_the_sender() {
     assert_eq!(done, (32 << 10) / ENVELOPE);
 }
 
-/// A late-comer finds the pool given away; the others hand back what they do not use.
+/// A peer that joins late finds the pool given away; the others hand back what they do not use.
 #[test]
 fn credit_moves_to_those_who_come_later() {
     let config = Config { pool_bytes: 1 << 16, peer_bytes: 1 << 16, expected_peers: 1, initial_credit: 0 };
@@ -53,22 +53,22 @@ fn credit_moves_to_those_who_come_later() {
         w.carry();
         let share = (1 << 16) / nodes.next_power_of_two() as u64;
         for node in 0..nodes {
-            for &(there, peer) in &w.nodes[node].peers {
-                let status = w.nodes[node].ep.peer_status(peer).unwrap();
-                assert_eq!(status.credit, share, "of node {node} at {there}, {nodes} nodes");
+            for known in &w.nodes[node].peers {
+                let status = w.nodes[node].ep.peer_status(known.peer).unwrap();
+                assert_eq!(status.credit, share, "of node {node} at {}, {nodes} nodes", known.there);
             }
         }
     }
 }
 
-/// Grants at a rate: a budget that somebody with a clock refills.
+/// Grants at a rate: a budget that is refilled from outside, by an owner with a clock.
 struct Budget {
     bytes: u64,
     measured: u64,
 }
 
 impl Controller for Budget {
-    fn unscheduled(&mut self, _: &Offer) -> u64 {
+    fn unscheduled(&mut self, _: &NewMessage) -> u64 {
         300
     }
 
@@ -83,13 +83,14 @@ impl Controller for Budget {
     }
 }
 
-/// The controller is pluggable: B bytes at once, the rest exactly as its budget allows.
+/// A controller of another crate can be plugged in: B bytes are sent at once, the rest exactly as its budget
+/// allows.
 #[test]
 fn a_controller_with_a_budget_paces_the_payload() {
     let mut ends = [0, 1].map(|_| Endpoint::new(CONFIG, Budget { bytes: 0, measured: 0 }));
     let peers = [0, 1].map(|at| ends[at].add_peer(PeerOptions::default()));
     let room = std::num::NonZeroU64::new(100).unwrap();
-    // Carries everything both ways; returns the payload bytes from 0 to 1.
+    // Carries everything both ways; returns the payload bytes from end 0 to end 1.
     let carry = |ends: &mut [Endpoint<Budget>; 2]| {
         let (mut bytes, mut moved) = (0, true);
         while std::mem::take(&mut moved) {
@@ -124,14 +125,15 @@ fn a_controller_with_a_budget_paces_the_payload() {
     }
     assert_eq!(ends[1].controller_mut().measured, 700, "what was granted is measured");
     let events = std::iter::from_fn(|| ends[1].poll_action());
-    let received = |action: &tasuki_msg::Action| matches!(action, tasuki_msg::Action::Event(Event::RecvDone(done)) if done.len == 1000);
+    let received =
+        |action: &Action| matches!(action, Action::Event(Event::RecvDone(done)) if done.len == 1000);
     assert_eq!(events.filter(received).count(), 1);
 }
 
-/// Whoever has credit from the start says its first words without asking, though nobody has told it anything; the peer speaks of credit only
-/// when it has something to say, or has been spoken to.
+/// With initial credit the first messages are sent without asking, though no frame has told of any credit. A
+/// peer tells of credit only together with other frames, or after it has been spoken to.
 #[test]
-fn the_first_words_need_no_credit_that_was_told() {
+fn the_first_messages_need_no_credit_that_was_told() {
     let config = Config { pool_bytes: 1 << 20, peer_bytes: 1 << 16, expected_peers: 1, initial_credit: 4096 };
     let mut ends = [(); 2].map(|()| Endpoint::new(config, WINDOW));
     let peers = [0, 1].map(|at| ends[at].add_peer(PeerOptions::default()));
@@ -139,7 +141,7 @@ fn the_first_words_need_no_credit_that_was_told() {
     let (queue, tag, data, remote_key) = (Queue::Tagged, 1, None, None);
     let request =
         SendRequest { peer: peers[0], queue, tag, data, len: 100, delivery: false, remote_key, user: 0 };
-    // Three of 1088 bytes are covered by 4096, the fourth has to ask.
+    // Three charges of 1088 bytes are covered by 4096; the fourth message becomes a request.
     for _ in 0..4 {
         ends[0].post_send(request).unwrap();
     }

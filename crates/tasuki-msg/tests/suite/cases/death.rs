@@ -1,24 +1,24 @@
-//! Peers that die, part, and come back as somebody else.
+//! Peers that die, part, and return as new incarnations.
 
 use tasuki_msg::{Failure, Gone};
 
 use super::*;
 
-/// The process of `dead` ends, and `node` is told.
+/// Kills `dead` and tells `node`; returns the failure that its operations must have.
 fn lose_peer(w: &mut World, node: usize, dead: usize) -> Failure {
     w.kill(dead);
     w.peer_failed(node, dead).unwrap();
     Failure::PeerGone(w.nodes[node].peer_for(dead).unwrap(), Gone::Failed)
 }
 
-/// Everything that can only be completed by the dead peer fails; a receive from any source waits for somebody else.
+/// Everything that only the dead peer could complete fails; a receive from any source waits for other peers.
 #[test]
 fn death_ends_what_only_the_peer_could_complete() {
     let mut w = world(3);
     let (directed, open) = (w.listen(0, Some(1), 1, 0), w.listen(0, None, 2, 0));
     let half = w.listen(0, None, 3, 0);
     w.say(1, 0, 3, 50_000, 3);
-    w.speak(1);
+    w.hand_to_carriers(1);
     w.deliver(1, 0).unwrap();
     let (waiting, queued) = (w.say(0, 1, 4, 50_000, 4), w.say(0, 1, 5, 4, 5));
     let failure = lose_peer(&mut w, 0, 1);
@@ -34,15 +34,15 @@ fn death_ends_what_only_the_peer_could_complete() {
     assert!(w.nodes[0].recvs[after].over);
 }
 
-/// A message that had arrived can be received after its sender's death, once; one that had not is lost, and so is
-/// everything behind it.
+/// A message that had arrived can be received after its sender's death, once; a message that had not is lost,
+/// and so is everything behind it.
 #[test]
 fn complete_messages_outlive_their_sender() {
     let mut w = world(2);
     for (len, data) in [(10, 1), (50_000, 2), (10, 3), (10, 4), (10, 5)] {
         w.say(1, 0, 7, len, data);
     }
-    w.speak(1);
+    w.hand_to_carriers(1);
     (0..3).for_each(|_| w.deliver_at(1, 0, 0).unwrap());
     w.deliver_at(1, 0, 1).unwrap();
     lose_peer(&mut w, 0, 1);
@@ -55,7 +55,7 @@ fn complete_messages_outlive_their_sender() {
     assert!(w.nodes[0].recvs[recvs[2]].over, "nothing more can come");
 }
 
-/// A claim on a message that is lost says so when it is used.
+/// The use of a claim on a lost message fails with the reason.
 #[test]
 fn a_claim_can_be_lost() {
     let mut w = world(2);
@@ -69,7 +69,8 @@ fn a_claim_can_be_lost() {
     assert_eq!(w.heard(0, recv), [2]);
 }
 
-/// Who comes back is somebody else: a receive from the old incarnation does not take the new one's messages.
+/// A process that returns is a new peer: a receive from the old incarnation does not take the new one's
+/// messages.
 #[test]
 fn a_new_incarnation_is_a_new_peer() {
     let mut w = world(2);
@@ -88,7 +89,7 @@ fn a_new_incarnation_is_a_new_peer() {
     assert_eq!(w.heard(0, recv), [3]);
 }
 
-/// Parting waits for what is under way, then both sides know; what had arrived stays.
+/// Parting waits for what is under way, then both sides know of it; messages that had arrived stay.
 #[test]
 fn goodbye_is_said_when_all_is_done() {
     let mut w = world(2);
@@ -110,7 +111,7 @@ fn goodbye_is_said_when_all_is_done() {
     w.audit_rest().unwrap();
 }
 
-/// The record of a peer that is gone can be dropped with all that it left.
+/// The record of a peer that is gone can be dropped, with all that it left.
 #[test]
 fn forgetting_a_peer_frees_what_it_left() {
     let mut w = world(2);

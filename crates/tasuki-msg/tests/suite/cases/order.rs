@@ -2,15 +2,16 @@
 
 use super::*;
 
-/// "If a sender sends two messages in succession to the same destination, and both match the same receive, then
-/// this operation cannot receive the second message if the first one is still pending." Whatever the carriers do.
+/// "If a sender sends two messages in succession to the same destination, and both match the same receive,
+/// then this operation cannot receive the second message if the first one is still pending." That holds
+/// whatever the carriers do.
 #[test]
 fn messages_do_not_overtake() {
     let mut w = world(2);
     let (first, second) = (w.listen(1, Some(0), 5, 0), w.listen(1, Some(0), 5, 0));
     w.say(0, 1, 5, 10, 100);
     w.say(0, 1, 5, 10, 200);
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.deliver_at(0, 1, 1).unwrap();
     assert!(w.heard(1, first).is_empty(), "the second message has arrived, but it is not its turn");
     w.carry();
@@ -33,7 +34,7 @@ fn eager_does_not_overtake_rendezvous() {
 
 /// "If a receiver posts two receives in succession, and both match the same message, then the second receive
 /// operation cannot be satisfied by this message, if the first one is still pending": also if only the second
-/// names source and tag.
+/// receive names source and tag.
 #[test]
 fn the_first_posted_receive_wins_whatever_its_wildcards() {
     for wild_first in [true, false] {
@@ -50,9 +51,10 @@ fn the_first_posted_receive_wins_whatever_its_wildcards() {
     }
 }
 
-/// Every combination of wildcards, posted in every order of two: the first that accepts gets the message.
+/// For each pair of kinds of wildcard, in both orders, the first posted receive that accepts the message gets
+/// it.
 #[test]
-fn any_source_and_any_tag_stand_in_line_with_the_others() {
+fn any_source_and_any_tag_wait_in_line_with_the_others() {
     let kinds = [(None, u64::MAX), (None, 0), (Some(0), u64::MAX), (Some(0), 0)];
     for first in kinds {
         for second in kinds {
@@ -65,7 +67,7 @@ fn any_source_and_any_tag_stand_in_line_with_the_others() {
     }
 }
 
-/// A receive that asks for one source does not take another's message, and lets it pass to those behind.
+/// A receive for one source does not take another's message, which goes to the receives behind it.
 #[test]
 fn a_directed_receive_leaves_others_alone() {
     let mut w = world(3);
@@ -121,14 +123,14 @@ fn the_two_queues_do_not_mix_and_share_their_order() {
     let plain = w.recv(1, RecvSpec { queue: Queue::Msg, ..anything() }).unwrap();
     w.send(0, 1, untagged(4, 1)).unwrap();
     w.say(0, 1, 0, 4, 2);
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.deliver_at(0, 1, 1).unwrap();
     assert!(w.heard(1, tagged).is_empty(), "the untagged message comes first");
     w.carry();
     assert_eq!((w.heard(1, tagged), w.heard(1, plain)), (vec![2], vec![1]));
 }
 
-/// More kinds of wildcard than the unexpected queue keeps lists for: slower, and the same answers.
+/// More kinds of wildcard than the unexpected queue keeps lists for are slower, and find the same messages.
 #[test]
 fn any_number_of_masks_works() {
     let mut w = world(2);
@@ -136,7 +138,7 @@ fn any_number_of_masks_works() {
         w.say(0, 1, tag, 4, tag);
     }
     w.carry();
-    // Ignoring bit k leaves the lowest tag that is still there with all other bits as asked.
+    // A receive that ignores bit k gets the lowest remaining tag that agrees in all other bits.
     let recvs: Vec<usize> = (0..24).map(|k| w.listen(1, Some(0), 63 - k, 1 << (k % 12) | 1)).collect();
     let heard: Vec<Vec<u64>> = recvs.iter().map(|&recv| w.heard(1, recv)).collect();
     for (k, heard) in heard.iter().enumerate() {

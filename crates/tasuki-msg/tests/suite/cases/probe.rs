@@ -13,7 +13,7 @@ fn peek_changes_nothing() {
     assert_eq!(w.peek(1, &tag(2)).unwrap(), None, "FI_ENOMSG");
     w.say(0, 1, 1, 4, 10);
     let wanted = w.say(0, 1, 2, 4, 20);
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.deliver_at(0, 1, 1).unwrap();
     assert_eq!(w.peek(1, &tag(2)).unwrap(), None, "it has arrived, but another comes before it");
     w.carry();
@@ -31,7 +31,7 @@ fn a_large_message_can_be_probed_before_its_payload_comes() {
     let mut w = world(2);
     let name = w.say(0, 1, 1, 60_000, 1);
     w.carry();
-    assert_eq!(w.sent[name].arrived, 0);
+    assert_eq!(w.sent[name].arrived.total(), 0);
     assert_eq!(w.peek(1, &tag(1)).unwrap(), Some(name));
     let claim = w.claim(1, &tag(1)).unwrap().unwrap();
     let recv = w.use_claim(1, claim, Some(60_000)).unwrap().unwrap();
@@ -39,7 +39,7 @@ fn a_large_message_can_be_probed_before_its_payload_comes() {
     assert_eq!(w.dones(1, recv)[0].len, 60_000);
 }
 
-/// A claimed message belongs to who claimed it: neither a wildcard receive nor another probe finds it.
+/// A claimed message belongs to the claim: neither a wildcard receive nor another probe finds it.
 #[test]
 fn a_claim_keeps_others_away() {
     let mut w = world(2);
@@ -54,7 +54,8 @@ fn a_claim_keeps_others_away() {
     assert_eq!(w.heard(1, recv), [1]);
 }
 
-/// Discarding ends the send as a receive would, small or large, seen or claimed; nothing of it is left.
+/// Discarding a message ends its send as a receive would, for small and large, probed and claimed messages;
+/// nothing of it is left.
 #[test]
 fn discarded_messages_end_their_sends() {
     let mut w = world(2);
@@ -86,7 +87,7 @@ fn a_cancel_comes_in_time_or_has_no_effect() {
     w.cancel_recv(1, early).unwrap();
     assert!(w.nodes[1].recvs[early].over);
     w.say(0, 1, 1, 50_000, 1);
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.deliver_at(0, 1, 0).unwrap();
     w.cancel_recv(1, late).unwrap();
     assert!(!w.nodes[1].recvs[late].over, "matched: too late");
@@ -94,13 +95,13 @@ fn a_cancel_comes_in_time_or_has_no_effect() {
     assert_eq!(w.heard(1, late), [1]);
 }
 
-/// A send can be taken back as long as nothing of it has left; those behind it keep their order.
+/// A send can be cancelled as long as nothing of it has left; those behind it keep their order.
 #[test]
 fn a_send_can_be_cancelled_until_it_starts() {
     let mut w = world(2);
     let names = [1, 2, 3].map(|data| w.say(0, 1, 1, 4, data));
     w.cancel_send(names[1]).unwrap();
-    w.speak(0);
+    w.hand_to_carriers(0);
     w.cancel_send(names[0]).unwrap();
     w.carry();
     let recvs = [(); 3].map(|()| w.recv(1, anything()).unwrap());
@@ -108,7 +109,7 @@ fn a_send_can_be_cancelled_until_it_starts() {
     assert_eq!(recvs.map(|recv| w.heard(1, recv)), [vec![1], vec![3], vec![]]);
 }
 
-/// Many cancels while nothing can leave: what is left goes out in order.
+/// Many sends are cancelled while nothing can leave; the others leave in order.
 #[test]
 fn a_queue_full_of_cancelled_sends() {
     let mut w = world(2);

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// In the middle of a rendezvous everything stops, nothing is under way, and it goes on where it stopped.
+/// In the middle of a rendezvous everything stops, nothing is under way, and after `resume` it goes on where
+/// it stopped.
 #[test]
 fn a_transfer_stops_and_goes_on() {
     let window = Window { window: 4096, quantum: 1024, ..WINDOW };
@@ -10,21 +11,21 @@ fn a_transfer_stops_and_goes_on() {
     let recv = w.recv(1, RecvSpec { capacity: 1 << 20, ..anything() }).unwrap();
     let name = w.say(0, 1, 1, 100_000, 1);
     for _ in 0..6 {
-        w.speak(0);
+        w.hand_to_carriers(0);
         w.deliver(0, 1).unwrap();
-        w.speak(1);
+        w.hand_to_carriers(1);
         w.deliver(1, 0).unwrap();
     }
     w.quiesce(0).unwrap();
     w.carry();
     assert!(w.nodes[0].silent, "agreed");
-    let (before, frames) = (w.sent[name].arrived, w.coverage.clone());
+    let (before, frames) = (w.sent[name].arrived.total(), w.coverage.count("data"));
     assert!(before > 0 && before < 100_000, "{before}");
-    // Posts are taken and wait.
+    // Operations can still be posted; they wait.
     let later = w.say(0, 1, 2, 4, 2);
     let other = w.say(1, 0, 2, 4, 3);
     w.carry();
-    assert_eq!(w.coverage.get("data"), frames.get("data"));
+    assert_eq!(w.coverage.count("data"), frames);
     assert!(!w.sent[later].started && !w.sent[other].started);
     w.resume(0).unwrap();
     w.carry();
@@ -32,7 +33,7 @@ fn a_transfer_stops_and_goes_on() {
     assert!(w.sent[later].started && w.sent[other].started);
 }
 
-/// Silence towards one is no silence towards others.
+/// Silence towards one peer does not stop messages between others.
 #[test]
 fn the_others_go_on() {
     let mut w = world(3);
@@ -56,13 +57,14 @@ fn a_death_ends_the_waiting() {
     assert!(w.nodes[0].silent);
 }
 
-/// A request that is taken back before its frame leaves, after an earlier one did: the peer must hear an end.
+/// A request is taken back before its frame leaves, after the frame of an earlier one left: the peer must get
+/// a `Resume`.
 #[test]
 fn requests_in_quick_succession_end() {
     let mut w = world(2);
     for _ in 0..3 {
         w.quiesce(0).unwrap();
-        w.speak(0);
+        w.hand_to_carriers(0);
         w.resume(0).unwrap();
         w.quiesce(0).unwrap();
         w.resume(0).unwrap();
@@ -73,7 +75,7 @@ fn requests_in_quick_succession_end() {
     assert_eq!(w.heard(0, recv), [1]);
 }
 
-/// Who joins while all is silent is asked for silence first.
+/// A node that joins during silence is asked for silence first.
 #[test]
 fn a_newcomer_is_asked_too() {
     let mut w = world(2);

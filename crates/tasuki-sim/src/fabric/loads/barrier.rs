@@ -1,4 +1,4 @@
-//! Barriers, one after the other, and where their time goes.
+//! Barriers, one after the other, and what their time is spent on.
 
 mod shape;
 
@@ -6,30 +6,30 @@ use super::super::{Fabric, Load, Packet};
 pub use shape::BarrierShape;
 use shape::Plan;
 
-/// What a host takes for a message, ps. Its processor does one thing at a time.
+/// Time that a host takes for a message, ps. Its processor does one thing at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostTimes {
-    /// Before it goes out.
+    /// Time before a message is sent.
     pub send: u64,
-    /// After its tail has come.
+    /// Time after the tail of a message has arrived.
     pub receive: u64,
 }
 
-/// A time, by what it was spent on along the chain of messages that determined it, ps.
+/// A time by what it was spent on, along the chain of messages that determined it, ps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// In hosts, and waiting for their processors.
+    /// In hosts, including waiting for their processors.
     pub host: u64,
-    /// Putting packets on the first cable.
+    /// Putting packets on their first cables.
     pub inject: u64,
-    /// Switches and cables.
+    /// In switches and cables.
     pub hops: u64,
     /// Waiting for other packets.
     pub wait: u64,
 }
 
 impl Share {
-    /// All of it.
+    /// The whole time.
     pub fn sum(self) -> u64 {
         self.host + self.inject + self.hops + self.wait
     }
@@ -54,12 +54,12 @@ pub struct Barrier {
     bytes: u32,
     rounds: usize,
     nodes: Vec<Node>,
-    /// Messages and things to do, by number.
+    /// Messages and tasks, by number.
     notes: Vec<Note>,
     free: Vec<u32>,
-    /// By round: hosts that have been let go, and when the last was.
+    /// By round: number of hosts that have left the barrier, and when the last one did, ps.
     ends: Vec<(u32, u64)>,
-    /// By round: time and shares of the host at position 0.
+    /// By round: time of the host at position 0, ps, and what it was spent on.
     marks: Vec<(u64, Share)>,
 }
 
@@ -68,22 +68,22 @@ struct Node {
     /// Until when its processor is busy.
     busy: u64,
     round: usize,
-    /// Step it is at.
+    /// The step that it is at.
     step: usize,
-    /// Messages that have come, by parity of the round and step.
+    /// Number of messages that have arrived, by parity of the round and by step.
     come: [Vec<u32>; 2],
     share: Share,
-    /// Up to when `share` counts.
+    /// The time up to which `share` counts, ps.
     at: u64,
 }
 
 #[derive(Clone, Copy)]
 enum Note {
-    /// A message is ready to go.
+    /// A message is ready to be sent.
     Send { to: u32, step: u32, round: u32, share: Share },
     /// A message is under way since `handed`.
     Fly { step: u32, round: u32, share: Share, handed: u64 },
-    /// A message has been taken in.
+    /// A message has been processed by its receiver.
     Taken { step: u32, round: u32, share: Share },
 }
 
@@ -122,8 +122,8 @@ impl Barrier {
         }
     }
 
-    /// What that time was spent on, by the host at position 0; the sum over the barriers after the first `warm`,
-    /// which is at least 1, and their number.
+    /// What that time was spent on at the host at position 0, summed over the barriers after the first `warm`
+    /// (at least 1), and their number.
     pub fn shares(&self, warm: usize) -> (Share, usize) {
         match (self.marks.get(warm.max(1) - 1), self.marks.last()) {
             (Some((_, from)), Some((_, to))) => (to.since(*from), self.marks.len() - warm.max(1)),
@@ -149,7 +149,7 @@ impl Barrier {
         self.notes[id as usize]
     }
 
-    /// Goes on at a position as far as the messages that have come allow.
+    /// Continues at a position as far as the messages that have arrived allow.
     fn advance(&mut self, fabric: &mut Fabric, at: usize) {
         while self.nodes[at].round < self.rounds {
             let (round, step) = (self.nodes[at].round, self.nodes[at].step);
@@ -191,12 +191,12 @@ impl Barrier {
         fabric.timer(due, host, id);
     }
 
-    /// A message has been taken in: perhaps the one that was missing.
+    /// A message has been processed; it may be the one that was missing.
     fn taken(&mut self, fabric: &mut Fabric, at: usize, (step, round): (u32, u32), share: Share) {
         let now = fabric.now();
         let node = &mut self.nodes[at];
         node.come[round as usize & 1][step as usize] += 1;
-        // Whatever goes on from here goes on because of this message.
+        // If the position waits in the step of this message, it continues because of this message.
         if node.round == round as usize && node.step == step as usize {
             (node.share, node.at) = (share, now);
         }

@@ -1,4 +1,4 @@
-//! Who sends what to whom.
+//! Loads: which host sends what to which.
 
 mod barrier;
 mod open;

@@ -1,27 +1,27 @@
-//! Open loop: every host offers packets at random times, whatever becomes of them.
+//! An open-loop load: every host offers packets at random times, whatever becomes of them.
 
 use super::Targets;
 use crate::Rng;
 use crate::fabric::{Fabric, Latencies, Load, Packet, exponential};
 
-/// Offered load.
+/// The offered load.
 ///
-/// A host's next packet is drawn only when the one before has begun to leave; what is offered beyond what the network
-/// takes therefore costs no memory, while its latency counts from the moment when it was due.
+/// The next packet of a host is drawn only when the one before has begun to leave. So a load beyond what the
+/// network can take costs no memory, while its latency counts from the time when each packet was due.
 pub struct Open {
     sources: Vec<Source>,
     bytes: u32,
     /// Mean time between packets of one host, ps.
     mean: u64,
-    /// Packets born before this do not count, ps.
+    /// Packets that were due before this do not count, ps.
     from: u64,
-    /// From birth to the arrival of the tail.
+    /// Latencies from the time when a packet was due to the arrival of its tail.
     pub latencies: Latencies,
-    /// From the departure of the head to the arrival of the tail.
+    /// Latencies from the departure of the head to the arrival of the tail.
     pub transit: Latencies,
-    /// Bytes that arrived since `from`.
+    /// Bytes that have arrived since `from`.
     pub arrived_bytes: u64,
-    /// Packets that arrived since `from`.
+    /// Packets that have arrived since `from`.
     pub arrived_packets: u64,
 }
 
@@ -32,8 +32,8 @@ struct Source {
 }
 
 impl Open {
-    /// Every host with targets sends packets of `bytes` at a mean distance of `mean` ps. Packets due before `from`
-    /// are not counted.
+    /// Every host with targets sends packets of `bytes` at a mean interval of `mean` ps. Packets due before
+    /// `from` are not counted.
     pub fn new(targets: Vec<Targets>, bytes: u32, mean: u64, from: u64, seed: u64) -> Open {
         let mut rng = Rng::new(seed);
         let source = |targets| Source { rng: rng.fork(), targets, due: 0 };
@@ -49,7 +49,7 @@ impl Open {
         }
     }
 
-    /// Hosts that send.
+    /// Number of hosts that send.
     pub fn senders(&self) -> usize {
         self.sources.iter().filter(|source| source.targets != Targets::None).count()
     }
@@ -65,7 +65,7 @@ impl Open {
         }
     }
 
-    /// Hands over the packet that is due; false if it goes nowhere.
+    /// Hands over the packet that is due; returns false if it has no route.
     #[inline]
     fn offer(&mut self, fabric: &mut Fabric, host: u32) -> bool {
         let source = &mut self.sources[host as usize];

@@ -1,4 +1,4 @@
-//! Destinations.
+//! Destinations of packets.
 
 use crate::Rng;
 use crate::fabric::FabricError;
@@ -7,18 +7,19 @@ use tasuki_topo::{
     bounds::{self, Traffic},
 };
 
-/// Who sends to whom.
+/// A pattern: which host sends to which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Every packet to a host drawn at random.
+    /// Every packet goes to a random host.
     Uniform,
-    /// So many percent of the packets to host 0, the others as [`Pattern::Uniform`].
+    /// So many percent of the packets go to host 0, the others as with [`Pattern::Uniform`].
     HotSpot(u8),
-    /// Every host to all others in turn: to the next one first.
+    /// Every host sends to all others in turn, to the next one first.
     AllToAll,
-    /// Every host to the next one.
+    /// Every host sends to the next one.
     Neighbour,
-    /// The paper's, between switches: at each, the first host sends and the second receives.
+    /// The patterns of the paper, between switches: at each switch the first host sends and the second
+    /// receives.
     Switches(bounds::Pattern),
 }
 
@@ -57,32 +58,32 @@ impl Pattern {
 /// The destinations of one host's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Targets {
-    /// It sends nothing.
+    /// The host sends nothing.
     None,
-    /// Always the same.
+    /// Always the same host.
     One(u32),
-    /// Any other host; `hot` percent go to host 0.
+    /// A random other host; `hot` percent of the packets go to host 0.
     Random {
-        /// Itself.
+        /// The host itself.
         host: u32,
-        /// How many there are.
+        /// Number of hosts.
         hosts: u32,
-        /// Percent.
+        /// Percentage of packets to host 0.
         hot: u8,
     },
-    /// All others, one after the other.
+    /// All other hosts, one after the other.
     Turn {
-        /// Itself.
+        /// The host itself.
         host: u32,
-        /// How many there are.
+        /// Number of hosts.
         hosts: u32,
-        /// How many packets it has sent, modulo the number of others.
+        /// Number of packets that it has sent, modulo the number of other hosts.
         step: u32,
     },
 }
 
 impl Targets {
-    /// Where the next packet goes.
+    /// The destination of the next packet.
     #[inline]
     pub fn next(&mut self, rng: &mut Rng) -> Option<u32> {
         match self {

@@ -1,10 +1,11 @@
-//! Closed loop: PUSH (remote write) with acknowledgement. A sender may have so many packets that are not acknowledged.
+//! A closed-loop load: PUSH (remote write) with acknowledgement. A sender may have a limited number of
+//! packets that are not acknowledged.
 
 use super::Targets;
 use crate::Rng;
 use crate::fabric::{Fabric, Load, Packet};
 
-/// What hosts take time for, ps.
+/// Times that hosts take, ps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PushTimes {
     /// At the sender, before a packet goes out.
@@ -13,7 +14,7 @@ pub struct PushTimes {
     pub turn: u64,
     /// At the sender, from the tail of the acknowledgement until the next packet is prepared.
     pub done: u64,
-    /// Each of these is drawn from the time given and so many percent below and above it.
+    /// Each of these times is drawn from a range of so many percent below and above the value given.
     pub jitter_percent: u8,
 }
 
@@ -40,13 +41,13 @@ struct Source {
 const PREPARED: u32 = 0;
 const ACKNOWLEDGE: u32 = 1;
 const FINISHED: u32 = 2;
-/// Tags.
+/// Tags of the packets.
 const DATA: u64 = 0;
 const ACK: u64 = 1;
 
 impl Push {
-    /// Packets of `bytes` (headers included), acknowledged by packets of `ack_bytes`. Rounds that end before `from` or
-    /// after `until`, ps, do not count.
+    /// Packets of `bytes` (headers included), acknowledged by packets of `ack_bytes`. Round trips that end
+    /// before `from` or after `until`, ps, do not count.
     pub fn new(
         targets: Vec<Targets>,
         (bytes, ack_bytes): (u32, u32),

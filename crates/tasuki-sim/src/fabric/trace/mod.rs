@@ -7,12 +7,12 @@ mod steps;
 pub use parse::TraceError;
 pub use replay::{LEAST_BYTES, Replay, Replayed, TraceTimes};
 
-/// What the ranks of a program did, in order per rank.
+/// What the ranks of a program did, in order for each rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// By rank.
+    /// Events by rank.
     pub(super) events: Vec<Vec<Event>>,
-    /// Ranks that take part in collective operations together; the first are all of them.
+    /// Groups of ranks that take part in collective operations together; the first group has all ranks.
     pub(super) groups: Vec<Vec<u32>>,
 }
 
@@ -27,11 +27,11 @@ impl Trace {
     }
 }
 
-/// One line: computing, then an operation.
+/// A line of the trace: computing, then an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Event {
     pub line: u32,
-    /// Picoseconds.
+    /// Time of computing, ps.
     pub compute_ps: u64,
     pub what: What,
     pub bytes: u64,

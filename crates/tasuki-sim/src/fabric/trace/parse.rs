@@ -1,19 +1,19 @@
-//! Reading a trace. Everything that would make a replay hang is an error with the line where it shows.
+//! Reading a trace. Everything that would make a replay hang is an error that names the line where it shows.
 
 use super::{Collective, Event, Trace, What};
 use std::collections::HashMap;
 use thiserror::Error;
 
-/// Ranks at most: a guard against a wrong number in the header.
+/// Most ranks: a guard against a wrong number in the header.
 const RANKS_MAX: u32 = 1 << 20;
 
-/// What is wrong with a trace.
+/// An error in a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TraceError {
     /// A line that does not follow the format.
     #[error("line {line}: {problem}")]
     Line {
-        /// Number, from 1.
+        /// Number of the line, from 1.
         line: u32,
         /// What is wrong, and what is wanted.
         problem: String,
@@ -45,7 +45,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Every send has its receive and the other way round, with as many bytes.
+    /// Checks that every send has its receive and every receive its send, with as many bytes.
     fn check_messages(&self) -> Result<(), TraceError> {
         let mut sent: HashMap<(u32, u32), Vec<(u32, u64)>> = HashMap::new();
         let all =
@@ -98,12 +98,13 @@ impl Trace {
         }
     }
 
-    /// All members of a group call the same operations in the same order.
+    /// Checks that all members of a group call the same operations in the same order.
     fn check_collectives(&self) -> Result<(), TraceError> {
         for (number, members) in (0..).zip(&self.groups) {
             let calls = |rank: u32| {
-                let of_group = move |event: &&Event| matches!(event.what, What::Collective { group, .. } if group == number);
-                self.events[rank as usize].iter().filter(of_group)
+                let of_group =
+                    move |what: What| matches!(what, What::Collective { group, .. } if group == number);
+                self.events[rank as usize].iter().filter(move |event| of_group(event.what))
             };
             let Some(&first) = members.first() else { continue };
             for &rank in members {
@@ -138,7 +139,7 @@ struct Reader {
     version: bool,
     events: Vec<Vec<Event>>,
     groups: Vec<Vec<u32>>,
-    /// Of groups in the file, by their number there.
+    /// Index of each group, by its number in the file.
     names: HashMap<u32, u32>,
 }
 
@@ -264,7 +265,8 @@ impl Reader {
             "scatter" => rooted(Collective::Scatter)?,
             "end" => What::End,
             _ => {
-                let known = "send, recv, barrier, bcast, reduce, allreduce, allgather, alltoall, gather, scatter, end";
+                let known = "send, recv, barrier, bcast, reduce, allreduce, allgather, alltoall, gather, \
+                             scatter, end";
                 return wrong(line, format!("unknown event `{what}`; known are {known}"));
             }
         };

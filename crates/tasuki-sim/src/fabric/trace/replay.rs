@@ -1,72 +1,72 @@
-//! Replaying a trace: every rank computes as long as it did, and sends and waits as it did; how long the messages take is the
-//! network's business.
+//! Replaying a trace: every rank computes as long as it did, and sends and waits as it did; the time that
+//! messages take follows from the network.
 
 use super::steps::{Step, steps};
 use super::{Trace, TraceError, What};
 use crate::fabric::{Fabric, Load, Packet};
 use std::collections::{HashMap, VecDeque};
 
-/// Shortest packet: a message without bytes is one too.
+/// Shortest packet, bytes; a message without bytes is one, too.
 pub const LEAST_BYTES: u32 = 16;
 
-/// What a replay takes besides the trace.
+/// Parameters of a replay besides the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceTimes {
-    /// A host for a message that it sends, ps.
+    /// Time that a host takes for a message that it sends, ps.
     pub send: u64,
-    /// The same for one that it receives, from its last packet on.
+    /// Time that a host takes for a message that it receives, from the arrival of its last packet on, ps.
     pub receive: u64,
     /// Longest packet; longer messages are divided, and none is shorter than [`LEAST_BYTES`].
     pub packet_bytes: u32,
 }
 
-/// What came of it. Times are picoseconds.
+/// The result of a replay. Times are in picoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
     /// When the last rank was done.
     pub end: u64,
-    /// By rank: computing.
+    /// Time of computing, by rank.
     pub computing: Vec<u64>,
-    /// By rank: waiting for messages.
+    /// Time of waiting for messages, by rank.
     pub waiting: Vec<u64>,
-    /// Messages, those of collective operations included.
+    /// Number of messages, including those of collective operations.
     pub messages: u64,
     /// Bytes in them.
     pub bytes: u64,
-    /// Messages between ranks of one host, which use no network.
+    /// Number of messages between ranks of one host, which do not use the network.
     pub local: u64,
 }
 
-/// The load that replays.
+/// The load that replays a trace.
 pub struct Replay<'t> {
     trace: &'t Trace,
     times: TraceTimes,
     hosts: u32,
     ranks: Vec<Rank>,
-    /// Packets that are still to come of every message under way, and who waits for it.
+    /// Messages under way: the packets of each that have not arrived, and the rank that waits for it.
     messages: Vec<Message>,
     unused: Vec<u32>,
-    /// Messages that have come and were not waited for.
-    come: HashMap<Way, u32>,
+    /// Number of messages that have arrived and for which no rank waited, by flow.
+    come: HashMap<FlowKey, u32>,
     left: usize,
     dropped: bool,
     result: Replayed,
 }
 
-/// From, to, and what it belongs to: 0 for messages between two, 1 and a group's number for its operations. Messages on
-/// one way stay in order; those on different ways may pass each other, as in MPI.
-type Way = (u32, u32, u32);
+/// A flow: source, destination, and 0 for messages between two ranks, or 1 plus the number of a group for its
+/// operations. Messages of one flow stay in order; those of different flows may pass each other, as in MPI.
+type FlowKey = (u32, u32, u32);
 
 struct Message {
-    way: Way,
+    flow: FlowKey,
     packets: u32,
 }
 
 #[derive(Default)]
 struct Rank {
-    /// The next event.
+    /// Index of the next event.
     at: usize,
-    /// What is left of an operation, and its number among the ways.
+    /// The remaining steps of a collective operation, and the number of its flows.
     steps: VecDeque<Step>,
     stream: u32,
     doing: Doing,
@@ -78,15 +78,16 @@ enum Doing {
     #[default]
     Busy,
     Sending(u32, u64),
-    Waiting(Way, u64),
+    Waiting(FlowKey, u64),
     Done,
 }
 
-/// Timers: the rank goes on; others are numbers of messages that stay on one host.
+/// Timer by which a rank continues; other values are numbers of messages that stay on one host.
 const GO_ON: u32 = u32::MAX;
 
 impl<'t> Replay<'t> {
-    /// Ranks are put on the hosts in order: one each if there are enough hosts, else blocks of as equal size as can be.
+    /// Ranks are placed on the hosts in order: one on each if there are enough hosts, otherwise in blocks of
+    /// as equal size as possible.
     pub fn new(trace: &'t Trace, hosts: usize, times: TraceTimes) -> Replay<'t> {
         let ranks = trace.ranks();
         Replay {
@@ -119,7 +120,8 @@ impl<'t> Replay<'t> {
             Some((rank, from, at)) => {
                 let line = self.trace.events[rank].get(at.saturating_sub(1)).map_or(0, |event| event.line);
                 let problem = format!(
-                    "rank {rank} waits here for rank {from}, which waits itself; is a recv where the message was waited for?"
+                    "rank {rank} waits here for rank {from}, which waits itself; is a recv where the \
+                     message was waited for?"
                 );
                 Err(TraceError::Line { line, problem })
             }
@@ -134,7 +136,7 @@ impl<'t> Replay<'t> {
         (u64::from(rank) * u64::from(self.hosts) / ranks) as u32
     }
 
-    /// Lets a rank do what comes next.
+    /// Lets a rank continue.
     fn go_on(&mut self, fabric: &mut Fabric, rank: u32) {
         let now = fabric.now();
         let state = &mut self.ranks[rank as usize];
@@ -179,14 +181,14 @@ impl<'t> Replay<'t> {
                 fabric.timer(now + self.times.send, rank, GO_ON);
             }
             Step::Receive { from } => {
-                let way = (from, rank, stream);
-                match self.come.get_mut(&way) {
+                let flow = (from, rank, stream);
+                match self.come.get_mut(&flow) {
                     Some(count) if *count > 0 => {
                         *count -= 1;
                         self.ranks[rank as usize].doing = Doing::Busy;
                         fabric.timer(now + self.times.receive, rank, GO_ON);
                     }
-                    _ => self.ranks[rank as usize].doing = Doing::Waiting(way, now),
+                    _ => self.ranks[rank as usize].doing = Doing::Waiting(flow, now),
                 }
             }
         }
@@ -194,10 +196,10 @@ impl<'t> Replay<'t> {
 
     /// Hands a message to the network.
     fn send(&mut self, fabric: &mut Fabric, rank: u32, to: u32, bytes: u64) {
-        let way = (rank, to, self.ranks[rank as usize].stream);
+        let flow = (rank, to, self.ranks[rank as usize].stream);
         let most = u64::from(self.times.packet_bytes.max(LEAST_BYTES));
         let packets = bytes.div_ceil(most).max(1);
-        let message = Message { way, packets: packets as u32 };
+        let message = Message { flow, packets: packets as u32 };
         let id = match self.unused.pop() {
             Some(id) => {
                 self.messages[id as usize] = message;
@@ -223,23 +225,23 @@ impl<'t> Replay<'t> {
         }
     }
 
-    /// A packet of a message is there.
+    /// A packet of a message has arrived.
     fn came(&mut self, fabric: &mut Fabric, id: u32) {
         let message = &mut self.messages[id as usize];
         message.packets -= 1;
         if message.packets > 0 {
             return;
         }
-        let way = message.way;
+        let flow = message.flow;
         self.unused.push(id);
-        let (rank, now) = (way.1, fabric.now());
+        let (rank, now) = (flow.1, fabric.now());
         match self.ranks[rank as usize].doing {
-            Doing::Waiting(wanted, since) if wanted == way => {
+            Doing::Waiting(wanted, since) if wanted == flow => {
                 self.result.waiting[rank as usize] += now - since;
                 self.ranks[rank as usize].doing = Doing::Busy;
                 fabric.timer(now + self.times.receive, rank, GO_ON);
             }
-            _ => *self.come.entry(way).or_default() += 1,
+            _ => *self.come.entry(flow).or_default() += 1,
         }
     }
 }

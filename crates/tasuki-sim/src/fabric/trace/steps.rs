@@ -1,16 +1,16 @@
-//! Operations of a group as the messages of the usual algorithms (Thakur, Rabenseifner, Gropp: "Optimization of Collective
-//! Communication Operations in MPICH", 2005).
+//! Collective operations as messages, by the usual algorithms (Thakur, Rabenseifner, Gropp: "Optimization of
+//! Collective Communication Operations in MPICH", 2005).
 
 use super::Collective;
 
-/// What one member does: in order.
+/// A step of one member of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Send { to: u32, bytes: u64 },
     Receive { from: u32 },
 }
 
-/// The messages of the member at `me` of `members`; the root is a rank.
+/// The steps of the member at index `me` of `members`, in order; the root is a rank.
 pub(super) fn steps(kind: Collective, members: &[u32], me: usize, root: u32, bytes: u64) -> Vec<Step> {
     let root = members.iter().position(|&rank| rank == root).unwrap_or(0);
     let at = Member { members, me, root };
@@ -45,24 +45,24 @@ impl Member<'_> {
         Step::Receive { from: self.members[from % self.n()] }
     }
 
-    /// Distance from the root, round the ring of members.
+    /// Distance of the member from the root, round the ring of members.
     fn distance(&self) -> usize {
         (self.me + self.n() - self.root) % self.n()
     }
 
-    /// 1, 2, 4, ... below the number of members.
+    /// The powers of two below the number of members.
     fn powers(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
         let bits = self.n().next_power_of_two().ilog2();
         (0..bits).map(|bit| 1 << bit)
     }
 
-    /// Step k: to the one 2^k further on, from the one 2^k before.
+    /// In step k each member sends to the one 2^k further on and receives from the one 2^k before.
     fn dissemination(&self) -> Vec<Step> {
         let step = |far: usize| [self.send(self.me + far, 0), self.receive(self.me + self.n() - far)];
         self.powers().flat_map(step).collect()
     }
 
-    /// Binomial tree: whoever has it gives it to the one farthest away first.
+    /// Binomial tree: each member that has the data gives it to the farthest one first.
     fn broadcast(&self, bytes: u64) -> Vec<Step> {
         let me = self.distance();
         let mut steps = Vec::new();
@@ -76,7 +76,7 @@ impl Member<'_> {
         steps
     }
 
-    /// The same tree the other way round.
+    /// The tree of [`broadcast`](Self::broadcast), in reverse.
     fn reduce(&self, bytes: u64) -> Vec<Step> {
         let me = self.distance();
         let mut steps = Vec::new();
@@ -92,7 +92,7 @@ impl Member<'_> {
         steps
     }
 
-    /// Recursive doubling where the members are a power of two, else reduce and broadcast.
+    /// Recursive doubling if the number of members is a power of two, otherwise reduce and broadcast.
     fn all_reduce(&self, bytes: u64) -> Vec<Step> {
         if self.n().is_power_of_two() {
             let step = |far: usize| [self.send(self.me ^ far, bytes), self.receive(self.me ^ far)];
@@ -102,13 +102,13 @@ impl Member<'_> {
         [first.reduce(bytes), first.broadcast(bytes)].concat()
     }
 
-    /// Every part goes round the ring.
+    /// Every part of the data goes round the ring.
     fn ring(&self, bytes: u64) -> Vec<Step> {
         let step = [self.send(self.me + 1, bytes), self.receive(self.me + self.n() - 1)];
         step.repeat(self.n() - 1)
     }
 
-    /// Step k: to the one k further on, from the one k before.
+    /// In step k each member sends to the one k further on and receives from the one k before.
     fn pairs(&self, bytes: u64) -> Vec<Step> {
         let step = |far: usize| [self.send(self.me + far, bytes), self.receive(self.me + self.n() - far)];
         (1..self.n()).flat_map(step).collect()
@@ -145,10 +145,10 @@ mod tests {
         Collective::Scatter,
     ];
 
-    /// Plays the messages of all members in rounds and follows who has heard of whom: nobody waits for ever, nothing is
-    /// left over, and whoever must know of others does.
+    /// Plays the messages of all members in rounds and follows which member has heard of which: no member
+    /// waits for ever, no message is left over, and every member that must know of others does.
     #[test]
-    fn everybody_hears_of_whom_it_must() {
+    fn every_rank_receives_what_its_operation_needs() {
         for kind in ALL {
             for n in 1..=17usize {
                 let members: Vec<u32> = (0..n as u32).map(|rank| rank * 3 + 1).collect();

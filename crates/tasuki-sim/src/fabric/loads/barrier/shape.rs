@@ -1,21 +1,21 @@
-//! Who sends to whom in a barrier, by position. A barrier is a few steps at every position: wait for so many messages,
-//! then send some.
+//! Shapes of barriers: which position sends to which. A barrier is a few steps at every position: wait for
+//! some messages, then send some.
 
-/// How a barrier is made.
+/// The shape of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierShape {
-    /// Unicast-based multicast (Kesavan, Panda 2001) and its reverse: in each step everybody who has been told tells one
-    /// more, ceil(log2 n) steps down, and as many up before.
+    /// Unicast-based multicast (Kesavan, Panda 2001) and its reverse: in each step every position that has
+    /// been told tells one more; that takes ceil(log2 n) steps down, and as many up before.
     Multicast,
-    /// In step k everybody tells the one 2^k further on (Hensgen, Finkel, Manber 1988).
+    /// In step k every position tells the one 2^k further on (Hensgen, Finkel, Manber 1988).
     Dissemination,
-    /// Up a tree in which everybody has so many children, and down again.
+    /// Up a tree in which every position has so many children, and down again.
     Tree(u32),
 }
 
-/// A shape for so many positions.
+/// A shape, worked out for a number of positions.
 pub(super) enum Plan {
-    /// Children in the order in which they are told, and the parent.
+    /// For each position, its children in the order in which they are told, and its parent.
     Tree(Vec<(Vec<u32>, u32)>),
     Dissemination(usize),
 }
@@ -34,8 +34,8 @@ impl Plan {
         }
     }
 
-    /// Steps of a barrier. Of a tree: wait for the children and tell the parent; wait for the parent and tell the
-    /// children.
+    /// Number of steps of a barrier. In a tree: wait for the children and tell the parent; wait for the
+    /// parent and tell the children.
     pub fn steps(&self) -> usize {
         match self {
             Plan::Tree(_) => 2,
@@ -43,7 +43,7 @@ impl Plan {
         }
     }
 
-    /// Messages that a position waits for at a step.
+    /// Number of messages that a position waits for in a step.
     pub fn waits(&self, at: usize, step: usize) -> u32 {
         match self {
             Plan::Tree(nodes) if step == 0 => nodes[at].0.len() as u32,
@@ -52,7 +52,7 @@ impl Plan {
         }
     }
 
-    /// Messages that it sends then.
+    /// Number of messages that it sends then.
     pub fn sends(&self, at: usize, step: usize) -> usize {
         match self {
             Plan::Tree(_) if step == 0 => usize::from(at > 0),
@@ -61,7 +61,7 @@ impl Plan {
         }
     }
 
-    /// Position that one of these goes to, and the step that it is waited for in.
+    /// The position that one of these messages goes to, and the step in which it is waited for.
     pub fn send(&self, at: usize, step: usize, number: usize) -> (usize, usize) {
         match self {
             Plan::Tree(nodes) if step == 0 => (nodes[at].1 as usize, 0),
@@ -71,14 +71,14 @@ impl Plan {
     }
 }
 
-/// Whom a position tells: those at distances of powers of two beyond its own highest bit.
+/// The positions that a position tells: those at distances of powers of two beyond its own highest bit.
 fn told(at: usize, n: usize) -> Vec<u32> {
     let first = usize::BITS - at.leading_zeros();
     let all = (first..usize::BITS).map(|bit| at + (1 << bit));
     all.take_while(|&child| child < n).map(|child| child as u32).collect()
 }
 
-/// Who tells a position.
+/// The position by which a position is told.
 fn teller(at: usize) -> u32 {
     at.checked_ilog2().map_or(0, |bit| (at - (1 << bit)) as u32)
 }
@@ -87,7 +87,8 @@ fn teller(at: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// After step k of a multicast 2^k have been told (paper, 4.1.2: ceil(log2(d + 1)) steps for d destinations).
+    /// After step k of a multicast 2^k positions have been told (paper, 4.1.2: ceil(log2(d + 1)) steps for d
+    /// destinations).
     #[test]
     fn multicast_takes_the_steps_of_the_paper() {
         for n in [1, 2, 3, 8, 16, 33, 64] {
