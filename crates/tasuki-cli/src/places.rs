@@ -15,10 +15,9 @@ use std::{
     thread,
     time::Duration,
 };
-use tasuki_bench::process::{Output, run_limited};
 use tasuki_cluster::{Cluster, Host, HostId, SshTarget};
 use tasuki_lab::{Lab, LabError, need_root};
-use tasuki_launch::quote;
+use tasuki_process::{Output, quote, run_limited};
 
 /// How long a host may take to answer.
 const LIMIT: Duration = Duration::from_secs(20);

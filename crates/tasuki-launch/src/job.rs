@@ -8,6 +8,7 @@ use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,
 };
+use tasuki_process::quote;
 use thiserror::Error;
 
 /// A host and the number of ranks that it is made for.
@@ -93,17 +94,6 @@ impl LaunchCommand {
             self.env.iter().map(|(name, value)| format!("{}={}", name.to_string_lossy(), quote(value)));
         let words = self.argv.iter().map(|word| quote(word));
         variables.chain(words).collect::<Vec<_>>().join(" ")
-    }
-}
-
-/// A word for a POSIX shell, which gives it back unchanged.
-pub fn quote(word: &OsStr) -> String {
-    let word = word.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.into_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

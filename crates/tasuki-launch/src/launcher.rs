@@ -1,6 +1,6 @@
 //! Finds the launcher that belongs to a library.
 
-use crate::{Environment, Flavour, Version, bounded, program};
+use crate::{Environment, Flavour, Version, program, query::query};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -13,7 +13,7 @@ const PREFIX_DEPTH_MAX: usize = 5;
 
 /// What the launcher at `path` says that it is; `None` if it is none that we know.
 pub fn identify(path: &Path, env: &Environment) -> Option<(Flavour, Version)> {
-    let answer = bounded::run(&[path.as_os_str().into(), "--version".into()], env, LIMIT).ok()?;
+    let answer = query(&[path.as_os_str().into(), "--version".into()], env, LIMIT).ok()?;
     Flavour::recognise(&answer.stdout).or_else(|| Flavour::recognise(&answer.stderr))
 }
 

@@ -18,7 +18,6 @@
 //! The launcher's exit code is the program's where ranks ended by themselves, and 0 only if all ranks ended well.
 //! Of a rank that died by a signal Open MPI tells 128 + signal, Hydra on several hosts just 255.
 
-mod bounded;
 mod detect;
 mod elf;
 mod env;
@@ -41,12 +40,13 @@ mod probe;
 mod program;
 mod provider;
 mod python;
+mod query;
 mod setting;
 
 pub use detect::{DetectError, Detected, Detector};
 pub use env::environment;
 pub use flavour::{Abi, Flavour, Version};
-pub use job::{Job, JobError, JobHost, LaunchCommand, quote};
+pub use job::{Job, JobError, JobHost, LaunchCommand};
 pub use libfabric::LacksLibfabric;
 pub use libfabric_probe::{Libfabric, libfabric_probe_main};
 pub use management::Management;

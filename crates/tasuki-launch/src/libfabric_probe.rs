@@ -1,6 +1,6 @@
 //! Asks the libfabric of an MPI for its version and whether it takes Tasuki's provider, in a process of its own.
 
-use crate::{Environment, Flavour, Mpi, Provider, bounded, front, libfabric, program::with_variable};
+use crate::{Environment, Flavour, Mpi, Provider, front, libfabric, program::with_variable, query::query};
 use std::{
     ffi::{CString, OsString, c_char, c_int, c_void},
     io,
@@ -36,10 +36,10 @@ impl Mpi {
         let env = with_variable(env, "FI_PROVIDER", Provider::NAME.into());
         let env = with_variable(&env, "FI_PROVIDER_PATH", provider.folder.clone().into_os_string());
         let env = front::environment(self, provider, &env);
-        let answer = bounded::run(&argv, &env, LIMIT)?;
+        let answer = query(&argv, &env, LIMIT)?;
         let odd = || {
             let said = answer.stderr.lines().next().unwrap_or("it said nothing");
-            io::Error::other(format!("{said} ({})", answer.status))
+            io::Error::other(format!("{said} ({})", answer.reason()))
         };
         let line = answer.stdout.lines().last().ok_or_else(odd)?;
         let mut numbers = line.split(' ').map(str::parse::<i64>);

@@ -1,7 +1,7 @@
 //! Asks a program's own dynamic loader which libraries it would load: the loader alone knows run paths,
 //! LD_LIBRARY_PATH, its cache and its own defaults.
 
-use crate::{Abi, Environment, bounded};
+use crate::{Abi, Environment, query::query};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -24,10 +24,10 @@ pub struct Needed {
 /// The MPI libraries that `program` would get under `env`. Does not run the program.
 pub fn mpi_libraries(loader: &Path, program: &Path, env: &Environment) -> io::Result<Vec<Needed>> {
     let argv = [loader.as_os_str().into(), "--list".into(), program.as_os_str().into()];
-    let answer = bounded::run(&argv, env, LIMIT)?;
+    let answer = query(&argv, env, LIMIT)?;
     // The loader's exit code is 1 where libraries are missing, and its list is complete all the same.
     let found = parse(&answer.stdout);
-    if found.is_empty() && !answer.status.success() {
+    if found.is_empty() && !answer.is_success() {
         let reason = answer.stderr.lines().next().unwrap_or("no reason given").to_owned();
         return Err(io::Error::other(format!("{}: {reason}", loader.display())));
     }

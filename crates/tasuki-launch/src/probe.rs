@@ -1,7 +1,7 @@
 //! Asks an MPI library for its version, in a process of its own: loading a library runs its code, and two MPIs
 //! in one process (or one in ours) would be asking for trouble.
 
-use crate::{Environment, bounded};
+use crate::{Environment, query::query};
 use std::{
     ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_void},
     io,
@@ -19,12 +19,12 @@ const VERSION_BYTES: usize = 1 << 16;
 pub fn version_text(probe: &[OsString], library: &Path, env: &Environment) -> io::Result<String> {
     let mut argv = probe.to_vec();
     argv.push(library.as_os_str().to_owned());
-    let answer = bounded::run(&argv, env, LIMIT)?;
-    if answer.status.success() {
+    let answer = query(&argv, env, LIMIT)?;
+    if answer.is_success() {
         return Ok(answer.stdout);
     }
     let reason = answer.stderr.lines().next().unwrap_or("it said nothing").to_owned();
-    Err(io::Error::other(format!("{reason} ({})", answer.status)))
+    Err(io::Error::other(format!("{reason} ({})", answer.reason())))
 }
 
 /// Prints what `MPI_Get_library_version` of the library at `path` says and returns the exit code. For a hidden

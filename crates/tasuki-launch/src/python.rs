@@ -1,6 +1,6 @@
 //! Asks a Python interpreter which MPI its mpi4py uses.
 
-use crate::{Environment, bounded};
+use crate::{Environment, query::query};
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
@@ -35,8 +35,8 @@ pub fn is_python(program: &Path) -> bool {
 /// why there is none.
 pub fn ask(python: &Path, env: &Environment) -> Result<(Vec<PathBuf>, String), String> {
     let argv = [python.as_os_str().into(), "-c".into(), SCRIPT.into()];
-    let answer = bounded::run(&argv, env, LIMIT).map_err(|error| error.to_string())?;
-    if !answer.status.success() {
+    let answer = query(&argv, env, LIMIT).map_err(|error| error.to_string())?;
+    if !answer.is_success() {
         let reason = answer.stderr.lines().rfind(|line| !line.trim().is_empty());
         return Err(reason.unwrap_or("the interpreter gave no reason").to_owned());
     }

@@ -9,14 +9,10 @@ use crate::{
     terminal::progress_bar,
 };
 use serde::de::DeserializeOwned;
-use std::{
-    path::Path,
-    process::{Command, Stdio},
-    time::Duration,
-};
-use tasuki_bench::process::run_fed;
+use std::{path::Path, process::Command, time::Duration};
 use tasuki_cluster::{Cluster, Host, HostId, SshTarget};
 use tasuki_host::{Mode, Report};
+use tasuki_process::Limited;
 
 /// How long a host may take. Hundreds of settings take a second; the rest is for slow disks and logins.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -164,7 +160,7 @@ fn answer<T: DeserializeOwned>(
     let program = command.get_program().to_string_lossy().into_owned();
     let fail = |error: std::io::Error| format!("{}: cannot run {program}: {error}", host.name);
     let input = as_input(text).map_err(fail)?;
-    let output = run_fed(&mut command, Stdio::from(input), LIMIT).map_err(fail)?;
+    let output = Limited::new(LIMIT).input(input).run(&mut command).map_err(fail)?;
     // A host that has something to report does so whatever its exit code is.
     if let Ok(answer) = serde_json::from_str(&output.stdout) {
         return Ok(answer);
@@ -187,18 +183,4 @@ fn reports(answers: Vec<(String, Result<Vec<Report>, String>)>) -> Vec<Report> {
         Report { host, problems: vec![problem], ..Report::default() }
     };
     answers.into_iter().map(report).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use tasuki_launch::quote;
-
-    #[test]
-    fn words_pass_a_shell_unchanged() {
-        for word in ["--host", "/a b", "it's", "$HOME", "", "a;b", "100M"] {
-            let mut shell = std::process::Command::new("sh");
-            let output = shell.arg("-c").arg(format!("printf %s {}", quote(word.as_ref()))).output().unwrap();
-            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
-        }
-    }
 }

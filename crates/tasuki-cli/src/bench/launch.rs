@@ -8,10 +8,11 @@ use crate::{
     mpi::{job, lab_facts, paths},
 };
 use std::{ffi::OsString, path::PathBuf, thread, time::Duration};
-use tasuki_bench::{Launch, LaunchError, Network, Output, Run, process::run_limited, raw::Outcome};
+use tasuki_bench::{Launch, LaunchError, Network, Output, Run, raw::Outcome};
 use tasuki_cluster::HostId;
 use tasuki_lab::Job as LabJob;
 use tasuki_launch::Transport;
+use tasuki_process::run_limited;
 
 /// Labs and stacks of a plan.
 pub struct LabLaunch<'a> {

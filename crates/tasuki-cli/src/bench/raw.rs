@@ -15,11 +15,9 @@ use std::{
     thread,
     time::Duration,
 };
-use tasuki_bench::{
-    process::{Output, run_limited},
-    raw::{Measure, Outcome, Peer, Serve, Test, limits},
-};
+use tasuki_bench::raw::{Measure, Outcome, Peer, Serve, Test, limits};
 use tasuki_cluster::HostId;
+use tasuki_process::{Output, run_limited};
 
 /// Port of the peers' control connection, on the management network.
 const PORT: u16 = 7117;

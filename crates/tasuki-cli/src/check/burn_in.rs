@@ -9,10 +9,10 @@ use std::{
 use tasuki_bench::{
     hpcc::{self, HpccError, Input},
     nas::Kernel,
-    process::run_limited,
 };
 use tasuki_check::{Finding, Kind, Part, Report};
 use tasuki_launch::find_program;
+use tasuki_process::run_limited;
 
 /// How long a program may take.
 const LIMIT: Duration = Duration::from_secs(3600);

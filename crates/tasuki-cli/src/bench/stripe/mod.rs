@@ -29,11 +29,11 @@ use std::{
 };
 use tasuki_bench::{
     Machine,
-    process::run_limited,
     raw::{Measure, Outcome, Peer, Serve, StreamTest, Streamed, Test},
     stripe::{FailedCase, StripeReport, Way},
 };
 use tasuki_cluster::HostId;
+use tasuki_process::run_limited;
 
 /// Port of the peers' control connection, on the management network.
 const PORT: u16 = 7118;

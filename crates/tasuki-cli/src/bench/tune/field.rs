@@ -29,15 +29,13 @@ use std::{
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
-use tasuki_bench::{
-    load::{Done, Partner, Phase, Polled, Role, Steps, Timer, Work},
-    process::run_limited,
-};
+use tasuki_bench::load::{Done, Partner, Phase, Polled, Role, Steps, Timer, Work};
 use tasuki_cluster::{
     HostId,
     generate::{Options, Shape},
 };
 use tasuki_lab::LabOptions;
+use tasuki_process::run_limited;
 use tasuki_sys::{clock::monotonic_ns, priority};
 
 /// Port of the questions.
