@@ -2,15 +2,17 @@
 
 use crate::{
     args::{FaultArgs, LabCommand, LabUp},
-    execute::{exit_code, in_host, request_here},
     failure::{Failure, NOT_STARTED},
-    pseudoterminal, shape,
+    shape,
     terminal::{print_json, progress_bar, table},
 };
 use signal_hook::{consts, iterator::Signals};
-use std::{path::Path, process::ExitCode, time::Instant};
+use std::{ffi::OsString, path::Path, process::ExitCode, time::Instant};
 use tasuki_cluster::{Rate, generate};
-use tasuki_lab::{DirectionStatus, Fault, FaultKind, Job, Lab, LabOptions, LabStatus, StartingLab};
+use tasuki_lab::{
+    DirectionStatus, ExecRequest, Exit, Fault, FaultKind, Job, Lab, LabError, LabOptions, LabStatus,
+    StartingLab,
+};
 
 /// Runs a lab command.
 pub fn run(command: LabCommand) -> Result<ExitCode, Failure> {
@@ -21,14 +23,9 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Failure> {
         LabCommand::Status { name, json } => status(name.as_deref(), json),
         LabCommand::Exec { lab, job, host, command } => {
             let job = if job { Job::Root } else { Job::Inherit };
-            let request = request_here(&host, command, job)?;
-            let exit = find(lab.as_deref())
-                .and_then(|lab| match pseudoterminal::is_interactive() {
-                    true => pseudoterminal::in_host(&lab, request),
-                    false => in_host(&lab, request, None),
-                })
-                .map_err(|failure| failure.with_code(NOT_STARTED))?;
-            Ok(exit_code(exit))
+            let request = ExecRequest::here(&host, command, job)?;
+            let exit = Lab::choose(lab.as_deref()).and_then(|lab| lab.run_interactively(request));
+            Ok(exit_code(exit.map_err(not_started)?))
         }
         LabCommand::Cut { which, keep_carrier } => fault(which, FaultKind::Cut { keep_carrier }),
         LabCommand::Heal(which) => fault(which, FaultKind::Heal),
@@ -39,12 +36,18 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The lab of that name, or the one that can be meant.
-pub fn find(name: Option<&str>) -> Result<Lab, Failure> {
-    Ok(match name {
-        Some(name) => Lab::named(name)?,
-        None => Lab::find()?,
-    })
+/// `tasuki-agent`, which MPI launchers call in place of ssh.
+pub fn agent(argv: Vec<OsString>) -> Result<ExitCode, Failure> {
+    Ok(exit_code(tasuki_lab::agent_main(argv).map_err(not_started)?))
+}
+
+/// The exit code that a shell would report.
+pub fn exit_code(exit: Exit) -> ExitCode {
+    ExitCode::from(u8::try_from(exit.code()).unwrap_or(u8::MAX))
+}
+
+fn not_started(error: LabError) -> Failure {
+    Failure::from(error).with_code(NOT_STARTED)
 }
 
 /// Builds a lab with a progress bar; it still ends with this process.
@@ -126,12 +129,12 @@ fn list(json: bool) -> Result<ExitCode, Failure> {
 }
 
 fn fault(which: FaultArgs, kind: FaultKind) -> Result<ExitCode, Failure> {
-    find(which.lab.as_deref())?.fault(&Fault { cables: which.cables, from: which.from, kind })?;
+    Lab::choose(which.lab.as_deref())?.fault(&Fault { cables: which.cables, from: which.from, kind })?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn status(name: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
-    let status = find(name)?.status()?;
+    let status = Lab::choose(name)?.status()?;
     if json {
         print_json(&status)?;
     } else {

@@ -4,7 +4,6 @@
 #[macro_use]
 mod output;
 
-mod agent;
 mod apply;
 mod args;
 mod background;
@@ -14,14 +13,12 @@ mod check;
 mod cluster;
 mod demo;
 mod doctor;
-mod execute;
 mod failure;
 mod lab;
 mod mpi;
 mod pages;
 mod picture;
 mod places;
-mod pseudoterminal;
 mod run;
 mod shape;
 mod stats;
@@ -49,7 +46,7 @@ fn main() -> ExitCode {
     // SAFETY: the default action installs no handler, and no other thread runs yet.
     let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) };
     let result = if std::path::Path::new(&name).file_name().is_some_and(|name| name == "tasuki-agent") {
-        agent::main(std::env::args_os().skip(1).collect())
+        lab::agent(std::env::args_os().skip(1).collect())
     } else {
         command(Tasuki::parse())
     };

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 use tasuki_cluster::{Cluster, Host, HostId, SshTarget};
-use tasuki_lab::{Lab, LabError, need_root};
+use tasuki_lab::{HOST_PROGRAM, Lab, LabError, need_root};
 use tasuki_process::{Output, quote, run_limited};
 
 /// How long a host may take to answer.
@@ -160,13 +160,10 @@ pub fn lasting_in_lab(
     network.lasting(host, there(words))
 }
 
-/// This program, where a host of a lab has it.
-pub const HERE: &str = "/run/tasuki/bin/tasuki";
-
 /// The same and its words.
 fn there(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> impl Iterator<Item = OsString> {
     let words = words.into_iter().map(|word| word.as_ref().to_owned());
-    [OsString::from(HERE)].into_iter().chain(words)
+    [OsString::from(HOST_PROGRAM)].into_iter().chain(words)
 }
 
 /// A command on a machine by `ssh` (program and options), which asks nobody for a password and does not wait long for a machine that

@@ -3,9 +3,8 @@
 use crate::{
     args::{EnvArgs, RunArgs},
     bench::LabNetwork,
-    execute::{exit_code, in_host, request_here},
     failure::Failure,
-    lab::find,
+    lab::exit_code,
     mpi::{Finder, cluster_facts, job, lab_facts, paths},
     terminal::print_json,
     transport::choose,
@@ -18,7 +17,7 @@ use std::{
     process::{Command, ExitCode},
 };
 use tasuki_cluster::{AddressStyle, Cluster};
-use tasuki_lab::Job as LabJob;
+use tasuki_lab::{ExecRequest, Job as LabJob, Lab};
 use tasuki_launch::{
     Detected, Facts, Flavour, LaunchCommand, Mpi, STOP_GRACE, Scope, Setting, Transport, environment,
 };
@@ -85,16 +84,16 @@ fn run_in_lab(
         println!("{}", command.to_shell());
         return Ok(ExitCode::SUCCESS);
     }
-    let lab = find(Some(&network.lab))?;
+    let lab = Lab::named(&network.lab)?;
     let first = network.cluster.hosts.first().ok_or_else(|| Failure::new("the lab has no hosts"))?;
-    let mut request = request_here(&first.name, command.argv, LabJob::Root)?;
+    let mut request = ExecRequest::here(&first.name, command.argv, LabJob::Root)?;
     for (name, value) in command.env {
         request.env.retain(|(known, _)| *known != name);
         request.env.push((name, value));
     }
     request.share = share;
     lab.share(&request)?;
-    Ok(exit_code(in_host(&lab, request, Some(STOP_GRACE))?))
+    Ok(exit_code(lab.run(request, Some(STOP_GRACE))?))
 }
 
 /// MPIs are told of one network that leads to all hosts, which a cluster with one subnet per cable has not.

@@ -109,7 +109,28 @@ impl Exit {
     }
 }
 
+impl ExecRequest {
+    /// A command with this process's environment and working directory, without a terminal and nothing more to share.
+    ///
+    /// # Errors
+    /// If the working directory cannot be read.
+    pub fn here(host: &str, argv: Vec<OsString>, job: Job) -> Result<Self, LabError> {
+        let cwd =
+            std::env::current_dir().map_err(LabError::system("the working directory cannot be read"))?;
+        let env = std::env::vars_os().collect();
+        Ok(Self { host: host.into(), argv, env, cwd, share: Vec::new(), job, terminal: false })
+    }
+}
+
 impl Lab {
+    /// The lab of that name, or the one that is meant when none is named, as [`Self::find`] has it.
+    pub fn choose(name: Option<&str>) -> Result<Self, LabError> {
+        match name {
+            Some(name) => Self::named(name),
+            None => Self::find(),
+        }
+    }
+
     /// A lab by name. It need not be up yet.
     pub fn named(name: &str) -> Result<Self, LabError> {
         check_name(name)?;

@@ -64,6 +64,12 @@ pub enum LabError {
     /// The lab went away in the middle of a request.
     #[error("the lab ended while it was busy with {0}")]
     Ended(&'static str),
+    /// `tasuki-agent` was called without a host.
+    #[error("usage: tasuki-agent [ssh options] HOST COMMAND...")]
+    AgentUsage,
+    /// A signal asked this process to end before its command in a host had ended.
+    #[error("interrupted")]
+    Interrupted,
     /// A system call of the client failed.
     #[error("{what}: {source}")]
     System {

@@ -2,15 +2,13 @@
 
 use super::{LabNetwork, raw, stacks::BuiltStack};
 use crate::{
-    execute::request_here,
     failure::Failure,
-    lab::find,
     mpi::{job, lab_facts, paths},
 };
 use std::{ffi::OsString, path::PathBuf, thread, time::Duration};
 use tasuki_bench::{Launch, LaunchError, Network, Output, Run, raw::Outcome};
 use tasuki_cluster::HostId;
-use tasuki_lab::Job as LabJob;
+use tasuki_lab::{ExecRequest, Job as LabJob, Lab};
 use tasuki_launch::Transport;
 use tasuki_process::run_limited;
 
@@ -86,9 +84,9 @@ impl<'a> LabLaunch<'a> {
 
 /// Makes what the stacks need visible in all hosts.
 pub fn share(network: &LabNetwork, stacks: &[BuiltStack]) -> Result<(), Failure> {
-    let lab = find(Some(&network.lab))?;
+    let lab = Lab::named(&network.lab)?;
     for stack in stacks {
-        let mut request = request_here("", stack.detected.argv.clone(), LabJob::Inherit)?;
+        let mut request = ExecRequest::here("", stack.detected.argv.clone(), LabJob::Inherit)?;
         request.share = paths(&stack.detected.mpi, &stack.detected, &stack.transport);
         lab.share(&request)?;
     }

@@ -3,14 +3,14 @@
 use crate::{
     args::LabSource,
     failure::Failure,
-    lab::{build, find},
+    lab::build,
     shape::{self, RatedShape},
 };
 use std::ffi::OsString;
 use std::process::Command;
 use tasuki_bench::{LineRate, Network};
 use tasuki_cluster::{AddressPlan, Cluster, HostId, Rail, generate};
-use tasuki_lab::{LabOptions, StartingLab};
+use tasuki_lab::{Lab, LabOptions, StartingLab};
 
 /// A lab with what a measurement must know of it.
 pub struct LabNetwork {
@@ -67,7 +67,7 @@ impl LabNetwork {
 
     /// A lab that is up.
     pub fn running(name: Option<&str>) -> Result<Self, Failure> {
-        let status = find(name)?.status()?;
+        let status = Lab::choose(name)?.status()?;
         let cluster = Cluster::parse(&status.cluster, status.source.as_deref())?;
         Self::new(status.options.name.clone(), cluster, status.options, None)
     }

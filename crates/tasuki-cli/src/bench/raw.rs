@@ -4,7 +4,7 @@ use super::LabNetwork;
 use crate::{
     args::BenchRaw,
     failure::Failure,
-    places::{HERE, in_lab},
+    places::in_lab,
     terminal::{print_json, progress_bar, table},
 };
 use std::{
@@ -17,6 +17,7 @@ use std::{
 };
 use tasuki_bench::raw::{Measure, Outcome, Peer, Serve, Test, limits};
 use tasuki_cluster::HostId;
+use tasuki_lab::HOST_PROGRAM;
 use tasuki_process::{Output, run_limited};
 
 /// Port of the peers' control connection, on the management network.
@@ -121,7 +122,7 @@ fn run_peer(
 
 fn joining(group: &Path, words: [OsString; 2]) -> impl Iterator<Item = OsString> {
     let script = r#"echo 0 > "$0" && exec "$@""#;
-    let shell = ["/bin/sh".into(), "-c".into(), script.into(), group.into(), HERE.into()];
+    let shell = ["/bin/sh".into(), "-c".into(), script.into(), group.into(), HOST_PROGRAM.into()];
     shell.into_iter().chain(words)
 }
 

@@ -1,23 +1,20 @@
 //! `tasuki-agent`: takes the place of ssh for MPI launchers inside a lab host.
 //!
-//! Called as `tasuki-agent [OPTIONS] HOST COMMAND...` like ssh: options are accepted and ignored, the words
+//! It is called as `tasuki-agent [OPTIONS] HOST COMMAND...`, like ssh: options are accepted and ignored, the arguments
 //! of the command are joined with spaces and given to a shell, and the environment is a fresh one.
 
-use crate::{
-    execute::{exit_code, in_host},
-    failure::{Failure, NOT_STARTED},
-};
-use std::{ffi::OsString, path::PathBuf, process::ExitCode};
-use tasuki_lab::{ExecRequest, Job, Lab};
+use crate::{ExecRequest, Exit, Job, Lab, LabError};
+use std::{ffi::OsString, path::PathBuf};
 
 /// Options of ssh that take a value (ssh(1)).
 const WITH_VALUE: &[u8] = b"BbcDEeFIiJLlmOoPpQRSWw";
 
-/// Runs the agent on the words after its name.
-pub fn main(words: Vec<OsString>) -> Result<ExitCode, Failure> {
-    let (host, command) = split(words).ok_or_else(|| {
-        Failure::new("usage: tasuki-agent [ssh options] HOST COMMAND...").with_code(NOT_STARTED)
-    })?;
+/// Runs the agent: `argv` are the arguments behind its name.
+///
+/// # Errors
+/// If the arguments name no host, or the command could not be started in it. ssh's exit code for both is 255.
+pub fn main(argv: Vec<OsString>) -> Result<Exit, LabError> {
+    let (host, command) = split(argv).ok_or(LabError::AgentUsage)?;
     let script = command.join(&OsString::from(" "));
     let request = ExecRequest {
         host,
@@ -28,15 +25,11 @@ pub fn main(words: Vec<OsString>) -> Result<ExitCode, Failure> {
         job: Job::Inherit,
         terminal: false,
     };
-    let exit = Lab::find()
-        .map_err(Failure::from)
-        .and_then(|lab| in_host(&lab, request, None))
-        .map_err(|failure| failure.with_code(NOT_STARTED))?;
-    Ok(exit_code(exit))
+    Lab::find()?.run(request, None)
 }
 
-/// What a non-interactive ssh command finds (sshd(8), "LOGIN PROCESS"), so that what works in a lab works
-/// on real machines.
+/// The environment that a non-interactive command of ssh finds (sshd(8), "LOGIN PROCESS"), so that what works in a lab
+/// works on real machines.
 fn login_environment() -> Vec<(OsString, OsString)> {
     let value = |name: &str, default: &str| {
         (OsString::from(name), std::env::var_os(name).unwrap_or_else(|| default.into()))
@@ -51,32 +44,32 @@ fn login_environment() -> Vec<(OsString, OsString)> {
 }
 
 /// Host and command from an ssh command line.
-fn split(words: Vec<OsString>) -> Option<(String, Vec<OsString>)> {
-    let mut words = words.into_iter().peekable();
-    while let Some(option) = words.next_if(|word| word.as_encoded_bytes().starts_with(b"-")) {
+fn split(argv: Vec<OsString>) -> Option<(String, Vec<OsString>)> {
+    let mut argv = argv.into_iter().peekable();
+    while let Some(option) = argv.next_if(|argument| argument.as_encoded_bytes().starts_with(b"-")) {
         let option = option.as_encoded_bytes();
         if option == b"--" {
             break;
         }
-        // A value is the rest of the word, or the next word.
+        // The value of an option is the rest of its argument, or the next argument.
         let valued = option.iter().skip(1).position(|flag| WITH_VALUE.contains(flag));
         if valued.is_some_and(|at| at + 2 == option.len()) {
-            words.next();
+            argv.next();
         }
     }
-    let host = words.next()?.into_string().ok()?;
-    // As in user@host.
+    let host = argv.next()?.into_string().ok()?;
+    // The host may be written as user@host.
     let host = host.rsplit('@').next().unwrap_or(&host).to_owned();
-    Some((host, words.collect()))
+    Some((host, argv.collect()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(words: &str, host: &str, command: &str) {
-        let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
-        let (found, rest) = split(words).expect("a host");
+    fn check(argv: &str, host: &str, command: &str) {
+        let argv: Vec<OsString> = argv.split(' ').map(OsString::from).collect();
+        let (found, rest) = split(argv).expect("a host");
         assert_eq!((found.as_str(), rest.join(&OsString::from(" "))), (host, OsString::from(command)));
     }
 

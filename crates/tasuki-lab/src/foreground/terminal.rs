@@ -1,7 +1,6 @@
-//! An interactive command in a host: a terminal of its own, so that job control, line editing and Ctrl-C work
-//! as in a local shell.
+//! An interactive command in a host: it has a terminal of its own, which is joined to this process's terminal.
 
-use crate::failure::Failure;
+use crate::{ExecRequest, Exit, Lab, LabError, Session};
 use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
@@ -11,58 +10,65 @@ use nix::{
 };
 use signal_hook::{consts, flag};
 use std::{
-    io::{self, IsTerminal},
+    io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
-use tasuki_lab::{ExecRequest, Exit, Lab, Session};
 
-/// Whether a person sits at both ends.
-pub fn is_interactive() -> bool {
-    io::stdin().is_terminal() && io::stdout().is_terminal()
-}
-
-/// Runs a command on a new terminal that is joined to ours.
-pub fn in_host(lab: &Lab, mut request: ExecRequest) -> Result<Exit, Failure> {
+/// Runs a command on a new terminal that is joined to this process's.
+pub(super) fn run(lab: &Lab, mut request: ExecRequest) -> Result<Exit, LabError> {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let size = window_size(stdin.as_fd());
-    let OpenptyResult { master, slave } = openpty(size.as_ref(), None)?;
+    let opened = openpty(size.as_ref(), None).map_err(LabError::system("open a terminal"))?;
+    let OpenptyResult { master, slave } = opened;
     request.terminal = true;
     let session = lab.exec(request, [slave.as_fd(), slave.as_fd(), slave.as_fd()])?;
-    // The end of the last slave is the end of the output.
+    // The output ends when the last slave is closed, so this process must not hold one.
     drop(slave);
     let raw = RawMode::set(stdin.as_fd())?;
     let relayed = Relay { session: &session, master, input: stdin.as_fd(), output: stdout.as_fd() }.run();
     drop(raw);
-    if relayed? { Ok(session.wait()?) } else { Err(Failure::new("interrupted")) }
+    match relayed? {
+        Ended::Command => session.wait(),
+        Ended::Signal => Err(LabError::Interrupted),
+    }
 }
 
-/// Our terminal hands every key on, until this is dropped.
+/// This process's terminal in raw mode, in which it hands every key on, until this value is dropped.
 struct RawMode<'a> {
     terminal: BorrowedFd<'a>,
     before: Termios,
 }
 
 impl<'a> RawMode<'a> {
-    fn set(terminal: BorrowedFd<'a>) -> Result<Self, Failure> {
-        let before = tcgetattr(terminal)?;
+    fn set(terminal: BorrowedFd<'a>) -> Result<Self, LabError> {
+        let before = tcgetattr(terminal).map_err(LabError::system("read the terminal's settings"))?;
         let mut raw = before.clone();
         cfmakeraw(&mut raw);
-        tcsetattr(terminal, SetArg::TCSANOW, &raw)?;
+        tcsetattr(terminal, SetArg::TCSANOW, &raw).map_err(LabError::system("set the terminal"))?;
         Ok(Self { terminal, before })
     }
 }
 
 impl Drop for RawMode<'_> {
     fn drop(&mut self) {
-        // Where this fails the terminal is gone.
+        // This fails only if the terminal is gone.
         let _ = tcsetattr(self.terminal, SetArg::TCSANOW, &self.before);
     }
 }
 
+/// Why a relay has ended.
+enum Ended {
+    /// The command has ended.
+    Command,
+    /// A signal asks this process to end.
+    Signal,
+}
+
+/// Carries keys from this process's terminal to the command's, and output back.
 struct Relay<'a> {
     session: &'a Session,
     master: OwnedFd,
@@ -71,12 +77,12 @@ struct Relay<'a> {
 }
 
 impl Relay<'_> {
-    /// Carries keys and output until the command has ended (true) or a signal ends us (false).
-    fn run(&self) -> Result<bool, Failure> {
+    /// Carries keys and output until the command or this process is to end.
+    fn run(&self) -> Result<Ended, LabError> {
         let (resized, stopped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        flag::register(consts::SIGWINCH, Arc::clone(&resized))?;
-        for signal in [consts::SIGTERM, consts::SIGHUP] {
-            flag::register(signal, Arc::clone(&stopped))?;
+        let watched = [(consts::SIGWINCH, &resized), (consts::SIGTERM, &stopped), (consts::SIGHUP, &stopped)];
+        for (signal, seen) in watched {
+            flag::register(signal, Arc::clone(seen)).map_err(LabError::system("catch signals"))?;
         }
         let mut input_open = true;
         loop {
@@ -84,7 +90,7 @@ impl Relay<'_> {
                 self.resize();
             }
             if stopped.load(Ordering::Relaxed) {
-                return Ok(false);
+                return Ok(Ended::Signal);
             }
             let mut waiting = vec![
                 PollFd::new(self.session.as_fd(), PollFlags::POLLIN),
@@ -95,13 +101,13 @@ impl Relay<'_> {
             }
             match poll(&mut waiting, PollTimeout::NONE) {
                 Err(Errno::EINTR) => continue,
-                result => result?,
+                result => result.map_err(LabError::system("wait for keys and output"))?,
             };
             let ready: Vec<bool> = waiting.iter().map(|fd| fd.any().unwrap_or(false)).collect();
-            // Output that is there goes before the news that the command has ended.
+            // Output that has arrived is copied before the command's end is reported.
             let printed = ready[1] && copy(self.master.as_fd(), self.output)?;
             if ready[0] && !printed {
-                return Ok(true);
+                return Ok(Ended::Command);
             }
             if ready.get(2) == Some(&true) {
                 input_open = copy(self.input, self.master.as_fd())?;
@@ -117,19 +123,19 @@ impl Relay<'_> {
     }
 }
 
-/// Carries what is there; false at the end (a master says EIO when no slave is left).
-fn copy(from: BorrowedFd, to: BorrowedFd) -> Result<bool, Failure> {
+/// Copies what can be read now. Returns false at the end of the input; a master says EIO when no slave is left.
+fn copy(from: BorrowedFd, to: BorrowedFd) -> Result<bool, LabError> {
     let mut buffer = [0u8; 4096];
     let count = match read(from, &mut buffer) {
         Ok(0) | Err(Errno::EIO) => return Ok(false),
         Err(Errno::EINTR | Errno::EAGAIN) => return Ok(true),
-        count => count?,
+        count => count.map_err(LabError::system("read from the terminal"))?,
     };
     let mut rest = &buffer[..count];
     while !rest.is_empty() {
         match write(to, rest) {
             Err(Errno::EINTR) => {}
-            written => rest = &rest[written?..],
+            written => rest = &rest[written.map_err(LabError::system("write to the terminal"))?..],
         }
     }
     Ok(true)
