@@ -8,20 +8,10 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use thiserror::Error;
+use tasuki_fleet::{Fleet, Task};
 
-/// What keeps a check from being made.
-#[derive(Debug, Error)]
-pub enum CheckError {
-    /// A host's agent does not answer.
-    #[error("{host}: {why}")]
-    Agent {
-        /// Host name.
-        host: String,
-        /// What is known of it.
-        why: String,
-    },
-}
+/// The hidden subcommand of `tasuki` that is an agent.
+pub const AGENT_COMMAND: &str = "check-agent";
 
 /// One host's agent.
 struct Agent {
@@ -40,9 +30,12 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// Starts one agent per host with these commands, which connect standard input and output to [`crate::agent::run`] on the host.
-    pub fn start(commands: impl IntoIterator<Item = (String, Command)>) -> Self {
-        Self { agents: commands.into_iter().map(|(host, command)| Agent::start(host, command)).collect() }
+    /// Starts an agent on every host of a fleet: [`crate::agent::run`] on the standard input and output of the host's
+    /// [`AGENT_COMMAND`]. A host where that fails is among [`Agents::lost`].
+    pub fn start(fleet: &Fleet) -> Self {
+        let task = Task::tasuki([AGENT_COMMAND]);
+        let start = |host| Agent::start(fleet.name(host), fleet.command(host, &task));
+        Self { agents: (0..fleet.len()).map(start).collect() }
     }
 
     /// Number of hosts.

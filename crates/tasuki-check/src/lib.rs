@@ -1,20 +1,24 @@
 //! Proving a cluster: who is at the other end of every cable, does what goes in come out, and which part is at fault.
 //!
 //! An [`agent`] runs on every host and does what it is told, line by line; a [`Checker`] tells all of them, and judges what
-//! they report. The judgements ([`judge`]) are pure functions of reports.
+//! they report. The judgements ([`judge`]) are pure functions of reports. A [`BurnIn`] runs parallel programs afterwards.
 #![forbid(unsafe_code)]
 
 pub mod agent;
 mod agents;
+mod burn_in;
 mod checker;
+mod error;
 mod finding;
 mod html;
 pub mod judge;
 mod protocol;
 mod statistics;
 
-pub use agents::{Agents, CheckError};
-pub use checker::{Checker, Options, Progress};
+pub use agents::{AGENT_COMMAND, Agents};
+pub use burn_in::{BurnIn, BurnInOptions, nas_kernels};
+pub use checker::{Checker, Options, Progress, expected_cluster};
+pub use error::CheckError;
 pub use finding::{Finding, Kind, Part, Report};
 pub use html::page;
 pub use protocol::{

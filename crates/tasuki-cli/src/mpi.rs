@@ -1,7 +1,6 @@
 //! Jobs of a cluster: which MPI, which hosts, which command.
 
 use crate::{
-    bench::LabNetwork,
     failure::Failure,
     transport::{self, passed_on},
 };
@@ -11,6 +10,7 @@ use std::{
     thread,
 };
 use tasuki_cluster::{AddressPlan, Cluster, HostId, IDENTITY_INTERFACE, LAB_MANAGEMENT};
+use tasuki_fleet::LabHosts;
 use tasuki_lab::{HOST_AGENT, MANAGEMENT_INTERFACE};
 use tasuki_launch::{
     Binding, Detected, Detector, Environment, Facts, Job, JobHost, Libfabric, Management, Mpi, Placement,
@@ -83,7 +83,7 @@ fn cores() -> u32 {
 }
 
 /// What an MPI must know of a lab. All hosts of a lab share this machine's cores.
-pub fn lab_facts(network: &LabNetwork, ranks: u32) -> Facts {
+pub fn lab_facts(network: &LabHosts, ranks: u32) -> Facts {
     Facts {
         identity_interface: IDENTITY_INTERFACE.into(),
         management: Some(Management {

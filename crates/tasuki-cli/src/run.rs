@@ -2,7 +2,6 @@
 
 use crate::{
     args::{EnvArgs, RunArgs},
-    bench::LabNetwork,
     failure::Failure,
     lab::exit_code,
     mpi::{Finder, cluster_facts, job, lab_facts, paths},
@@ -17,6 +16,7 @@ use std::{
     process::{Command, ExitCode},
 };
 use tasuki_cluster::{AddressStyle, Cluster};
+use tasuki_fleet::LabHosts;
 use tasuki_lab::{ExecRequest, Job as LabJob, Lab};
 use tasuki_launch::{
     Detected, Facts, Flavour, LaunchCommand, Mpi, STOP_GRACE, Scope, Setting, Transport, environment,
@@ -37,7 +37,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
             run_here(arguments, command)
         }
         None => {
-            let network = LabNetwork::running(arguments.lab.as_deref())?;
+            let network = LabHosts::running(arguments.lab.as_deref())?;
             let facts = lab_facts(&network, arguments.ranks);
             let command = command(arguments, &network.cluster, facts, &detected, &transport)?;
             let mut share = paths(&detected.mpi, &detected, &transport);
@@ -76,7 +76,7 @@ fn run_here(arguments: &RunArgs, command: LaunchCommand) -> Result<ExitCode, Fai
 /// Runs the launcher on a lab's first host, and ends everything of the job with it.
 fn run_in_lab(
     arguments: &RunArgs,
-    network: &LabNetwork,
+    network: &LabHosts,
     command: LaunchCommand,
     share: Vec<PathBuf>,
 ) -> Result<ExitCode, Failure> {
@@ -149,7 +149,7 @@ pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
             // Nothing is known of the job, so it is taken to fit.
             cluster_facts(&cluster, 1)?
         }
-        None => lab_facts(&LabNetwork::running(arguments.lab.as_deref())?, 1),
+        None => lab_facts(&LabHosts::running(arguments.lab.as_deref())?, 1),
     };
     let transport = choose(arguments.transport, &mpi)?;
     let settings = environment(&mpi, &transport, &facts);

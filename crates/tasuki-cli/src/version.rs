@@ -1,10 +1,8 @@
 //! Hosts of one job run one version: packets and addresses of another are not understood.
 
-use crate::{
-    failure::Failure,
-    places::{Answer, Places, host_name},
-};
+use crate::failure::Failure;
 use tasuki_cluster::Cluster;
+use tasuki_fleet::{Fleet, HostError, SshHosts, Task, host_name};
 
 /// What `tasuki --version` prints here.
 const OWN: &str = concat!("tasuki ", env!("CARGO_PKG_VERSION"));
@@ -14,24 +12,23 @@ pub fn same_everywhere(cluster: &Cluster) -> Result<(), Failure> {
     let here = host_name();
     let mut others = cluster.clone();
     others.hosts.retain(|host| host.name != here);
-    match complaint(&here, &Places::Cluster(Box::new(others)).ask(&["--version"])) {
+    let answers = Fleet::Ssh(Box::new(SshHosts::new(others))).run_all(&Task::tasuki(["--version"]));
+    let answers: Vec<_> = answers.into_iter().map(|answer| (answer.host.clone(), answer.text())).collect();
+    match complaint(&here, &answers) {
         None => Ok(()),
         Some(text) => Err(Failure::new(text)),
     }
 }
 
-/// What is wrong with what the others have said, if something is. A host that cannot be reached has no wrong version.
-fn complaint(here: &str, answers: &[Answer]) -> Option<String> {
-    let name = |answer: &Answer| answer.host.clone().unwrap_or_else(|| "a host".into());
-    let silent: Vec<String> = answers
-        .iter()
-        .filter_map(|answer| Some(format!("{}: {}", name(answer), answer.text.as_ref().err()?)))
-        .collect();
-    if !silent.is_empty() {
-        return Some(silent.join("\n"));
+/// What is wrong with the hosts' answers, if something is. A host that cannot be reached is not said to have another
+/// version.
+fn complaint(here: &str, answers: &[(String, Result<String, HostError>)]) -> Option<String> {
+    let errors: Vec<String> =
+        answers.iter().filter_map(|(_, answer)| Some(answer.as_ref().err()?.to_string())).collect();
+    if !errors.is_empty() {
+        return Some(errors.join("\n"));
     }
-    let versions =
-        answers.iter().filter_map(|answer| Some((name(answer), answer.text.as_ref().ok()?.trim())));
+    let versions = answers.iter().filter_map(|(host, answer)| Some((host, answer.as_ref().ok()?.trim())));
     let wrong: Vec<String> = versions
         .filter(|(_, version)| *version != OWN)
         .map(|(host, version)| format!("{host} has {}", version.lines().next().unwrap_or("none")))
@@ -48,11 +45,11 @@ fn complaint(here: &str, answers: &[Answer]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::places::Unanswered;
 
-    fn answer(host: &str, text: Result<&str, &str>) -> Answer {
-        let unanswered = |why: &str| Unanswered { why: why.into(), remedy: Some("try it".into()) };
-        Answer { host: Some(host.into()), text: text.map(str::to_owned).map_err(unanswered) }
+    fn answer(host: &str, text: Result<&str, &str>) -> (String, Result<String, HostError>) {
+        let error =
+            |why: &str| HostError { host: host.into(), why: why.into(), remedy: Some("try it".into()) };
+        (host.into(), text.map(str::to_owned).map_err(error))
     }
 
     #[test]

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod apply;
+pub mod daemon;
 mod delay;
 mod delay_control;
 mod desired;
@@ -30,6 +31,7 @@ mod state;
 mod status;
 
 pub use apply::apply;
+pub use daemon::DaemonError;
 pub use delay::{DelayLook, Means, MeansLook};
 pub use delay_control::{DelayControl, NicCounts};
 pub use desired::Wanted;

@@ -28,8 +28,8 @@ pub struct Persistence {
     pub state: PathBuf,
     /// Text of the cluster file.
     pub cluster: String,
-    /// Further words of the command line.
-    pub words: Vec<String>,
+    /// Further arguments of `tasuki apply`.
+    pub argv: Vec<String>,
     /// Have `tasuki watch` run, too.
     pub watched: bool,
     /// Have `tasuki tune run` run, too.
@@ -44,14 +44,14 @@ impl Persistence {
         files.extend(self.enabled(UNIT, self.unit(plan, &cluster)));
         if self.watched {
             let what = "Leads pairs of hosts around dead cables";
-            let words = format!("watch {} --host {}", quoted(&cluster.display().to_string()), plan.host);
-            files.extend(self.enabled(WATCH_UNIT, self.daemon_unit(what, &words)));
+            let argv = format!("watch {} --host {}", quoted(&cluster.display().to_string()), plan.host);
+            files.extend(self.enabled(WATCH_UNIT, self.daemon_unit(what, &argv)));
         }
         if self.tuned {
             let what = "The interrupt delay of the cluster's NICs follows the load";
             let state = quoted(&self.state.display().to_string());
-            let words = format!("tune run --planned --state-dir {state}");
-            files.extend(self.enabled(TUNE_UNIT, self.daemon_unit(what, &words)));
+            let argv = format!("tune run --planned --state-dir {state}");
+            files.extend(self.enabled(TUNE_UNIT, self.daemon_unit(what, &argv)));
         }
         files
     }
@@ -66,11 +66,11 @@ impl Persistence {
     }
 
     /// The unit of what runs while the host is set up.
-    fn daemon_unit(&self, what: &str, words: &str) -> String {
+    fn daemon_unit(&self, what: &str, argv: &str) -> String {
         let program = quoted(&self.program.display().to_string());
         format!(
             "[Unit]\nDescription={what} (Tasuki)\nRequires={UNIT}\nAfter={UNIT}\n\n\
-             [Service]\nExecStart={program} {words}\nRestart=on-failure\n\n\
+             [Service]\nExecStart={program} {argv}\nRestart=on-failure\n\n\
              [Install]\nWantedBy=multi-user.target\n"
         )
     }
@@ -82,7 +82,7 @@ impl Persistence {
         command.push(quoted(&cluster.display().to_string()));
         command.extend(["--host".into(), plan.host.clone()]);
         command.extend(["--state-dir".into(), quoted(&self.state.display().to_string())]);
-        command.extend(self.words.iter().map(|word| quoted(word)));
+        command.extend(self.argv.iter().map(|argument| quoted(argument)));
         let mut text = String::from(
             "[Unit]\nDescription=Addresses, routes and settings of the cluster's cables (Tasuki)\n",
         );

@@ -6,13 +6,14 @@ mod pairs;
 mod random;
 
 use crate::{
-    Agents,
+    Agents, CheckError,
     finding::{Finding, Kind, Part, Report},
     judge::Segments,
     protocol::{Answer, Facts, Order},
 };
 use std::time::{Duration, Instant};
 use tasuki_cluster::{AddressPlan, Cluster};
+use tasuki_fleet::Fleet;
 use tasuki_random::Random;
 
 /// How long a host may take for what takes milliseconds.
@@ -21,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// What is to be checked, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Stages 1 to 3; stage 4 is programs, and not of this crate.
+    /// Stages; the checker runs 1 to 3, and a [`crate::BurnIn`] is stage 4.
     pub stages: Vec<u8>,
     /// Seed of everything random.
     pub seed: u64,
@@ -33,6 +34,39 @@ pub struct Options {
     pub memory_mb: usize,
     /// Errors per hour of a NIC's counters that are tolerated.
     pub errors_per_hour: f64,
+}
+
+/// What hosts of a lab, which share one machine, may send at once, bit/s. A fast cable is measured alone.
+const LAB_BITS_PER_SECOND: u64 = 400_000_000;
+/// Most memory that each host of a lab uses in stage 3, megabytes.
+const LAB_MEMORY_MB: usize = 16;
+
+impl Options {
+    /// The same for hosts of a lab, which share one machine, if the fleet is one.
+    pub fn for_fleet(self, fleet: &Fleet) -> Self {
+        match fleet {
+            Fleet::Lab(_) => Self {
+                total_bits_per_second: Some(LAB_BITS_PER_SECOND),
+                memory_mb: self.memory_mb.min(LAB_MEMORY_MB),
+                ..self
+            },
+            _ => self,
+        }
+    }
+}
+
+/// What the hosts of a fleet are to be: its cluster, with the rate of all cables that its lab was given.
+///
+/// # Errors
+/// If the fleet is this machine alone.
+pub fn expected_cluster(fleet: &Fleet) -> Result<Cluster, CheckError> {
+    let mut cluster = fleet.cluster().ok_or(CheckError::NoCluster)?.clone();
+    if let Fleet::Lab(lab) = fleet
+        && let Some(rate) = lab.options.rate
+    {
+        cluster.hosts.iter_mut().flat_map(|host| &mut host.nics).for_each(|nic| nic.rate = rate);
+    }
+    Ok(cluster)
 }
 
 /// Told of what is being done: how much of all, and what.
@@ -60,7 +94,7 @@ impl<'a> Checker<'a> {
         agents: Agents,
         options: Options,
         progress: Progress<'a>,
-    ) -> Result<Self, tasuki_cluster::PlanError> {
+    ) -> Result<Self, CheckError> {
         let plan = AddressPlan::new(cluster)?;
         let report = Report {
             cluster: cluster.name.clone(),

@@ -4,19 +4,8 @@ use crate::{
     failure::Failure,
     terminal::{print_json, table},
 };
-use serde::{Deserialize, Serialize};
-use tasuki_host::{Change, Mode, Report, Status};
-
-/// One host's answer to `status`.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct HostStatus {
-    /// Host name.
-    pub host: String,
-    /// How it is.
-    pub status: Option<Status>,
-    /// Why that is not known.
-    pub problem: Option<String>,
-}
+use tasuki_apply::HostStatus;
+use tasuki_host::{Change, Mode, Report};
 
 /// Prints what came of `apply`, `diff` or `undo`. `verb` is what happens to a thing: `changed`, `restored`.
 pub fn reports(reports: &[Report], verb: &str, mode: Mode, json: bool) -> Result<(), Failure> {

@@ -22,11 +22,11 @@ pub enum OnOff {
 #[derive(Debug, Args)]
 pub struct HostsArgs {
     /// The hosts of this lab
-    #[arg(long, conflicts_with_all = ["here", "host", "ssh", "remote", "sudo"])]
+    #[arg(long, conflicts_with_all = ["local", "host", "ssh", "remote", "sudo"])]
     pub lab: Option<String>,
     /// This machine alone; its host name says which host of the cluster it is
-    #[arg(long, conflicts_with = "host")]
-    pub here: bool,
+    #[arg(long = "here", conflicts_with = "host")]
+    pub local: bool,
     /// This machine alone, as this host of the cluster
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,

@@ -4,7 +4,6 @@ use super::LabNetwork;
 use crate::{
     args::BenchRaw,
     failure::Failure,
-    places::in_lab,
     terminal::{print_json, progress_bar, table},
 };
 use std::{
@@ -108,7 +107,7 @@ fn run_peer(
     let words = ["raw-peer".into(), specification];
     let limit = Duration::from_secs(300);
     let mut command = match group {
-        None => in_lab(network, host, words),
+        None => network.tasuki(host, words),
         // The process itself joins, so that nothing of it has run outside.
         Some(group) => network.command(host, joining(group, words)),
     };

@@ -8,12 +8,12 @@ mod mpi;
 use crate::{
     args::DoctorArgs,
     failure::Failure,
-    places::{Places, Unanswered},
     terminal::{print_json, print_json_line},
 };
 use facts::HostFacts;
 use finding::{Finding, Weight};
 use std::process::ExitCode;
+use tasuki_fleet::{Fleet, HostError, Task};
 
 /// The internal command that runs on every host: its facts, as JSON.
 pub fn facts_here() -> Result<ExitCode, Failure> {
@@ -23,29 +23,21 @@ pub fn facts_here() -> Result<ExitCode, Failure> {
 
 /// Runs the command.
 pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
-    let places = Places::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
     let mut findings = mpi::findings(arguments.program.as_ref(), arguments.mpi.as_deref())?;
-    for answer in places.ask(&["doctor-facts"]) {
-        let name = answer.host.as_deref().unwrap_or("this machine");
-        let parsed = answer.text.and_then(|text| {
-            serde_json::from_str::<HostFacts>(&text).map_err(|error| Unanswered {
-                why: format!("it answered oddly: {error}"),
-                remedy: Some(format!("install the same version of tasuki on {name} as here")),
-            })
-        });
-        match parsed {
+    for answer in fleet.run_all(&Task::tasuki(["doctor-facts"])) {
+        match answer.json::<HostFacts>() {
             Ok(facts) => findings.extend(host::findings(&facts)),
-            Err(problem) => {
-                let remedy =
-                    problem.remedy.unwrap_or_else(|| format!("run `tasuki doctor` on {name} itself"));
-                findings.push(Finding::broken(name, problem.why, remedy));
+            Err(HostError { host, why, remedy }) => {
+                let remedy = remedy.unwrap_or_else(|| format!("run `tasuki doctor` on {host} itself"));
+                findings.push(Finding::broken(&host, why, remedy));
             }
         }
     }
     if arguments.json {
         print_json(&findings)?;
     } else {
-        print(&places.title(), &findings);
+        print(&fleet.title(), &findings);
     }
     let worst = findings.iter().map(|finding| finding.weight).max();
     Ok(if worst == Some(Weight::Broken) { ExitCode::FAILURE } else { ExitCode::SUCCESS })

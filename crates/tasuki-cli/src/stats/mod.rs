@@ -6,7 +6,6 @@ mod render;
 use crate::{
     args::StatsArgs,
     failure::Failure,
-    places::{Places, host_name},
     terminal::{print_json, print_json_line},
 };
 use rates::Rates;
@@ -17,6 +16,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tasuki_fleet::{Fleet, Task};
 use tasuki_ring::stats_page::{Reader, Snapshot, list};
 use tasuki_stripe::StripeCounts;
 use tasuki_sys::netlink::Netlink;
@@ -80,11 +80,11 @@ pub fn pages() -> Result<ExitCode, Failure> {
 
 /// Runs the command.
 pub fn run(arguments: &StatsArgs) -> Result<ExitCode, Failure> {
-    let places = Places::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
     if arguments.watch {
-        return watch(arguments, &places);
+        return watch(arguments, &fleet);
     }
-    let mut look = look(&places);
+    let mut look = look(&fleet);
     if arguments.striping {
         look.problems.append(&mut look.striping_problems);
     }
@@ -92,11 +92,11 @@ pub fn run(arguments: &StatsArgs) -> Result<ExitCode, Failure> {
         eprintln!("tasuki: {problem}");
     }
     if arguments.striping {
-        show_striping(&look, arguments.json, &places.title())?;
+        show_striping(&look, arguments.json, &fleet.title())?;
     } else if arguments.json {
         print_json(&look.processes)?;
     } else if look.processes.is_empty() {
-        eprintln!("tasuki: no process on {} uses Tasuki; `tasuki run` starts one", places.title());
+        eprintln!("tasuki: no process on {} uses Tasuki; `tasuki run` starts one", fleet.title());
     } else {
         print!("{}", render::totals(&look.processes));
     }
@@ -117,24 +117,19 @@ fn show_striping(look: &Look, json: bool, title: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn look(places: &Places) -> Look {
+fn look(fleet: &Fleet) -> Look {
     let mut look = Look { at: Some(Instant::now()), ..Look::default() };
-    for answer in places.ask(&["stats-pages"]) {
-        let host = answer.host.as_deref().unwrap_or("this machine");
-        let parsed = answer.text.map_err(|problem| problem.to_string()).and_then(|text| {
-            serde_json::from_str::<HostPages>(&text)
-                .map_err(|error| format!("it answered oddly: {error}; is its tasuki of another version?"))
-        });
-        match parsed {
+    for answer in fleet.run_all(&Task::tasuki(["stats-pages"])) {
+        let (name, label) = (answer.host.clone(), answer.label().to_owned());
+        match answer.json::<HostPages>() {
             Ok(found) => {
-                let name = answer.host.clone().unwrap_or_else(host_name);
                 let problem = found.striping_problem.map(|problem| format!("{name}: {problem}"));
                 look.striping_problems.extend(problem);
                 look.striping.extend(found.striping.map(|counts| HostStriping { host: name, counts }));
                 look.processes.extend(found.pages);
-                look.problems.extend(found.problems.into_iter().map(|problem| format!("{host}: {problem}")));
+                look.problems.extend(found.problems.into_iter().map(|problem| format!("{label}: {problem}")));
             }
-            Err(problem) => look.problems.push(format!("{host}: {problem}")),
+            Err(error) => look.problems.push(error.to_string()),
         }
     }
     look.processes.sort_by_key(|page| (page.rank.unwrap_or(u32::MAX), page.host.clone(), page.pid));
@@ -142,12 +137,12 @@ fn look(places: &Places) -> Look {
 }
 
 /// Refreshes until Ctrl-C, which ends the process.
-fn watch(arguments: &StatsArgs, places: &Places) -> Result<ExitCode, Failure> {
+fn watch(arguments: &StatsArgs, fleet: &Fleet) -> Result<ExitCode, Failure> {
     let mut before = Look::default();
     let mut out = std::io::stdout();
     let on_screen = out.is_terminal() && !arguments.json;
     loop {
-        let now = look(places);
+        let now = look(fleet);
         let rates = Rates::between(&before.processes, &now.processes, elapsed(&before, &now));
         if arguments.json {
             print_json_line(&serde_json::json!({ "processes": now.processes, "rates": rates }))?;
@@ -156,7 +151,7 @@ fn watch(arguments: &StatsArgs, places: &Places) -> Result<ExitCode, Failure> {
                 // Home, and clear to the end of the screen: no flicker. This is for the terminal to obey.
                 out.write_all(b"\x1b[H\x1b[J")?;
             }
-            println!("{}: {} processes use Tasuki; Ctrl-C ends", places.title(), now.processes.len());
+            println!("{}: {} processes use Tasuki; Ctrl-C ends", fleet.title(), now.processes.len());
             print!("{}", render::rates(&now.processes, &rates));
             now.problems.iter().for_each(|problem| println!("{problem}"));
         }
