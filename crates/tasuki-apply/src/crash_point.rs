@@ -8,7 +8,7 @@ pub const UNDO: &str = "TASUKI_UNDO_STOP_AFTER";
 /// A text in every program that has crash points, by which `scripts/install` and `scripts/deb` tell such a program from
 /// one that may be installed.
 #[cfg(feature = "crash-points")]
-pub static MARKER: &str = "TASUKI-TEST-BUILD: crash-points";
+static MARKER: &str = "TASUKI-TEST-BUILD: crash-points";
 
 /// A callback for the number of steps done, which kills this process once the variable's number is reached.
 #[cfg(feature = "crash-points")]

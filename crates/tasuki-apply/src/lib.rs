@@ -16,8 +16,6 @@ mod report;
 mod tuning;
 mod watcher;
 
-#[cfg(feature = "crash-points")]
-pub use crash_point::MARKER;
 pub use error::ApplyError;
 pub use fleet::{Step, apply_all, status_all, undo_all};
 pub use local::{apply, status, undo};

@@ -6,7 +6,6 @@ use crate::{
         BuiltStack, Kernels, LabNetwork, Measurement, Program, Spread, build_stacks, over, over_tcp, programs,
     },
     failure::Failure,
-    mpi::Finder,
     shape,
     terminal::{Rows, table},
     transport::Wanted,
@@ -20,6 +19,7 @@ use tasuki_bench::{
     nas::{Class, Kernel, NasReport},
 };
 use tasuki_cluster::generate::{Options, Shape};
+use tasuki_job::Finder;
 use tasuki_lab::LabOptions;
 use tasuki_launch::Provider;
 

@@ -15,7 +15,6 @@ mod doctor;
 mod failure;
 mod fleet;
 mod lab;
-mod mpi;
 mod pages;
 mod picture;
 mod run;
@@ -25,7 +24,6 @@ mod terminal;
 mod topo;
 mod transport;
 mod tune;
-mod version;
 mod watch;
 
 use args::{Command, Tasuki};
@@ -78,7 +76,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Broker(arguments) => broker::run(&arguments),
         Command::Pages { folder } => pages::write(&folder),
         Command::StatsPages => stats::pages(),
-        Command::DoctorFacts => doctor::facts_here(),
+        Command::DoctorFacts => doctor::local_facts(),
         Command::LibfabricProbe { libraries } => {
             Ok(ExitCode::from(tasuki_launch::libfabric_probe_main(&libraries) as u8))
         }

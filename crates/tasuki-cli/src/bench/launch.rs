@@ -1,13 +1,11 @@
 //! How the benchmark is started in labs.
 
 use super::{LabNetwork, raw, stacks::BuiltStack};
-use crate::{
-    failure::Failure,
-    mpi::{job, lab_facts, paths},
-};
+use crate::failure::Failure;
 use std::{ffi::OsString, path::PathBuf, thread, time::Duration};
 use tasuki_bench::{Launch, LaunchError, Network, Output, Run, raw::Outcome};
 use tasuki_cluster::HostId;
+use tasuki_job::{job_of, lab_facts, shared_paths};
 use tasuki_lab::{ExecRequest, Job as LabJob, Lab};
 use tasuki_launch::Transport;
 use tasuki_process::run_limited;
@@ -87,7 +85,7 @@ pub fn share(network: &LabNetwork, stacks: &[BuiltStack]) -> Result<(), Failure>
     let lab = Lab::named(&network.lab)?;
     for stack in stacks {
         let mut request = ExecRequest::here("", stack.detected.argv.clone(), LabJob::Inherit)?;
-        request.share = paths(&stack.detected.mpi, &stack.detected, &stack.transport);
+        request.share = shared_paths(&stack.detected.mpi, &stack.detected, &stack.transport);
         lab.share(&request)?;
     }
     Ok(())
@@ -113,7 +111,7 @@ pub fn start(
         detected.argv.splice(0..0, anywhere);
     }
     let facts = lab_facts(network, ranks);
-    let mut job = job(&network.cluster, facts, ranks, &detected, &stack.transport, PathBuf::from("/"));
+    let mut job = job_of(&network.cluster, facts, ranks, &detected, &stack.transport, PathBuf::from("/"));
     job.hosts.truncate(hosts as usize);
     let command = job.command(&detected.mpi)?;
     let mut process = network.command(HostId(0), command.argv);

@@ -1,6 +1,5 @@
 //! Tables of statistics for people.
 
-use super::{HostStriping, rates::Rates};
 use crate::{
     output::in_a_line,
     terminal::{Rows, table},
@@ -8,6 +7,7 @@ use crate::{
 use comfy_table::CellAlignment;
 use std::fmt::Write;
 use tasuki_ring::stats_page::{Lane, PeerSnapshot, RailRecord, RailState, Snapshot};
+use tasuki_stats::{HostStriping, Rates};
 use tasuki_stripe::StripeCounts;
 
 /// Everything since the processes began.

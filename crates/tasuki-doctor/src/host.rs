@@ -1,9 +1,6 @@
 //! What the facts of a host mean.
 
-use super::{
-    facts::{HostFacts, NicFacts},
-    finding::Finding,
-};
+use crate::{Finding, HostFacts, NicFacts};
 use tasuki_cluster::{HostRail, RailTable};
 
 /// What one receiving socket should be able to hold: 4 ms of a 10 Gbit/s line.

@@ -1,22 +1,16 @@
 //! `tasuki doctor`: what would be used, why, and what improves it.
 
-mod facts;
-mod finding;
-mod host;
-mod mpi;
-
 use crate::{
     args::DoctorArgs,
     failure::Failure,
     terminal::{print_json, print_json_line},
 };
-use facts::HostFacts;
-use finding::{Finding, Weight};
 use std::process::ExitCode;
-use tasuki_fleet::{Fleet, HostError, Task};
+use tasuki_doctor::{Finding, HostFacts, Weight, examine};
+use tasuki_fleet::Fleet;
 
 /// The internal command that runs on every host: its facts, as JSON.
-pub fn facts_here() -> Result<ExitCode, Failure> {
+pub fn local_facts() -> Result<ExitCode, Failure> {
     print_json_line(&HostFacts::here())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -24,16 +18,7 @@ pub fn facts_here() -> Result<ExitCode, Failure> {
 /// Runs the command.
 pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
     let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
-    let mut findings = mpi::findings(arguments.program.as_ref(), arguments.mpi.as_deref())?;
-    for answer in fleet.run_all(&Task::tasuki(["doctor-facts"])) {
-        match answer.json::<HostFacts>() {
-            Ok(facts) => findings.extend(host::findings(&facts)),
-            Err(HostError { host, why, remedy }) => {
-                let remedy = remedy.unwrap_or_else(|| format!("run `tasuki doctor` on {host} itself"));
-                findings.push(Finding::broken(&host, why, remedy));
-            }
-        }
-    }
+    let findings = examine(&fleet, arguments.program.as_ref(), arguments.mpi.as_deref())?;
     if arguments.json {
         print_json(&findings)?;
     } else {
@@ -43,7 +28,7 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
     Ok(if worst == Some(Weight::Broken) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Findings under the headings of what they are about, in the order in which they came.
+/// Prints findings in their order, under headings that say what they are about.
 fn print(title: &str, findings: &[Finding]) {
     println!("{title}");
     for group in findings.chunk_by(|a, b| a.about == b.about) {

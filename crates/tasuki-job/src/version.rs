@@ -1,14 +1,17 @@
-//! Hosts of one job run one version: packets and addresses of another are not understood.
+//! All hosts of a job run the same version of Tasuki: one does not understand packets and addresses of another.
 
-use crate::failure::Failure;
+use crate::RunError;
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, HostError, SshHosts, Task, host_name};
 
-/// What `tasuki --version` prints here.
+/// What `tasuki --version` prints on this host.
 const OWN: &str = concat!("tasuki ", env!("CARGO_PKG_VERSION"));
 
-/// Asks all other hosts over ssh for their version; an error names those that have another, or none.
-pub fn same_everywhere(cluster: &Cluster) -> Result<(), Failure> {
+/// Asks all other hosts over ssh for their version.
+///
+/// # Errors
+/// If hosts do not answer, or have another version; the error names them.
+pub(crate) fn check_same_everywhere(cluster: &Cluster) -> Result<(), RunError> {
     let here = host_name();
     let mut others = cluster.clone();
     others.hosts.retain(|host| host.name != here);
@@ -16,7 +19,7 @@ pub fn same_everywhere(cluster: &Cluster) -> Result<(), Failure> {
     let answers: Vec<_> = answers.into_iter().map(|answer| (answer.host.clone(), answer.text())).collect();
     match complaint(&here, &answers) {
         None => Ok(()),
-        Some(text) => Err(Failure::new(text)),
+        Some(text) => Err(RunError::Versions(text)),
     }
 }
 
@@ -37,7 +40,8 @@ fn complaint(here: &str, answers: &[(String, Result<String, HostError>)]) -> Opt
         return None;
     }
     Some(format!(
-        "all hosts of a job must run the same version: {here} has {OWN}, {}; install the same package on all, or run over TCP (--transport tcp)",
+        "all hosts of a job must run the same version: {here} has {OWN}, {}; install the same package on all, or run \
+         over TCP (--transport tcp)",
         wrong.join(", ")
     ))
 }

@@ -1,12 +1,12 @@
 //! Which MPIs can load the provider.
 
-use super::finding::Finding;
-use crate::{failure::Failure, mpi::Finder, transport};
+use crate::Finding;
 use std::ffi::OsString;
+use tasuki_job::{Finder, RunError, own_provider};
 use tasuki_launch::{Mpi, Provider};
 
 /// Findings about the provider, and about an MPI: the program's, the one that was named, or all that are installed.
-pub fn findings(program: Option<&OsString>, choice: Option<&str>) -> Result<Vec<Finding>, Failure> {
+pub fn findings(program: Option<&OsString>, choice: Option<&str>) -> Result<Vec<Finding>, RunError> {
     let finder = Finder::here()?;
     let (mpis, meant) = match (program, choice) {
         (Some(program), choice) => (vec![finder.detect(std::slice::from_ref(program), choice)?.mpi], true),
@@ -14,13 +14,13 @@ pub fn findings(program: Option<&OsString>, choice: Option<&str>) -> Result<Vec<
         (None, None) => (finder.installed(), false),
     };
     let mut all = Vec::new();
-    let provider = match transport::provider() {
+    let provider = match own_provider() {
         Ok(provider) => {
             all.push(Finding::well("provider", format!("{}", provider.library.display())));
             Some(provider)
         }
-        Err(failure) => {
-            all.push(Finding::broken("provider", failure.message, "cargo build --release -p tasuki-ofi"));
+        Err(error) => {
+            all.push(Finding::broken("provider", error.to_string(), "cargo build --release -p tasuki-ofi"));
             None
         }
     };
