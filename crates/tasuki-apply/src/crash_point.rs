@@ -5,8 +5,8 @@ pub const APPLY: &str = "TASUKI_APPLY_STOP_AFTER";
 /// Name of the variable that has `undo` killed after so many steps.
 pub const UNDO: &str = "TASUKI_UNDO_STOP_AFTER";
 
-/// A text in every program that has crash points, by which `scripts/install` and `scripts/deb` tell such a program from
-/// one that may be installed.
+/// A text in every program that has crash points, by which `scripts/install` and `scripts/deb` tell such a
+/// program from one that may be installed.
 #[cfg(feature = "crash-points")]
 static MARKER: &str = "TASUKI-TEST-BUILD: crash-points";
 

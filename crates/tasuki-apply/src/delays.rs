@@ -1,5 +1,5 @@
-//! The receive-interrupt delays of a cluster file. Those that stay the same have a record of their own, in a folder
-//! below that of the rest; `tasuki tune run` sets those that follow the load.
+//! The receive-interrupt delays of a cluster file. Those that stay the same have a record of their own, in a
+//! folder below that of the rest; `tasuki tune run` sets those that follow the load.
 
 use crate::{
     ApplyError,
@@ -76,8 +76,8 @@ impl Delays {
         Ok(Setup::open(&self.host, &self.folder, mode, true)?.keep_delays(&self.wishes, &mut |_| ())?)
     }
 
-    /// Ends a running `tasuki tune run` that follows another plan, and puts its NICs back, also if it was killed: that
-    /// has to be done before anything else sets their delays.
+    /// Ends a running `tasuki tune run` that follows another plan, and puts its NICs back, also if it was
+    /// killed: that has to be done before anything else sets their delays.
     pub fn end_other_plan(&self, state: &Path) -> Result<(), ApplyError> {
         if let Some(plan) = said::<TunerNote>().and_then(|note| note.plan) {
             if Some(&plan) == self.plan.as_ref() {
@@ -93,7 +93,8 @@ impl Delays {
         self.keep(Mode::Change)
     }
 
-    /// Starts `tasuki tune run` for the delays that follow the load, unless it runs or (`by_unit`) a unit starts it.
+    /// Starts `tasuki tune run` for the delays that follow the load, unless it runs or (`by_unit`) a unit
+    /// starts it.
     pub fn follow(&self, state: &Path, by_unit: bool) -> Result<(), ApplyError> {
         if !self.is_dynamic() || by_unit || said::<TunerNote>().is_some() {
             return Ok(());

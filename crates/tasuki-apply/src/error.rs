@@ -28,7 +28,10 @@ pub enum ApplyError {
     #[error("the host is set up, but `tasuki tune run` does not start: {0}")]
     TunerStart(DaemonError),
     /// The cluster has no such host.
-    #[error("the cluster has no host {name}; it has {}. Say with --host which of them this machine is", .hosts.join(", "))]
+    #[error(
+        "the cluster has no host {name}; it has {}. Say with --host which of them this machine is",
+        .hosts.join(", ")
+    )]
     NoHost {
         /// The name asked for.
         name: String,

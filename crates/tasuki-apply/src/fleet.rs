@@ -1,4 +1,5 @@
-//! Setting up, restoring and asking all hosts of a fleet: every one runs `tasuki VERB --host NAME --json` itself.
+//! Setting up, restoring and asking all hosts of a fleet: every one runs `tasuki VERB --host NAME --json`
+//! itself.
 
 use crate::{ApplyOptions, HostOptions, HostStatus, report::failed};
 use serde::de::DeserializeOwned;
@@ -23,8 +24,8 @@ pub enum Step<'a> {
 /// Told of every [`Step`], from several threads.
 type Progress<'a> = &'a (dyn Fn(Step<'_>) + Sync);
 
-/// Applies the fleet's cluster to all its hosts: first all are asked whether they could, and if one cannot, none is
-/// changed. A lab's offloads and rates go before the options' own where these leave them open.
+/// Applies the fleet's cluster to all its hosts: first all are asked whether they could, and if one cannot,
+/// none is changed. A lab's offloads and rates go before the options' own where these leave them open.
 pub fn apply_all(
     fleet: &Fleet,
     host_options: &HostOptions,
@@ -98,8 +99,8 @@ fn change(fleet: &Fleet, verb: &Verb, mode: Mode, progress: Progress<'_>) -> Vec
     changed
 }
 
-/// Runs a subcommand on every host at once. Each answers with a list of one value; `problem` makes the value of a host
-/// that does not.
+/// Runs a subcommand on every host at once. Each answers with a list of one value; `problem` makes the value
+/// of a host that does not.
 fn ask<T: DeserializeOwned>(
     fleet: &Fleet,
     verb: &Verb,

@@ -1,8 +1,9 @@
-//! Setting hosts up by a cluster file, taking that back, and saying how they are: this host, or all hosts of a fleet.
+//! Setting hosts up by a cluster file, taking that back, and saying how they are: this host, or all hosts of
+//! a fleet.
 //!
-//! [`apply`], [`undo`] and [`status`] act on this host. They put its parts into order: settings of the kernel, interrupt
-//! delays, `tasuki watch`, `tasuki tune run` and systemd units, each with a record of what was there before. The `*_all`
-//! functions have every host of a fleet do the same by its own `tasuki`.
+//! [`apply`], [`undo`] and [`status`] act on this host. They put its parts into order: settings of the
+//! kernel, interrupt delays, `tasuki watch`, `tasuki tune run` and systemd units, each with a record of what
+//! was there before. The `*_all` functions have every host of a fleet do the same by its own `tasuki`.
 #![forbid(unsafe_code)]
 
 mod crash_point;

@@ -1,4 +1,5 @@
-//! Interrupt delays that `tasuki tune` has set on this host, by hand or by load: their records, and taking them back.
+//! Interrupt delays that `tasuki tune` has set on this host, by hand or by load: their records, and taking
+//! them back.
 
 use crate::{
     ApplyError,
@@ -11,13 +12,14 @@ use tasuki_fleet::host_name;
 use tasuki_host::{Key, Mode, Report, Setup, TUNE_UNIT, Value, daemon};
 use tasuki_watch::{TunerNote, said};
 
-/// The folder of the record of `tasuki tune`: beside that of `apply`, so that each can be undone without the other.
+/// The folder of the record of `tasuki tune`: beside that of `apply`, so that each can be undone without the
+/// other.
 pub fn tune_folder(state_dir: Option<&Path>) -> PathBuf {
     state_folder(state_dir).join("tune")
 }
 
-/// The folder of the record of a `tasuki tune run` that follows a cluster file's plan. No other command uses it, so that
-/// what the plan has set can be taken back by itself.
+/// The folder of the record of a `tasuki tune run` that follows a cluster file's plan. No other command uses
+/// it, so that what the plan has set can be taken back by itself.
 pub fn tune_plan_folder(state_dir: Option<&Path>) -> PathBuf {
     state_folder(state_dir).join("following")
 }
@@ -55,7 +57,8 @@ pub(crate) fn is_tuned(state_dir: Option<&Path>) -> bool {
     is_kept(&tune_folder(state_dir)) || is_kept(&tune_plan_folder(state_dir)) || said::<TunerNote>().is_some()
 }
 
-/// Notes that a driver keeps a parameter until it is loaded again, if a file with such a parameter was removed.
+/// Notes that a driver keeps a parameter until it is loaded again, if a file with such a parameter was
+/// removed.
 fn note_loaded_drivers(report: &mut Report) {
     let is_module = |key: &Key, to: &Value| match key {
         Key::File { path } => *to == Value::Absent && path.starts_with("/etc/modprobe.d"),

@@ -38,7 +38,7 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
     tasuki_lab::need_root()?;
     let choice = arguments.mpi.clone().unwrap_or_else(|| "openmpi-4.1".into());
-    let (stacks, problems) = build_stacks(&Finder::here()?, std::slice::from_ref(&choice), Program::Bench)?;
+    let (stacks, problems) = build_stacks(&Finder::local()?, std::slice::from_ref(&choice), Program::Bench)?;
     let (stacks, others) = over(stacks, &TRANSPORTS);
     let kernels = programs(&KERNELS, &[choice], &TRANSPORTS)?;
     problems.iter().chain(&others).for_each(|problem| eprintln!("tasuki: left out: {problem}"));

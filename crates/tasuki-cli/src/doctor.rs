@@ -11,7 +11,7 @@ use tasuki_fleet::Fleet;
 
 /// The internal command that runs on every host: its facts, as JSON.
 pub fn local_facts() -> Result<ExitCode, Failure> {
-    print_json_line(&HostFacts::here())?;
+    print_json_line(&HostFacts::local())?;
     Ok(ExitCode::SUCCESS)
 }
 

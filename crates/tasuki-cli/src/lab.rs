@@ -23,7 +23,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Failure> {
         LabCommand::Status { name, json } => status(name.as_deref(), json),
         LabCommand::Exec { lab, job, host, command } => {
             let job = if job { Job::Root } else { Job::Inherit };
-            let request = ExecRequest::here(&host, command, job)?;
+            let request = ExecRequest::new(&host, command, job)?;
             let exit = Lab::choose(lab.as_deref()).and_then(|lab| lab.run_interactively(request));
             Ok(exit_code(exit.map_err(not_started)?))
         }

@@ -15,7 +15,7 @@ use tasuki_launch::{Flavour, Mpi, Scope, Setting, environment};
 
 /// Runs an MPI program on a cluster.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
-    let detected = Finder::here()?.detect(&arguments.program, arguments.mpi.as_deref())?;
+    let detected = Finder::local()?.detect(&arguments.program, arguments.mpi.as_deref())?;
     let transport = choose(arguments.transport, &detected.mpi)?;
     let fleet = fleet_of(arguments.cluster.as_deref(), arguments.lab.as_deref())?;
     let request = JobRequest {
@@ -61,7 +61,7 @@ fn passed_by_hand(mpi: &Mpi, settings: &[Setting]) -> Option<String> {
 
 /// Prints what plain mpirun or srun needs.
 pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
-    let mpi = Finder::here()?.one(&arguments.mpi)?;
+    let mpi = Finder::local()?.one(&arguments.mpi)?;
     let fleet = fleet_of(arguments.cluster.as_deref(), arguments.lab.as_deref())?;
     if let Fleet::Ssh(hosts) = &fleet {
         check_one_network(&hosts.cluster)?;

@@ -1,4 +1,4 @@
-//! What is so on one host: gathered there, judged elsewhere.
+//! Facts about one host. The host gathers them itself; [`crate::examine`] judges them where the user is.
 
 use nix::sys::{statvfs::statvfs, uio};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use std::{
 use tasuki_cluster::RailTable;
 use tasuki_link::broker::{self, Broker, BrokerError, Outcome};
 
-/// One host.
+/// What is known of one host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// Its name.
@@ -22,40 +22,41 @@ pub struct HostFacts {
     pub kernel: String,
     /// The file of rails that ranks would read.
     pub rails_file: PathBuf,
-    /// What it says, if it is there and in order.
+    /// The table in that file; `None`: there is none, or it is not in order.
     pub rails: Option<RailTable>,
-    /// Why not.
+    /// Why there is no table.
     pub rails_problem: Option<String>,
     /// The interfaces that the rails name, and those that carry addresses.
     pub nics: BTreeMap<String, NicFacts>,
     /// Size and free bytes of /dev/shm; `None`: it is not there.
     pub shm: Option<(u64, u64)>,
-    /// `net.core.rmem_max`, bytes; `None`: not to be seen here (network namespaces of older kernels).
+    /// `net.core.rmem_max`, bytes; `None`: the host cannot see it (network namespaces of older kernels).
     pub rmem_max: Option<u64>,
     /// `net.core.wmem_max`, bytes.
     pub wmem_max: Option<u64>,
     /// `kernel.yama.ptrace_scope`; `None`: no Yama.
     pub ptrace_scope: Option<u32>,
-    /// Why a process may not even read its own memory by process_vm_readv (a container's filter); `None`: it may.
+    /// Why a process may not even read its own memory by process_vm_readv (a container's filter may forbid
+    /// it); `None`: it may.
     pub cma_refused: Option<String>,
-    /// Why this user may not open a packet socket, which the raw lane needs; `None`: he may.
+    /// Why this user may not open a packet socket, which the raw lane needs; `None`: the user may.
     #[serde(default)]
     pub raw_refused: Option<String>,
-    /// Why the broker would not open one in his stead, if there is need of it; `None`: it would.
+    /// Why the broker would not open one for this user, if that is needed; `None`: it would.
     #[serde(default)]
     pub broker_refused: Option<BrokerRefusal>,
 }
 
-/// Why the broker gives nothing.
+/// Why the broker opens no raw lane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrokerRefusal {
-    /// What it or the system said.
+    /// What the broker or the system said.
     pub why: String,
     /// What helps.
     pub remedy: String,
 }
 
-/// One interface.
+/// What is known of one network interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicFacts {
     /// Whether there is a signal on the line.
@@ -69,8 +70,8 @@ pub struct NicFacts {
 }
 
 impl HostFacts {
-    /// This host's.
-    pub fn here() -> Self {
+    /// Gathers the facts of the host that this process runs on.
+    pub fn local() -> Self {
         let rails_file =
             std::env::var_os("TASUKI_RAILS").map_or_else(|| RailTable::PATH.into(), PathBuf::from);
         let (rails, rails_problem) = match RailTable::load(&rails_file) {
@@ -106,7 +107,7 @@ impl HostFacts {
     }
 }
 
-/// A small file with one value.
+/// Reads a small file that holds one value.
 fn read<T: FromStr>(path: impl AsRef<Path>) -> Option<T> {
     let mut text = String::new();
     fs::File::open(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
@@ -135,7 +136,7 @@ fn nics() -> BTreeMap<String, NicFacts> {
     all
 }
 
-/// Reads a byte of this very process.
+/// Why reading a byte of this very process by process_vm_readv fails; `None`: it does not.
 fn cma_refused() -> Option<String> {
     let original = [7_u8];
     let mut copy = [0_u8];
@@ -147,14 +148,14 @@ fn cma_refused() -> Option<String> {
     }
 }
 
-/// Opens a packet socket that hears nothing.
+/// Why a packet socket cannot be opened; `None`: it can. The one that is opened receives nothing.
 fn raw_refused() -> Option<String> {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
     let opened = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None);
     opened.err().map(|errno| errno.desc().into())
 }
 
-/// Asks the broker whether it would open one for this NIC.
+/// Asks the broker whether it would open a packet socket for this NIC.
 fn broker_refused(nic: &str) -> Option<BrokerRefusal> {
     let path = std::env::var_os(broker::VARIABLE).map_or_else(|| broker::SOCKET.into(), PathBuf::from);
     if path.as_os_str().is_empty() {
@@ -169,7 +170,8 @@ fn broker_refused(nic: &str) -> Option<BrokerRefusal> {
         BrokerError::Refused { outcome: Outcome::NotMember, .. } => join,
         BrokerError::Refused { outcome: Outcome::Nic, .. } => "tasuki apply, or start the broker with --nic",
         BrokerError::Stranger { .. } => {
-            "unset TASUKI_BROKER, or find out who has made that socket; systemctl restart tasuki-broker.socket makes the right one"
+            "unset TASUKI_BROKER, or find out who has made that socket; systemctl restart \
+             tasuki-broker.socket makes the right one"
         }
         BrokerError::Absent { .. } => {
             "systemctl enable --now tasuki-broker.socket, or by hand: sudo tasuki broker (docs/install.md)"
@@ -183,10 +185,11 @@ fn broker_refused(nic: &str) -> Option<BrokerRefusal> {
 mod tests {
     use super::*;
 
-    // What every Linux machine has, and that facts survive the way from another host.
+    // Every Linux machine has a loopback interface. Facts must also survive being sent as JSON from another
+    // host.
     #[test]
     fn this_machine_has_a_loopback_interface() {
-        let facts = HostFacts::here();
+        let facts = HostFacts::local();
         assert!(facts.nics["lo"].addresses.contains(&Ipv4Addr::LOCALHOST) || !facts.nics["lo"].carrier);
         assert!(facts.kernel.contains('.'), "{}", facts.kernel);
         let again: HostFacts = serde_json::from_str(&serde_json::to_string(&facts).unwrap()).unwrap();

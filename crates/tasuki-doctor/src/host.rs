@@ -5,7 +5,7 @@ use tasuki_cluster::{HostRail, RailTable};
 
 /// What one receiving socket should be able to hold: 4 ms of a 10 Gbit/s line.
 const SOCKET_BYTES: u64 = 4 << 20;
-/// Less than this in /dev/shm holds few rings.
+/// Least free space of /dev/shm, bytes: with less there is room for few rings.
 const SHM_BYTES_MIN: u64 = 64 << 20;
 
 /// All findings about a host.
@@ -29,7 +29,7 @@ fn kernel(facts: &HostFacts) -> Vec<Finding> {
     vec![Finding::broken(&facts.host, format!("Linux {}", facts.kernel), "install Linux 5.15 or newer")]
 }
 
-/// The shared-memory lane.
+/// Findings about the shared-memory lane, which ranks on one host use.
 fn within_the_host(facts: &HostFacts) -> Vec<Finding> {
     let host = &facts.host;
     let mib = |bytes: u64| bytes >> 20;
@@ -52,8 +52,8 @@ fn within_the_host(facts: &HostFacts) -> Vec<Finding> {
     vec![shm, cma(facts)]
 }
 
-/// Whether one process may read another's memory. The scopes are Yama's (Documentation/admin-guide/LSM/Yama.rst); in
-/// scope 1 a process may name its readers, which Tasuki's do.
+/// Whether one process may read another's memory. The scopes are Yama's
+/// (Documentation/admin-guide/LSM/Yama.rst); in scope 1 a process may name its readers, which Tasuki's do.
 fn cma(facts: &HostFacts) -> Finding {
     const COST: &str = "large messages within the host are copied twice";
     let host = &facts.host;
@@ -68,7 +68,7 @@ fn cma(facts: &HostFacts) -> Finding {
             format!("kernel.yama.ptrace_scope is {scope}: {COST}, unless ranks have CAP_SYS_PTRACE"),
             match scope {
                 2 => "sysctl -w kernel.yama.ptrace_scope=1",
-                // Yama does not let go of 3 before the next start.
+                // Once the scope is 3, it cannot be lowered before the machine is started again.
                 _ => "set kernel.yama.ptrace_scope = 1 in /etc/sysctl.d and start the machine anew",
             },
         ),
@@ -90,14 +90,17 @@ fn sockets(facts: &HostFacts) -> Vec<Finding> {
         .map(|(name, limit)| {
             Finding::slower(
                 &facts.host,
-                format!("net.core.{name} is {limit}: sockets without privileges hold no more, and drop what comes in a burst"),
+                format!(
+                    "net.core.{name} is {limit}: sockets without privileges hold no more, and drop what \
+                         comes in a burst"
+                ),
                 format!("sysctl -w net.core.{name}={SOCKET_BYTES}"),
             )
         })
         .collect()
 }
 
-/// The lane for short messages between hosts.
+/// The finding about raw Ethernet frames, which carry short messages between hosts.
 fn raw(facts: &HostFacts) -> Finding {
     match (&facts.raw_refused, &facts.broker_refused) {
         (None, _) => Finding::well(
@@ -106,12 +109,14 @@ fn raw(facts: &HostFacts) -> Finding {
         ),
         (Some(_), None) => Finding::well(
             &facts.host,
-            "between hosts: raw Ethernet frames are to be had from the broker: short messages take half the time",
+            "between hosts: raw Ethernet frames are to be had from the broker: short messages take half the \
+             time",
         ),
         (Some(why), Some(broker)) => Finding::slower(
             &facts.host,
             format!(
-                "between hosts: udp alone, as raw Ethernet frames are refused ({why}) and {}: short messages take twice as long as they could",
+                "between hosts: udp alone, as raw Ethernet frames are refused ({why}) and {}: short messages \
+                 take twice as long as they could",
                 broker.why
             ),
             &broker.remedy,
@@ -190,7 +195,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// A host on which all is well, by hand.
+    /// Facts of a host on which all is well.
     fn healthy() -> HostFacts {
         let table = r#"{"version":1,"host":"n1","identity":"10.77.0.1","peers":{
             "10.77.0.2":{"host":"n2","rails":[

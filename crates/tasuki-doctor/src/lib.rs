@@ -1,7 +1,7 @@
 //! Which MPI, lanes and rails a job would use, why, and the command that improves it.
 //!
-//! [`HostFacts`] are gathered on every host of a fleet; what they mean is judged by a pure function. [`examine`] asks all
-//! hosts and adds what is known of the MPIs of this one.
+//! [`HostFacts`] are gathered on every host of a fleet; what they mean is judged by a pure function.
+//! [`examine`] asks all hosts and adds what is known of the MPIs of this one.
 #![forbid(unsafe_code)]
 
 mod facts;
@@ -19,8 +19,8 @@ use tasuki_job::RunError;
 /// The hidden subcommand of `tasuki` that prints a host's [`HostFacts`] as JSON.
 pub const FACTS_COMMAND: &str = "doctor-facts";
 
-/// All findings: about the provider and the MPI (the program's, the one that `mpi` names, or all that are installed), and
-/// about every host of the fleet.
+/// All findings: about the provider and the MPI (the program's, the one that `mpi` names, or all that are
+/// installed), and about every host of the fleet.
 ///
 /// # Errors
 /// If the program or the MPI that was named is not found.

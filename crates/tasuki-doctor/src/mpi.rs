@@ -1,13 +1,14 @@
-//! Which MPIs can load the provider.
+//! Findings about MPIs: which of them can load the provider.
 
 use crate::Finding;
 use std::ffi::OsString;
 use tasuki_job::{Finder, RunError, own_provider};
 use tasuki_launch::{Mpi, Provider};
 
-/// Findings about the provider, and about an MPI: the program's, the one that was named, or all that are installed.
+/// Findings about the provider, and about an MPI: the program's, the one that was named, or all that are
+/// installed.
 pub fn findings(program: Option<&OsString>, choice: Option<&str>) -> Result<Vec<Finding>, RunError> {
-    let finder = Finder::here()?;
+    let finder = Finder::local()?;
     let (mpis, meant) = match (program, choice) {
         (Some(program), choice) => (vec![finder.detect(std::slice::from_ref(program), choice)?.mpi], true),
         (None, Some(choice)) => (vec![finder.one(choice)?], true),
@@ -32,7 +33,7 @@ pub fn findings(program: Option<&OsString>, choice: Option<&str>) -> Result<Vec<
         ));
     }
     let each: Vec<Finding> = mpis.iter().map(|mpi| one(&finder, mpi, provider.as_ref())).collect();
-    // Among several, one that cannot is no fault as long as another can.
+    // Where several MPIs are installed, one that cannot load the provider is no fault as long as another can.
     let usable = each.iter().any(|finding| finding.remedy.is_none());
     all.extend(each.into_iter().map(|finding| match &finding.remedy {
         Some(remedy) if usable && !meant => {
@@ -93,8 +94,8 @@ fn one(finder: &Finder, mpi: &Mpi, provider: Option<&Provider>) -> Finding {
 }
 
 fn loses(about: &str, provider: &Provider) -> Finding {
-    let what = "its MPI_Mrecv and MPI_Imrecv lose what they receive into types with gaps, over any libfabric, and the library that \
-                puts them right is not beside the provider";
+    let what = "its MPI_Mrecv and MPI_Imrecv lose what they receive into types with gaps, over any \
+                libfabric, and the library that puts them right is not beside the provider";
     Finding::broken(
         about,
         what,

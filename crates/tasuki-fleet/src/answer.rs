@@ -69,8 +69,8 @@ impl Answer {
         }
     }
 
-    /// The JSON value that the command printed. A command that has something to report does so whatever its exit code
-    /// is, so that is only asked for if there is no such value.
+    /// The JSON value that the command printed. A command that has something to report does so whatever its
+    /// exit code is, so that is only asked for if there is no such value.
     ///
     /// # Errors
     /// If the host was not reached, the command failed without a report, or the report has another form.

@@ -2,7 +2,8 @@
 
 use std::{panic::resume_unwind, thread};
 
-/// Calls `ask` with the number of every host at the same time, and returns what it gives in the order of the hosts.
+/// Calls `ask` with the number of every host at the same time, and returns what it gives in the order of the
+/// hosts.
 ///
 /// # Panics
 /// If `ask` panics.

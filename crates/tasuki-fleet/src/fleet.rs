@@ -20,7 +20,8 @@ pub enum Fleet {
 }
 
 impl Fleet {
-    /// The machines of a cluster file, the lab of that name, the only lab that is up, or this machine if none is.
+    /// The machines of a cluster file, the lab of that name, the only lab that is up, or this machine if none
+    /// is.
     ///
     /// # Errors
     /// If the file is wrong, the lab is not up, or several labs are up and none is named.
@@ -68,8 +69,9 @@ impl Fleet {
         self.cluster().map_or_else(host_name, |cluster| cluster.hosts[host].name.clone())
     }
 
-    /// A command that runs a task on a host and passes its streams and its exit code on, for callers that talk with it
-    /// while it runs. The caller connects the streams, the task's input too, and sees to the time limit.
+    /// A command that runs a task on a host and passes its streams and its exit code on, for callers that
+    /// talk with it while it runs. The caller connects the streams, the task's input too, and sees to the
+    /// time limit.
     pub fn command(&self, host: usize, task: &Task) -> Command {
         match self {
             Self::Local => local(task),
@@ -105,8 +107,8 @@ impl Fleet {
         for_each_host(self.len(), |host| self.run(host, task))
     }
 
-    /// Runs on every host, all at once, the task that `task` makes for it. `done` is told the name of a host that has
-    /// answered.
+    /// Runs on every host, all at once, the task that `task` makes for it. `done` is told the name of a host
+    /// that has answered.
     pub fn run_each(&self, task: impl Fn(usize) -> Task + Sync, done: impl Fn(&str) + Sync) -> Vec<Answer> {
         for_each_host(self.len(), |host| {
             let answer = self.run(host, &task(host));

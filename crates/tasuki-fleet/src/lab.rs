@@ -17,8 +17,8 @@ use tasuki_lab::{HOST_PROGRAM, Lab, LabOptions};
 pub struct LabHosts {
     /// Name of the lab.
     pub lab: String,
-    /// The hosts, cables and addresses that commands are about, MAC addresses filled in: the lab's own, or those of
-    /// another file ([`LabHosts::held_against`]).
+    /// The hosts, cables and addresses that commands are about, MAC addresses filled in: the lab's own, or
+    /// those of another file ([`LabHosts::held_against`]).
     pub cluster: Cluster,
     /// How the lab was built.
     pub options: LabOptions,
@@ -44,8 +44,8 @@ impl LabHosts {
         Self { lab: options.name.clone(), cluster, options, names }
     }
 
-    /// The same lab with another plan of what it should be. A host of the plan is the lab's host of the same name, or,
-    /// if the lab has no such name, the one at the same place in the list.
+    /// The same lab with another plan of what it should be. A host of the plan is the lab's host of the same
+    /// name, or, if the lab has no such name, the one at the same place in the list.
     pub fn held_against(self, cluster: Cluster) -> Self {
         let cluster = cluster.with_lab_macs();
         let last = self.names.len().saturating_sub(1);
@@ -57,8 +57,8 @@ impl LabHosts {
         Self { cluster, names, ..self }
     }
 
-    /// A command in a host, as a process of its own. When that process ends, everything that the command has started
-    /// is ended, on every host of the lab.
+    /// A command in a host, as a process of its own. When that process ends, everything that the command has
+    /// started is ended, on every host of the lab.
     pub fn command(&self, host: HostId, argv: impl IntoIterator<Item = OsString>) -> Command {
         self.exec(host, &["--job"], argv)
     }

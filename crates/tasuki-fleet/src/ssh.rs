@@ -31,8 +31,8 @@ impl SshHosts {
         Self { cluster, ssh: vec!["ssh".into()], tasuki: vec!["tasuki".into()], own: None }
     }
 
-    /// Reaches machines by this ssh (program and options; not empty), and runs this `tasuki` there, `sudo` before it
-    /// if need be. The host that has this machine's name is reached without ssh.
+    /// Reaches machines by this ssh (program and options; not empty), and runs this `tasuki` there, `sudo`
+    /// before it if need be. The host that has this machine's name is reached without ssh.
     pub fn through(cluster: Cluster, ssh: Vec<String>, tasuki: Vec<String>) -> Self {
         Self { cluster, ssh, tasuki, own: Some(host_name()) }
     }
@@ -68,9 +68,9 @@ pub(crate) fn local(task: &Task) -> Command {
     }
 }
 
-/// A command on a machine by `ssh` (program and options), which asks nobody for a password and does not wait long for
-/// a machine that is off. The arguments pass the shell of the machine unchanged, and no name from a cluster file can be
-/// taken for an option: each follows an option or the `--` that ends them.
+/// A command on a machine by `ssh` (program and options), which asks nobody for a password and does not wait
+/// long for a machine that is off. The arguments pass the shell of the machine unchanged, and no name from a
+/// cluster file can be taken for an option: each follows an option or the `--` that ends them.
 fn over_ssh(
     ssh: &[String],
     target: SshTarget<'_>,

@@ -53,8 +53,9 @@ impl Task {
         Self { limit, ..self }
     }
 
-    /// Lets the command finish even if this process ends first, and lets what it leaves behind in the background go
-    /// on: for commands that change a host, which should neither be left half done nor lose the daemons they start.
+    /// Lets the command finish even if this process ends first, and lets what it leaves behind in the
+    /// background go on: for commands that change a host, which should neither be left half done nor lose the
+    /// daemons they start.
     pub fn lasting(self) -> Self {
         Self { lasting: true, ..self }
     }

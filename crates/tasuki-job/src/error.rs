@@ -50,8 +50,8 @@ pub enum RunError {
     NoCluster,
     /// The cluster has no network that leads to all hosts.
     #[error(
-        "the cluster {0} has one subnet per cable (`addresses = \"subnets\"`), and MPIs want one network that leads \
-         to all hosts: leave `addresses` out of the file, or start the MPI by hand"
+        "the cluster {0} has one subnet per cable (`addresses = \"subnets\"`), and MPIs want one network \
+         that leads to all hosts: leave `addresses` out of the file, or start the MPI by hand"
     )]
     NoCommonNetwork(String),
     /// A variable to be exported has no value.

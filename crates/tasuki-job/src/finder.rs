@@ -23,12 +23,12 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// Looks in this process's PATH, and in the folder of unpacked MPIs that TASUKI_PEERS names or that lies beside
-    /// this program.
+    /// Looks in this process's PATH, and in the folder of unpacked MPIs that TASUKI_PEERS names or that lies
+    /// beside this program.
     ///
     /// # Errors
     /// If this program's own path is not known.
-    pub fn here() -> Result<Self, RunError> {
+    pub fn local() -> Result<Self, RunError> {
         let program = std::env::current_exe()?;
         // In a checkout the program is target/release/tasuki, and the folder is target/peers.
         let beside = program.parent().and_then(Path::parent).map(|target| target.join("peers"));

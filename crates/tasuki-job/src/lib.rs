@@ -1,8 +1,9 @@
-//! MPI jobs on a fleet: which MPI a program uses, what carries its messages, what its launcher must know of the hosts,
-//! and starting it.
+//! MPI jobs on a fleet: which MPI a program uses, what carries its messages, what its launcher must know of
+//! the hosts, and starting it.
 //!
-//! [`Finder`] finds a program's MPI, [`choose`] its transport, [`facts`] what there is to know of the hosts. A
-//! [`JobRequest`] becomes the launcher's command ([`JobRequest::prepare`]), which [`PreparedJob::run`] runs.
+//! [`Finder`] finds a program's MPI, [`choose`] its transport, [`facts`] what there is to know of the hosts.
+//! A [`JobRequest`] becomes the launcher's command ([`JobRequest::prepare`]), which [`PreparedJob::run`]
+//! runs.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -61,9 +61,9 @@ impl JobRequest<'_> {
 }
 
 impl PreparedJob {
-    /// Runs the job to its end with this process's streams and signals. In a lab the launcher runs on the first host,
-    /// and everything of the job ends with it. On real machines the launcher takes this process's place, so this
-    /// returns only if that fails: signals, output and exit code are the launcher's own.
+    /// Runs the job to its end with this process's streams and signals. In a lab the launcher runs on the
+    /// first host, and everything of the job ends with it. On real machines the launcher takes this process's
+    /// place, so this returns only if that fails: signals, output and exit code are the launcher's own.
     ///
     /// # Errors
     /// If hosts run another version of Tasuki and the job needs the same, or the launcher cannot be started.
@@ -86,7 +86,7 @@ impl PreparedJob {
     }
 
     fn run_in_lab(self, lab: &Lab, first: &str) -> Result<Exit, RunError> {
-        let mut request = ExecRequest::here(first, self.command.argv, LabJob::Root)?;
+        let mut request = ExecRequest::new(first, self.command.argv, LabJob::Root)?;
         for (name, value) in self.command.env {
             request.env.retain(|(known, _)| *known != name);
             request.env.push((name, value));

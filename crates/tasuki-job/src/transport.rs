@@ -56,8 +56,8 @@ fn tasuki(mpi: &Mpi) -> Result<Transport, RunError> {
     Ok(Transport::Tasuki(own_provider()?))
 }
 
-/// Variables of this process that steer Tasuki inside the ranks, and libfabric's log. Ranks get them without being
-/// named with -x.
+/// Variables of this process that steer Tasuki inside the ranks, and libfabric's log. Ranks get them without
+/// being named with -x.
 pub(crate) fn passed_on() -> Environment {
     std::env::vars_os().filter(|(name, _)| is_passed_on(name)).collect()
 }

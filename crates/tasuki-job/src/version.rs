@@ -1,4 +1,5 @@
-//! All hosts of a job run the same version of Tasuki: one does not understand packets and addresses of another.
+//! All hosts of a job run the same version of Tasuki: one does not understand packets and addresses of
+//! another.
 
 use crate::RunError;
 use tasuki_cluster::Cluster;
@@ -23,8 +24,8 @@ pub(crate) fn check_same_everywhere(cluster: &Cluster) -> Result<(), RunError> {
     }
 }
 
-/// What is wrong with the hosts' answers, if something is. A host that cannot be reached is not said to have another
-/// version.
+/// What is wrong with the hosts' answers, if something is. A host that cannot be reached is not said to have
+/// another version.
 fn complaint(here: &str, answers: &[(String, Result<String, HostError>)]) -> Option<String> {
     let errors: Vec<String> =
         answers.iter().filter_map(|(_, answer)| Some(answer.as_ref().err()?.to_string())).collect();
@@ -40,8 +41,8 @@ fn complaint(here: &str, answers: &[(String, Result<String, HostError>)]) -> Opt
         return None;
     }
     Some(format!(
-        "all hosts of a job must run the same version: {here} has {OWN}, {}; install the same package on all, or run \
-         over TCP (--transport tcp)",
+        "all hosts of a job must run the same version: {here} has {OWN}, {}; install the same package on \
+         all, or run over TCP (--transport tcp)",
         wrong.join(", ")
     ))
 }

@@ -114,7 +114,7 @@ impl ExecRequest {
     ///
     /// # Errors
     /// If the working directory cannot be read.
-    pub fn here(host: &str, argv: Vec<OsString>, job: Job) -> Result<Self, LabError> {
+    pub fn new(host: &str, argv: Vec<OsString>, job: Job) -> Result<Self, LabError> {
         let cwd =
             std::env::current_dir().map_err(LabError::system("the working directory cannot be read"))?;
         let env = std::env::vars_os().collect();

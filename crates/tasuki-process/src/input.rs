@@ -8,8 +8,8 @@ use std::{
 
 /// A file in memory that holds `text` and is read from its beginning, for use as a command's standard input.
 ///
-/// Unlike a pipe it never makes the writer wait for the reader, and the reader sees all of the text even if this
-/// process ends meanwhile.
+/// Unlike a pipe it never makes the writer wait for the reader, and the reader sees all of the text even if
+/// this process ends meanwhile.
 ///
 /// # Errors
 /// What memfd_create(2) or write(2) says.

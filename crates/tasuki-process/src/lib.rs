@@ -1,7 +1,8 @@
 //! Child processes: run with a limit on time and output, fed from memory, quoted for a shell.
 //!
-//! [`Limited`] runs a command to its end, or ends it when its time is up, and keeps what it wrote as an [`Output`].
-//! [`text_file`] makes standard input of a text. [`quote`] makes a word that a POSIX shell gives back unchanged.
+//! [`Limited`] runs a command to its end, or ends it when its time is up, and keeps what it wrote as an
+//! [`Output`]. [`text_file`] makes standard input of a text. [`quote`] makes a word that a POSIX shell gives
+//! back unchanged.
 
 mod input;
 mod limited;

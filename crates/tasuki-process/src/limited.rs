@@ -25,14 +25,14 @@ const KEPT_BYTES: usize = 16 << 20;
 const PROBE_KEPT_BYTES: usize = 1 << 20;
 /// Time between SIGTERM and SIGKILL. A launcher needs it to stop its ranks, which are not children of ours.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long to wait for the end of the streams once the command has ended: a process that it left behind may hold
-/// them open.
+/// How long to wait for the end of the streams once the command has ended: a process that it left behind may
+/// hold them open.
 const STREAM_LIMIT: Duration = Duration::from_secs(2);
 
 /// How a command is run: for how long, with what standard input, and what becomes of its process group.
 ///
-/// Every command runs in a process group of its own. Its standard output and error are read all the time, so that it
-/// never blocks on them, and are kept up to a number of bytes.
+/// Every command runs in a process group of its own. Its standard output and error are read all the time, so
+/// that it never blocks on them, and are kept up to a number of bytes.
 #[derive(Debug)]
 pub struct Limited {
     time: Duration,
@@ -44,8 +44,8 @@ pub struct Limited {
 }
 
 impl Limited {
-    /// Lets a command run for `time`. Then its process group is sent SIGTERM, and SIGKILL five seconds later. What a
-    /// command that ends in time leaves behind in the background goes on.
+    /// Lets a command run for `time`. Then its process group is sent SIGTERM, and SIGKILL five seconds later.
+    /// What a command that ends in time leaves behind in the background goes on.
     pub fn new(time: Duration) -> Self {
         Self {
             time,
@@ -57,9 +57,9 @@ impl Limited {
         }
     }
 
-    /// For a command that is only asked something and changes nothing, as a launcher for its version: its process
-    /// group is killed when it ends or when `time` is up, without a warning, and 1 MiB of each stream is kept.
-    /// Loaders, launchers and libraries of any age may hang or talk without end when they are asked.
+    /// For a command that is only asked something and changes nothing, as a launcher for its version: its
+    /// process group is killed when it ends or when `time` is up, without a warning, and 1 MiB of each stream
+    /// is kept. Loaders, launchers and libraries of any age may hang or talk without end when they are asked.
     pub fn probe(time: Duration) -> Self {
         Self { kept_bytes: PROBE_KEPT_BYTES, grace: Duration::ZERO, kills_group: true, ..Self::new(time) }
     }
@@ -69,13 +69,14 @@ impl Limited {
         Self { input: input.into(), ..self }
     }
 
-    /// Has the kernel send the command SIGTERM if this process ends first, by Ctrl-C for instance, which does not
-    /// reach the command's own process group (prctl(2), PR_SET_PDEATHSIG).
+    /// Has the kernel send the command SIGTERM if this process ends first, by Ctrl-C for instance, which does
+    /// not reach the command's own process group (prctl(2), PR_SET_PDEATHSIG).
     pub fn end_with_parent(self) -> Self {
         Self { ends_with_parent: true, ..self }
     }
 
-    /// Runs a command to its end, or ends it when its time is up. Takes no more than a few seconds longer than that.
+    /// Runs a command to its end, or ends it when its time is up. Takes no more than a few seconds longer
+    /// than that.
     ///
     /// # Errors
     /// What the system says if the command cannot be started or waited for.
@@ -115,8 +116,8 @@ pub fn run_limited(command: &mut Command, limit: Duration) -> io::Result<Output>
     Limited::new(limit).run(command)
 }
 
-/// The kernel sends the signal when the thread that started the command ends; that is the thread which waits for it in
-/// [`Limited::run`], so it ends before the command only if the process does.
+/// The kernel sends the signal when the thread that started the command ends; that is the thread which waits
+/// for it in [`Limited::run`], so it ends before the command only if the process does.
 fn end_with_parent(command: &mut Command) {
     let parent = getpid();
     let ask = move || {
@@ -124,13 +125,14 @@ fn end_with_parent(command: &mut Command) {
         // A parent that ended before the call will not be reported any more.
         if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }
     };
-    // SAFETY: between fork and exec only two async-signal-safe system calls are made, prctl(2) and getppid(2), and
-    // nothing is allocated: an error is made of a number.
+    // SAFETY: between fork and exec only two async-signal-safe system calls are made, prctl(2) and
+    // getppid(2), and nothing is allocated: an error is made of a number.
     unsafe { command.pre_exec(ask) };
 }
 
-/// Whether a child ends within `limit`. It is left to be reaped by its owner, so its number is not given to another
-/// process yet. A thread waits for it: looking from time to time would add the time between two looks.
+/// Whether a child ends within `limit`. It is left to be reaped by its owner, so its number is not given to
+/// another process yet. A thread waits for it: looking from time to time would add the time between two
+/// looks.
 fn has_ended(child: &Child, limit: Duration) -> io::Result<bool> {
     let pid = pid(child)?;
     let (tell, told) = mpsc::channel();
@@ -154,7 +156,8 @@ fn stop(child: &mut Child, grace: Duration) -> io::Result<ExitStatus> {
     Err(io::Error::other(format!("process {} does not end, even when killed", child.id())))
 }
 
-/// Signals the process group of a child that has not been reaped, so that the group's number cannot be another's.
+/// Signals the process group of a child that has not been reaped, so that the group's number cannot be
+/// another's.
 fn signal_group(child: &Child, signal: Signal) -> io::Result<()> {
     match killpg(pid(child)?, signal) {
         Ok(()) | Err(Errno::ESRCH) => Ok(()),

@@ -2,7 +2,8 @@
 
 use std::ffi::OsStr;
 
-/// A word for a POSIX shell, which gives it back unchanged (POSIX.1-2017, Shell Command Language, section 2.2.2).
+/// A word for a POSIX shell, which gives it back unchanged (POSIX.1-2017, Shell Command Language, section
+/// 2.2.2).
 pub fn quote(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);

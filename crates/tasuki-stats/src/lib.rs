@@ -1,5 +1,5 @@
-//! The statistics pages of running processes and the counters of striping, on all hosts of a fleet; and rates, which are
-//! the differences of two looks.
+//! The statistics pages of running processes and the counters of striping, on all hosts of a fleet; and
+//! rates, which are the differences of two looks.
 //!
 //! Every host gathers its own [`HostPages`]; [`Look::at`] asks all of them.
 #![forbid(unsafe_code)]

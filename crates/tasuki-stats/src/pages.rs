@@ -25,7 +25,7 @@ pub struct HostPages {
 
 impl HostPages {
     /// Those of the host that this process runs on.
-    pub fn here() -> Self {
+    pub fn local() -> Self {
         let mut found = Self::default();
         for path in list() {
             match Reader::open(&path) {

@@ -1,15 +1,15 @@
-//! What changed between two looks, per second.
+//! Rates: the differences of two looks at the same counters, per second.
 
 use serde::Serialize;
 use std::time::Duration;
 use tasuki_ring::stats_page::{Lane, PeerSnapshot, RailRecord, Snapshot};
 
-/// Rates of one lane of one rail of one peer; shared memory counts as a rail without a number.
+/// Rates of one lane of one rail of a peer, or of all messages of the peer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RailRate {
-    /// Number of the rail; `None`: the peer's messages, by whatever way.
+    /// Number of the rail; `None`: all messages of the peer, whatever carries them.
     pub rail: Option<u8>,
-    /// Lane of the rail.
+    /// Lane of the rail; `None` if there is no number of a rail.
     pub lane: Option<Lane>,
     /// Bytes sent per second.
     pub sent: f64,
@@ -26,14 +26,14 @@ pub struct RailRate {
 pub struct Rates {
     /// Host of the process.
     pub host: String,
-    /// Its process id there.
+    /// The process's id on that host.
     pub pid: u32,
     /// Peers by index, each with its messages first and then its rails.
     pub peers: Vec<(usize, Vec<RailRate>)>,
 }
 
 impl Rates {
-    /// Rates of every process of `now`; empty for those that were not there before.
+    /// Rates of every process of `now`. They are empty for processes that are not in `before`.
     pub fn between(before: &[Snapshot], now: &[Snapshot], elapsed: Option<Duration>) -> Vec<Rates> {
         let seconds = elapsed.map(|elapsed| elapsed.as_secs_f64()).filter(|seconds| *seconds > 0.0);
         let one = |page: &Snapshot| {
@@ -51,7 +51,7 @@ impl Rates {
         now.iter().map(one).collect()
     }
 
-    /// The rate of a lane of a peer's rail, or of its messages.
+    /// The rate of a lane of a rail of a peer; without a rail, the rate of all messages of the peer.
     pub fn of(&self, peer: usize, rail: Option<(u8, Lane)>) -> Option<&RailRate> {
         let (_, rates) = self.peers.iter().find(|(index, _)| *index == peer)?;
         rates.iter().find(|rate| rate.rail.zip(rate.lane) == rail)
@@ -60,7 +60,7 @@ impl Rates {
 
 fn peers(old: &Snapshot, new: &Snapshot, seconds: f64) -> Vec<(usize, Vec<RailRate>)> {
     let of = |new: &PeerSnapshot| {
-        // Another peer may have taken the place.
+        // The place of a peer in the page may have been given to another one since.
         let same = |other: &&PeerSnapshot| other.index == new.index && other.peer.name == new.peer.name;
         let old = old.peers.iter().find(same)?;
         Some((new.index, peer(old, new, seconds)))
@@ -69,7 +69,7 @@ fn peers(old: &Snapshot, new: &Snapshot, seconds: f64) -> Vec<(usize, Vec<RailRa
 }
 
 fn peer(old: &PeerSnapshot, new: &PeerSnapshot, seconds: f64) -> Vec<RailRate> {
-    // A counter that went back is one that began anew.
+    // A counter that is lower than before has been reset, so nothing is known of its rate.
     let rate = |old: u64, new: u64| new.saturating_sub(old) as f64 / seconds;
     let messages = RailRate {
         rail: None,

@@ -48,7 +48,7 @@ pub fn programs(
     mpis: &[String],
     transports: &[Wanted],
 ) -> Result<Vec<(Kernel, Vec<BuiltStack>)>, Failure> {
-    let finder = Finder::here()?;
+    let finder = Finder::local()?;
     let mut programs = Vec::new();
     let mut said = Vec::new();
     for &kernel in kernels {

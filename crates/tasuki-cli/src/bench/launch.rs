@@ -84,7 +84,7 @@ impl<'a> LabLaunch<'a> {
 pub fn share(network: &LabNetwork, stacks: &[BuiltStack]) -> Result<(), Failure> {
     let lab = Lab::named(&network.lab)?;
     for stack in stacks {
-        let mut request = ExecRequest::here("", stack.detected.argv.clone(), LabJob::Inherit)?;
+        let mut request = ExecRequest::new("", stack.detected.argv.clone(), LabJob::Inherit)?;
         request.share = shared_paths(&stack.detected.mpi, &stack.detected, &stack.transport);
         lab.share(&request)?;
     }

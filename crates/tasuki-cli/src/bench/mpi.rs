@@ -85,7 +85,7 @@ impl Measurement<'_> {
 
 /// Runs the command.
 pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
-    let (stacks, problems) = stacks::build(&Finder::here()?, &arguments.mpi, Program::Bench)?;
+    let (stacks, problems) = stacks::build(&Finder::local()?, &arguments.mpi, Program::Bench)?;
     let (mut stacks, mut others) = stacks::over(stacks, &arguments.transport);
     if arguments.as_user {
         let (chosen, problems) = ordinary::choose(stacks)?;

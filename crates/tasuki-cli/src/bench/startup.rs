@@ -53,7 +53,7 @@ fn check(arguments: &BenchStartup) -> Result<(), Failure> {
 }
 
 fn stacks(arguments: &BenchStartup) -> Result<Vec<BuiltStack>, Failure> {
-    let (stacks, problems) = stacks::build(&Finder::here()?, &arguments.mpi, Program::Startup)?;
+    let (stacks, problems) = stacks::build(&Finder::local()?, &arguments.mpi, Program::Startup)?;
     let (stacks, others) = stacks::over(stacks, &arguments.transport);
     if stacks.is_empty() {
         return Err(Failure::new(others.join("\n")));

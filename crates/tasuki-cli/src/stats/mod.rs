@@ -18,7 +18,7 @@ use tasuki_stats::{HostPages, Look};
 
 /// The internal command that runs on every host: its pages, as JSON.
 pub fn pages() -> Result<ExitCode, Failure> {
-    print_json_line(&HostPages::here())?;
+    print_json_line(&HostPages::local())?;
     Ok(ExitCode::SUCCESS)
 }
 
