@@ -18,10 +18,10 @@ use tasuki_fleet::{Fleet, LabHosts};
 
 /// Exit code when nothing could be checked.
 const UNKNOWN: u8 = 3;
-/// The bar's length.
+/// Steps of the progress bar.
 const PARTS: f64 = 1000.0;
 
-/// The agent of this host, fed on standard input.
+/// Runs the agent of this host, which takes orders on standard input and answers on standard output.
 pub fn agent() -> Result<ExitCode, Failure> {
     tasuki_check::agent::run(stdin().lock(), stdout().lock())?;
     Ok(ExitCode::SUCCESS)
@@ -44,8 +44,8 @@ pub fn run(arguments: &CheckArgs) -> Result<ExitCode, Failure> {
 }
 
 fn check(arguments: &CheckArgs) -> Result<Report, Failure> {
-    // A host whose agent has ended is named; it does not end the check.
-    // SAFETY: ignoring installs no handler. Commands that are started have the default action again.
+    // SAFETY: ignoring a signal installs no handler. It is ignored because a host whose agent has ended is
+    // reported, and must not end the check; commands that are started have the default action again.
     unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
     let fleet = fleet_of(arguments)?;
     let cluster = expected_cluster(&fleet)?;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use tasuki_doctor::{Finding, HostFacts, Weight, examine};
 use tasuki_fleet::Fleet;
 
-/// The internal command that runs on every host: its facts, as JSON.
+/// The internal command that every host runs: prints its facts as JSON.
 pub fn local_facts() -> Result<ExitCode, Failure> {
     print_json_line(&HostFacts::local())?;
     Ok(ExitCode::SUCCESS)

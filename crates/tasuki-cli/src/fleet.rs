@@ -4,7 +4,8 @@ use crate::{args::RemoteArgs, failure::Failure};
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
 
-/// The hosts of this lab, held against the cluster if one is given; or the cluster's machines, over ssh; or `None`.
+/// The hosts of a lab, held against the cluster if one is given too; or the cluster's machines, over ssh.
+/// `None`: neither is named.
 pub fn named(
     lab: Option<&str>,
     cluster: Option<Cluster>,

@@ -1,4 +1,4 @@
-//! `tasuki lab ...`
+//! `tasuki lab`: clusters on this machine.
 
 use crate::{
     args::{FaultArgs, LabCommand, LabUp},
@@ -50,7 +50,7 @@ fn not_started(error: LabError) -> Failure {
     Failure::from(error).with_code(NOT_STARTED)
 }
 
-/// Builds a lab with a progress bar; it still ends with this process.
+/// Builds a lab and shows a progress bar. The lab ends with this process until it is committed.
 pub fn build(cluster: &tasuki_cluster::Cluster, options: &LabOptions) -> Result<StartingLab, Failure> {
     let bar = progress_bar(0).with_prefix("lab");
     let result = tasuki_lab::up(cluster, options, Path::new("/proc/self/exe"), &mut |done, total, what| {
@@ -73,7 +73,7 @@ fn up(arguments: &LabUp) -> Result<ExitCode, Failure> {
     options.seed = arguments.seed;
     options.bare = arguments.bare;
 
-    // Caught from before the start in case the lab is to end with us.
+    // Signals are caught from before the start, for the case that one is to end the lab.
     let mut signals =
         arguments.foreground.then(|| Signals::new([consts::SIGINT, consts::SIGTERM])).transpose()?;
     let begun = Instant::now();
@@ -100,7 +100,7 @@ fn up(arguments: &LabUp) -> Result<ExitCode, Failure> {
     } else {
         eprintln!("try: tasuki lab exec --lab {name} {first} -- ip route; end it: tasuki lab down {name}");
     }
-    // The last thing to be done: killed before, the lab goes too.
+    // This comes last: if this process is killed before, the lab ends too.
     starting.commit()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -180,18 +180,18 @@ fn print_status(status: &LabStatus) {
     println!("{cables}");
 }
 
-/// Faults in force, in words.
+/// The faults that act on a direction of a cable, for people.
 fn faults(direction: &DirectionStatus) -> String {
-    let mut words = Vec::new();
+    let mut acting = Vec::new();
     if direction.cut {
-        words.push("cut".to_owned());
+        acting.push("cut".to_owned());
     }
     let kinds =
         [("loss", direction.loss), ("duplicate", direction.duplicate), ("corrupt", direction.corrupt)];
     for (kind, likelihood) in kinds {
         if likelihood > 0.0 {
-            words.push(format!("{kind} {}%", likelihood * 100.0));
+            acting.push(format!("{kind} {}%", likelihood * 100.0));
         }
     }
-    words.join(", ")
+    acting.join(", ")
 }

@@ -50,8 +50,9 @@ fn shell_value(setting: &Setting) -> String {
     }
 }
 
-/// Arguments for the mpirun of an Open MPI, which passes on nothing but OMPI_* by itself; none if there is nothing else.
-/// (`mca_base_env_list` would do it from the environment, but then 4.1 refuses every `-x`.)
+/// Options for the mpirun of an Open MPI, which passes on nothing but OMPI_* by itself; `None` if there is
+/// nothing else to pass on. (`mca_base_env_list` would do it from the environment, but then 4.1 refuses every
+/// `-x`.)
 fn passed_by_hand(mpi: &Mpi, settings: &[Setting]) -> Option<String> {
     let is_open = matches!(mpi.flavour, Flavour::OpenMpi4 | Flavour::OpenMpi5);
     let variables = settings.iter().filter(|setting| is_open && setting.is_variable());
@@ -59,7 +60,7 @@ fn passed_by_hand(mpi: &Mpi, settings: &[Setting]) -> Option<String> {
     (!options.is_empty()).then(|| options.join(" "))
 }
 
-/// Prints what plain mpirun or srun needs.
+/// Prints the variables that a plain mpirun or srun needs.
 pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
     let mpi = Finder::local()?.one(&arguments.mpi)?;
     let fleet = fleet_of(arguments.cluster.as_deref(), arguments.lab.as_deref())?;

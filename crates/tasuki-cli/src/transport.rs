@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use tasuki_job::Choice;
 use tasuki_launch::{Mpi, Transport};
 
-/// What the user asks for.
+/// The transport that the user asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Wanted {
     /// Tasuki: shared memory within a host, all rails between hosts
@@ -26,7 +26,7 @@ impl From<Wanted> for tasuki_job::Wanted {
     }
 }
 
-/// Chooses the transport for an MPI, and says why it is TCP although nothing was asked for.
+/// Chooses the transport for an MPI, and prints why it is TCP if that was not asked for.
 pub fn choose(wanted: Option<Wanted>, mpi: &Mpi) -> Result<Transport, Failure> {
     let Choice { transport, note } = tasuki_job::choose(wanted.map(Into::into), mpi)?;
     if let Some(note) = note {

@@ -1,4 +1,4 @@
-//! `tasuki watch`.
+//! `tasuki watch`: routes around dead cables, and what the watches of all hosts say.
 
 use crate::{
     apply::load,
@@ -38,7 +38,7 @@ pub fn run(arguments: &WatchArgs) -> Result<ExitCode, Failure> {
 fn status(arguments: &WatchArgs) -> Result<ExitCode, Failure> {
     let is_asked = arguments.lab.is_some() || arguments.cluster.is_some();
     if !is_asked {
-        // This machine, or a host of a lab that asks for itself.
+        // Without a cluster or a lab it is about this machine, which may be a host of a lab.
         let notes: Vec<Note> = tasuki_watch::note().into_iter().collect();
         return show(&notes, &[], arguments.json);
     }

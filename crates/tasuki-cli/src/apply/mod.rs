@@ -21,7 +21,8 @@ use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, host_name};
 use tasuki_host::{Mode, Report};
 
-/// Exit code of `diff` where hosts differ from the file, as diff(1) has it; trouble is one more.
+/// Exit code of `diff` where hosts differ from the file; for trouble it is one more. Both are as diff(1) has
+/// them.
 const DIFFERENT: u8 = 1;
 
 /// Sets hosts up.
@@ -132,7 +133,7 @@ fn apply_options(arguments: &ApplyArgs) -> ApplyOptions {
     }
 }
 
-/// Shows a bar for each thing that all hosts are asked for.
+/// Shows a progress bar for each thing that all hosts are asked for.
 fn progress() -> impl Fn(Step<'_>) + Sync {
     let bar = Mutex::new(progress_bar(0));
     move |step| {

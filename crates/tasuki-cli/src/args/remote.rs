@@ -18,7 +18,8 @@ pub struct RemoteArgs {
 }
 
 impl RemoteArgs {
-    /// Program and options that reach a host; and the `tasuki` command over there, `sudo` before it if asked for.
+    /// Program and options that reach a host; and the `tasuki` command over there, `sudo` before it if asked
+    /// for.
     pub fn commands(&self) -> Result<(Vec<String>, Vec<String>), Failure> {
         let split = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let ssh = split(&self.ssh);

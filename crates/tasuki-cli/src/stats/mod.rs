@@ -16,7 +16,7 @@ use std::{
 use tasuki_fleet::Fleet;
 use tasuki_stats::{HostPages, Look};
 
-/// The internal command that runs on every host: its pages, as JSON.
+/// The internal command that every host runs: prints its statistics pages as JSON.
 pub fn pages() -> Result<ExitCode, Failure> {
     print_json_line(&HostPages::local())?;
     Ok(ExitCode::SUCCESS)
@@ -61,7 +61,7 @@ fn show_striping(look: &Look, json: bool, title: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refreshes until Ctrl-C, which ends the process.
+/// Prints again and again until Ctrl-C ends the process.
 fn watch(arguments: &StatsArgs, fleet: &Fleet) -> Result<ExitCode, Failure> {
     let mut before = Look::default();
     let mut out = std::io::stdout();
@@ -73,8 +73,8 @@ fn watch(arguments: &StatsArgs, fleet: &Fleet) -> Result<ExitCode, Failure> {
             print_json_line(&serde_json::json!({ "processes": now.processes, "rates": rates }))?;
         } else {
             if on_screen {
-                // To the first cell, and clear to the end of the screen, which does not flicker. The terminal is to
-                // obey this, so it does not pass through `visible`.
+                // Moves the cursor home and clears to the end of the screen, which does not flicker. The
+                // terminal is to obey this, so it does not pass through `visible`.
                 out.write_all(b"\x1b[H\x1b[J")?;
             }
             println!("{}: {} processes use Tasuki; Ctrl-C ends", fleet.title(), now.processes.len());
