@@ -69,8 +69,8 @@ impl Login {
         let Some(first) = carrier(server) else { return Ok(Self::default()) };
         let mut login = Self { client: Some(client), ..Self::default() };
         login.add(first, format!("it carries {server}, where ssh from {client} ends"));
-        if let Some(way) = kernel.way_to(client)? {
-            login.add(way, format!("it leads to {client}, where you come from"));
+        if let Some(interface) = kernel.interface_to(client)? {
+            login.add(interface, format!("it leads to {client}, where you come from"));
         }
         Ok(login)
     }

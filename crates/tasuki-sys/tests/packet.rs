@@ -8,7 +8,7 @@ use tasuki_sys::{
     packet::{Frame, PacketKind, PacketRing, PacketSocket, RingSize},
 };
 
-/// IEEE 802 Local Experimental 2, which nothing else here uses.
+/// IEEE 802 Local Experimental 2, which nothing else in these tests uses.
 const ETHERTYPE: u16 = 0x88B6;
 const MACS: [[u8; 6]; 2] = [[0x02, 0, 0, 0, 0, 1], [0x02, 0, 0, 0, 0, 2]];
 
@@ -50,7 +50,7 @@ fn socket(namespace: &File) -> Outcome<PacketSocket> {
     Ok(within(namespace.as_fd(), || PacketSocket::open("e0", ETHERTYPE))??)
 }
 
-/// A socket that sends; unbound it would not know on which interface.
+/// A socket that sends. It must be bound, because it would not know by which interface otherwise.
 fn sender(namespace: &File) -> Outcome<PacketSocket> {
     let socket = socket(namespace)?;
     socket.bind()?;
@@ -65,7 +65,7 @@ fn frame(to: [u8; 6], from: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> 
     [&to[..], &from[..], &ethertype.to_be_bytes()[..], payload].concat()
 }
 
-/// Waits for a frame for a time that no working machine needs.
+/// Waits for a frame, for a time that is long enough on any working machine.
 fn next(ring: &mut PacketRing) -> Outcome<Frame<'_>> {
     ring.wait(Duration::from_secs(20))?;
     ring.next_frame().ok_or_else(|| "no frame came".into())
@@ -89,7 +89,8 @@ fn frames_arrive_whole_in_order_and_none_of_another_kind() -> Outcome {
     let Some([here, there]) = cable(9000)? else { return Ok(()) };
     let (sender, mut receiver) = (sender(&here)?, ring(&there, 64)?);
     sender.set_qdisc_bypass(true)?;
-    // Every length around the limits, and after each a frame of an ethertype that is not ours.
+    // Every length around the limits, and after each a frame of another ethertype, which must not be
+    // received.
     let lengths = [0, 1, 45, 46, 47, 1499, 1500, 8999, 9000];
     for length in lengths {
         let payload: Vec<u8> = (0..length).map(|index| (index * 7 + length) as u8).collect();
@@ -104,7 +105,7 @@ fn frames_arrive_whole_in_order_and_none_of_another_kind() -> Outcome {
         assert_eq!((got.kind(), got.vlan()), (PacketKind::Host, None));
     }
     assert!(receiver.next_frame().is_none());
-    // Longer than the MTU plus a VLAN tag: the kernel refuses it.
+    // A frame that is longer than the MTU and a VLAN tag is refused by the kernel.
     assert!(sender.send(&vec![0; 9000 + 14 + 5]).is_err());
     Ok(())
 }
@@ -139,7 +140,7 @@ fn a_full_ring_drops_and_counts_and_goes_on() -> Outcome {
     assert!(receiver.next_frame().is_none());
     let counters = receiver.socket().statistics()?;
     assert_eq!((counters.frames, counters.drops), (slots + 10, 10));
-    // More than once around: every slot has been given back.
+    // More frames than the ring has slots, so every slot must have been given back.
     for number in 0..3 * slots {
         sender.send(&frame(MACS[1], MACS[0], ETHERTYPE, &number.to_be_bytes()))?;
         assert_eq!(next(&mut receiver)?[14..18], number.to_be_bytes());

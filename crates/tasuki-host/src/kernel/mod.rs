@@ -115,8 +115,8 @@ impl Kernel {
     }
 
     /// The interface by which packets to an address leave.
-    pub fn way_to(&mut self, address: IpAddr) -> Result<Option<String>, HostError> {
-        let index = self.netlink.way_to(address).map_err(self.fail())?;
+    pub fn interface_to(&mut self, address: IpAddr) -> Result<Option<String>, HostError> {
+        let index = self.netlink.interface_to(address).map_err(self.fail())?;
         Ok(index.and_then(|index| self.names.get(&index).cloned()))
     }
 
