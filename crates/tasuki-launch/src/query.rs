@@ -1,5 +1,5 @@
-//! Asks programs: loaders, launchers and libraries of any age may hang or talk without end when they are asked for
-//! their version, so each is given a limit.
+//! Asks programs: loaders, launchers and libraries of any age may hang or talk without end when they are
+//! asked for their version, so each is given a limit.
 
 use crate::Environment;
 use std::{ffi::OsString, io, process::Command, time::Duration};
@@ -8,8 +8,8 @@ use tasuki_process::{Limited, Output};
 /// Runs `argv` with exactly the environment `env`, without standard input, as a [`Limited::probe`].
 ///
 /// # Errors
-/// [`io::ErrorKind::TimedOut`] if the command has not ended within `limit`; else what the system says if it cannot be
-/// started.
+/// [`io::ErrorKind::TimedOut`] if the command has not ended within `limit`; else what the system says if it
+/// cannot be started.
 pub fn query(argv: &[OsString], env: &Environment, limit: Duration) -> io::Result<Output> {
     let (program, arguments) =
         argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "empty command"))?;
