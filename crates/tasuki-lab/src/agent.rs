@@ -1,7 +1,7 @@
 //! `tasuki-agent`: takes the place of ssh for MPI launchers inside a lab host.
 //!
-//! It is called as `tasuki-agent [OPTIONS] HOST COMMAND...`, like ssh: options are accepted and ignored, the arguments
-//! of the command are joined with spaces and given to a shell, and the environment is a fresh one.
+//! It is called as `tasuki-agent [OPTIONS] HOST COMMAND...`, like ssh: options are accepted and ignored, the
+//! arguments of the command are joined with spaces and given to a shell, and the environment is a fresh one.
 
 use crate::{ExecRequest, Exit, Job, Lab, LabError};
 use std::{ffi::OsString, path::PathBuf};
@@ -28,8 +28,8 @@ pub fn main(argv: Vec<OsString>) -> Result<Exit, LabError> {
     Lab::find()?.run(request, None)
 }
 
-/// The environment that a non-interactive command of ssh finds (sshd(8), "LOGIN PROCESS"), so that what works in a lab
-/// works on real machines.
+/// The environment that a non-interactive command of ssh finds (sshd(8), "LOGIN PROCESS"), so that what works
+/// in a lab works on real machines.
 fn login_environment() -> Vec<(OsString, OsString)> {
     let value = |name: &str, default: &str| {
         (OsString::from(name), std::env::var_os(name).unwrap_or_else(|| default.into()))

@@ -27,7 +27,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a lab may take to accept a connection. It accepts within milliseconds unless thousands of clients wait.
+/// How long a lab may take to accept a connection. It accepts within milliseconds unless thousands of clients
+/// wait.
 const ACCEPT_LIMIT: Duration = Duration::from_secs(5);
 /// Pause before a lab whose queue of connections is full is asked again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(5);
@@ -40,7 +41,7 @@ pub(crate) fn abstract_address(name: &str) -> Result<UnixAddr, LabError> {
         .map_err(|_| LabError::BadName(name.into()))
 }
 
-/// Fails where labs can be neither built nor used.
+/// Fails if this process is not root's: only root can build or use labs.
 pub fn need_root() -> Result<(), LabError> {
     if Uid::effective().is_root() { Ok(()) } else { Err(LabError::NotRoot) }
 }
@@ -53,19 +54,19 @@ pub struct Lab {
 
 #[derive(Clone, Debug)]
 enum Place {
-    /// On this machine, under this name.
+    /// A lab on this machine, by its name.
     Named(String),
-    /// The lab whose host we are in.
+    /// The lab that has this process in one of its hosts.
     Around,
 }
 
 /// Whether a command's descendants are ended with it, on all hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// As with ssh: what the command leaves behind in the background goes on. If this process is itself
+    /// No, as with ssh: what the command leaves behind in the background goes on. If this process is itself
     /// in a job (see [`JOB_VARIABLE`]), the command joins it.
     Inherit,
-    /// The command is the root of a new job: when it ends, or when its client goes away, all processes
+    /// Yes: the command is the root of a new job. When it ends, or when its client goes away, all processes
     /// that it started, on any host, are ended before the end is reported.
     Root,
 }
@@ -84,9 +85,10 @@ pub struct ExecRequest {
     /// Paths that must be visible in the host although they may be below a folder of which each host has its
     /// own. The working directory and absolute paths in `argv[0]` need not be named.
     pub share: Vec<PathBuf>,
-    /// What becomes of its descendants.
+    /// Whether its descendants are ended with it.
     pub job: Job,
-    /// Standard input is a terminal, used by nobody else, that shall control the command.
+    /// Whether standard input is a terminal that is to control the command. Nothing else may use that
+    /// terminal.
     pub terminal: bool,
 }
 
@@ -100,7 +102,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// As a shell reports it: the code, or 128 + signal.
+    /// The code as a shell reports it: the exit code, or 128 + signal.
     pub fn code(self) -> i32 {
         match self {
             Exit::Code(code) => code,
@@ -110,7 +112,8 @@ impl Exit {
 }
 
 impl ExecRequest {
-    /// A command with this process's environment and working directory, without a terminal and nothing more to share.
+    /// A command with this process's environment and working directory, without a terminal and nothing more
+    /// to share.
     ///
     /// # Errors
     /// If the working directory cannot be read.
@@ -137,7 +140,8 @@ impl Lab {
         Ok(Self { place: Place::Named(name.into()) })
     }
 
-    /// The lab that is meant when none is named: the one whose host we are in, or the only one that is up.
+    /// The lab that is meant when none is named: the one that has this process in a host, or the only one
+    /// that is up.
     pub fn find() -> Result<Self, LabError> {
         if Path::new(HOST_SOCKET).exists() {
             return Ok(Self { place: Place::Around });
@@ -150,16 +154,17 @@ impl Lab {
         }
     }
 
-    /// Names of all labs that are up on this machine. A name that a process holds which is no lab is left out.
+    /// Names of all labs that are up on this machine. A name that is held by a process which is no lab is
+    /// left out.
     pub fn list() -> Result<Vec<String>, LabError> {
         let mut names = Self::names_in_use()?;
         names.retain(|name| Self::named(name).is_ok_and(|lab| lab.open(Duration::ZERO).is_ok()));
         Ok(names)
     }
 
-    /// Names of labs for which there is a socket, whoever has bound it.
+    /// Names of labs for which there is a socket, whichever process has bound it.
     fn names_in_use() -> Result<Vec<String>, LabError> {
-        // A name may hold any bytes, but a lab's is ASCII.
+        // The file may hold any bytes, but names of labs are ASCII.
         let table = fs::read("/proc/net/unix").map_err(LabError::system("read /proc/net/unix"))?;
         let table = String::from_utf8_lossy(&table);
         let name = |line: &str| {
@@ -173,7 +178,7 @@ impl Lab {
         Ok(names)
     }
 
-    /// The lab's name, if it is known here.
+    /// The lab's name. It is not known inside a host.
     pub fn name(&self) -> Option<&str> {
         match &self.place {
             Place::Named(name) => Some(name),
@@ -181,7 +186,7 @@ impl Lab {
         }
     }
 
-    /// How the lab is.
+    /// Asks the lab for its state.
     pub fn status(&self) -> Result<LabStatus, LabError> {
         let (channel, pid) = self.connect()?;
         match request(&channel, &Request::Status, &[])? {
@@ -202,11 +207,12 @@ impl Lab {
         }
     }
 
-    /// Ends the lab and waits until all of it is gone.
+    /// Ends the lab and waits until all its processes are gone.
     pub fn down(&self) -> Result<(), LabError> {
         let (channel, pid) = self.connect()?;
         channel.send(&Request::Down, &[]).map_err(LabError::system("ask the lab to end"))?;
-        // The lab's socket closes before its last process is gone.
+        // The lab's socket closes before its last process is gone, so the end of the connection is not
+        // enough.
         let _: Option<Received<Reply>> = channel.receive().unwrap_or(None);
         match pid {
             Some(pid) if !wait_for_exit(pid) => Err(LabError::Failed(format!(
@@ -225,7 +231,8 @@ impl Lab {
             (Job::Inherit, Some(name)) => JobRole::Member(name),
             (Job::Inherit, None) => JobRole::None,
         };
-        // Only a client outside can share: inside a host, its own folders are what the others do not see.
+        // Only a client outside can share folders: those of a client inside a host are not visible to other
+        // hosts in any case.
         let share = if matches!(self.place, Place::Named(_)) { shares(&request) } else { Vec::new() };
         let message = ExecMessage {
             host: request.host,
@@ -243,7 +250,7 @@ impl Lab {
         }
     }
 
-    /// Makes what a request names visible in every host, not only in its own.
+    /// Makes the folders that a request needs visible in every host, not only in its own.
     pub fn share(&self, request: &ExecRequest) -> Result<(), LabError> {
         if !matches!(self.place, Place::Named(_)) || shares(request).is_empty() {
             return Ok(());
@@ -264,15 +271,15 @@ impl Lab {
         Ok(())
     }
 
-    /// A connection to the lab, and the lab's process number where it can be seen. Fails for everybody but root, whom alone the
-    /// lab serves.
+    /// A connection to the lab, and the lab's process number if it can be seen. Fails if this process is not
+    /// root's, because the lab serves only root.
     fn connect(&self) -> Result<(Channel, Option<Pid>), LabError> {
         need_root()?;
         self.open(ACCEPT_LIMIT)
     }
 
-    /// A connection to a listener that was found to be a lab. Nothing has been sent yet. `limit`: how long a listener whose queue
-    /// of connections is full is asked again.
+    /// A connection to a listener that was found to be a lab. Nothing has been sent yet. `limit`: for how
+    /// long a listener whose queue of connections is full is tried again.
     pub(crate) fn open(&self, limit: Duration) -> Result<(Channel, Option<Pid>), LabError> {
         // A blocking connect would wait without end for a listener that accepts nothing.
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
@@ -317,7 +324,7 @@ fn request(channel: &Channel, request: &Request, descriptors: &[BorrowedFd]) -> 
 /// A command running in a host. Dropping it without [`Session::wait`] ends the command.
 pub struct Session {
     channel: Channel,
-    /// The session process ends with the command, and is waited for.
+    /// Whether the command is the root of a job: then its session process ends with it, and is waited for.
     alone: bool,
 }
 
@@ -331,7 +338,7 @@ impl Session {
     pub fn wait(&self) -> Result<Exit, LabError> {
         let reply = receive(&self.channel, "a command")?;
         if self.alone {
-            // So that really nothing of a job is left when its end is reported.
+            // The connection ends once nothing of the job is left.
             while let Ok(Some(_)) = self.channel.receive::<Reply>() {}
         }
         match reply {
@@ -376,17 +383,18 @@ fn shares(request: &ExecRequest) -> Vec<PathBuf> {
     shares
 }
 
-/// Longest wait for a lab's processes to end; the kernel needs milliseconds unless one is stuck in it.
+/// Longest wait for a lab's processes to end, ms. The kernel needs milliseconds unless one hangs in a system
+/// call.
 const END_MS_MAX: u16 = 60_000;
 
-/// Waits until a process is gone, its PID namespace with it; reaps it if it is a child of ours. False if it is
-/// still there after [`END_MS_MAX`].
+/// Waits until a process and its PID namespace are gone, and reaps it if it is a child of this process.
+/// Returns false if it is still there after [`END_MS_MAX`].
 pub(crate) fn wait_for_exit(pid: Pid) -> bool {
     // SAFETY: pidfd_open takes no pointers; the result is checked before it is owned.
     let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
     let mut gone = true;
     if let Ok(raw @ 0..) = i32::try_from(raw) {
-        // SAFETY: the kernel just made this descriptor for us.
+        // SAFETY: the kernel has just made this descriptor for this process, and no other code has it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(raw) };
         let mut waiting = [PollFd::new(descriptor.as_fd(), PollFlags::POLLIN)];
         gone = loop {
@@ -396,7 +404,7 @@ pub(crate) fn wait_for_exit(pid: Pid) -> bool {
             }
         };
     }
-    // ECHILD where it is not a child of ours.
+    // This fails with ECHILD if it is not a child of this process.
     let _ = waitpid(pid, Some(WaitPidFlag::WNOHANG));
     gone
 }

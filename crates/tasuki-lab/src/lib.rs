@@ -6,8 +6,8 @@
 //! when `lab-init` ends, by whatever cause, the kernel ends and removes everything else.
 //!
 //! Clients ([`Lab`]) speak to `lab-init` over an abstract UNIX socket, whose name is the lab's name, or,
-//! inside a host, over [`HOST_SOCKET`]. Both ends check who the other is: a lab serves root alone, and a client sends nothing
-//! to a listener that is no lab.
+//! inside a host, over [`HOST_SOCKET`]. Both ends check who the other is: a lab serves root alone, and a
+//! client sends nothing to a listener that is no lab.
 
 mod agent;
 mod channel;

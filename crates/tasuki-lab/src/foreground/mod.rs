@@ -1,5 +1,5 @@
-//! Running a command in a lab host as if it ran in this process's place: with its streams or its terminal, with the
-//! signals that it gets, and with its exit code.
+//! Running a command in a lab host as if it ran in this process's place: with its streams or its terminal,
+//! with the signals that it gets, and with its exit code.
 
 mod terminal;
 
@@ -26,8 +26,8 @@ const FORWARDED: &[i32] = &[
 ];
 
 impl Lab {
-    /// Runs a command with this process's standard input, output and error, and forwards signals to it. With a
-    /// `grace`, a command that has not ended so long after a forwarded SIGINT or SIGTERM is killed.
+    /// Runs a command with this process's standard input, output and error, and forwards signals to it. With
+    /// a `grace`, a command that has not ended so long after a forwarded SIGINT or SIGTERM is killed.
     ///
     /// # Errors
     /// If signals cannot be caught, or the lab cannot start the command or goes away.
@@ -45,12 +45,13 @@ impl Lab {
         exit
     }
 
-    /// Runs a command for the person or program at this process's standard input and output: on a terminal of its own
-    /// if both are terminals, so that job control, line editing and Ctrl-C work as in a local shell; else like
-    /// [`Self::run`].
+    /// Runs a command for the person or program at this process's standard input and output: on a terminal of
+    /// its own if both are terminals, so that job control, line editing and Ctrl-C work as in a local shell;
+    /// else like [`Self::run`].
     ///
     /// # Errors
-    /// Like [`Self::run`]; also [`LabError::Interrupted`] if SIGTERM or SIGHUP ends this process's part in it.
+    /// Like [`Self::run`]; also [`LabError::Interrupted`] if SIGTERM or SIGHUP ends this process's part in
+    /// it.
     pub fn run_interactively(&self, request: ExecRequest) -> Result<Exit, LabError> {
         if io::stdin().is_terminal() && io::stdout().is_terminal() {
             terminal::run(self, request)
@@ -60,8 +61,9 @@ impl Lab {
     }
 }
 
-/// Forwards signals until their handle is closed. Returns them, so that they outlive the closing: closing writes into
-/// a pipe whose other end is theirs, and would raise SIGPIPE if a thread that began late had dropped it.
+/// Forwards signals until their handle is closed. Returns them, so that they outlive the closing: closing
+/// writes into a pipe whose other end is theirs, and would raise SIGPIPE if a thread that began late had
+/// dropped it.
 fn forward(mut signals: Signals, session: &Arc<Session>, grace: Option<Duration>) -> Signals {
     for signal in signals.forever() {
         // This fails if the command has just ended, which the caller learns anyway.

@@ -1,4 +1,5 @@
-//! An interactive command in a host: it has a terminal of its own, which is joined to this process's terminal.
+//! An interactive command in a host: it has a terminal of its own, which is joined to this process's
+//! terminal.
 
 use crate::{ExecRequest, Exit, Lab, LabError, Session};
 use nix::{
@@ -123,7 +124,8 @@ impl Relay<'_> {
     }
 }
 
-/// Copies what can be read now. Returns false at the end of the input; a master says EIO when no slave is left.
+/// Copies what can be read now. Returns false at the end of the input; a master says EIO when no slave is
+/// left.
 fn copy(from: BorrowedFd, to: BorrowedFd) -> Result<bool, LabError> {
     let mut buffer = [0u8; 4096];
     let count = match read(from, &mut buffer) {
