@@ -1,4 +1,4 @@
-//! All agents of a cluster, told and heard at once.
+//! The agents of all hosts: all are told something at once, and all answers are awaited.
 
 use crate::protocol::{Answer, Order};
 use std::{
@@ -20,7 +20,7 @@ struct Agent {
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     errors: Receiver<String>,
-    /// Why it is not asked any more.
+    /// Why it is not asked any more; `None`: it is.
     lost: Option<String>,
 }
 
@@ -30,8 +30,8 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// Starts an agent on every host of a fleet: [`crate::agent::run`] on the standard input and output of the host's
-    /// [`AGENT_COMMAND`]. A host where that fails is among [`Agents::lost`].
+    /// Starts an agent on every host of a fleet: [`crate::agent::run`] on the standard input and output of
+    /// the host's [`AGENT_COMMAND`]. A host where that fails is among [`Agents::lost`].
     pub fn start(fleet: &Fleet) -> Self {
         let task = Task::tasuki([AGENT_COMMAND]);
         let start = |host| Agent::start(fleet.name(host), fleet.command(host, &task));
@@ -43,12 +43,13 @@ impl Agents {
         self.agents.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no host.
     pub fn is_empty(&self) -> bool {
         self.agents.is_empty()
     }
 
-    /// Tells every host what `order` says for it; `None`: nothing. Waits for all answers, no longer than `limit`.
+    /// Sends every host the order that `order` gives for it; for `None` the host is not asked. Waits for all
+    /// answers, for no longer than `limit`.
     pub fn tell(
         &mut self,
         limit: Duration,
@@ -116,7 +117,7 @@ impl Agent {
         }
     }
 
-    /// It has ended: what it said last tells why.
+    /// Finds out why the agent has ended, from the last lines of its standard error.
     fn lose(&mut self) -> String {
         let mut said = Vec::new();
         while let Ok(line) = self.errors.recv_timeout(Duration::from_millis(300)) {
@@ -134,7 +135,7 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        // Its input's end is its own.
+        // The agent ends at the end of its input.
         drop(self.input.take());
         let Some(child) = &mut self.child else { return };
         let end = Instant::now() + Duration::from_secs(2);

@@ -49,8 +49,8 @@ pub struct BurnIn {
 pub struct BurnInOptions<'a> {
     /// The cluster's file, from which `tasuki run` starts programs outside of labs.
     pub cluster: Option<&'a Path>,
-    /// Folder with NAS kernels, the same on every host; `None`: in a lab IS, CG and EP are built, elsewhere there are
-    /// none.
+    /// Folder with NAS kernels, the same on every host; `None`: in a lab IS, CG and EP are built, elsewhere
+    /// there are none.
     pub nas: Option<&'a Path>,
     /// Memory of HPCC's matrix outside of labs, megabytes per host.
     pub memory_mb: usize,
@@ -114,7 +114,8 @@ impl BurnIn {
         &self.notes
     }
 
-    /// Runs the programs and adds to the report what comes of them. `begun` is called with the number and name of each.
+    /// Runs the programs and adds to the report what comes of them. `begun` is called with the number and
+    /// name of each.
     ///
     /// # Errors
     /// If a program cannot be started.

@@ -1,7 +1,9 @@
-//! Proving a cluster: who is at the other end of every cable, does what goes in come out, and which part is at fault.
+//! Proving a cluster: which NIC is at the other end of every cable, does everything arrive that is sent, and
+//! which part is at fault.
 //!
-//! An [`agent`] runs on every host and does what it is told, line by line; a [`Checker`] tells all of them, and judges what
-//! they report. The judgements ([`judge`]) are pure functions of reports. A [`BurnIn`] runs parallel programs afterwards.
+//! An [`agent`] runs on every host and does what it is ordered, line by line. A [`Checker`] gives the orders
+//! to all agents, and judges their reports. The judgements ([`judge`]) are pure functions of reports. A
+//! [`BurnIn`] runs parallel programs afterwards.
 #![forbid(unsafe_code)]
 
 pub mod agent;
