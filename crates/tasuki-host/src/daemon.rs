@@ -24,7 +24,8 @@ pub enum DaemonError {
     Ended(String),
 }
 
-/// Leaves the terminal and the session of the process that started this daemon, so that it does not end with them.
+/// Leaves the terminal and the session of the process that started this daemon, so that it does not end with
+/// them.
 pub fn leave_terminal() {
     // This fails only in a process that leads a session already.
     let _ = setsid();
@@ -55,8 +56,8 @@ pub fn systemctl(verb: &str, unit: &str) -> bool {
     systemctl.status().is_ok_and(|status| status.success())
 }
 
-/// Starts a daemon by its unit if that is enabled; else starts this very program with `argv` and `input`, and waits
-/// until it calls [`report_ready`].
+/// Starts a daemon by its unit if that is enabled; else starts this very program with `argv` and `input`, and
+/// waits until it calls [`report_ready`].
 ///
 /// # Errors
 /// If the program cannot be started, or ends before it is ready.

@@ -1,4 +1,4 @@
-//! A systemd unit that sets the host up again when it starts.
+//! systemd units that set the host up again when it starts.
 
 use crate::{Key, Value};
 use std::{
@@ -9,7 +9,7 @@ use tasuki_cluster::HostPlan;
 
 /// Where systemd looks for units of the machine's administrator (systemd.unit(5)).
 pub const UNIT_FOLDER: &str = "/etc/systemd/system";
-/// Name of the unit.
+/// Name of the unit that applies the cluster.
 pub const UNIT: &str = "tasuki.service";
 /// Name of the unit of `tasuki watch`.
 pub const WATCH_UNIT: &str = "tasuki-watch.service";
@@ -17,22 +17,22 @@ pub const WATCH_UNIT: &str = "tasuki-watch.service";
 /// Name of the unit of `tasuki tune run`.
 pub const TUNE_UNIT: &str = "tasuki-tune.service";
 
-/// What applies a cluster at every start.
+/// What is needed to apply a cluster at every start.
 #[derive(Clone, Debug)]
 pub struct Persistence {
     /// The `tasuki` command.
     pub program: PathBuf,
     /// Folder of the unit, [`UNIT_FOLDER`] on a real machine.
     pub unit_folder: PathBuf,
-    /// Folder of the record; the cluster file is kept there too.
+    /// Folder of the record, in which the cluster file is kept too.
     pub state: PathBuf,
     /// Text of the cluster file.
     pub cluster: String,
     /// Further arguments of `tasuki apply`.
     pub argv: Vec<String>,
-    /// Have `tasuki watch` run, too.
+    /// Whether `tasuki watch` is to run too.
     pub watched: bool,
-    /// Have `tasuki tune run` run, too.
+    /// Whether `tasuki tune run` is to run too.
     pub tuned: bool,
 }
 
@@ -65,7 +65,7 @@ impl Persistence {
         ]
     }
 
-    /// The unit of what runs while the host is set up.
+    /// The unit of a daemon that runs while the host is set up.
     fn daemon_unit(&self, what: &str, argv: &str) -> String {
         let program = quoted(&self.program.display().to_string());
         format!(
@@ -118,7 +118,7 @@ fn quoted(word: &str) -> String {
     for c in word.chars() {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
-            // A line's end would begin the next directive.
+            // The end of a line would begin the next directive, so control characters are escaped.
             c if c.is_control() => c.to_string().bytes().for_each(|byte| quoted += &format!("\\x{byte:02x}")),
             c => quoted.push(c),
         }
