@@ -1,18 +1,18 @@
-//! How `ssh` reaches hosts: addresses, users, ports and jump hosts, checked so that none of them can be taken for an option of
-//! ssh, for a part of a command line or for a part of a file's path.
+//! How `ssh` reaches hosts: addresses, users, ports and jump hosts, checked so that none of them can be taken
+//! for an option of ssh, for a part of a command line or for a part of a file's path.
 
 use crate::{Cluster, HostId};
 use serde::{Serialize, Serializer};
 use std::{fmt, net::Ipv6Addr, str::FromStr};
 
-/// Longest address: that of a host name (RFC 1123, section 2.1).
+/// Longest address, bytes: that of a host name (RFC 1123, section 2.1).
 const ADDRESS_MAX: usize = 255;
-/// Longest name of a user: more than any system allows, with room for a domain.
+/// Longest name of a user, bytes: more than any system allows, with room for a domain.
 const USER_MAX: usize = 128;
 /// Most jump hosts in a row.
 const JUMPS_MAX: usize = 8;
 
-/// Why a text is no address for ssh, and what to write instead.
+/// Why a text is not what ssh needs, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadSsh {
     pub(crate) reason: String,
@@ -45,7 +45,8 @@ impl SshAddress {
         self.user.as_deref()
     }
 
-    /// A host name, an alias of ssh's own configuration, an IPv4 address, or an IPv6 address that may have a zone.
+    /// A host name, an alias of ssh's own configuration, an IPv4 address, or an IPv6 address that may have a
+    /// zone.
     pub fn address(&self) -> &str {
         &self.address
     }
@@ -113,7 +114,8 @@ impl SshUser {
     }
 }
 
-/// Hosts that ssh connects through, for its `-J`: `[user@]address[:port]`, several with commas between; or `none`.
+/// Hosts that ssh connects through, for its `-J`: `[user@]address[:port]`, several with commas between; or
+/// `none`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct SshJump(String);
@@ -136,8 +138,8 @@ impl SshJump {
     }
 }
 
-/// How ssh reaches a host, beside its address: the table `[ssh]` for all hosts, `ssh = { ... }` for one. What is absent is left to
-/// ssh's own configuration.
+/// How ssh reaches a host, besides its address: the table `[ssh]` for all hosts, `ssh = { ... }` for one.
+/// What is absent is left to ssh's own configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SshOptions {
     /// The user to log in as.
@@ -149,7 +151,7 @@ pub struct SshOptions {
 }
 
 impl SshOptions {
-    /// Whether it says nothing.
+    /// Whether no option is given.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -169,7 +171,7 @@ pub struct SshTarget<'a> {
 }
 
 impl fmt::Display for SshTarget<'_> {
-    /// As one would type it behind `ssh`.
+    /// Writes the target as one would type it behind `ssh`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(port) = self.port {
             write!(f, "-p {port} ")?;
@@ -185,7 +187,8 @@ impl fmt::Display for SshTarget<'_> {
 }
 
 impl Cluster {
-    /// How ssh reaches a host: its `management` address or else its name; its own options, and the cluster's for what those leave open.
+    /// How ssh reaches a host: at its `management` address, or else at its name, with the host's own options,
+    /// and those of the cluster for what these leave open.
     pub fn ssh_target(&self, host: HostId) -> SshTarget<'_> {
         let host = self.host_of(host);
         let management = host.management.as_ref();
@@ -200,7 +203,7 @@ impl Cluster {
     }
 }
 
-/// The user, and what stands behind the last `@`: the name of a user may hold one itself.
+/// The user, and the address behind the last `@`: a user's name may hold one itself.
 fn split_user(text: &str) -> Result<(Option<&str>, &str), BadSsh> {
     match text.rsplit_once('@') {
         Some((user, address)) => check_user(user).map(|()| (Some(user), address)),
@@ -245,7 +248,7 @@ fn check_address(text: &str) -> Result<(), BadSsh> {
     }
 }
 
-/// Whether a text that is no address would be one without a port: `n1:22`, `[::1]:22`.
+/// Whether a text that is not an address would be one without its port: `n1:22`, `[::1]:22`.
 fn has_port(text: &str) -> bool {
     text.rsplit_once(':').is_some_and(|(address, port)| {
         let address = address.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(address);
@@ -253,7 +256,7 @@ fn has_port(text: &str) -> bool {
     })
 }
 
-/// One jump host: `[user@]address[:port]`, an IPv6 address with a port in brackets.
+/// Checks one jump host: `[user@]address[:port]`, where an IPv6 address with a port is in brackets.
 fn check_jump(text: &str) -> Result<(), BadSsh> {
     let explain = |problem: BadSsh| bad(problem.reason, JUMP_RULE);
     let (_, place) = split_user(text).map_err(explain)?;
@@ -266,7 +269,7 @@ fn check_jump(text: &str) -> Result<(), BadSsh> {
             };
             (inside.0, port)
         }
-        // More than one colon is an IPv6 address.
+        // A text with more than one colon is an IPv6 address.
         None if place.matches(':').count() == 1 => {
             place.split_once(':').map_or((place, None), |(address, port)| (address, Some(port)))
         }
