@@ -1,4 +1,5 @@
-//! What tests build can fail on purpose, so it carries a marker, and `scripts/install` refuses it.
+//! Commands that are built for tests can fail on purpose, so they carry a marker, and `scripts/install`
+//! refuses them.
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
@@ -26,7 +27,8 @@ fn a_command_that_was_built_for_tests_is_not_installed() {
     assert!(said.contains("built/tasuki was built for tests"), "{said}");
     assert!(!folder.path().join("root").exists(), "nothing is put anywhere");
 
-    // Of an ordinary command the script has no such opinion: it goes on to the next thing that is wrong with this folder.
+    // A file without the marker is not refused for that reason: the script goes on to the next problem of
+    // this folder.
     fs::remove_file(built.join("tasuki")).expect("removes");
     fs::write(built.join("tasuki"), "no marker").expect("writes");
     let said = String::from_utf8_lossy(&install().stderr).into_owned();
