@@ -53,8 +53,8 @@ fn set_up(guest: &Guest, program: &Path) {
 /// carried as many before it was open. Returns what it printed, and what `tasuki stats` showed meanwhile.
 fn collect(first: &Guest, user: &str, lane: &str) -> (String, String) {
     let script = r#"cd; export TASUKI_LANES=raw,udp
-        (timeout 800 tasuki run --cluster cluster.toml --transport tasuki -n 2 /usr/local/bin/collect 1000000 \
-            "$HOME/enough" > out 2>&1; echo $? > code) &
+        (timeout 800 tasuki run --cluster cluster.toml --transport tasuki -n 2 \
+            /usr/local/bin/collect 1000000 "$HOME/enough" > out 2>&1; echo $? > code) &
         while [ ! -f code ]; do
             tasuki stats > now 2>&1
             grep -q 'rail 0' now && cp now stats
@@ -159,8 +159,8 @@ fn finds(n1: &Guest, file: &str, expected: &[(&str, &str)]) -> String {
     says
 }
 
-/// Puts the command, a program and cluster files into a guest. One NIC is left up, as on an installed system, and
-/// one down; both have been up, which gives them their queues.
+/// Puts the command, a program and cluster files into a guest. One NIC is left up, as on an installed system,
+/// and one down; both have been up, which gives them their queues.
 fn equip(guest: &Guest, hello: &Path) {
     guest.put(Path::new(env!("CARGO_BIN_EXE_tasuki")), "/usr/bin/tasuki");
     guest.put(hello, "/usr/local/bin/hello");
