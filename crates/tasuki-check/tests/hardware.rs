@@ -3,7 +3,7 @@
 
 use tasuki_check::{
     AddressFacts, Facts, Finding, Kind, NicFacts, Part,
-    judge::host::{errors, judge},
+    judge::{counters::errors, host::judge},
 };
 use tasuki_cluster::{AddressPlan, Cluster, generate};
 

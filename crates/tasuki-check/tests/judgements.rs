@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tasuki_check::{
     Arrivals, Facts, Finding, Heard, Kind, NicFacts, Part, Report, Tally,
     judge::{
-        Segments, blame, host,
+        Segments, blame, counters,
         network::{Stream, Suspicion, is_explained, late, unmeasured},
         wiring,
     },
@@ -195,7 +195,7 @@ fn frames_that_a_host_could_not_take_accuse_no_cable() {
     let mut after = before.clone();
     after[1].as_mut().unwrap().nics[0].errors = vec![("rx_missed_errors".into(), 10_599)];
     after[2].as_mut().unwrap().nics[1].errors = vec![("rx_crc_errors".into(), 10_599)];
-    let missed = host::missed(&cluster, &before, &after);
+    let missed = counters::missed(&cluster, &before, &after);
     let of = |kind, directions: &[[NicId; 2]]| {
         let [from, _] = directions[0];
         let suspicion = Suspicion { kind, nic: from, outwards: true, directions: directions.to_vec() };
@@ -208,7 +208,7 @@ fn frames_that_a_host_could_not_take_accuse_no_cable() {
     assert!(!of(Kind::Slow, &[to_damaged]), "damaged frames are the cable's");
     assert!(!of(Kind::Loss, &[to_slow, to_damaged]), "one of two receivers took all that came");
     after[1].as_mut().unwrap().nics[0].errors[0].1 = 3;
-    assert!(host::missed(&cluster, &before, &after)[&nic(1, 0)] == 3, "counted all the same");
+    assert!(counters::missed(&cluster, &before, &after)[&nic(1, 0)] == 3, "counted all the same");
 }
 
 /// e1000 counts each frame that is longer than its MTU as an error of the receiver.
@@ -220,7 +220,7 @@ fn a_wrong_mtu_explains_what_the_nic_receives_and_nothing_else() {
         let mut after = before.clone();
         let nic = &mut after[1].as_mut().unwrap().nics[0];
         (nic.mtu, nic.errors) = (mtu, vec![(counter.into(), 1988)]);
-        host::errors(&cluster, &before, &after, 60.0, 0.0).len()
+        counters::errors(&cluster, &before, &after, 60.0, 0.0).len()
     };
     let planned = cluster.nic_of(nic(1, 0)).mtu;
     assert_eq!(errors(planned - 500, "rx_errors"), 0);

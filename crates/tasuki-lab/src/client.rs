@@ -1,12 +1,12 @@
-//! The client's side of a lab: find it, ask it, run commands in its hosts.
+//! The client's side of a lab: finding it, asking it, starting commands in its hosts.
 
 use crate::{
     HOST_SOCKET, JOB_VARIABLE, LabError,
     channel::{Channel, Received},
+    exec::{ExecRequest, Job, Session, shares},
     listener,
     options::check_name,
-    private::to_share,
-    protocol::{ExecMessage, Fault, JobRole, LabStatus, Reply, Request, SessionMessage},
+    protocol::{ExecMessage, Fault, JobRole, LabStatus, Reply, Request},
 };
 use nix::{
     errno::Errno,
@@ -19,10 +19,9 @@ use nix::{
     unistd::{Pid, Uid},
 };
 use std::{
-    ffi::OsString,
     fs,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
-    path::{Path, PathBuf},
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
@@ -58,71 +57,6 @@ enum Place {
     Named(String),
     /// The lab that has this process in one of its hosts.
     Around,
-}
-
-/// Whether a command's descendants are ended with it, on all hosts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Job {
-    /// No, as with ssh: what the command leaves behind in the background goes on. If this process is itself
-    /// in a job (see [`JOB_VARIABLE`]), the command joins it.
-    Inherit,
-    /// Yes: the command is the root of a new job. When it ends, or when its client goes away, all processes
-    /// that it started, on any host, are ended before the end is reported.
-    Root,
-}
-
-/// A command to run in a host.
-#[derive(Clone, Debug)]
-pub struct ExecRequest {
-    /// Host name, or one of the host's addresses.
-    pub host: String,
-    /// Program and arguments.
-    pub argv: Vec<OsString>,
-    /// The whole environment.
-    pub env: Vec<(OsString, OsString)>,
-    /// Working directory.
-    pub cwd: PathBuf,
-    /// Paths that must be visible in the host although they may be below a folder of which each host has its
-    /// own. The working directory and absolute paths in `argv[0]` need not be named.
-    pub share: Vec<PathBuf>,
-    /// Whether its descendants are ended with it.
-    pub job: Job,
-    /// Whether standard input is a terminal that is to control the command. Nothing else may use that
-    /// terminal.
-    pub terminal: bool,
-}
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// By itself, with this code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-}
-
-impl Exit {
-    /// The code as a shell reports it: the exit code, or 128 + signal.
-    pub fn code(self) -> i32 {
-        match self {
-            Exit::Code(code) => code,
-            Exit::Signal(signal) => 128 + signal,
-        }
-    }
-}
-
-impl ExecRequest {
-    /// A command with this process's environment and working directory, without a terminal and nothing more
-    /// to share.
-    ///
-    /// # Errors
-    /// If the working directory cannot be read.
-    pub fn new(host: &str, argv: Vec<OsString>, job: Job) -> Result<Self, LabError> {
-        let cwd =
-            std::env::current_dir().map_err(LabError::system("the working directory cannot be read"))?;
-        let env = std::env::vars_os().collect();
-        Ok(Self { host: host.into(), argv, env, cwd, share: Vec::new(), job, terminal: false })
-    }
 }
 
 impl Lab {
@@ -245,7 +179,7 @@ impl Lab {
         };
         let (channel, _) = self.connect()?;
         match self::request(&channel, &Request::Exec(Box::new(message)), &stdio)? {
-            Reply::Started => Ok(Session { channel, alone: request.job == Job::Root }),
+            Reply::Started => Ok(Session::new(channel, request.job)),
             other => Err(unexpected(other)),
         }
     }
@@ -321,66 +255,16 @@ fn request(channel: &Channel, request: &Request, descriptors: &[BorrowedFd]) -> 
     receive(channel, "a request")
 }
 
-/// A command running in a host. Dropping it without [`Session::wait`] ends the command.
-pub struct Session {
-    channel: Channel,
-    /// Whether the command is the root of a job: then its session process ends with it, and is waited for.
-    alone: bool,
-}
-
-impl Session {
-    /// Sends a signal to the command's process group.
-    pub fn signal(&self, signal: i32) -> Result<(), LabError> {
-        self.channel.send(&SessionMessage::Signal(signal), &[]).map_err(LabError::system("forward a signal"))
-    }
-
-    /// Waits for the command to end.
-    pub fn wait(&self) -> Result<Exit, LabError> {
-        let reply = receive(&self.channel, "a command")?;
-        if self.alone {
-            // The connection ends once nothing of the job is left.
-            while let Ok(Some(_)) = self.channel.receive::<Reply>() {}
-        }
-        match reply {
-            Reply::Exited(code) => Ok(Exit::Code(code)),
-            Reply::Killed(signal) => Ok(Exit::Signal(signal)),
-            other => Err(unexpected(other)),
-        }
-    }
-}
-
-impl AsFd for Session {
-    /// Readable once the command has ended.
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.channel.as_fd()
-    }
-}
-
-fn receive(channel: &Channel, during: &'static str) -> Result<Reply, LabError> {
+pub(crate) fn receive(channel: &Channel, during: &'static str) -> Result<Reply, LabError> {
     let received = channel.receive().map_err(LabError::system("hear from the lab"))?;
     Ok(received.ok_or(LabError::Ended(during))?.message)
 }
 
-fn unexpected(reply: Reply) -> LabError {
+pub(crate) fn unexpected(reply: Reply) -> LabError {
     match reply {
         Reply::Failed(why) => LabError::Failed(why),
         other => LabError::Failed(format!("the lab answered {other:?}; is it of another version?")),
     }
-}
-
-fn shares(request: &ExecRequest) -> Vec<PathBuf> {
-    let program = request.argv.first().map(PathBuf::from).filter(|path| path.components().count() > 1);
-    let program = program.map(|path| request.cwd.join(path));
-    let wanted = request.share.iter().chain([&request.cwd]).chain(&program);
-    let mut shares: Vec<_> = wanted
-        .flat_map(|path| [Some(path.clone()), path.canonicalize().ok()])
-        .flatten()
-        .filter_map(|path| to_share(&path))
-        .filter(|path| path.exists())
-        .collect();
-    shares.sort();
-    shares.dedup();
-    shares
 }
 
 /// Longest wait for a lab's processes to end, ms. The kernel needs milliseconds unless one hangs in a system

@@ -13,6 +13,7 @@ mod agent;
 mod channel;
 mod client;
 mod error;
+mod exec;
 mod foreground;
 mod init;
 mod listener;
@@ -22,8 +23,9 @@ mod protocol;
 mod start;
 
 pub use agent::main as agent_main;
-pub use client::{ExecRequest, Exit, Job, Lab, Session, need_root};
+pub use client::{Lab, need_root};
 pub use error::LabError;
+pub use exec::{ExecRequest, Exit, Job, Session};
 pub use init::{INIT_COMMAND, main as init_main};
 pub use listener::Stranger;
 pub use options::LabOptions;

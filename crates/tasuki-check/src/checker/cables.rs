@@ -73,7 +73,7 @@ impl Checker<'_> {
         let mut hosts = judge::host::judge(self.cluster, &self.plan, &after);
         let mtus = hosts.iter().filter(|finding| finding.kind == Kind::Mtu);
         let short_mtu = mtus.filter_map(|finding| self.cluster.nic(finding.part.name())).collect();
-        let missed = judge::host::missed(self.cluster, &self.facts, &after);
+        let missed = judge::counters::missed(self.cluster, &self.facts, &after);
         let confirmed: Vec<_> = confirmed
             .into_iter()
             .filter(|(suspicion, _)| !network::is_explained(suspicion, &short_mtu, &missed))

@@ -206,7 +206,7 @@ impl<'a> Checker<'a> {
         let facts = self.look();
         let seconds = lasted.as_secs_f64();
         let limit = self.options.errors_per_hour;
-        let errors = crate::judge::host::errors(self.cluster, &self.facts, &facts, seconds, limit);
+        let errors = crate::judge::counters::errors(self.cluster, &self.facts, &facts, seconds, limit);
         let counters = |facts: &Option<Facts>| {
             facts.as_ref().map_or((0, 0), |facts| (facts.tcp_again, facts.tcp_damaged))
         };

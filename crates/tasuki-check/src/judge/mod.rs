@@ -1,5 +1,6 @@
 //! Judgements: pure functions from what was seen to what is at fault.
 
+pub mod counters;
 pub mod host;
 pub mod network;
 pub mod pairs;
