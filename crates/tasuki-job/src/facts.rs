@@ -3,7 +3,7 @@
 use crate::RunError;
 use std::thread;
 use tasuki_cluster::{AddressPlan, AddressStyle, Cluster, HostId, IDENTITY_INTERFACE, LAB_MANAGEMENT};
-use tasuki_fleet::{Fleet, LabHosts};
+use tasuki_fleet::Fleet;
 use tasuki_lab::{HOST_AGENT, MANAGEMENT_INTERFACE};
 use tasuki_launch::{Binding, Facts, Management};
 
@@ -14,7 +14,7 @@ use tasuki_launch::{Binding, Facts, Management};
 pub fn facts(fleet: &Fleet, ranks: u32) -> Result<Facts, RunError> {
     match fleet {
         Fleet::Local => Err(RunError::NoCluster),
-        Fleet::Lab(lab) => Ok(lab_facts(lab, ranks)),
+        Fleet::Lab(lab) => Ok(lab_facts(&lab.cluster, ranks)),
         Fleet::Ssh(hosts) => cluster_facts(&hosts.cluster, ranks),
     }
 }
@@ -30,18 +30,18 @@ pub fn check_one_network(cluster: &Cluster) -> Result<(), RunError> {
     Err(RunError::NoCommonNetwork(cluster.name.clone()))
 }
 
-/// What an MPI must know of a lab. All hosts of a lab share this machine's cores.
-pub fn lab_facts(lab: &LabHosts, ranks: u32) -> Facts {
+/// What an MPI must know of a lab of this cluster. All hosts of a lab share this machine's cores.
+pub fn lab_facts(cluster: &Cluster, ranks: u32) -> Facts {
     let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     Facts {
         identity_interface: IDENTITY_INTERFACE.into(),
         management: Some(Management {
             network: LAB_MANAGEMENT,
-            address: lab.cluster.lab_management(HostId(0)),
+            address: cluster.lab_management(HostId(0)),
             interface: MANAGEMENT_INTERFACE.into(),
         }),
         agent: Some(HOST_AGENT.into()),
-        hosts: lab.cluster.hosts.len(),
+        hosts: cluster.hosts.len(),
         oversubscribed: ranks > cores,
         binding: Binding::None,
     }

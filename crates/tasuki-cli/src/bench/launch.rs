@@ -110,7 +110,7 @@ pub fn start(
         let anywhere = ["/usr/bin/taskset".into(), "--cpu-list".into(), format!("0-{}", cores - 1).into()];
         detected.argv.splice(0..0, anywhere);
     }
-    let facts = lab_facts(network, ranks);
+    let facts = lab_facts(&network.cluster, ranks);
     let mut job = job_of(&network.cluster, facts, ranks, &detected, &stack.transport, PathBuf::from("/"));
     job.hosts.truncate(hosts as usize);
     let command = job.command(&detected.mpi)?;
