@@ -6,7 +6,7 @@ use common::connected_recipe;
 use proptest::prelude::*;
 use std::path::Path;
 use tasuki_cluster::{
-    AddressPlan, Cluster, HostId, Rail, RailTable,
+    AddressPlan, Cluster, HostId, RailTable,
     generate::{Options, generate},
 };
 
