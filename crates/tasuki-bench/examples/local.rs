@@ -3,9 +3,8 @@
 //! `cargo run --release -p tasuki-bench --example local -- FOLDER`
 
 use std::{error::Error, ops::ControlFlow, path::PathBuf, process::Command, time::Duration};
-use tasuki_bench::{
-    Launch, LaunchError, Network, Output, Plan, Run, Stack, TestSet, process::run_limited, program,
-};
+use tasuki_bench::{Launch, LaunchError, Network, Output, Plan, Run, Stack, TestSet, program};
+use tasuki_process::run_limited;
 
 struct Local {
     program: PathBuf,

@@ -14,7 +14,6 @@ pub mod nas;
 mod once;
 mod output;
 pub mod plot;
-pub mod process;
 pub mod program;
 pub mod raw;
 mod record;

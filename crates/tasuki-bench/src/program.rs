@@ -1,13 +1,13 @@
 //! The MPI program, its source in this crate: built with the compiler wrapper of each MPI.
 
 use crate::once::{FileError, Recipe};
-use crate::process::{Output, run_limited};
 use std::{
     io,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
 };
+use tasuki_process::{Output, run_limited};
 use thiserror::Error;
 
 /// Name of the program.

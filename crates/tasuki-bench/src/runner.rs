@@ -3,8 +3,8 @@
 mod gather;
 mod plan;
 
-pub use crate::process::Output;
 pub use plan::{CALLS, LineRate, Network, Plan, PlanError, Stack, TestPlan, TestSet};
+pub use tasuki_process::Output;
 
 use crate::{FailedRun, Machine, Report, parse_lines, raw};
 use gather::Gather;

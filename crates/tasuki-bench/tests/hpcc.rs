@@ -1,10 +1,8 @@
 //! A real run of hpcc on this machine. Without hpcc and an MPI it is skipped.
 
 use std::{process::Command, time::Duration};
-use tasuki_bench::{
-    hpcc::{Input, Outcome, collect, prepare},
-    process::run_limited,
-};
+use tasuki_bench::hpcc::{Input, Outcome, collect, prepare};
+use tasuki_process::run_limited;
 
 #[test]
 fn hpcc_on_four_ranks_passes_its_own_verifications() -> Result<(), Box<dyn std::error::Error>> {

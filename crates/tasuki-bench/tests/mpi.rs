@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 use tasuki_bench::{
-    Launch, LaunchError, Network, Output, Plan, Report, Run, Stack, TestPlan, TestSet, parse_lines,
-    process::run_limited, program,
+    Launch, LaunchError, Network, Output, Plan, Report, Run, Stack, TestPlan, TestSet, parse_lines, program,
 };
+use tasuki_process::run_limited;
 
 const LIMIT: Duration = Duration::from_secs(120);
 

@@ -7,10 +7,8 @@ use std::{
     sync::{Mutex, OnceLock},
     time::Duration,
 };
-use tasuki_bench::{
-    nas::{BuildError, Class, Damage, Kernel, Options, Outcome, build, parse},
-    process::{Output, run_limited},
-};
+use tasuki_bench::nas::{BuildError, Class, Damage, Kernel, Options, Outcome, build, parse};
+use tasuki_process::{Output, run_limited};
 
 const LIMIT: Duration = Duration::from_secs(600);
 

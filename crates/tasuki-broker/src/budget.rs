@@ -1,16 +1,18 @@
-//! What users may have: memory of rings, lanes, endpoint ids. Pure; times are milliseconds since some beginning.
+//! The shares of users: memory of rings, lanes, endpoint ids. Pure; times are milliseconds since an arbitrary
+//! beginning.
 
 use std::collections::{BTreeMap, VecDeque};
 use tasuki_link::broker::Outcome;
 
-/// Least memory of a ring, bytes: as `RingSize` lays it out.
+/// Least memory of a ring, bytes, as `RingSize` lays it out.
 const RING_MIN: u64 = 64 << 10;
-/// How long the endpoint ids of a user's closed lanes are kept from other users, milliseconds: peers may still be sending.
+/// How long the endpoint ids of a user's closed lanes are kept from other users, milliseconds, because peers
+/// may still be sending to them.
 const REST_MS: u64 = 60_000;
-/// Ids that are kept so at most.
+/// Most endpoint ids that are kept from other users at a time.
 const RESTING_MAX: usize = 65_536;
 
-/// What there is to give.
+/// The most that there is to give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Memory of all rings, bytes.
@@ -29,7 +31,7 @@ impl Default for Limits {
     }
 }
 
-/// What one lane takes. Given back by [`Budget::release`].
+/// The share of one lane. [`Budget::release`] gives it back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Charge {
     pub(crate) uid: u32,
@@ -44,15 +46,16 @@ struct Used {
     lanes: usize,
 }
 
-/// The account.
+/// What is given to whom.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: Limits,
     host: Used,
     users: BTreeMap<u32, Used>,
-    /// Who has an endpoint id, by id and NIC.
+    /// The user who has an endpoint id, by id and NIC.
     endpoints: BTreeMap<(u32, String), u32>,
-    /// Ids that were given back: until when, which, whose.
+    /// Endpoint ids that were given back: until when they are kept from others, which they are, and whose
+    /// they were.
     resting: VecDeque<(u64, u32, u32)>,
 }
 
@@ -67,8 +70,8 @@ impl Budget {
         }
     }
 
-    /// Sets a lane's share aside: at most what is wanted, and no more than a sixteenth of what is left, so that those who come late
-    /// get something too.
+    /// Sets a lane's share aside: at most what is wanted, and no more than a sixteenth of what is left, so
+    /// that those who come late get something too.
     pub(crate) fn reserve(
         &mut self,
         now: u64,
@@ -90,7 +93,8 @@ impl Budget {
         let left = user_bytes.saturating_sub(user.bytes).min(host_bytes.saturating_sub(self.host.bytes));
         if left < RING_MIN {
             return full(format!(
-                "the memory for rings is in use: {} of {} MiB by user {uid}, {} of {} MiB in all (--user-memory, --memory)",
+                "the memory for rings is in use: {} of {} MiB by user {uid}, {} of {} MiB in all \
+                 (--user-memory, --memory)",
                 user.bytes >> 20,
                 user_bytes >> 20,
                 self.host.bytes >> 20,
@@ -103,7 +107,7 @@ impl Budget {
         Ok(charge)
     }
 
-    /// A ring takes more or less than was set aside.
+    /// Corrects a share whose ring takes more or less memory than was set aside.
     pub(crate) fn correct(&mut self, charge: &mut Charge, bytes: u64) {
         let user = self.users.entry(charge.uid).or_default();
         for used in [&mut self.host, user] {
@@ -112,7 +116,7 @@ impl Budget {
         charge.bytes = bytes;
     }
 
-    /// The lane is no more.
+    /// Gives a lane's share back.
     pub(crate) fn release(&mut self, now: u64, charge: &Charge) {
         let give_back = |used: &mut Used| {
             used.bytes = used.bytes.saturating_sub(charge.bytes);
@@ -141,7 +145,8 @@ impl Budget {
         self.endpoints.insert((charge.endpoint, charge.nic.clone()), charge.uid);
     }
 
-    /// Whoever has an endpoint's id gets its packets: so it has one owner.
+    /// Whether an endpoint id may be given to a user. The owner of an id gets the packets that are sent to
+    /// it, so an id has one owner.
     fn endpoint_is_free(
         &mut self,
         now: u64,
@@ -196,7 +201,7 @@ mod tests {
         let sum: u64 = charges.iter().map(|charge| charge.bytes).sum();
         assert!(sum <= 8 * MIB && sum > 8 * MIB - RING_MIN, "{sum}");
         assert!(charges.len() > 40 && charges[0].bytes == MIB / 2, "the first take all: {}", charges.len());
-        // Another user is not touched by it.
+        // The share of another user is not affected.
         assert_eq!(budget.reserve(0, 8, "eth1", 5000, MIB).unwrap().bytes, MIB / 2);
         for charge in &charges {
             budget.release(0, charge);

@@ -5,8 +5,9 @@ use std::{io, path::PathBuf};
 /// Why the broker cannot serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Another broker listens there.
-    #[error("a broker listens on {} already; stop it (systemctl stop tasuki-broker.socket tasuki-broker) or use --socket", .0.display())]
+    /// Another broker listens at this path.
+    #[error("a broker listens on {} already; stop it (systemctl stop tasuki-broker.socket tasuki-broker) or \
+             use --socket", .0.display())]
     Taken(PathBuf),
     /// The socket cannot be made.
     #[error("cannot {what} {}: {source}", path.display())]
@@ -18,7 +19,7 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
-    /// What systemd handed over is not one listening socket.
+    /// systemd handed over something else than one listening socket.
     #[error("what systemd handed over is {0}: the unit needs one ListenSequentialPacket=")]
     Handed(&'static str),
     /// The process cannot wait for its clients.

@@ -1,8 +1,9 @@
-//! The broker: opens raw lanes for programs that may not do so themselves, and passes them over a Unix socket. What those programs can
-//! do with them, and what not, is in `docs/security.md`.
+//! The broker: opens raw lanes for programs that may not open them, and passes them over a Unix socket. What
+//! those programs can do with them, and what not, is in `docs/security.md`.
 //!
-//! One thread reads and writes, never waiting for anybody; a few others open and close packet sockets, which takes the kernel some
-//! milliseconds each (it waits for all processors to have looked). They take turns among users.
+//! One thread reads and writes, and never blocks on a client. A few others open and close packet sockets,
+//! which takes the kernel some milliseconds each (it waits until all processors have passed through a
+//! quiescent state). Users take turns at them.
 
 mod budget;
 mod error;

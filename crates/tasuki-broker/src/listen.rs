@@ -1,4 +1,4 @@
-//! The socket that clients connect to: made here, or handed over by systemd.
+//! The socket that clients connect to: made by the broker, or handed over by systemd.
 
 use crate::ServeError;
 use nix::{
@@ -20,21 +20,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Connections that may wait to be taken.
+/// Most connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 /// First descriptor that systemd hands over (sd_listen_fds(3)).
 const HANDED: i32 = 3;
 
-/// A listening socket. What was made here is removed with it.
+/// A listening socket. Its file is removed with it if the broker has made it.
 #[derive(Debug)]
 pub struct Listener {
     fd: OwnedFd,
-    /// Its file, with what tells it from one that took its place.
+    /// The file that the broker has made, with its inode number, which tells it from a file that has taken
+    /// its place.
     made: Option<(PathBuf, u64)>,
 }
 
 impl Listener {
-    /// The socket that systemd has handed to this process, if it has. To be called once, before threads and other descriptors.
+    /// The socket that systemd has handed to this process, if it has. To be called once, before there are
+    /// threads or other descriptors.
     pub fn from_systemd() -> Result<Option<Listener>, ServeError> {
         let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
         if number("LISTEN_PID") != Some(std::process::id()) {
@@ -43,7 +45,8 @@ impl Listener {
         match number("LISTEN_FDS") {
             None | Some(0) => Ok(None),
             Some(1) => {
-                // SAFETY: by the protocol the descriptor is open and this process's to keep; nobody else has taken it.
+                // SAFETY: by systemd's protocol the descriptor is open and this process owns it; no other
+                // code has taken it.
                 let fd = unsafe { OwnedFd::from_raw_fd(HANDED) };
                 Listener::over(fd).map(Some)
             }
@@ -61,7 +64,8 @@ impl Listener {
         Ok(Listener { fd, made: None })
     }
 
-    /// Makes a socket to which root and members of the group can connect, nobody else. Takes the place of one at which nobody listens any more.
+    /// Makes a socket to which only root and members of the group can connect. It replaces one at which no
+    /// process listens any more.
     pub fn bind(path: &Path, group: u32) -> Result<Listener, ServeError> {
         let fail = |what| move |source| ServeError::Socket { what, path: path.into(), source };
         let address = UnixAddr::new(path).map_err(|errno| fail("name")(errno.into()))?;
@@ -72,7 +76,7 @@ impl Listener {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let open = || socket(AddressFamily::Unix, SockType::SeqPacket, flags, None);
         let fd = open().map_err(|errno| fail("open")(errno.into()))?;
-        // From its first moment it is nobody's but root's.
+        // With this mask the socket belongs to root alone from its first moment.
         let before = umask(Mode::from_bits_truncate(0o177));
         let bound = bind(fd.as_raw_fd(), &address);
         umask(before);
@@ -97,13 +101,13 @@ impl Drop for Listener {
     fn drop(&mut self) {
         let Some((path, inode)) = &self.made else { return };
         if fs::metadata(path).is_ok_and(|meta| meta.ino() == *inode) {
-            // If it stays, the next broker removes it.
+            // If this fails, the next broker removes the file.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Removes a socket at which nobody listens; anything else that lies there stays.
+/// Removes a socket at which no process listens; any other file stays.
 fn remove_old(path: &Path, address: &UnixAddr) -> Result<(), ServeError> {
     let fail = |what| move |source| ServeError::Socket { what, path: path.into(), source };
     match fs::symlink_metadata(path) {

@@ -1,21 +1,22 @@
-//! Which NICs raw lanes are given of.
+//! The NICs for which raw lanes are given.
 
 use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt, path::PathBuf};
 use tasuki_cluster::RailTable;
 
-/// Which NICs raw lanes are given of.
+/// The NICs for which raw lanes are given.
 #[derive(Clone, Debug)]
 pub enum Nics {
-    /// These.
+    /// The NICs of these names.
     Named(BTreeSet<String>),
-    /// Those of the rails in this file, which `tasuki apply` and the lab write; read anew when it has changed.
+    /// The NICs of the rails in this file, which `tasuki apply` and the lab write. It is read again when it
+    /// has changed.
     OfRails(PathBuf),
 }
 
 /// What tells one version of a file from the next.
 type Stamp = (u64, u64, i64, i64);
 
-/// The same, remembering what the file said.
+/// [`Nics`] with what the file said when it was last read.
 #[derive(Debug)]
 pub(crate) struct NicList {
     nics: Nics,
@@ -27,7 +28,7 @@ impl NicList {
         NicList { nics, known: None }
     }
 
-    /// Whether lanes of this NIC are given, or else why not.
+    /// Whether lanes of this NIC are given; if not, why.
     pub(crate) fn allows(&mut self, nic: &str) -> Result<(), String> {
         let path = match &self.nics {
             Nics::Named(names) if names.contains(nic) => return Ok(()),
@@ -64,7 +65,7 @@ mod tests {
                 r#"{{"version":1,"host":"n1","identity":"10.77.0.1","peers":{{"10.77.0.2":{{"host":"n2","rails":[
                 {{"rail":0,"nic":"{nic}","local":"10.78.1.1","remote":"10.78.2.1","mtu":1500,"rate_mbits":1000}}]}}}}}}"#
             );
-            // As `apply` does: a new file takes the place of the old one.
+            // `apply` replaces the file too: it writes a new one and renames it.
             fs::write(folder.join("new"), text).unwrap();
             fs::rename(folder.join("new"), &file).unwrap();
         };

@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, by the kernel's word.
+//! The user at the other end of a connection, as the kernel knows it.
 
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use std::{
@@ -6,10 +6,10 @@ use std::{
     os::fd::{AsRawFd, OwnedFd},
 };
 
-/// Groups at most that a process can have (NGROUPS_MAX).
+/// Most groups that a process can have (NGROUPS_MAX).
 const GROUPS_MAX: usize = 65_536;
 
-/// The user who connected, as of then.
+/// The user who connected, and the groups that the user was in then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Peer {
     pub(crate) uid: u32,
@@ -17,7 +17,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Asks the kernel (`SO_PEERCRED`, `SO_PEERGROUPS`).
+    /// Asks the kernel who connected (`SO_PEERCRED`, `SO_PEERGROUPS`).
     pub(crate) fn of(connection: &OwnedFd) -> io::Result<Peer> {
         let user = getsockopt(connection, PeerCredentials)?;
         let mut groups = supplementary(connection)?;
@@ -25,7 +25,7 @@ impl Peer {
         Ok(Peer { uid: user.uid(), groups })
     }
 
-    /// Root, or a member of the group.
+    /// Whether the peer is root or a member of the group.
     pub(crate) fn belongs_to(&self, group: u32) -> bool {
         self.uid == 0 || self.groups.contains(&group)
     }

@@ -1,4 +1,5 @@
-//! Work for the threads that open and close: users take turns, so that nobody waits behind another's heap.
+//! A queue of jobs for the threads that open and close sockets. Users take turns, so that the many jobs of
+//! one user do not delay another's.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -6,7 +7,7 @@ use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-/// Jobs by user.
+/// Jobs, by user id.
 pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
     filled: Condvar,
@@ -14,7 +15,7 @@ pub(crate) struct Queue<T> {
 
 struct State<T> {
     jobs: BTreeMap<u32, VecDeque<T>>,
-    /// Whose turn it was last.
+    /// The user whose job was taken last.
     last: u32,
     closed: bool,
 }
@@ -26,7 +27,7 @@ impl<T> Queue<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // What is behind the lock is whole between any two statements.
+        // The state is consistent between any two statements, so a panic of another thread does not spoil it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -49,7 +50,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Ends all waits.
+    /// Closes the queue, which ends all waits.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.filled.notify_all();

@@ -1,5 +1,6 @@
-//! The one thread that talks: takes connections, reads requests, hands out what the others have opened. It waits for nobody: whatever a
-//! client does or leaves undone costs that client alone.
+//! The thread that talks with clients: it accepts connections, reads requests, and hands out sockets that
+//! other threads have opened. It never blocks on one client, so whatever a client does or leaves undone costs
+//! that client alone.
 
 use crate::{
     Limits, Listener, Nics, ServeError,
@@ -32,13 +33,14 @@ use tasuki_link::{
 };
 use tasuki_sys::packet::PacketRing;
 
-/// How long a client may say nothing, milliseconds.
+/// How long a client may take to send its request, milliseconds.
 const SILENCE_MS: u64 = 2_000;
-/// How often rings are looked at whose client has gone but which somebody still has mapped, milliseconds.
+/// How often the broker tries again to close rings whose client has gone but which another process still has
+/// mapped, milliseconds.
 const LINGER_MS: u64 = 1_000;
-/// Connections without a lane that one user may have.
+/// Most connections without a lane that one user may have.
 const WAITING_MAX: usize = 256;
-/// Connections taken in one go, before the others are looked at again.
+/// Most connections that are accepted before the other descriptors are looked at again.
 const ACCEPT_MAX: usize = 64;
 /// Pause when this process has no descriptors left, milliseconds.
 const SHORT_OF_DESCRIPTORS_MS: u64 = 50;
@@ -46,13 +48,13 @@ const SHORT_OF_DESCRIPTORS_MS: u64 = 50;
 /// How to serve.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Members of this group get lanes, and root.
+    /// Root and members of this group get lanes.
     pub group: u32,
-    /// Of these NICs.
+    /// The NICs for which lanes are given.
     pub nics: Nics,
-    /// So many.
+    /// The most that users may have.
     pub limits: Limits,
-    /// Frames go past the queueing discipline.
+    /// Frames are sent past the NIC's queueing discipline.
     pub bypass: bool,
 }
 
@@ -65,16 +67,17 @@ struct Server<'a> {
     budget: Budget,
     queue: Arc<Queue<Job>>,
     done: Receiver<Done>,
-    /// Lanes whose clients have gone and whose rings are still mapped elsewhere.
+    /// Lanes whose clients have gone and whose rings another process still has mapped.
     lingering: Vec<Lane>,
-    /// When those are looked at again.
+    /// When closing those lanes is tried again, milliseconds.
     look_again: u64,
-    /// No connections are taken before.
+    /// No connections are accepted before this time, milliseconds.
     accept_after: u64,
 }
 
-/// Serves until `stop` is readable. Sockets are opened in the network namespace of the calling thread. When it ends lanes go on working, but
-/// a broker that is started later does not count them.
+/// Serves clients until `stop` is readable. Sockets are opened in the network namespace of the calling
+/// thread. Lanes go on working after this has returned, but a broker that is started later does not count
+/// them.
 pub fn serve(listener: &Listener, options: &Options, stop: BorrowedFd<'_>) -> Result<(), ServeError> {
     let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
     let wake = Arc::new(EventFd::from_value_and_flags(0, flags).map_err(std::io::Error::from)?);
@@ -112,7 +115,7 @@ impl Server<'_> {
                 return Ok(());
             }
             if *woken {
-                // It counts up; what there is to do is in the channel.
+                // The counter only wakes this thread; the results are in the channel.
                 let _ = wake.read();
                 while let Ok(done) = self.done.try_recv() {
                     self.handle_done(done);
@@ -128,7 +131,8 @@ impl Server<'_> {
         }
     }
 
-    /// Waits for anything to do. Says which descriptors are ready, and which connections they are from the fourth on.
+    /// Waits until there is something to do. Returns which descriptors are ready, and the connections to
+    /// which those from the fourth on belong.
     fn wait(&self, wake: &EventFd, stop: BorrowedFd<'_>) -> Result<(Vec<bool>, Vec<u64>), ServeError> {
         let now = self.now();
         let silent = self.table.next_deadline();
@@ -165,24 +169,24 @@ impl Server<'_> {
                     return;
                 }
             };
-            // SAFETY: the kernel has just opened it for us, and nobody else has it.
+            // SAFETY: the kernel has just opened this descriptor for this process, and no other code has it.
             let fd = unsafe { OwnedFd::from_raw_fd(raw) };
             let Ok(peer) = Peer::of(&fd) else { continue };
             let full = self.table.len() >= self.options.limits.host_lanes + 4 * WAITING_MAX;
-            // Whoever is let go of here uses UDP.
+            // A client that is turned away here uses UDP.
             if !full && self.table.waiting(peer.uid) < WAITING_MAX {
                 self.table.add(Connection::new(fd, peer, self.now() + SILENCE_MS));
             }
         }
     }
 
-    /// A client has said something, or gone.
+    /// A client has sent something, or has gone.
     fn handle_input(&mut self, id: u64) {
         let Some(connection) = self.table.get_mut(id) else { return };
         match (connection.hear(), &connection.stage) {
             (Heard::Nothing, _) => {}
             (Heard::Message(bytes), Stage::Silent(_)) => self.handle_request(id, &bytes),
-            // One request is all there is to say.
+            // A client sends one request and nothing more.
             (Heard::End | Heard::Message(_), _) => self.let_go(id),
         }
     }
@@ -211,7 +215,7 @@ impl Server<'_> {
 
     fn say_and_close(&mut self, id: u64, answer: &Answer) {
         if let Some(connection) = self.table.remove(id) {
-            // Whoever does not listen has no use for it.
+            // A client that does not take the answer at once cannot use it.
             let _ = connection.answer(answer, None);
         }
     }
@@ -231,7 +235,7 @@ impl Server<'_> {
         }
     }
 
-    /// The client gets its socket, if it is still there.
+    /// Hands the socket to its client, if the client is still there.
     fn hand_over(&mut self, id: u64, mut charge: Charge, ring: PacketRing) {
         self.budget.correct(&mut charge, ring.memory_bytes() as u64);
         let lane = Lane { ring, charge };
@@ -248,7 +252,7 @@ impl Server<'_> {
         }
     }
 
-    /// The connection ends, and with it its lane.
+    /// Ends a connection, and with it its lane.
     fn let_go(&mut self, id: u64) {
         if let Some(Connection { stage: Stage::Served(lane), peer, .. }) = self.table.remove(id) {
             self.queue.push(peer.uid, Job::Close(lane));
@@ -268,7 +272,8 @@ impl Server<'_> {
     }
 }
 
-/// What a member's request leads to: a share set aside, or `None` if only a word was wanted.
+/// Decides on a request: the share that was set aside for a lane, or `None` if the client only asked whether
+/// it would get one.
 fn decide(
     nics: &mut NicList,
     budget: &mut Budget,

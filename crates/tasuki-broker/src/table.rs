@@ -1,4 +1,4 @@
-//! The connections, and how far each has come.
+//! The connections of clients, and how far each has come.
 
 use crate::{peer::Peer, work::Lane};
 use nix::{
@@ -14,11 +14,12 @@ use tasuki_link::broker::{Answer, REQUEST_BYTES};
 
 /// How far a connection has come.
 pub(crate) enum Stage {
-    /// Nothing has been said yet; closed at this time (milliseconds) if nothing is.
+    /// The client has sent nothing yet. The connection is closed at this time, milliseconds, if it still has
+    /// not.
     Silent(u64),
-    /// A socket is being opened for it.
+    /// A socket is being opened for the client.
     Opening,
-    /// It has its lane, as long as it stays open.
+    /// The client has its lane, for as long as the connection stays open.
     Served(Lane),
 }
 
@@ -29,14 +30,14 @@ pub(crate) struct Connection {
     pub(crate) stage: Stage,
 }
 
-/// What came.
+/// What a connection was found to hold.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// A message.
     Message(Vec<u8>),
     /// The client has gone.
     End,
-    /// Nothing yet.
+    /// There is nothing to read yet.
     Nothing,
 }
 
@@ -45,9 +46,9 @@ impl Connection {
         Connection { fd, peer, stage: Stage::Silent(until) }
     }
 
-    /// What waits to be read. Never blocks.
+    /// Reads one message, if there is one. Never blocks.
     pub(crate) fn hear(&self) -> Heard {
-        // One more than a request, so that a longer message is seen to be one.
+        // There is room for one byte more than a request, so that a longer message is recognised as longer.
         let mut room = [0; REQUEST_BYTES + 1];
         match recv(self.fd.as_raw_fd(), &mut room, MsgFlags::MSG_DONTWAIT) {
             Ok(0) => Heard::End,
@@ -57,7 +58,8 @@ impl Connection {
         }
     }
 
-    /// Sends the answer with the socket that may belong to it; false if the client does not take it at once. Never blocks.
+    /// Sends an answer, with the socket that may belong to it. Returns false if the client does not take it
+    /// at once. Never blocks.
     pub(crate) fn answer(&self, answer: &Answer, socket: Option<BorrowedFd<'_>>) -> bool {
         let bytes = answer.to_bytes();
         let sockets: Vec<RawFd> = socket.iter().map(AsRawFd::as_raw_fd).collect();
@@ -74,7 +76,7 @@ impl AsFd for Connection {
     }
 }
 
-/// All connections, by numbers that are never used again.
+/// All connections, by numbers that are never given twice.
 #[derive(Default)]
 pub(crate) struct Table {
     next: u64,
@@ -109,13 +111,14 @@ impl Table {
         self.all.values().filter(waits).count()
     }
 
-    /// Connections that have been silent too long.
+    /// Connections that have been silent for too long.
     pub(crate) fn overdue(&self, now: u64) -> Vec<u64> {
         self.silent().filter(|(_, until)| *until <= now).map(|(id, _)| id).collect()
     }
 
-    /// When the first connection will have been silent too long. That may be in the past: whoever waits for it then must not wait at all, as
-    /// time goes on between a look at who is overdue and the wait.
+    /// When the first connection will have been silent for too long. That time may have passed: a caller that
+    /// then waits for it must not wait at all, because time goes on between a look at [`Self::overdue`] and
+    /// the wait.
     pub(crate) fn next_deadline(&self) -> Option<u64> {
         self.silent().map(|(_, until)| until).min()
     }
@@ -140,7 +143,7 @@ mod tests {
         let peer = Peer::of(&ours).expect("ourselves");
         let mut table = Table::default();
         table.add(Connection::new(ours, peer, 100));
-        // A wait that begins after 100 must end at once, though at the last look nothing was overdue.
+        // At 99 nothing is overdue; a wait that begins after 100 must end at once.
         assert_eq!((table.overdue(99), table.next_deadline()), (vec![], Some(100)));
         for id in table.overdue(100) {
             table.remove(id);

@@ -1,4 +1,4 @@
-//! What takes the kernel a while: opening and closing packet sockets.
+//! Work that takes the kernel milliseconds: opening and closing packet sockets.
 
 use crate::{budget::Charge, queue::Queue};
 use nix::sys::eventfd::EventFd;
@@ -9,34 +9,35 @@ use std::{
 use tasuki_link::{LinkError, RawOptions, open_for_another};
 use tasuki_sys::packet::PacketRing;
 
-/// Threads that open and close.
+/// Number of threads that open and close sockets.
 const THREADS: usize = 8;
 
-/// A lane that a client has, or is about to have. The ring is mapped here as well: so nobody can make it larger.
+/// A lane that a client has, or is about to have. The broker keeps the ring mapped as well, so that the
+/// client cannot make it larger.
 pub(crate) struct Lane {
     pub(crate) ring: PacketRing,
     pub(crate) charge: Charge,
 }
 
-/// Something to do.
+/// Work for one of the threads.
 pub(crate) enum Job {
-    /// A socket for a connection.
+    /// Open a socket for a connection.
     Open { connection: u64, charge: Charge, bypass: bool },
-    /// A lane that its client has let go of.
+    /// Close a lane that its client has given up.
     Close(Lane),
 }
 
-/// What has been done.
+/// What came of a job.
 pub(crate) enum Done {
     /// The socket, or why there is none.
     Opened { connection: u64, charge: Charge, result: Result<PacketRing, LinkError> },
-    /// The lane is no more.
+    /// The lane is closed; its share can be given back.
     Closed(Charge),
-    /// Somebody still has the ring mapped.
+    /// The lane stays open, because another process still has its ring mapped.
     StillUsed(Lane),
 }
 
-/// The threads. They end with the queue.
+/// Starts the threads. They end when the queue is closed.
 pub(crate) fn start(
     queue: &Arc<Queue<Job>>,
     done: &Sender<Done>,
@@ -46,7 +47,7 @@ pub(crate) fn start(
         let (queue, done, wake) = (Arc::clone(queue), done.clone(), Arc::clone(wake));
         thread::Builder::new().name("tasuki-broker".into()).spawn(move || {
             while let Some(job) = queue.pop() {
-                // If nobody listens any more the broker is ending.
+                // Sending fails only if the broker is ending and nothing receives any more.
                 if done.send(perform(job)).is_err() || wake.write(1).is_err() {
                     return;
                 }
@@ -66,14 +67,15 @@ fn perform(job: Job) -> Done {
         Job::Close(Lane { ring, charge }) => {
             let layout = ring.layout();
             let socket = ring.into_socket();
-            // That the ring can be freed proves that nobody has it mapped. A child of the client may, or a client that has hung up and means
-            // to go on: then it stays counted, and mapped, as before.
+            // The kernel frees a ring only if no process has it mapped. A child of the client may have, or a
+            // client that has closed its connection but goes on using the lane: then the lane stays counted,
+            // and mapped here too, as before.
             if socket.free_ring().is_ok() {
                 return Done::Closed(charge);
             }
             match socket.map_ring(layout) {
                 Ok(ring) => Done::StillUsed(Lane { ring, charge }),
-                // It was freed by the other in between.
+                // The ring was freed by another process in between.
                 Err(_) => Done::Closed(charge),
             }
         }

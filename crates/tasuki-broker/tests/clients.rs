@@ -1,4 +1,5 @@
-//! Clients of all kinds: who gets a lane and who does not, what they can hold, and that nobody's conduct costs another anything.
+//! Clients of all kinds: which of them get a lane and which do not, what they can hold, and that no client's
+//! conduct costs another anything.
 
 mod common;
 
@@ -42,7 +43,8 @@ fn members_and_root_are_served_and_nobody_else() {
     lane(&broker.path, "e0", 10).map(drop).expect("root gets one too");
     let error = as_user(STRANGER, || lane(&broker.path, "e0", 11).map(drop)).unwrap_err();
     assert!(matches!(error, BrokerError::Forbidden { .. }) && error.is_for_all(), "{error}");
-    // Somebody has been careless with the file: the group is asked for all the same.
+    // The socket's file has been made accessible to all users by mistake: the broker still asks for the
+    // group.
     open_to_all(&broker.path);
     assert_eq!(as_user(STRANGER, || refused(lane(&broker.path, "e0", 12))), Outcome::NotMember);
     assert_eq!(as_user(STRANGER, || refused(Broker::at(&broker.path).would_give("e0"))), Outcome::NotMember);
@@ -63,7 +65,8 @@ fn lanes_are_given_of_the_clusters_nics_alone() {
     });
 }
 
-/// Older kernels do not let a socket be tied to a NIC that is down (since Linux 6.12 or so they do): that is a refusal, and costs no share.
+/// Older kernels do not let a socket be tied to a NIC that is down (since Linux 6.12 or so they do): that is
+/// a refusal, and costs no share.
 #[test]
 fn a_nic_that_was_down_is_served_when_it_is_up() {
     if !network("a_nic_that_was_down_is_served_when_it_is_up") {
@@ -99,7 +102,8 @@ fn nobody_gets_another_users_endpoint() {
     let second = as_user(MEMBER, || lane(&broker.path, "e1", 42)).expect("the other NIC's lane");
     assert_eq!(as_user(MEMBER, || refused(lane(&broker.path, "e1", 42))), Outcome::EndpointTaken);
     drop((mine, second));
-    // Its own again as soon as the old lane is closed; nobody else's for a while.
+    // The owner gets the endpoint id again as soon as the old lane is closed; other users do not get it for a
+    // while.
     eventually("the owner's new lane", || as_user(MEMBER, || lane(&broker.path, "e0", 42)).is_ok());
     assert_eq!(as_user(OTHER, || refused(lane(&broker.path, "e0", 42))), Outcome::EndpointTaken);
 }
@@ -182,12 +186,13 @@ fn garbage_is_answered_or_hung_up_on() {
             }
         }
         assert!(answered > 1000 && granted > 0 && granted < answered, "{answered} answers, {granted} lanes");
-        // Version 9 is told so.
+        // A client of another version is told that the broker does not speak it.
         let mut bytes = request("e0", 1).to_bytes();
         bytes[4] = 9;
         let (answer, _) = say(&connection(&broker.path), &bytes).expect("an answer");
         assert!(answer.outcome == Outcome::Unreadable && answer.text.contains("version 9"), "{answer:?}");
-        // Two requests on one connection, or descriptors sent along: the lane is taken back.
+        // Two requests on one connection, or descriptors sent along with one, make the broker take the lane
+        // back.
         let link = connection(&broker.path);
         say(&link, &request("e0", 7777).to_bytes()).expect("an answer");
         assert!(say(&link, &request("e0", 7778).to_bytes()).is_none(), "two lanes on one connection");
@@ -201,7 +206,8 @@ fn a_user_who_holds_every_connection_he_can_holds_up_nobody_else() {
         return;
     }
     let broker = Running::start(options());
-    // Connections that say nothing, until the broker takes no more of them; and a heap of requests whose answers nobody reads.
+    // Connections that send nothing, until the broker accepts no more of them, and many requests whose
+    // answers are not read.
     let (silent, unread) = as_user(MEMBER, || {
         let silent: Vec<OwnedFd> = (0..400).map(|_| connection(&broker.path)).collect();
         let unread: Vec<OwnedFd> = (0..200)
@@ -209,7 +215,7 @@ fn a_user_who_holds_every_connection_he_can_holds_up_nobody_else() {
                 let link = connection(&broker.path);
                 let bytes = request("e0", endpoint).to_bytes();
                 let flags = nix::sys::socket::MsgFlags::MSG_NOSIGNAL;
-                // The broker may have hung up already.
+                // Sending fails if the broker has closed the connection already.
                 let _ = nix::sys::socket::send(link.as_raw_fd(), &bytes, flags);
                 link
             })
@@ -221,7 +227,7 @@ fn a_user_who_holds_every_connection_he_can_holds_up_nobody_else() {
             lane(&broker.path, "e0", endpoint).map(drop).expect("a lane, all the while");
         }
     });
-    // The silent ones are hung up on by and by.
+    // The broker closes the silent connections after a while.
     for link in &silent {
         assert!(hear(link).is_none());
     }
@@ -244,7 +250,8 @@ fn without_a_broker_there_is_an_error_at_once() {
     assert!(matches!(lane(&long, "lo", 1), Err(BrokerError::Absent { .. })));
 }
 
-/// Another user who has made a socket where a broker is looked for: his lane would hand him every message of the program.
+/// Another user has made a socket where a broker is looked for. A lane of that user's would hand every
+/// message of the program to that user.
 #[test]
 fn a_socket_of_another_user_is_no_brokers() {
     if !network("a_socket_of_another_user_is_no_brokers") {
@@ -259,18 +266,18 @@ fn a_socket_of_another_user_is_no_brokers() {
         matches!(error, BrokerError::Stranger { user, .. } if user == STRANGER.uid) && error.is_for_all(),
         "{error}"
     );
-    // Who listens there has got a connection, and not a byte.
+    // The listener has got a connection, and not a byte.
     let taken = accept(listener.as_fd().as_raw_fd()).expect("a connection");
     let mut room = [0; 64];
     assert_eq!(recv(taken, &mut room, MsgFlags::MSG_DONTWAIT), Ok(0));
-    // He himself may use what is his own.
+    // The owner of the socket may use it.
     as_user(STRANGER, || {
         let silent = Broker::at(&path).would_give("e0").unwrap_err();
         assert!(matches!(silent, BrokerError::Silent { .. }), "{silent}");
     });
 }
 
-/// A broker that is stopped: the one wait that there is, and it is one for all lanes together.
+/// A broker that is stopped does not answer. A program waits for it once, for all lanes together.
 #[test]
 fn a_broker_that_says_nothing_is_given_up() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -291,7 +298,7 @@ fn a_place_is_taken_over_from_the_dead_and_from_nobody_else() {
     let path = folder.path().join("run/broker.sock");
     let first = Listener::bind(&path, 0).expect("listens");
     assert!(matches!(Listener::bind(&path, 0), Err(ServeError::Taken(_))));
-    // As after SIGKILL: the file stays.
+    // After SIGKILL the broker's file is still there.
     let left = folder.path().join("left");
     std::fs::hard_link(&path, &left).expect("a link");
     drop(first);

@@ -1,5 +1,5 @@
-//! What somebody can do with a socket that the broker gave, and what not: the claims of `docs/security.md`, tried as a user without any
-//! capability.
+//! What a program can do with a socket that the broker gave, and what not: the claims of `docs/security.md`,
+//! tried as a user without any capability.
 
 mod common;
 
@@ -13,10 +13,10 @@ use tasuki_broker::{Options, guard};
 use tasuki_link::RawLink;
 use tasuki_sys::packet::{PacketSocket, RingSize};
 
-/// The user that the broker runs as where that matters.
+/// The user that the broker runs as, in tests where that matters.
 const SERVICE: u32 = 4242;
 
-/// A socket, however it is held.
+/// A socket in any of the forms in which a test holds one.
 trait Held {
     fn raw(&self) -> i32;
 }
@@ -87,7 +87,7 @@ fn everything(lane: &mut RawLink) -> Vec<Vec<u8>> {
     all
 }
 
-/// Everything that is received on an interface, as root sees it.
+/// A ring that receives every frame on an interface. Opening it needs root.
 fn tap(interface: &str) -> tasuki_sys::packet::PacketRing {
     const ALL: u16 = 3;
     PacketSocket::open(interface, ALL).expect("a tap").into_ring(RingSize { slots: 64 }).expect("its ring")
@@ -106,7 +106,7 @@ fn members_get_lanes_that_carry_packets_both_ways() {
     if !network("members_get_lanes") {
         return;
     }
-    // The least privilege that will do, as in the unit.
+    // The broker has no more privileges than its systemd unit gives it.
     let broker = Running::start_as(options(), || become_service(SERVICE));
     let mut near = as_user(MEMBER, || lane(&broker.path, "e0", 7)).expect("a lane");
     let mut far = as_user(OTHER, || lane(&broker.path, "e1", 8)).expect("a lane");
@@ -129,22 +129,22 @@ fn whoever_has_the_socket_cannot_hear_more_than_one_endpoints_packets() {
         return;
     }
     let broker = Running::start(options());
-    // The source address of an IPv4 packet stands where a packet has its endpoint: a socket bound to all types would hear all
-    // that 10.0.0.5 sends, if the filter did not ask for the type.
+    // The source address of an IPv4 packet stands where a packet of Tasuki has its endpoint: a socket bound
+    // to all types would receive all that 10.0.0.5 sends, if the filter did not ask for the type.
     let endpoint = u32::from_le_bytes([10, 0, 0, 5]);
     let mut mine = as_user(MEMBER, || {
         let lane = lane(&broker.path, "e0", endpoint).expect("a lane");
         for (nic, ethertype) in [("e0", 3), ("e0", 0x0800), ("other0", ETHERTYPE), ("lo", 3)] {
             assert_eq!(bind(&lane, nic, ethertype), Err(libc::EINVAL), "bound anew to {nic}");
         }
-        // A filter that keeps everything: one instruction, "return all".
+        // A filter that lets every frame pass: one instruction, "return all".
         let all = libc::sock_filter { code: 6, jt: 0, jf: 0, k: 0x4_0000 };
         let program = [1_u32, 0, (&raw const all) as usize as u32, ((&raw const all) as usize >> 32) as u32];
         assert_eq!(set(&lane, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program), Err(libc::EPERM));
         assert_eq!(set(&lane, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &[0]), Err(libc::EPERM));
         assert_eq!(set(&lane, libc::SOL_SOCKET, libc::SO_LOCK_FILTER, &[0]), Err(libc::EPERM));
         assert_eq!(set(&lane, libc::SOL_PACKET, libc::PACKET_FANOUT, &[7]), Err(libc::EALREADY));
-        // Promiscuous mode is to be had, and helps nobody.
+        // A client may turn promiscuous mode on, and receives nothing more by it.
         let index = nix::net::if_::if_nametoindex("e0").expect("an index");
         let promiscuous = [index, 1, 0, 0];
         assert_eq!(set(&lane, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &promiscuous), Ok(()));
@@ -173,7 +173,7 @@ fn whoever_has_the_socket_cannot_take_more_memory() {
     as_user(MEMBER, || {
         let connection = connection(&broker.path);
         let (_, sockets) = say(&connection, &request("e0", 1).to_bytes()).expect("an answer");
-        // Not mapped by this process: only the broker's mapping is in the way.
+        // The client has not mapped the ring; the broker's own mapping alone prevents its replacement.
         let huge = [1 << 20, 1024, 2048, 512 * 1024];
         for ring in [libc::PACKET_RX_RING, libc::PACKET_TX_RING] {
             for size in [huge, [0; 4]] {
@@ -185,7 +185,7 @@ fn whoever_has_the_socket_cannot_take_more_memory() {
     });
 }
 
-/// Not a wish: what is so without the guard, so that nobody believes otherwise.
+/// This states a limit, not a wish: without the guard's rules a client can send any frame on any interface.
 #[test]
 fn whoever_has_the_socket_can_send_any_frame_on_any_interface() {
     if !network("whoever_has_the_socket_can_send_any_frame") {
@@ -218,7 +218,7 @@ fn the_guard_lets_nothing_out_but_tasukis_frames() {
     let guarded = Options { bypass: false, ..options() };
     let broker = Running::start_as(guarded, || become_service(SERVICE));
     let rules = guard(SERVICE, |nic| ["e0", "e1"].contains(&nic)).expect("rules");
-    // Loading them again replaces them.
+    // Loading the rules again replaces them.
     load(&rules);
     load(&rules);
     let (mut there, mut elsewhere) = (tap("e1"), tap("other1"));
@@ -227,7 +227,8 @@ fn the_guard_lets_nothing_out_but_tasukis_frames() {
         let mut lane = lane(&broker.path, "e0", 1).expect("a lane");
         for bypass in [0, 1] {
             assert_eq!(set(&lane, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &[bypass]), Ok(()));
-            // Whether the kernel reports the drop is its own affair.
+            // Whether sending reports that the frame was dropped differs between kernels, so it is not
+            // checked.
             let _ = send_to(&lane, "e0", &frame(MACS[1], MACS[0], 0x0800, &[0x45; 46]));
             let _ = send_to(&lane, "e0", &frame(MACS[1], [6; 6], ETHERTYPE, &packet(2)));
             let _ = send_to(&lane, "e0", &frame(MACS[1], MACS[0], 0x8100, &packet(2)));
@@ -243,7 +244,7 @@ fn the_guard_lets_nothing_out_but_tasukis_frames() {
     });
     assert_eq!(everything(&mut receiver), [packet(2)]);
     assert_eq!((tapped(&mut there), tapped(&mut elsewhere)), (vec![ETHERTYPE], vec![]));
-    // The machine's other sockets are not touched by it.
+    // The rules do not affect other sockets of the machine.
     let root = PacketSocket::open("other0", ETHERTYPE).expect("a socket of root's");
     root.bind().expect("bound");
     root.send(&frame(MACS[1], MACS[0], 0x0800, &[0x45; 46])).expect("sends");
@@ -266,7 +267,7 @@ fn a_socket_is_looked_at_before_it_is_used() {
     assert!(PacketSocket::adopt(given("e0", ETHERTYPE), "e0", ETHERTYPE).is_ok());
     assert!(PacketSocket::adopt(given("e1", ETHERTYPE), "e0", ETHERTYPE).is_err(), "another NIC");
     assert!(PacketSocket::adopt(given("e0", 3), "e0", ETHERTYPE).is_err(), "another type");
-    // A broker of another network namespace, whose e0 is not ours.
+    // A broker of another network namespace, whose e0 is another interface.
     let theirs = std::thread::spawn(move || {
         assert!(network("elsewhere"));
         given("e0", ETHERTYPE)

@@ -1,4 +1,4 @@
-//! All agents of a cluster, told and heard at once.
+//! The agents of all hosts: all are told something at once, and all answers are awaited.
 
 use crate::protocol::{Answer, Order};
 use std::{
@@ -8,20 +8,10 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use thiserror::Error;
+use tasuki_fleet::{Fleet, Task};
 
-/// What keeps a check from being made.
-#[derive(Debug, Error)]
-pub enum CheckError {
-    /// A host's agent does not answer.
-    #[error("{host}: {why}")]
-    Agent {
-        /// Host name.
-        host: String,
-        /// What is known of it.
-        why: String,
-    },
-}
+/// The hidden subcommand of `tasuki` that is an agent.
+pub const AGENT_COMMAND: &str = "check-agent";
 
 /// One host's agent.
 struct Agent {
@@ -30,7 +20,7 @@ struct Agent {
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     errors: Receiver<String>,
-    /// Why it is not asked any more.
+    /// Why it is not asked any more; `None`: it is.
     lost: Option<String>,
 }
 
@@ -40,9 +30,12 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// Starts one agent per host with these commands, which connect standard input and output to [`crate::agent::run`] on the host.
-    pub fn start(commands: impl IntoIterator<Item = (String, Command)>) -> Self {
-        Self { agents: commands.into_iter().map(|(host, command)| Agent::start(host, command)).collect() }
+    /// Starts an agent on every host of a fleet: [`crate::agent::run`] on the standard input and output of
+    /// the host's [`AGENT_COMMAND`]. A host where that fails is among [`Agents::lost`].
+    pub fn start(fleet: &Fleet) -> Self {
+        let task = Task::tasuki([AGENT_COMMAND]);
+        let start = |host| Agent::start(fleet.name(host), fleet.command(host, &task));
+        Self { agents: (0..fleet.len()).map(start).collect() }
     }
 
     /// Number of hosts.
@@ -50,12 +43,13 @@ impl Agents {
         self.agents.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no host.
     pub fn is_empty(&self) -> bool {
         self.agents.is_empty()
     }
 
-    /// Tells every host what `order` says for it; `None`: nothing. Waits for all answers, no longer than `limit`.
+    /// Sends every host the order that `order` gives for it; for `None` the host is not asked. Waits for all
+    /// answers, for no longer than `limit`.
     pub fn tell(
         &mut self,
         limit: Duration,
@@ -123,7 +117,7 @@ impl Agent {
         }
     }
 
-    /// It has ended: what it said last tells why.
+    /// Finds out why the agent has ended, from the last lines of its standard error.
     fn lose(&mut self) -> String {
         let mut said = Vec::new();
         while let Ok(line) = self.errors.recv_timeout(Duration::from_millis(300)) {
@@ -141,7 +135,7 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        // Its input's end is its own.
+        // The agent ends at the end of its input.
         drop(self.input.take());
         let Some(child) = &mut self.child else { return };
         let end = Instant::now() + Duration::from_secs(2);

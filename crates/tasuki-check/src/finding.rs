@@ -1,9 +1,9 @@
-//! What a check says.
+//! The findings of a check, and its report.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is at fault.
+/// The part at fault.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "part", content = "name", rename_all = "kebab-case")]
 pub enum Part {
@@ -19,12 +19,12 @@ pub enum Part {
     Memory(String),
     /// A host as a whole.
     Host(String),
-    /// The way between two hosts: none of its parts could be told from the others.
+    /// The route between two hosts, if it cannot be told which of its parts is at fault.
     Way(String),
 }
 
 impl Part {
-    /// Its name, without what it is.
+    /// The part's name, without its kind.
     pub fn name(&self) -> &str {
         let (Self::Cable(name) | Self::Nic(name) | Self::Switch(name) | Self::Setting(name)) = self else {
             let (Self::Memory(name) | Self::Host(name) | Self::Way(name)) = self else { return "" };
@@ -49,7 +49,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// What is wrong with it.
+/// What is wrong with a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -57,17 +57,17 @@ pub enum Kind {
     Unchecked,
     /// There is no such interface, or it is down.
     Interface,
-    /// Nothing passes, in one direction or in both.
+    /// No frames pass, in one direction or in both.
     Dead,
-    /// Plugged in elsewhere than planned.
+    /// A cable is plugged in elsewhere than planned.
     Miswired,
     /// Frames are lost.
     Loss,
-    /// Frames come with other bytes.
+    /// Frames arrive with changed bytes.
     Damage,
-    /// Frames come twice or circle.
+    /// Frames arrive twice, or circle.
     Duplicates,
-    /// Slower than planned.
+    /// A line or NIC is slower than planned.
     Slow,
     /// Frames of the planned size do not pass.
     Mtu,
@@ -102,24 +102,24 @@ pub enum Kind {
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Stage that found it, 1 to 4.
+    /// The stage that found it, 1 to 4.
     pub stage: u8,
     /// What is wrong.
     pub kind: Kind,
-    /// What is at fault.
+    /// The part at fault.
     pub part: Part,
-    /// It does not keep programs from running.
+    /// Whether programs run in spite of it.
     pub warning: bool,
-    /// In one sentence.
+    /// The finding in one sentence.
     pub says: String,
     /// What was seen.
     pub evidence: Vec<String>,
-    /// What to do.
+    /// What the user should do.
     pub advice: String,
 }
 
 impl Finding {
-    /// A fault without evidence yet.
+    /// A fault without evidence.
     pub fn new(
         stage: u8,
         kind: Kind,
@@ -131,20 +131,20 @@ impl Finding {
         Self { stage, kind, part, warning: false, says, evidence: Vec::new(), advice }
     }
 
-    /// With something that was seen.
+    /// Adds something that was seen.
     pub fn seen(mut self, evidence: impl Into<String>) -> Self {
         self.evidence.push(evidence.into());
         self
     }
 
-    /// It is no fault, only worth knowing.
+    /// Makes it a warning.
     pub fn as_warning(mut self) -> Self {
         self.warning = true;
         self
     }
 }
 
-/// What a whole check found.
+/// The result of a whole check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Name of the cluster.
@@ -155,14 +155,15 @@ pub struct Report {
     pub stages: Vec<u8>,
     /// How long it took, seconds.
     pub seconds: f64,
-    /// What was found, the worst first.
+    /// The findings, the worst first.
     pub findings: Vec<Finding>,
-    /// Figures of healthy and faulty parts alike, stage by stage: title, column names, rows.
+    /// Figures of healthy and faulty parts alike, stage by stage: title, names of columns, rows.
     pub tables: Vec<(String, Vec<String>, Vec<Vec<String>>)>,
 }
 
 impl Report {
-    /// As monitoring systems have it: 0 well, 1 warnings, 2 faults, 3 hosts that could not be checked.
+    /// The exit code that monitoring systems expect: 0 well, 1 warnings, 2 faults, 3 hosts that could not be
+    /// checked.
     pub fn exit_code(&self) -> u8 {
         let unchecked =
             self.findings.iter().any(|finding| finding.kind == Kind::Unchecked && !finding.warning);
@@ -175,7 +176,7 @@ impl Report {
         }
     }
 
-    /// Faults before warnings, in the order of stages; each once.
+    /// Sorts findings: faults before warnings, in the order of stages. Each is kept once.
     pub fn sort(&mut self) {
         self.findings.sort_by(|a, b| {
             (a.warning, a.stage, a.kind, &a.part).cmp(&(b.warning, b.stage, b.kind, &b.part))

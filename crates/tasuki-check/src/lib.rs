@@ -1,20 +1,26 @@
-//! Proving a cluster: who is at the other end of every cable, does what goes in come out, and which part is at fault.
+//! Proving a cluster: which NIC is at the other end of every cable, does everything arrive that is sent, and
+//! which part is at fault.
 //!
-//! An [`agent`] runs on every host and does what it is told, line by line; a [`Checker`] tells all of them, and judges what
-//! they report. The judgements ([`judge`]) are pure functions of reports.
+//! An [`agent`] runs on every host and does what it is ordered, line by line. A [`Checker`] gives the orders
+//! to all agents, and judges their reports. The judgements ([`judge`]) are pure functions of reports. A
+//! [`BurnIn`] runs parallel programs afterwards.
 #![forbid(unsafe_code)]
 
 pub mod agent;
 mod agents;
+mod burn_in;
 mod checker;
+mod error;
 mod finding;
 mod html;
 pub mod judge;
 mod protocol;
 mod statistics;
 
-pub use agents::{Agents, CheckError};
-pub use checker::{Checker, Options, Progress};
+pub use agents::{AGENT_COMMAND, Agents};
+pub use burn_in::{BurnIn, BurnInOptions, nas_kernels};
+pub use checker::{Checker, Options, Progress, expected_cluster};
+pub use error::CheckError;
 pub use finding::{Finding, Kind, Part, Report};
 pub use html::page;
 pub use protocol::{

@@ -1,116 +1,117 @@
-//! What a checker and its agents say to each other: one line of JSON each way. NICs go by their index in the cluster file.
+//! The messages between a checker and its agents: one line of JSON in each direction. NICs are given by their
+//! index in the cluster file.
 
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use tasuki_watch::Note;
 
-/// What an agent is to do.
+/// An order to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Order {
-    /// The first: which host of which cluster it is. Answer: [`Facts`].
+    /// The first order: tells the agent which host of which cluster it is on. Answer: [`Facts`].
     Begin {
         /// Text of the cluster file.
         cluster: String,
         /// The host's name in it.
         host: String,
-        /// Answer pings and count probes on NICs; needs rights.
+        /// Whether to answer pings and count probes on NICs, which needs rights.
         listen: bool,
     },
     /// Send hellos on every NIC. Answer: [`Answer::Done`].
     Greet {
-        /// Marks them.
+        /// Number that marks the hellos.
         run: u64,
-        /// For so long.
+        /// For how long to send them, ms.
         ms: u64,
     },
     /// Send fillers on NICs, all at once. Answer: one [`Sent`] per NIC.
     Fill {
         /// The NICs.
         nics: Vec<usize>,
-        /// Marks them.
+        /// Number that marks the fillers.
         run: u64,
-        /// How many.
+        /// Number of frames.
         frames: u32,
         /// Bytes behind the Ethernet header.
         bytes: usize,
-        /// Pace, with what Ethernet adds to a frame, bit/s.
+        /// Pace, bit/s, including what Ethernet adds to a frame.
         bits_per_second: u64,
     },
     /// Send pings on every NIC. Answer: [`Pinged`].
     Ping {
-        /// Marks them.
+        /// Number that marks the pings.
         run: u64,
-        /// How many.
+        /// Number of pings.
         count: u32,
     },
-    /// What came of a run. Answer: [`Tally`].
+    /// Report what has arrived in a run. Answer: [`Tally`].
     Tally {
         /// The run.
         run: u64,
     },
-    /// Round-trip times over UDP. Answer: microseconds, what was lost left out.
+    /// Measure round-trip times over UDP. Answer: microseconds; lost echoes are left out.
     Latency {
         /// The other host's address.
         to: Ipv4Addr,
         /// Its port.
         port: u16,
-        /// How many.
+        /// Number of echoes.
         count: u32,
     },
-    /// A TCP stream to another host. Answer: bit/s, 0 if there is no way.
+    /// Send a TCP stream to another host. Answer: bit/s, 0 if there is no connection.
     Throughput {
         /// The other host's address.
         to: Ipv4Addr,
         /// Its port.
         port: u16,
-        /// So many bytes.
+        /// Number of bytes.
         bytes: u64,
-        /// No longer than this.
+        /// Longest time, ms.
         ms: u64,
     },
-    /// Random messages to a group. Answer: [`RandomReport`].
+    /// Exchange random messages with a group of hosts. Answer: [`RandomReport`].
     Random {
         /// Seed of the whole test.
         seed: u64,
-        /// For so long.
+        /// For how long, ms.
         ms: u64,
-        /// The others: name, address, port.
+        /// The other hosts: name, address, port.
         peers: Vec<(String, Ipv4Addr, u16)>,
-        /// Megabytes of memory to be written and read meanwhile.
+        /// Memory to be written and read meanwhile, megabytes.
         memory_mb: usize,
-        /// Threads that do so, each in a part of it; 0: one for every core.
+        /// Number of threads that do so, each in a part of the memory; 0: one for every core.
         workers: usize,
-        /// Most bytes per second to send; 0: as many as pass.
+        /// Most bytes per second to send; 0: no limit.
         bytes_per_second: u64,
     },
-    /// How it is now. Answer: [`Facts`].
+    /// Report the state of the host. Answer: [`Facts`].
     Look,
 }
 
-/// What an agent says.
+/// The answer of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// Done.
+    /// It was done.
     Done,
-    /// Not done, and why.
+    /// It was not done; the text says why.
     Failed(String),
-    /// See [`Facts`].
+    /// The state of the host.
     Facts(Box<Facts>),
-    /// See [`Sent`].
+    /// What was sent, by NIC.
     Sent(Vec<Sent>),
-    /// See [`Pinged`].
+    /// Round-trip times, by NIC and answering NIC.
     Pinged(Vec<Pinged>),
-    /// See [`Tally`].
+    /// What arrived, by NIC.
     Tally(Vec<Tally>),
-    /// Microseconds, ascending.
+    /// Times in microseconds, ascending.
     Times(Vec<f64>),
-    /// bit/s.
+    /// A rate in bit/s.
     Rate(f64),
-    /// See [`RandomReport`].
+    /// The report on random messages.
     Random(Box<RandomReport>),
 }
 
-/// How a host is.
+/// The state of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Its cabled NICs.
@@ -119,9 +120,10 @@ pub struct Facts {
     pub addresses: Vec<AddressFacts>,
     /// Routes to single addresses.
     pub routes: Vec<RouteFacts>,
-    /// Kernel settings of the plan: path, value.
+    /// Kernel settings that the plan contains: path, value.
     pub settings: Vec<(String, String)>,
-    /// Processes that used the processor since the last look, or waited for it without rest: cores, what.
+    /// Processes that have used the processor since the last look, or waited for it without rest: cores,
+    /// name.
     pub busy: Vec<(f64, String)>,
     /// Port of the UDP echo.
     pub udp_port: u16,
@@ -129,28 +131,28 @@ pub struct Facts {
     pub tcp_port: u16,
     /// Port for random messages.
     pub random_port: u16,
-    /// What the running `tasuki watch` says.
+    /// What the running `tasuki watch` says of itself.
     pub watch: Option<Note>,
-    /// TCP segments that came with a wrong checksum, and that were sent again, since the start.
+    /// TCP segments that arrived with a wrong checksum, since the machine's start.
     pub tcp_damaged: u64,
-    /// TCP segments sent again.
+    /// TCP segments that were retransmitted, since the machine's start.
     pub tcp_again: u64,
     /// PCIe devices with their NICs: device, Mbit/s of the bus as it runs, NICs.
     pub buses: Vec<(String, u64, Vec<String>)>,
-    /// NICs that cannot be listened on, and why.
+    /// NICs on which the agent cannot listen, and why.
     pub problems: Vec<(usize, String)>,
 }
 
-/// How a NIC is.
+/// The state of a NIC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NicFacts {
     /// Index in the cluster file.
     pub index: usize,
-    /// There is such an interface.
+    /// Whether there is such an interface.
     pub exists: bool,
-    /// Administratively up.
+    /// Whether it is administratively up.
     pub up: bool,
-    /// The other end answers.
+    /// Whether there is a signal from the other end.
     pub carrier: bool,
     /// MTU in bytes.
     pub mtu: u32,
@@ -178,44 +180,44 @@ pub struct AddressFacts {
 /// A route to one address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouteFacts {
-    /// To where.
+    /// The destination.
     pub destination: Ipv4Addr,
     /// Next hops: interface, gateway.
     pub hops: Vec<(String, Option<Ipv4Addr>)>,
 }
 
-/// What became of fillers, at the sender.
+/// What was sent of fillers on a NIC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sent {
     /// The NIC.
     pub nic: usize,
-    /// Frames that the NIC took.
+    /// Frames that the NIC has taken.
     pub frames: u32,
-    /// From the first to the last, seconds.
+    /// Time from the first to the last, seconds.
     pub seconds: f64,
-    /// How much of that the sender waited because its NIC's queue was full, seconds.
+    /// Part of that time in which the sender waited because its NIC's queue was full, seconds.
     pub held: f64,
-    /// Why it took no more.
+    /// Why the NIC took no more; `None`: it took all.
     pub problem: Option<String>,
 }
 
 /// Round-trip times between two NICs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pinged {
-    /// Own NIC.
+    /// The NIC that sent the pings.
     pub nic: usize,
-    /// Host and NIC that answered, by their numbers from 1.
+    /// The host and NIC that answered, by their numbers from 1.
     pub peer: (u16, u16),
-    /// Microseconds, ascending.
+    /// Round-trip times, microseconds, ascending.
     pub times: Vec<f64>,
 }
 
-/// What came in on a NIC in a run.
+/// What has arrived on a NIC in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// The NIC.
     pub nic: usize,
-    /// By sender.
+    /// What has arrived, by sender.
     pub heard: Vec<Heard>,
     /// Probes with a wrong checksum since the last tally.
     pub damaged: u64,
@@ -223,42 +225,42 @@ pub struct Tally {
     pub missed: u64,
 }
 
-/// What came from one NIC.
+/// What has arrived from one NIC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Heard {
-    /// Number of the sender's host and NIC, from 1.
+    /// Numbers of the sender's host and NIC, from 1.
     pub sender: (u16, u16),
-    /// Its name, as `n1:eth1`.
+    /// The sender's name, as `n1:eth1`.
     pub name: String,
-    /// It has the same cluster file.
+    /// Whether the sender has the same cluster file.
     pub is_ours: bool,
-    /// What came.
+    /// Counts of its frames.
     pub arrivals: Arrivals,
 }
 
-/// Counts of what came.
+/// Counts of frames that have arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Arrivals {
     /// Different frames.
     pub frames: u64,
-    /// Frames that had come already.
+    /// Frames that had arrived before.
     pub again: u64,
-    /// From the first to the last, seconds, by the kernel's clock.
+    /// Time from the first to the last by the kernel's clock, seconds.
     pub seconds: f64,
 }
 
-/// What came of random messages at one host.
+/// The result of random messages at one host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RandomReport {
     /// Messages sent and bytes in them.
     pub sent: (u64, u64),
     /// Messages received and bytes in them.
     pub received: (u64, u64),
-    /// Messages whose content was wrong: from whom, how many.
+    /// Messages whose content was wrong: sender, number.
     pub wrong: Vec<(String, u64)>,
-    /// Peers that could not be reached, or with whom the connection broke, and why.
+    /// Peers that could not be reached, or to which the connection broke, and why.
     pub broken: Vec<(String, String)>,
-    /// Words of memory that were not as written, and calculations with another result.
+    /// Words of memory that were not as written, including wrong results of calculations.
     pub memory_errors: u64,
     /// Rounds through the memory.
     pub memory_rounds: u64,

@@ -1,8 +1,9 @@
-//! Findings that only hardware gives rise to, from facts as its drivers tell them: rate, duplex, bus, counters, interrupt delay.
+//! Findings that only real hardware causes, from facts as its drivers report them: rate, duplex, bus,
+//! counters, interrupt delay.
 
 use tasuki_check::{
     AddressFacts, Facts, Finding, Kind, NicFacts, Part,
-    judge::host::{errors, judge},
+    judge::{counters::errors, host::judge},
 };
 use tasuki_cluster::{AddressPlan, Cluster, generate};
 
@@ -10,7 +11,7 @@ fn cluster(shape: &str) -> Cluster {
     generate::generate(&shape.parse().unwrap(), &generate::Options::default()).unwrap()
 }
 
-/// Hosts that are as planned, with gigabit NICs in wide slots.
+/// Facts of hosts that are as planned, with gigabit NICs in wide slots.
 fn healthy(cluster: &Cluster, plan: &AddressPlan) -> Vec<Option<Facts>> {
     let host = |host: &tasuki_cluster::HostPlan| {
         let nic = |(index, link): (usize, &tasuki_cluster::LinkPlan)| NicFacts {
@@ -50,7 +51,7 @@ fn healthy(cluster: &Cluster, plan: &AddressPlan) -> Vec<Option<Facts>> {
     plan.hosts.iter().map(host).collect()
 }
 
-/// What is found once `change` has been made to n2's facts.
+/// The findings after `change` has been made to the facts of n2.
 fn found(shape: &str, change: impl Fn(&mut Facts)) -> Vec<Finding> {
     let cluster = cluster(shape);
     let plan = AddressPlan::new(&cluster).unwrap();
@@ -70,7 +71,8 @@ fn healthy_hardware_is_not_named() {
     }
 }
 
-/// Of a subnet, a part of it or more than it is another network: hosts beyond it are not reached, or strangers are.
+/// An address with a shorter or longer prefix belongs to another network: hosts beyond it are not reached, or
+/// strangers are.
 #[test]
 fn an_address_with_another_prefix_is_another_address() {
     let mut cluster = cluster("full:3");
@@ -83,7 +85,8 @@ fn an_address_with_another_prefix_is_another_address() {
     assert_eq!(named(&found), [(Kind::Address, Part::Setting("n2:eth2".into()), false)]);
     let address = plan.hosts[1].links[1].address;
     assert_eq!(found[0].says, format!("n2:eth2 has {address}/24, the plan says {address}/30"));
-    // With identity addresses a link address is one address, too: a network would bring a route of its own.
+    // With identity addresses a link address stands for one address too: a network would bring a route of its
+    // own.
     let wide = self::found("full:3", |facts| facts.addresses[0].prefix = 16);
     assert_eq!(named(&wide), [(Kind::Address, Part::Setting("n2:eth1".into()), false)]);
 }
@@ -93,10 +96,10 @@ fn a_link_that_agreed_on_less_is_its_cable() {
     let found = found("full:3", |facts| facts.nics[1].speed_mbits = Some(100));
     assert_eq!(named(&found), [(Kind::Slow, Part::Cable("n2:eth2 - n3:eth2".into()), false)]);
     assert_eq!(found[0].says, "n2:eth2 runs at 100 Mbit/s, the plan says 1000");
-    // Without a carrier there is nothing to agree on: that is another finding's.
+    // Without a carrier there is no rate to agree on; the missing carrier has a finding of its own.
     let dead = |facts: &mut Facts| (facts.nics[1].speed_mbits, facts.nics[1].carrier) = (Some(10), false);
     assert_eq!(named(&self::found("full:3", dead)), []);
-    // More than planned is no fault.
+    // A rate above the planned one is no fault.
     assert_eq!(named(&self::found("full:3", |facts| facts.nics[1].speed_mbits = Some(2500))), []);
 }
 
@@ -110,7 +113,7 @@ fn half_duplex_is_a_setting() {
 #[test]
 fn a_bus_must_carry_the_sum_of_its_nics() {
     let narrow = |mbits| move |facts: &mut Facts| facts.buses[0].1 = mbits;
-    // Two gigabit NICs on one lane of the first generation just fit; three do not.
+    // Two gigabit NICs just fit on one lane of the first generation; three do not.
     assert_eq!(named(&found("full:3", narrow(2000))), []);
     let found = found("full:4", narrow(2000));
     assert_eq!(named(&found), [(Kind::Bus, Part::Nic("n2:eth1,eth2,eth3".into()), true)]);
@@ -121,7 +124,7 @@ fn a_bus_must_carry_the_sum_of_its_nics() {
 fn interrupt_delay_is_compared_with_the_others() {
     let delay = |us| move |facts: &mut Facts| facts.nics[0].delay_us = Some(us);
     assert_eq!(named(&found("full:4", delay(500))), [(Kind::Delay, Part::Setting("n2".into()), false)]);
-    // Eight times more than 3 us is nothing.
+    // Eight times 3 us, which is the usual delay here, is too short to be compared.
     assert_eq!(named(&found("full:4", delay(60))), []);
 }
 
@@ -142,7 +145,7 @@ fn a_counter_that_grows_accuses_what_it_counts() {
     let setting = || Part::Setting("n3:eth2".into());
     assert_eq!(grown("rx_crc_errors", 0.0), [(Kind::Errors, cable(), false)]);
     assert_eq!(grown("tx_carrier_errors", 0.0), [(Kind::Errors, cable(), false)]);
-    // A host that is busy loses frames that came well.
+    // A host that is busy loses frames that arrived undamaged.
     assert_eq!(grown("rx_missed_errors", 0.0), [(Kind::Errors, setting(), true)]);
     assert_eq!(grown("rx_length_errors", 0.0), [(Kind::Errors, setting(), false)]);
     assert_eq!(grown("collisions", 0.0), [(Kind::Errors, setting(), false)]);

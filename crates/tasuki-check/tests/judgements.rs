@@ -1,10 +1,10 @@
-//! Judgements over made-up reports: what is named, and what is not.
+//! Judgements of made-up reports: which part is named, and which is not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_check::{
     Arrivals, Facts, Finding, Heard, Kind, NicFacts, Part, Report, Tally,
     judge::{
-        Segments, blame, host,
+        Segments, blame, counters,
         network::{Stream, Suspicion, is_explained, late, unmeasured},
         wiring,
     },
@@ -28,7 +28,7 @@ fn healthy(cluster: &Cluster) -> Vec<Option<Facts>> {
         .collect()
 }
 
-/// What every NIC hears if `to` gives the real receivers of a sender.
+/// What every NIC hears, if `to` gives the real receivers of a sender.
 fn hear(cluster: &Cluster, to: impl Fn(NicId) -> Vec<NicId>) -> Vec<Vec<Tally>> {
     let mut tallies: Vec<Vec<Tally>> = cluster
         .hosts
@@ -98,7 +98,7 @@ fn the_cable_to_the_switch_is_blamed_for_all_that_it_spoils() {
         blamed.iter().map(|(nic, outwards, _)| (*nic, *outwards)).collect::<Vec<_>>(),
         [(nic(2, 0), false)]
     );
-    // Dead towards the switch: nobody hears n3, one finding for its cable.
+    // The cable of n3 is dead towards the switch: no NIC hears n3, which is one finding, for its cable.
     let tallies =
         hear(&cluster, |from| if from == nic(2, 0) { Vec::new() } else { segments.hearers[&from].clone() });
     let wiring = wiring::judge(&cluster, &segments, &healthy(&cluster), &tallies);
@@ -119,9 +119,9 @@ fn streams_show_what_is_wrong_and_nothing_else() {
     assert_eq!(well.symptoms(), []);
     assert_eq!(Stream { arrived: 3998, ..well }.symptoms(), [], "two of four thousand");
     assert_eq!(Stream { arrived: 3980, ..well }.symptoms(), [Kind::Loss]);
-    // A receiver that was too slow itself says nothing.
+    // A run in which the receiver itself was too slow shows nothing.
     assert_eq!(Stream { arrived: 3980, missed: 20, ..well }.symptoms(), []);
-    // Damaged frames are not lost ones, too.
+    // Damaged frames are not counted as lost too.
     assert_eq!(Stream { arrived: 3960, damaged: 40, ..well }.symptoms(), [Kind::Damage]);
     assert_eq!(Stream { again: 12, ..well }.symptoms(), [Kind::Duplicates]);
     let full = Stream {
@@ -135,21 +135,23 @@ fn streams_show_what_is_wrong_and_nothing_else() {
     };
     assert_eq!(full.symptoms(), []);
     assert_eq!(Stream { arriving: 0.36, arrived: 250, ..full }.symptoms(), [Kind::Slow], "and not loss");
-    // A sender that was held up itself is no slow cable.
-    // At a tenth of 100 Mbit/s a queue of 64 KiB takes 52 ms, whatever the sender was busy with before.
+    // A sender that was held up by other work does not make a cable slow. At a tenth of 100 Mbit/s a queue of
+    // 64 KiB takes 52 ms, whatever the sender was busy with before.
     let late = Stream { sending: 0.2, arriving: 0.252, arrived: full.sent * 6 / 10, ..full };
     assert_eq!(late.symptoms(), [Kind::Slow], "sent too slowly, and the line slower still");
     let held_up = Stream { sending: 0.36, arriving: 0.36, ..full };
     assert_eq!(held_up.symptoms(), []);
     assert!(held_up.is_void() && !full.is_void(), "it is to be measured again");
-    // The kernel's limit of what one socket may have queued (212,992 bytes, 92 full frames) holds the sender up where the NIC's own queue
-    // takes more: nothing is lost, and the last frame leaves not long before it comes.
+    // The kernel's limit of what one socket may have queued (212,992 bytes, 92 full frames) holds the sender
+    // up if the NIC's own queue takes more: nothing is lost, and the last frame is sent not long before it
+    // arrives.
     let by_its_nic = Stream { sending: 0.27, held: 0.23, arriving: 0.34, ..full };
     assert_eq!(by_its_nic.symptoms(), [Kind::Slow]);
     assert_eq!(Stream { arrived: 0, ..full }.symptoms(), [Kind::Mtu]);
 }
 
-/// One fault, one finding: what is known already is not told again as something that could not be measured.
+/// One fault is one finding: what is blamed already is not reported again as something that could not be
+/// measured.
 #[test]
 fn cables_that_could_not_be_measured_are_told_unless_it_is_known_why() {
     let cluster = cluster("full:3");
@@ -180,11 +182,12 @@ fn the_late_host_is_the_one_on_all_late_cables() {
     };
     assert_eq!(hosts(times(&[])), [0; 0]);
     assert_eq!(hosts(times(&[3])), [3]);
-    // Everything is slow: a busy machine, nobody's fault.
+    // Everything is slow: that is a busy machine, and no host's fault.
     assert_eq!(hosts(times(&[0, 1, 2, 3, 4, 5])), [0; 0]);
 }
 
-/// rx_missed_errors are frames "due to lack of buffer space in host" (Documentation/networking/statistics.rst): they came over the cable.
+/// rx_missed_errors are frames "due to lack of buffer space in host"
+/// (Documentation/networking/statistics.rst): they came over the cable.
 #[test]
 fn frames_that_a_host_could_not_take_accuse_no_cable() {
     let cluster = cluster("full:3");
@@ -192,7 +195,7 @@ fn frames_that_a_host_could_not_take_accuse_no_cable() {
     let mut after = before.clone();
     after[1].as_mut().unwrap().nics[0].errors = vec![("rx_missed_errors".into(), 10_599)];
     after[2].as_mut().unwrap().nics[1].errors = vec![("rx_crc_errors".into(), 10_599)];
-    let missed = host::missed(&cluster, &before, &after);
+    let missed = counters::missed(&cluster, &before, &after);
     let of = |kind, directions: &[[NicId; 2]]| {
         let [from, _] = directions[0];
         let suspicion = Suspicion { kind, nic: from, outwards: true, directions: directions.to_vec() };
@@ -205,7 +208,7 @@ fn frames_that_a_host_could_not_take_accuse_no_cable() {
     assert!(!of(Kind::Slow, &[to_damaged]), "damaged frames are the cable's");
     assert!(!of(Kind::Loss, &[to_slow, to_damaged]), "one of two receivers took all that came");
     after[1].as_mut().unwrap().nics[0].errors[0].1 = 3;
-    assert!(host::missed(&cluster, &before, &after)[&nic(1, 0)] == 3, "counted all the same");
+    assert!(counters::missed(&cluster, &before, &after)[&nic(1, 0)] == 3, "counted all the same");
 }
 
 /// e1000 counts each frame that is longer than its MTU as an error of the receiver.
@@ -217,7 +220,7 @@ fn a_wrong_mtu_explains_what_the_nic_receives_and_nothing_else() {
         let mut after = before.clone();
         let nic = &mut after[1].as_mut().unwrap().nics[0];
         (nic.mtu, nic.errors) = (mtu, vec![(counter.into(), 1988)]);
-        host::errors(&cluster, &before, &after, 60.0, 0.0).len()
+        counters::errors(&cluster, &before, &after, 60.0, 0.0).len()
     };
     let planned = cluster.nic_of(nic(1, 0)).mtu;
     assert_eq!(errors(planned - 500, "rx_errors"), 0);

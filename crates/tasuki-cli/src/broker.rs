@@ -78,7 +78,7 @@ fn user_id(name: &str) -> Result<u32, Failure> {
     Ok(user.uid.as_raw())
 }
 
-/// The NICs that lanes are given of, as of now.
+/// The NICs for which lanes are given, as the arguments and the table of rails have them now.
 fn nics_now(arguments: &BrokerArgs) -> Result<Vec<String>, Failure> {
     if !arguments.nics.is_empty() {
         return Ok(arguments.nics.clone());

@@ -1,87 +1,30 @@
 //! `tasuki check`: an agent on every host, and what they found.
 
-mod burn_in;
-
 use crate::{
     args::CheckArgs,
-    bench::LabNetwork,
     failure::Failure,
-    places::{host_name, in_lab, over_ssh, this_program},
+    fleet,
     terminal::{percent_bar, print_json},
 };
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::{
     io::{stdin, stdout},
-    process::{Command, ExitCode},
+    process::ExitCode,
     time::{SystemTime, UNIX_EPOCH},
 };
-use tasuki_check::{Agents, Checker, Options, Report};
-use tasuki_cluster::{Cluster, HostId};
+use tasuki_check::{Agents, BurnIn, BurnInOptions, Checker, Options, Report, expected_cluster, nas_kernels};
+use tasuki_cluster::Cluster;
+use tasuki_fleet::{Fleet, LabHosts};
 
-/// The hidden command that runs on every host.
-const AGENT: &str = "check-agent";
 /// Exit code when nothing could be checked.
 const UNKNOWN: u8 = 3;
-/// What hosts of a lab, which share one machine, may send at once, bit/s. A fast cable is measured alone.
-const LAB_BITS_PER_SECOND: u64 = 400_000_000;
-/// The bar's length.
+/// Steps of the progress bar.
 const PARTS: f64 = 1000.0;
 
-/// The agent of this host, fed on standard input.
+/// Runs the agent of this host, which takes orders on standard input and answers on standard output.
 pub fn agent() -> Result<ExitCode, Failure> {
     tasuki_check::agent::run(stdin().lock(), stdout().lock())?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The cluster and the way to its hosts.
-struct Subject {
-    cluster: Cluster,
-    lab: Option<LabNetwork>,
-}
-
-impl Subject {
-    fn of(arguments: &CheckArgs) -> Result<Self, Failure> {
-        let file = arguments.cluster.as_deref().map(Cluster::load).transpose()?;
-        let lab = match (&arguments.lab, &file) {
-            (Some(name), _) => Some(LabNetwork::running(Some(name))?),
-            (None, None) => Some(LabNetwork::running(None)?),
-            _ => None,
-        };
-        let mut cluster = match (file, &lab) {
-            (Some(file), Some(_)) => file.with_lab_macs(),
-            (Some(file), None) => file,
-            (None, Some(lab)) => lab.cluster.clone(),
-            (None, None) => return Err(Failure::new("name a cluster file or a --lab")),
-        };
-        if let Some(rate) = lab.as_ref().and_then(|lab| lab.options.rate) {
-            cluster.hosts.iter_mut().flat_map(|host| &mut host.nics).for_each(|nic| nic.rate = rate);
-        }
-        Ok(Self { cluster, lab })
-    }
-
-    fn agents(&self, arguments: &CheckArgs) -> Result<Agents, Failure> {
-        let (ssh, mut remote) = arguments.remote.words()?;
-        remote.push(AGENT.to_owned());
-        let command = |(number, host): (usize, &tasuki_cluster::Host)| {
-            let command = match &self.lab {
-                Some(network) => self.in_lab(network, number),
-                None if host.name == host_name() => this_program([AGENT]),
-                None => over_ssh(&ssh, self.cluster.ssh_target(HostId(number)), &remote),
-            };
-            (host.name.clone(), command)
-        };
-        Ok(Agents::start(self.cluster.hosts.iter().enumerate().map(command)))
-    }
-
-    /// A host of the lab goes by its name: the file may have them in another order.
-    fn in_lab(&self, network: &LabNetwork, number: usize) -> Command {
-        let name = &self.cluster.hosts[number].name;
-        in_lab(
-            network,
-            network.cluster.host(name).unwrap_or(HostId(number.min(network.cluster.hosts.len() - 1))),
-            [AGENT],
-        )
-    }
 }
 
 /// Runs the command.
@@ -101,37 +44,59 @@ pub fn run(arguments: &CheckArgs) -> Result<ExitCode, Failure> {
 }
 
 fn check(arguments: &CheckArgs) -> Result<Report, Failure> {
-    // A host whose agent has ended is named; it does not end the check.
-    // SAFETY: ignoring installs no handler. Commands that are started have the default action again.
+    // SAFETY: ignoring a signal installs no handler. It is ignored because a host whose agent has ended is
+    // reported, and must not end the check; commands that are started have the default action again.
     unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) }?;
-    let subject = Subject::of(arguments)?;
-    // Nobody is to wait for hours to hear that there is nothing to run.
-    burn_in::kernels(arguments)?;
+    let fleet = fleet_of(arguments)?;
+    let cluster = expected_cluster(&fleet)?;
+    let nas = arguments.nas.as_deref();
+    // A folder without kernels is reported now, not after hours of other stages.
+    nas.map(nas_kernels).transpose()?;
+    let burn_in = arguments
+        .stages
+        .contains(&4)
+        .then(|| {
+            let cluster = arguments.cluster.as_deref();
+            BurnIn::new(&fleet, BurnInOptions { cluster, nas, memory_mb: arguments.memory_mb })
+        })
+        .transpose()?;
+    for note in burn_in.iter().flat_map(BurnIn::notes) {
+        eprintln!("tasuki: {note}");
+    }
     let from_clock =
         || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.subsec_nanos().into());
     let options = Options {
         stages: arguments.stages.clone(),
         seed: arguments.seed.unwrap_or_else(from_clock),
         time: arguments.time,
-        total_bits_per_second: subject.lab.is_some().then_some(LAB_BITS_PER_SECOND),
-        memory_mb: if subject.lab.is_some() { arguments.memory_mb.min(16) } else { arguments.memory_mb },
+        total_bits_per_second: None,
+        memory_mb: arguments.memory_mb,
         errors_per_hour: arguments.errors_per_hour,
     };
     let bar = percent_bar(PARTS as u64).with_prefix("check");
-    let agents = subject.agents(arguments)?;
     let mut progress = |done: f64, what: &str| {
         bar.set_position((done * PARTS) as u64);
         bar.set_message(what.to_owned());
     };
-    let mut report = Checker::new(&subject.cluster, agents, options, &mut progress)?.run();
-    if arguments.stages.contains(&4) {
-        burn_in::run(arguments, &subject, &mut report, |number, name| {
+    let options = options.for_fleet(&fleet);
+    let mut report = Checker::new(&cluster, Agents::start(&fleet), options, &mut progress)?.run();
+    if let Some(burn_in) = burn_in {
+        burn_in.run(&mut report, |number, name| {
             bar.set_position((950 + number * 6) as u64);
             bar.set_message(name.to_owned());
         })?;
     }
     bar.finish_and_clear();
     Ok(report)
+}
+
+/// The hosts to check: a cluster file's, or a lab's, held against the file if both are named.
+fn fleet_of(arguments: &CheckArgs) -> Result<Fleet, Failure> {
+    let cluster = arguments.cluster.as_deref().map(Cluster::load).transpose()?;
+    match fleet::named(arguments.lab.as_deref(), cluster, &arguments.remote)? {
+        Some(fleet) => Ok(fleet),
+        None => Ok(Fleet::Lab(Box::new(LabHosts::running(None)?))),
+    }
 }
 
 fn show(report: &Report) {

@@ -63,7 +63,7 @@ fn check(files: &[PathBuf]) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-/// A cluster with what the address plan adds.
+/// A cluster, and the addresses and routes that follow from it.
 #[derive(Serialize)]
 struct Shown<'a> {
     cluster: &'a Cluster,
@@ -99,7 +99,7 @@ fn show(cluster: &Cluster, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the cable at this NIC leads.
+/// The other end of the cable at this NIC, or `-`.
 fn other_end(cluster: &Cluster, nic: &str) -> String {
     let cable = cluster.cables.iter().map(|cable| cable.ends.map(|end| cluster.end_name(end)));
     let other = cable.into_iter().find_map(|[a, b]| match (a == nic, b == nic) {

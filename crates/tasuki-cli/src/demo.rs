@@ -6,7 +6,6 @@ use crate::{
         BuiltStack, Kernels, LabNetwork, Measurement, Program, Spread, build_stacks, over, over_tcp, programs,
     },
     failure::Failure,
-    mpi::Finder,
     shape,
     terminal::{Rows, table},
     transport::Wanted,
@@ -20,6 +19,7 @@ use tasuki_bench::{
     nas::{Class, Kernel, NasReport},
 };
 use tasuki_cluster::generate::{Options, Shape};
+use tasuki_job::Finder;
 use tasuki_lab::LabOptions;
 use tasuki_launch::Provider;
 
@@ -38,7 +38,7 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
     tasuki_lab::need_root()?;
     let choice = arguments.mpi.clone().unwrap_or_else(|| "openmpi-4.1".into());
-    let (stacks, problems) = build_stacks(&Finder::here()?, std::slice::from_ref(&choice), Program::Bench)?;
+    let (stacks, problems) = build_stacks(&Finder::local()?, std::slice::from_ref(&choice), Program::Bench)?;
     let (stacks, others) = over(stacks, &TRANSPORTS);
     let kernels = programs(&KERNELS, &[choice], &TRANSPORTS)?;
     problems.iter().chain(&others).for_each(|problem| eprintln!("tasuki: left out: {problem}"));

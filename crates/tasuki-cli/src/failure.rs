@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// Exit code of the agent and of `lab exec` when the command could not even be started, as ssh has it.
+/// Exit code of `tasuki-agent` and of `lab exec` if the command could not be started, as of ssh.
 pub const NOT_STARTED: u8 = 255;
 
 /// A failed command.
@@ -15,12 +15,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with the general exit code.
+    /// A failure with exit code 1.
     pub fn new(message: impl Display) -> Self {
         Self { message: message.to_string(), code: 1 }
     }
 
-    /// The same failure with another exit code.
+    /// This failure with another exit code.
     pub fn with_code(mut self, code: u8) -> Self {
         self.code = code;
         self

@@ -1,16 +1,18 @@
-//! `tasuki lab ...`
+//! `tasuki lab`: clusters on this machine.
 
 use crate::{
     args::{FaultArgs, LabCommand, LabUp},
-    execute::{exit_code, in_host, request_here},
     failure::{Failure, NOT_STARTED},
-    pseudoterminal, shape,
+    shape,
     terminal::{print_json, progress_bar, table},
 };
 use signal_hook::{consts, iterator::Signals};
-use std::{path::Path, process::ExitCode, time::Instant};
+use std::{ffi::OsString, path::Path, process::ExitCode, time::Instant};
 use tasuki_cluster::{Rate, generate};
-use tasuki_lab::{DirectionStatus, Fault, FaultKind, Job, Lab, LabOptions, LabStatus, StartingLab};
+use tasuki_lab::{
+    DirectionStatus, ExecRequest, Exit, Fault, FaultKind, Job, Lab, LabError, LabOptions, LabStatus,
+    StartingLab,
+};
 
 /// Runs a lab command.
 pub fn run(command: LabCommand) -> Result<ExitCode, Failure> {
@@ -21,14 +23,9 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Failure> {
         LabCommand::Status { name, json } => status(name.as_deref(), json),
         LabCommand::Exec { lab, job, host, command } => {
             let job = if job { Job::Root } else { Job::Inherit };
-            let request = request_here(&host, command, job)?;
-            let exit = find(lab.as_deref())
-                .and_then(|lab| match pseudoterminal::is_interactive() {
-                    true => pseudoterminal::in_host(&lab, request),
-                    false => in_host(&lab, request, None),
-                })
-                .map_err(|failure| failure.with_code(NOT_STARTED))?;
-            Ok(exit_code(exit))
+            let request = ExecRequest::new(&host, command, job)?;
+            let exit = Lab::choose(lab.as_deref()).and_then(|lab| lab.run_interactively(request));
+            Ok(exit_code(exit.map_err(not_started)?))
         }
         LabCommand::Cut { which, keep_carrier } => fault(which, FaultKind::Cut { keep_carrier }),
         LabCommand::Heal(which) => fault(which, FaultKind::Heal),
@@ -39,15 +36,21 @@ pub fn run(command: LabCommand) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The lab of that name, or the one that can be meant.
-pub fn find(name: Option<&str>) -> Result<Lab, Failure> {
-    Ok(match name {
-        Some(name) => Lab::named(name)?,
-        None => Lab::find()?,
-    })
+/// `tasuki-agent`, which MPI launchers call in place of ssh.
+pub fn agent(argv: Vec<OsString>) -> Result<ExitCode, Failure> {
+    Ok(exit_code(tasuki_lab::agent_main(argv).map_err(not_started)?))
 }
 
-/// Builds a lab with a progress bar; it still ends with this process.
+/// The exit code that a shell would report.
+pub fn exit_code(exit: Exit) -> ExitCode {
+    ExitCode::from(u8::try_from(exit.code()).unwrap_or(u8::MAX))
+}
+
+fn not_started(error: LabError) -> Failure {
+    Failure::from(error).with_code(NOT_STARTED)
+}
+
+/// Builds a lab and shows a progress bar. The lab ends with this process until it is committed.
 pub fn build(cluster: &tasuki_cluster::Cluster, options: &LabOptions) -> Result<StartingLab, Failure> {
     let bar = progress_bar(0).with_prefix("lab");
     let result = tasuki_lab::up(cluster, options, Path::new("/proc/self/exe"), &mut |done, total, what| {
@@ -70,7 +73,7 @@ fn up(arguments: &LabUp) -> Result<ExitCode, Failure> {
     options.seed = arguments.seed;
     options.bare = arguments.bare;
 
-    // Caught from before the start in case the lab is to end with us.
+    // Signals are caught from before the start, for the case that one is to end the lab.
     let mut signals =
         arguments.foreground.then(|| Signals::new([consts::SIGINT, consts::SIGTERM])).transpose()?;
     let begun = Instant::now();
@@ -97,7 +100,7 @@ fn up(arguments: &LabUp) -> Result<ExitCode, Failure> {
     } else {
         eprintln!("try: tasuki lab exec --lab {name} {first} -- ip route; end it: tasuki lab down {name}");
     }
-    // The last thing to be done: killed before, the lab goes too.
+    // This comes last: if this process is killed before, the lab ends too.
     starting.commit()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -126,12 +129,12 @@ fn list(json: bool) -> Result<ExitCode, Failure> {
 }
 
 fn fault(which: FaultArgs, kind: FaultKind) -> Result<ExitCode, Failure> {
-    find(which.lab.as_deref())?.fault(&Fault { cables: which.cables, from: which.from, kind })?;
+    Lab::choose(which.lab.as_deref())?.fault(&Fault { cables: which.cables, from: which.from, kind })?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn status(name: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
-    let status = find(name)?.status()?;
+    let status = Lab::choose(name)?.status()?;
     if json {
         print_json(&status)?;
     } else {
@@ -177,18 +180,18 @@ fn print_status(status: &LabStatus) {
     println!("{cables}");
 }
 
-/// Faults in force, in words.
+/// The faults that act on a direction of a cable, for people.
 fn faults(direction: &DirectionStatus) -> String {
-    let mut words = Vec::new();
+    let mut acting = Vec::new();
     if direction.cut {
-        words.push("cut".to_owned());
+        acting.push("cut".to_owned());
     }
     let kinds =
         [("loss", direction.loss), ("duplicate", direction.duplicate), ("corrupt", direction.corrupt)];
     for (kind, likelihood) in kinds {
         if likelihood > 0.0 {
-            words.push(format!("{kind} {}%", likelihood * 100.0));
+            acting.push(format!("{kind} {}%", likelihood * 100.0));
         }
     }
-    words.join(", ")
+    acting.join(", ")
 }

@@ -1,27 +1,22 @@
 //! The `tasuki` command.
 
-// First: its macros hold for all modules below.
+// The macros of this module hold for all modules that are declared below it.
 #[macro_use]
 mod output;
 
-mod agent;
 mod apply;
 mod args;
-mod background;
 mod bench;
 mod broker;
 mod check;
 mod cluster;
 mod demo;
 mod doctor;
-mod execute;
 mod failure;
+mod fleet;
 mod lab;
-mod mpi;
 mod pages;
 mod picture;
-mod places;
-mod pseudoterminal;
 mod run;
 mod shape;
 mod stats;
@@ -29,7 +24,6 @@ mod terminal;
 mod topo;
 mod transport;
 mod tune;
-mod version;
 mod watch;
 
 use args::{Command, Tasuki};
@@ -39,17 +33,18 @@ use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Two internal ways in, taken before anything else happens in the process.
-    let mut words = std::env::args_os();
-    let name = words.next().unwrap_or_default();
-    if words.next().is_some_and(|word| word.as_encoded_bytes() == tasuki_lab::INIT_COMMAND.to_bytes()) {
+    // The root process of a lab is recognised before anything else happens in the process.
+    let mut argv = std::env::args_os();
+    let name = argv.next().unwrap_or_default();
+    if argv.next().is_some_and(|argument| argument.as_encoded_bytes() == tasuki_lab::INIT_COMMAND.to_bytes())
+    {
         return tasuki_lab::init_main();
     }
-    // `tasuki ... | head` ends quietly, as other commands do.
-    // SAFETY: the default action installs no handler, and no other thread runs yet.
+    // SAFETY: the default action installs no handler, and no other thread runs yet. With it, `tasuki ... |
+    // head` ends quietly, as other commands do.
     let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) };
     let result = if std::path::Path::new(&name).file_name().is_some_and(|name| name == "tasuki-agent") {
-        agent::main(std::env::args_os().skip(1).collect())
+        lab::agent(std::env::args_os().skip(1).collect())
     } else {
         command(Tasuki::parse())
     };
@@ -82,7 +77,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Broker(arguments) => broker::run(&arguments),
         Command::Pages { folder } => pages::write(&folder),
         Command::StatsPages => stats::pages(),
-        Command::DoctorFacts => doctor::facts_here(),
+        Command::DoctorFacts => doctor::local_facts(),
         Command::LibfabricProbe { libraries } => {
             Ok(ExitCode::from(tasuki_launch::libfabric_probe_main(&libraries) as u8))
         }

@@ -1,27 +1,29 @@
-//! What this command writes for people: nothing in it that a terminal would obey.
+//! Output that a terminal does not obey: everything that this command prints for people passes this module.
 //!
-//! Names and messages come from other users (programs' names), other hosts (what they answer), frames (names of hosts and NICs) and
-//! files. A control character in one could retitle or recolour a terminal, move its cursor over what was said before, or have it type
-//! words. So `print`, `println` and `eprintln` are this module's in all of this crate, in place of the standard
-//! library's: whatever is printed passes [`visible`], and none can be forgotten.
+//! Names and messages come from other users (programs' names), other hosts (what they answer), frames (names
+//! of hosts and NICs) and files. A control character in one could retitle or recolour a terminal, move its
+//! cursor over what was printed before, or have it type text. So `print`, `println` and `eprintln` in this
+//! crate are this module's macros and not the standard library's: whatever is printed passes [`visible`], and
+//! no place can forget it.
 
 use std::{borrow::Cow, fmt::Write};
 
-/// Characters that a terminal obeys or that reorder the text around them: controls (C0, DEL, C1), marks of direction
-/// (Unicode Standard Annex 9, section 2) and separators of lines.
+/// Whether a terminal obeys a character, or reorders the text around it: controls (C0, DEL, C1), marks of
+/// direction (Unicode Standard Annex 9, section 2) and separators of lines.
 fn is_obeyed(c: char) -> bool {
     let is_direction =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || is_direction || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// The text with everything that a terminal would obey written out, as `\u{1b}`. Line ends and tabs stay.
+/// The text, with every character that a terminal would obey written out, as `\u{1b}`. Line ends and tabs
+/// stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     written_out(text, |c| is_obeyed(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// [`visible`] for a part of a line, as a cell of a table: line ends and tabs are written out too, or a name could
-/// make lines of its own.
+/// [`visible`] for a part of a line, such as a cell of a table: line ends and tabs are written out too,
+/// because a name could make lines of its own with them.
 pub fn in_a_line(text: &str) -> Cow<'_, str> {
     written_out(text, is_obeyed)
 }
@@ -41,13 +43,13 @@ fn written_out(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// JSON with everything that a terminal would obey as JSON's own escapes, which mean the same characters to a program. Outside of
-/// strings JSON has none of them but line ends and spaces.
+/// JSON in which every character that a terminal would obey is escaped as JSON has it, which means the same
+/// to a program. Outside of strings, JSON has none of these characters but line ends.
 pub fn visible_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if is_obeyed(c) && c != '\n' {
-            // All of them are below U+10000.
+            // All characters that a terminal obeys are below U+10000, so one escape is enough.
             let _ = write!(out, "\\u{:04x}", u32::from(c));
         } else {
             out.push(c);
@@ -80,7 +82,8 @@ macro_rules! eprintln {
 mod tests {
     use super::*;
 
-    /// Sequences that terminals obey: title, colour, clearing, answers typed as input, 8-bit forms, and text set backwards.
+    /// Sequences that terminals obey: title, colour, clearing, answers typed as input, 8-bit forms, and text
+    /// that is set backwards.
     const ATTACKS: [&str; 8] = [
         "\u{1b}]0;owned\u{7}",
         "\u{1b}[31;1m",

@@ -19,7 +19,7 @@ pub fn write(folder: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A page for a command and each of those below it, as tasuki-lab-up(1).
+/// Writes a manual page for a command and one for each of its subcommands, as tasuki-lab-up(1).
 fn man_pages(command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).manual("Tasuki").render(&mut page)?;

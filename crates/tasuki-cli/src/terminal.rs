@@ -1,4 +1,4 @@
-//! What people see while they wait, and tables.
+//! Progress bars, tables and JSON on a terminal.
 
 use crate::output::{in_a_line, visible_json};
 use comfy_table::{ContentArrangement, Table, presets};
@@ -9,12 +9,13 @@ use std::{
     time::Duration,
 };
 
-/// A progress bar on standard error; silent where that is not a terminal.
+/// A progress bar on standard error that counts pieces of work. It is silent if standard error is not a
+/// terminal.
 pub fn progress_bar(total: u64) -> ProgressBar {
     bar(total, "{prefix:>10} [{bar:30}] {pos}/{len} {msg} {elapsed}")
 }
 
-/// The same for what is not counted in pieces.
+/// Like [`progress_bar`], but shows percent, for work that does not come in pieces.
 pub fn percent_bar(total: u64) -> ProgressBar {
     bar(total, "{prefix:>10} [{bar:30}] {percent} % {msg} {elapsed}")
 }
@@ -27,7 +28,7 @@ fn bar(total: u64, template: &str) -> ProgressBar {
     bar
 }
 
-/// A table for people. Whatever a cell holds, it stays in its row and does nothing to a terminal.
+/// A table for people. Whatever text a cell holds, it stays in its row, and a terminal does not obey it.
 pub struct Rows(Table);
 
 impl Rows {

@@ -1,16 +1,15 @@
-//! `tasuki watch`, and how `apply` and `undo` start and end it.
+//! `tasuki watch`: routes around dead cables, and what the watches of all hosts say.
 
 use crate::{
     apply::load,
     args::WatchArgs,
-    background,
     failure::Failure,
-    places::{Places, as_input, host_name},
     terminal::{print_json, table},
 };
 use std::process::ExitCode;
-use tasuki_cluster::Cluster;
-use tasuki_host::WATCH_UNIT;
+use tasuki_apply::cluster_checksum;
+use tasuki_fleet::{Fleet, Task, host_name};
+use tasuki_host::daemon;
 use tasuki_watch::Note;
 
 /// Runs the command.
@@ -24,66 +23,33 @@ pub fn run(arguments: &WatchArgs) -> Result<ExitCode, Failure> {
     let host = cluster.host(&name).ok_or_else(|| {
         Failure::new(format!("the cluster has no host {name}; say with --host which of them this machine is"))
     })?;
-    let sum = text_sum(&cluster);
+    let sum = cluster_checksum(&cluster);
     let is_in_background = arguments.background;
     if is_in_background {
-        background::leave_terminal();
+        daemon::leave_terminal();
     }
     tasuki_watch::run(cluster, host, sum, || match is_in_background {
-        true => background::be_silent(),
+        true => daemon::report_ready(),
         false => eprintln!("{name}: watching; Ctrl-C ends it"),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn text_sum(cluster: &Cluster) -> u32 {
-    crc32c::crc32c(cluster.to_toml().as_bytes())
-}
-
-/// Whether a watch of this very cluster runs and leads nobody around.
-pub fn is_undisturbed(cluster: &Cluster) -> bool {
-    let note = tasuki_watch::note();
-    note.is_some_and(|note| note.cluster == text_sum(cluster) && note.detours.is_empty() && !note.relays)
-}
-
-/// Starts the watch of this host, unless it runs: by its unit where there is one, or as a process in the background.
-pub fn start(cluster: &Cluster, name: &str) -> Result<(), Failure> {
-    if tasuki_watch::note().is_some() {
-        return Ok(());
-    }
-    let file = as_input(&cluster.to_toml())?;
-    let words = ["watch", "-", "--background", "--host", name];
-    background::start(WATCH_UNIT, &words, file).map_err(|failure| {
-        Failure::new(format!(
-            "the host is set up, but `tasuki watch` does not start: {} (--no-watch does without)",
-            failure.message
-        ))
-    })
-}
-
-/// Ends the watch of this host.
-pub fn end() -> Result<(), Failure> {
-    background::systemctl("stop", WATCH_UNIT);
-    tasuki_watch::stop()?;
-    Ok(())
-}
-
 fn status(arguments: &WatchArgs) -> Result<ExitCode, Failure> {
     let is_asked = arguments.lab.is_some() || arguments.cluster.is_some();
     if !is_asked {
-        // This machine, or a host of a lab that asks for itself.
+        // Without a cluster or a lab it is about this machine, which may be a host of a lab.
         let notes: Vec<Note> = tasuki_watch::note().into_iter().collect();
         return show(&notes, &[], arguments.json);
     }
-    let places = Places::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
     let (mut notes, mut problems) = (Vec::new(), Vec::new());
-    for answer in places.ask(&["watch", "--status", "--json"]) {
-        let host = answer.host.unwrap_or_default();
-        match answer.text.map(|text| serde_json::from_str::<Vec<Note>>(&text)) {
-            Ok(Ok(found)) if found.is_empty() => problems.push(format!("{host}: no watch runs")),
-            Ok(Ok(found)) => notes.extend(found),
-            Ok(Err(error)) => problems.push(format!("{host}: {error}; is its tasuki of another version?")),
-            Err(problem) => problems.push(format!("{host}: {problem}")),
+    for answer in fleet.run_all(&Task::tasuki(["watch", "--status", "--json"])) {
+        let host = answer.host.clone();
+        match answer.json::<Vec<Note>>() {
+            Ok(found) if found.is_empty() => problems.push(format!("{host}: no watch runs")),
+            Ok(found) => notes.extend(found),
+            Err(error) => problems.push(error.to_string()),
         }
     }
     show(&notes, &problems, arguments.json)

@@ -1,5 +1,5 @@
-//! `tasuki apply` on bare labs: the state is that which `tasuki lab up` makes, hosts reach each other, a stock MPI runs,
-//! and doing it twice changes nothing.
+//! `tasuki apply` on bare labs: it makes the state that `tasuki lab up` makes, hosts reach each other, a
+//! stock MPI runs, and a second run changes nothing.
 
 mod support;
 
@@ -14,8 +14,8 @@ use support::{
 
 const PING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/ping.py");
 
-fn on_lab(verb: &str, lab: &TestLab, words: &[&str]) -> String {
-    ok(tasuki().args([verb, "--lab", &lab.name]).args(words))
+fn on_lab(verb: &str, lab: &TestLab, argv: &[&str]) -> String {
+    ok(tasuki().args([verb, "--lab", &lab.name]).args(argv))
 }
 
 /// Every host reaches every other by its identity address.
@@ -41,20 +41,20 @@ fn check_shape(shape: &str) {
     assert!(reports[0]["changes"].as_array().expect("changes").len() > 10, "{reports}");
     assert_eq!(before, whole_of_all(&lab), "{shape}: diff changed something");
 
-    // Without the watch, which would lead around hosts that the machine lets wait for a second.
+    // The watch is left out, because it would lead around hosts that the machine does not run for a second.
     on_lab("apply", &lab, &["--no-watch"]);
     for host in hosts(&lab) {
         same(&format!("{shape}, {host}"), &set(&wanted, &host), &set(&lab, &host));
     }
     everybody_reaches_everybody(&lab);
-    // Names lead to identities.
+    // The names of hosts stand for identity addresses.
     assert!(lab.run("n1", &["getent", "hosts", "n2"]).contains("10.77.0.2"), "{shape}");
 
     let again = on_lab("apply", &lab, &["--no-watch"]);
     assert!(again.lines().all(|line| line.ends_with("nothing to do")), "{again}");
     on_lab("diff", &lab, &[]);
     on_lab("status", &lab, &[]);
-    // What `lab up` set up itself is what `apply` wants.
+    // The state that `lab up` itself has made is the one that `apply` wants.
     let ready = on_lab("apply", &wanted, &["--no-watch"]);
     assert!(ready.lines().all(|line| line.ends_with("nothing to do")), "{ready}");
 
@@ -98,7 +98,8 @@ fn a_stock_mpi_runs_over_tcp_after_apply() {
     }
 }
 
-/// Stock programs with nothing to set, on every kind of cluster: Open MPI and MPICH over their own TCP, and iperf3.
+/// Stock programs without any settings, on every kind of cluster: Open MPI and MPICH over their own TCP, and
+/// iperf3.
 #[test]
 #[ignore = "takes minutes"]
 fn stock_programs_run_on_every_shape_after_apply() {
@@ -136,7 +137,8 @@ fn stock_programs_run_on_every_shape_after_apply() {
     }
 }
 
-/// Two hosts with two cables, one of them for frames alone: it is up and proven, and IP knows nothing of it.
+/// Two hosts with two cables, of which one is only for frames: its NICs are up and checked, and IP does not
+/// use them.
 #[test]
 fn a_second_rail_has_no_ip_address() {
     if skip_without_root("a_second_rail_has_no_ip_address") {
@@ -159,7 +161,7 @@ fn a_second_rail_has_no_ip_address() {
         assert_eq!(lab.run(&host, &["ip", "-o", "-4", "addr", "show", "eth2"]), "");
         assert_eq!(lab.run(&host, &["ip", "-4", "route", "show", "table", "all", "dev", "eth2"]), "");
         assert!(!lab.run(&host, &["cat", "/run/tasuki/rails.json"]).contains("eth2"));
-        // Not even by ARP.
+        // The NIC does not answer by ARP either.
         lab.sh(&host, "test $(cat /proc/sys/net/ipv4/conf/eth2/arp_ignore) = 1");
     }
     assert!(on_lab("status", &lab, &[]).contains("no IP"));
@@ -175,7 +177,7 @@ fn a_second_rail_has_no_ip_address() {
     same_of_all("after undo", &before, &lab);
 }
 
-/// Another cluster on the same hosts: what the first one set and the second does not want goes back.
+/// Another cluster on the same hosts: what the first one has set and the second does not want is restored.
 #[test]
 fn a_changed_file_takes_away_what_it_no_longer_has() {
     if skip_without_root("a_changed_file_takes_away_what_it_no_longer_has") {
@@ -187,7 +189,7 @@ fn a_changed_file_takes_away_what_it_no_longer_has() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("other.toml");
     let text = ok(tasuki().args(["cluster", "new", "ring:3"]));
-    // Other addresses, other MTU.
+    // The second cluster has other addresses and another MTU.
     let text = text.replace("[cluster]\n", "[cluster]\nidentity = \"10.90.0.0/24\"\n");
     let text =
         if text.contains("10.90") { text } else { format!("[cluster]\nidentity = \"10.90.0.0/24\"\n{text}") };

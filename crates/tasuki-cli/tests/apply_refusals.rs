@@ -1,4 +1,5 @@
-//! What `tasuki apply` refuses: it says what and where, and changes nothing anywhere. And the unit of `--persist`.
+//! What `tasuki apply` refuses: it says what is wrong and where, and changes nothing on any host. Also the
+//! systemd unit of `--persist`.
 
 mod support;
 
@@ -11,11 +12,11 @@ use support::{
 
 const HERE: [&str; 5] = ["/run/tasuki/bin/tasuki", "apply", "/run/tasuki/cluster.toml", "--host", "n1"];
 
-fn refused(command: &mut Command, words: &[&str]) {
+fn refused(command: &mut Command, argv: &[&str]) {
     let output = command.output().expect("runs");
     let text = text(&output);
     assert!(!output.status.success(), "{text}");
-    for word in words {
+    for word in argv {
         assert!(text.contains(word), "{word:?} is not in: {text}");
     }
 }
@@ -36,7 +37,7 @@ fn one_bad_host_stops_all() {
         command.arg("apply").arg(&file).args(["--lab", &lab.name]);
         command
     };
-    // The NIC of n2 that leads to n1 has another name than the file says.
+    // The file has another name for the NIC of n2 that leads to n1.
     let (start, rest) = good.split_once("name = \"n2\"").expect("n2");
     let renamed = format!("{start}name = \"n2\"{}", rest.replacen("\"eth1\"", "\"enp7s0\"", 1));
     let renamed = renamed.replace("n2:eth1", "n2:enp7s0");
@@ -44,7 +45,7 @@ fn one_bad_host_stops_all() {
         &mut apply(&renamed),
         &["n2", "no interface enp7s0", "eth1, eth2", "cluster file", "no host was changed"],
     );
-    // A MAC address that is another NIC's.
+    // The file has the MAC address of another NIC.
     let (start, rest) = good.split_once("name = \"n2\"").expect("n2");
     let rest = rest.replacen("name = \"eth1\"", "name = \"eth1\", mac = \"02:00:00:00:00:77\"", 1);
     refused(
@@ -74,23 +75,24 @@ fn the_login_and_rights_are_guarded() {
     ok(&mut lab.exec("n1", &nobody));
     same("after refusals", &before, &whole(&lab, "n1"));
 
-    // Logged in over eth1: by the variable, and by that of a process above, as under sudo.
+    // The user is logged in over eth1: by this process's variable, and by that of a parent process, as under
+    // sudo.
     lab.sh("n1", "ip addr add 192.0.2.1/24 dev eth1");
     let before = whole(&lab, "n1");
-    let words = ["n1", "eth1", "192.0.2.1", "--force"];
+    let argv = ["n1", "eth1", "192.0.2.1", "--force"];
     let ssh = "SSH_CONNECTION=192.0.2.9 50000 192.0.2.1 22";
     let mut direct = vec!["env", ssh];
     direct.extend(HERE);
-    refused(&mut lab.exec("n1", &direct), &words);
+    refused(&mut lab.exec("n1", &direct), &argv);
     let script = format!("env -u SSH_CONNECTION {}; exit $?", HERE.join(" "));
     let sudo = ["env", ssh, "sh", "-c", &script];
-    refused(&mut lab.exec("n1", &sudo), &words);
+    refused(&mut lab.exec("n1", &sudo), &argv);
     same("after refusals", &before, &whole(&lab, "n1"));
-    // A login that ends elsewhere does not count, and --force overrides.
+    // A login that ends at another machine does not count, and --force overrides the check.
     let mut elsewhere = vec!["env", "SSH_CONNECTION=192.0.2.9 50000 198.51.100.1 22"];
     elsewhere.extend(HERE);
     ok(&mut lab.exec("n1", &elsewhere));
-    refused(&mut lab.exec("n1", &["env", ssh, HERE[0], "undo"]), &words);
+    refused(&mut lab.exec("n1", &["env", ssh, HERE[0], "undo"]), &argv);
     ok(&mut lab.exec("n1", &["env", ssh, HERE[0], "undo", "--force"]));
     same("after undo", &before, &whole(&lab, "n1"));
 }
@@ -104,7 +106,7 @@ fn the_unit_comes_and_goes() {
     let before = whole(&lab, "n1");
     let mut persist = HERE.to_vec();
     persist.extend(["--persist", "--unit-dir", "/run/units", "--offloads", "off", "--rings", "max"]);
-    // A veth's queues have no length.
+    // The queues of a veth have no length that can be set.
     let said = text(&lab.exec("n1", &persist).output().expect("runs"));
     assert!(said.contains("eth1: its driver has no queue lengths to set"), "{said}");
     let unit = lab.run("n1", &["cat", "/run/units/tasuki.service"]);
@@ -115,8 +117,8 @@ fn the_unit_comes_and_goes() {
     let link = "/run/units/multi-user.target.wants/tasuki.service";
     assert_eq!(lab.run("n1", &["readlink", "-f", link]).trim(), "/run/units/tasuki.service");
 
-    // A restart of the machine: the kernel's state is gone, files stay. The unit's own command sets it up again and
-    // the unit stays, and `undo` removes it.
+    // After a restart of the machine the kernel's state is gone and files are still there. The unit's own
+    // command sets the host up again and keeps the unit, and `undo` removes it.
     let forget = "sed -i -E 's/\"boot\": \"[^\"]*\"/\"boot\": \"before\"/' /run/tasuki-state/changes.json
         ip link del tasuki0; ip addr flush dev eth1; ip route flush proto 116; rm /run/tasuki/rails.json";
     lab.sh("n1", forget);

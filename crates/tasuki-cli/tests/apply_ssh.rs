@@ -1,5 +1,5 @@
-//! `tasuki apply` over a real ssh: one of a lab's hosts is the control machine, the others run sshd on the management
-//! network.
+//! `tasuki apply` over a real ssh: one of a lab's hosts runs the command, the others run sshd on the
+//! management network.
 
 mod support;
 
@@ -13,7 +13,7 @@ use support::{
 
 const TASUKI: &str = "/run/tasuki/bin/tasuki";
 
-/// The lab's cluster with the way to each host.
+/// Writes the lab's cluster file with the addresses at which ssh reaches each host.
 fn cluster_file(folder: &Path) {
     let text = ok(tasuki().args(["cluster", "new", "full:3"]));
     let with_ways = (1..=3).fold(text, |text, number| {
@@ -38,12 +38,12 @@ fn a_control_machine_sets_all_hosts_up_over_ssh() {
     let before = whole_of_all(&lab);
     let ssh = format!("ssh -F {}/ssh_config", sshd.path().display());
     let run = |verb: &str, remote: &str| {
-        let words = [TASUKI, verb, "cluster.toml", "--ssh", &ssh, "--remote", remote];
-        let mut command = lab.exec("n1", &words);
+        let argv = [TASUKI, verb, "cluster.toml", "--ssh", &ssh, "--remote", remote];
+        let mut command = lab.exec("n1", &argv);
         command.current_dir(sshd.path());
         command
     };
-    // No tasuki over there.
+    // There is no tasuki on the other hosts.
     let output = run("apply", "/no/such/tasuki").output().expect("runs");
     let said = text(&output);
     assert!(!output.status.success() && said.contains("n2") && said.contains("--remote"), "{said}");
@@ -55,7 +55,7 @@ fn a_control_machine_sets_all_hosts_up_over_ssh() {
     ok(&mut run("diff", TASUKI));
     ok(&mut run("undo", TASUKI));
     same_of_all("after undo", &before, &lab);
-    // One host does not answer: nothing happens on the others.
+    // One host does not answer, so nothing is changed on the others.
     lab.sh(
         "n3",
         "pid=$(cat /proc/[0-9]*/comm > /dev/null; for p in /proc/[0-9]*; do \

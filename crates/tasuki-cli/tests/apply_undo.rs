@@ -1,5 +1,5 @@
-//! `tasuki undo` after `apply` was killed at every one of its steps, or `undo` itself was, on hosts that had settings of
-//! their own before.
+//! `tasuki undo` after `apply` or `undo` itself was killed at every one of its steps, on hosts that had
+//! settings of their own before.
 
 mod support;
 
@@ -10,7 +10,7 @@ use support::{
     tasuki,
 };
 
-/// A host that its owner has used: settings, routes, neighbours and names where ours will go.
+/// A host that its owner has used: settings, routes, neighbours and names where Tasuki's will be.
 const USED: &str = "
     set -e
     ip link set eth1 mtu 1400; ip link set eth2 down; ip addr add 192.0.2.1/24 dev eth1
@@ -24,10 +24,11 @@ const USED: &str = "
     ip rule add from 192.0.2.0/24 table 77; ip route add default dev eth1 table 77
     tc qdisc add dev eth1 root handle 1: tbf rate 100mbit burst 64kb latency 50ms
     tc qdisc add dev eth2 clsact
-    unshare -m sh -c 'mount -t bpf bpf /sys/fs/bpf; exec tc filter add dev eth2 egress bpf da obj /run/pass.o sec classifier'
+    unshare -m sh -c 'mount -t bpf bpf /sys/fs/bpf; exec tc filter add dev eth2 egress bpf da obj \
+    /run/pass.o sec classifier'
     tc filter add dev eth2 ingress bpf bytecode '1,6 0 0 4294967295,' flowid 1:1";
 
-/// An eBPF program that lets everything pass.
+/// An eBPF program that lets every packet pass.
 const PASS: &str = "#define SEC(name) __attribute__((section(name), used))
     SEC(\"classifier\") int pass(void *skb) { return -1; }
     char license_of[] SEC(\"license\") = \"GPL\";";
@@ -35,7 +36,7 @@ const PASS: &str = "#define SEC(name) __attribute__((section(name), used))
 const TASUKI: &str = "/run/tasuki/bin/tasuki";
 const FILE: &str = "/run/with-macs.toml";
 
-/// The eBPF program as its compiler made it, in base64: hosts have a /tmp of their own.
+/// The eBPF program as its compiler made it, in base64, because hosts have a /tmp of their own.
 fn pass_program() -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let (source, object) = (folder.path().join("pass.c"), folder.path().join("pass.o"));
@@ -44,7 +45,8 @@ fn pass_program() -> String {
     ok(Command::new("base64").arg("-w0").arg(&object))
 }
 
-/// A bare lab whose host n1 was used by its owner and has the cluster file with the MAC addresses of all NICs.
+/// A bare lab whose host n1 was used by its owner and has the cluster file with the MAC addresses of all
+/// NICs.
 fn used(stem: &str) -> TestLab {
     let lab = TestLab::up(stem, &["--shape", "ring:5", "--bare"]);
     lab.sh("n1", &format!("echo {} | base64 -d > /run/pass.o", pass_program()));
@@ -68,19 +70,19 @@ fn used(stem: &str) -> TestLab {
 
 /// The number of changes that `apply` would make on n1.
 fn steps(lab: &TestLab) -> usize {
-    let words = [TASUKI, "diff", FILE, "--host", "n1", "--offloads", "off", "--json"];
-    let output = lab.exec("n1", &words).output().expect("runs");
+    let argv = [TASUKI, "diff", FILE, "--host", "n1", "--offloads", "off", "--json"];
+    let output = lab.exec("n1", &argv).output().expect("runs");
     let reports: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     reports[0]["changes"].as_array().expect("changes").len()
 }
 
-/// The command on n1, with a variable.
+/// Runs the command on n1, with a variable set.
 fn on_host(lab: &TestLab, verb: &str, variable: &str, value: usize) -> std::process::Output {
-    let words = match verb {
+    let argv = match verb {
         "apply" => format!("apply {FILE} --offloads off"),
         other => other.to_owned(),
     };
-    let script = format!("{variable}={value} exec {TASUKI} {words} --host n1");
+    let script = format!("{variable}={value} exec {TASUKI} {argv} --host n1");
     lab.exec("n1", &["sh", "-c", &script]).output().expect("runs")
 }
 
@@ -114,7 +116,7 @@ fn apply_and_undo_killed_anywhere_can_be_undone() {
     let before = whole(&lab, "n1");
     let steps = steps(&lab);
     for step in (0..=steps).step_by(4) {
-        // Killed, applied over that, killed in undo, undone.
+        // `apply` is killed, run again, killed in `undo`, and undone.
         assert!(killed(&on_host(&lab, "apply", "TASUKI_APPLY_STOP_AFTER", steps - step)));
         let output = on_host(&lab, "apply", "UNUSED", 0);
         assert!(output.status.success(), "{}", support::text(&output));
@@ -130,16 +132,16 @@ fn what_the_owner_changed_since_is_respected() {
         return;
     }
     let lab = TestLab::up("since", &["--shape", "full:2", "--bare"]);
-    // Forwarding that was on stays on, and that is said.
+    // Forwarding that was on stays on, and a note says so.
     lab.sh("n1", "echo 1 > /proc/sys/net/ipv4/conf/eth1/forwarding");
     let output = tasuki().args(["apply", "--lab", &lab.name]).output().expect("runs");
     assert!(output.status.success() && support::text(&output).contains("--stop-forwarding"), "{output:?}");
     assert_eq!(lab.run("n1", &["cat", "/proc/sys/net/ipv4/conf/eth1/forwarding"]).trim(), "1");
-    // The kernel drops an interface's routes with its last address.
+    // The kernel removes an interface's routes with its last address.
     lab.sh("n1", "ip addr add 192.0.2.5/24 dev eth1");
     let script = "echo '192.0.2.1 printer' >> /etc/hosts; ip route replace 10.77.0.2 dev eth1 proto static";
     lab.sh("n1", script);
-    // Drift is seen.
+    // `status` finds a setting that was changed since.
     let status = tasuki().args(["status", "--lab", &lab.name]).output().expect("runs");
     assert_eq!(status.status.code(), Some(1));
     assert!(support::text(&status).contains("route to 10.77.0.2"), "{}", support::text(&status));

@@ -1,6 +1,6 @@
-//! What several cables carry together, and that one message goes over all of them. The lab's wires have their rates on any
-//! machine, but two cores that also do other things cannot always fill them: these tests want a quiet machine, repeat a
-//! measurement, and print every figure.
+//! What several cables carry together, and that one message uses all of them. The lab's wires have their
+//! rates on any machine, but two cores that also do other work cannot always fill them: these tests need a
+//! quiet machine, repeat a measurement, and print every figure.
 
 mod support;
 
@@ -13,17 +13,17 @@ use support::{
     skip_without_root, tasuki,
 };
 
-/// Payload per second of a cable of 100 Mbit/s that carries nothing but full frames: 1,472 bytes of UDP payload in 1,538 on
-/// the wire, header of 32 bytes not counted off.
+/// Payload per second of a cable of 100 Mbit/s that carries only full frames: 1,472 bytes of UDP payload in
+/// 1,538 on the wire, without the header of 32 bytes.
 const CABLE: f64 = 100e6 / 8.0 * 1_440.0 / 1_538.0;
 const ATTEMPTS: usize = 4;
 
-/// Runs one test of tasuki-mpi-bench and gives the median of its samples, seconds per message.
+/// Runs one test of tasuki-mpi-bench. Returns the median of its samples, seconds per message.
 fn median(lab: &TestLab, mpi: &Mpi, transport: &str, test: &str, bytes: u64) -> f64 {
     let target = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mpi-bench-{}", mpi.name));
     tasuki_bench::program::build(&mpi.mpicc, &target).expect("builds");
-    let words = ["--seconds", "2", &format!("{test}:{bytes}")].map(str::to_owned);
-    let printed = MpiRun::new(lab, mpi, transport, 2, &target).args(words).ok();
+    let argv = ["--seconds", "2", &format!("{test}:{bytes}")].map(str::to_owned);
+    let printed = MpiRun::new(lab, mpi, transport, 2, &target).args(argv).ok();
     let lines = tasuki_bench::parse_lines(&printed).expect("lines");
     let line = lines.into_iter().find(|line| line.test == test && line.bytes == bytes).expect("a result");
     let mut samples = line.samples;
@@ -38,7 +38,8 @@ fn best_share(lab: &TestLab, mpi: &Mpi, transport: &str, bytes: u64, sum: f64, e
         let rate = bytes as f64 / median(lab, mpi, transport, "stream", bytes);
         let share = rate / sum;
         eprintln!(
-            "{} over {transport}, windows of {bytes} bytes, attempt {attempt}: {:.1} MB/s, {:.1} % of the sum",
+            "{} over {transport}, windows of {bytes} bytes, attempt {attempt}: {:.1} MB/s, {:.1} % of the \
+             sum",
             mpi.name,
             rate / 1e6,
             share * 100.0
@@ -88,7 +89,7 @@ fn unequal_cables_carry_the_sum() {
     windows("unequal_cables_carry_the_sum", [100, 100, 50, 25], &[(64 << 10, 0.95), (1 << 20, 0.95)]);
 }
 
-/// Bytes that each cable has carried from n1 to n2 and back.
+/// Bytes that each cable has carried from n1 to n2, and from n2 to n1.
 fn carried(lab: &TestLab) -> Vec<u64> {
     let status = lab.status();
     let cables = status["cables"].as_array().expect("cables");
@@ -97,8 +98,8 @@ fn carried(lab: &TestLab) -> Vec<u64> {
     cables.iter().map(|cable| bytes(cable, 0) + bytes(cable, 1)).collect()
 }
 
-/// A single message of 64 KiB at a time, back and forth: with four cables each carries its share, and a message takes less
-/// than a third of the time that it takes over one.
+/// Single messages of 64 KiB, back and forth: of four cables each carries its share, and a message takes less
+/// than a third of the time that it takes over one cable.
 #[test]
 #[ignore = "needs a quiet machine"]
 fn one_message_goes_over_all_cables() {
@@ -119,7 +120,8 @@ fn one_message_goes_over_all_cables() {
             let total: u64 = each.iter().sum();
             let shares: Vec<_> = each.iter().map(|bytes| *bytes as f64 / total as f64).collect();
             eprintln!(
-                "{} over {transport}: 64 KiB in {:.2} ms over one cable, {:.2} ms over four: {:.2} x; shares {shares:.3?}",
+                "{} over {transport}: 64 KiB in {:.2} ms over one cable, {:.2} ms over four: {:.2} x; shares \
+                 {shares:.3?}",
                 mpi.name,
                 single * 1e3,
                 striped * 1e3,

@@ -1,5 +1,5 @@
-//! `tasuki bench cross --kernel`: the networks are what they are called, by what their hosts' NICs are set to and have counted; every
-//! run is verified; nothing is left behind.
+//! `tasuki bench cross --kernel`: the networks are what their names say, by the settings and counters of the
+//! hosts' NICs; every run is verified; nothing is left behind.
 
 mod support;
 
@@ -10,10 +10,10 @@ use nix::{
 use std::process::{Command, Stdio};
 use support::{eventually, labs, mpis::peers, skip_without_root, tasuki, text};
 
-fn cross(words: &[&str]) -> Command {
+fn cross(argv: &[&str]) -> Command {
     let mut command = tasuki();
     command.env("TASUKI_PEERS", peers()).args(["bench", "cross", "--kernel", "is", "--class", "S", "--json"]);
-    command.args(words);
+    command.args(argv);
     command
 }
 
@@ -40,7 +40,7 @@ fn programs_run_verified_over_all_cables_of_every_network() {
     assert_eq!(labs(id), Vec::<String>::new());
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let records = report["records"].as_array().expect("records");
-    // One host alone, and seven networks.
+    // There are records of one host alone and of seven networks.
     let names: Vec<_> = records.iter().map(|it| it["network"].as_str().expect("a name")).collect();
     let all = [
         "(a) switch",
@@ -55,8 +55,8 @@ fn programs_run_verified_over_all_cables_of_every_network() {
     assert!(records.iter().all(|record| record["verified"] == true), "{records:#?}");
     assert_eq!((&records[0]["hosts"], &records[5]["hosts"]), (&1.into(), &4.into()));
     assert_eq!(records[5]["step"]["network"], "(c) delay off");
-    // Every host sends a sixteenth of all keys to every other in each of ten iterations (IS, class S), so every cable carries some;
-    // of two that are bonded each takes every other frame.
+    // Every host sends a sixteenth of all keys to every other in each of ten iterations (IS, class S), so
+    // every cable carries some; of two that are bonded each takes every other frame.
     let keys = 0.9 * 10.0 * 4.0 * 65_536.0 / 16.0;
     for host in ["n1", "n2", "n3", "n4"] {
         for (network, nics) in [("(a) switch", 1), ("(b) cables", 3), ("(c) delay off", 3)] {
@@ -69,8 +69,9 @@ fn programs_run_verified_over_all_cables_of_every_network() {
             assert_eq!(sent.len(), 6);
             for pair in sent.chunks(2) {
                 assert!(pair.iter().sum::<f64>() > keys, "{network}, {host}: {sent:?}");
-                // Bonding takes turns. Striping weighs queues and not bytes, and with short ones prefers a cable for a while: that both are used is
-                // all that can be said (1 to 9 was seen), and ten full frames are more than what a cable carries for other reasons.
+                // Bonding uses its NICs in turn. Striping weighs queues and not bytes, and with short queues
+                // it prefers one cable for a while: that both are used is all that can be demanded (1 to 9
+                // was observed), and ten full frames are more than a cable carries for other reasons.
                 let used = pair.iter().all(|bytes| *bytes > 10.0 * 1514.0);
                 let share = pair[0] / (pair[0] + pair[1]);
                 let fair = network == "(d') striped" || (0.4..0.6).contains(&share);
@@ -83,11 +84,12 @@ fn programs_run_verified_over_all_cables_of_every_network() {
     }
 }
 
-/// What a host's NICs are set to: delay in ns and looks in vain of eth1, and whether the program that spreads packets is on it; number of
-/// different addresses of its NICs; number of NICs.
+/// Settings of a host's NICs: delay in ns and number of polls in vain of eth1, and whether the program that
+/// spreads packets is attached to it; number of different addresses of its NICs; number of NICs.
 fn settings(lab: &str) -> String {
-    let script = "cd /sys/class/net && echo $(cat eth1/gro_flush_timeout eth1/napi_defer_hard_irqs) \
-        $(tc filter show dev eth1 egress | grep -c tasuki-stripe) $(cat eth*/address | sort -u | wc -l) $(ls -d eth* | wc -l)";
+    let script = "cd /sys/class/net && echo $(cat eth1/gro_flush_timeout eth1/napi_defer_hard_irqs) $(tc \
+                  filter show dev eth1 egress | grep -c tasuki-stripe) $(cat eth*/address | sort -u | wc -l) \
+                  $(ls -d eth* | wc -l)";
     let output = tasuki().args(["lab", "exec", "--lab", lab, "n1", "--", "sh", "-c", script]).output();
     String::from_utf8_lossy(&output.expect("starts").stdout).trim().to_owned()
 }
@@ -108,14 +110,14 @@ fn networks_are_set_up_as_they_are_called() {
         ("dstriped", "0 0 1 2 2"),
         ("dcontrol", "0 0 1 1 2"),
     ] {
-        // First it builds programs, then all labs.
+        // It builds programs first, then all labs.
         let name = format!("cross-{lab}-{id}");
         eventually(&name, || labs(id).contains(&name) && settings(&name) == expected);
     }
-    // Programs run when more has gone over the last network than greetings.
+    // The programs run once the last network has carried more than greetings.
     eventually("programs run", || {
-        let words = ["lab", "exec", "--lab", &format!("cross-dcontrol-{id}"), "n1", "--", "cat"];
-        let output = tasuki().args(words).arg("/sys/class/net/eth2/statistics/tx_bytes").output();
+        let argv = ["lab", "exec", "--lab", &format!("cross-dcontrol-{id}"), "n1", "--", "cat"];
+        let output = tasuki().args(argv).arg("/sys/class/net/eth2/statistics/tx_bytes").output();
         let sent = String::from_utf8_lossy(&output.expect("starts").stdout).trim().parse::<u64>();
         sent.is_ok_and(|bytes| bytes > 100_000)
     });
@@ -128,7 +130,7 @@ fn networks_are_set_up_as_they_are_called() {
 
 #[test]
 fn what_cannot_be_measured_is_said_at_once() {
-    for (words, said) in [
+    for (argv, said) in [
         (&["--hosts", "3"][..], "--hosts 3: 2, 4 or 8"),
         (&["--repetitions", "0"], "nothing would be measured"),
         (&["--bytes", "64"], "cannot be used with"),
@@ -136,8 +138,8 @@ fn what_cannot_be_measured_is_said_at_once() {
     ] {
         let class = if said.contains("HIMENO") { "W" } else { "S" };
         let mut command = tasuki();
-        command.args(["bench", "cross", "--kernel", "is", "--class", class]).args(words);
+        command.args(["bench", "cross", "--kernel", "is", "--class", class]).args(argv);
         let output = command.output().expect("starts");
-        assert!(!output.status.success() && text(&output).contains(said), "{words:?}: {}", text(&output));
+        assert!(!output.status.success() && text(&output).contains(said), "{argv:?}: {}", text(&output));
     }
 }

@@ -1,4 +1,4 @@
-//! `tasuki bench nas`: kernels on a lab, over TCP and over Tasuki, verified, beside one host alone.
+//! `tasuki bench nas`: kernels on a lab, over TCP and over Tasuki, verified, compared with one host alone.
 
 mod support;
 
@@ -59,7 +59,7 @@ fn every_kernel_verifies_up_to_class_a_with_open_mpi_and_mpich() {
     }
     let kernels = "is,ep,cg,mg,ft,lu";
     let mpis = ["--mpi", "openmpi-4.1", "--mpi", "mpich-5.0"];
-    // Four hosts; then two, where ranks of one host speak over shared memory.
+    // Four hosts; then two hosts, on which ranks of one host communicate over shared memory.
     for (shape, ranks) in [("full:4", "1,2,4"), ("full:2", "4")] {
         let case = ["--shape", shape, "--unshaped", "--kernel", kernels, "--class", "S,W,A", "-n", ranks];
         let records = nas(&[&case[..], &mpis[..]].concat());
@@ -120,7 +120,7 @@ fn cablings_are_compared_and_a_shape_may_have_its_own_rate() {
 
 #[test]
 fn what_cannot_run_is_said_at_once() {
-    for (arguments, words) in [
+    for (arguments, argv) in [
         (&["-n", "3"][..], "3 ranks: the kernels run on powers of two up to 64"),
         (&["--kernel", "is", "--class", "XS"], "IS has none of the classes asked for, but S, W, A, B"),
         (&["--kernel", "bt"], "there is no NAS kernel 'bt'"),
@@ -128,6 +128,6 @@ fn what_cannot_run_is_said_at_once() {
     ] {
         let output = tasuki().args(["bench", "nas", "--shape", "full:2"]).args(arguments).output();
         let output = output.expect("it starts");
-        assert!(!output.status.success() && text(&output).contains(words), "{}", text(&output));
+        assert!(!output.status.success() && text(&output).contains(argv), "{}", text(&output));
     }
 }

@@ -1,4 +1,4 @@
-//! `tasuki bench startup`: what a start takes, over TCP and over Tasuki.
+//! `tasuki bench startup`: the time that a start takes, over TCP and over Tasuki.
 
 mod support;
 
@@ -31,12 +31,12 @@ fn starts_are_measured_over_one_and_two_rails() {
 
 #[test]
 fn what_cannot_be_measured_is_said_at_once() {
-    for (arguments, words) in [
+    for (arguments, argv) in [
         (&["-n", "1"][..], "1 ranks: give numbers from 2"),
         (&["--repetitions", "0"], "nothing would be measured"),
         (&["--shape", "star:2@100M", "--unshaped"], "has a rate"),
     ] {
         let output = tasuki().args(["bench", "startup"]).args(arguments).output().expect("it starts");
-        assert!(!output.status.success() && text(&output).contains(words), "{}", text(&output));
+        assert!(!output.status.success() && text(&output).contains(argv), "{}", text(&output));
     }
 }

@@ -1,5 +1,5 @@
-//! `tasuki bench stripe` and `tasuki bench cross`: every way to bundle NICs takes the NICs that it should, by what these have counted; a
-//! slow processor is one; nothing is left behind.
+//! `tasuki bench stripe` and `tasuki bench cross`: every way to bundle NICs uses the NICs that it should, by
+//! their counters; a processor that is made slow is slow; nothing is left behind.
 
 mod support;
 
@@ -15,10 +15,10 @@ use std::{
 };
 use support::{eventually, labs, skip_without_root, tasuki, text};
 
-/// Runs a bench, expects success and that nothing of it is left, and returns its JSON.
-fn bench(words: &[&str]) -> serde_json::Value {
+/// Runs a bench, expects success and that it has left nothing behind, and returns its JSON.
+fn bench(argv: &[&str]) -> serde_json::Value {
     let mut command = tasuki();
-    command.arg("bench").args(words).arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.arg("bench").args(argv).arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("starts");
     let id = child.id();
     let output = child.wait_with_output().expect("ends");
@@ -27,7 +27,7 @@ fn bench(words: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// No lab and no control group of this process is there any more.
+/// Checks that there is no lab and no control group of this process.
 fn leaves_nothing(id: u32) {
     assert_eq!(groups(id), Vec::<String>::new());
     assert_eq!(labs(id), Vec::<String>::new());
@@ -48,7 +48,7 @@ fn of<'a>(report: &'a serde_json::Value, way: &str) -> &'a serde_json::Value {
     records.iter().find(|record| record["way"] == way).unwrap_or_else(|| panic!("no {way} in {report:#}"))
 }
 
-/// Control groups of a bench that is this process.
+/// Control groups of a bench that runs as this process.
 fn groups(id: u32) -> Vec<String> {
     let name = format!("tasuki-bench-{id}-*");
     let found = Command::new("find").args(["/sys/fs/cgroup", "-maxdepth", "2", "-name", &name]).output();
@@ -69,7 +69,8 @@ fn every_way_takes_the_nics_that_it_should() {
     let report = bench(&[&case[..], &how[..]].concat());
     assert_eq!(report["failures"], serde_json::json!([]), "{report:#}");
     assert_eq!(report["records"].as_array().map(Vec::len), Some(6));
-    // One NIC, and bonding to one address, receive by one NIC: the rest is a few frames of ARP and the like.
+    // One NIC, and bonding to one address, receive by one NIC; the others get only a few frames of ARP and
+    // the like.
     for way in ["one", "bond-fixed"] {
         let shares = shares(of(&report, way));
         assert!(shares[0] > 0.98, "{way}: {shares:?}");
@@ -80,7 +81,8 @@ fn every_way_takes_the_nics_that_it_should() {
         let shares = shares(of(&report, way));
         assert!(shares.iter().all(|share| *share > 0.1), "{way}: {shares:?}");
     }
-    // What is taken in 0.6 s has come in that and in the 0.3 s before at most, at 2.5 MB/s and what a shaper saves up.
+    // What is received within 0.6 s has arrived in that time or at most 0.3 s before, at 2.5 MB/s and what a
+    // shaper saves up.
     for (way, nics) in [("one", 1.0), ("bond-fixed", 1.0), ("round-robin", 2.0), ("mptcp", 2.0)] {
         let rate = of(&report, way)["mb_per_s"]["median"].as_f64().expect("a rate");
         assert!(rate > 0.0 && rate < nics * (2.5 * 1.0 + 0.07) / 0.6, "{way}: {rate} MB/s");
@@ -90,7 +92,7 @@ fn every_way_takes_the_nics_that_it_should() {
     }
 }
 
-/// With a quota of a hundredth of a processor neither side's process gets more than that.
+/// With a quota of a hundredth of a processor, the process of neither side gets more than that.
 #[test]
 fn a_slow_processor_is_slow_and_leaves_nothing() {
     if skip_without_root("a_slow_processor_is_slow_and_leaves_nothing") {
@@ -100,18 +102,19 @@ fn a_slow_processor_is_slow_and_leaves_nothing() {
         ["stripe", "--network", "cables", "--nics", "2", "--bytes", "1024", "--cpu", "slow", "--quota", "1"];
     let how = ["--way", "round-robin,mptcp", "--repetitions", "1", "--seconds", "1.5"];
     let report = bench(&[&case[..], &how[..]].concat());
-    // Rivals are not slowed: the paper did not either.
+    // The programs that are compared with are not slowed, as in the paper.
     assert_eq!(report["records"].as_array().map(Vec::len), Some(1), "{report:#}");
     let record = &report["records"][0];
     assert_eq!(record["quota_percent"], 1.0);
     for side in ["sender_percent", "receiver_percent"] {
         let process = record[side]["process"].as_f64().expect("a share");
-        // A process is stopped at the next tick, and pays for that later: at most a tick of 10 ms too much in all.
+        // A process is stopped at the next tick of 10 ms and makes up for it later, so in all it gets at most
+        // one tick too much.
         assert!(process < 1.0 + 100.0 * 0.010 / 1.5 + 0.5, "{side}: {process} %");
     }
 }
 
-/// Ctrl-C: what was measured is shown, and labs and groups are gone.
+/// After Ctrl-C the figures so far are shown, and labs and groups are gone.
 #[test]
 fn an_interrupted_bench_shows_what_it_has_and_cleans_up() {
     if skip_without_root("an_interrupted_bench_shows_what_it_has_and_cleans_up") {
@@ -156,16 +159,16 @@ fn the_cross_connection_papers_ways_are_measured_beside_a_control() {
         let samples = rows[row]["ping_pongs"][0]["samples"].clone();
         serde_json::from_value::<Vec<f64>>(samples).expect("samples").into_iter()
     };
-    // A host that looks every 20 ms answers no sooner: such a round trip takes that at least, half of it 10 ms. A message after a long
-    // pause finds it looking, so that in the mean of some of them it is less.
+    // A host that polls every 20 ms answers no sooner, so such a round trip takes at least that, and half of
+    // it 10 ms. A message after a long pause finds it polling, so the mean of some messages is less.
     for delayed in [0, 1] {
         assert!(latencies(delayed).any(|seconds| seconds > 0.005), "{:?}", latencies(delayed));
     }
-    // Without the delay some are quicker, however busy the machine.
+    // Without the delay some are faster, however busy the machine is.
     for quick in [2, 3] {
         assert!(latencies(quick).any(|seconds| seconds < 0.005), "{:?}", latencies(quick));
     }
-    // The control's wires have half the rate.
+    // The wires of the control have half the rate.
     assert_eq!(rows[5]["rate_bps"], 20_000_000);
     let bytes = |row: usize| rows[row]["streams"][0]["received_bytes"][0].as_u64().expect("bytes");
     assert!(bytes(5) as f64 <= 1.1 * 40e6 / 8.0 * 0.6, "{}", bytes(5));
@@ -173,7 +176,7 @@ fn the_cross_connection_papers_ways_are_measured_beside_a_control() {
 
 #[test]
 fn what_cannot_be_measured_is_said_at_once() {
-    for (words, said) in [
+    for (argv, said) in [
         (&["stripe", "--nics", "9"][..], "--nics 9: 1 to 8"),
         (&["stripe", "--repetitions", "0"], "nothing would be measured"),
         (&["stripe", "--way", "bonding"], "there is no way 'bonding': one, shortest-delay"),
@@ -183,7 +186,7 @@ fn what_cannot_be_measured_is_said_at_once() {
         (&["cross", "--repetitions", "0"], "nothing would be measured"),
         (&["cross", "--delay", "1000000"], "at most 100000"),
     ] {
-        let output = tasuki().arg("bench").args(words).output().expect("starts");
-        assert!(!output.status.success() && text(&output).contains(said), "{words:?}: {}", text(&output));
+        let output = tasuki().arg("bench").args(argv).output().expect("starts");
+        assert!(!output.status.success() && text(&output).contains(said), "{argv:?}: {}", text(&output));
     }
 }

@@ -1,4 +1,4 @@
-//! `tasuki bench tune`: a real program under a fixed delay and under the controller, and nothing left behind.
+//! `tasuki bench tune`: a real program with a fixed delay and with the controller, and nothing left behind.
 
 mod support;
 
@@ -9,9 +9,9 @@ use nix::{
 use std::process::{Child, Output, Stdio};
 use support::{eventually, labs, skip_without_root, tasuki, text};
 
-fn start(words: &[&str]) -> Child {
+fn start(argv: &[&str]) -> Child {
     let mut command = tasuki();
-    command.args(["bench", "tune", "--json"]).args(words).stdin(Stdio::null());
+    command.args(["bench", "tune", "--json"]).args(argv).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts")
 }
 
@@ -24,7 +24,7 @@ fn a_long_delay_takes_many_packets_at_once_and_lets_a_program_wait() {
     if skip_without_root("a_long_delay_takes_many_packets_at_once_and_lets_a_program_wait") {
         return;
     }
-    // Off, 10 us, ... 10 ms; the first waits for answers, the second takes a stream.
+    // Delays off, 10 us, ... 10 ms. The first program waits for answers, the second receives a stream.
     let child = start(&[
         "--level",
         "0,7",
@@ -47,11 +47,11 @@ fn a_long_delay_takes_many_packets_at_once_and_lets_a_program_wait() {
     };
     let longest = report["rows"][0]["fixed"].as_array().expect("delays").len() - 1;
     assert_eq!(report["rows"][0]["fixed"][longest]["us"], 10_000);
-    // A program that only waits cannot have more answers than looks at what has come in, and those are 10 ms apart: 100 per second, and as many
-    // again where the first answer after a pause is taken at once.
+    // A program that only waits cannot get more answers than there are polls, and those are 10 ms apart: 100
+    // per second, and as many again where the first answer after a pause is received at once.
     assert!(of(0, longest, "turns") <= 205.0, "{}", of(0, longest, "turns"));
     assert!(of(0, 0, "turns") > of(0, longest, "turns"));
-    // So many packets of the stream come in between two looks that these are few.
+    // So many packets of the stream arrive between two polls that there are few of these.
     assert!(of(1, longest, "packets") > 4.0 * of(1, longest, "interrupts"), "{report:#}");
     for row in 0..2 {
         let log = report["rows"][row]["logs"][0].as_array().expect("a log");
@@ -69,7 +69,7 @@ fn an_interrupted_measurement_leaves_nothing() {
     let child = start(&["--pair", "0:7", "--repetitions", "1000"]);
     let id = child.id();
     eventually("its lab is up", || !labs(id).is_empty());
-    // Wherever it is, from setting up to measuring.
+    // The time is arbitrary: it may be at any point from setting up to measuring.
     std::thread::sleep(std::time::Duration::from_secs(3));
     kill(Pid::from_raw(id.cast_signed()), Signal::SIGINT).expect("it runs");
     let output = child.wait_with_output().expect("ends");
@@ -84,14 +84,14 @@ fn an_interrupted_measurement_leaves_nothing() {
 
 #[test]
 fn what_cannot_be_measured_is_said_at_once() {
-    for (words, said) in [
+    for (argv, said) in [
         (&["--level", "8"][..], "8 is not in 0..8"),
         (&["--pair", "0:9"], "two levels of 0 to 7"),
         (&["--repetitions", "0"], "nothing would be measured"),
         (&["--seconds", "0"], "--seconds: 0.1 to 600"),
         (&["--most", "off"], "--most is a time"),
     ] {
-        let output = tasuki().args(["bench", "tune"]).args(words).output().expect("starts");
-        assert!(!output.status.success() && text(&output).contains(said), "{words:?}: {}", text(&output));
+        let output = tasuki().args(["bench", "tune"]).args(argv).output().expect("starts");
+        assert!(!output.status.success() && text(&output).contains(said), "{argv:?}: {}", text(&output));
     }
 }

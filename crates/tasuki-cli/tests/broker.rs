@@ -1,5 +1,5 @@
-//! Ordinary users' MPI programs and the broker: members of its group get raw lanes, everybody else UDP, and whatever becomes of the broker no
-//! program waits or fails.
+//! MPI programs of ordinary users, and the broker: members of its group get raw lanes, all others UDP, and
+//! whatever becomes of the broker no program waits or fails.
 
 mod support;
 
@@ -26,10 +26,10 @@ use support::{
 };
 
 const TASUKI: &str = "/run/tasuki/bin/tasuki";
-/// Every host of a lab has a `/run` of its own; `/run/tasuki` is the same for all.
+/// Every host of a lab has a `/run` of its own, while `/run/tasuki` is the same on all.
 const SOCKET: &str = "/run/broker.sock";
 const GROUP: &str = "4100";
-/// Ordinary users, as setpriv(1) makes them.
+/// A member of the broker's group, as setpriv(1) makes one.
 const MEMBER: [&str; 7] = [
     "setpriv",
     "--reuid=4201",
@@ -49,12 +49,13 @@ const STRANGER: [&str; 7] = [
     "--no-new-privs",
 ];
 
-/// The MPIs whose launcher, as root, lets ranks be other users: the daemons of Open MPI 4 demand their own.
+/// The MPIs whose launcher, run by root, allows ranks to be other users. The daemons of Open MPI 4 demand
+/// their own user.
 fn launchable(test: &str) -> Vec<Mpi> {
     families(test).into_iter().filter(|mpi| mpi.name != "openmpi-4.1").collect()
 }
 
-/// A broker on every host of the lab.
+/// Starts a broker on every host of the lab.
 fn brokers(lab: &TestLab) -> [Background; 2] {
     ["n1", "n2"].map(|host| {
         let broker =
@@ -69,7 +70,7 @@ fn brokers(lab: &TestLab) -> [Background; 2] {
 fn start(lab: &TestLab, mpi: &Mpi, program: &Path, user: &[&str]) -> Running {
     let mut command = tasuki();
     command.args(["run", "--lab", &lab.name, "--mpi", mpi.name, "--transport", "tasuki", "-n", "2"]);
-    // Open MPI 5 would not take another user's word for who he is, nor share files with him.
+    // Otherwise Open MPI 5 would not trust a rank of another user, nor share files with it.
     command.args(["-x", "PMIX_MCA_psec=none", "-x", "PMIX_MCA_gds=hash"]);
     command.args(user).arg(program).args(UNTIL_ENDED);
     not_ended(lab);
@@ -77,7 +78,7 @@ fn start(lab: &TestLab, mpi: &Mpi, program: &Path, user: &[&str]) -> Running {
     run.env("TASUKI_LANES", "raw,udp").env("TASUKI_BROKER", SOCKET).limit(300).start()
 }
 
-/// A program that others may read.
+/// A program that other users may read.
 fn program(programs: &Programs, mpi: &Mpi) -> std::path::PathBuf {
     let program = programs.build("collect", mpi);
     let folder = program.parent().expect("a folder");
@@ -87,8 +88,8 @@ fn program(programs: &Programs, mpi: &Mpi) -> std::path::PathBuf {
 
 fn doctor(lab: &TestLab, user: &[&str]) -> serde_json::Value {
     let socket = format!("TASUKI_BROKER={SOCKET}");
-    let words = [user, &["env", &socket, TASUKI, "doctor-facts"]].concat();
-    serde_json::from_str(&lab.run("n1", &words)).expect("JSON")
+    let argv = [user, &["env", &socket, TASUKI, "doctor-facts"]].concat();
+    serde_json::from_str(&lab.run("n1", &argv)).expect("JSON")
 }
 
 #[test]
@@ -120,7 +121,8 @@ fn members_programs_get_raw_lanes_and_strangers_udp() {
     assert!(remedy.contains("usermod"), "{stranger}");
 }
 
-/// Its sockets are the programs' own: a broker that dies takes nothing along. Afterwards programs use UDP.
+/// The sockets belong to the programs, so they survive a broker that dies. Programs that start afterwards use
+/// UDP.
 #[test]
 fn lanes_outlive_their_broker_and_without_one_there_is_udp() {
     let test = "lanes_outlive_their_broker_and_without_one_there_is_udp";
@@ -156,7 +158,8 @@ fn lanes_outlive_their_broker_and_without_one_there_is_udp() {
     assert!(remedy.contains("systemctl enable --now tasuki-broker.socket"), "{facts}");
 }
 
-/// As systemd does it (sd_listen_fds(3)): the socket is there before the service, which gets it as descriptor 3.
+/// As systemd does it (sd_listen_fds(3)): the socket exists before the service, which gets it as descriptor
+/// 3.
 #[test]
 fn a_socket_that_systemd_has_made_is_served() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -171,7 +174,7 @@ fn a_socket_that_systemd_has_made_is_served() {
     let mut service = Command::new("sh");
     service.args(["-c", &script]).stdin(Stdio::from(socket)).stdout(Stdio::null()).stderr(Stdio::null());
     let mut service = Background(service.spawn().expect("sh starts"));
-    // A word is given without any privilege; `lo` is what it was told.
+    // Asking whether a lane would be given needs no privilege; `lo` is the NIC that the broker was told.
     let mut broker = tasuki_link::broker::Broker::at(&path);
     broker.would_give("lo").expect("the service answers");
     assert!(broker.would_give("eth99").unwrap_err().to_string().contains("--nic"));
@@ -180,17 +183,18 @@ fn a_socket_that_systemd_has_made_is_served() {
     assert!(path.exists(), "the socket's file is systemd's");
 }
 
-/// To the brokers themselves, not the clients that started them from outside.
+/// Sends a signal to the brokers themselves, and not to the clients that started them from outside.
 fn signal_brokers(lab: &TestLab, signal: Signal) {
     for pid in support::marked(&lab.name) {
-        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        if words.starts_with(TASUKI.as_bytes()) && words.windows(6).any(|part| part == b"broker") {
+        let argv = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        if argv.starts_with(TASUKI.as_bytes()) && argv.windows(6).any(|part| part == b"broker") {
             kill(Pid::from_raw(pid), signal).expect("signals");
         }
     }
 }
 
-/// A broker that is there and says nothing: programs start without it. One that says something after all is not too late: on a slow host it may have to be started first.
+/// A broker that does not answer: programs start without it. A broker that answers after a while is not too
+/// late: on a slow host it may have to be started first.
 #[test]
 fn a_broker_that_hangs_keeps_no_program_from_starting_and_may_come_late() {
     let test = "a_broker_that_hangs_keeps_no_program_from_starting_and_may_come_late";
@@ -206,7 +210,7 @@ fn a_broker_that_hangs_keeps_no_program_from_starting_and_may_come_late() {
         let mut job = start(&lab, &mpi, &program, &MEMBER);
         let now = until("datagrams", &lab, &mut job, |told| lane(told, "udp").sent > 500);
         assert!(!now.lanes.contains_key("raw"), "{}: {now:?}", mpi.name);
-        // Longer than those wait who do nothing else.
+        // This is longer than programs wait that do nothing else.
         std::thread::sleep(std::time::Duration::from_secs(3));
         signal_brokers(&lab, Signal::SIGCONT);
         until("frames", &lab, &mut job, |told| {

@@ -1,5 +1,6 @@
-//! `tasuki check` against faults that it is not told of. Every trial has a seed of its own:
-//! `TASUKI_TRIAL=seed TASUKI_PLANT=Loss cargo test --release --test check one_trial -- --nocapture` repeats one.
+//! `tasuki check` against faults that it is not told about. Every trial has a seed of its own:
+//! `TASUKI_TRIAL=seed TASUKI_PLANT=Loss cargo test --release --test check one_trial -- --nocapture` repeats
+//! one.
 
 mod support;
 
@@ -10,7 +11,7 @@ use support::{
 };
 use tasuki_random::Random;
 
-/// Runs trials; all failures are told at the end.
+/// Runs trials, and reports all failures at the end.
 fn trials(all: impl IntoIterator<Item = (u64, Plant)>, hosts_max: usize) {
     let (mut failures, mut count) = (Vec::new(), 0);
     for (seed, plant) in all {
@@ -35,7 +36,8 @@ fn every_kind_of_fault_is_named_and_a_healthy_cluster_is_not() {
     trials(plants.map(|plant| (random.below(u64::MAX), plant)).collect::<Vec<_>>(), 8);
 }
 
-/// The whole trial: 200 faults in clusters of 4 to 16 hosts, and 20 healthy ones. TASUKI_TRIALS sets another number of faults.
+/// The long test: 200 faults in clusters of 4 to 16 hosts, and 20 healthy clusters. TASUKI_TRIALS sets
+/// another number of faults.
 #[test]
 #[ignore = "takes an hour"]
 fn two_hundred_random_faults_and_twenty_healthy_clusters() {
@@ -55,8 +57,9 @@ fn two_hundred_random_faults_and_twenty_healthy_clusters() {
     trials(all, 16);
 }
 
-/// A machine with far more to do than it has cores gives a planted program next to nothing, and all else as little: the program is
-/// found all the same, and nobody else is. The first two seeds are of verdicts that were wrong when it was that busy.
+/// On a machine with far more work than cores, a planted program gets next to no processor time, like
+/// everything else: the program must be found all the same, and nothing else. The first two seeds once gave
+/// wrong verdicts on such a machine.
 #[test]
 #[ignore = "long: it keeps the machine busy"]
 fn verdicts_on_an_overloaded_machine() {
@@ -77,7 +80,7 @@ fn verdicts_on_an_overloaded_machine() {
     );
 }
 
-/// Repeats one.
+/// Repeats one trial.
 #[test]
 #[ignore = "only with TASUKI_TRIAL"]
 fn one_trial() {
@@ -88,7 +91,7 @@ fn one_trial() {
     trials([(seed, plant)], most);
 }
 
-/// What cannot be checked is said, with exit code 3, and the rest is checked all the same.
+/// A host that cannot be checked is named, with exit code 3, and the rest is checked.
 #[test]
 fn hosts_that_do_not_answer_are_named() {
     if skip_without_root("hosts_that_do_not_answer_are_named") {
@@ -97,11 +100,10 @@ fn hosts_that_do_not_answer_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("cluster.toml");
     std::fs::write(&file, ok(tasuki().args(["cluster", "new", "full:2"]))).expect("writes");
-    let refused = |mut command: Command, words: &[&str]| {
+    let refused = |mut command: Command, argv: &[&str]| {
         let output = command.output().expect("runs");
         assert_eq!(output.status.code(), Some(3), "{}", text(&output));
-        words
-            .iter()
+        argv.iter()
             .for_each(|word| assert!(text(&output).contains(word), "{word:?} is not in {}", text(&output)));
     };
     let mut command = tasuki();

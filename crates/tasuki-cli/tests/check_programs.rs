@@ -1,5 +1,5 @@
-//! Stages 3 and 4 of `tasuki check`: random messages and the burn-in. They keep all cores busy, so they are apart from the trials, which
-//! measure.
+//! Stages 3 and 4 of `tasuki check`: random messages and the burn-in. They keep all cores busy, so they are
+//! not in the file of the trials, which measure.
 
 mod support;
 
@@ -32,10 +32,10 @@ fn random_messages_arrive_whole_and_the_page_shows_them() {
     assert!(page.contains("Nothing was found") && page.contains("<td>n4"), "{page}");
 }
 
-/// The programs of the burn-in, with a table of them.
-fn burn_in(lab: &TestLab, words: &[&str], path: Option<&Path>) -> (Option<i32>, serde_json::Value) {
+/// Runs the programs of the burn-in. Returns the exit code and the report.
+fn burn_in(lab: &TestLab, argv: &[&str], path: Option<&Path>) -> (Option<i32>, serde_json::Value) {
     let mut check = tasuki();
-    check.args(["check", "--lab", &lab.name, "--stages", "4", "--json"]).args(words);
+    check.args(["check", "--lab", &lab.name, "--stages", "4", "--json"]).args(argv);
     check.env("TASUKI_PEERS", peers()).env(MARK, &lab.name);
     if let Some(folder) = path {
         let others = std::env::var("PATH").expect("a path");
@@ -46,7 +46,7 @@ fn burn_in(lab: &TestLab, words: &[&str], path: Option<&Path>) -> (Option<i32>, 
     (output.status.code(), report)
 }
 
-/// Demands that these programs ran, with right results.
+/// Demands that these programs have run, with right results.
 fn all_right(report: &serde_json::Value, programs: &[&str]) {
     let rows = report["tables"].as_array().expect("tables").iter().find(|table| table[0] == "Burn-in");
     let rows = rows.expect("a table")[2].as_array().expect("rows");
@@ -58,7 +58,7 @@ fn all_right(report: &serde_json::Value, programs: &[&str]) {
     assert!(rows.iter().all(is_right), "{report}");
 }
 
-/// As on machines, where they were built beforehand.
+/// The kernels were built beforehand, as on real machines.
 #[test]
 fn the_burn_in_runs_the_kernels_of_a_folder() {
     let test = "the_burn_in_runs_the_kernels_of_a_folder";
@@ -67,20 +67,20 @@ fn the_burn_in_runs_the_kernels_of_a_folder() {
     }
     let lab = TestLab::up("kernels", &["--shape", "full:3"]);
     let folder = tempfile::tempdir().expect("a folder");
-    let words = ["--nas", folder.path().to_str().expect("UTF-8")];
+    let argv = ["--nas", folder.path().to_str().expect("UTF-8")];
     let (build, faulty) = ("/../../bench/nas/build.sh", "/tests/programs/badhpcc.c");
     let [build, faulty] = [build, faulty].map(|path| format!("{}{path}", env!("CARGO_MANIFEST_DIR")));
     let empty =
-        tasuki().args(["check", "--lab", &lab.name, "--stages", "4"]).args(words).output().expect("runs");
+        tasuki().args(["check", "--lab", &lab.name, "--stages", "4"]).args(argv).output().expect("runs");
     assert_eq!(empty.status.code(), Some(3));
     assert!(text(&empty).contains("bench/nas/build.sh mpicc"), "{}", text(&empty));
     ok(Command::new("sh").arg(build).arg("mpicc.openmpi").arg(folder.path()).args(["is", "mg"]));
-    let (code, report) = burn_in(&lab, &words, None);
+    let (code, report) = burn_in(&lab, &argv, None);
     assert_eq!(code, Some(0), "{report}");
     all_right(&report, &["NAS IS", "NAS MG", "HPCC"]);
-    // One that does not verify its results ends with an exit code.
+    // A kernel whose verification fails ends with an exit code.
     ok(Command::new("mpicc.openmpi").args(["-O1", "-DFAILING", &faulty, "-o"]).arg(folder.path().join("mg")));
-    let (code, report) = burn_in(&lab, &words, None);
+    let (code, report) = burn_in(&lab, &argv, None);
     assert_eq!(code, Some(2), "{report}");
     let [finding] = &report["findings"].as_array().expect("findings")[..] else { panic!("{report}") };
     assert!(finding["says"].as_str().is_some_and(|says| says.starts_with("NAS MG failed")), "{finding}");
@@ -97,7 +97,8 @@ fn the_burn_in_runs_programs_and_reads_their_results() {
     assert_eq!((code, &report["findings"]), (Some(0), &serde_json::json!([])), "{report}");
     all_right(&report, &["NAS IS", "NAS CG", "NAS EP", "HPCC"]);
 
-    // A program that ends well and whose results are wrong, in hpcc's place; one that writes none; one that fails.
+    // Programs in the place of hpcc: one that ends well with wrong results; one that writes no results; one
+    // that fails.
     let folder = tempfile::tempdir().expect("a folder");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/badhpcc.c");
     for (what, says) in

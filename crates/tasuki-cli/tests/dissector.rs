@@ -1,5 +1,6 @@
-//! The Wireshark dissector (`packaging/wireshark/tasuki.lua`) on captures of real runs: whatever mode the transport is in, tshark knows every
-//! packet, calls none malformed, and shows what follows from the wire format.
+//! The Wireshark dissector (`packaging/wireshark/tasuki.lua`) on captures of real runs: whatever mode the
+//! transport is in, tshark recognises every packet, calls none malformed, and shows what follows from the
+//! wire format.
 
 mod support;
 
@@ -16,7 +17,7 @@ use support::{
     skip_without_root,
 };
 
-/// The rail, lane and sender of a packet: packets of each are numbered.
+/// Rail, lane and sender of a packet, each combination of which numbers its own packets.
 type Numbered = (String, String, String);
 
 /// What tshark shows of one packet.
@@ -24,9 +25,9 @@ struct Shown {
     from: String,
     number: Option<(Numbered, u64)>,
     frames: Vec<u8>,
-    /// Path and number of what is acknowledged, if there is one acknowledgement.
+    /// Path and number of the packet that is acknowledged, if there is one acknowledgement.
     acked: Vec<(String, String, u64)>,
-    /// Bytes of a datagram that is no packet of ours.
+    /// Bytes of a datagram that is not one of Tasuki's packets.
     foreign: Option<u64>,
     /// Priority and VLAN of its tag.
     tag: Option<(u64, u64)>,
@@ -47,12 +48,13 @@ const FIELDS: [&str; 12] = [
     "vlan.id",
 ];
 
-/// tshark with the dissector. `None`, with a note, where there is no tshark.
+/// Runs tshark with the dissector. `None`, after a note, if there is no tshark.
 fn tshark(capture: &Path, arguments: &[&str]) -> Option<String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/wireshark/tasuki.lua");
     let mut command = Command::new("tshark");
     command.arg("-X").arg(format!("lua_script:{}", script.display())).arg("-r").arg(capture);
-    // Our ports are any, so also some that Wireshark takes for another protocol's (44818: EtherNet/IP) before it asks heuristics.
+    // Tasuki's ports are arbitrary, so some of them are ones that Wireshark assigns to another protocol
+    // (44818: EtherNet/IP) before it tries heuristics.
     command.args(["--enable-heuristic", "tasuki_udp", "-o", "udp.try_heuristic_first:TRUE"]);
     match command.args(arguments).output() {
         Ok(output) => {
@@ -88,10 +90,10 @@ fn shown(line: &str) -> Shown {
     Shown { from: cells[0].to_owned(), number, frames, acked, foreign, tag }
 }
 
-/// What a datagram to the discard port says.
+/// The content of a datagram to the discard port.
 const MARK: &str = "the last packet of this capture";
 
-/// dumpcap on eth1 of a host.
+/// A dumpcap on eth1 of a host.
 struct Capture<'a> {
     lab: &'a TestLab,
     host: &'static str,
@@ -116,9 +118,11 @@ impl<'a> Capture<'a> {
         std::fs::read_to_string(&self.pid).unwrap_or_default()
     }
 
-    /// Ends it; what came from the other host. A host does not see its own raw frames leave: they pass by the queues where captures look.
+    /// Ends the capture. Returns the packets from the other host: a host does not see its own raw frames
+    /// leave, because they bypass the queues where captures look.
     fn stop(self, test: &str) -> Option<Vec<Shown>> {
-        // dumpcap leaves what it has not looked at yet when it is told to end; the last packet is one that is known.
+        // When dumpcap is told to end it drops what it has not looked at yet, so the test waits for a last
+        // packet that it knows.
         let (other, address) = if self.host == "n1" { ("n2", "10.78.1.1") } else { ("n1", "10.78.2.1") };
         let mark = format!("printf '{MARK}' > /dev/udp/{address}/9");
         self.lab.run(other, &["bash", "-c", &mark]);
@@ -144,7 +148,7 @@ impl<'a> Capture<'a> {
     }
 }
 
-/// Numbers of each path grow; what is acknowledged was there.
+/// The numbers of each path grow, and a packet that is acknowledged was captured before.
 fn check_numbers(test: &str, ways: [&[Shown]; 2]) {
     let mut seen: BTreeMap<&Numbered, BTreeSet<u64>> = BTreeMap::new();
     for (path, number) in ways.into_iter().flatten().filter_map(|shown| shown.number.as_ref()) {
@@ -161,7 +165,8 @@ fn check_numbers(test: &str, ways: [&[Shown]; 2]) {
             let foreign = other.iter().filter(|shown| shown.foreign.is_some()).count();
             assert!(
                 numbers.is_some_and(|numbers| numbers.contains(number)),
-                "{test}: {path:?} {number} is acknowledged and was never on the cable: numbers {numbers:?}, {foreign} unknown datagrams"
+                "{test}: {path:?} {number} is acknowledged and was never on the cable: numbers {numbers:?}, \
+                 {foreign} unknown datagrams"
             );
             checked += 1;
         }
@@ -169,7 +174,8 @@ fn check_numbers(test: &str, ways: [&[Shown]; 2]) {
     assert!(checked > 20, "{test}: {checked} acknowledgements");
 }
 
-/// Headerless datagrams: without loss each is a byte shorter than the one before, but for the first and the last of a round.
+/// Headerless datagrams: without loss each is a byte shorter than the one before, except for the first and
+/// the last of a round.
 fn check_lengths(test: &str, way: &[Shown], bytes: u64) {
     let lengths: Vec<u64> =
         way.iter().filter_map(|shown| shown.foreign).filter(|length| *length > 1).collect();
@@ -182,7 +188,7 @@ fn check_lengths(test: &str, way: &[Shown], bytes: u64) {
     assert!(steps * 10 > lengths.len() * 9, "{test}: {steps} steps of a byte in {} datagrams", lengths.len());
 }
 
-/// All frames of the raw lane have this tag, and nothing else has one.
+/// All frames of the raw lane have this tag, and no other packet has one.
 fn check_tags(test: &str, way: &[Shown], tag: Option<(u64, u64)>) {
     let (mut raw, mut long) = (0u32, 0u32);
     for shown in way {
@@ -195,11 +201,11 @@ fn check_tags(test: &str, way: &[Shown], tag: Option<(u64, u64)>) {
     assert!(raw > 0 && (long > 0 || tag.is_none()), "{test}: {raw} raw frames, {long} datagrams");
 }
 
-/// Messages of reverse.c in its two passes that are longer than 64 KiB, and how long.
+/// Bytes of the messages of reverse.c, in its two passes, that are longer than 64 KiB.
 const LONG: u64 = 2 * 2 * 100_000;
 
-/// Kinds of frames (docs/wire.md) that this program needs in any mode: ping is for time-outs, recall and return for many peers, quiesce and
-/// its kin for checkpoints.
+/// Kinds of frames (docs/wire.md) that this program causes in any mode. Ping is for time-outs, recall and
+/// return are for many peers, quiesce and its relatives for checkpoints.
 const ALWAYS: [u8; 11] = [0x02, 0x03, 0x04, 0x07, 0x08, 0x10, 0x11, 0x12, 0x14, 0x15, 0x1b];
 
 #[test]

@@ -1,5 +1,6 @@
-//! Wires that lose, double and damage frames, cables that are cut, ranks that are killed: programs come to their end, with every
-//! byte as it was sent, or are told that a peer is gone. Random choices are printed and can be repeated (TASUKI_SEED).
+//! Wires that lose, duplicate and corrupt frames, cables that are cut, ranks that are killed: programs end,
+//! with every byte as it was sent, or learn that a peer is gone. Random choices are printed and can be
+//! repeated (TASUKI_SEED).
 
 mod support;
 
@@ -17,7 +18,7 @@ fn pause(random: &mut Random, least_ms: u64, most_ms: u64) {
     thread::sleep(Duration::from_millis(least_ms + random.below(most_ms - least_ms)));
 }
 
-/// Programs whose last message is on its way when MPI_Finalize begins, over wires that lose every fifth frame.
+/// Programs whose last message is under way when MPI_Finalize begins, over wires that lose every fifth frame.
 fn lossy_ends(test: &str, rounds: u64) {
     if skip_without_root(test) {
         return;
@@ -49,7 +50,7 @@ fn lossy_wires_at_a_hundred_ends() {
     lossy_ends("lossy_wires_at_a_hundred_ends", 100);
 }
 
-/// Nothing passes from about the last message on; when wires are whole again, everything ends well.
+/// From about the last message on no frame passes. Once the wires are whole again, everything ends well.
 fn dead_ends(test: &str, rounds: u64) {
     if skip_without_root(test) {
         return;
@@ -67,7 +68,7 @@ fn dead_ends(test: &str, rounds: u64) {
                     thread::sleep(Duration::from_micros(200));
                 }
                 thread::sleep(Duration::from_micros(random.below(4_000)));
-                // Both directions, or one: then data arrive and acknowledgements do not.
+                // Both directions are cut, or one: then data arrive and acknowledgements do not.
                 let ends: [&[&str]; 3] = [&[], &["--from", "n1"], &["--from", "n2"]];
                 let mut arguments = vec!["all", "--keep-carrier"];
                 arguments.extend(ends[random.below(3) as usize]);
@@ -92,10 +93,10 @@ fn dead_wires_at_forty_ends() {
     dead_ends("dead_wires_at_forty_ends", 40);
 }
 
-/// A variable of the environment, and what it says.
+/// Name and value of a variable of the environment.
 type Variable<'a> = (&'a str, &'a str);
 
-/// Starts hpcc in `folder`. Debian's is linked with Open MPI 4.1.
+/// Starts hpcc in `folder`. Debian's hpcc is linked with Open MPI 4.1.
 fn hpcc(
     lab: &TestLab,
     transport: &str,
@@ -110,12 +111,12 @@ fn hpcc(
     Some(run.folder(folder).limit(900).start())
 }
 
-/// hpcc while `disturb` plays with the wires, until the run ends.
+/// Runs hpcc while `disturb` changes the wires, until the run ends.
 fn hpcc_survives(test: &str, lab: &[&str], memory: u64, disturb: impl FnMut(&TestLab, &mut Running)) {
     hpcc_survives_with(test, lab, memory, &[], disturb);
 }
 
-/// The same with variables for the transport.
+/// Like [`hpcc_survives`], with variables for the transport.
 fn hpcc_survives_with(
     test: &str,
     lab: &[&str],
@@ -140,7 +141,7 @@ fn hpcc_survives_with(
     }
 }
 
-/// hpcc on four hosts while all wires have these faults, each so often.
+/// Runs hpcc on four hosts while all wires have these faults, each with its likelihood.
 fn hpcc_over(test: &str, memory: u64, variables: &[Variable<'_>], faults: &[(&str, &str)]) {
     let seed = (seed(test) as u32).to_string();
     hpcc_survives_with(test, &["--shape", "full:4", "--seed", &seed], memory, variables, |lab, _| {
@@ -160,7 +161,7 @@ fn hpcc_over_wires_that_lose_and_double() {
     hpcc_over("hpcc_over_wires_that_lose_and_double", 4 << 20, &[], &faults);
 }
 
-/// Datagrams without headers are lost, doubled and damaged, and every byte arrives.
+/// Datagrams without headers are lost, duplicated and corrupted, and every byte arrives.
 #[test]
 #[ignore = "takes minutes"]
 fn hpcc_length_coded_over_wires_that_lose_double_and_damage() {
@@ -184,7 +185,7 @@ fn hpcc_over_wires_that_damage() {
     hpcc_over("hpcc_over_wires_that_damage", 4 << 20, &[], &[("corrupt", "1%")]);
 }
 
-/// Three of four cables are cut and healed at random, and every so often all of them for five seconds.
+/// Three of four cables are cut and healed at random, and now and then all of them are cut for five seconds.
 #[test]
 #[ignore = "takes minutes"]
 fn hpcc_while_cables_are_cut_and_healed() {
@@ -198,8 +199,8 @@ fn hpcc_while_cables_are_cut_and_healed() {
             for cable in (0..4).filter(|cable| *cable != spared) {
                 let name = format!("n1:eth{}", cable + 1);
                 let silent = random.below(2) == 0;
-                let words = [name.as_str(), "--keep-carrier"];
-                lab.fault("cut", if silent { &words } else { &words[..1] });
+                let argv = [name.as_str(), "--keep-carrier"];
+                lab.fault("cut", if silent { &argv } else { &argv[..1] });
             }
             pause(&mut random, 300, 2_000);
             lab.fault("heal", &["all"]);
@@ -216,8 +217,9 @@ fn hpcc_while_cables_are_cut_and_healed() {
     });
 }
 
-/// Every survivor ends within 10 s of the death: with an error from its call, which it is given because the user wants
-/// errors reported, or because the MPI ends the process for it. Over TCP they do not: Open MPI 4.1 and both MPICH wait for ever.
+/// Every surviving rank ends within 10 s of the death: with an error from its call, because the user asks for
+/// errors, or because the MPI ends the process. Over TCP they do not: Open MPI 4.1 and both MPICHs wait for
+/// ever.
 fn killed_rank(test: &str, how: &str) {
     if skip_without_root(test) {
         return;
@@ -227,7 +229,7 @@ fn killed_rank(test: &str, how: &str) {
     for mpi in families(test) {
         let built = programs.build("victim", &mpi);
         for transport in transports() {
-            // Makes the program visible in all hosts, too.
+            // This run also makes the program visible in all hosts.
             let whole = MpiRun::new(&lab, &mpi, &transport, 3, &built).args(["nobody"]).ok();
             assert!(whole.contains("victim ok"), "{whole}");
             let variables = [("TASUKI_PEER_FAILURE", "report")];
@@ -253,8 +255,9 @@ fn a_killed_rank_is_noticed_by_who_sends_to_it() {
     killed_rank("a_killed_rank_is_noticed_by_who_sends_to_it", "send");
 }
 
-/// Three ranks flood one with messages that it takes only later. Over Tasuki its memory grows by the receiver's pool (32 MiB),
-/// what describes the messages, and what the MPI itself needs, however much was sent.
+/// Three ranks flood a fourth with messages that it receives only later. Over Tasuki its memory grows by the
+/// receiver's pool (32 MiB), by what describes the messages, and by what the MPI itself needs, however much
+/// was sent.
 fn flood(test: &str, messages: u64, bytes: u64) {
     if skip_without_root(test) {
         return;
@@ -279,7 +282,7 @@ fn flood(test: &str, messages: u64, bytes: u64) {
     }
 }
 
-/// Most that a message costs the receiver besides its payload (docs/message-layer.md).
+/// Most memory that a message costs the receiver besides its payload, bytes (docs/message-layer.md).
 const ENVELOPE_BYTES: u64 = 1024;
 
 #[test]

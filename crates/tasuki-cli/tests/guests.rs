@@ -1,5 +1,5 @@
-//! Virtual machines with stock kernels and emulated NICs: the Debian package, and setting up, checking and undoing on real drivers:
-//! `make test-guests`.
+//! Virtual machines with stock kernels and emulated NICs: the Debian package, and setting up, checking and
+//! undoing with real drivers: `make test-guests`.
 
 mod support;
 
@@ -16,7 +16,7 @@ use support::{
     text,
 };
 
-/// Two hosts and a cable; on n2 the NIC is a port of a bridge, which has taken its place.
+/// Two hosts and a cable. On n2 the NIC is a port of a bridge, which stands in its place.
 const CLUSTER: &str = r#"[cluster]
 name = "guests"
 
@@ -38,7 +38,7 @@ fn package() -> PathBuf {
     )
 }
 
-/// Installs the package, sets the host up, and turns the broker on for `user`.
+/// Installs the package, sets the host up, and enables the broker for `user`.
 fn set_up(guest: &Guest, program: &Path) {
     guest.put(&package(), "/root/tasuki.deb");
     guest.ok("root", "dpkg -i /root/tasuki.deb");
@@ -49,15 +49,17 @@ fn set_up(guest: &Guest, program: &Path) {
     guest.ok("root", "systemctl enable --now tasuki-broker.socket && usermod --append --groups tasuki user");
 }
 
-/// What `tasuki run` of collect prints, and what `tasuki stats` told meanwhile. The program runs until a thousand packets have gone over this lane: others may have carried
-/// as many before it was open.
+/// Runs collect by `tasuki run` until a thousand packets have gone over this lane, because others may have
+/// carried as many before it was open. Returns what it printed, and what `tasuki stats` showed meanwhile.
 fn collect(first: &Guest, user: &str, lane: &str) -> (String, String) {
     let script = r#"cd; export TASUKI_LANES=raw,udp
-        (timeout 800 tasuki run --cluster cluster.toml --transport tasuki -n 2 /usr/local/bin/collect 1000000 "$HOME/enough" > out 2>&1; echo $? > code) &
+        (timeout 800 tasuki run --cluster cluster.toml --transport tasuki -n 2 \
+            /usr/local/bin/collect 1000000 "$HOME/enough" > out 2>&1; echo $? > code) &
         while [ ! -f code ]; do
             tasuki stats > now 2>&1
             grep -q 'rail 0' now && cp now stats
-            awk '$1 == "rail" && $2 == 0 && $4 == "LANE" && $6 > 1000 { enough = 1 } END { exit !enough }' now && break
+            awk '$1 == "rail" && $2 == 0 && $4 == "LANE" && $6 > 1000 { enough = 1 }
+                END { exit !enough }' now && break
             sleep 1
         done
         touch enough; wait; cat out; test "$(cat code)" = 0"#;
@@ -83,13 +85,17 @@ fn an_ordinary_users_mpi_program_on_raw_lanes_between_two_machines() {
     n1.wait();
     n2.wait();
     assert!(n1.ok("root", "basename $(readlink /sys/class/net/ens4/device/driver)").contains("e1000"));
-    n2.ok("root", "ip link add br0 type bridge && ip link set ens4 master br0 && ip link set ens4 up && ip link set br0 up");
+    n2.ok(
+        "root",
+        "ip link add br0 type bridge && ip link set ens4 master br0 && ip link set ens4 up && ip \
+                   link set br0 up",
+    );
     thread::scope(|scope| {
         for guest in [&n1, &n2] {
             scope.spawn(|| set_up(guest, &collect_program));
         }
     });
-    // Who may ask the broker, and who may not.
+    // One user may ask the broker, and another may not.
     let doctor = |user: &str| n1.ok(user, "tasuki doctor || true");
     let (member, stranger) = (doctor("user"), doctor("stranger"));
     assert!(member.contains("from the broker"), "{member}");
@@ -111,9 +117,13 @@ fn an_ordinary_users_mpi_program_on_raw_lanes_between_two_machines() {
     n1.ok("root", "tasuki undo && dpkg --purge tasuki && ! test -e /usr/bin/tasuki");
 }
 
-/// The command on n2 says that it is of another version.
+/// The tasuki on n2 reports another version.
 fn another_version_is_refused(n1: &Guest, n2: &Guest) {
-    n2.ok("root", "mv /usr/bin/tasuki /usr/bin/tasuki-real; printf '#!/bin/sh\\necho tasuki 9.9.9\\n' > /usr/bin/tasuki; chmod 755 /usr/bin/tasuki");
+    n2.ok(
+        "root",
+        "mv /usr/bin/tasuki /usr/bin/tasuki-real; printf '#!/bin/sh\\necho tasuki 9.9.9\\n' > \
+                   /usr/bin/tasuki; chmod 755 /usr/bin/tasuki",
+    );
     let output = n1.run(
         "user",
         "cd; tasuki run --cluster cluster.toml --transport tasuki -n 2 /usr/local/bin/collect 1",
@@ -126,8 +136,8 @@ fn another_version_is_refused(n1: &Guest, n2: &Guest) {
     n2.ok("root", "mv /usr/bin/tasuki-real /usr/bin/tasuki");
 }
 
-/// A check from n1, against a file: exit code, and kind and part of what was found. Warnings accuse nobody: that the emulated host is too slow
-/// for its NICs is true.
+/// Runs a check from n1 against a file. Returns the exit code, and kind and part of every finding. Warnings
+/// are left out: that the emulated host is too slow for its NICs is true.
 fn check(n1: &Guest, file: &str) -> (Option<i32>, Vec<(String, String)>, String) {
     let (code, printed) = n1.detached("root", &format!("tasuki check {file} --stages 1 --json"));
     let report: serde_json::Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed}"));
@@ -149,6 +159,21 @@ fn finds(n1: &Guest, file: &str, expected: &[(&str, &str)]) -> String {
     says
 }
 
+/// Puts the command, a program and cluster files into a guest. One NIC is left up, as on an installed system,
+/// and one down; both have been up, which gives them their queues.
+fn equip(guest: &Guest, hello: &Path) {
+    guest.put(Path::new(env!("CARGO_BIN_EXE_tasuki")), "/usr/bin/tasuki");
+    guest.put(hello, "/usr/local/bin/hello");
+    for (file, rate, order) in [
+        ("cluster.toml", "1G", ["ens4", "ens5"]),
+        ("faster.toml", "10G", ["ens4", "ens5"]),
+        ("crossed.toml", "1G", ["ens5", "ens4"]),
+    ] {
+        guest.put_cluster(file, &back_to_back(rate, 9000, order));
+    }
+    guest.ok("root", "ip link set ens4 up && ip link set ens5 up && ip link set ens5 down");
+}
+
 #[test]
 #[ignore = "needs an image of guests: make test-guests"]
 fn apply_check_tcp_and_undo_on_the_drivers_of_the_papers_nics() {
@@ -167,20 +192,8 @@ fn apply_check_tcp_and_undo_on_the_drivers_of_the_papers_nics() {
     n1.wait();
     n2.wait();
     let both = [&n1, &n2];
-    for guest in both {
-        guest.put(Path::new(env!("CARGO_BIN_EXE_tasuki")), "/usr/bin/tasuki");
-        guest.put(&hello, "/usr/local/bin/hello");
-        for (file, rate, order) in [
-            ("cluster.toml", "1G", ["ens4", "ens5"]),
-            ("faster.toml", "10G", ["ens4", "ens5"]),
-            ("crossed.toml", "1G", ["ens5", "ens4"]),
-        ] {
-            guest.put_cluster(file, &back_to_back(rate, 9000, order));
-        }
-        // One as an installed system has it, one that is down; both have been up, which gives them their queues.
-        guest.ok("root", "ip link set ens4 up && ip link set ens5 up && ip link set ens5 down");
-    }
-    // Which drivers and chips: PCI ids of the 82540EM and the 82545EM.
+    both.iter().for_each(|guest| equip(guest, &hello));
+    // The PCI ids are those of the 82540EM and the 82545EM.
     let chips = n1.ok("root", "cat /sys/class/net/ens4/device/device /sys/class/net/ens5/device/device");
     assert_eq!(chips.split_whitespace().collect::<Vec<_>>(), ["0x100e", "0x100f"]);
     let before = both.map(|guest| guest.ok("root", WHOLE));
@@ -190,13 +203,13 @@ fn apply_check_tcp_and_undo_on_the_drivers_of_the_papers_nics() {
         assert_eq!(diff.matches("9000").count(), 2, "{diff}");
     }
 
-    // The emulated processor is far too slow for the rate: that accuses nobody.
+    // The emulated processor is far too slow for the rate, which is not the fault of any part.
     finds(&n1, "cluster.toml", &[]);
     let says = finds(&n1, "faster.toml", &[("slow", "n1:ens4 - n2:ens4"), ("slow", "n1:ens5 - n2:ens5")]);
     assert!(says.contains("runs at 1000 Mbit/s, the plan says 10000"), "{says}");
     let says = check(&n1, "crossed.toml").2;
     assert!(says.contains("n1:ens4 is plugged into n2:ens4, the plan says n2:ens5"), "{says}");
-    // The server adapter's delay can be set, the desktop adapter's cannot.
+    // The delay of the server adapter can be set, that of the desktop adapter cannot.
     n1.ok("root", "ethtool -C ens5 rx-usecs 500 && ! ethtool -C ens4 rx-usecs 500");
     finds(&n1, "cluster.toml", &[("delay", "n1")]);
     n1.ok("root", "ethtool -C ens5 rx-usecs 3");
@@ -204,7 +217,8 @@ fn apply_check_tcp_and_undo_on_the_drivers_of_the_papers_nics() {
     finds(&n1, "cluster.toml", &[("mtu", "n2:ens5")]);
     n2.ok("root", "ip link set ens5 mtu 9000");
 
-    // Not before: a host that is too slow for its NIC loses nothing with long queues, and its cables seem slow (docs/check.md).
+    // This is not done earlier: with long queues a host that is too slow for its NIC loses nothing, and its
+    // cables seem slow (docs/check.md).
     for guest in both {
         guest.ok("root", "tasuki apply cluster.toml --here --rings 1024");
         let rings = guest.ok("root", "ethtool -g ens4 && ethtool -g ens5");

@@ -1,37 +1,41 @@
-//! The kernel's own bonding driver, which many kernels lack, in virtual machines: `balance-rr` beside Tasuki's striping on the same four e1000
-//! NICs, and proof that `bench stripe` emulates it rightly: one MAC address on all NICs, frames in turn. `make test-guests`.
+//! The kernel's own bonding driver, which many kernels lack, in virtual machines: `balance-rr` compared with
+//! Tasuki's striping on the same four e1000 NICs, and proof that `bench stripe` emulates it rightly: one MAC
+//! address on all NICs, frames in turn. `make test-guests`.
 
 mod support;
 
 use std::{path::Path, process::Stdio};
 use support::guests::{Guest, Guests, Nic};
 
-/// Rate of a NIC, held by a token bucket: little enough for an emulated processor.
+/// Rate of a NIC, held by a token bucket: low enough for an emulated processor.
 const RATE: &str = "8mbit";
 const CABLES: [&str; 4] = ["a", "b", "c", "d"];
 const NICS: [&str; 4] = ["ens4", "ens5", "ens6", "ens7"];
 
-/// The cluster file, with MAC addresses left to ARP.
+/// The cluster file. MAC addresses are left to ARP.
 fn cluster() -> String {
     let nics: Vec<_> = NICS.iter().map(|nic| format!("{{ name = \"{nic}\" }}")).collect();
     let host = |name: &str| format!("[[host]]\nname = \"{name}\"\nnic = [{}]\n", nics.join(", "));
     let cable = |nic: &&str| format!("[[cable]]\nends = [\"n1:{nic}\", \"n2:{nic}\"]\n");
     let cables: String = NICS.iter().map(cable).collect();
     format!(
-        "[cluster]\nname = \"bonding\"\n[defaults]\nrate = \"8M\"\n[striping]\npolicy = \"round-robin\"\n{}{}{cables}",
+        "[cluster]\nname = \"bonding\"\n[defaults]\nrate = \"8M\"\n[striping]\npolicy = \
+         \"round-robin\"\n{}{}{cables}",
         host("n1"),
         host("n2")
     )
 }
 
-/// A stream of messages of 1,024 bytes from n1 to an address of n2: megabytes per second, and the NICs' shares of what n2 received.
+/// Sends a stream of messages of 1,024 bytes from n1 to an address of n2. Returns megabytes per second, and
+/// the NICs' shares of what n2 received.
 fn stream(n1: &Guest, n2: &Guest, address: &str) -> (f64, Vec<f64>) {
     let serve = format!(
         r#"{{"role":"serve","listen":"{address}:7117","interface":null,"cpu":null,"patience_s":300}}"#
     );
     let test = r#"{"kind":"stream","mptcp":false,"streams":1,"bytes":1024,"seconds":6,"warm_up_s":3}"#;
     let measure = format!(
-        r#"{{"role":"measure","server":"{address}:7117","data":"{address}","interface":null,"cpu":null,"line_bits_per_second":null,"connect_s":300,"tests":[{test}]}}"#
+        r#"{{"role":"measure","server":"{address}:7117","data":"{address}","interface":null,"cpu":null,
+            "line_bits_per_second":null,"connect_s":300,"tests":[{test}]}}"#
     );
     let mut serving = n2.ssh("root", &format!("tasuki raw-peer '{serve}'"));
     let mut serving = serving.stdout(Stdio::null()).spawn().expect("ssh starts");
@@ -48,7 +52,7 @@ fn stream(n1: &Guest, n2: &Guest, address: &str) -> (f64, Vec<f64>) {
     (bytes / streamed["receiver"]["seconds"].as_f64().expect("seconds") / 1e6, shares)
 }
 
-/// The NICs' addresses, each once.
+/// The different MAC addresses of the NICs.
 fn addresses(guest: &Guest) -> Vec<String> {
     let all = guest.ok("root", "cat /sys/class/net/ens[4-7]/address | sort -u");
     all.lines().map(str::to_owned).collect()
@@ -68,7 +72,8 @@ fn the_kernels_balance_rr_beside_striping_on_the_same_nics() {
         guest.put(Path::new(env!("CARGO_BIN_EXE_tasuki")), "/usr/bin/tasuki");
         guest.ok("root", &format!("cat > cluster.toml <<'EOF'\n{}EOF", cluster()));
         for nic in NICS {
-            // One by one, as on cables: no super-frames, which the token bucket would refuse.
+            // Frames are sent one by one, as on cables: the token bucket would refuse frames that are still
+            // to be segmented.
             guest.ok("root", &format!("ethtool -K {nic} tso off gso off gro off; ip link set {nic} up"));
             guest.ok(
                 "root",
@@ -87,14 +92,18 @@ fn the_kernels_balance_rr_beside_striping_on_the_same_nics() {
     assert_eq!(addresses(&n1).len(), 4);
 
     for (guest, number) in both {
-        guest.ok("root", "ip addr flush dev ens4; modprobe bonding; ip link add bond0 type bond mode balance-rr miimon 100");
+        guest.ok(
+            "root",
+            "ip addr flush dev ens4; modprobe bonding; ip link add bond0 type bond mode \
+                          balance-rr miimon 100",
+        );
         for nic in NICS {
             guest.ok("root", &format!("ip link set {nic} down && ip link set {nic} master bond0"));
         }
         guest.ok("root", &format!("ip link set bond0 up && ip addr add 10.9.1.{number}/24 dev bond0"));
         let driver = guest.ok("root", "cat /proc/net/bonding/bond0");
         assert!(driver.contains("load balancing (round-robin)"), "{driver}");
-        // What `bond-one-mac` emulates.
+        // This is what `bond-one-mac` emulates.
         assert_eq!(addresses(guest).len(), 1, "{driver}");
     }
     let (bonded, shares) = stream(&n1, &n2, "10.9.1.2");

@@ -1,4 +1,5 @@
-//! `tasuki apply --persist` under a real systemd: the host comes up as it was set up, and after `undo` as it was before: `make test-guests`.
+//! `tasuki apply --persist` under a real systemd: the host starts as it was set up, and after `undo` as it
+//! was before: `make test-guests`.
 
 mod support;
 
@@ -10,10 +11,11 @@ use support::{
 };
 
 /// What must be as before after `undo` and a restart; the rest of the system differs from start to start.
-const STATE: &str = "ip addr show dev ens4; ip addr show dev ens5; ip -brief link; ip route show table all; cat /etc/hosts; \
-    grep -rs '' /proc/sys/net/ipv4/conf | sort; find /etc/systemd/system /var/lib/tasuki 2> /dev/null | sort; true";
+const STATE: &str = "ip addr show dev ens4; ip addr show dev ens5; ip -brief link; ip route show table all; \
+                     cat /etc/hosts; grep -rs '' /proc/sys/net/ipv4/conf | sort; find /etc/systemd/system \
+                     /var/lib/tasuki 2> /dev/null | sort; true";
 
-/// What systemd says of the two units.
+/// The state of the two units.
 const UNITS: &str = "systemctl is-active tasuki.service tasuki-watch.service";
 
 #[test]
@@ -25,7 +27,7 @@ fn a_host_that_starts_is_set_up_again_until_undo() {
     n1.wait();
     n1.put(Path::new(env!("CARGO_BIN_EXE_tasuki")), "/usr/bin/tasuki");
     n1.put_cluster("cluster.toml", &back_to_back("1G", 1500, ["ens4", "ens5"]));
-    // From a fresh start, so that it can be compared with a fresh start.
+    // The test begins with a fresh start, so that it can be compared with a fresh start.
     n1.restart();
     let before = n1.ok("root", STATE);
 

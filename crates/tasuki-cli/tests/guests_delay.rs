@@ -1,4 +1,5 @@
-//! `tasuki tune` on real drivers of a stock kernel: the register of the NIC changes, interrupts become fewer, and all comes back: `make test-guests`.
+//! `tasuki tune` with real drivers of a stock kernel: the register of the NIC changes, there are fewer
+//! interrupts, and all is restored: `make test-guests`.
 
 mod support;
 
@@ -10,22 +11,27 @@ use support::{
 
 /// The papers' desktop adapter, their server adapter, and a later one.
 const MODELS: [&str; 3] = ["e1000", "e1000-82545em", "e1000e"];
-/// Interrupt throttling register, in units of 256 ns (Intel, PCI/PCI-X Family of Gigabit Ethernet Controllers Software Developer's Manual, ITR),
+/// Offset of the interrupt throttling register, whose unit is 256 ns (Intel, PCI/PCI-X Family of Gigabit
+/// Ethernet Controllers Software Developer's Manual, ITR).
 const ITR: u64 = 0xc4;
-/// and that of the 82574's first vector, which is for receiving (82574 datasheet, EITR).
+/// Offset of that register for the first vector of the 82574, which is for receiving (82574 datasheet, EITR).
 const EITR: u64 = 0xe8;
 /// What must be the same after `undo`.
-const STATE: &str = "for n in 4 5 6; do ethtool -c ens$n 2>&1; cat /sys/class/net/ens$n/gro_flush_timeout /sys/class/net/ens$n/napi_defer_hard_irqs; done; \
-    ls /etc/modprobe.d; ls -d /var/lib/tasuki 2>&1 || true";
+const STATE: &str = "for n in 4 5 6; do ethtool -c ens$n 2>&1; cat /sys/class/net/ens$n/gro_flush_timeout \
+                     /sys/class/net/ens$n/napi_defer_hard_irqs; done; ls /etc/modprobe.d; ls -d \
+                     /var/lib/tasuki 2>&1 || true";
 
 /// Sends packets for some seconds.
-const FLOOD: &str = r#"timeout 300 perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 17); $to = sockaddr_in(9, inet_aton("10.9.9.1")); $end = time + 6; while (time < $end) { send(S, "x" x 64, 0, $to) }'"#;
+const FLOOD: &str = r#"timeout 300 perl -MSocket -e '
+    socket(S, PF_INET, SOCK_DGRAM, 17); $to = sockaddr_in(9, inet_aton("10.9.9.1"));
+    $end = time + 6; while (time < $end) { send(S, "x" x 64, 0, $to) }'"#;
 
-/// Interrupts of n1's ens5, packets, and seconds.
+/// Interrupts of n1's ens5, packets, and seconds, since the start.
 fn counts(n1: &Guest) -> [f64; 3] {
     let said = n1.ok(
         "root",
-        "awk '/ens5/ { print $2 }' /proc/interrupts; cat /sys/class/net/ens5/statistics/rx_packets; cut -d' ' -f1 /proc/uptime",
+        "awk '/ens5/ { print $2 }' /proc/interrupts; cat /sys/class/net/ens5/statistics/rx_packets; cut -d' \
+         ' -f1 /proc/uptime",
     );
     let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     numbers.try_into().unwrap_or_else(|_| panic!("{said}"))
@@ -53,11 +59,12 @@ fn on_real_drivers_the_register_changes_and_comes_back() {
     n1.wait();
     n2.wait();
     n1.put(Path::new(env!("CARGO_BIN_EXE_tasuki")), "/usr/bin/tasuki");
-    // e1000e writes a number that it had chosen before at one of its next interrupts: `guests_forget.rs`. Here that is over.
+    // e1000e writes a number that it has chosen before at one of its next interrupts (`guests_forget.rs`).
+    // After this wait that is over.
     n1.ok("root", "for n in 4 5 6; do ip link set ens$n up; done; sleep 8");
     let before = n1.ok("root", STATE);
 
-    // The NIC's own timer, where the driver lets it be set.
+    // The NIC's own timer is used where the driver lets it be set.
     for (nic, register) in [("ens5", ITR), ("ens6", EITR)] {
         let said = n1.ok("root", &format!("tasuki tune set {nic} --delay 200us 2>&1"));
         assert!(said.contains("200us by ethtool"), "{said}");
@@ -70,30 +77,31 @@ fn on_real_drivers_the_register_changes_and_comes_back() {
         let said = text(&n1.run("root", &format!("tasuki tune set {nic} --delay 5us --by ethtool")));
         assert!(said.contains("from 10us to 10ms"), "{said}");
     }
-    // The desktop adapter refuses: the kernel's own timer.
+    // The desktop adapter's driver refuses, so the kernel's own timer is used.
     let said =
         n1.ok("root", "tasuki tune set ens4 --delay 200us 2>&1; cat /sys/class/net/ens4/gro_flush_timeout");
     assert!(said.contains("by napi (not by ethtool") && said.contains("200000"), "{said}");
     let said = text(&n1.run("root", "tasuki tune set ens4 --delay 200us --by ethtool"));
     assert!(said.contains("--by module"), "{said}");
 
-    // Fewer interrupts: no two within the delay.
+    // There are fewer interrupts: no two within the delay.
     n1.ok("root", "ip addr add 10.9.9.1/24 dev ens5");
     n2.ok("root", "ip link set ens5 up; ip addr add 10.9.9.2/24 dev ens5");
     let off = flooded(&n1, &n2);
     n1.ok("root", "tasuki tune set ens5 --delay 10ms");
     let long = flooded(&n1, &n2);
-    // The driver's watchdog raises one every two seconds, too.
+    // The driver's watchdog raises one interrupt every two seconds too.
     assert!(long[0] <= 102.0, "{long:?}: 10 ms are at most 100 a second");
     assert!(long[1] < off[1], "{off:?} {long:?}");
 
-    // A tuner that is killed; then everything as it was.
+    // After a tuner was killed, everything is restored.
     n1.ok(
         "root",
-        "setsid tasuki tune run ens5 ens6 --least 50us --log /root/log > /dev/null 2>&1 < /dev/null & \
-         for i in $(seq 600); do test -s /root/log && break; sleep 0.2; done; pkill -KILL -x tasuki; test -s /root/log",
+        "setsid tasuki tune run ens5 ens6 --least 50us --log /root/log > /dev/null 2>&1 < /dev/null & for i \
+         in $(seq 600); do test -s /root/log && break; sleep 0.2; done; pkill -KILL -x tasuki; test -s \
+         /root/log",
     );
-    // Its driver's parameter; the NIC that has an address must not lose it.
+    // The parameter of its driver: a NIC that has an address must not lose it.
     let said = text(&n1.run("root", "tasuki tune set ens4 --delay 200us --by module --reload"));
     assert!(said.contains("ens5 has an IPv4 address"), "{said}");
     n1.ok("root", "ip addr flush dev ens5; tasuki tune undo");

@@ -1,14 +1,14 @@
-//! A driver that overwrites the interrupt delay with a number that it had chosen before (e1000e), in virtual machines: the register has the delay
-//! nevertheless: `make test-guests`.
+//! A driver that overwrites the interrupt delay with a number that it had chosen before (e1000e), in virtual
+//! machines: the register has the delay nevertheless: `make test-guests`.
 
 mod support;
 
 use std::path::Path;
 use support::guests::{Guests, Nic};
 
-/// Register of the 82574's first vector, in units of 256 ns (82574 datasheet, EITR).
+/// Offset of the register of the 82574's first vector, whose unit is 256 ns (82574 datasheet, EITR).
 const EITR: u64 = 0xe8;
-/// 200 us there.
+/// Value of the register for 200 us.
 const WANTED: u32 = 200_000 / 256;
 const CLUSTER: &str = r#"[cluster]
 name = "guests"
@@ -36,20 +36,24 @@ fn a_delay_holds_although_the_driver_forgets_it() {
     n1.put(Path::new(env!("CARGO_BIN_EXE_tasuki")), "/usr/bin/tasuki");
     n2.ok("root", "ip link set ens4 up");
 
-    // As the driver has it: it has chosen a number while the link came up, and has yet to write it.
+    // The driver has chosen a number while the link came up, and has yet to write it.
     n1.ok("root", "ip link set ens4 up; ethtool -C ens4 rx-usecs 200; sleep 4");
     eprintln!("four seconds after `ethtool -C`: {}", n1.register("ens4", EITR));
-    // The driver believes that the NIC has it already.
+    // The driver believes that the NIC has the delay already.
     let said = n1.ok("root", "tasuki tune set ens4 --delay 200us 2>&1");
     assert!(said.contains("200us by ethtool"), "{said}");
     n1.ok("root", "sleep 4");
     assert_eq!(n1.register("ens4", EITR), WANTED, "{said}");
 
-    // Again with a driver that was just loaded, while its link comes up.
-    n1.ok("root", "modprobe -r e1000e; modprobe e1000e; sleep 2; ip link set ens4 up; tasuki tune set ens4 --delay 200us; sleep 4");
+    // The same with a driver that was just loaded, while its link comes up.
+    n1.ok(
+        "root",
+        "modprobe -r e1000e; modprobe e1000e; sleep 2; ip link set ens4 up; tasuki tune set ens4 \
+                   --delay 200us; sleep 4",
+    );
     assert_eq!(n1.register("ens4", EITR), WANTED, "while the link comes up");
 
-    // A daemon that follows the load; hardly any packets, so the shortest.
+    // A daemon that follows the load. There are hardly any packets, so it sets the shortest delay.
     n1.ok(
         "root",
         "tasuki tune undo; modprobe -r e1000e; modprobe e1000e; sleep 2; ip link set ens4 up; \
@@ -57,9 +61,13 @@ fn a_delay_holds_although_the_driver_forgets_it() {
     );
     assert_eq!(n1.register("ens4", EITR), WANTED, "tune run");
 
-    // A cluster file.
+    // A delay of a cluster file.
     n1.put_cluster("cluster.toml", CLUSTER);
-    n1.ok("root", "tasuki tune undo; modprobe -r e1000e; modprobe e1000e; sleep 2; tasuki apply cluster.toml --here; sleep 4");
+    n1.ok(
+        "root",
+        "tasuki tune undo; modprobe -r e1000e; modprobe e1000e; sleep 2; tasuki apply cluster.toml \
+                   --here; sleep 4",
+    );
     assert_eq!(n1.register("ens4", EITR), WANTED, "apply");
     n1.ok("root", "tasuki undo");
 }

@@ -1,5 +1,5 @@
-//! What must never hang, on every MPI: each program checks all that it receives, under a watchdog that describes every rank
-//! before it ends a run. `make test` has short versions of the ones that take long.
+//! Programs that must never hang, on every MPI. Each checks all that it receives, under a watchdog that
+//! describes every rank before it ends a run. `make test` runs short versions of those that take long.
 
 mod support;
 
@@ -25,7 +25,7 @@ fn on_all(test: &str, shape: &str, mut each: impl FnMut(&TestLab, &Mpi, &str, &P
     }
 }
 
-/// Runs a program on all, and demands that it says that it is content.
+/// Runs a program on all, and demands that it reports success.
 fn passes(test: &str, shape: &str, ranks: u32, program: &str, arguments: &[&str], limit: u64) {
     on_all(test, shape, |lab, mpi, transport, programs| {
         let built = programs.build(program, mpi);
@@ -37,8 +37,8 @@ fn passes(test: &str, shape: &str, ranks: u32, program: &str, arguments: &[&str]
     });
 }
 
-/// An MPI that matches messages itself (over TCP all do) walks through its whole list for every receive in reverse order:
-/// there, a hundred thousand take minutes. Tasuki must do it.
+/// An MPI that matches messages itself (as all do over TCP) walks through its whole list for every receive in
+/// reverse order: a hundred thousand take minutes there. Tasuki must be fast.
 #[test]
 fn messages_received_in_reverse_order_of_tags() {
     let test = "messages_received_in_reverse_order_of_tags";
@@ -92,8 +92,9 @@ fn eight_ranks_on_few_cores() {
     passes("eight_ranks_on_few_cores", "full:2", 8, "collect", &["60"], 300);
 }
 
-/// What PRRTE, the runtime of Open MPI 5.0, says before one of its daemons dies of damaged memory. It does so in every
-/// second connect/accept between hosts, over TCP as well: such a run says nothing about messages and is repeated.
+/// What PRRTE, the runtime of Open MPI 5.0, prints before one of its daemons dies of damaged memory. It does
+/// so in every second connect/accept between hosts, over TCP as well: such a run shows nothing about messages
+/// and is repeated.
 const RUNTIME_FAILED: [&str; 5] = [
     "UNSUPPORTED DAEMON ERROR STATE",
     "pmix_server_dyn.c",
@@ -119,7 +120,7 @@ fn connect_and_accept() {
     });
 }
 
-/// How glibc speaks of damaged memory before it ends a process.
+/// What glibc prints about damaged memory before it ends a process.
 const DAMAGED: [&str; 6] = [
     "Fatal glibc error",
     "corrupted size vs. prev_size",
@@ -129,17 +130,19 @@ const DAMAGED: [&str; 6] = [
     "munmap_chunk(): ",
 ];
 
-/// The run ended by a fault of Open MPI's runtime, before messages were sent.
+/// Whether the run ended by a fault of Open MPI's runtime, before messages were sent.
 fn runtime_failed(mpi: &Mpi, stderr: &str) -> bool {
-    // prterun tells of every rank that dies; if glibc speaks and it does not, the damaged memory is its own.
+    // prterun reports every rank that dies. If glibc reports damage and prterun no dead rank, the damaged
+    // memory is prterun's own.
     let damaged = DAMAGED.iter().any(|sign| stderr.contains(sign));
     let prterun_died = damaged && !stderr.contains("process rank");
     mpi.is_open_mpi() && (prterun_died || RUNTIME_FAILED.iter().any(|sign| stderr.contains(sign)))
 }
 
-/// Open MPI 4.1's runtime loses its way (`PML add procs failed`, `Not found`) when spawned processes are on several hosts,
-/// over TCP as well: there all children of a spawn are on one host, a parent's or another. That of 5.0.11 fails in 38 of 40
-/// runs over TCP as soon as it has a daemon on a second host (damaged memory, time-outs): there all are on one host.
+/// Open MPI 4.1's runtime loses its way (`PML add procs failed`, `Not found`) when spawned processes are on
+/// several hosts, over TCP as well: there all children of a spawn are on one host, a parent's or another.
+/// That of 5.0.11 fails in 38 of 40 runs over TCP as soon as it has a daemon on a second host (damaged
+/// memory, time-outs): there all are on one host.
 #[test]
 fn spawned_processes() {
     on_all("spawned_processes", "full:2", |lab, mpi, transport, programs| {
@@ -166,10 +169,11 @@ fn spawned_processes() {
     });
 }
 
-/// A message that was probed for from any source, and is then received by name or as a matched message, is the one that was
-/// probed. (By MPI_Recv from any source it should be too, but MPICH, and Open MPI's `ob1` over TCP, take another if one
-/// came from the own rank meanwhile: argument `any` of the program shows it.) Synchronous sends hang with Open MPI 4 over any
-/// provider but ours, which gives the answers that MPI_Mrecv forgets there.
+/// A message that was probed for from any source, and is then received by name or as a matched message, is
+/// the one that was probed. (By MPI_Recv from any source it should be too, but MPICH, and Open MPI's `ob1`
+/// over TCP, take another if one came from the own rank meanwhile: argument `any` of the program shows it.)
+/// Synchronous sends hang with Open MPI 4 over any provider but ours, which gives the answers that MPI_Mrecv
+/// forgets there.
 #[test]
 fn probed_messages() {
     on_all("probed_messages", "full:4", |lab, mpi, transport, programs| {

@@ -1,4 +1,4 @@
-//! What hosts of a lab and people see of the transport: tables of rails, the doctor, statistics.
+//! What hosts of a lab, and their users, see of the transport: tables of rails, the doctor, statistics.
 
 mod support;
 
@@ -31,7 +31,7 @@ fn every_host_has_its_own_rails_and_they_lead_where_they_say() {
             assert_eq!(rail.rate_mbits, 100, "the lab's rate, not the file's");
             let has = lab.run(host, &["ip", "-o", "-4", "address", "show", &rail.nic]);
             assert!(has.contains(&format!(" {}/", rail.local)), "{has}");
-            // The kernel's own way to the other end is that cable.
+            // The kernel's own route to the other end uses that cable.
             let route = lab.run(host, &["ip", "route", "get", &rail.remote.to_string()]);
             assert!(route.contains(&format!("dev {} ", rail.nic)), "{route}");
         }
@@ -79,7 +79,7 @@ fn the_doctor_finds_planted_faults_and_names_what_mends_them() {
     with("n3", "MTU is 1400, not 1500", "ip link set eth1 mtu 1500");
     assert_eq!(amiss(&findings, "n3").len(), idle + 1);
 
-    // What it says mends it.
+    // The remedy that it names works.
     ok(tasuki().args(["lab", "heal", "--lab", &lab.name, "n1:eth1"]));
     lab.run("n3", &["ip", "link", "set", "eth1", "mtu", "1500"]);
     eventually("the cable to be back", || amiss(&doctor(&lab).1, "n1").len() == amiss(&healthy, "n1").len());

@@ -1,5 +1,5 @@
-//! Strangers: what another host throws at a running job's ports, and what another user of the same host can reach, does not
-//! harm the job, and is counted by reason.
+//! Strangers: what another host sends to the ports of a running job, and what another user of the same host
+//! can reach, does not harm the job, and is counted by reason.
 
 mod support;
 
@@ -24,7 +24,8 @@ use support::{
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/hostile.py");
 
-/// The addresses and ports of a rank's UDP sockets, from its network namespace's table (proc(5), `/proc/net/udp`).
+/// The addresses and ports of a rank's UDP sockets, from its network namespace's table (proc(5),
+/// `/proc/net/udp`).
 fn sockets(rank: &Rank) -> BTreeSet<(Ipv4Addr, u16)> {
     let table = fs::read_to_string(format!("/proc/{}/net/udp", rank.pid)).unwrap_or_default();
     let parse = |line: &str| {
@@ -35,7 +36,7 @@ fn sockets(rank: &Rank) -> BTreeSet<(Ipv4Addr, u16)> {
     table.lines().skip(1).filter_map(parse).filter(|(address, _)| !address.is_loopback()).collect()
 }
 
-/// Drops by reason, of all processes in the lab.
+/// Drops by reason, summed over all processes in the lab.
 fn drops(lab: &TestLab) -> BTreeMap<String, u64> {
     let output = tasuki().args(["stats", "--lab", &lab.name, "--json"]).output().expect("runs");
     let pages: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -61,7 +62,8 @@ fn forged_damaged_and_replayed_datagrams() {
     let programs = Programs::new();
     for mpi in families(test) {
         let program = programs.build("collect", &mpi);
-        // Raw lanes would leave few datagrams to capture; frames have a test of their own (raw_lane.rs).
+        // With raw lanes there would be few datagrams to capture; frames have a test of their own
+        // (raw_lane.rs).
         let mut job = MpiRun::new(&lab, &mpi, "tasuki", 2, &program)
             .args(["3000"])
             .env("TASUKI_LANES", "udp")
@@ -73,7 +75,7 @@ fn forged_damaged_and_replayed_datagrams() {
             targets = ranks.iter().flat_map(sockets).collect();
             ranks.len() == 2 && targets.iter().map(|(_, port)| port).collect::<BTreeSet<_>>().len() >= 2
         });
-        // What goes from n1 to n2, on the cable between them.
+        // The packets from n1 to n2 are captured on the cable between them.
         let port = |host: &str| {
             let address = lab.sh(host, "ip -4 -o address show dev tasuki0");
             let identity: Ipv4Addr =
@@ -104,8 +106,8 @@ fn forged_damaged_and_replayed_datagrams() {
     }
 }
 
-/// Another user of a host finds the shared memory of a job, and cannot open it; what he leaves beside it under such names
-/// bothers nobody.
+/// Another user of a host finds the shared memory of a job, and cannot open it. Files with similar names that
+/// this user leaves beside it disturb nothing.
 #[test]
 fn another_user_and_shared_memory() {
     let test = "another_user_and_shared_memory";
@@ -114,7 +116,8 @@ fn another_user_and_shared_memory() {
     }
     let lab = TestLab::up("shm", &["--shape", "full:2"]);
     let programs = Programs::new();
-    // For every file of the job: read, write and truncate it; then a thousand files with names like it.
+    // The script tries to read, write and truncate every file of the job; then it makes a thousand files with
+    // similar names.
     let script = "import glob, os, random, time
 os.setuid(65534)
 names, opened, left = [n for n in glob.glob('/dev/shm/*tasuki*') if os.stat(n).st_uid == 0], 0, []
@@ -157,15 +160,16 @@ print(len(names), opened)";
     }
 }
 
-/// The name of a user's program stands in tables that root looks at. Nothing in it reaches root's terminal, nor makes rows of its own;
-/// JSON has it as it is.
+/// The name of a user's program is in tables that root looks at. Nothing in it acts on root's terminal or
+/// makes rows of its own; in JSON it is complete.
 #[test]
 fn a_programs_name_does_nothing_to_the_terminal_of_who_looks() {
     let test = "a_programs_name_does_nothing_to_the_terminal_of_who_looks";
     if skip_without_root(test) {
         return;
     }
-    // Title of the window, red, 8-bit red, a line of its own, text set backwards. Kernels keep 15 bytes of a name.
+    // A window's title, red, 8-bit red, a line of its own, text set backwards. Kernels keep 15 bytes of a
+    // name.
     let names = ["x\u{1b}]0;own\u{7}", "x\u{1b}[31m\u{9b}1m", "x\nn9 \u{7f}root", "x\u{202e}exe.y"];
     let lab = TestLab::up("b-names", &["--shape", "full:2"]);
     let programs = Programs::new();
@@ -175,8 +179,8 @@ fn a_programs_name_does_nothing_to_the_terminal_of_who_looks() {
         let hostile = program.with_file_name(name);
         fs::copy(&program, &hostile).expect("copies");
         let mut job = MpiRun::new(&lab, &mpi, "tasuki", 2, &hostile).args(["100000"]).limit(300).start();
-        let look = |words: &[&str]| {
-            let output = tasuki().args(["stats", "--lab", &lab.name]).args(words).output().expect("runs");
+        let look = |argv: &[&str]| {
+            let output = tasuki().args(["stats", "--lab", &lab.name]).args(argv).output().expect("runs");
             String::from_utf8(output.stdout).expect("UTF-8")
         };
         let mut pages = serde_json::Value::Null;

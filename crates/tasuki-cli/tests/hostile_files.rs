@@ -1,15 +1,16 @@
-//! Cluster files from strangers: no command that reads one runs what stands in it, and each says file, line and key.
+//! Cluster files from strangers: no command that reads one runs what is written in it, and each names file,
+//! line and key.
 
 mod support;
 
 use std::{fs, path::Path};
 use support::{tasuki, text};
 
-/// Two hosts; the second is reached as the file says.
+/// A cluster of two hosts, of which the second is reached as `access` says.
 fn cluster(access: &str) -> String {
     format!(
-        "[[host]]\nname = \"n1\"\nnic = [{{ name = \"eth1\" }}]\n\n[[host]]\nname = \"n2\"\n{access}\nnic = [{{ name = \"eth1\" }}]\n\n\
-         [[cable]]\nends = [\"n1:eth1\", \"n2:eth1\"]\n"
+        "[[host]]\nname = \"n1\"\nnic = [{{ name = \"eth1\" }}]\n\n[[host]]\nname = \"n2\"\n{access}\nnic = \
+         [{{ name = \"eth1\" }}]\n\n[[cable]]\nends = [\"n1:eth1\", \"n2:eth1\"]\n"
     )
 }
 
@@ -37,7 +38,7 @@ fn commands(file: &str) -> Vec<Vec<&str>> {
     all
 }
 
-/// What stands where an address, a user or a jump host should, and makes a file if it is run.
+/// Texts in the place of an address, a user or a jump host that make a file if they are run.
 fn attacks(mark: &Path) -> Vec<(String, &'static str)> {
     let command = format!("-oProxyCommand=touch {}", mark.display());
     vec![
@@ -59,17 +60,17 @@ fn no_command_runs_what_stands_in_a_file() {
     let name = file.display().to_string();
     for (access, key) in attacks(&mark) {
         fs::write(&file, cluster(&access)).expect("writes");
-        for words in commands(&name) {
-            let output = tasuki().args(&words).output().expect("runs");
+        for argv in commands(&name) {
+            let output = tasuki().args(&argv).output().expect("runs");
             let said = text(&output);
-            assert!(!output.status.success(), "{words:?}: {said}");
-            assert!(said.contains(&format!("{name}:7:")) && said.contains(key), "{words:?} {access}: {said}");
-            assert!(!mark.exists(), "{words:?} ran {access}");
+            assert!(!output.status.success(), "{argv:?}: {said}");
+            assert!(said.contains(&format!("{name}:7:")) && said.contains(key), "{argv:?} {access}: {said}");
+            assert!(!mark.exists(), "{argv:?} ran {access}");
         }
     }
 }
 
-/// A port belongs into a key of its own, and the error says into which.
+/// A port has a key of its own, and the error names that key.
 #[test]
 fn a_port_in_an_address_is_told_its_key() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Other users of the machine who hold a lab's name: they are told nothing, and nobody waits for them.
+//! Other users of the machine who hold a lab's name: nothing is sent to them, and no command waits for them.
 
 mod support;
 
@@ -8,8 +8,8 @@ use std::{
 };
 use support::{Background, TestLab, ok, skip_without_root, tasuki, text, unique};
 
-/// Binds the name of a lab as this user and listens; says so, then what each connection brought: bytes and open files.
-/// `full`: nothing is accepted, and the queue of connections is full.
+/// Binds the name of a lab as this user and listens. Prints that it does, then what each connection brought:
+/// bytes and open files. `full`: nothing is accepted, and the queue of connections is full.
 const IMPOSTOR: &str = "import os, signal, socket, sys
 name, user, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 if how == 'named': open('/proc/self/comm', 'w').write('tasuki-lab')
@@ -39,7 +39,7 @@ impl Impostor {
         Self::start_by(Command::new("python3"), name, user, how)
     }
 
-    /// `python`: a command that runs Python with the words that follow.
+    /// Starts the impostor by `python`, a command that runs Python with the arguments that follow.
     fn start_by(mut python: Command, name: &str, user: u32, how: &str) -> Self {
         python.args(["-c", IMPOSTOR, name, &user.to_string(), how]);
         python.stdin(Stdio::null()).stdout(Stdio::piped());
@@ -57,25 +57,27 @@ impl Impostor {
     }
 }
 
-/// `tasuki` must fail, within a bound that only a hang exceeds, and its words must have all of these.
-fn fails(words: &[&str], expected: &[&str]) {
+/// `tasuki` must fail, within a time limit that only a hang exceeds, and its output must have all of these
+/// texts.
+fn fails(argv: &[&str], expected: &[&str]) {
     let mut command = Command::new("timeout");
-    command.args(["60", env!("CARGO_BIN_EXE_tasuki")]).args(words).stdin(Stdio::null());
+    command.args(["60", env!("CARGO_BIN_EXE_tasuki")]).args(argv).stdin(Stdio::null());
     let output = command.output().expect("runs");
     let said = text(&output);
-    assert!(!output.status.success() && output.status.code() != Some(124), "{words:?}: {said}");
+    assert!(!output.status.success() && output.status.code() != Some(124), "{argv:?}: {said}");
     for word in expected {
-        assert!(said.contains(word), "{words:?}: {word:?} is not in: {said}");
+        assert!(said.contains(word), "{argv:?}: {word:?} is not in: {said}");
     }
 }
 
-/// Root's commands hand a lab their open files and environment. A user who holds the name gets a connection, and not a byte.
+/// Root's commands hand a lab their open files and environment. A user who holds the lab's name gets a
+/// connection, and not a byte.
 #[test]
 fn nothing_is_sent_to_who_is_no_lab() {
     if skip_without_root("nothing_is_sent_to_who_is_no_lab") {
         return;
     }
-    // Root without a lab, root that calls itself one, and a user: the last is the attack.
+    // Root without a lab; root that gives its process the name of one; and a user, who is the attacker.
     for (user, how) in [(0, "plain"), (0, "named"), (65_534, "plain"), (65_534, "named")] {
         let name = unique("b-posed");
         let mut impostor = Impostor::start(&name, user, how);
@@ -97,8 +99,8 @@ fn nothing_is_sent_to_who_is_no_lab() {
     }
 }
 
-/// Root in a container has few capabilities and may be the first process of a PID namespace. If it shares the machine's network, it
-/// can bind the name.
+/// Root in a container has few capabilities and may be the first process of a PID namespace. If the container
+/// shares the machine's network, it can bind the name.
 #[test]
 fn root_in_a_container_is_no_lab() {
     if skip_without_root("root_in_a_container_is_no_lab") {
@@ -112,7 +114,7 @@ fn root_in_a_container_is_no_lab() {
     assert_eq!(impostor.line(), "0 0");
 }
 
-/// Who accepts nothing holds nobody up.
+/// A listener that accepts nothing delays no command.
 #[test]
 fn a_deaf_impostor_is_not_waited_for() {
     if skip_without_root("a_deaf_impostor_is_not_waited_for") {
@@ -125,14 +127,16 @@ fn a_deaf_impostor_is_not_waited_for() {
     assert!(!listed.lines().any(|line| line == name), "{listed}");
 }
 
-/// The only lab that is up is taken unnamed: an impostor neither becomes that one nor makes it ambiguous. In a network of their own,
-/// where no other test has labs.
+/// The only lab that is up is used if none is named: an impostor neither becomes that lab nor makes the
+/// choice ambiguous. The test runs in a network of its own, where no other test has labs.
 #[test]
 fn impostors_are_not_counted_as_labs() {
     if skip_without_root("impostors_are_not_counted_as_labs") {
         return;
     }
-    let script = "impostor() { python3 -c \"$IMPOSTOR\" \"$1\" 65534 plain > /tmp/$1 & until [ -s /tmp/$1 ]; do sleep 0.02; done; }
+    let script =
+        "impostor() { python3 -c \"$IMPOSTOR\" \"$1\" 65534 plain > /tmp/$1 & until [ -s /tmp/$1 ]; \
+    do sleep 0.02; done; }
         unset TASUKI_TEST_MARK
         impostor b-one-$$; impostor b-two-$$
         $TASUKI lab exec n1 -- true && exit 1
@@ -148,12 +152,12 @@ fn impostors_are_not_counted_as_labs() {
     assert!(said.contains("no lab is up"), "{said}");
     let listed: Vec<_> = said.lines().filter(|line| line.starts_with("b-")).collect();
     assert!(listed.len() == 1 && listed[0].starts_with("b-true-"), "{said}");
-    // Each was looked at, and told nothing.
+    // Each impostor was looked at, and got nothing.
     assert!(said.lines().filter(|line| *line == "0 0").count() >= 2, "{said}");
     assert!(!said.lines().any(|line| line.starts_with("1 ")), "{said}");
 }
 
-/// A user without root is told that root is what is missing, whatever he asks of a lab that is up.
+/// A user who is not root is told that root is needed, whatever the user asks of a lab that is up.
 #[test]
 fn a_user_is_told_that_labs_need_root() {
     if skip_without_root("a_user_is_told_that_labs_need_root") {
@@ -169,18 +173,18 @@ fn a_user_is_told_that_labs_need_root() {
         &["run", "--lab", &lab.name, "-n", "2", "--mpi", "openmpi-4.1", "--transport", "tcp", "true"],
     ];
     let folder = tempfile::tempdir_in("/tmp").expect("a folder");
-    // The build's folder may be closed to other users.
+    // The folder of the build may be closed to other users.
     let program = folder.path().join("tasuki");
     std::fs::copy(env!("CARGO_BIN_EXE_tasuki"), &program).expect("copies");
     ok(Command::new("chmod").arg("755").args([folder.path(), &program]));
-    for words in asked {
+    for argv in asked {
         let mut user = Command::new("setpriv");
-        user.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(words);
+        user.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(argv);
         let output = user.current_dir("/").stdin(Stdio::null()).output().expect("runs");
         let said = text(&output);
-        assert!(!output.status.success() && said.contains("needs root"), "{words:?}: {said}");
+        assert!(!output.status.success() && said.contains("needs root"), "{argv:?}: {said}");
     }
-    // Listing is harmless.
+    // Listing labs is harmless.
     let mut user = Command::new("setpriv");
     user.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(["lab", "list"]);
     assert!(ok(user.current_dir("/")).lines().any(|line| line == lab.name));

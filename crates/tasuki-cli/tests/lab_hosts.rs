@@ -1,4 +1,4 @@
-//! Hosts of a lab: what they have of their own, and how commands run in them.
+//! Hosts of a lab: what each has of its own, and how commands run in them.
 
 mod support;
 
@@ -24,7 +24,7 @@ fn a_host_has_a_name_processes_and_folders_of_its_own() {
         assert!(!lab.exec("n2", &["test", "-e", &file]).status().expect("runs").success());
         assert!(lab.exec("n1", &["test", "-e", &file]).status().expect("runs").success());
     }
-    // Process 1 and two of our own, no others.
+    // There are process 1 and two of the test's own, and no others.
     let processes = lab.sh("n1", "ls -d /proc/[0-9]* | wc -l");
     assert!(processes.trim().parse::<u32>().expect("a number") <= 5, "{processes}");
     // System V shared memory is per IPC namespace: a segment of n1 is not seen in n2.
@@ -54,7 +54,7 @@ fn a_command_has_its_own_exit_code_streams_and_signals() {
     assert_eq!(output.stdout, b"through the host");
     assert_eq!(output.stderr, b"to-stderr\n");
 
-    // SIGTERM to the client reaches the command, whose own answer counts.
+    // SIGTERM to the client is passed on to the command, whose own exit code counts.
     let script = "trap 'echo caught; exit 5' TERM; echo ready; while :; do sleep 0.01; done";
     let mut child = background(&mut lab.exec("n1", &["sh", "-c", script]));
     let mut ready = [0u8; 6];
@@ -70,11 +70,11 @@ fn errors_name_what_is_wrong() {
         return;
     }
     let lab = TestLab::up("errors", &["--shape", "full:3"]);
-    let refused = |command: &mut std::process::Command, words: &[&str]| {
+    let refused = |command: &mut std::process::Command, argv: &[&str]| {
         let output = command.output().expect("runs");
         let text = text(&output);
         assert!(!output.status.success(), "{text}");
-        for word in words {
+        for word in argv {
             assert!(text.contains(word), "{word:?} is not in: {text}");
         }
     };
@@ -98,7 +98,7 @@ fn folders_under_tmp_are_shared_when_a_command_needs_them() {
     let script = folder.path().join("program");
     fs::write(&script, "#!/bin/sh\necho from-the-machine > result\n").expect("writes");
     ok(std::process::Command::new("chmod").arg("+x").arg(&script));
-    // As the working directory, and as the program itself.
+    // The folder is shared as the working directory, and the program as itself.
     ok(lab.exec("n2", &["./program"]).current_dir(folder.path()));
     assert_eq!(fs::read_to_string(folder.path().join("result")).expect("a result"), "from-the-machine\n");
     ok(lab.exec("n1", &[script.to_str().expect("UTF-8")]).current_dir("/"));
@@ -111,9 +111,9 @@ fn a_job_ends_everywhere_with_its_root() {
     }
     let lab = TestLab::up("job", &["--shape", "full:3"]);
     let before = marked(&lab.name).len();
-    // Daemons on two hosts, as MPI launchers start them: their sessions end, they stay.
-    let script = "for h in n2 n3; do /run/tasuki/bin/tasuki-agent $h 'setsid sleep 1000 </dev/null >/dev/null 2>&1 & \
-                  echo started'; done; setsid sleep 1000 & ";
+    // Daemons on two hosts, started as MPI launchers do: their sessions end and they go on.
+    let script = "for h in n2 n3; do /run/tasuki/bin/tasuki-agent $h 'setsid sleep 1000 </dev/null \
+                  >/dev/null 2>&1 & echo started'; done; setsid sleep 1000 & ";
     let job = |script: &str| {
         let mut command = tasuki();
         command.args(["lab", "exec", "--lab", &lab.name, "--job", "n1", "--", "sh", "-c", script]);
@@ -121,11 +121,11 @@ fn a_job_ends_everywhere_with_its_root() {
         command
     };
     assert_eq!(ok(&mut job(script)).matches("started").count(), 2);
-    // No waiting here: when the client returns, they are gone.
+    // There is no waiting here: when the client returns, they are gone.
     assert_eq!(marked(&lab.name).len(), before);
     assert_eq!(lab.sh("n2", "cat /proc/[0-9]*/comm | grep -c sleep || true").trim(), "0");
 
-    // The same when the client is killed in the middle.
+    // They are also gone when the client is killed.
     let mut child = background(&mut job(&format!("{script} wait; sleep 1000")));
     let stdout = child.0.stdout.as_mut().expect("piped");
     let mut started = [0u8; 16];

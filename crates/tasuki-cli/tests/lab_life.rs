@@ -1,4 +1,4 @@
-//! Coming and going of labs: nothing stays behind, whatever ends them.
+//! Starting and ending labs: nothing stays behind, whatever ends them.
 
 mod support;
 
@@ -9,7 +9,7 @@ use support::{
 };
 use tasuki_random::Random;
 
-/// Namespaces of the processes of a lab that this process is not in itself.
+/// Namespaces of the processes of a lab that are not this process's own.
 fn lab_namespaces(mark: &str) -> BTreeSet<String> {
     let own = namespaces(std::process::id() as i32);
     marked(mark).into_iter().flat_map(namespaces).filter(|name| !own.contains(name)).collect()
@@ -28,7 +28,7 @@ fn down_leaves_nothing_and_touches_nothing() {
     assert_eq!(Machine::look(), before, "while the lab is up");
     lab.down();
     assert_eq!(marked(&lab.name), Vec::<i32>::new());
-    // A zombie still shows its PID namespace, until the machine's process 1 has buried it.
+    // A zombie still shows its PID namespace until the machine's process 1 has reaped it.
     eventually("the namespaces to go", || all_namespaces().is_disjoint(&theirs));
     assert_eq!(Machine::look(), before, "after down");
     let names = ok(tasuki().args(["lab", "list"]));
@@ -44,7 +44,8 @@ fn two_labs_of_the_same_cluster_live_side_by_side() {
         (TestLab::up("side", &["--shape", "full:2"]), TestLab::up("side", &["--shape", "full:2"]));
     one.run("n1", &["touch", "/tmp/one"]);
     assert!(!two.exec("n1", &["test", "-e", "/tmp/one"]).status().expect("runs").success());
-    // Same addresses in both, each reaching its own: n2 of `one` serves, only n1 of `one` gets through.
+    // Both labs have the same addresses, and hosts reach those of their own lab: n2 of `one` serves, and only
+    // n1 of `one` connects.
     one.fault("cut", &["all"]);
     assert_eq!(one.status()["cables"][0]["carrier"], false);
     assert_eq!(two.status()["cables"][0]["carrier"], true);
@@ -90,15 +91,15 @@ fn killing_up_at_any_moment_leaves_nothing() {
         up.0.wait().expect("ends");
         let mut said = String::new();
         up.0.stderr.take().expect("piped").read_to_string(&mut said).expect("reads");
-        // Killed in its very last moment, between announcing the lab and ending, it may have done its work:
-        // then the lab is up, whole, and answers.
+        // If it is killed in its very last moment, between announcing the lab and ending, it may have done
+        // its work: then the lab is up, complete, and answers.
         let announced = said.contains("is up");
         let is_up = || tasuki().args(["lab", "status", &name]).output().is_ok_and(|o| o.status.success());
         let settled = || marked(&name).is_empty() || (announced && is_up());
         eventually(&format!("round {round}: {name} to be gone, or up (announced: {announced})"), settled);
         if announced {
             complete += 1;
-            // It may be gone as well.
+            // The lab may also be gone.
             let _ = tasuki().args(["lab", "down", &name]).output();
         } else {
             killed_early += 1;

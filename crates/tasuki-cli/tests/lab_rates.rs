@@ -1,30 +1,31 @@
 //! A wire's rate holds for every way of sending: never more than the line, and all of the line.
 //!
-//! A busy machine can keep a sender from filling a line, so one window in which the line was full shows that the
-//! wire carries it; the measurement is repeated until every protocol had one. That a wire never carries more is
-//! demanded of every window. At 100 Mbit/s two cores have time to spare; 1 Gbit/s of full frames takes most of
-//! them, so that test is among the long ones.
+//! A busy machine can keep a sender from filling a line, so one window in which the line was full shows that
+//! the wire carries it; the measurement is repeated until every protocol had one. That a wire never carries
+//! more is demanded of every window. At 100 Mbit/s two cores have time to spare; 1 Gbit/s of full frames
+//! takes most of them, so that test is among the long ones.
 
 mod support;
 
 use std::thread;
 use support::{TestLab, ok, skip_without_root, tasuki};
 
-/// The line is full from here on.
+/// From this share on the line counts as full.
 const FULL: f64 = 0.95;
-/// 100 %, and what a receiver that was held up for 20 ms of a window of 2 s finds waiting in its buffer.
+/// Most that may be measured: 100 %, and what a receiver that was not run for 20 ms of a window of 2 s finds
+/// waiting in its buffer.
 const NEVER_MORE: f64 = 1.01;
 /// How often a busy machine may keep a sender from filling the line.
 const ATTEMPTS: usize = 8;
 
-/// One throughput.
+/// The result of one measurement.
 struct Figure {
     protocol: String,
     share: f64,
     window: (f64, f64),
 }
 
-/// TCP, UDP and bare frames from n1 to another host.
+/// Measures TCP, UDP and bare frames from n1 to another host.
 fn measure(lab: &TestLab, to: &str) -> Vec<Figure> {
     let mut bench = tasuki();
     bench.args(["bench", "raw", "--lab", &lab.name, "--from", "n1", "--to", to]);
@@ -40,8 +41,8 @@ fn measure(lab: &TestLab, to: &str) -> Vec<Figure> {
     results.iter().map(figure).collect()
 }
 
-/// Every protocol fills the line to `to` and none ever exceeds it; `scale` corrects for a rate that the
-/// command does not know.
+/// Checks that every protocol fills the line to `to` and none ever exceeds it. `scale` corrects for a rate
+/// that the command does not know.
 fn check(lab: &TestLab, to: &str, scale: f64) {
     let mut best = [0.0f64; 3];
     for attempt in 1..=ATTEMPTS {
@@ -68,11 +69,11 @@ fn a_hundred_megabits_hold_on_cables_and_through_a_switch() {
     for shape in ["full:2", "star:2"] {
         check(&TestLab::up("rate", &["--shape", shape, "--rate", "100M"]), "n2", 1.0);
     }
-    // Another rate, while the lab stands.
+    // The rate is changed while the lab is up.
     let lab = TestLab::up("rate", &["--shape", "full:2"]);
     support::ok(tasuki().args(["lab", "rate", "--lab", &lab.name, "all", "50M"]));
     assert_eq!(lab.status()["cables"][0]["rate"], 50_000_000);
-    // The command knows the lab's first rate, 1 Gbit/s: a twentieth of it now.
+    // The command knows the lab's first rate, 1 Gbit/s; the rate is a twentieth of it now.
     check(&lab, "n2", 20.0);
 }
 
@@ -94,7 +95,7 @@ fn four_cables_carry_four_times_as_much() {
     panic!("TCP, UDP and frames reached {best:?} x one line at best");
 }
 
-/// What four cables carry at once, in lines, per protocol.
+/// What four cables carry at the same time, as a number of lines, per protocol.
 fn sum_of_four(lab: &TestLab, attempt: usize) -> [f64; 3] {
     let at_once: Vec<Vec<Figure>> = thread::scope(|scope| {
         let running: Vec<_> =

@@ -1,5 +1,5 @@
-//! Cables of a lab: what passes, and what faults do to it. Raw frames show the wire itself: no protocol
-//! repeats what is lost.
+//! Cables of a lab: what passes, and what faults do to it. Raw frames show the wire itself, because no
+//! protocol repeats what is lost.
 
 mod support;
 
@@ -18,7 +18,7 @@ struct Counter {
     output: BufReader<std::process::ChildStdout>,
 }
 
-/// What a counter saw.
+/// What a counter has counted.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     different: u64,
@@ -46,14 +46,14 @@ impl Counter {
     }
 }
 
-/// Sends frames from n1:eth1 and returns what n2:eth1 saw of them.
+/// Sends frames from n1:eth1. Returns what n2:eth1 has counted.
 fn cross(lab: &TestLab, frames: u32) -> Seen {
     let counter = Counter::at(lab, "n2", "eth1");
     lab.run("n1", &["python3", FRAMES, "send", "eth1", &frames.to_string()]);
     counter.stop()
 }
 
-/// Stops the kernel's own frames (IPv6 neighbour discovery), which would be counted with ours.
+/// Stops the kernel's own frames (IPv6 neighbour discovery), which would be counted with those of the test.
 fn silence(lab: &TestLab) {
     for host in ["n1", "n2"] {
         lab.sh(host, "echo 1 > /proc/sys/net/ipv6/conf/eth1/disable_ipv6");
@@ -77,14 +77,14 @@ fn a_cut_cable_carries_nothing_and_a_healed_one_everything() {
     lab.fault("cut", &["n1-n2"]);
     assert_eq!((carrier("n1").as_str(), carrier("n2").as_str()), ("0", "0"));
     let counter = Counter::at(&lab, "n2", "eth1");
-    // Sending may fail here, as it does on a NIC without a cable; arriving must not happen.
+    // Sending may fail here, as it does on a NIC without a cable; but no frame may arrive.
     let _ = lab.exec("n1", &["python3", FRAMES, "send", "eth1", "100"]).output();
     assert_eq!(counter.stop(), all(0));
     lab.fault("heal", &["n1-n2"]);
     assert_eq!(carrier("n2"), "1");
     assert_eq!(cross(&lab, 500), all(500));
 
-    // Dead, but the NICs do not notice.
+    // The cable is dead, but the NICs do not notice.
     lab.fault("cut", &["n1:eth1", "--keep-carrier"]);
     assert_eq!(carrier("n1"), "1");
     assert_eq!(cross(&lab, 100), all(0));

@@ -1,5 +1,5 @@
-//! Messages that MPI_Mprobe has matched, received into types with gaps: Open MPI loses those over libfabric, any provider's, and what
-//! `tasuki run` preloads puts that right (docs/mpi.md).
+//! Messages that MPI_Mprobe has matched, received into types with gaps: Open MPI loses those over libfabric,
+//! with any provider, and the library that `tasuki run` preloads corrects that (docs/mpi.md).
 
 mod support;
 
@@ -25,10 +25,11 @@ fn matched_messages_arrive_in_types_with_gaps() {
         let printed = MpiRun::new(&lab, &mpi, "tasuki", 2, &built).ok();
         assert!(printed.contains("mrecv ok"), "{}: {printed}", mpi.name);
         if mpi.is_open_mpi() {
-            // What is not preloaded mends nothing. Should this pass one day, Open MPI has been mended and ours can go.
-            let words =
+            // Without the library messages are lost. If this passes one day, Open MPI has been corrected, and
+            // the library is not needed any more.
+            let argv =
                 ["--lab", &lab.name, "--mpi", mpi.name, "--transport", "tasuki", "-n", "2", "--dry-run"];
-            let line = ok(tasuki().arg("run").args(words).arg(&built).env("TASUKI_PEERS", peers()));
+            let line = ok(tasuki().arg("run").args(argv).arg(&built).env("TASUKI_PEERS", peers()));
             let bare: Vec<_> = line.split(' ').filter(|word| !word.starts_with("LD_PRELOAD=")).collect();
             let bare = bare.join(" ").replace(" -x LD_PRELOAD", "");
             assert_ne!(line, bare, "nothing was preloaded");

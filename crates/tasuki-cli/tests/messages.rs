@@ -1,15 +1,16 @@
-//! What is said is what is wrong: hosts that do not resolve or refuse, commands that are not there, and missing rights.
+//! Messages say what is wrong: hosts that do not resolve or refuse, commands that are missing, and missing
+//! rights.
 
 mod support;
 
 use std::{fs, process::Command};
 use support::{ok, skip_without_root, tasuki, text};
 
-const FILE: &str = "[[host]]\nname = \"n1\"\nmanagement = \"no-such-host.invalid\"\nnic = [{ name = \"eth1\" }]\n\n\
-    [[host]]\nname = \"n2\"\nmanagement = \"127.0.0.1\"\nssh = { port = 1 }\nnic = [{ name = \"eth1\" }]\n\n\
-    [[cable]]\nends = [\"n1:eth1\", \"n2:eth1\"]\n";
+const FILE: &str = "[[host]]\nname = \"n1\"\nmanagement = \"no-such-host.invalid\"\nnic = [{ name = \"eth1\" \
+                    }]\n\n[[host]]\nname = \"n2\"\nmanagement = \"127.0.0.1\"\nssh = { port = 1 }\nnic = [{ \
+                    name = \"eth1\" }]\n\n[[cable]]\nends = [\"n1:eth1\", \"n2:eth1\"]\n";
 
-/// Every command that reaches hosts over ssh says of each that it is not reached, why, and what to try.
+/// Every command that reaches hosts over ssh says of each unreached host why, and what to try.
 #[test]
 fn hosts_that_are_not_reached() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -26,13 +27,13 @@ fn hosts_that_are_not_reached() {
         &["stats", "--cluster", &file],
         &["doctor", "--cluster", &file],
     ];
-    for words in commands {
-        let output = tasuki().args(words).output().expect("runs");
+    for argv in commands {
+        let output = tasuki().args(argv).output().expect("runs");
         let said = text(&output);
-        assert!(!output.status.success(), "{words:?}: {said}");
-        // Of `check` they come with its agents' own words.
+        assert!(!output.status.success(), "{argv:?}: {said}");
+        // The messages of `check` are those of its agents.
         let ways = ["ssh no-such-host.invalid true", "ssh -p 1 127.0.0.1 true"];
-        let ways = ways.into_iter().filter(|_| words[0] != "check");
+        let ways = ways.into_iter().filter(|_| argv[0] != "check");
         for part in ways.chain([
             "n1",
             "does not answer",
@@ -40,15 +41,15 @@ fn hosts_that_are_not_reached() {
             "Connection refused",
             "management",
         ]) {
-            assert!(said.contains(part), "{words:?}: {part:?} is not in: {said}");
+            assert!(said.contains(part), "{argv:?}: {part:?} is not in: {said}");
         }
         for wrong in ["same version", "another version", "must run on", "exit code 255", ".."] {
-            assert!(!said.contains(wrong), "{words:?}: {wrong:?} is in: {said}");
+            assert!(!said.contains(wrong), "{argv:?}: {wrong:?} is in: {said}");
         }
     }
 }
 
-/// A user without root is told that root is what is missing.
+/// A user who is not root is told that root is needed.
 #[test]
 fn what_needs_root_says_so() {
     if skip_without_root("what_needs_root_says_so") {
@@ -71,12 +72,12 @@ fn what_needs_root_says_so() {
         &["demo"],
         &["bench", "tune", "--level", "1"],
     ];
-    for words in commands {
+    for argv in commands {
         let mut user = Command::new("setpriv");
-        user.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(words);
+        user.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(argv);
         let output = user.current_dir("/").output().expect("runs");
         let said = text(&output);
-        assert!(!output.status.success() && said.contains("needs root"), "{words:?}: {said}");
-        assert!(!said.contains("Permission denied") && !said.contains("Broken pipe"), "{words:?}: {said}");
+        assert!(!output.status.success() && said.contains("needs root"), "{argv:?}: {said}");
+        assert!(!said.contains("Permission denied") && !said.contains("Broken pipe"), "{argv:?}: {said}");
     }
 }

@@ -1,5 +1,5 @@
-//! Stock MPIs over their own TCP in labs, with no setting that a user would have to guess: hello, ping-pong and alltoall of every
-//! MPI on every kind of cluster; exit codes; ends.
+//! Stock MPIs over their own TCP in labs, with no setting that a user would have to guess: hello, ping-pong
+//! and alltoall of every MPI on every kind of cluster; exit codes; ends.
 
 mod support;
 
@@ -35,8 +35,8 @@ fn every_mpi_runs_on_every_kind_of_cluster() {
         for (mpi, [hello, pingpong, alltoall]) in &programs {
             let printed = ok(&mut run(&lab, mpi.name, hosts, hello));
             for host in 1..=hosts {
-                let words = format!("on n{host}");
-                assert!(printed.contains(&words), "{} on {shape}: no rank {words}: {printed}", mpi.name);
+                let argv = format!("on n{host}");
+                assert!(printed.contains(&argv), "{} on {shape}: no rank {argv}: {printed}", mpi.name);
             }
             assert!(printed.contains("ring ok"), "{} on {shape}: {printed}", mpi.name);
             ok(&mut run(&lab, mpi.name, 2, pingpong));
@@ -80,7 +80,7 @@ fn a_programs_exit_code_comes_back() {
         let mut exit = run(&lab, mpi.name, 2, &program);
         let output = exit.args(["exit", "7"]).output().expect("runs");
         let code = output.status.code();
-        // Intel's proxies sometimes die of SIGPIPE, and their code is what comes back (docs/mpi.md).
+        // Intel's proxies sometimes die of SIGPIPE, and then the exit code is theirs (docs/mpi.md).
         let is_theirs = mpi.name == "intel" && matches!(code, Some(255 | 141));
         assert!(code == Some(7) || is_theirs, "{}: {code:?}: {}", mpi.name, text(&output));
     }
@@ -122,7 +122,7 @@ fn killing_run_at_any_moment_leaves_no_process() {
         process.0.wait().expect("ends");
         eventually(&format!("round {round}: {mpi}'s processes to end"), || marked(&lab.name).len() == idle);
     }
-    // The lab is none the worse.
+    // The lab has not suffered.
     let (mpi, program) = &programs[0];
     assert!(ok(&mut run(&lab, mpi, 3, program)).contains("ring ok"));
 }

@@ -1,5 +1,5 @@
-//! The wires that packets really take after `apply`, caught where they come in on every NIC of every host, against the plan's tables:
-//! for each pair of hosts, both ways, probes from many ports.
+//! The wires that packets really take after `apply`, captured where they come in on every NIC of every host,
+//! and compared with the plan's tables: for each pair of hosts, in both directions, probes from many ports.
 
 mod support;
 
@@ -13,10 +13,11 @@ use tasuki_cluster::{AddressPlan, Cluster, End, HostId, NicId, generate};
 
 const PATHS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/paths.py");
 
-/// Ports that every host sends from to every other: that one of four ways is spared by all of them happens once in 10^8 times.
+/// Number of ports from which every host sends to every other. That all of them leave out one of four routes
+/// happens once in 10^8 times.
 const FLOWS: usize = 64;
 
-/// Packets of one direction of one conversation: the kernel keeps them on one way.
+/// The packets of one direction of one conversation, which the kernel keeps on one route.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Flow {
     from: HostId,
@@ -25,7 +26,7 @@ struct Flow {
     what: String,
 }
 
-/// The program on one host.
+/// The probing program on one host.
 struct Prober {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -50,7 +51,7 @@ impl Prober {
         writeln!(self.child.stdin.as_mut().expect("piped"), "{line}").expect("writes");
     }
 
-    /// All that came in.
+    /// Ends the program. Returns everything that came in.
     fn end(mut self) -> String {
         drop(self.child.stdin.take());
         let mut text = String::new();
@@ -91,7 +92,8 @@ fn observe(lab: &TestLab, cluster: &Cluster, plan: &AddressPlan) -> BTreeMap<Flo
     wires
 }
 
-/// Cables to cross from a host to every other, counted without the plan: breadth first over cables and switches.
+/// Number of cables from a host to every other, counted without the plan: breadth first over cables and
+/// switches.
 fn distances(cluster: &Cluster, from: HostId) -> Vec<usize> {
     let place = |end: &End| match end {
         End::Nic(nic) => (true, nic.host.0),
@@ -103,7 +105,7 @@ fn distances(cluster: &Cluster, from: HostId) -> Vec<usize> {
         for cable in &cluster.cables {
             let [a, b] = [place(&cable.ends[0]), place(&cable.ends[1])];
             for (near, far) in [(a, b), (b, a)] {
-                // A switch is no hop.
+                // A switch does not count as a hop.
                 let step = distance[&here] + usize::from(far.0);
                 if near == here && distance.get(&far).is_none_or(|known| *known > step) {
                     distance.insert(far, step);
@@ -115,8 +117,8 @@ fn distances(cluster: &Cluster, from: HostId) -> Vec<usize> {
     (0..cluster.hosts.len()).map(|host| distance[&(true, host)]).collect()
 }
 
-/// Follows a flow's wires from its first host to its last: every step must be one that the step's host has in its table, and no wire is
-/// left over. Returns the first step.
+/// Follows a flow's wires from its first host to its last: every step must be in the table of the step's
+/// host, and no wire is left over. Returns the first step.
 fn follow(cluster: &Cluster, plan: &AddressPlan, flow: &Flow, wires: &BTreeSet<[NicId; 2]>) -> [NicId; 2] {
     let says = || {
         let names = wires.iter().map(|wire| wire.map(|nic| cluster.nic_name(nic)).join(" to "));
@@ -151,7 +153,7 @@ fn check_shape(shape: &str) {
     let cluster = cluster.expect("a cluster").with_lab_macs();
     let plan = AddressPlan::new(&cluster).expect("a plan");
     let lab = TestLab::up("paths", &["--shape", shape, "--bare"]);
-    // Without the watch, which would lead around hosts that the machine lets wait.
+    // The watch is left out, because it would lead around hosts that the machine does not run for a while.
     ok(tasuki().args(["apply", "--lab", &lab.name, "--no-watch"]));
     let wires = observe(&lab, &cluster, &plan);
     let hosts = cluster.hosts.len();
@@ -165,7 +167,7 @@ fn check_shape(shape: &str) {
             firsts.entry((from, flow.to)).or_default().insert(sender);
         }
     }
-    // Not only nothing else than what is planned, but all of it: every next hop is used.
+    // Not only is nothing used but what is planned, but all of it is used: every next hop.
     for ((from, to), used) in firsts {
         let identity = plan.hosts[to.0].identity;
         let route = plan.hosts[from.0].routes.iter().find(|route| route.destination == identity);

@@ -1,5 +1,5 @@
-//! The raw lane under whole MPI programs: it carries what is short, forged frames do no harm, and when frames do not arrive any more
-//! UDP takes over until they do.
+//! The raw lane under whole MPI programs: it carries what is short, forged frames do no harm, and when frames
+//! do not arrive any more UDP takes over until they do.
 
 mod support;
 
@@ -17,7 +17,7 @@ use support::{
     seed, skip_without_root,
 };
 
-/// Given to Python as it is: a host of a lab need not see this folder.
+/// The script is given to Python as text, because a host of a lab need not see this folder.
 const SCRIPT: &str = include_str!("support/hostile.py");
 
 fn start(lab: &TestLab, mpi: &Mpi, program: &Path, lanes: &str) -> Running {
@@ -53,8 +53,9 @@ fn short_messages_go_in_frames_if_that_is_wanted() {
     }
 }
 
-/// The NIC of n2 gets another MAC address in the middle of a run: frames to the old one are nobody's, so the raw lane from n1 to n2 is dead,
-/// the other way it lives. IP goes on, as the neighbour entry is changed with it. Then all is as it was.
+/// The NIC of n2 gets another MAC address in the middle of a run: frames to the old one are not received, so
+/// the raw lane from n1 to n2 is dead, while the other direction lives. IP goes on, because the neighbour
+/// entry is changed too. Then the old address is restored.
 #[test]
 fn udp_takes_over_while_frames_do_not_arrive() {
     let test = "udp_takes_over_while_frames_do_not_arrive";
@@ -73,8 +74,9 @@ fn udp_takes_over_while_frames_do_not_arrive() {
         let mut job = start(&lab, &mpi, &program, "raw,udp");
         let before = until("frames", &lab, &mut job, |told| lane(told, "raw").received > 200);
         change("02:99:00:00:00:01");
-        // A silent lane is given up for the other one of its rail at once, and called dead after some time-outs more, which are long on a
-        // machine with more to do than cores. What counts is what carries: as long as frames arrive, three packets of seven are frames.
+        // A silent lane is given up at once for the other one of its rail, and called dead after some more
+        // time-outs, which are long on a machine with more work than cores. So the test looks at which lane
+        // carries: as long as frames arrive, three packets of seven are frames.
         let grown = |told: &Told, name: &str| lane(told, name).sent - lane(&before, name).sent;
         let without = until("datagrams instead", &lab, &mut job, |told| {
             told.lanes.len() == 2 && grown(told, "udp") > 300 && grown(told, "raw") * 8 < grown(told, "udp")

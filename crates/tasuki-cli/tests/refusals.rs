@@ -1,5 +1,5 @@
-//! Who says that a peer's process is gone? Strangers forge such words, and firewalls say them of processes that live: neither ends a job. (That a
-//! dead process is noticed is tested in faults.rs.)
+//! Messages that a peer's process is gone: strangers forge them, and firewalls send them about processes that
+//! live. Neither ends a job. (That a dead process is noticed is tested in faults.rs.)
 
 mod support;
 
@@ -19,10 +19,10 @@ use support::{
     seed, skip_without_root,
 };
 
-/// Given to Python as it is: a host of a lab need not see this folder.
+/// The script is given to Python as text, because a host of a lab need not see this folder.
 const FORGER: &str = include_str!("support/forger.py");
 
-/// Refusals that each of both hosts must have received before the attack counts as one.
+/// Number of refusals that each of both hosts must have received before the attack counts.
 const FORGED: u64 = 600;
 
 /// Addresses and ports of the UDP sockets in a rank's network namespace (proc(5), `/proc/PID/net/udp`).
@@ -49,12 +49,13 @@ fn refusals(rank: &Rank) -> u64 {
 fn both_ranks(lab: &TestLab, job: &mut Running) -> [Rank; 2] {
     until("messages", lab, job, |told| told.lanes.values().any(|lane| lane.received > 100));
     let ranks = job.ranks();
-    // A rank's children, if its MPI has any, carry its number, too.
+    // The children of a rank, if its MPI has any, have its number too.
     let find = |number| ranks.iter().find(|rank| rank.rank == number).cloned().expect("a rank");
     [find(0), find(1)]
 }
 
-/// What the forger says: each end's sockets are told of the other end's.
+/// The arguments of the forger: it sends refusals to each end's sockets as if they were about the other
+/// end's.
 fn ends(ranks: &[Rank; 2]) -> Vec<String> {
     let [one, other] = ranks.each_ref().map(sockets);
     let pairs = one.iter().flat_map(|one| other.iter().map(move |other| (one, other)));
@@ -62,8 +63,9 @@ fn ends(ranks: &[Rank; 2]) -> Vec<String> {
     pairs.flat_map(|(one, other)| [text((one, other)), text((other, one))]).collect()
 }
 
-/// A third host tells both ends of a running job that the other's port is unreachable, some thousand times and in every form that needs no look at
-/// their packets, also while one of them is stopped and can answer nobody.
+/// A third host tells both ends of a running job that the other's port is unreachable, some thousand times
+/// and in every form that needs no look at their packets, also while one of them is stopped and can answer
+/// nothing.
 #[test]
 fn forged_refusals_end_no_job() {
     let test = "forged_refusals_end_no_job";
@@ -75,7 +77,7 @@ fn forged_refusals_end_no_job() {
     let programs = Programs::new();
     for mpi in mpis(test) {
         let program = programs.build("collect", &mpi);
-        // Which lane carries the messages makes no difference to who is believed.
+        // Which lane carries the messages makes no difference to which reports are believed.
         let lanes = if mpi.is_open_mpi() { &["raw,udp", "udp"][..] } else { &["raw,udp"] };
         for lanes in lanes {
             not_ended(&lab);
@@ -84,9 +86,9 @@ fn forged_refusals_end_no_job() {
             let ranks = both_ranks(&lab, &mut job);
             let before = ranks.each_ref().map(refusals);
             let said = ends(&ranks);
-            let mut words = vec!["python3", "-c", FORGER, &seed];
-            words.extend(said.iter().map(String::as_str));
-            let mut forger = background(&mut lab.exec("n3", &words));
+            let mut argv = vec!["python3", "-c", FORGER, &seed];
+            argv.extend(said.iter().map(String::as_str));
+            let mut forger = background(&mut lab.exec("n3", &argv));
             let mut come = [0; 2];
             let mut comes = |least: u64| {
                 eventually("forged refusals", || {
@@ -97,12 +99,12 @@ fn forged_refusals_end_no_job() {
             };
             comes(FORGED);
             let stopped = Pid::from_raw(ranks[1].pid);
-            // It has ended if the job has failed, which is told below.
+            // If the job has failed the process has ended, which is reported below.
             let _ = kill(stopped, Signal::SIGSTOP);
             comes(3 * FORGED);
             let _ = kill(stopped, Signal::SIGCONT);
             comes(4 * FORGED);
-            // A signal ends the forger by way of the lab's client.
+            // The signal ends the forger by way of the lab's client.
             kill(Pid::from_raw(forger.0.id() as i32), Signal::SIGTERM).expect("signals");
             let mut text = String::new();
             forger.0.stdout.take().expect("piped").read_to_string(&mut text).expect("reads");
@@ -112,7 +114,8 @@ fn forged_refusals_end_no_job() {
     }
 }
 
-/// A rule by which n2 answers datagrams as if nobody listened: `reject` says "port unreachable" unless told otherwise.
+/// Adds a rule by which n2 answers datagrams as if no process listened: `reject` sends "port unreachable"
+/// unless told otherwise.
 fn firewall(lab: &TestLab, rule: &str) {
     lab.sh(
         "n2",
@@ -124,8 +127,9 @@ fn firewall(lab: &TestLab, rule: &str) {
     );
 }
 
-/// A job of two ranks during which n2 begins to refuse datagrams by this rule. It goes on as long as anything gets through. `meanwhile` is given the ranks once
-/// n1 has heard that often that nobody listens at n2.
+/// Runs a job of two ranks during which n2 begins to refuse datagrams by this rule. It goes on as long as
+/// anything gets through. `meanwhile` is given the ranks once n1 has been told `often` times that no process
+/// listens at n2.
 fn survives_firewall(test: &str, rule: &str, lanes: &str, often: u64, meanwhile: impl Fn(&[Rank; 2])) {
     if skip_without_root(test) {
         return;
@@ -156,15 +160,16 @@ fn survives_firewall(test: &str, rule: &str, lanes: &str, often: u64, meanwhile:
     }
 }
 
-/// All datagrams are refused, frames pass.
+/// All datagrams are refused, and frames pass.
 #[test]
 fn a_firewall_that_refuses_datagrams_ends_no_job_whose_frames_pass() {
     let test = "a_firewall_that_refuses_datagrams_ends_no_job_whose_frames_pass";
     survives_firewall(test, "meta l4proto udp", "raw,udp", 6, |_| ());
 }
 
-/// Datagrams to the host's identity address are refused, those to its NICs pass. So what is refused are knocks alone, and n1 has seen often that they say nothing when
-/// the rank behind that firewall is stopped and can answer nobody.
+/// Datagrams to the host's identity address are refused, those to its NICs pass. So only knocks are refused.
+/// When the rank behind that firewall is stopped and can answer nothing, n1 has seen often that such refusals
+/// prove nothing.
 #[test]
 fn a_firewall_that_refuses_one_address_ends_no_job_whose_other_ways_pass() {
     let test = "a_firewall_that_refuses_one_address_ends_no_job_whose_other_ways_pass";

@@ -10,14 +10,15 @@ fn simulate(arguments: &[&str]) -> Value {
     serde_json::from_str(&output).expect("JSON")
 }
 
-/// What a failing command says.
+/// The output of a command that must fail.
 fn fails(arguments: &[&str]) -> String {
     let output = tasuki().args(["topo", "simulate"]).args(arguments).output().expect("the command starts");
     assert!(!output.status.success(), "{arguments:?} should fail: {}", text(&output));
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// 1 Gbit/s, 1,000 bytes: 8 us over a cable, three cables and two switches; what is offered below saturation gets through.
+/// At 1 Gbit/s, 1,000 bytes take 8 us per cable; the path has three cables and two switches. Below saturation
+/// everything that is offered is delivered.
 #[test]
 fn a_lone_ring_neighbour_has_the_latency_that_a_pencil_gives() {
     let found = simulate(&["ring:4+1", "--pattern", "neighbour", "--load", "10,50", "--bytes", "1000"]);
@@ -41,7 +42,7 @@ fn the_same_command_gives_the_same_figures() {
 fn ethernet_drops_what_does_not_fit() {
     let star = ["clos:2+6", "--ethernet", "--pattern", "hot-spot", "--hot", "100", "--load", "90"];
     let point = simulate(&star)["points"][0].clone();
-    // Twelve hosts offer 0.9 each; one of them sends to the others, and 1 comes through the cable of the hot spot.
+    // Twelve hosts offer 0.9 each. One of them sends to the others, and the cable of the hot spot carries 1.
     let (dropped, delivered) =
         (point["dropped"].as_f64().expect("some"), point["delivered"].as_f64().expect("some"));
     let share = dropped / (dropped + delivered);
@@ -106,8 +107,9 @@ fn the_evaluation_has_every_table() {
     }
 }
 
-/// One host computes 5 us and sends 1,000 bytes, the other sends them back: 1 us in a host per message, 8 us over a cable at 1 Gbit/s,
-/// two cables of 25 ns and a switch of 100 ns. Then a barrier of empty messages of 16 bytes.
+/// One host computes 5 us and sends 1,000 bytes, the other sends them back: 1 us in a host per message, 8 us
+/// over a cable at 1 Gbit/s, two cables of 25 ns and a switch of 100 ns. Then there is a barrier of empty
+/// messages of 16 bytes.
 #[test]
 fn a_trace_takes_what_a_pencil_gives() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -125,7 +127,7 @@ fn a_trace_takes_what_a_pencil_gives() {
         assert_eq!(found[what], count, "{found}");
     }
     write(&format!("{pair}0 barrier - 0 0\n1 barrier - 0 0\n"));
-    // Rank 1 has waited since it sent; rank 0 sends last, and rank 1 takes what it sent.
+    // Rank 1 has waited since it sent; rank 0 sends last, and rank 1 receives that.
     let empty = 16.0 * 8e-3 + 2.0 * 0.025 + 0.1;
     assert!((time(&replay()) - time(&found) - (1.0 + empty + 1.0)).abs() < 1e-6, "{}", replay());
     for (line, part) in [

@@ -1,5 +1,6 @@
-//! Streams (`TASUKI_BULK`) under whole MPI programs: long messages go by TCP where that is wanted, and arrive whole whatever happens to the cables.
-//! That it was TCP tells the kernel of a host (`/proc/net/snmp`): segments that have come.
+//! Streams (`TASUKI_BULK`) under whole MPI programs: long messages go by TCP where that is wanted, and arrive
+//! complete whatever happens to the cables. That TCP was used is seen in a host's counters
+//! (`/proc/net/snmp`): segments that have arrived.
 
 mod support;
 
@@ -12,14 +13,14 @@ use support::{
     seed, skip_without_root,
 };
 
-/// What comes without streams: the launcher's words.
+/// Most segments that arrive without streams: those of the launcher's messages.
 const FEW: u64 = 5_000;
 
 fn headon(lab: &TestLab, mpi: &Mpi, program: &Path, mebibytes: u32) -> MpiRun {
     MpiRun::new(lab, mpi, "tasuki", 2, program).args([mebibytes.to_string()]).limit(300)
 }
 
-/// Segments of TCP that have come to a host (RFC 4022, tcpInSegs).
+/// Number of segments of TCP that have arrived at a host (RFC 4022, tcpInSegs).
 fn segments(lab: &TestLab) -> u64 {
     let text = lab.sh("n1", "cat /proc/net/snmp");
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
@@ -51,7 +52,8 @@ fn streams_over_wires_that_lose_double_and_damage() {
     }
 }
 
-/// The cable of the stream dies in the middle of a message, and its NIC does not notice: the message goes on in packets, by the other cable.
+/// The cable of the stream dies in the middle of a message, and its NIC does not notice: the message goes on
+/// in packets, over the other cable.
 #[test]
 fn a_cable_that_dies_under_a_stream() {
     let test = "a_cable_that_dies_under_a_stream";
@@ -75,7 +77,7 @@ fn a_cable_that_dies_under_a_stream() {
     }
 }
 
-/// By default streams are for packets that come fast and one by one.
+/// By default streams are used where packets arrive fast and one by one.
 #[test]
 fn streams_are_chosen_where_packets_are_costly() {
     let test = "streams_are_chosen_where_packets_are_costly";
@@ -91,7 +93,7 @@ fn streams_are_chosen_where_packets_are_costly() {
         segments(lab) - before
     };
     let fast = TestLab::up("strfast", &["--shape", "full:2", "--unshaped"]);
-    // On a machine with much else to do packets do not come fast all the time.
+    // On a machine with much other work packets do not arrive fast all the time.
     assert!((0..10).any(|_| came(&fast, 128) > FEW), "bare cables without coalescing, and no stream");
     let joined = TestLab::up("strjoin", &["--shape", "full:2", "--unshaped", "--offloads"]);
     assert!(came(&joined, 64) < FEW, "the kernel joins packets");

@@ -1,6 +1,6 @@
-//! Striping, as `[striping]` of a cluster file has it: one stream over all NICs, whatever lies between, by every policy; what is
-//! not to be striped is not; nothing is lost when a cable dies; `undo` leaves nothing of it. Shares are read from the lab's wires, which
-//! know nothing of the program.
+//! Striping, as `[striping]` of a cluster file asks for it: one stream over all NICs, whatever is between
+//! them, by every policy; what is not to be striped is not; nothing is lost when a cable dies; `undo` leaves
+//! nothing of it. Shares are read from the counters of the lab's wires, which do not depend on the program.
 
 mod support;
 
@@ -16,10 +16,10 @@ use support::{
     tasuki,
 };
 
-/// What a stream is to carry before its shares are looked at.
+/// Bytes that a stream must carry before its shares are looked at.
 const ENOUGH: u64 = 4_000_000;
 
-/// Two hosts with cables of these rates.
+/// A cluster file of two hosts with cables of these rates.
 fn cables(rates: &[&str], striping: &str) -> String {
     let nic =
         |(number, rate): (usize, &&str)| format!("{{ name = \"eth{}\", rate = \"{rate}\" }}", number + 1);
@@ -30,17 +30,17 @@ fn cables(rates: &[&str], striping: &str) -> String {
     format!("[striping]\n{striping}\n{}{}{cables}", host("n1"), host("n2"))
 }
 
-/// The lab of a cluster file's text.
-fn lab(stem: &str, text: &str, words: &[&str]) -> TestLab {
+/// Builds the lab of a cluster file's text.
+fn lab(stem: &str, text: &str, argv: &[&str]) -> TestLab {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("striped.toml");
     fs::write(&file, text).expect("writes");
     let mut arguments = vec![file.to_str().expect("UTF-8")];
-    arguments.extend(words);
+    arguments.extend(argv);
     TestLab::up(stem, &arguments)
 }
 
-/// Bytes that have come from a host into each of its cables.
+/// Bytes that a host has sent into each of its cables.
 fn sent(lab: &TestLab, host: &str) -> Vec<u64> {
     let status = lab.status();
     let cables = status["cables"].as_array().expect("cables").iter();
@@ -52,7 +52,8 @@ fn sent(lab: &TestLab, host: &str) -> Vec<u64> {
     cables.filter_map(of_host).collect()
 }
 
-/// What a stream from one host to an address of another adds to each cable of the sender, in parts of all of it.
+/// What a stream from one host to an address of another adds to each cable of the sender, as shares of the
+/// whole.
 fn shares(lab: &TestLab, [from, to]: [&str; 2], address: &str, port: u16) -> Vec<f64> {
     let before = sent(lab, from);
     let added =
@@ -74,7 +75,7 @@ fn are(shares: &[f64], expected: &[f64], tolerance: f64) {
     assert!(!differ, "{shares:?} instead of {expected:?}");
 }
 
-/// All bytes but answers to ARP and the like went one way.
+/// Whether all bytes, except answers to ARP and the like, used one cable.
 fn is_on_one(shares: &[f64]) -> bool {
     shares.iter().any(|share| *share > 0.97)
 }
@@ -93,16 +94,17 @@ fn one_stream_takes_all_cables_by_every_policy() {
     }
     let hashed = lab("hash", &cables(&equal, "policy = \"flow-hash\""), &[]);
     assert!(is_on_one(&n1_to_n2(&hashed)));
-    // By weight, to each what its rate says, whatever the machine is about otherwise.
+    // By weight each cable gets what its rate says, whatever else the machine does.
     let unequal = lab("weight", &cables(&["20M", "20M", "10M", "5M"], "policy = \"byte-weighted\""), &[]);
     are(&n1_to_n2(&unequal), &[20.0 / 55.0, 20.0 / 55.0, 10.0 / 55.0, 5.0 / 55.0], 0.03);
-    // Only those that are listed, whichever the route chooses.
+    // Only NICs that are listed are used, whichever the route chooses.
     let listed = lab("listed", &cables(&equal, "nics = [\"eth2\", \"eth4\"]\npolicy = \"round-robin\""), &[]);
     are(&n1_to_n2(&listed), &[0.0, 0.5, 0.0, 0.5], 0.06);
 }
 
-/// Three NICs of each of two hosts on one switch, or on one switch per NIC index without links between them. Without MAC addresses in
-/// the plan: the lab gives them to its own, so that the real case, ARP, needs a host that is set up by `apply`.
+/// Three NICs of each of two hosts on one switch, or on one switch per NIC index without links between them.
+/// The plan has no MAC addresses: the lab gives them to its own plan, so testing ARP, which is the usual
+/// case, needs a host that `apply` has set up.
 #[test]
 #[ignore = "long: streams over many labs"]
 fn switches_are_striped_over_as_cables_are() {
@@ -114,7 +116,8 @@ fn switches_are_striped_over_as_cables_are() {
         let mut text = String::from("[defaults]\nrate = \"20M\"\n[striping]\n");
         for host in ["n1", "n2"] {
             text += &format!(
-                "[[host]]\nname = \"{host}\"\nnic = [{{ name = \"a\" }}, {{ name = \"b\" }}, {{ name = \"c\" }}]\n"
+                "[[host]]\nname = \"{host}\"\nnic = [{{ name = \"a\" }}, {{ name = \"b\" }}, {{ name = \"c\" \
+                 }}]\n"
             );
         }
         for name in &names {
@@ -129,7 +132,7 @@ fn switches_are_striped_over_as_cables_are() {
         let lab = lab("switch", &text, &["--bare"]);
         ok(tasuki().args(["apply", "--lab", &lab.name]));
         are(&shares(&lab, ["n1", "n2"], "10.77.0.2", 7000), &[1.0 / 3.0; 3], 0.06);
-        // What a NIC receives is what its partner sent: the switch has not flooded.
+        // What a NIC receives is what its partner has sent: the switch has not flooded.
         are(&shares(&lab, ["n2", "n1"], "10.77.0.1", 7001), &[1.0 / 3.0; 3], 0.06);
     }
 }
@@ -140,13 +143,13 @@ fn what_is_not_to_be_striped_is_not() {
         return;
     }
     let lab = lab("except", &cables(&["20M"; 3], "except = [\"n2\"]"), &[]);
-    // A host that does not stripe talks to one that does.
+    // A host that does not stripe communicates with one that does.
     are(&shares(&lab, ["n1", "n2"], "10.77.0.2", 7000), &[1.0 / 3.0; 3], 0.06);
     assert!(is_on_one(&shares(&lab, ["n2", "n1"], "10.77.0.1", 7001)));
-    // A link address means one cable.
+    // A link address stands for one cable.
     let to_link = shares(&lab, ["n1", "n2"], "10.78.2.3", 7002);
     assert!(to_link[2] > 0.97, "{to_link:?}");
-    // IPv6 goes by the MAC addresses of the other host; a link-local address means one cable.
+    // IPv6 uses the MAC addresses of the other host; a link-local address stands for one cable.
     for (host, own, peer) in [("n1", 1, 2), ("n2", 2, 1)] {
         lab.sh(host, "ip -6 addr add fd00::$1/128 dev lo".replace("$1", &own.to_string()).as_str());
         let mac = lab.sh(if host == "n1" { "n2" } else { "n1" }, "cat /sys/class/net/eth1/address");
@@ -154,12 +157,13 @@ fn what_is_not_to_be_striped_is_not() {
         lab.sh(
             host,
             &format!(
-                "ip -6 route add fd00::{peer} dev eth1 src fd00::{own}; ip neigh add fd00::{peer} lladdr {mac} dev eth1 nud permanent"
+                "ip -6 route add fd00::{peer} dev eth1 src fd00::{own}; ip neigh add fd00::{peer} lladdr \
+                 {mac} dev eth1 nud permanent"
             ),
         );
     }
     are(&shares(&lab, ["n1", "n2"], "fd00::2", 7003), &[1.0 / 3.0; 3], 0.06);
-    // The program's own counters say what the wires say.
+    // The program's own counters agree with those of the wires.
     let stats: serde_json::Value =
         serde_json::from_str(&ok(tasuki().args(["stats", "--striping", "--json", "--lab", &lab.name])))
             .expect("JSON");
@@ -172,7 +176,8 @@ fn what_is_not_to_be_striped_is_not() {
     assert!(stats[0]["others"].as_u64() > Some(0), "{stats}");
 }
 
-/// Four flows of UDP in turn, far below the cables' rate: every datagram of each arrives, by all cables alike.
+/// Four flows of UDP in turn, far below the cables' rate: every datagram of each arrives, over all cables
+/// alike.
 #[test]
 fn udp_goes_over_all_cables_and_no_flow_is_left_behind() {
     if skip_without_root("udp_goes_over_all_cables_and_no_flow_is_left_behind") {
@@ -184,8 +189,8 @@ fn udp_goes_over_all_cables_and_no_flow_is_left_behind() {
     let before = sent(&lab, "n1");
     let numbers = [flows.to_string(), count.to_string()];
     let start = |host: &str, role: &str| {
-        let words = ["python3", PROGRAM, role, "10.77.0.2", "7000", &numbers[0], &numbers[1]];
-        lab.exec(host, &words).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("starts")
+        let argv = ["python3", PROGRAM, role, "10.77.0.2", "7000", &numbers[0], &numbers[1]];
+        lab.exec(host, &argv).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("starts")
     };
     let mut server = start("n2", "serve");
     let mut output = BufReader::new(server.stdout.take().expect("piped"));
@@ -204,15 +209,15 @@ fn udp_goes_over_all_cables_and_no_flow_is_left_behind() {
     are(&shares, &[1.0 / 3.0; 3], 0.03);
 }
 
-/// A cable dies while a stream is on it, so that the NIC sees it or not, with a watch and without: all bytes arrive, and the
-/// cable is used again when it has healed.
+/// A cable dies while a stream uses it, noticed by the NIC or not, with a watch and without: all bytes
+/// arrive, and the cable is used again when it has healed.
 #[test]
 fn a_cable_that_dies_takes_nothing_with_it() {
     if skip_without_root("a_cable_that_dies_takes_nothing_with_it") {
         return;
     }
     let lab = lab("dies", &cables(&["20M"; 3], ""), &["--bare"]);
-    for (number, (watched, words)) in
+    for (number, (watched, argv)) in
         [(true, vec!["n1:eth2"]), (true, vec!["n1:eth2", "--keep-carrier"]), (false, vec!["n1:eth2"])]
             .into_iter()
             .enumerate()
@@ -231,8 +236,8 @@ fn a_cable_that_dies_takes_nothing_with_it() {
         };
         let stream = Stream::begin(&lab, 7000 + number as u16);
         flows(1);
-        lab.fault("cut", &words);
-        // Nothing is offered to the dead cable any more, and the others carry on.
+        lab.fault("cut", &argv);
+        // Nothing is sent into the dead cable any more, and the others go on.
         eventually("eth2 is left alone", || {
             let before = sent(&lab, "n1");
             eventually("bytes elsewhere", || sent(&lab, "n1")[0] > before[0] + 300_000);
@@ -241,11 +246,11 @@ fn a_cable_that_dies_takes_nothing_with_it() {
         lab.fault("heal", &["all"]);
         flows(1);
         let pause = stream.end();
-        eprintln!("watched {watched}, {words:?}: the longest pause was {pause} ms");
+        eprintln!("watched {watched}, {argv:?}: the longest pause was {pause} ms");
     }
 }
 
-/// Clsact, programs and `gso_max_segs`, which `whole` leaves out.
+/// clsact qdiscs, programs and `gso_max_segs`, which `whole` leaves out.
 fn traces(lab: &TestLab) -> String {
     lab.sh(
         "n1",
@@ -262,8 +267,8 @@ fn undo_leaves_nothing_of_it_wherever_apply_was_killed() {
     let text = cables(&["20M"; 2], "");
     let lab = lab("undo", &text, &["--bare"]);
     let before = (whole_of_all(&lab), traces(&lab));
-    let on_host = |words: &str| {
-        let script = format!("exec /run/tasuki/bin/tasuki {words} --host n1");
+    let on_host = |argv: &str| {
+        let script = format!("exec /run/tasuki/bin/tasuki {argv} --host n1");
         lab.exec("n1", &["sh", "-c", &script]).output().expect("runs")
     };
     let diff = on_host("diff /run/tasuki/cluster.toml --json");
@@ -273,7 +278,8 @@ fn undo_leaves_nothing_of_it_wherever_apply_was_killed() {
     assert!(changes.iter().any(|change| change["key"]["kind"] == "striping"));
     for step in first..=changes.len() {
         let script = format!(
-            "TASUKI_APPLY_STOP_AFTER={step} exec /run/tasuki/bin/tasuki apply /run/tasuki/cluster.toml --host n1 --no-watch"
+            "TASUKI_APPLY_STOP_AFTER={step} exec /run/tasuki/bin/tasuki apply /run/tasuki/cluster.toml \
+             --host n1 --no-watch"
         );
         let output = lab.exec("n1", &["sh", "-c", &script]).output().expect("runs");
         assert_eq!(output.status.code(), Some(128 + 9), "step {step}");
@@ -283,12 +289,12 @@ fn undo_leaves_nothing_of_it_wherever_apply_was_killed() {
     ok(tasuki().args(["apply", "--lab", &lab.name]));
     let is = traces(&lab);
     assert!(is.contains("tasuki-stripe") && is.contains("gso_max_segs 1\n"), "{is}");
-    // As it should be: nothing to do; and `status` says so.
+    // All is as it should be: there is nothing to do, and `status` says so.
     let diff = || tasuki().args(["diff", "--lab", &lab.name]).output().expect("runs").status.code();
     assert_eq!(diff(), Some(0));
     let status = ok(tasuki().args(["status", "--lab", &lab.name]));
     assert!(status.contains("striping, shortest-delay over eth1 eth2 to 1 host"), "{status}");
-    // Somebody tears a NIC out of the bundle: that is seen, and mended.
+    // A NIC is removed from the bundle by hand: that is found, and repaired.
     lab.sh("n1", "tc qdisc del dev eth2 clsact");
     assert_eq!(diff(), Some(1));
     ok(tasuki().args(["apply", "--lab", &lab.name]));

@@ -1,4 +1,5 @@
-//! One subnet per cable (`addresses = "subnets"`), the cross-connection paper's own style: applied, used, checked, undone.
+//! One subnet per cable (`addresses = "subnets"`), the cross-connection paper's own style: applied, used,
+//! checked, undone.
 
 mod support;
 
@@ -14,10 +15,10 @@ use support::{
 
 const PING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/ping.py");
 
-/// What reaches a lab's host for a launcher.
+/// The agent by which a launcher reaches the lab's hosts.
 const AGENT: &str = "/run/tasuki/bin/tasuki-agent";
 
-/// A cluster file of a shape, in a folder that goes away with it.
+/// A cluster file of a shape, in a folder that is removed with this value.
 struct File {
     _folder: tempfile::TempDir,
     path: PathBuf,
@@ -38,8 +39,8 @@ impl File {
     }
 }
 
-/// Every host reaches every other by its name, over the one cable to it: the address behind the name is one hop away, on the NIC whose
-/// cable leads there.
+/// Every host reaches every other by its name, over the one cable to it: the address that the name stands for
+/// is one hop away, on the NIC whose cable leads there.
 fn everybody_reaches_everybody_by_name(lab: &TestLab) {
     let names = hosts(lab);
     for host in &names {
@@ -62,7 +63,7 @@ fn check_shape(shape: &str) {
     for host in hosts(&lab) {
         let links = lab.run(&host, &["ip", "-o", "-4", "addr"]);
         assert!(links.contains("/30 ") && !links.contains("tasuki0"), "{host}: {links}");
-        // The paper's "IP forwarding is off": the way to a host is the cable to it.
+        // The paper's "IP forwarding is off": the only route to a host is the cable to it.
         let forwarding = lab.sh(&host, "cat /proc/sys/net/ipv4/conf/eth*/forwarding | sort -u");
         assert_eq!(forwarding.trim(), "0");
         assert!(!lab.sh(&host, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '").contains("watch -"), "{said}");
@@ -95,7 +96,8 @@ fn full_meshes_of_all_sizes_have_one_subnet_per_cable() {
     }
 }
 
-/// From one style to the other and back, with an `apply` each; what `lab up` makes is the same; `check` knows both.
+/// From one style to the other and back, with an `apply` each. `lab up` makes the same state, and `check`
+/// knows both styles.
 #[test]
 fn one_style_follows_the_other() {
     if skip_without_root("one_style_follows_the_other") {
@@ -113,7 +115,7 @@ fn one_style_follows_the_other() {
     let addresses = lab.run("n1", &["ip", "-o", "-4", "addr"]);
     assert!(!addresses.contains("10.77.") && addresses.contains("10.78.0.1/30"), "{addresses}");
     ok(tasuki().args(["check", file.path(), "--lab", &lab.name]));
-    // A wrong address is one here, too.
+    // A wrong address is found in this style too.
     lab.sh("n2", "ip addr add 10.78.0.77/30 dev eth1; ip addr del 10.78.0.2/30 dev eth1");
     let output = tasuki().args(["check", file.path(), "--lab", &lab.name]).output().expect("runs");
     assert!(
@@ -122,7 +124,8 @@ fn one_style_follows_the_other() {
         text(&output)
     );
     lab.sh("n2", "ip addr del 10.78.0.77/30 dev eth1; ip addr add 10.78.0.2/30 dev eth1");
-    // So is the right one in another network: what else is in that is taken for the cable's.
+    // So is the right address with another prefix: other addresses in that network would be taken to be on
+    // the cable.
     lab.sh("n2", "ip addr del 10.78.0.2/30 dev eth1; ip addr add 10.78.0.2/24 dev eth1");
     let output = tasuki().args(["check", file.path(), "--lab", &lab.name]).output().expect("runs");
     let said = text(&output);
@@ -141,7 +144,7 @@ fn one_style_follows_the_other() {
     assert!(ready.lines().all(|line| line.ends_with("nothing to do")), "{ready}");
 }
 
-/// Programs that are told a name, as docs/cluster-file.md has it: iperf3 and ssh, between every two hosts.
+/// Programs that are given a name, as docs/cluster-file.md says: iperf3 and ssh, between every two hosts.
 #[test]
 fn iperf3_and_ssh_go_by_name() {
     let test = "iperf3_and_ssh_go_by_name";
@@ -158,9 +161,9 @@ fn iperf3_and_ssh_go_by_name() {
     }
     for host in &names {
         for other in names.iter().filter(|other| *other != host) {
-            let words = ["ssh", "-F", "ssh_config", other, "uname -n; echo $SSH_CONNECTION"];
-            let said = ok(lab.exec(host, &words).current_dir(ssh.path()));
-            // It is the other host, and the way is a cable's subnet, not the management network.
+            let argv = ["ssh", "-F", "ssh_config", other, "uname -n; echo $SSH_CONNECTION"];
+            let said = ok(lab.exec(host, &argv).current_dir(ssh.path()));
+            // It is the other host, and the route is a cable's subnet and not the management network.
             assert!(
                 said.starts_with(other.as_str()) && said.matches(" 10.78.").count() == 1,
                 "{host}: {said}"
@@ -188,7 +191,8 @@ fn what_needs_relays_or_one_network_is_refused() {
     assert!(said.contains("one subnet per cable"), "{said}");
 }
 
-/// What stock MPIs make of it: docs/cluster-file.md has what is printed here. It fails the day on which it breaks nothing any more.
+/// How stock MPIs fail in this style: docs/cluster-file.md has what is printed here. The test fails on the
+/// day on which they do not fail any more.
 #[test]
 #[ignore = "long: it is about other people's programs"]
 fn stock_mpis_do_not_find_their_way_with_one_subnet_per_cable() {
@@ -198,26 +202,26 @@ fn stock_mpis_do_not_find_their_way_with_one_subnet_per_cable() {
     }
     let all = mpis(test);
     let at = |name: &str, launcher: &str| peers().join(name).join("bin").join(launcher).display().to_string();
-    let open_mpi = "--bind-to none --map-by node --host n1:1,n2:1,n3:1,n4:1 -np 4 --mca mpi_yield_when_idle 1 --mca pml ob1 \
-                    --mca btl tcp,self --mca btl_tcp_if_include 10.78.0.0/16";
+    let open_mpi = "--bind-to none --map-by node --host n1:1,n2:1,n3:1,n4:1 -np 4 --mca mpi_yield_when_idle \
+                    1 --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include 10.78.0.0/16";
     let four = format!(
-        "mpirun --allow-run-as-root --mca plm_rsh_agent {AGENT} --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include \
-         198.18.0.0/16 {open_mpi}"
+        "mpirun --allow-run-as-root --mca plm_rsh_agent {AGENT} --mca plm_rsh_no_tree_spawn 1 --mca \
+         oob_tcp_if_include 198.18.0.0/16 {open_mpi}"
     );
     let five = format!(
-        "{} --allow-run-as-root --prtemca plm_ssh_agent {AGENT} --prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_if_include \
-         198.18.0.0/16 {open_mpi}",
+        "{} --allow-run-as-root --prtemca plm_ssh_agent {AGENT} --prtemca plm_ssh_no_tree_spawn 1 --prtemca \
+         prte_if_include 198.18.0.0/16 {open_mpi}",
         at("openmpi-5.0", "mpirun")
     );
     let mpich = format!(
         "{} -launcher ssh -launcher-exec {AGENT} -hosts n1:1,n2:1,n3:1,n4:1 -np 4",
         at("mpich-4.3", "mpiexec")
     );
-    // /tmp is another one on every host.
+    // Every host has a /tmp of its own, so the folder is elsewhere.
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
     let file = File::of("full:4");
     let lab = TestLab::up("stock", &[file.path()]);
-    for (name, words, says) in [
+    for (name, argv, says) in [
         ("openmpi-4.1", four, "Network is unreachable"),
         ("openmpi-5.0", five, "Network is unreachable"),
         ("mpich-4.3", mpich, "Destination is unreachable"),
@@ -226,7 +230,7 @@ fn stock_mpis_do_not_find_their_way_with_one_subnet_per_cable() {
         let hello = build(mpi, "hello.c", folder.path());
         let mut command = tasuki();
         command.args(["lab", "exec", "--lab", &lab.name, "--job", "n1", "--", "timeout", "-k", "5", "120"]);
-        command.args(words.split_whitespace()).arg(&hello).env(MARK, &lab.name).current_dir(folder.path());
+        command.args(argv.split_whitespace()).arg(&hello).env(MARK, &lab.name).current_dir(folder.path());
         let output = command.output().expect("runs");
         let said = text(&output);
         eprintln!("{name}: {said}");

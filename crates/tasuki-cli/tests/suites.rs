@@ -1,4 +1,5 @@
-//! Other people's test suites over Tasuki: mpi4py's own, out of its source distribution (`scripts/mpi4py-suite`).
+//! Test suites of other projects over Tasuki: mpi4py's own, from its source distribution
+//! (`scripts/mpi4py-suite`).
 
 mod support;
 
@@ -11,8 +12,9 @@ use support::{
     skip_without_root,
 };
 
-/// Tests that an MPI cannot pass, and why. What begins with `cm:` is a defect of Open MPI's way to libfabric: it shows with
-/// libfabric's own providers too (tried with `tcp;ofi_rxm`), but not over Open MPI's own TCP (`ob1`). All others fail there as well.
+/// Tests that an MPI cannot pass, and why. A reason that begins with `cm:` is a defect of Open MPI's use of
+/// libfabric: it also shows with libfabric's own providers (tried with `tcp;ofi_rxm`), but not over Open
+/// MPI's own TCP (`ob1`). All other tests fail there as well.
 const EXCLUDED: &[(&str, &str, &str)] = &[
     (
         "mpich",
@@ -31,7 +33,8 @@ const EXCLUDED: &[(&str, &str, &str)] = &[
     (
         "openmpi-4.1",
         "test_p2p_obj.TestP2PObj*.testCancel",
-        "cm: MPI_Cancel of a synchronous send crashes in ompi_mtl_ofi_cancel (open-mpi/ompi#11324); Open MPI 5 is fine",
+        "cm: MPI_Cancel of a synchronous send crashes in ompi_mtl_ofi_cancel (open-mpi/ompi#11324); Open MPI \
+         5 is fine",
     ),
     ("openmpi-4.1", "testISSendCancel", "cm: the same: it looks at a request that nobody has initialised"),
     ("openmpi-4.1", "testProbeCancel", "cm: the same"),
@@ -45,7 +48,8 @@ const EXCLUDED: &[(&str, &str, &str)] = &[
     (
         "openmpi",
         "test_spawn",
-        "Open MPI's runtimes cannot connect spawned processes on several hosts (see the test spawned_processes)",
+        "Open MPI's runtimes cannot connect spawned processes on several hosts (see the test \
+         spawned_processes)",
     ),
     (
         "openmpi",
@@ -64,13 +68,14 @@ fn suite() -> Option<PathBuf> {
     None
 }
 
-/// Runs the suite, or the modules that match `only`, and gives the number of tests that each rank ran.
+/// Runs the suite, or the modules that match `only`. Returns the number of tests that each rank has run.
 fn run(lab: &TestLab, mpi: &Mpi, transport: &str, ranks: u32, only: Option<&str>) {
     let Some(suite) = suite() else { return };
-    // Hosts have a /tmp of their own each: files for parallel input and output need a folder that they share.
+    // Hosts have a /tmp of their own each, and files for parallel input and output need a folder that they
+    // share.
     let shared = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let tests = suite.join("test/main.py");
-    let mut words = vec![
+    let mut argv = vec![
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/suite.py").display().to_string(),
         shared.path().display().to_string(),
         tests.display().to_string(),
@@ -78,12 +83,12 @@ fn run(lab: &TestLab, mpi: &Mpi, transport: &str, ranks: u32, only: Option<&str>
     for (_, pattern, _) in EXCLUDED.iter().filter(|(name, ..)| mpi.name.starts_with(name)) {
         let whole_module = pattern.starts_with("test_") && !pattern.contains('.');
         let option = if whole_module { "-e" } else { "-x" };
-        words.extend([option.to_owned(), (*pattern).to_owned()]);
+        argv.extend([option.to_owned(), (*pattern).to_owned()]);
     }
-    words.extend(only.into_iter().flat_map(|module| ["-i".to_owned(), module.to_owned()]));
-    let run = MpiRun::new(lab, mpi, transport, ranks, &suite.join("bin/python")).args(words);
+    argv.extend(only.into_iter().flat_map(|module| ["-i".to_owned(), module.to_owned()]));
+    let run = MpiRun::new(lab, mpi, transport, ranks, &suite.join("bin/python")).args(argv);
     let finished = run.limit(2_400).finish();
-    // Ranks write over each other: a line need not begin where a rank began it.
+    // Ranks write at the same time, so a line need not begin where a rank began it.
     let said: Vec<_> = finished
         .stderr
         .match_indices("Ran ")
@@ -106,7 +111,7 @@ fn everywhere(test: &str, hosts: u32, only: Option<&str>) {
     }
 }
 
-/// A selection: point to point, with and without probing.
+/// A selection of tests: point to point, with and without probing.
 #[test]
 #[ignore = "takes minutes"]
 fn mpi4py_point_to_point() {

@@ -1,5 +1,6 @@
-//! A rank dies, or a host with all its ranks: nobody goes on with results that are not true, and nobody waits for ever. The launcher's own
-//! clean-up is off, so that it is not luck who is faster. Which MPIs ignore errors, and why that ends processes: docs/mpi.md.
+//! A rank dies, or a host with all its ranks: no other rank goes on with wrong results, and none waits for
+//! ever. The launcher's own clean-up is off, so that it does not depend on luck which of them is faster.
+//! Which MPIs ignore errors, and why that ends processes, is in docs/mpi.md.
 
 mod support;
 
@@ -13,27 +14,28 @@ use support::{
     skip_without_root,
 };
 
-/// Each death may have to be noticed by one rank after the other: a second or two each. The bound tells a hang from a busy machine.
+/// Each death may have to be noticed by one rank after the other, a second or two each. The limit tells a
+/// hang from a busy machine.
 const HANGS_AFTER: Duration = Duration::from_secs(60);
 
-/// One run: as the words of `programs/survivors.c`.
+/// One run, by the arguments of `programs/survivors.c`.
 #[derive(Clone, Copy)]
 struct Death<'a> {
     operation: &'a str,
     handler: &'a str,
-    /// `rank` or `host`.
+    /// What dies: `rank` or `host`.
     whose: &'a str,
-    /// `before` or `amid`.
+    /// When it dies: `before` the operation or `amid` it.
     when: &'a str,
     count: &'a str,
 }
 
-/// A lab and what has run in it.
+/// A lab and what has been run in it.
 struct Stage {
     lab: TestLab,
     hosts: u32,
     ranks: u32,
-    /// An MPI, an operation and a length that gave right results as long as nobody died.
+    /// Combinations of MPI, operation and length that gave right results while all ranks lived.
     proven: HashSet<[String; 3]>,
 }
 
@@ -43,21 +45,21 @@ impl Stage {
         Self { lab, hosts, ranks: hosts * ranks_per_host, proven: HashSet::new() }
     }
 
-    /// The last rank dies, or its host; what is wrong with the others, if anything.
+    /// Runs until the last rank dies, or its host. Returns what is wrong with the other ranks, if anything.
     fn run(&mut self, mpi: &Mpi, programs: &Programs, death: &Death) -> Result<(), String> {
         let built = programs.build("survivors", mpi);
         let Death { operation, handler, whose, when, count } = *death;
         if self.proven.insert([mpi.name, operation, count].map(str::to_owned)) {
-            let words = [operation, handler, "nobody", whose, when, count];
-            let whole = MpiRun::new(&self.lab, mpi, "tasuki", self.ranks, &built).args(words).ok();
+            let argv = [operation, handler, "nobody", whose, when, count];
+            let whole = MpiRun::new(&self.lab, mpi, "tasuki", self.ranks, &built).args(argv).ok();
             assert!(whole.contains("survivors ok"), "{}: {whole}", mpi.name);
         }
         let victim = (self.ranks - 1).to_string();
-        let words = [operation, handler, &victim, whose, when, count];
-        let run = uncleaned(&self.lab, mpi, "tasuki", self.ranks, &built, &words, &[]);
+        let argv = [operation, handler, &victim, whose, when, count];
+        let run = uncleaned(&self.lab, mpi, "tasuki", self.ranks, &built, &argv, &[]);
         let ended = wait_for_ranks(run.limit(2 * HANGS_AFTER.as_secs()).start(), HANGS_AFTER);
         if whose == "host" {
-            // Of the host nothing but its first process is left.
+            // Only the first process of the host is left.
             *self = Stage::new(self.hosts, self.ranks / self.hosts);
         }
         if ended.printed.contains("WRONG") {
@@ -70,7 +72,7 @@ impl Stage {
     }
 }
 
-/// Runs all deaths on all MPIs, tells of each, and fails at the end if any of them was not survived well.
+/// Runs all deaths on all MPIs, reports each, and fails at the end if any of them was not survived well.
 fn all(test: &str, hosts: u32, ranks_per_host: u32, deaths: &[Death]) {
     if skip_without_root(test) {
         return;
@@ -78,13 +80,14 @@ fn all(test: &str, hosts: u32, ranks_per_host: u32, deaths: &[Death]) {
     let programs = Programs::new();
     let mut stage = Stage::new(hosts, ranks_per_host);
     let mut failures = Vec::new();
-    // TASUKI_TEST_MPI=intel,mpich-5.0 narrows a run down.
+    // TASUKI_TEST_MPI=intel,mpich-5.0 selects some MPIs.
     let chosen = std::env::var_os("TASUKI_TEST_MPI").is_some();
     for mpi in if chosen { families(test) } else { mpis(test) } {
         for death in deaths {
             let Death { operation, handler, whose, when, count } = death;
             let what = format!(
-                "{}: {hosts} x {ranks_per_host} ranks, {operation} of {count}, {handler}, a {whose} dies {when}",
+                "{}: {hosts} x {ranks_per_host} ranks, {operation} of {count}, {handler}, a {whose} dies \
+                 {when}",
                 mpi.name
             );
             eprintln!("{test}: {what}");
@@ -98,8 +101,8 @@ fn all(test: &str, hosts: u32, ranks_per_host: u32, deaths: &[Death]) {
 
 const BEFORE: Death = Death { operation: "", handler: "fatal", whose: "rank", when: "before", count: "1" };
 
-/// Before processes ended upon a peer's death, Open MPI 5 gave wrong sums, MPICH a sum that nobody had written, and Intel MPI
-/// gathered from the dead.
+/// Before processes ended upon a peer's death, Open MPI 5 gave wrong sums, MPICH a sum that no rank had
+/// written, and Intel MPI gathered from the dead rank.
 #[test]
 fn nobody_goes_on_with_wrong_results() {
     let test = "nobody_goes_on_with_wrong_results";
@@ -140,7 +143,8 @@ const OPERATIONS: [&str; 20] = [
     "acc_flush",
 ];
 
-/// Every operation, short and long, with both handlers of errors, while a rank or a host dies before it or in its midst.
+/// Every operation, short and long, with both error handlers, while a rank or a host dies before it or in its
+/// midst.
 fn everything(test: &str, hosts: u32, ranks_per_host: u32) {
     let mut deaths = Vec::new();
     for operation in OPERATIONS {

@@ -1,4 +1,5 @@
-//! What `tasuki topo` and `tasuki plan` read and write: tables, pictures, pages, folders, grown clusters.
+//! Files that `tasuki topo` and `tasuki plan` read and write: tables, pictures, pages, folders, grown
+//! clusters.
 
 mod support;
 
@@ -11,7 +12,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&ok(tasuki().args(arguments).arg("--json"))).expect("JSON")
 }
 
-/// What a failing command says, on either output.
+/// The output of a command that must fail, from either stream.
 fn fails(arguments: &[&str]) -> String {
     let output = tasuki().args(arguments).output().expect("the command starts");
     assert!(!output.status.success(), "{arguments:?} should fail: {}", text(&output));
@@ -24,7 +25,8 @@ fn path<'a>(folder: &'a Path, name: &str) -> (std::path::PathBuf, String, &'a Pa
     (path, word, folder)
 }
 
-/// Tables that an engine wrote are proven by the command that reads them; damaged by hand, they are refuted with the place.
+/// Tables that an engine has written are proven right by the command that reads them; after damage by hand
+/// they are refuted, with the place.
 #[test]
 fn tables_are_written_read_and_checked() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -34,7 +36,8 @@ fn tables_are_written_read_and_checked() {
         let found = json(&["topo", "verify", "torus:4x4+2", &name]);
         assert_eq!((&found["refuted"], &found["delivered"]), (&Value::Null, &(32 * 31).into()), "{engine}");
     }
-    // Textbook: everyone clockwise round a ring of four is a circle of four cables; with drops it is none.
+    // As in textbooks: if every host sends clockwise round a ring of four, four cables wait in a circle; with
+    // drops there is no circle.
     let node = |at: usize| {
         let to = (0..4)
             .filter(|&host| host != at)
@@ -45,7 +48,8 @@ fn tables_are_written_read_and_checked() {
     let clockwise =
         format!("{{\"format\": 1, \"engine\": \"by hand\", \"channels\": 1, \"nodes\": [{nodes}]}}");
     fs::write(&file, &clockwise).expect("tables");
-    // The shape without switches comes from a cluster; ring:4+1 has hosts of its own, so name the graph.
+    // The shape without switches comes from a cluster, and ring:4+1 has hosts of its own, so the graph is
+    // named.
     let found: Value = serde_json::from_str(&String::from_utf8_lossy(
         &tasuki().args(["topo", "verify", "hypercube:2", &name, "--json"]).output().expect("starts").stdout,
     ))
@@ -68,7 +72,8 @@ fn tables_are_written_read_and_checked() {
     assert!(error.contains("missing.json"), "{error}");
 }
 
-/// After a failure the same tables lose exactly the pairs whose paths led over it, and the verifier names cable and pair.
+/// After a failure the same tables lose exactly the pairs whose paths used the failed cable, and the verifier
+/// names cable and pair.
 #[test]
 fn tables_are_checked_after_failures() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -86,7 +91,7 @@ fn tables_are_checked_after_failures() {
     assert!(error.contains("not delivered"), "tables of another network: {error}");
 }
 
-/// Elements of a picture: one part per node, one path per cable, and nothing from elsewhere.
+/// Pictures have one element per node and one path per cable, and need nothing from elsewhere.
 #[test]
 fn pictures_and_pages_need_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -111,7 +116,8 @@ fn pictures_and_pages_need_nothing_else() {
     assert_eq!(found["cables"].as_array().map(Vec::len), Some(6));
 }
 
-/// What is known of each alone (RHiNET-2, table 1 and distances with self pairs: 3.5 and 3.0), beside each other.
+/// What is known of each network alone (RHiNET-2, table 1 and distances with self pairs: 3.5 and 3.0), in one
+/// table.
 #[test]
 fn networks_are_compared() {
     let found = json(&["topo", "compare", "mesh:4x4+4", "torus:4x4+4", "--price-switch", "10"]);
@@ -121,7 +127,7 @@ fn networks_are_compared() {
         (of(0, "average_distance_with_self"), of(1, "average_distance_with_self")),
         (3.5.into(), 3.0.into())
     );
-    // Structured channels take one per cable between the farthest switches.
+    // Structured channels need one channel per cable between the farthest switches.
     assert_eq!(
         (&found[0]["channels"]["structured"], &found[1]["channels"]["structured"]),
         (&6.into(), &4.into())
@@ -131,8 +137,8 @@ fn networks_are_compared() {
     assert!(shown.contains("ring:5") && shown.contains("channels, lash"), "{shown}");
 }
 
-/// SCore III, 3.1 and 3.2: 512 hosts; Ethernet passes 16 of the 51.2 Gbit/s of full bisection (both directions: 8 of 16
-/// uplinks in each of two planes); Myrinet 1 Tbit/s, both directions.
+/// SCore III, 3.1 and 3.2: 512 hosts; Ethernet passes 16 of the 51.2 Gbit/s of full bisection (both
+/// directions: 8 of 16 uplinks in each of two planes); Myrinet 1 Tbit/s, both directions.
 #[test]
 fn score_iii_is_a_shape() {
     let ethernet = json(&["topo", "measure", "score-iii-ethernet"]);
@@ -147,12 +153,13 @@ fn score_iii_is_a_shape() {
     );
 }
 
-/// The folder holds a cluster file that reads back, tables that the verifier proves, and a list with every cable's ends.
+/// The folder holds a cluster file that reads back, tables that the verifier proves, and a list with every
+/// cable's ends.
 #[test]
 fn a_plan_fills_a_folder() {
     let folder = tempfile::tempdir().expect("a folder");
     let (all, name, _) = path(folder.path(), "plan");
-    let words = [
+    let argv = [
         "plan",
         "--hosts",
         "12",
@@ -165,7 +172,7 @@ fn a_plan_fills_a_folder() {
         "--folder",
         &name,
     ];
-    let found = json(&words);
+    let found = json(&argv);
     let cluster = Cluster::load(all.join("cluster.toml")).expect("a cluster file");
     let metres: f64 = cluster.cables.iter().filter_map(|cable| cable.length_m).sum();
     assert!(cluster.cables.iter().all(|cable| cable.length_m.is_some_and(|metres| metres > 0.0)));
@@ -190,17 +197,18 @@ fn a_plan_fills_a_folder() {
     assert!(fs::read_to_string(all.join("index.html")).expect("a page").contains("Cabling: rack2"));
 }
 
-/// A ninth host into eight with three ports each: all 24 ports are taken, so one cable must be moved (two of its ports are
-/// used, the third has no partner), and eleven stay. A host more on a switch with a free port moves none.
+/// A ninth host joins eight with three ports each: all 24 ports are used, so one cable must be moved (two of
+/// the new ports are used, the third has no partner), and eleven stay. A host that joins at a switch with a
+/// free port moves none.
 #[test]
 fn clusters_grow() {
     let folder = tempfile::tempdir().expect("a folder");
     let (old_file, old_name, _) = path(folder.path(), "old.toml");
     ok(tasuki().args(["plan", "--hosts", "8", "--nics", "3", "-o", &old_name]));
     let (new_file, new_name, _) = path(folder.path(), "new.toml");
-    let words =
+    let argv =
         ["plan", "--hosts", "9", "--nics", "3", "--grow", &old_name, "--best", "moved", "-o", &new_name];
-    let found = json(&words);
+    let found = json(&argv);
     let moves = |at: usize, what: &str| found[at]["moves"][what].as_u64().expect("a number");
     assert_eq!((moves(0, "moved"), moves(0, "kept"), moves(0, "added")), (1, 11, 1), "{}", found[0]["moves"]);
     let (old, new) = (Cluster::load(&old_file).expect("old"), Cluster::load(&new_file).expect("new"));
@@ -208,7 +216,7 @@ fn clusters_grow() {
         cluster.cables.iter().map(|cable| cable.ends.map(|end| cluster.end_name(end))).collect()
     };
     let (old_ends, new_ends) = (ends(&old), ends(&new));
-    // What stays keeps its number, and with it its label.
+    // A cable that stays keeps its number, and with it its label.
     let same = old_ends.iter().zip(&new_ends).filter(|(a, b)| a == b).count();
     assert_eq!((same, new_ends.len(), new.hosts.len()), (11, 13, 9));
     for one in found.as_array().expect("a list") {
@@ -216,7 +224,7 @@ fn clusters_grow() {
         assert_eq!(number("kept") + number("moved"), 12, "{one}");
         assert_eq!(number("moved"), one["moves"]["unplug"].as_array().map(Vec::len).unwrap_or(0) as u64);
     }
-    // Three hosts on a switch of five ports: two more find their ports.
+    // Three hosts are on a switch of five ports: two more find free ports.
     ok(tasuki().args(["plan", "--hosts", "3", "--nics", "1", "--switch", "5", "-o", &old_name]));
     let found = json(&["plan", "--hosts", "5", "--nics", "1", "--grow", &old_name, "--best", "moved"]);
     assert_eq!((&found[0]["moves"]["moved"], &found[0]["moves"]["added"]), (&0.into(), &2.into()));
@@ -226,10 +234,11 @@ fn clusters_grow() {
     assert!(error.contains("has 3 hosts already"), "{error}");
 }
 
-/// Several hosts at once, checked by comparing the two cluster files cable by cable. Eight hosts with three ports each are full. Two
-/// more: one of their six ports goes to the other one of them and back, four take the ends of two cables. Eight more cable all but two of
-/// their 24 ports to each other, so one cable is moved. Four hosts on a full switch of four ports and a second switch: the cable
-/// between the switches takes a port, so one host moves.
+/// Several hosts at once, checked by comparing the two cluster files cable by cable. Eight hosts with three
+/// ports each are full. Two more: one of their six ports goes to the other one of them and back, four take
+/// the ends of two cables. Eight more cable all but two of their 24 ports to each other, so one cable is
+/// moved. Four hosts on a full switch of four ports and a second switch: the cable between the switches takes
+/// a port, so one host moves.
 #[test]
 fn clusters_grow_by_several_hosts() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -245,14 +254,14 @@ fn clusters_grow_by_several_hosts() {
     for (before, after, fewest) in cases {
         ok(tasuki().arg("plan").args(before).args(["-o", &old_name]));
         let old = Cluster::load(&old_file).expect("old");
-        let words: Vec<&str> = ["plan", "--best", "moved", "--grow", &old_name]
+        let argv: Vec<&str> = ["plan", "--best", "moved", "--grow", &old_name]
             .into_iter()
             .chain(after.iter().copied())
             .collect();
-        let found = json(&words);
+        let found = json(&argv);
         for (number, one) in (1..).zip(found.as_array().expect("a list")) {
             let number: u32 = number;
-            ok(tasuki().args(&words).args(["--choose", &number.to_string(), "-o", &new_name]));
+            ok(tasuki().args(&argv).args(["--choose", &number.to_string(), "-o", &new_name]));
             let new = Cluster::load(&new_file).expect("new");
             let cables = |cluster: &Cluster| -> Vec<[String; 2]> {
                 let mut cables: Vec<_> =
@@ -273,8 +282,8 @@ fn clusters_grow_by_several_hosts() {
     }
 }
 
-/// PCI Express 1.0 x1 carries 2.5 GT/s less 8b/10b and headers: 2.5 * 0.8 * 256 / 280 = 1.829 Gbit/s, less than three ports
-/// of 1 Gbit/s, so a host of four fully cabled sends no more than that.
+/// PCI Express 1.0 x1 carries 2.5 GT/s less 8b/10b and headers: 2.5 * 0.8 * 256 / 280 = 1.829 Gbit/s, less
+/// than three ports of 1 Gbit/s, so a host of four fully cabled sends no more than that.
 #[test]
 fn slots_hold_ports_back() {
     let found = json(&["plan", "--hosts", "4", "--nics", "3", "--pcie", "1x1"]);
@@ -288,7 +297,7 @@ fn slots_hold_ports_back() {
     assert!(wide[0]["pcie"].as_str().is_some_and(|note| note.contains("are enough")), "{wide}");
 }
 
-/// What cannot be is refused with what is missing.
+/// Input that makes no cluster is refused, with what is missing.
 #[test]
 fn bad_input_is_explained() {
     let folder = tempfile::tempdir().expect("a folder");

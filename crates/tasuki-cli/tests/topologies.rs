@@ -1,4 +1,4 @@
-//! `tasuki topo` and `tasuki plan`, against facts that are known from elsewhere.
+//! `tasuki topo` and `tasuki plan`, compared with facts that are known from elsewhere.
 
 mod support;
 
@@ -11,7 +11,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&ok(tasuki().args(arguments).arg("--json"))).expect("JSON")
 }
 
-/// What a failing command says.
+/// The output of a command that must fail.
 fn fails(arguments: &[&str]) -> String {
     let output = tasuki().args(arguments).output().expect("the command starts");
     assert!(!output.status.success(), "{arguments:?} should fail: {}", text(&output));
@@ -22,8 +22,8 @@ fn measure(network: &str) -> Value {
     json(&["topo", "measure", network])
 }
 
-/// RHiNET-2, tables 1, 3, 5 and 7: diameter, and "average distance" (with self pairs, rounded half up to one digit);
-/// textbook bisections of mesh (k), torus (2k) and ring (2).
+/// RHiNET-2, tables 1, 3, 5 and 7: diameter, and "average distance" (with self pairs, rounded half up to one
+/// digit); textbook bisections of mesh (k), torus (2k) and ring (2).
 #[test]
 fn measures_what_the_rhinet_2_paper_prints() {
     let cases = [
@@ -53,8 +53,8 @@ fn measures_what_the_rhinet_2_paper_prints() {
     }
 }
 
-/// Petersen and Hoffman-Singleton: 10 and 50 vertices, 15 and 175 edges, diameter 2, and relays passed on average: 6 of
-/// 9 and 42 of 49 others are two cables away.
+/// Petersen and Hoffman-Singleton graphs: 10 and 50 vertices, 15 and 175 edges, diameter 2, and the average
+/// number of relays: 6 of 9 and 42 of 49 other vertices are two cables away.
 #[test]
 fn measures_the_moore_graphs() {
     for (name, hosts, cables, distance) in
@@ -71,11 +71,12 @@ fn measures_the_moore_graphs() {
         );
         assert_eq!(found["weak_nodes"], Value::Array(vec![]), "{name}");
     }
-    // The search finds a graph as good as Petersen's.
+    // The search finds a graph that is as good as Petersen's.
     assert_eq!(measure("optimal:10/3")["average_distance"], measure("petersen")["average_distance"]);
 }
 
-/// One switch: bisection of four hosts on each side, everything depends on it, and the bill adds up.
+/// One switch: the bisection of four hosts on each side, everything depends on the switch, and the bill adds
+/// up.
 #[test]
 fn measures_a_star() {
     let found = json(&[
@@ -98,7 +99,8 @@ fn measures_a_star() {
     assert!(shown.contains("4 Gbit/s") && shown.contains("sw1 (56 pairs)"), "{shown}");
 }
 
-/// Dally and Seitz: shortest paths round a ring of 5 or more close a circle of waiting with one channel; two are enough.
+/// Dally and Seitz: shortest paths round a ring of 5 or more close a circle of waiting with one channel; two
+/// are enough.
 #[test]
 fn routes_of_a_ring() {
     let found = json(&["topo", "route", "ring:5", "--channels", "2"]);
@@ -112,7 +114,7 @@ fn routes_of_a_ring() {
     assert_eq!(of("minimal")["circle_with_one_channel"].as_array().map(Vec::len), Some(5));
     assert_eq!(of("up-down")["circle_with_one_channel"], Value::Null);
     assert!(of("up-down")["longer"].as_u64() > Some(0));
-    // With one channel, the engines that need two say so; nobody falls back to something else.
+    // With one channel the engines that need two say so; none falls back to something else.
     let one = json(&["topo", "route", "ring:5", "--channels", "1"]);
     for made in one["engines"].as_array().expect("a list") {
         let failed = made["failed"].as_str().unwrap_or_default();
@@ -128,21 +130,21 @@ fn routes_print_tables_and_verdicts() {
     let shown =
         ok(tasuki().args(["topo", "route", "torus:4x4+1", "--engine", "dimension-order", "--tables"]));
     assert!(shown.contains("proven: all delivered, no deadlock"), "{shown}");
-    // 16 switches with an entry for each of 16 hosts.
+    // There are 16 switches with an entry for each of 16 hosts.
     assert_eq!(shown.lines().filter(|line| line.trim_start().starts_with("switch")).count(), 256, "{shown}");
     let lossy = ok(tasuki().args(["topo", "route", "torus:4x4", "--lossy"]));
     assert!(lossy.contains("proven: all delivered") && !lossy.contains("REFUTED"), "{lossy}");
 }
 
-/// RHiNET-2, 4.3.1: complement on the 4x4 torus meets no contention under structured channels, low port first: every flow
-/// has its cables for itself. All 16 flows cross both middles of the mesh, 8 over 4 cables each way: no routes give all
-/// of them more than half.
+/// RHiNET-2, 4.3.1: the complement pattern on the 4x4 torus meets no contention with structured channels, low
+/// port first: every flow has its cables for itself. On the mesh all 16 flows cross both middles, 8 over 4
+/// cables in each direction: no routes give all of them more than half.
 #[test]
 fn routes_say_what_a_pattern_gets() {
     let complement = |network: &str, engine: &str| {
-        let words =
+        let argv =
             ["topo", "route", network, "--channels", "16", "--engine", engine, "--pattern", "complement"];
-        json(&words)["engines"][0]["traffic"].clone()
+        json(&argv)["engines"][0]["traffic"].clone()
     };
     let torus = complement("torus:4x4+4", "structured-low-port");
     assert_eq!(torus["least_bits_per_second"], 1e9, "{torus}");
@@ -182,8 +184,9 @@ fn errors_say_what_is_missing() {
     }
 }
 
-/// What follows by arithmetic from four hosts with three ports: a full cross-connection has bisection 4 cables and each
-/// host sends 3 Gbit/s; a ring with one cable each 2 cables, and every host sends 3 * 8 / 16 = 1.5 Gbit/s.
+/// What follows by arithmetic from four hosts with three ports: a full cross-connection has bisection 4
+/// cables and each host sends 3 Gbit/s; a ring with one cable each 2 cables, and every host sends 3 * 8 / 16
+/// = 1.5 Gbit/s.
 #[test]
 fn plans_are_ranked() {
     let found = json(&["plan", "--hosts", "4", "--nics", "3"]);
@@ -194,7 +197,8 @@ fn plans_are_ranked() {
     assert_eq!(giga(&second["all_to_all_bits_per_second"]), 1.5);
     assert_eq!(first["measures"]["bisection_cables"]["upper"], 4.0);
     assert_eq!(first["cabling"].as_array().map(Vec::len), Some(6));
-    // A lost cable of four fully connected hosts: its two share the way over two relays, whose cables carry a half more.
+    // A lost cable of four fully connected hosts: its two hosts use two relays, whose cables each carry a
+    // half more.
     assert_eq!(giga(&first["after_cable_bits_per_second"]), 2.0);
     let by_cost = json(&["plan", "--hosts", "4", "--nics", "3", "--price-cable", "5", "--best", "cost"]);
     assert_eq!((&by_cost[0]["what"], &by_cost[0]["measures"]["cost"]), (&"ring".into(), &20.0.into()));
@@ -227,7 +231,8 @@ fn plans_write_cluster_files() {
     assert!(shown.contains("no errors"), "{shown}");
 }
 
-/// A planned cluster of hosts that relay for each other (8 with 3 ports) stands up, and every host reaches every other.
+/// A planned cluster of hosts that relay for each other (8 with 3 ports) can be built, and every host reaches
+/// every other.
 #[test]
 fn a_planned_cluster_stands_up() {
     if skip_without_root("a_planned_cluster_stands_up") {
@@ -237,7 +242,7 @@ fn a_planned_cluster_stands_up() {
     planned(folder.path(), &["--hosts", "8", "--nics", "3", "--choose", "1"]);
     let file = folder.path().join("cluster.toml");
     let lab = TestLab::up("planned", &[file.to_str().expect("UTF-8")]);
-    // A port without a listener refuses: proof of a way there and back.
+    // A port on which no process listens refuses, which proves that there is a route in both directions.
     let script = "import socket, sys\n\
                   for name in sys.argv[1:]:\n    \
                       try: socket.create_connection((name, 9), 5)\n    \

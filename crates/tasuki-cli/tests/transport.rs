@@ -1,5 +1,5 @@
-//! Stock MPIs over Tasuki in labs: every MPI on every kind of cluster, contents verified, and that it is Tasuki that
-//! carried them.
+//! Stock MPIs over Tasuki in labs: every MPI on every kind of cluster, with verified contents, and proof that
+//! Tasuki has carried the messages.
 
 mod support;
 
@@ -13,10 +13,11 @@ use support::{
     skip_without_root, text,
 };
 
-/// A job that takes longer hangs: the longest of these takes some seconds. The bound is no measurement.
+/// Seconds after which a job counts as hanging: the longest of these jobs takes some seconds. Nothing is
+/// measured with it.
 const HANGS_AFTER_S: &str = "120";
 
-/// The same command with a watchdog.
+/// Runs the command under a watchdog.
 fn bounded(command: &Command) -> Output {
     let mut bounded = Command::new("timeout");
     bounded.args(["-k", "10", HANGS_AFTER_S]).arg(command.get_program()).args(command.get_args());
@@ -29,13 +30,13 @@ fn bounded(command: &Command) -> Output {
     bounded.stdin(std::process::Stdio::null()).output().expect("timeout(1) runs")
 }
 
-/// Runs to the end and demands success and these words.
-fn says(what: &str, words: &str, command: &Command) -> String {
+/// Runs the command to its end, and demands success and these texts.
+fn says(what: &str, argv: &str, command: &Command) -> String {
     let output = bounded(command);
     let hung = if output.status.code() == Some(124) { "HANGS" } else { "failed" };
     assert!(output.status.success(), "{what} {hung}: {command:?}: {}", text(&output));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(printed.contains(words), "{what}: no {words:?} in {}", text(&output));
+    assert!(printed.contains(argv), "{what}: no {argv:?} in {}", text(&output));
     printed
 }
 
@@ -139,12 +140,12 @@ fn every_mpi_inside_one_host() {
         assert!(!printed.contains("on n2"), "{printed}");
         says(&what("pingpong"), "pingpong ok", &run(2, &programs.pingpong));
         says(&what("alltoall"), "alltoall ok", &run(4, &programs.alltoall));
-        // Several MB were exchanged; what crossed cables is IPv6 chatter.
+        // Several MB were exchanged; what has crossed cables are a few packets of IPv6.
         assert!(sent(&lab) < before + 100_000, "{}: payload left the host", mpi.name);
     }
 }
 
-// TASUKI_SHM takes 0 or 1 and nothing else reads it: an MPI that fails for it was using Tasuki.
+// TASUKI_SHM takes 0 or 1 and only Tasuki reads it: an MPI that fails because of it was using Tasuki.
 #[test]
 fn nothing_but_tasuki_carries_messages() {
     let test = "nothing_but_tasuki_carries_messages";
@@ -164,7 +165,7 @@ fn nothing_but_tasuki_carries_messages() {
     }
 }
 
-/// The provider as it is built, with the library that stands before the system's libfabric.
+/// The provider as it is built, with the library that is loaded before the system's libfabric.
 fn provider_with_front(folder: &Path) {
     let built = Path::new(env!("CARGO_BIN_EXE_tasuki")).with_file_name("libtasuki_fi.so");
     std::fs::copy(&built, folder.join("libtasuki-fi.so")).expect("the provider is built");
@@ -173,7 +174,7 @@ fn provider_with_front(folder: &Path) {
     assert!(status.success(), "cc compiles it: see scripts/setup");
 }
 
-/// What the dynamic loader has told of every process of a job (ld.so(8), LD_DEBUG): those that loaded this library.
+/// Processes of a job that have loaded this library, by the dynamic loader's log (ld.so(8), LD_DEBUG).
 fn that_loaded(library: &str, folder: &Path) -> Vec<String> {
     let told = std::fs::read_dir(folder).expect("a folder").flatten().map(|file| {
         String::from_utf8_lossy(&std::fs::read(file.path()).expect("a file of the loader's")).into_owned()
@@ -181,7 +182,8 @@ fn that_loaded(library: &str, folder: &Path) -> Vec<String> {
     told.filter(|told| told.contains(&format!("/{library}"))).collect()
 }
 
-// Debian's libfabric is linked with libpsm2 and libpsm_infinipath, which take 0.2 s to load, and reads /proc/kallsyms twice.
+// Debian's libfabric is linked with libpsm2 and libpsm_infinipath, which take 0.2 s to load, and reads
+// /proc/kallsyms twice.
 #[test]
 fn debians_open_mpi_starts_without_the_systems_libfabric() {
     let test = "debians_open_mpi_starts_without_the_systems_libfabric";
@@ -198,11 +200,11 @@ fn debians_open_mpi_starts_without_the_systems_libfabric() {
         std::fs::create_dir(&told).expect("a folder");
         let mut run = run_over("tasuki", &lab, mpi.name, 2, &alltoall);
         run.env("TASUKI_PROVIDER", folder.path()).env("TASUKI_LIBFABRIC", front);
-        let words: Vec<_> = run.get_args().map(ToOwned::to_owned).collect();
+        let argv: Vec<_> = run.get_args().map(ToOwned::to_owned).collect();
         let mut traced = Command::new(run.get_program());
         traced.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        traced.args(&words[..words.len() - 1]).args(["-x", "LD_DEBUG=files", "-x"]);
-        traced.arg(format!("LD_DEBUG_OUTPUT={}", told.join("told").display())).arg(&words[words.len() - 1]);
+        traced.args(&argv[..argv.len() - 1]).args(["-x", "LD_DEBUG=files", "-x"]);
+        traced.arg(format!("LD_DEBUG_OUTPUT={}", told.join("told").display())).arg(&argv[argv.len() - 1]);
         says("alltoall", "alltoall ok", &traced);
         let ranks = that_loaded("libtasuki-fi.so", &told);
         assert_eq!(ranks.len(), 2, "{name}: both ranks load the provider");

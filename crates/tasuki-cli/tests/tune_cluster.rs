@@ -1,5 +1,5 @@
-//! `[tune]` in a cluster file: `apply` sets the receive-interrupt delay, `diff` and `status` show it, `undo` restores it. On veth interfaces, whose delay
-//! is the kernel's own (NAPI).
+//! `[tune]` in a cluster file: `apply` sets the receive-interrupt delay, `diff` and `status` show it, `undo`
+//! restores it. On veth interfaces, whose delay is the kernel's own (NAPI).
 
 mod support;
 
@@ -11,11 +11,12 @@ use support::{
 };
 
 const TASUKI: &str = "/run/tasuki/bin/tasuki";
-/// GRO, without which veth does not poll, and settings of somebody else's.
+/// Turns GRO on, without which veth does not poll, and makes settings that an owner could have made.
 const READY: &str = "for nic in eth1 eth2; do ethtool -K $nic gro on tso off gso off > /dev/null; done; \
     echo 7000 > /sys/class/net/eth1/gro_flush_timeout; echo 3 > /sys/class/net/eth1/napi_defer_hard_irqs";
-/// The kernel's settings, by another way than Tasuki's.
-const SETTINGS: &str = "for nic in eth1 eth2; do cd /sys/class/net/$nic; echo $(cat gro_flush_timeout napi_defer_hard_irqs); done";
+/// A script that prints the kernel's settings, without Tasuki.
+const SETTINGS: &str = "for nic in eth1 eth2; do cd /sys/class/net/$nic; echo $(cat gro_flush_timeout \
+                        napi_defer_hard_irqs); done";
 
 /// A lab of three hosts, each with two NICs, as `lab up` leaves it, and a folder for its cluster file.
 struct Setting {
@@ -59,12 +60,12 @@ impl Setting {
         (output.status.success(), serde_json::from_slice(&output.stdout).expect("JSON"))
     }
 
-    /// What the daemon of the first host says.
+    /// What the daemon of the first host says of itself.
     fn note(&self) -> serde_json::Value {
         serde_json::from_str(&self.lab.run("n1", &[TASUKI, "tune", "status", "--json"])).expect("JSON")
     }
 
-    /// Ends it, and waits until it has ended.
+    /// Ends that daemon, and waits until it has ended.
     fn end_tuner(&self, signal: &str) {
         let gone = format!("{TASUKI} tune status > /dev/null || exit 0; sleep 0.1");
         let pid = &self.note()["pid"];
@@ -94,7 +95,7 @@ fn a_delay_of_the_file_is_set_shown_and_taken_back() {
     }
     setting.ok("diff", fixed);
     assert!(setting.status().0);
-    // Somebody changes it.
+    // The delay is changed by hand.
     setting.lab.sh("n2", "echo 9000 > /sys/class/net/eth2/gro_flush_timeout");
     let (is_well, status) = setting.status();
     assert!(!is_well, "{status}");
@@ -102,12 +103,12 @@ fn a_delay_of_the_file_is_set_shown_and_taken_back() {
     assert_eq!(setting.run("diff", fixed, &[]).status.code(), Some(1));
     setting.ok("apply", fixed);
     assert_eq!(setting.settings("n2"), "50000 1, 50000 1");
-    // By hand, on top of it; and back to it.
+    // A delay is set by hand on top of it, and undone.
     setting.lab.run("n1", &[TASUKI, "tune", "set", "eth1", "--delay", "1ms"]);
     assert_eq!(setting.settings("n1"), "1000000 1, 50000 1");
     setting.lab.run("n1", &[TASUKI, "tune", "undo"]);
     assert_eq!(setting.settings("n1"), "50000 1, 50000 1");
-    // A file that no longer has one, and a shorter one.
+    // Then a file that has no delay any more, and one with a shorter delay.
     setting.ok("apply", "");
     assert_eq!(setting.settings("n1"), "7000 3, 0 0", "as its owner had it");
     setting.ok("apply", "[tune]\ndelay = \"off\"");
@@ -148,7 +149,7 @@ fn a_delay_follows_the_load_as_long_as_the_file_says_so() {
     assert_eq!(setting.settings("n1"), "100000 1, 100000 1", "it begins with the shortest");
     let (is_well, status) = setting.status();
     assert!(is_well && status[0]["status"]["following"]["runs"] == true, "{status}");
-    // The same again leaves it alone; one that is killed is missed, and comes back.
+    // The same file again does not touch the daemon; one that was killed is missed, and started again.
     setting.ok("apply", dynamic);
     assert_eq!(setting.note()["pid"], first["pid"]);
     setting.end_tuner("KILL");
@@ -156,7 +157,7 @@ fn a_delay_follows_the_load_as_long_as_the_file_says_so() {
     setting.ok("apply", dynamic);
     assert_ne!(setting.note()["pid"], first["pid"]);
     assert!(setting.status().0);
-    // Another plan: the daemon ends, and puts its NICs back before they are set.
+    // A file with another plan: the daemon ends, and restores its NICs before their delays are set.
     setting.ok("apply", "[tune]\ndelay = \"50us\"");
     assert_eq!(setting.settings("n1"), "50000 1, 50000 1");
     setting.lab.sh("n1", "! test -e /run/tasuki-tune.json && ! test -e /run/tasuki-tune-plan.json");
@@ -176,16 +177,19 @@ fn the_unit_brings_a_delay_back_at_the_next_start() {
         setting.cluster.replacen("[[host]]", "[tune]\ndelay = \"50us\"\n[[host]]\ndelay = \"dynamic\"", 1);
     let text = text.replacen("name = \"eth2\"", "name = \"eth2\", delay = \"80us\"", 1);
     setting.lab.sh("n1", &format!("cat > /run/cluster.toml <<'END'\n{text}END"));
-    let words = "apply /run/cluster.toml --host n1 --no-watch --persist --unit-dir /run/units";
-    setting.lab.sh("n1", &format!("{TASUKI} {words}"));
+    let argv = "apply /run/cluster.toml --host n1 --no-watch --persist --unit-dir /run/units";
+    setting.lab.sh("n1", &format!("{TASUKI} {argv}"));
     setting.end_tuner("TERM");
     let command = |unit: &str| {
         let unit = setting.lab.sh("n1", &format!("cat /run/units/{unit}.service"));
         unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command").to_owned()
     };
-    // A restart of the machine: the kernel's state is gone, files stay, except those below /run that are not the record's folder.
-    let forget = "sed -i -E 's/\"boot\": \"[^\"]*\"/\"boot\": \"before\"/' /run/tasuki-state/changes.json /run/tasuki-state/*/changes.json
-        for nic in eth1 eth2; do echo 0 > /sys/class/net/$nic/napi_defer_hard_irqs; echo 0 > /sys/class/net/$nic/gro_flush_timeout; done
+    // After a restart of the machine the kernel's state is gone and files are still there, except those below
+    // /run that are not the record's folder.
+    let forget = "sed -i -E 's/\"boot\": \"[^\"]*\"/\"boot\": \"before\"/' /run/tasuki-state/changes.json \
+    /run/tasuki-state/*/changes.json
+        for nic in eth1 eth2; do echo 0 > /sys/class/net/$nic/napi_defer_hard_irqs; echo 0 > \
+        /sys/class/net/$nic/gro_flush_timeout; done
         ip link del tasuki0; rm -f /run/tasuki-tune.json /run/tasuki-tune-plan.json";
     setting.lab.sh("n1", forget);
     setting.lab.sh("n1", &command("tasuki"));
@@ -200,6 +204,10 @@ fn the_unit_brings_a_delay_back_at_the_next_start() {
     assert_eq!(status[0]["status"]["following"]["runs"], true, "{status}");
     setting.lab.run("n1", &[TASUKI, "undo"]);
     tuner.wait().expect("ends");
-    setting.lab.sh("n1", "test ! -e /run/units/tasuki-tune.service && rm -r /run/units /run/cluster.toml && ! ls /run/tasuki-state 2> /dev/null");
+    setting.lab.sh(
+        "n1",
+        "test ! -e /run/units/tasuki-tune.service && rm -r /run/units /run/cluster.toml && \
+                          ! ls /run/tasuki-state 2> /dev/null",
+    );
     assert_eq!(setting.settings("n1"), "0 0, 0 0", "as after the restart");
 }

@@ -1,5 +1,5 @@
-//! `tasuki watch`, as `apply` starts it: streams go on through a neighbour when all cables of a pair die, whichever way they die,
-//! and return; `undo` leaves nothing of it, whatever it was doing.
+//! `tasuki watch`, as `apply` starts it: streams go on through a neighbour when all cables of a pair die, in
+//! whichever way, and return later; `undo` leaves nothing of it, whatever it was doing.
 
 mod support;
 
@@ -13,7 +13,7 @@ use support::{
 
 const PING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/ping.py");
 
-/// n1 and n2 with two cables, and n3 with one to each.
+/// A cluster file: n1 and n2 with two cables, and n3 with one cable to each.
 const TRIANGLE: &str = r#"
 [defaults]
 rate = "100M"
@@ -36,21 +36,21 @@ ends = ["n1:eth3", "n3:eth1"]
 ends = ["n2:eth3", "n3:eth2"]
 "#;
 
-fn triangle(stem: &str, words: &[&str]) -> TestLab {
-    triangle_with("", stem, words)
+fn triangle(stem: &str, argv: &[&str]) -> TestLab {
+    triangle_with("", stem, argv)
 }
 
-/// With more lines at the beginning of the file.
-fn triangle_with(lines: &str, stem: &str, words: &[&str]) -> TestLab {
+/// The lab of that file, with more lines at its beginning.
+fn triangle_with(lines: &str, stem: &str, argv: &[&str]) -> TestLab {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("triangle.toml");
     fs::write(&file, format!("{lines}{TRIANGLE}")).expect("writes");
     let mut arguments = vec![file.to_str().expect("UTF-8"), "--bare"];
-    arguments.extend(words);
+    arguments.extend(argv);
     TestLab::up(stem, &arguments)
 }
 
-/// Bytes that went over the cables between two hosts, both ways.
+/// Bytes that went over the cables between two hosts, in both directions.
 fn carried(lab: &TestLab, a: &str, b: &str) -> u64 {
     let status = lab.status();
     let cables = status["cables"].as_array().expect("cables").iter();
@@ -68,17 +68,17 @@ fn carried(lab: &TestLab, a: &str, b: &str) -> u64 {
     between.map(bytes).sum()
 }
 
-/// Waits until so many more bytes have gone between two hosts.
+/// Waits until enough further bytes have gone between two hosts.
 fn flows(lab: &TestLab, a: &str, b: &str) {
     let before = carried(lab, a, b);
     eventually(&format!("bytes between {a} and {b}"), || carried(lab, a, b) > before + 2_000_000);
 }
 
-fn on_lab(verb: &str, lab: &TestLab, words: &[&str]) -> String {
-    ok(tasuki().args([verb, "--lab", &lab.name]).args(words))
+fn on_lab(verb: &str, lab: &TestLab, argv: &[&str]) -> String {
+    ok(tasuki().args([verb, "--lab", &lab.name]).args(argv))
 }
 
-/// What the watches of all hosts say.
+/// What the watches of all hosts say of themselves.
 fn notes(lab: &TestLab) -> Vec<serde_json::Value> {
     let output = tasuki().args(["watch", "--status", "--json", "--lab", &lab.name]).output().expect("runs");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)))
@@ -107,12 +107,12 @@ fn a_stream_goes_on_through_the_neighbour_and_returns() {
         ("silent from n1", &["n1-n2", "--from", "n1"]),
         ("silent from n2", &["n1-n2", "--from", "n2"]),
     ];
-    for (number, (death, words)) in deaths.iter().enumerate() {
+    for (number, (death, argv)) in deaths.iter().enumerate() {
         let stream = Stream::begin(&lab, 7000 + number as u16);
         flows(&lab, "n1", "n2");
-        lab.fault("cut", words);
+        lab.fault("cut", argv);
         flows(&lab, "n1", "n3");
-        // The relay forwards by its NICs only, and only now.
+        // The relay forwards only on its NICs, and only now.
         assert_eq!(lab.run("n3", &["cat", "/proc/sys/net/ipv4/conf/eth1/forwarding"]).trim(), "1");
         lab.fault("heal", &["n1-n2"]);
         flows(&lab, "n1", "n2");
@@ -124,7 +124,7 @@ fn a_stream_goes_on_through_the_neighbour_and_returns() {
     on_lab("diff", &lab, &[]);
 }
 
-/// As in the paper: a pair has its own cables and no other way.
+/// As in the paper: a pair has its own cables and no other route.
 #[test]
 fn it_can_be_turned_off() {
     if skip_without_root("it_can_be_turned_off") {
@@ -143,7 +143,7 @@ fn it_can_be_turned_off() {
     on_lab("diff", &lab, &[]);
 }
 
-/// A ring has no common neighbour: the way leads through all other hosts.
+/// In a ring the two hosts have no common neighbour: the route leads through all other hosts.
 #[test]
 fn a_ring_is_gone_the_other_way_round() {
     if skip_without_root("a_ring_is_gone_the_other_way_round") {
@@ -187,12 +187,12 @@ fn undo_leaves_nothing_of_it() {
         let relays = || notes(&lab).iter().any(|note| note["host"] == "n3" && note["relays"] == true);
         eventually("n3 relays", relays);
     };
-    // While it leads a pair around.
+    // `apply` while it leads a pair around.
     on_lab("apply", &lab, &[]);
     cut();
     on_lab("undo", &lab, &[]);
     is_as_before("while led around");
-    // After it was killed while it did.
+    // `apply` after it was killed while it did so.
     lab.fault("heal", &["all"]);
     on_lab("apply", &lab, &[]);
     cut();
@@ -203,7 +203,7 @@ fn undo_leaves_nothing_of_it() {
     lab.fault("heal", &["all"]);
     on_lab("undo", &lab, &[]);
     is_as_before("killed");
-    // Another apply puts the routes back and starts another.
+    // Another `apply` restores the routes and starts another watch.
     on_lab("apply", &lab, &[]);
     cut();
     for note in notes(&lab) {
@@ -213,7 +213,7 @@ fn undo_leaves_nothing_of_it() {
     on_lab("apply", &lab, &[]);
     on_lab("diff", &lab, &[]);
     assert_eq!(notes(&lab).len(), 3);
-    // With the option there is none, and one that runs ends.
+    // With the option no watch is started, and one that runs is ended.
     on_lab("apply", &lab, &["--no-watch"]);
     assert!(notes(&lab).is_empty());
     on_lab("undo", &lab, &[]);

@@ -1,21 +1,21 @@
-//! The receive-interrupt delay of NICs: what can be asked for.
+//! The receive-interrupt delay of NICs, as a user can ask for it.
 
 use serde::{Deserialize, Serialize, Serializer};
 use std::{fmt, str::FromStr};
 use thiserror::Error;
 
-/// Longest delay that makes sense, microseconds: TCP's shortest time until it sends again is 200 ms.
+/// Longest delay that can be asked for, microseconds. TCP sends again after 200 ms at the earliest.
 const LONGEST_US: u32 = 100_000;
 
-/// For how long a NIC holds received frames back before it interrupts.
+/// How long a NIC holds received frames back before it interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delay {
-    /// Every frame interrupts, as fast as the processor takes them.
+    /// No delay: every frame interrupts, as fast as the processor handles them.
     Off,
     /// Microseconds between two interrupts, at least 1.
     Fixed(u32),
-    /// The driver chooses by itself.
+    /// The driver chooses the delay by itself.
     Adaptive,
 }
 
@@ -25,7 +25,7 @@ pub enum Delay {
 pub struct ParseDelayError(String);
 
 impl Delay {
-    /// So many microseconds; 0: off.
+    /// A delay of this many microseconds; 0: off.
     pub fn from_us(us: u32) -> Self {
         if us == 0 { Delay::Off } else { Delay::Fixed(us) }
     }
@@ -63,12 +63,12 @@ impl fmt::Display for Delay {
     }
 }
 
-/// What a cluster file says of a NIC's delay.
+/// What a cluster file asks for as the delay of a NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayWish {
-    /// Always this.
+    /// This delay, always.
     Set(Delay),
-    /// It follows the load.
+    /// A delay that follows the load.
     Dynamic,
 }
 
@@ -98,7 +98,7 @@ impl Serialize for DelayWish {
     }
 }
 
-/// An end of the range of a delay that follows the load, microseconds; 0: off.
+/// A bound of a delay that follows the load, microseconds; 0: off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DelayBound(pub(crate) u32);
 
@@ -117,11 +117,11 @@ impl FromStr for DelayBound {
 /// The table `[tune]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Tuning {
-    /// The delay of all NICs whose own and whose host's is not given; `None`: as they are.
+    /// The delay of NICs that have none of their own and whose host has none; `None`: it is not changed.
     pub delay: Option<DelayWish>,
-    /// The shortest delay of those that follow the load, microseconds; 0: off.
+    /// The shortest delay that follows the load, microseconds; 0: off.
     pub least_us: u32,
-    /// The longest.
+    /// The longest delay that follows the load, microseconds.
     pub most_us: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Segments: what a frame reaches without passing through a host. A segment is one cable between two NICs,
-//! or a switch domain: all switches that cables join, with the NICs on them.
+//! Segments: what a frame reaches without passing through a host. A segment is one cable between two NICs, or
+//! a switch domain: all switches that are joined by cables, with the NICs on them.
 
 use crate::{CableId, Cluster, End, HostId, NicId, Rate, SwitchId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,16 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The segments of a cluster.
 pub(crate) struct Fabric<'a> {
     pub(crate) cluster: &'a Cluster,
-    /// NICs of each segment that carry IP, in the order of the file. Segments are numbered by their first cable.
+    /// NICs of each segment that carry IP, in the order of the file. Segments are numbered by their first
+    /// cable.
     pub(crate) segments: Vec<Vec<NicId>>,
     /// Of each host: its NICs in each segment, in the order of the file.
     pub(crate) by_host: Vec<BTreeMap<usize, Vec<NicId>>>,
-    /// Where each NIC's cable leads.
+    /// What is at the other end of each NIC's cable.
     attachments: BTreeMap<NicId, Attachment>,
-    /// Of each switch: the way to the root of its domain.
+    /// Of each switch: the cable and switch that lead towards the root of its domain.
     uplinks: Vec<Option<(CableId, SwitchId)>>,
     depths: Vec<usize>,
-    /// Pairs of NICs between which nothing passes at present, the lower NIC first.
+    /// Pairs of NICs between which no frame passes at present, the lower NIC first.
     dead: BTreeSet<[NicId; 2]>,
 }
 
@@ -26,8 +27,8 @@ struct Attachment {
     switch: Option<SwitchId>,
 }
 
-/// What lies between two NICs of one segment.
-pub(crate) struct Way {
+/// What is between two NICs of one segment.
+pub(crate) struct SegmentPath {
     pub(crate) cables: Vec<CableId>,
     pub(crate) switches: Vec<SwitchId>,
     pub(crate) rate: Rate,
@@ -77,7 +78,7 @@ impl<'a> Fabric<'a> {
         self.attachments.contains_key(&nic)
     }
 
-    /// The same fabric, but nothing passes between these pairs of NICs.
+    /// The same fabric without these pairs of NICs, between which no frame passes.
     pub(crate) fn without(mut self, dead: impl IntoIterator<Item = [NicId; 2]>) -> Self {
         self.dead = dead.into_iter().map(|[a, b]| [a.min(b), a.max(b)]).collect();
         self
@@ -87,7 +88,8 @@ impl<'a> Fabric<'a> {
         self.dead.is_empty() || !self.dead.contains(&[*a.min(b), *a.max(b)])
     }
 
-    /// Visits the switches that cables join to `root`, notes each one's way to the root, returns the NICs.
+    /// Visits the switches that cables join to `root`, notes the path of each to the root, and returns the
+    /// NICs.
     fn walk_domain(&mut self, root: SwitchId, cables_of: &[Vec<CableId>], seen: &mut [bool]) -> Vec<NicId> {
         let mut nics = Vec::new();
         let mut queue = vec![root];
@@ -123,8 +125,9 @@ impl<'a> Fabric<'a> {
         self.segments.push(nics);
     }
 
-    /// Pairs of NICs of two hosts that reach each other: of each common segment the k-th with the k-th, the
-    /// shorter list starting again, so that every NIC is in at least one pair. The same from both sides.
+    /// Pairs of NICs of two hosts that reach each other. In each common segment the k-th NIC of one is paired
+    /// with the k-th of the other; the shorter list starts again, so that every NIC is in at least one pair.
+    /// The pairs are the same from both sides.
     pub(crate) fn pairs(&self, a: HostId, b: HostId) -> Vec<[NicId; 2]> {
         let mut pairs = Vec::new();
         if a == b {
@@ -139,8 +142,8 @@ impl<'a> Fabric<'a> {
         pairs
     }
 
-    /// The way between two NICs of one segment.
-    pub(crate) fn way(&self, [a, b]: [NicId; 2]) -> Way {
+    /// The path between two NICs of one segment.
+    pub(crate) fn path(&self, [a, b]: [NicId; 2]) -> SegmentPath {
         let (from, to) = (self.attachments[&a], self.attachments[&b]);
         let (mut cables, mut switches) = (vec![from.cable], Vec::new());
         if let (Some(up), Some(down)) = (from.switch, to.switch) {
@@ -150,10 +153,10 @@ impl<'a> Fabric<'a> {
         let nics = [a, b].map(|nic| self.cluster.nic_of(nic).rate);
         let rate = switches.iter().map(|&switch| self.cluster.switch_of(switch).rate);
         let rate = rate.fold(nics[0].min(nics[1]), Rate::min);
-        Way { cables, switches, rate }
+        SegmentPath { cables, switches, rate }
     }
 
-    /// From switch `up` towards the root and down again to switch `down`.
+    /// Follows switches from `up` towards the root, and down again to `down`.
     fn climb(
         &self,
         mut up: SwitchId,
@@ -198,8 +201,8 @@ impl<'a> Fabric<'a> {
         hosts
     }
 
-    /// Number of hops from every host to `target`; `None` where no way leads there. A host with
-    /// `relay = false` ends ways and begins them, but is never in the middle of one.
+    /// Number of hops from every host to `target`; `None` if no path leads there. A host with `relay = false`
+    /// may be the first or the last of a path, but not in the middle.
     pub(crate) fn hops_to(&self, target: HostId) -> Vec<Option<usize>> {
         if !self.dead.is_empty() {
             return self.hops_around(target);
@@ -215,7 +218,7 @@ impl<'a> Fabric<'a> {
                     continue;
                 }
                 for &segment in self.by_host[host.0].keys() {
-                    // A segment that was entered before has nothing new behind it.
+                    // There is nothing new behind a segment that was entered before.
                     if std::mem::replace(&mut entered[segment], true) {
                         continue;
                     }
@@ -235,7 +238,8 @@ impl<'a> Fabric<'a> {
         hops
     }
 
-    /// As [`Fabric::hops_to`], host by host: where pairs are dead, a segment is not entered as a whole.
+    /// Like [`Fabric::hops_to`], but host by host, because a segment with dead pairs is not entered as a
+    /// whole.
     fn hops_around(&self, target: HostId) -> Vec<Option<usize>> {
         let mut hops = vec![None; self.by_host.len()];
         hops[target.0] = Some(0);

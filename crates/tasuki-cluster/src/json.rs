@@ -1,4 +1,4 @@
-//! A cluster for `--json`: cables by the names of their ends instead of by indices.
+//! A cluster as JSON: cables are given by the names of their ends instead of by indices.
 
 use crate::{Addressing, Cluster, Host, SshOptions, Striping, Switch, Tuning};
 use serde::{Serialize, Serializer};

@@ -1,6 +1,6 @@
-//! The spine of Tasuki: one file, `cluster.toml`, describes hosts, NICs, switches and cables, and every
-//! command reads it. This crate holds the model, the strict parser, the rails between hosts, the one address
-//! plan, and generators of common shapes. It performs no IO besides reading files.
+//! The cluster file: one file, `cluster.toml`, describes hosts, NICs, switches and cables, and every command
+//! reads it. This crate holds the model, the strict parser, the rails between hosts, the one address plan,
+//! and generators of common shapes. It performs no IO besides reading files.
 #![forbid(unsafe_code)]
 
 mod defaults;

@@ -94,8 +94,8 @@ impl Cluster {
 
     /// The host's address on the management network of a lab: [`LAB_MANAGEMENT`] plus the host's number.
     pub fn lab_management(&self, host: HostId) -> Ipv4Addr {
-        // Parsing and generating keep clusters far below the size of the network; the remainder keeps the
-        // address inside it for clusters put together by hand.
+        // Parsing and generating keep clusters far below the size of the network. For clusters that are made
+        // by hand the remainder keeps the address inside of it.
         let number = (host.0 as u64 + 1) % LAB_MANAGEMENT.size();
         Ipv4Addr::from_bits(LAB_MANAGEMENT.address.to_bits() | number as u32)
     }

@@ -1,4 +1,4 @@
-//! What a cluster file says, checked: every index in it is valid.
+//! The model of a checked cluster file: every index in it is valid.
 
 use crate::{DelayWish, Ipv4Net, MacAddr, Rate, SshAddress, SshOptions, Tuning};
 use serde::{Deserialize, Serialize};
@@ -31,13 +31,14 @@ pub struct Cluster {
     pub source: Option<PathBuf>,
     /// The two address ranges that the address plan draws from.
     pub addressing: Addressing,
-    /// Whether a pair of hosts whose cables are all dead is led through others (`tasuki watch`); default yes.
+    /// Whether a pair of hosts whose cables are all dead is led through other hosts (`tasuki watch`). The
+    /// default is yes.
     pub fallback: bool,
-    /// Plain TCP and UDP over all NICs; `None`: every connection over one.
+    /// Plain TCP and UDP over all NICs; `None`: every connection uses one NIC.
     pub striping: Option<Striping>,
-    /// The receive-interrupt delay of NICs; `None`: no table of that name.
+    /// The receive-interrupt delay of NICs; `None`: the file has no such table.
     pub tune: Option<Tuning>,
-    /// How ssh reaches hosts that say nothing else.
+    /// How ssh reaches hosts that have no options of their own.
     pub ssh: SshOptions,
     /// Hosts, in the order of the file.
     pub hosts: Vec<Host>,
@@ -47,15 +48,16 @@ pub struct Cluster {
     pub cables: Vec<Cable>,
 }
 
-/// Whether hosts or cables are what addresses belong to.
+/// Whether addresses belong to hosts or to cables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AddressStyle {
-    /// One address per host, that leads to the host whichever cable is used.
+    /// One address per host, which leads to the host whichever cable is used.
     #[default]
     Identity,
-    /// One subnet per cable or switch domain and no other address, as in the cross-connection paper (section 3.1): a host has as many
-    /// addresses as NICs, its name leads to another one on every other host, and nobody relays.
+    /// One subnet per cable or switch domain and no other address, as in the cross-connection paper (section
+    /// 3.1): a host has as many addresses as NICs, its name stands for another one on every other host, and
+    /// hosts do not relay.
     Subnets,
 }
 
@@ -76,46 +78,47 @@ impl FromStr for AddressStyle {
 pub struct Addressing {
     /// Range of the /32 identity addresses, one per host. Default [`crate::DEFAULT_IDENTITY`].
     pub identity: Ipv4Net,
-    /// Range of the link addresses, one per cabled NIC, or of the cables' subnets. Default [`crate::DEFAULT_LINK`].
+    /// Range of the link addresses, one per cabled NIC, or of the cables' subnets. Default
+    /// [`crate::DEFAULT_LINK`].
     pub link: Ipv4Net,
-    /// What is addressed.
+    /// Whether hosts or cables are addressed.
     pub style: AddressStyle,
 }
 
 /// How plain TCP and UDP are spread over NICs: the table `[striping]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Striping {
-    /// Which NIC a packet takes.
+    /// How the NIC for a packet is chosen.
     pub policy: StripePolicy,
     /// Frames that TCP hands to one NIC at once (`gso_max_segs`); `None`: as many as the slowest NIC sends in
     /// [`crate::STRIPE_PIECE_US`].
     pub granularity: Option<u32>,
     /// Names of the NICs that take part, on every host; empty: all.
     pub nics: Vec<String>,
-    /// Hosts that send as without striping. They receive what others stripe all the same.
+    /// Hosts that send as without striping. They still receive what others stripe.
     pub except: Vec<String>,
 }
 
-/// Which NIC a packet takes.
+/// How the NIC for a packet is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StripePolicy {
-    /// The one by which it will be there first, by rates and what was given to each.
+    /// The NIC by which the packet will arrive first, by the rates and by what each NIC was given.
     #[default]
     ShortestDelay,
-    /// One after the other, as in the paper.
+    /// One NIC after the other, as in the paper.
     RoundRobin,
-    /// By rates alone: to each its part of the bytes.
+    /// By rates alone: each NIC gets its share of the bytes.
     ByteWeighted,
-    /// All packets of a connection to one NIC.
+    /// All packets of a connection use one NIC.
     FlowHash,
 }
 
 impl StripePolicy {
-    /// All of them, the default first.
+    /// All policies, the default first.
     pub const ALL: [Self; 4] = [Self::ShortestDelay, Self::RoundRobin, Self::ByteWeighted, Self::FlowHash];
 
-    /// As it stands in a cluster file.
+    /// The name in a cluster file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ShortestDelay => "shortest-delay",
@@ -147,15 +150,15 @@ impl FromStr for StripePolicy {
 pub struct Host {
     /// Host name (RFC 1123 label).
     pub name: String,
-    /// Where `ssh` reaches the host; `None`: at its name. The lab has a management network of its own.
+    /// Where `ssh` reaches the host; `None`: at its name. A lab has a management network of its own.
     pub management: Option<SshAddress>,
-    /// How `ssh` reaches it; what is absent is the cluster's.
+    /// How `ssh` reaches it. Options that are absent are those of the cluster.
     pub ssh: SshOptions,
     /// CPU cores that ranks may use.
     pub cores: u32,
     /// Rack, if known.
     pub rack: Option<String>,
-    /// What the rack is a part of, if known: hosts that share switches, say.
+    /// The module that the rack is part of, if known: hosts that share switches, for instance.
     pub module: Option<String>,
     /// Whether the host may forward packets between hosts that share no cable or switch (default yes).
     pub relay: bool,
@@ -170,13 +173,14 @@ pub struct Host {
 pub struct Nic {
     /// Interface name on the host, at most 15 bytes.
     pub name: String,
-    /// MAC address, if known. The plan makes static neighbours where it is.
+    /// MAC address, if known. The plan then has static neighbours.
     pub mac: Option<MacAddr>,
     /// Line rate.
     pub rate: Rate,
     /// MTU in bytes (payload of a frame).
     pub mtu: u32,
-    /// Whether it carries IP (default yes). Without, it is up and has its MTU, for programs that send frames themselves.
+    /// Whether it carries IP (default yes). A NIC without IP is up and has its MTU, for programs that send
+    /// frames themselves.
     pub ip: bool,
     /// The receive-interrupt delay; `None`: the host's.
     pub delay: Option<DelayWish>,

@@ -1,8 +1,8 @@
 //! Rules for names, and the nearest of several names.
 
-/// Longest interface name: `IFNAMSIZ` of Linux less the closing zero.
+/// Longest name of an interface, bytes: `IFNAMSIZ` of Linux less the final zero.
 const INTERFACE_MAX: usize = 15;
-/// Longest name of a cluster: the lab makes socket names of it.
+/// Longest name of a cluster, bytes, because labs make socket names of it.
 const CLUSTER_MAX: usize = 40;
 
 /// Interfaces that every host has, or that the lab or the plan makes; and two names that stand for several
@@ -48,8 +48,9 @@ pub(crate) fn check_interface(name: &str) -> Result<(), String> {
     }
 }
 
-/// What is wrong with the form of an interface's name. The kernel takes nearly everything; names with other characters than these
-/// would be options, patterns or commands to the tools, units, rules and paths that are given them.
+/// What is wrong with the form of an interface's name. The kernel accepts nearly everything, but names with
+/// other characters than these would be options, patterns or commands to the tools, units, rules and paths
+/// that they are written into.
 pub(crate) fn check_interface_form(name: &str) -> Result<(), String> {
     if name.is_empty() {
         Err("it is empty".into())
@@ -87,10 +88,10 @@ pub(crate) fn cluster_name_from(stem: &str) -> String {
     if name.is_empty() { "cluster".into() } else { name }
 }
 
-/// The name that `name` may be a misspelling of.
+/// The name of which `name` may be a misspelling.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let worst = 1 + name.chars().count() / 4;
-    // No name is longer; comparing a longer one would cost its length squared.
+    // No candidate is longer, and comparing a longer one would cost its length squared.
     let candidates = candidates.into_iter().filter(|candidate| name.len().max(candidate.len()) <= 64);
     let distances = candidates.map(|candidate| (distance(name, candidate), candidate));
     let nearest = distances.min_by_key(|(distance, _)| *distance);

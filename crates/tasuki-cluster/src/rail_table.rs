@@ -1,4 +1,4 @@
-//! The rails of one host as its message layer reads them: `rails.json`.
+//! The rails of one host as its message layer reads them from `rails.json`.
 
 use crate::{
     AddressPlan, Cluster, HostId, Rail, Rate, TextError,
@@ -15,7 +15,7 @@ use thiserror::Error;
 
 /// Version of the format that this crate writes and reads.
 const VERSION: u32 = 1;
-/// Rails of a pair that the file can name; number 31 is the routed way that every pair has.
+/// Most rails of a pair that the file can hold; number 31 is the routed rail that every pair has.
 const RAILS_MAX: usize = 31;
 
 /// The rails of one host, to every other host of its cluster.
@@ -38,7 +38,7 @@ pub struct RailTable {
 pub struct RailPeer {
     /// Its name.
     pub host: String,
-    /// Direct rails to it. Empty: it is reached through relaying hosts alone.
+    /// Direct rails to it. Empty: it is reached only through relaying hosts.
     pub rails: Vec<HostRail>,
 }
 
@@ -64,14 +64,15 @@ pub struct HostRail {
 #[derive(Debug, Error)]
 pub enum RailTableError {
     /// The file cannot be read.
-    #[error("cannot read {}: {source}; `tasuki lab up` writes it into every host of a lab, `tasuki apply` on real machines", path.display())]
+    #[error("cannot read {}: {source}; `tasuki lab up` writes it into every host of a lab, `tasuki apply` on \
+             real machines", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
     },
-    /// It is not what this version writes.
+    /// The file has a form that this version does not write.
     #[error("{}: {why}; build the lab anew with this version of tasuki", path.display())]
     Malformed {
         /// The file.
@@ -82,7 +83,7 @@ pub enum RailTableError {
 }
 
 impl RailTable {
-    /// Where the message layer looks for it, unless TASUKI_RAILS names another file.
+    /// The file in which the message layer looks for it, unless TASUKI_RAILS names another.
     pub const PATH: &str = "/run/tasuki/rails.json";
 
     /// The tables of all hosts, in the order of [`Cluster::hosts`]. `plan` must be the cluster's own. With
@@ -112,13 +113,13 @@ impl RailTable {
         self.peers.values().flat_map(|peer| &peer.rails)
     }
 
-    /// As it is written into the host.
+    /// The text that is written into the file.
     pub fn to_json(&self) -> String {
-        // Strings, numbers and a map with address keys: nothing that JSON could not hold.
+        // Strings, numbers and a map with addresses as keys can always be written as JSON.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// Reads what [`Self::to_json`] wrote. `path` is for messages.
+    /// Reads a text that [`Self::to_json`] has made. `path` is the name in messages.
     pub fn parse(text: &str, path: &Path) -> Result<Self, RailTableError> {
         let malformed = |why: String| RailTableError::Malformed { path: path.into(), why };
         let table: Self = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
@@ -150,8 +151,8 @@ impl RailTable {
     }
 }
 
-/// Rail `number` from one of its sides. `None` if the plan has no address for a NIC of it, which its own cluster's
-/// plan always has.
+/// A rail as one of its two hosts sees it. `None` if the plan has no address for one of its NICs, which
+/// cannot happen with the cluster's own plan.
 fn seen_from(
     side: usize,
     number: usize,

@@ -1,23 +1,23 @@
-//! Rails: the ways between two hosts.
+//! Rails: the routes between two hosts.
 
 use crate::{CableId, Cluster, HostId, NicId, Rate, SwitchId, fabric::Fabric};
 use serde::Serialize;
 
-/// A way between two hosts: a pair of NICs that reach each other over one cable or one switch domain, or,
-/// where there is none, a way through relaying hosts.
+/// A rail between two hosts: a pair of NICs that reach each other over one cable or one switch domain, or, if
+/// there is none, a path through relaying hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rail {
     /// NIC of the first host and NIC of the second.
     pub nics: [NicId; 2],
-    /// Rate of the slowest NIC or switch on the way.
+    /// Rate of the slowest NIC or switch on the path.
     pub rate: Rate,
-    /// Largest packet that passes the whole way unfragmented, in bytes.
+    /// Largest packet that passes the whole path unfragmented, in bytes.
     pub mtu: u32,
-    /// Hosts that relay, in the order of the way. Empty: a direct rail.
+    /// Hosts that relay, in the order of the path. Empty: a direct rail.
     pub relays: Vec<HostId>,
-    /// Cables, in the order of the way.
+    /// Cables, in the order of the path.
     pub cables: Vec<CableId>,
-    /// Switches, in the order of the way.
+    /// Switches, in the order of the path.
     pub switches: Vec<SwitchId>,
 }
 
@@ -26,9 +26,9 @@ pub struct Rail {
 pub struct RailNames {
     /// The two NICs, as `n1:eth1`.
     pub nics: [String; 2],
-    /// Rate of the slowest NIC or switch on the way.
+    /// Rate of the slowest NIC or switch on the path.
     pub rate: Rate,
-    /// Largest packet that passes the whole way unfragmented, in bytes.
+    /// Largest packet that passes the whole path unfragmented, in bytes.
     pub mtu: u32,
     /// Whether no host relays.
     pub direct: bool,
@@ -60,7 +60,7 @@ impl Rail {
         }
     }
 
-    /// The two rails one after the other; `self` ends at the host at which `next` begins.
+    /// Joins two rails; `self` ends at the host at which `next` begins.
     fn then(mut self, next: Rail) -> Rail {
         self.relays.push(self.nics[1].host);
         self.relays.extend(next.relays);
@@ -76,25 +76,25 @@ impl Rail {
 }
 
 impl Fabric<'_> {
-    /// The direct rails of two hosts, the same from both sides.
+    /// The direct rails of two hosts, which are the same from both sides.
     pub(crate) fn direct_rails(&self, a: HostId, b: HostId) -> Vec<Rail> {
         self.pairs(a, b).into_iter().map(|nics| self.rail(nics)).collect()
     }
 
     fn rail(&self, nics: [NicId; 2]) -> Rail {
-        let way = self.way(nics);
+        let path = self.path(nics);
         let [a, b] = nics.map(|nic| self.cluster.nic_of(nic).mtu);
         Rail {
             nics,
-            rate: way.rate,
+            rate: path.rate,
             mtu: a.min(b),
             relays: Vec::new(),
-            cables: way.cables,
-            switches: way.switches,
+            cables: path.cables,
+            switches: path.switches,
         }
     }
 
-    /// The neighbours of `from` with which a shortest way to the target begins. `hops`: see
+    /// The neighbours of `from` with which a shortest path to the destination begins. `hops` is the result of
     /// [`Fabric::hops_to`]. Every step leads one hop closer, so no choice among them can loop.
     pub(crate) fn next_hosts(&self, from: HostId, hops: &[Option<usize>]) -> Vec<HostId> {
         let Some(distance) = hops[from.0].filter(|&distance| distance > 0) else { return Vec::new() };
@@ -105,8 +105,8 @@ impl Fabric<'_> {
         self.neighbours(from).into_iter().filter(closer).collect()
     }
 
-    /// One rail per rail to a neighbour with which a shortest way begins; behind it the first of the ways.
-    /// `hops`: to the host `to`.
+    /// One routed rail for each rail to a neighbour with which a shortest path begins; after that each
+    /// follows the first of the shortest paths. `hops` counts the hops to the host `to`.
     fn routed_rails(&self, from: HostId, to: HostId, hops: &[Option<usize>]) -> Vec<Rail> {
         let mut rails = Vec::new();
         for first in self.next_hosts(from, hops) {
@@ -137,8 +137,9 @@ impl Cluster {
     /// one paired with the k-th of the other, the shorter list starting again. They are the same, and in the
     /// same order, from both sides.
     ///
-    /// Otherwise one routed rail for each first step of a shortest way through relaying hosts; behind the
-    /// first step it takes the first of the shortest ways (the kernel's routes may spread over more).
+    /// Otherwise there is one routed rail for each first step of a shortest path through relaying hosts;
+    /// after the first step it follows the first of the shortest paths (the kernel's routes may spread over
+    /// more).
     ///
     /// Empty for a host and itself, and for ids that are not of this cluster.
     pub fn rails(&self, a: HostId, b: HostId) -> Vec<Rail> {

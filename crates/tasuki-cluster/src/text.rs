@@ -1,12 +1,12 @@
-//! Text files that people write: read as UTF-8, or with the place where they are none.
+//! Text files that people write: read as UTF-8, or with the place at which they are not UTF-8.
 
 use std::{fs, io, path::Path};
 use thiserror::Error;
 
-/// Why a file is no text. Displayed without the file's name.
+/// Why a file cannot be read as text. The text of the error does not name the file.
 #[derive(Debug, Error)]
 pub enum TextError {
-    /// The system does not let it be read.
+    /// The system does not allow reading it.
     #[error("{0}")]
     Read(#[from] io::Error),
     /// It is not UTF-8.
@@ -16,9 +16,9 @@ pub enum TextError {
         line: usize,
         /// Byte in the line, from 1.
         column: usize,
-        /// The first byte that cannot be.
+        /// The byte that cannot be in UTF-8 text here.
         byte: u8,
-        /// Where it is in the file, from 0.
+        /// Its offset in the file, from 0.
         offset: usize,
     },
 }

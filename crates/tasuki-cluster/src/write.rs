@@ -6,10 +6,10 @@ use crate::{
 };
 use std::{collections::BTreeMap, fmt::Write};
 
-/// Longest line of NICs; more go one to a line.
+/// Longest line of NICs, characters; more NICs are written one to a line.
 const LINE_MAX: usize = 100;
 
-/// The most common values, written once.
+/// The most common values, which are written once.
 struct Defaults {
     rate: Rate,
     mtu: u32,
@@ -17,7 +17,7 @@ struct Defaults {
 }
 
 impl Cluster {
-    /// The cluster as the text of a cluster file, which reads back as the same cluster.
+    /// The text of the cluster's file. Reading it gives the same cluster.
     pub fn to_toml(&self) -> String {
         let nics = || self.hosts.iter().flat_map(|host| &host.nics);
         let switches = self.switches.iter().map(|switch| switch.rate);
@@ -59,7 +59,7 @@ impl Cluster {
         let [a, b] = cable.ends.map(|end| quote(&self.end_name(end)));
         line(text, format_args!("\n[[cable]]\nends = [{a}, {b}]"));
         if let Some(length) = cable.length_m {
-            // Debug writes a float so that it reads back as the same, and always as a float.
+            // Debug writes a float in a form that reads back as the same number, and always as a float.
             line(text, format_args!("length = {length:?}"));
         }
     }
@@ -161,14 +161,14 @@ fn line(text: &mut String, arguments: std::fmt::Arguments<'_>) {
     let _ = writeln!(text, "{arguments}");
 }
 
-/// The most frequent value; the smallest of several such.
+/// The most frequent value; of several such values the smallest.
 fn most_common<T: Ord>(values: impl Iterator<Item = T>) -> Option<T> {
     let mut counts = BTreeMap::new();
     values.for_each(|value| *counts.entry(value).or_insert(0_usize) += 1);
     counts.into_iter().rev().max_by_key(|(_, count)| *count).map(|(value, _)| value)
 }
 
-/// A basic string of TOML.
+/// The text as a basic string of TOML.
 fn quote(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {

@@ -1,16 +1,17 @@
-//! Every class of error: `tests/bad/*.toml` hold what is wrong and, in a comment at their end, every error
-//! that must be reported, in order, with line, column, key, notes and help. Nothing else may be reported.
+//! Every kind of error. Each file in `tests/bad/*.toml` holds what is wrong and, in a comment at its end,
+//! every error that must be reported, in order, with line, column, key, notes and help. No other error may be
+//! reported.
 
 use std::{fs, path::Path};
 use tasuki_cluster::Cluster;
 
-/// What the file says that is to be reported.
+/// The errors that the file says are to be reported.
 fn expected(text: &str) -> Vec<String> {
     let lines = text.lines().skip_while(|line| *line != "# expected:").skip(1);
     lines.map(|line| line.trim_start_matches('#').trim().to_owned()).collect()
 }
 
-/// What is reported, without the lines of source and the name of the file.
+/// The errors that are reported, without the lines of source and the name of the file.
 fn reported(text: &str, file: &str) -> Vec<String> {
     let errors = Cluster::parse(text, Some(Path::new(file))).expect_err(file).to_string();
     let lines = errors.lines().filter_map(|line| {
@@ -61,7 +62,7 @@ fn the_report_looks_as_a_compilers() {
 fn columns_count_characters_and_lines_may_end_in_crlf() {
     let text = "[[host]]\r\nname = \"n1\"\r\nrack = \"Schränke\\n\u{1f984}\" # \u{1b}[31m\r\n";
     let errors = Cluster::parse(text, None).unwrap_err();
-    // A raw control character is no TOML, not even in a comment, and must not reach the terminal.
+    // A raw control character is not allowed in TOML, not even in a comment, and must not reach the terminal.
     let shown = errors.to_string();
     assert!(shown.starts_with("<cluster>:3:"), "{shown}");
     assert!(!shown.contains('\u{1b}') && !shown.contains('\r'), "{shown:?}");
@@ -92,7 +93,7 @@ fn a_file_that_cannot_be_read_is_named() {
 
 #[test]
 fn a_file_that_is_not_utf8_is_reported_with_its_place() {
-    // A rack's name in Latin-1; the column counts characters.
+    // The name of a rack in Latin-1; the column counts characters.
     let mut bytes = "[[host]]\nname = \"n1\" # ä\nrack = \"".as_bytes().to_vec();
     bytes.extend(b"Schr\xe4nke\"\n");
     let errors = Cluster::parse_bytes(bytes.clone(), Some(Path::new("four.toml"))).unwrap_err();

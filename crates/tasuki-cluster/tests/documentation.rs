@@ -1,11 +1,12 @@
-//! The first example of docs/cluster-file.md is a cluster file, and its report of an error is what is reported.
+//! The first example of docs/cluster-file.md is a valid cluster file, and the report of an error in it is the
+//! one that is printed.
 
 use std::path::Path;
 use tasuki_cluster::{AddressPlan, Cluster};
 
 const PAGE: &str = include_str!("../../../docs/cluster-file.md");
 
-/// The first block of code with this mark.
+/// The first block of code with this language mark.
 fn block(mark: &str) -> &'static str {
     PAGE.split(&format!("\n```{mark}\n")).nth(1).and_then(|rest| rest.split("\n```").next()).unwrap()
 }

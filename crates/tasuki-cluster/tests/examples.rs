@@ -1,4 +1,4 @@
-//! The example files are what they say they are: the generated shapes, written by hand.
+//! The example files describe what they say: the generated shapes, written by hand.
 
 use std::path::Path;
 use tasuki_cluster::{
@@ -26,7 +26,7 @@ fn examples_are_the_shapes_of_their_names() {
         let mtu = example.hosts[0].nics[0].mtu;
         let options = Options { mtu, cores: example.hosts[0].cores, ..Options::default() };
         let mut generated = generate(&shape.parse().unwrap(), &options).unwrap();
-        // What a generated cluster does not say.
+        // A generated cluster has no name and no source.
         generated.name.clone_from(&example.name);
         generated.source.clone_from(&example.source);
         for (generated, example) in generated.hosts.iter_mut().zip(&example.hosts) {
@@ -36,7 +36,7 @@ fn examples_are_the_shapes_of_their_names() {
         for (generated, example) in generated.switches.iter_mut().zip(&example.switches) {
             generated.ports = example.ports;
         }
-        // Cables may be plugged in the other way round.
+        // A cable may be written with its ends the other way round.
         for cable in generated.cables.iter_mut().chain(&mut example.cables) {
             cable.length_m = None;
             cable.ends.sort();

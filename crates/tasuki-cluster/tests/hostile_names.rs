@@ -1,19 +1,21 @@
-//! Names in a cluster file reach command lines, shells, ssh, systemd units, firewall rules and paths. Whatever a file says, what is
-//! accepted of it is harmless there, and what is not is an error with its line and key.
+//! Names in a cluster file reach command lines, shells, ssh, systemd units, firewall rules and paths.
+//! Whatever a file says, what is accepted of it is harmless there, and what is not accepted is an error with
+//! its line and key.
 
 use proptest::prelude::*;
 use std::path::Path;
 use tasuki_cluster::{Cluster, Problem};
 
-/// A file with a text in the place of one name. The rest is right.
+/// A file with a text in the place of one name; everything else is valid.
 fn file(place: &str, text: &str) -> String {
     let quoted = quote(text);
     let or = |key: &str, usual: &str| if place == key { quoted.clone() } else { format!("\"{usual}\"") };
     let line =
         |key: &str, before: &str| if place == key { format!("{before}{quoted}\n") } else { String::new() };
     format!(
-        "[cluster]\nname = {}\n[ssh]\n{}{}[[host]]\nname = {}\n{}{}{}{}{}nic = [{{ name = {} }}]\n\
-         [[host]]\nname = \"second\"\nnic = [{{ name = \"eth1\" }}]\n[[cable]]\nends = [{}, \"second:eth1\"]\n",
+        "[cluster]\nname = {}\n[ssh]\n{}{}[[host]]\nname = {}\n{}{}{}{}{}nic = [{{ name = {} \
+         }}]\n[[host]]\nname = \"second\"\nnic = [{{ name = \"eth1\" }}]\n[[cable]]\nends = [{}, \
+         \"second:eth1\"]\n",
         or("cluster.name", "c"),
         line("ssh.user", "user = "),
         line("ssh.jump", "jump = "),
@@ -45,7 +47,7 @@ fn quote(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// Everything in a checked cluster that is a name.
+/// All names in a checked cluster.
 fn names(cluster: &Cluster) -> Vec<String> {
     let mut all = vec![cluster.name.clone()];
     for (number, host) in cluster.hosts.iter().enumerate() {
@@ -57,7 +59,7 @@ fn names(cluster: &Cluster) -> Vec<String> {
     all
 }
 
-/// Words that are something else than a name to the tools that are given them.
+/// Texts that mean something other than a name to the tools that get them.
 fn hostile() -> impl Strategy<Value = String> {
     let planted = prop::sample::select(vec![
         "-oProxyCommand=touch /tmp/planted",
@@ -122,17 +124,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_name_is_harmless_or_refused_with_its_place(place in prop::sample::select(PLACES.to_vec()), text in hostile()) {
+    fn a_name_is_harmless_or_refused_with_its_place(
+        place in prop::sample::select(PLACES.to_vec()),
+        text in hostile(),
+    ) {
         let file = file(place, &text);
         match Cluster::parse(&file, Some(Path::new("hostile.toml"))) {
             Ok(cluster) => {
                 for name in names(&cluster) {
                     prop_assert!(!name.is_empty() && !name.starts_with(['-', '.', '/', '~']), "{name:?}");
-                    // Of what shells, systemd, nft and ssh read as something else, only what addresses are made of: a colon, the
-                    // brackets of IPv6, the zone's %, and @ and commas between the parts of a way.
+                    // Of the characters that shells, systemd, nft and ssh treat specially, only those of
+                    // addresses may stay: a colon, the brackets of IPv6, the % of a zone, and @ and commas
+                    // between jump hosts.
                     let stays = |c: char| c.is_ascii_alphanumeric() || "._-+@:,[]%".contains(c);
                     prop_assert!(name.chars().all(stays), "{name:?}");
-                    prop_assert!(!name.contains('%') || name.contains(':'), "% outside of an IPv6 zone: {name:?}");
+                    prop_assert!(!name.contains('%') || name.contains(':'), "% outside of an IPv6 zone: \
+                        {name:?}");
                     prop_assert!(!name.split(['@', ',']).any(|part| part.starts_with('-')), "{name:?}");
                 }
                 for text in cluster.hosts.iter().flat_map(|host| [&host.rack, &host.module]).flatten() {
@@ -142,8 +149,9 @@ proptest! {
             Err(errors) => {
                 let first = &errors.errors[0];
                 prop_assert!(first.place.line > 0 && first.place.column > 0, "{first:?}");
-                prop_assert!(first.key.starts_with(place) || first.key == "cable.ends", "{} at {place}", first.key);
-                // And the report of it does nothing to a terminal.
+                let is_there = first.key.starts_with(place) || first.key == "cable.ends";
+                prop_assert!(is_there, "{} at {place}", first.key);
+                // The report of the error does nothing to a terminal either.
                 let report = errors.to_string();
                 prop_assert!(!report.chars().any(|c| c.is_control() && c != '\n'), "{report:?}");
             }
@@ -151,7 +159,7 @@ proptest! {
     }
 }
 
-/// The attack of old: whoever ran `tasuki status FILE` ran the command in it.
+/// An earlier version could be attacked so: whoever ran `tasuki status FILE` ran the command in the file.
 #[test]
 fn an_option_of_ssh_is_no_address() {
     let text = file("host.management", "-oProxyCommand=id");
@@ -162,13 +170,12 @@ fn an_option_of_ssh_is_no_address() {
     assert!(errors.to_string().contains("begins with \"-\""), "{errors}");
 }
 
-/// A host's own options before its cluster's; a user in `management` before both.
+/// A host's own options count before its cluster's, and a user in `management` before both.
 #[test]
 fn the_nearest_option_counts() {
-    let text = "[ssh]\nuser = \"all\"\nport = 22\njump = \"gw:2222\"\n\
-        [[host]]\nname = \"a\"\nnic = [{ name = \"e\" }]\n\
-        [[host]]\nname = \"b\"\nmanagement = \"me@192.0.2.7\"\nssh = { port = 2022, jump = \"none\" }\nnic = [{ name = \"e\" }]\n\
-        [[cable]]\nends = [\"a:e\", \"b:e\"]\n";
+    let text = "[ssh]\nuser = \"all\"\nport = 22\njump = \"gw:2222\"\n[[host]]\nname = \"a\"\nnic = [{ name \
+                = \"e\" }]\n[[host]]\nname = \"b\"\nmanagement = \"me@192.0.2.7\"\nssh = { port = 2022, jump \
+                = \"none\" }\nnic = [{ name = \"e\" }]\n[[cable]]\nends = [\"a:e\", \"b:e\"]\n";
     let cluster = Cluster::parse(text, None).unwrap();
     let targets = [0, 1].map(|number| cluster.ssh_target(tasuki_cluster::HostId(number)).to_string());
     assert_eq!(targets, ["-p 22 -J gw:2222 all@a", "-p 2022 -J none me@192.0.2.7"]);

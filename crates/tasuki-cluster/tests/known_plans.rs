@@ -1,4 +1,4 @@
-//! Plans worked out by hand.
+//! Plans that were worked out by hand.
 
 use tasuki_cluster::{
     AddressPlan, Cluster, HostId, HostPlan, LAB_MANAGEMENT, PlanError, StripeSlot, Striping,
@@ -42,7 +42,7 @@ fn ring_of_five() {
         host.sysctls.iter().any(|setting| setting.path == path && setting.value == "1")
     };
     assert!(plan.hosts.iter().all(|host| forwarding(host, "eth1") && forwarding(host, "eth2")));
-    // It stands for every interface of the machine, those that the file does not name included.
+    // This setting stands for every interface of the machine, including those that the file does not name.
     let whole = |host: &HostPlan| host.sysctls.iter().any(|setting| setting.path.ends_with("ip_forward"));
     assert!(!plan.hosts.iter().any(whole));
 }
@@ -73,7 +73,8 @@ fn full_cross_connection_of_four() {
 
 #[test]
 fn nics_of_unequal_number_share_one_switch() {
-    // Three NICs against two: eth1-eth1, eth2-eth2, eth3-eth1. The NIC that is in two rails gives each half.
+    // Three NICs and two: eth1-eth1, eth2-eth2, eth3-eth1. The NIC that is in two rails gives half of its
+    // rate to each.
     let text = r#"
         [[host]]
         name = "a"
@@ -122,7 +123,7 @@ fn rails_weigh_as_their_rates() {
     let mut cluster = shape("pair:3");
     cluster.hosts[0].nics[1].rate = "2.5G".parse().unwrap();
     cluster.hosts[1].nics[1].rate = "2.5G".parse().unwrap();
-    // One fast end does not make a fast rail.
+    // A rail is not fast because one of its ends is.
     cluster.hosts[0].nics[2].rate = "10G".parse().unwrap();
     let plan = AddressPlan::new(&cluster).unwrap();
     let weights: Vec<_> = plan.hosts[0].routes[3].next_hops.iter().map(|hop| hop.weight).collect();
@@ -199,7 +200,8 @@ fn lab_macs_keep_clear_of_given_ones() {
     );
 }
 
-/// The paper's table 1: receiver, number of the own NIC, address of the NIC of the receiver that goes with it.
+/// The paper's table 1: receiver, number of the own NIC, address of the NIC of the receiver that goes with
+/// it.
 #[test]
 fn destination_table() {
     let mut cluster = shape("planes:3x2").with_lab_macs();
@@ -233,7 +235,7 @@ fn destination_table() {
     assert_eq!(granularity(&plan, 0), 20);
     cluster.striping = Some(Striping { granularity: Some(7), ..Striping::default() });
     assert_eq!(granularity(&AddressPlan::new(&cluster).unwrap(), 0), 7);
-    // One cable between any two: nothing to stripe over.
+    // There is only one cable between any two hosts, so there is nothing to stripe over.
     let mut single = shape("full:3");
     single.striping = Some(Striping::default());
     assert!(AddressPlan::new(&single).unwrap().hosts.iter().all(|host| host.striping.is_none()));

@@ -1,4 +1,4 @@
-//! The parser on arbitrary, mutated and planted-fault input, and the small forms of values.
+//! The parser on arbitrary and mutated input and on planted faults, and the text forms of values.
 
 mod common;
 
@@ -12,7 +12,7 @@ use tasuki_cluster::{
 
 const FULL: &str = include_str!("../../../examples/mixed8.toml");
 
-/// Reading must end, and a report must be printable.
+/// Reading must end, and the report must be printable.
 fn survives(text: &str) {
     if let Err(errors) = Cluster::parse(text, Some(Path::new("x.toml"))) {
         assert!(!errors.errors.is_empty());
@@ -82,7 +82,8 @@ proptest! {
             nic.mac = Some(MacAddr([2, mac[0], mac[1], mac[2], mac[3], mac[4]]));
         }
         let toml = cluster.to_toml();
-        prop_assert_eq!(Cluster::parse(&toml, None).map_err(|errors| errors.to_string()), Ok(cluster), "{}", toml);
+        let again = Cluster::parse(&toml, None).map_err(|errors| errors.to_string());
+        prop_assert_eq!(again, Ok(cluster), "{}", toml);
     }
 
     #[test]
@@ -97,7 +98,10 @@ proptest! {
 
     #[test]
     fn mutated_files_never_panic(
-        cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..30_usize, prop::sample::select(WORDS)), 1..6)
+        cuts in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0..30_usize, prop::sample::select(WORDS)),
+            1..6,
+        )
     ) {
         let mut text: Vec<char> = FULL.chars().collect();
         for (at, length, word) in cuts {
@@ -114,7 +118,8 @@ proptest! {
     fn a_planted_fault_is_named_by_its_place(shape in shapes(), which in any::<prop::sample::Index>()) {
         let cluster = generate(&shape, &Options::default()).unwrap();
         let cable = which.index(cluster.cables.len());
-        let End::Nic(nic) = cluster.cables[cable].ends[0] else { unreachable!("generated cables begin at a NIC") };
+        let End::Nic(nic) = cluster.cables[cable].ends[0] else { unreachable!("generated cables begin at a \
+            NIC") };
         let name = cluster.nic_name(nic);
         let toml = cluster.to_toml();
         let wrong = toml.replace(&format!("ends = [\"{name}\""), &format!("ends = [\"{name}x\""));
@@ -122,7 +127,8 @@ proptest! {
         let errors = Cluster::parse(&wrong, None).unwrap_err();
         prop_assert_eq!(errors.errors.len(), 1, "{}", errors);
         let place = errors.errors[0].place;
-        let (line, text) = wrong.lines().enumerate().find(|(_, line)| line.contains(&format!("\"{name}x\""))).unwrap();
+        let quoted = format!("\"{name}x\"");
+        let (line, text) = wrong.lines().enumerate().find(|(_, line)| line.contains(&quoted)).unwrap();
         prop_assert_eq!((place.line, place.column), (line + 1, text.find('"').unwrap() + 1));
         let meant = format!("did you mean {name:?}?");
         prop_assert!(errors.to_string().contains(&meant), "{}", errors);
@@ -143,7 +149,7 @@ proptest! {
         let net = Ipv4Net::around(address.into(), prefix);
         prop_assert_eq!(net.to_string().parse::<Ipv4Net>(), Ok(net));
         prop_assert!(net.contains(address.into()));
-        // Counted from the network address, the address is itself.
+        // The address is at its own offset from the network address.
         let number = address - u32::from(net.address);
         prop_assert_eq!(net.host(number), Some(address.into()));
         prop_assert_eq!(net.host(u32::MAX).is_some(), prefix == 0);
@@ -287,7 +293,7 @@ fn both_ways_to_write_nics_and_ports() {
     assert_eq!(cluster.name, "my-lab");
     assert_eq!(cluster.hosts[0].nics[0].rate.to_string(), "1G");
     assert_eq!(cluster.cables[2].length_m, Some(2.0));
-    // Port 1 is named by the last cable, so the first two get 2 and 3.
+    // The last cable names port 1, so the first two cables get 2 and 3.
     let port = |port| End::Port { switch: SwitchId(0), port };
     assert_eq!(cluster.cables[0].ends[1], port(2));
     assert_eq!(cluster.cables[1].ends[0], port(3));
@@ -314,13 +320,14 @@ fn json_names_the_ends_of_cables() {
     assert_eq!(json["cables"], serde_json::json!([["n1:eth1", "sw1:1"], ["n2:eth1", "sw1:2"]]));
 }
 
-/// A NIC's delay goes before its host's, a host's before the cluster's; NICs without a cable have none.
+/// A NIC's delay counts before its host's, and a host's before the cluster's; NICs without a cable have none.
 #[test]
 fn interrupt_delays_are_the_nearest_that_is_given() {
-    let text = "[tune]\ndelay = \"dynamic\"\nleast = \"10us\"\nmost = \"1ms\"\n\
-        [[host]]\nname = \"n1\"\nnic = [{ name = \"eth1\" }, { name = \"eth2\", delay = \"off\" }, { name = \"eth3\" }]\n\
-        [[host]]\nname = \"n2\"\ndelay = \"50us\"\nnic = [{ name = \"eth1\" }, { name = \"eth2\", delay = \"adaptive\" }]\n\
-        [[cable]]\nends = [\"n1:eth1\", \"n2:eth1\"]\n[[cable]]\nends = [\"n1:eth2\", \"n2:eth2\"]\n";
+    let text = "[tune]\ndelay = \"dynamic\"\nleast = \"10us\"\nmost = \"1ms\"\n[[host]]\nname = \"n1\"\nnic \
+                = [{ name = \"eth1\" }, { name = \"eth2\", delay = \"off\" }, { name = \"eth3\" \
+                }]\n[[host]]\nname = \"n2\"\ndelay = \"50us\"\nnic = [{ name = \"eth1\" }, { name = \
+                \"eth2\", delay = \"adaptive\" }]\n[[cable]]\nends = [\"n1:eth1\", \
+                \"n2:eth1\"]\n[[cable]]\nends = [\"n1:eth2\", \"n2:eth2\"]\n";
     let cluster = Cluster::parse(text, None).unwrap();
     let delays = |host: usize| -> Vec<(String, String)> {
         let delays = cluster.delays(HostId(host)).into_iter();

@@ -1,5 +1,5 @@
-//! The address plan on random clusters: packets are carried along the tables of the plan, over cables, and
-//! must arrive in as many hops as an independent search over the cables says.
+//! The address plan of random clusters: packets are carried along its routes, over cables, and must arrive in
+//! as many hops as an independent search over the cables finds.
 
 mod common;
 
@@ -14,7 +14,7 @@ use tasuki_cluster::{
     generate::{Options, generate},
 };
 
-/// The plan with what a walk needs: who has which address, and what each host's tables say.
+/// The plan with what following a route needs: the owner of each address, and the routes of each host.
 struct Network<'a> {
     cluster: &'a Cluster,
     plan: AddressPlan,
@@ -50,7 +50,7 @@ impl<'a> Network<'a> {
         route
     }
 
-    /// Follows every next hop from `here` to `to`, which must take `distance` more hops.
+    /// Follows every next hop from `here` to `to`, which must be `distance` hops away.
     fn walk(&mut self, here: usize, to: usize, distance: usize) {
         if here == to {
             assert_eq!(distance, 0, "arrived too early");
@@ -67,7 +67,8 @@ impl<'a> Network<'a> {
             let own = Self::nic(self.cluster, here, &hop.interface);
             let via = hop.via.unwrap();
             let peer = self.links[&via];
-            // The frame gets there over cables and switches alone, and the neighbour has a route of its own.
+            // The frame reaches the NIC over cables and switches only, and the neighbour has a route of its
+            // own.
             assert!(flood(self.cluster, own).contains(&peer), "{own:?} does not reach {peer:?}");
             let link = self.route(here, via);
             let [only] = &link.next_hops[..] else { panic!("a link route has one device") };
@@ -86,7 +87,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// All identity routes of a host that leads directly use every NIC of the host that reaches the target.
+    /// The direct identity routes of a host use every NIC of the host that reaches the destination.
     fn uses_every_nic(&self, here: usize, to: usize) {
         let route = self.route(here, self.plan.hosts[to].identity);
         let used = |nic: &NicId| {
@@ -160,19 +161,19 @@ proptest! {
                 let own = Network::nic(&with_macs, host, &entry.interface);
                 prop_assert!(flood(&with_macs, own).contains(&peer));
             }
-            // No next hop ever asks by ARP.
+            // No next hop needs ARP.
             for hop in of_host.routes.iter().flat_map(|route| &route.next_hops) {
                 prop_assert!(hop.via.is_none_or(|via| known.contains(&(hop.interface.clone(), via))));
             }
         }
-        // Without MAC addresses there is nothing to be permanent.
+        // Without MAC addresses there are no permanent neighbours.
         prop_assert!(AddressPlan::new(&cluster).unwrap().hosts.iter().all(|host| host.neighbours.is_empty()));
     }
 
     #[test]
     fn what_comes_last_renumbers_nobody(recipe in connected_recipe(), relay in any::<bool>()) {
         let cluster = recipe.cluster();
-        // One more host at the end, on one more NIC of the first host.
+        // One more host at the end, and one more NIC in the first host.
         let Recipe { mut cables, switches, relay: mut relays } = recipe;
         let first_switch = relays.len();
         for place in cables.iter_mut().flat_map(|(a, b, _)| [a, b]).filter(|place| **place >= first_switch) {

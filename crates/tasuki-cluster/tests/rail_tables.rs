@@ -1,4 +1,4 @@
-//! `rails.json`: tables worked out by hand, agreement of both sides, and texts that are refused.
+//! `rails.json`: tables that were worked out by hand, agreement of both sides, and texts that are refused.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::connected_recipe;
 use proptest::prelude::*;
 use std::path::Path;
 use tasuki_cluster::{
-    AddressPlan, Cluster, HostId, Rail, RailTable,
+    AddressPlan, Cluster, HostId, RailTable,
     generate::{Options, generate},
 };
 
@@ -27,7 +27,8 @@ fn a_ring_of_three() {
         "10.77.0.2":{"host":"n2","rails":[
             {"rail":0,"nic":"eth1","local":"10.78.1.1","remote":"10.78.2.1","mtu":9000,"rate_mbits":2500}]},
         "10.77.0.3":{"host":"n3","rails":[
-            {"rail":0,"nic":"eth2","local":"10.78.1.2","remote":"10.78.3.2","mtu":9000,"rate_mbits":2500}]}}}"#;
+            {"rail":0,"nic":"eth2","local":"10.78.1.2","remote":"10.78.3.2","mtu":9000,
+            "rate_mbits":2500}]}}}"#;
     assert_eq!(parse(expected).unwrap(), tables[0]);
     assert_eq!(parse(&tables[0].to_json()).unwrap(), tables[0]);
 }
@@ -85,7 +86,8 @@ fn foreign_texts_are_refused_with_a_reason() {
 }
 
 proptest! {
-    // Both hosts of a pair must mean the same rail by a number: A's local address is B's remote one.
+    // Both hosts of a pair must mean the same rail by a number: the local address on one is the remote
+    // address on the other.
     #[test]
     fn both_sides_agree(recipe in connected_recipe()) {
         let cluster = recipe.cluster();
@@ -95,7 +97,8 @@ proptest! {
             for (b, other) in tables.iter().enumerate().filter(|(b, _)| *b != a) {
                 let here = &own.peers[&other.identity];
                 let there = &other.peers[&own.identity];
-                let direct = cluster.rails(HostId(a), HostId(b)).iter().filter(|r| Rail::is_direct(r)).count();
+                let rails = cluster.rails(HostId(a), HostId(b));
+                let direct = rails.iter().filter(|rail| rail.is_direct()).count();
                 prop_assert_eq!(here.rails.len(), direct.min(31));
                 for (one, two) in here.rails.iter().zip(&there.rails) {
                     prop_assert_eq!((one.rail, one.local, one.remote), (two.rail, two.remote, two.local));

@@ -1,4 +1,4 @@
-//! Rails against a walk over the cables that they name.
+//! Rails, compared with a walk over the cables that they name.
 
 mod common;
 
@@ -10,7 +10,8 @@ use tasuki_cluster::{
     generate::{Options, generate},
 };
 
-/// Follows a rail cable by cable, notes the slowest part, and checks that it passes what it says it passes.
+/// Follows a rail cable by cable, finds the slowest part, and checks that it passes the switches and hosts
+/// that it names.
 fn follow(cluster: &Cluster, rail: &Rail) {
     let (mut switches, mut relays): (Vec<SwitchId>, Vec<HostId>) = (Vec::new(), Vec::new());
     let mut slowest = Rate::from_bits_per_second(u64::MAX);

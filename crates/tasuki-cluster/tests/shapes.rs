@@ -1,4 +1,4 @@
-//! Generated shapes against figures worked out by hand, and against their own text.
+//! Generated shapes, compared with figures that were worked out by hand and with their own text.
 
 use tasuki_cluster::{
     AddressPlan, Cluster, HostId,

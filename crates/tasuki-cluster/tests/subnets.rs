@@ -1,4 +1,4 @@
-//! One subnet per cable: plans worked out by hand, and clusters that cannot be addressed so.
+//! One subnet per cable: plans that were worked out by hand, and clusters that cannot be addressed so.
 
 use std::collections::BTreeSet;
 use tasuki_cluster::{
@@ -24,7 +24,7 @@ fn full_cross_connection_of_three() {
     assert_eq!(links(&plan.hosts[0]), ["eth1 10.78.0.1/30", "eth2 10.78.0.5/30"]);
     assert_eq!(links(&plan.hosts[1]), ["eth1 10.78.0.2/30", "eth2 10.78.0.9/30"]);
     assert_eq!(links(&plan.hosts[2]), ["eth1 10.78.0.6/30", "eth2 10.78.0.10/30"]);
-    // A name leads to the other end of the cable that one has to it.
+    // A name stands for the other end of the cable that a host has to it.
     let names = |host: usize| plan.hosts[host].peers.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(names(0), ["10.78.0.1", "10.78.0.2", "10.78.0.6"]);
     assert_eq!(names(1), ["10.78.0.1", "10.78.0.2", "10.78.0.10"]);
@@ -52,7 +52,7 @@ fn every_subnet_is_one_cable_or_switch() {
             let own: BTreeSet<_> =
                 host.links.iter().map(|link| Ipv4Net::around(link.address, link.prefix)).collect();
             assert_eq!(own.len(), host.links.len(), "{text}: two NICs of {} in one subnet", host.host);
-            // Whatever a name leads to is in a subnet of the host's own.
+            // The address that a name stands for is always in a subnet of the host's own.
             assert!(host.peers.iter().all(|peer| own.iter().any(|net| net.contains(*peer))), "{text}");
         }
     }
@@ -64,9 +64,10 @@ fn every_subnet_is_one_cable_or_switch() {
 #[test]
 fn what_cannot_be_is_said() {
     let error = |cluster: &Cluster| AddressPlan::new(cluster).unwrap_err();
-    assert!(
-        matches!(error(&shape("ring:4")), PlanError::NoCommonSubnet { from, to } if from == "n1" && to == "n3")
-    );
+    assert!(matches!(
+        error(&shape("ring:4")),
+        PlanError::NoCommonSubnet { from, to } if from == "n1" && to == "n3"
+    ));
     let text = shape("ring:4").to_toml();
     let report = Cluster::parse(&text, None).unwrap_err().to_string();
     assert!(report.contains("cluster.addresses") && report.contains("n1 cannot reach n3"), "{report}");
@@ -77,9 +78,10 @@ fn what_cannot_be_is_said() {
     let report = Cluster::parse(&cluster.to_toml(), None).unwrap_err().to_string();
     assert!(report.contains("cluster.link"), "{report}");
 
-    let two = "[cluster]\naddresses = \"subnets\"\n[[host]]\nname = \"n1\"\nnic = [{ name = \"eth1\" }, { name = \"eth2\" }]\n\
-               [[host]]\nname = \"n2\"\nnic = [{ name = \"eth1\" }]\n[[switch]]\nname = \"sw\"\nports = 3\n\
-               [[cable]]\nends = [\"n1:eth1\", \"sw\"]\n[[cable]]\nends = [\"n1:eth2\", \"sw\"]\n[[cable]]\nends = [\"n2:eth1\", \"sw\"]\n";
+    let two = "[cluster]\naddresses = \"subnets\"\n[[host]]\nname = \"n1\"\nnic = [{ name = \"eth1\" }, { \
+               name = \"eth2\" }]\n[[host]]\nname = \"n2\"\nnic = [{ name = \"eth1\" }]\n[[switch]]\nname = \
+               \"sw\"\nports = 3\n[[cable]]\nends = [\"n1:eth1\", \"sw\"]\n[[cable]]\nends = [\"n1:eth2\", \
+               \"sw\"]\n[[cable]]\nends = [\"n2:eth1\", \"sw\"]\n";
     let report = Cluster::parse(two, None).unwrap_err().to_string();
     assert!(report.contains("n1:eth1 and n1:eth2 would be in one subnet"), "{report}");
     let report = Cluster::parse(&two.replace("subnets", "cables"), None).unwrap_err().to_string();

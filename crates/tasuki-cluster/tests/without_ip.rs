@@ -1,4 +1,4 @@
-//! NICs with `ip = false`: for addresses, routes and rails it is as if their cables were not there.
+//! NICs with `ip = false`: addresses, routes and rails are as if their cables were not there.
 
 use tasuki_cluster::{AddressPlan, AddressStyle, BarePlan, Cluster, End, HostId, NicId, generate};
 
@@ -15,7 +15,8 @@ fn last_nics(cluster: &Cluster) -> Vec<NicId> {
     cluster.hosts.iter().enumerate().map(nic).collect()
 }
 
-/// A second rail for frames of programs of their own, as SCore III's second Ethernet: one switch per NIC, or a second cable.
+/// A second rail for frames of other programs, like SCore III's second Ethernet: one switch per NIC, or a
+/// second cable.
 #[test]
 fn the_plan_is_that_without_the_cables() {
     for style in [AddressStyle::Identity, AddressStyle::Subnets] {
@@ -32,7 +33,7 @@ fn the_plan_is_that_without_the_cables() {
                 .cables
                 .retain(|cable| !cable.ends.iter().any(|end| bare.iter().any(|nic| *end == End::Nic(*nic))));
             if shape.starts_with("mixed") {
-                // Its groups hang together by those cables alone.
+                // The groups of this cluster are joined by those cables only.
                 assert!(AddressPlan::new(&with).is_err() && AddressPlan::new(&without).is_err());
                 continue;
             }

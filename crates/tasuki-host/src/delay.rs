@@ -1,33 +1,34 @@
-//! The receive-interrupt delay of a NIC: what it can be, and by which means a NIC has one. Pure, so that what drivers make of numbers can be
-//! tested without them.
+//! The receive-interrupt delay of a NIC: its possible values, and the means by which it is set. Pure, so that
+//! the meaning that drivers give to numbers can be tested without them.
 
 use crate::{CoalescingValue, NapiDelayValue};
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::PathBuf};
 use tasuki_cluster::Delay;
 
-/// By what a delay is set.
+/// The means by which a delay is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Means {
     /// The NIC's own timer, through its driver: `ethtool -C`, `rx-usecs`.
     Ethtool,
-    /// The kernel leaves the interrupt off after a poll and polls again by a timer: `gro_flush_timeout` and `napi_defer_hard_irqs`.
+    /// The kernel: it leaves the interrupt off after a poll and polls again by a timer (`gro_flush_timeout`
+    /// and `napi_defer_hard_irqs`).
     Napi,
-    /// `InterruptThrottleRate` of Intel's older drivers, when they are loaded.
+    /// `InterruptThrottleRate`, a parameter that Intel's older drivers read when they are loaded.
     Module,
 }
 
-/// One means, on one NIC.
+/// One means, for one NIC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeansLook {
-    /// Which.
+    /// The means.
     pub means: Means,
-    /// The delay that it gives now; none: not known, or it has none.
+    /// The delay that it sets now; `None`: that is not known, or it sets none.
     pub delay: Option<Delay>,
-    /// The settings themselves, in words.
+    /// The settings themselves, for people.
     pub setting: String,
-    /// Why it cannot be used; none: it can.
+    /// Why it cannot be used; `None`: it can.
     pub obstacle: Option<String>,
 }
 
@@ -38,12 +39,12 @@ pub struct DelayLook {
     pub interface: String,
     /// Its driver.
     pub driver: String,
-    /// All means, best first.
+    /// All means, the best first.
     pub means: Vec<MeansLook>,
 }
 
 impl DelayLook {
-    /// The means that is used unless another is asked for.
+    /// The means that is used if the user does not ask for another.
     pub fn best(&self) -> Option<&MeansLook> {
         self.means.iter().find(|look| look.obstacle.is_none() && look.means != Means::Module)
     }
@@ -63,17 +64,18 @@ impl fmt::Display for Means {
     }
 }
 
-/// Intel's drivers in which `rx-usecs` 1 to 4 name ways to adapt, and times go from 10 to 10,000 (`e1000_set_coalesce`, `igb_set_coalesce`, ...).
+/// Whether a driver is one of Intel's in which the values 1 to 4 of `rx-usecs` name ways to adapt, and times
+/// go from 10 to 10,000 (`e1000_set_coalesce`, `igb_set_coalesce`, ...).
 pub fn numbers_its_modes(driver: &str) -> bool {
     matches!(driver, "e1000" | "e1000e" | "igb" | "igc")
 }
 
-/// Whether a driver takes `InterruptThrottleRate`.
+/// Whether a driver has the parameter `InterruptThrottleRate`.
 pub fn has_module_parameter(driver: &str) -> bool {
     matches!(driver, "e1000" | "e1000e")
 }
 
-/// The delay that a driver's setting means.
+/// The delay that a driver's setting stands for.
 pub fn of_coalescing(driver: &str, value: CoalescingValue) -> Delay {
     match value.rx_usecs {
         _ if value.adaptive_rx => Delay::Adaptive,
@@ -83,7 +85,7 @@ pub fn of_coalescing(driver: &str, value: CoalescingValue) -> Delay {
     }
 }
 
-/// The setting of a driver for a delay, or why it has none.
+/// The setting of a driver for a delay; the error says why there is none.
 pub fn to_coalescing(driver: &str, now: CoalescingValue, wanted: Delay) -> Result<CoalescingValue, String> {
     let plain = |rx_usecs| CoalescingValue { rx_usecs, adaptive_rx: false, ..now };
     let modes = numbers_its_modes(driver);
@@ -93,13 +95,13 @@ pub fn to_coalescing(driver: &str, now: CoalescingValue, wanted: Delay) -> Resul
             return Err(format!("{driver} takes delays from 10us to 10ms, not {us}us"));
         }
         Delay::Fixed(us) => plain(us),
-        // "Dynamic conservative", its default.
+        // "Dynamic conservative", the driver's default.
         Delay::Adaptive if modes => plain(3),
         Delay::Adaptive => CoalescingValue { adaptive_rx: true, ..now },
     })
 }
 
-/// The delay that the kernel's settings mean.
+/// The delay that the kernel's settings stand for.
 pub fn of_napi(value: &NapiDelayValue) -> Delay {
     match (value.flush_ns, value.defer_irqs) {
         (0, _) | (_, 0) => Delay::Off,
@@ -107,9 +109,10 @@ pub fn of_napi(value: &NapiDelayValue) -> Delay {
     }
 }
 
-/// The kernel's settings for a delay, or why there are none.
+/// The kernel's settings for a delay; the error says why there are none.
 pub fn to_napi(wanted: Delay) -> Result<NapiDelayValue, String> {
-    // One poll in vain: after a pause as long as the delay the next frame interrupts at once, as a NIC's own timer has it.
+    // One poll in vain is allowed: after a pause as long as the delay, the next frame interrupts at once, as
+    // with a NIC's own timer.
     let value = |flush_ns, defer_irqs| NapiDelayValue { flush_ns, defer_irqs, instances: Vec::new() };
     match wanted {
         Delay::Off => Ok(value(0, 0)),
@@ -120,9 +123,10 @@ pub fn to_napi(wanted: Delay) -> Result<NapiDelayValue, String> {
     }
 }
 
-/// The file that gives a driver its parameter at the next load (modprobe.d(5)), and its text for so many NICs.
+/// The file that gives a driver its parameter when it is loaded next (modprobe.d(5)), and the file's text for
+/// this number of NICs.
 pub fn module_file(driver: &str, wanted: Delay, nics: usize) -> (PathBuf, String) {
-    // Interrupts per second from 100 to 100,000; 0: no limit; 3: dynamic conservative, its default.
+    // Interrupts per second, from 100 to 100,000; 0: no limit; 3: dynamic conservative, the default.
     let rate = match wanted {
         Delay::Off => 0,
         Delay::Fixed(us) => (1_000_000 / us.max(1)).clamp(100, 100_000),
@@ -133,7 +137,8 @@ pub fn module_file(driver: &str, wanted: Delay, nics: usize) -> (PathBuf, String
     (
         path,
         format!(
-            "# tasuki tune; `tasuki tune undo` takes it away\noptions {driver} InterruptThrottleRate={rates}\n"
+            "# tasuki tune; `tasuki tune undo` takes it away\noptions {driver} \
+             InterruptThrottleRate={rates}\n"
         ),
     )
 }

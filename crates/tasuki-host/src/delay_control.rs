@@ -1,5 +1,5 @@
-//! Changing the interrupt delay while a host runs, for `tasuki tune run`. What was there before is in the record first, so that `undo` restores it
-//! whatever becomes of the process.
+//! Changing the interrupt delay while a host runs, for `tasuki tune run`. The state before it is recorded
+//! first, so that `undo` restores it whatever becomes of the process.
 
 use crate::{
     Delay, HostError, Key, Means, Mode, Setup, Value,
@@ -22,11 +22,12 @@ pub struct DelayControl {
     host: String,
     kernel: Kernel,
     nics: Vec<Nic>,
-    /// From when on drivers that may overwrite a delay have done so; none: there is no such driver, or they were told again.
+    /// When drivers that may overwrite a delay will have done so; `None`: there is no such driver, or the
+    /// delay was written again.
     again: Option<Instant>,
 }
 
-/// What NICs have counted since they were made.
+/// What a NIC has counted since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NicCounts {
     /// Packets received.
@@ -40,7 +41,7 @@ pub struct NicCounts {
 }
 
 impl NicCounts {
-    /// What a NIC has counted; nothing if it is gone.
+    /// The counts of a NIC; zeroes if the NIC is gone.
     pub fn of(interface: &str) -> Self {
         let number = |name: &str| {
             let text = fs::read_to_string(format!("/sys/class/net/{interface}/statistics/{name}"));
@@ -56,7 +57,8 @@ impl NicCounts {
 }
 
 impl DelayControl {
-    /// Writes down how these NICs are, in the record in `folder`. Fails if one has no delay that could be changed.
+    /// Records the state of these NICs in the record in `folder`. Fails if one has no delay that could be
+    /// changed.
     pub fn begin(
         host: &str,
         folder: &Path,
@@ -96,12 +98,13 @@ impl DelayControl {
         Ok(Self { host: host.into(), kernel: Kernel::open(host)?, nics, again })
     }
 
-    /// By what each NIC's delay is set.
+    /// The means by which each NIC's delay is set.
     pub fn means(&self) -> Vec<(String, Means)> {
         self.nics.iter().map(|nic| (nic.interface.clone(), nic.means)).collect()
     }
 
-    /// Gives all NICs this delay, microseconds; 0: off. Drivers that take no times so short get their shortest.
+    /// Sets the delay of all NICs, microseconds; 0: off. A driver that does not accept so short a time gets
+    /// its shortest.
     pub fn set_us(&mut self, us: u32) -> Result<(), HostError> {
         for nic in &self.nics {
             let value = match (&nic.before, nic.means) {
@@ -125,7 +128,8 @@ impl DelayControl {
         Ok(())
     }
 
-    /// Gives all NICs this delay once more if the driver of one of them may have overwritten it meanwhile. To be called now and then.
+    /// Sets this delay again for all NICs, if the driver of one may have overwritten it. To be called now and
+    /// then.
     pub fn keep_us(&mut self, us: u32) -> Result<(), HostError> {
         if self.again.is_none_or(|again| Instant::now() < again) {
             return Ok(());
@@ -134,12 +138,12 @@ impl DelayControl {
         self.set_us(us)
     }
 
-    /// What each NIC has counted; one that is gone has counted nothing.
+    /// The counts of every NIC; zeroes for one that is gone.
     pub fn counts(&self) -> Vec<NicCounts> {
         self.nics.iter().map(|nic| NicCounts::of(&nic.interface)).collect()
     }
 
-    /// Puts every NIC back as it was at the beginning, and takes what is as it was out of the record.
+    /// Restores every NIC to its state at the beginning, and removes from the record what is as it was.
     pub fn end(mut self, folder: &Path) -> Result<(), HostError> {
         let mut done = Ok(());
         for nic in &self.nics {

@@ -1,4 +1,4 @@
-//! What a host is to be like, in the order in which it is to be made.
+//! The state that a host is to have, in the order in which it is made.
 
 use crate::{
     Hop, HostError, Key, RingLength, RouteValue, StripingValue, Value, kernel::Kernel,
@@ -17,7 +17,7 @@ pub struct Wanted {
     pub cluster: String,
     /// The host's part of the address plan.
     pub plan: HostPlan,
-    /// MAC addresses that the cluster file gives for cabled NICs.
+    /// MAC addresses of cabled NICs that the cluster file gives.
     pub macs: Vec<(String, MacAddr)>,
     /// Identity address and name of every host of the cluster, for `/etc/hosts`; empty: no names.
     pub names: Vec<(Ipv4Addr, String)>,
@@ -29,13 +29,13 @@ pub struct Wanted {
     pub stop_forwarding: bool,
     /// Files and symbolic links, in order.
     pub files: Vec<(Key, Value)>,
-    /// `tasuki watch` will run: what it may change goes into the record, too.
+    /// Whether `tasuki watch` will run: then what it may change is recorded too.
     pub watched: bool,
 }
 
 impl Wanted {
-    /// What follows from a cluster for one of its hosts: the plan, the hosts' names, and the table of rails. With
-    /// `rate`, all rails have that rate. `plan` must be the cluster's own.
+    /// What follows from a cluster for one of its hosts: the plan, the names of hosts, and the table of
+    /// rails. If `rate` is given, all rails have that rate. `plan` must be that of the cluster.
     pub fn new(cluster: &Cluster, plan: &AddressPlan, host: HostId, rate: Option<Rate>) -> Self {
         let own = &plan.hosts[host.0];
         let mut plan_of_host = own.clone();
@@ -61,7 +61,7 @@ impl Wanted {
     }
 }
 
-/// The kernel's part of a plan.
+/// The part of a plan that is set in the kernel.
 pub fn of_plan(plan: &HostPlan) -> Vec<(Key, Value)> {
     let identity = || IDENTITY_INTERFACE.to_owned();
     let mut all = Vec::new();
@@ -86,7 +86,7 @@ pub fn of_plan(plan: &HostPlan) -> Vec<(Key, Value)> {
     all
 }
 
-/// The program comes when all is there that it needs, and its place goes after it.
+/// The striping program is attached after everything that it needs, and the clsact qdisc is removed after it.
 fn of_striping(plan: &StripePlan) -> Vec<(Key, Value)> {
     let nics = || plan.nics.iter().map(|nic| nic.interface.clone());
     let place = |interface| (Key::Clsact { interface }, Value::Present);
@@ -97,10 +97,10 @@ fn of_striping(plan: &StripePlan) -> Vec<(Key, Value)> {
     all
 }
 
-/// One route.
+/// The key and value of one route.
 pub fn of_route(route: &RoutePlan) -> (Key, Value) {
     let hops = route.next_hops.iter().map(|hop| {
-        // The kernel knows no weight of an only way.
+        // For a route with one next hop the kernel keeps no weight.
         let weight = if route.next_hops.len() == 1 { 1 } else { hop.weight };
         Hop { interface: hop.interface.clone(), via: hop.via, weight }
     });
@@ -108,16 +108,17 @@ pub fn of_route(route: &RoutePlan) -> (Key, Value) {
     (Key::Route { destination: route.destination }, Value::Route(value))
 }
 
-/// What `tasuki watch` changes while it runs: the routes to identity addresses, and whether cabled NICs forward.
+/// What `tasuki watch` changes while it runs: the routes to identity addresses, and whether cabled NICs
+/// forward.
 pub fn of_watch(plan: &HostPlan) -> Vec<Key> {
-    // Link addresses have routes to the device itself, which a watch leaves alone.
+    // Routes to link addresses have the destination itself on the link, and the watch does not change them.
     let routes = plan.routes.iter().filter(|route| route.next_hops.iter().all(|hop| hop.via.is_some()));
     let routes = routes.map(|route| Key::Route { destination: route.destination });
     let forwarding = plan.links.iter().map(|link| forwarding(&link.interface));
     routes.chain(forwarding).collect()
 }
 
-/// The setting by which a NIC passes packets on.
+/// The setting that has a NIC forward packets.
 pub fn forwarding(interface: &str) -> Key {
     Key::Sysctl { path: format!("net/ipv4/conf/{interface}/forwarding") }
 }
@@ -139,8 +140,8 @@ fn of_bare(nic: &BarePlan) -> [(Key, Value); 2] {
     ]
 }
 
-/// Offloads that are to be switched: those asked for, and merging by hardware on relays, which the kernel switches
-/// off by itself once a NIC forwards, and never on again.
+/// The offloads to be switched: those that are asked for, and merging by hardware on relays, which the kernel
+/// switches off by itself once a NIC forwards, and never on again.
 pub fn of_offloads(kernel: &mut Kernel, wanted: &Wanted) -> Result<Vec<(Key, Value)>, HostError> {
     let mut all = Vec::new();
     for (interface, _) in wanted.plan.cabled() {

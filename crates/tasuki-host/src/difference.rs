@@ -1,4 +1,4 @@
-//! What must be changed: pure, so that every rule of it can be tested without a host.
+//! What must be changed. Pure, so that every rule can be tested without a host.
 
 use crate::{
     Change, Key, Value,
@@ -6,19 +6,19 @@ use crate::{
 };
 use std::{collections::BTreeMap, path::Path};
 
-/// Values of keys as they are.
+/// The values of keys as they are.
 pub type Actual = BTreeMap<Key, Value>;
 
 /// The changes that lead from `actual` to `desired`, in the order in which they are to be made.
 ///
-/// `made` are the changes that earlier calls made, oldest first, each with the value from before the first of
-/// them. What they set and `desired` no longer speaks of goes back to that value first, newest first.
+/// `made` are the changes of earlier calls, oldest first, each with the value from before the first of them.
+/// A key that they set and that `desired` no longer contains goes back to that value first, newest first.
 pub fn difference(desired: &[(Key, Value)], actual: &Actual, made: &[Change]) -> Vec<Change> {
     let value = |key: &Key| actual.get(key).cloned().unwrap_or(Value::Absent);
     let still_wanted = |key: &Key| desired.iter().any(|(wanted, _)| wanted == key);
     let stale = made.iter().rev().filter(|change| !still_wanted(&change.key));
     let back = stale.map(|change| (change.key.clone(), change.from.clone()));
-    // What belongs to an interface went with it.
+    // A setting of an interface that is gone went with it.
     let back = back.filter(|(key, _)| key.interface().is_none() || value(key) != Value::Absent);
     let wanted = back.chain(desired.iter().cloned());
     let changes = wanted.map(|(key, to)| {
@@ -28,13 +28,14 @@ pub fn difference(desired: &[(Key, Value)], actual: &Actual, made: &[Change]) ->
     changes.filter(|change| change.from != change.to).collect()
 }
 
-/// The changes that take back `made`, newest first; what is as before already is left out.
+/// The changes that take back `made`, newest first. A key that has its old value already is left out.
 pub fn reverse(made: &[Change], actual: &Actual) -> Vec<Change> {
     difference(&[], actual, made)
 }
 
-/// Takes what would stop forwarding that is on already out of `desired`: containers and virtual machines of the
-/// host may live by it. Says what was left. What `made` says that we turned on is not spared.
+/// Removes from `desired` what would turn off forwarding that is on already, because containers and virtual
+/// machines of the host may need it. Returns notes on what was left on. Forwarding that an earlier call
+/// turned on, as `made` says, is not spared.
 pub fn spare_forwarding(desired: &mut Vec<(Key, Value)>, actual: &Actual, made: &[Change]) -> Vec<String> {
     let is_on = Value::Text("1".into());
     let is_theirs = |key: &Key, to: &Value| {
@@ -50,8 +51,8 @@ pub fn spare_forwarding(desired: &mut Vec<(Key, Value)>, actual: &Actual, made: 
         if spared {
             let interface = key.interface().unwrap_or_default();
             notes.push(format!(
-                "forwarding is on for {interface} although the plan does not need it; left on, because containers or \
-                 virtual machines may (--stop-forwarding turns it off)"
+                "forwarding is on for {interface} although the plan does not need it; left on, because \
+                 containers or virtual machines may (--stop-forwarding turns it off)"
             ));
         }
         !spared
@@ -59,8 +60,8 @@ pub fn spare_forwarding(desired: &mut Vec<(Key, Value)>, actual: &Actual, made: 
     notes
 }
 
-/// Leaves what somebody else changed after us: a route that is no longer ours stays, and of a file of names that was
-/// edited only our block is taken out. Says what was left.
+/// Removes from `changes` what another program has changed since: a route that is no longer Tasuki's stays,
+/// and of a file of names that was edited only Tasuki's block is removed. Returns notes on what was left.
 pub fn keep_edits(changes: &mut Vec<Change>, made: &[Change]) -> Vec<String> {
     let mut notes = Vec::new();
     changes.retain_mut(|change| {
@@ -130,7 +131,7 @@ mod tests {
             change(&b, &text("2"), &text("9")),
         ];
         assert_eq!(changes, expected);
-        // All of it back, from a state in which only a part was done.
+        // Everything is taken back from a state in which only a part had been done.
         let half = Actual::from([(a.clone(), text("1")), (b, text("old b")), (c, text("old c"))]);
         assert_eq!(reverse(&made, &half), [change(&a, &text("1"), &text("old a"))]);
     }
@@ -165,7 +166,7 @@ mod tests {
         let mut changes = reverse(&made, &Actual::from([(route.clone(), other("00"))]));
         let notes = keep_edits(&mut changes, &made);
         assert!(changes.is_empty() && notes.len() == 1, "{changes:?} {notes:?}");
-        // One that stood there before us comes back.
+        // A route that was there before Tasuki's comes back.
         let made = [change(&route, &other("01"), &Value::Present)];
         let mut changes = reverse(&made, &Actual::from([(route.clone(), Value::Present)]));
         assert_eq!(keep_edits(&mut changes, &made), Vec::<String>::new());

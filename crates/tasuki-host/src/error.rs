@@ -9,7 +9,7 @@ use thiserror::Error;
 /// Why a host could not be read or configured.
 #[derive(Debug, Error)]
 pub enum HostError {
-    /// No rtnetlink socket.
+    /// There is no rtnetlink socket.
     #[error("{host}: cannot open an rtnetlink socket: {source}")]
     Socket {
         /// Host name.
@@ -19,7 +19,8 @@ pub enum HostError {
     },
     /// The plan names an interface that the host does not have.
     #[error(
-        "{host}: there is no interface {interface}; it has {present}. Correct the NIC's name in the cluster file"
+        "{host}: there is no interface {interface}; it has {present}. Correct the NIC's name in the cluster \
+         file"
     )]
     NoInterface {
         /// Host name.
@@ -59,7 +60,8 @@ pub enum HostError {
     },
     /// The driver does not take the plan's MTU.
     #[error(
-        "{host}: {interface} takes an MTU from {least} to {most} bytes, not {mtu}. Change `mtu` in the cluster file, on all NICs that reach each other"
+        "{host}: {interface} takes an MTU from {least} to {most} bytes, not {mtu}. Change `mtu` in the \
+         cluster file, on all NICs that reach each other"
     )]
     Mtu {
         /// Host name.
@@ -68,14 +70,15 @@ pub enum HostError {
         interface: String,
         /// MTU in the plan, bytes.
         mtu: u32,
-        /// Smallest that the driver takes, bytes.
+        /// Smallest MTU that the driver accepts, bytes.
         least: u32,
-        /// Largest that the driver takes, bytes.
+        /// Largest MTU that the driver accepts, bytes.
         most: u32,
     },
     /// The NIC has another MAC address than the file says, so its peers would send to nobody.
     #[error(
-        "{host}: {interface} has the MAC address {actual}, the cluster file says {planned}. Correct `mac`, or leave it out: the peers then ask for it"
+        "{host}: {interface} has the MAC address {actual}, the cluster file says {planned}. Correct `mac`, \
+         or leave it out: the peers then ask for it"
     )]
     Mac {
         /// Host name.
@@ -84,12 +87,13 @@ pub enum HostError {
         interface: String,
         /// Its own MAC address.
         actual: MacAddr,
-        /// That of the cluster file.
+        /// The MAC address in the cluster file.
         planned: MacAddr,
     },
     /// The kernel lacks a setting.
     #[error(
-        "{host}: this kernel has no setting {path}; it needs Linux 5.15 or newer with multipath routes (CONFIG_IP_ROUTE_MULTIPATH)"
+        "{host}: this kernel has no setting {path}; it needs Linux 5.15 or newer with multipath routes \
+         (CONFIG_IP_ROUTE_MULTIPATH)"
     )]
     NoSetting {
         /// Host name.
@@ -97,15 +101,16 @@ pub enum HostError {
         /// Path below /proc/sys.
         path: String,
     },
-    /// Not allowed to change the host.
+    /// The process may not change the host.
     #[error("{host}: changing its addresses, routes and NICs needs root; run this with sudo")]
     NotRoot {
         /// Host name.
         host: String,
     },
-    /// A change would touch the way by which the user is logged in.
+    /// A change would touch the interface by which the user is logged in.
     #[error(
-        "{host}: you are logged in over {interface} ({why}), and {what} would be changed there. Log in by another interface, take {interface} out of the cluster file, or say --force"
+        "{host}: you are logged in over {interface} ({why}), and {what} would be changed there. Log in by \
+         another interface, take {interface} out of the cluster file, or say --force"
     )]
     Login {
         /// Host name.
@@ -159,8 +164,9 @@ pub enum HostError {
         /// The system's error.
         source: io::Error,
     },
-    /// The record of changes is not what this version writes.
-    #[error("{host}: {} cannot be understood: {why}. It holds what the host was like before; use the tasuki that wrote it for `undo`", path.display())]
+    /// The record of changes has a form that this version does not write.
+    #[error("{host}: {} cannot be understood: {why}. It holds what the host was like before; use the tasuki \
+             that wrote it for `undo`", path.display())]
     Journal {
         /// Host name.
         host: String,
@@ -169,7 +175,7 @@ pub enum HostError {
         /// What is wrong with it.
         why: String,
     },
-    /// Somebody else is at work.
+    /// Another process is changing the host.
     #[error("{host}: another tasuki is changing this host (it holds {})", path.display())]
     Busy {
         /// Host name.
@@ -182,13 +188,13 @@ pub enum HostError {
     SavedRoute {
         /// Host name.
         host: String,
-        /// Where it led.
+        /// The route's destination.
         destination: std::net::Ipv4Addr,
     },
 }
 
 impl HostError {
-    /// Whether a NIC or the kernel refused a value, and all else is well.
+    /// Whether a NIC or the kernel refused a value, and everything else is well.
     pub(crate) fn is_refusal(&self) -> bool {
         match self {
             HostError::Ethtool { source, .. } => crate::kernel::is_refusal(&source.source),
@@ -198,7 +204,7 @@ impl HostError {
     }
 }
 
-/// What to do about the system's commonest refusals.
+/// What to do about the most common errors of the system.
 fn advice(source: &io::Error) -> &'static str {
     match source.raw_os_error() {
         Some(nix::libc::EPERM | nix::libc::EACCES) => "; it needs root: run it with sudo",

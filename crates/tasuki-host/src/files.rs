@@ -17,7 +17,7 @@ fn fail<'a>(
     move |source| HostError::File { host: host.into(), doing, path: path.into(), source }
 }
 
-/// A file's content.
+/// Reads the content of a file.
 pub fn read_file(host: &str, path: &Path) -> Result<Value, HostError> {
     match read_text(path).map_err(io::Error::from) {
         Ok(text) => Ok(Value::Text(text)),
@@ -26,7 +26,7 @@ pub fn read_file(host: &str, path: &Path) -> Result<Value, HostError> {
     }
 }
 
-/// A link's target.
+/// Reads the target of a link.
 pub fn read_link(host: &str, path: &Path) -> Result<Value, HostError> {
     match fs::read_link(path) {
         Ok(target) => Ok(Value::Text(target.display().to_string())),
@@ -35,7 +35,7 @@ pub fn read_link(host: &str, path: &Path) -> Result<Value, HostError> {
     }
 }
 
-/// Gives a file this content, or removes it.
+/// Writes a file, or removes it.
 pub fn write_file(host: &str, path: &Path, value: &Value) -> Result<(), HostError> {
     match value {
         Value::Text(text) => replace(path, text.as_bytes()).map_err(fail(host, "write", path)),
@@ -61,7 +61,8 @@ fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    // A folder that we made for it alone; any other is not empty, or not ours to remove.
+    // The folder is removed if it was made for this file alone; any other is not empty, or not Tasuki's to
+    // remove.
     if path.parent() == Some(Path::new("/run/tasuki")) {
         let _ = fs::remove_dir("/run/tasuki");
     }
@@ -72,11 +73,11 @@ fn make_folder_of(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-/// Replaces a file whole: a reader, or the machine after a power cut, sees the old content or the new. Owner and
-/// mode stay; a new file can be read by all.
+/// Replaces a file as a whole: a reader, or the machine after a power cut, sees the old content or the new.
+/// Owner and mode stay; a new file can be read by all users.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     make_folder_of(path)?;
-    // Through links, as the file may be one: it is the target that is to change.
+    // Links are followed, because the file may be one: then its target is to be changed.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let temporary = temporary(&path);
     let old = fs::metadata(&path).ok();
@@ -89,12 +90,12 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         .and_then(|()| sync_folder_of(&path));
     let Err(error) = result else { return Ok(()) };
     let _ = fs::remove_file(&temporary);
-    // A mount point within one file system.
+    // The file is a mount point of the same file system.
     if error.raw_os_error() == Some(nix::libc::EBUSY) { overwrite(&path, content) } else { Err(error) }
 }
 
-/// Whether a file lies on another file system than its folder (`/etc/hosts` of a container): it cannot be renamed
-/// over, only written.
+/// Whether a file is on another file system than its folder, as `/etc/hosts` of a container: then it cannot
+/// be replaced by renaming, but only be overwritten.
 fn is_mount_point(path: &Path, file: Option<&fs::Metadata>) -> bool {
     let folder = path.parent().and_then(|folder| fs::metadata(folder).ok());
     file.zip(folder.as_ref()).is_some_and(|(file, folder)| file.dev() != folder.dev())
@@ -117,13 +118,13 @@ fn write_beside(at: &Path, content: &[u8], mode: u32, old: Option<&fs::Metadata>
     file.write_all(content)?;
     file.set_permissions(fs::Permissions::from_mode(mode))?;
     if let Some(old) = old {
-        // Only root can give files away; anybody else's are his own.
+        // Only root can change the owner of a file; another user can replace only files of that user's own.
         let _ = chown(at, Some(old.uid()), Some(old.gid()));
     }
     file.sync_all()
 }
 
-/// Makes a renaming or removal last.
+/// Makes sure that a renaming or removal is on the disk.
 pub fn sync_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()

@@ -1,4 +1,4 @@
-//! The record of what was changed, and from what: written and on the disk before the first change is made.
+//! The record of what was changed, and from what. It is on the disk before the first change is made.
 
 use crate::{Change, HostError, Key, Value, files};
 use nix::fcntl::{Flock, FlockArg};
@@ -15,9 +15,9 @@ const FILE: &str = "changes.json";
 
 /// What was changed on a host, oldest change first.
 ///
-/// Every key comes once: `from` is its value before the first change, `to` the latest that was asked for. A
-/// change may not have been made yet: whoever wrote this may have died. Setting every key to `from`, newest
-/// first, restores the host all the same.
+/// Every key occurs once: `from` is its value before the first change, `to` the latest that was asked for. A
+/// change may not have been made, because the process that wrote the record may have ended before. Setting
+/// every key to `from`, newest first, restores the host in any case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -30,12 +30,13 @@ pub struct Record {
     namespace: String,
     /// The changes.
     pub changes: Vec<Change>,
-    /// Changes that a driver does not make, because what it has already, `from`, is what it makes of `to`.
+    /// Changes that a driver does not make, because the value that it has already, `from`, is what it makes
+    /// of `to`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounded: Vec<Change>,
 }
 
-/// The kernel whose state a record speaks of: this start of the machine, this network namespace.
+/// The state that a record is about: this start of the machine, this network namespace.
 fn here() -> (String, String) {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/thread-self/ns/net").unwrap_or_default();
@@ -43,14 +44,14 @@ fn here() -> (String, String) {
 }
 
 impl Record {
-    /// A record without changes, of the namespace of the calling thread.
+    /// A record without changes, for the network namespace of the calling thread.
     pub fn new(host: &str, cluster: &str) -> Self {
         let (boot, namespace) = here();
         let (host, cluster) = (host.into(), cluster.into());
         Self { version: VERSION, host, cluster, boot, namespace, changes: Vec::new(), rounded: Vec::new() }
     }
 
-    /// Whether there is nothing to remember.
+    /// Whether it holds no changes.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.rounded.is_empty()
     }
@@ -65,7 +66,7 @@ impl Record {
         }
     }
 
-    /// Notes what a driver has made of what it was asked for, so that it is not asked for the same again.
+    /// Notes what a driver has made of what it was given, so that it is not given the same again.
     pub fn note_rounding(&mut self, asked: &[Change], made: &[Change]) {
         for (asked, made) in asked.iter().zip(made) {
             self.rounded.retain(|known| known.key != asked.key);
@@ -76,12 +77,14 @@ impl Record {
         }
     }
 
-    /// Forgets what is as it was before, once all changes are made, except what a watch may change.
+    /// Removes keys that have their old value again, once all changes are made, except those that a watch may
+    /// change.
     pub fn settle(&mut self, watched: &[Key]) {
         self.changes.retain(|change| change.from != change.to || watched.contains(&change.key));
     }
 
-    /// Notes how things are that somebody else will change on our behalf, so that `undo` restores them. True if something is new.
+    /// Notes the state of keys that another process will change for Tasuki, so that `undo` restores them.
+    /// Returns whether something was added.
     pub fn guard(&mut self, guarded: impl IntoIterator<Item = (Key, Value)>) -> bool {
         let known = self.changes.len();
         for (key, value) in guarded {
@@ -93,7 +96,7 @@ impl Record {
     }
 }
 
-/// The folder that holds the record. While this lives, no other process changes the host.
+/// The folder that holds the record. While this value lives, no other process changes the host.
 #[derive(Debug)]
 pub struct Journal {
     host: String,
@@ -102,7 +105,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens a folder to write in, made if need be; fails if another process has it.
+    /// Opens a folder for writing, and makes it if needed. Fails if another process has it.
     pub fn lock(host: &str, folder: &Path) -> Result<Self, HostError> {
         let fail = |doing| {
             let (host, path) = (host.to_owned(), folder.to_path_buf());
@@ -115,7 +118,7 @@ impl Journal {
         Ok(Self { host: host.into(), folder: folder.into(), _lock: Some(lock) })
     }
 
-    /// Opens a folder to read in; it need not be there.
+    /// Opens a folder for reading. It need not exist.
     pub fn read_only(host: &str, folder: &Path) -> Self {
         Self { host: host.into(), folder: folder.into(), _lock: None }
     }
@@ -129,8 +132,8 @@ impl Journal {
         move |source| HostError::File { host, doing, path, source }
     }
 
-    /// The record, if there is one, and whether it is of an earlier start of the machine (or of another network
-    /// namespace): then it holds only what outlived that.
+    /// The record, if there is one, and whether it is of an earlier start of the machine (or of another
+    /// network namespace): then it holds only what outlives a start.
     pub fn load(&self) -> Result<Option<(Record, bool)>, HostError> {
         let text = match fs::read_to_string(self.path()) {
             Ok(text) => text,
@@ -152,7 +155,7 @@ impl Journal {
         Ok(Some((record, is_old)))
     }
 
-    /// Writes the record; it is on the disk when this returns.
+    /// Writes the record. It is on the disk when this returns.
     pub fn save(&self, record: &Record) -> Result<(), HostError> {
         let text = serde_json::to_string_pretty(record).map_err(|error| HostError::Journal {
             host: self.host.clone(),
@@ -162,13 +165,14 @@ impl Journal {
         files::replace(&self.path(), text.as_bytes()).map_err(self.fail("write"))
     }
 
-    /// Removes the record: the host is as it was. The folder goes too, unless something else is in it.
+    /// Removes the record, because the host is as it was. The folder is removed too, unless something else is
+    /// in it.
     pub fn remove(&self) -> Result<(), HostError> {
         match fs::remove_file(self.path()) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(self.fail("remove")(error)),
             _ => {}
         }
-        // Gone with its folder, or on the disk.
+        // The removal is on the disk either by the folder's removal or by this.
         if fs::remove_dir(&self.folder).is_err() {
             files::sync_folder_of(&self.path()).map_err(self.fail("remove"))?;
         }

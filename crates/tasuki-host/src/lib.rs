@@ -1,14 +1,16 @@
-//! Applying a host's part of the address plan to the machine (or lab host) that we are on, and taking it back.
+//! Applying a host's part of the address plan to the machine (or lab host) that we are on, and taking it
+//! back.
 //!
-//! A host's state is a map from [`Key`] to [`Value`]. [`Wanted`] says what a host is to have, the kernel and the
-//! file system say what it has, a pure function gives the [`Change`]s between them, and [`Setup`] makes them, after it
-//! has written down how things were ([`Record`]).
+//! A host's state is a map from [`Key`] to [`Value`]. [`Wanted`] says what a host is to have, the kernel and
+//! the file system say what it has, a pure function gives the [`Change`]s between them, and [`Setup`] makes
+//! them, after it has written down how things were ([`Record`]).
 //!
 //! Everything acts on the network namespace of the calling thread, so the lab's hosts and real machines are
 //! configured by the same code.
 #![forbid(unsafe_code)]
 
 mod apply;
+pub mod daemon;
 mod delay;
 mod delay_control;
 mod desired;
@@ -30,6 +32,7 @@ mod state;
 mod status;
 
 pub use apply::apply;
+pub use daemon::DaemonError;
 pub use delay::{DelayLook, Means, MeansLook};
 pub use delay_control::{DelayControl, NicCounts};
 pub use desired::Wanted;

@@ -1,17 +1,17 @@
-//! The way by which the user is logged in: changing it could lock him out.
+//! The interface by which the user is logged in: a change to it could lock the user out.
 
 use crate::{Change, HostError, Key, kernel::Kernel};
 use nix::ifaddrs::getifaddrs;
 use std::{collections::BTreeMap, fs, net::IpAddr};
 
-/// Interfaces that carry the login, each with how that is known, and the address that the user comes from.
+/// Interfaces that carry the login, each with how that is known, and the address that the user is at.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Login {
     interfaces: BTreeMap<String, String>,
     client: Option<IpAddr>,
 }
 
-/// `SSH_CONNECTION` (ssh(1)): client's address and port, server's address and port.
+/// Reads `SSH_CONNECTION` (ssh(1)): the client's address and port, the server's address and port.
 fn parse(variable: &str) -> Option<(IpAddr, IpAddr)> {
     let words: Vec<&str> = variable.split_whitespace().collect();
     let [client, _, server, _] = words[..] else { return None };
@@ -20,13 +20,14 @@ fn parse(variable: &str) -> Option<(IpAddr, IpAddr)> {
     Some((address(client)?, address(server)?))
 }
 
-/// The variable, of this process or, as `sudo` drops it, of the nearest process above that has it.
+/// The connection by `SSH_CONNECTION` of this process or, because `sudo` removes it, of the nearest parent
+/// process that has it.
 fn connection() -> Option<(IpAddr, IpAddr)> {
     if let Ok(variable) = std::env::var("SSH_CONNECTION") {
         return parse(&variable);
     }
     let mut pid = nix::unistd::getppid().as_raw();
-    // Longer chains of parents do not exist; the bound is for a table that changes while it is read.
+    // There are no longer chains of parents; the limit is for a table that changes while it is read.
     for _ in 0..64 {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let entries = environment.split(|&byte| byte == 0);
@@ -54,7 +55,7 @@ fn carrier(address: IpAddr) -> Option<String> {
     own.into_iter().find(|own| own.address.and_then(ip) == Some(address)).map(|own| own.interface_name)
 }
 
-/// Interfaces below a bridge, VLAN or bond.
+/// The interfaces that a bridge, VLAN or bond consists of.
 fn below(interface: &str) -> Vec<String> {
     let entries = fs::read_dir(format!("/sys/class/net/{interface}")).into_iter().flatten().flatten();
     let lower = |entry: fs::DirEntry| Some(entry.file_name().to_str()?.strip_prefix("lower_")?.to_owned());
@@ -62,15 +63,15 @@ fn below(interface: &str) -> Vec<String> {
 }
 
 impl Login {
-    /// Finds out how the user of this process is logged in. A connection whose end is not an address of this host
-    /// belongs to another machine (or network namespace) and does not count.
+    /// Finds out how the user of this process is logged in. A connection whose end is not an address of this
+    /// host belongs to another machine (or network namespace), and does not count.
     pub fn find(kernel: &mut Kernel) -> Result<Self, HostError> {
         let Some((client, server)) = connection() else { return Ok(Self::default()) };
         let Some(first) = carrier(server) else { return Ok(Self::default()) };
         let mut login = Self { client: Some(client), ..Self::default() };
         login.add(first, format!("it carries {server}, where ssh from {client} ends"));
-        if let Some(way) = kernel.way_to(client)? {
-            login.add(way, format!("it leads to {client}, where you come from"));
+        if let Some(interface) = kernel.interface_to(client)? {
+            login.add(interface, format!("it leads to {client}, where you come from"));
         }
         Ok(login)
     }

@@ -1,4 +1,4 @@
-//! The hosts' names in `/etc/hosts`: a block of lines between two marks.
+//! The names of hosts in `/etc/hosts`: a block of lines between two marks.
 
 use std::{fmt::Write, net::Ipv4Addr};
 
@@ -8,8 +8,8 @@ pub const HOSTS_FILE: &str = "/etc/hosts";
 const BEGIN: &str = "# tasuki: begin (names of the cluster; `tasuki undo` takes them away)";
 const END: &str = "# tasuki: end";
 
-/// The text with a block of these names at its end, in place of a block that is there. A text that gives every name
-/// its address already stays as it is.
+/// The text with a block of these names at its end, which replaces an earlier block. A text that gives every
+/// name its address already is left as it is.
 pub fn with_names(text: &str, names: &[(Ipv4Addr, String)]) -> String {
     let mut rest = without_names(text);
     if names.is_empty() || names.iter().all(|(address, name)| has(&rest, *address, name)) {
@@ -27,7 +27,7 @@ pub fn with_names(text: &str, names: &[(Ipv4Addr, String)]) -> String {
     rest
 }
 
-/// The text without our block.
+/// The text without Tasuki's block.
 pub fn without_names(text: &str) -> String {
     let mut inside = false;
     let keep = |line: &&str| {

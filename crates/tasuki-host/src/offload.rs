@@ -4,7 +4,7 @@ use crate::HostError;
 use tasuki_sys::ethtool::Ethtool;
 
 /// Whether a kernel feature (by the name that `ethtool -k` lists) lets a virtual NIC carry what no cable
-/// could: frames to be segmented later, frames merged on arrival, checksums left for the hardware.
+/// could: frames that are still to be segmented, frames merged on arrival, checksums left to the hardware.
 pub(crate) fn is_segmentation_or_checksum(feature: &str) -> bool {
     let segmentation = feature.starts_with("tx-") && feature.ends_with("-segmentation");
     let merging = matches!(feature, "rx-gro" | "rx-gro-list" | "rx-udp-gro-forwarding");
@@ -12,7 +12,7 @@ pub(crate) fn is_segmentation_or_checksum(feature: &str) -> bool {
 }
 
 /// Switches the segmentation, merging and checksum offloads of one interface, in the calling thread's network
-/// namespace. Other features are left alone.
+/// namespace. Other features are not changed.
 pub fn set_offloads(host: &str, interface: &str, on: bool) -> Result<(), HostError> {
     let fail = |source| HostError::Ethtool { host: host.into(), source };
     let ethtool = Ethtool::open(interface).map_err(fail)?;

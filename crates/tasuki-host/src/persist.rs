@@ -1,4 +1,4 @@
-//! A systemd unit that sets the host up again when it starts.
+//! systemd units that set the host up again when it starts.
 
 use crate::{Key, Value};
 use std::{
@@ -9,7 +9,7 @@ use tasuki_cluster::HostPlan;
 
 /// Where systemd looks for units of the machine's administrator (systemd.unit(5)).
 pub const UNIT_FOLDER: &str = "/etc/systemd/system";
-/// Name of the unit.
+/// Name of the unit that applies the cluster.
 pub const UNIT: &str = "tasuki.service";
 /// Name of the unit of `tasuki watch`.
 pub const WATCH_UNIT: &str = "tasuki-watch.service";
@@ -17,22 +17,22 @@ pub const WATCH_UNIT: &str = "tasuki-watch.service";
 /// Name of the unit of `tasuki tune run`.
 pub const TUNE_UNIT: &str = "tasuki-tune.service";
 
-/// What applies a cluster at every start.
+/// What is needed to apply a cluster at every start.
 #[derive(Clone, Debug)]
 pub struct Persistence {
     /// The `tasuki` command.
     pub program: PathBuf,
     /// Folder of the unit, [`UNIT_FOLDER`] on a real machine.
     pub unit_folder: PathBuf,
-    /// Folder of the record; the cluster file is kept there too.
+    /// Folder of the record, in which the cluster file is kept too.
     pub state: PathBuf,
     /// Text of the cluster file.
     pub cluster: String,
-    /// Further words of the command line.
-    pub words: Vec<String>,
-    /// Have `tasuki watch` run, too.
+    /// Further arguments of `tasuki apply`.
+    pub argv: Vec<String>,
+    /// Whether `tasuki watch` is to run too.
     pub watched: bool,
-    /// Have `tasuki tune run` run, too.
+    /// Whether `tasuki tune run` is to run too.
     pub tuned: bool,
 }
 
@@ -44,14 +44,14 @@ impl Persistence {
         files.extend(self.enabled(UNIT, self.unit(plan, &cluster)));
         if self.watched {
             let what = "Leads pairs of hosts around dead cables";
-            let words = format!("watch {} --host {}", quoted(&cluster.display().to_string()), plan.host);
-            files.extend(self.enabled(WATCH_UNIT, self.daemon_unit(what, &words)));
+            let argv = format!("watch {} --host {}", quoted(&cluster.display().to_string()), plan.host);
+            files.extend(self.enabled(WATCH_UNIT, self.daemon_unit(what, &argv)));
         }
         if self.tuned {
             let what = "The interrupt delay of the cluster's NICs follows the load";
             let state = quoted(&self.state.display().to_string());
-            let words = format!("tune run --planned --state-dir {state}");
-            files.extend(self.enabled(TUNE_UNIT, self.daemon_unit(what, &words)));
+            let argv = format!("tune run --planned --state-dir {state}");
+            files.extend(self.enabled(TUNE_UNIT, self.daemon_unit(what, &argv)));
         }
         files
     }
@@ -65,12 +65,12 @@ impl Persistence {
         ]
     }
 
-    /// The unit of what runs while the host is set up.
-    fn daemon_unit(&self, what: &str, words: &str) -> String {
+    /// The unit of a daemon that runs while the host is set up.
+    fn daemon_unit(&self, what: &str, argv: &str) -> String {
         let program = quoted(&self.program.display().to_string());
         format!(
             "[Unit]\nDescription={what} (Tasuki)\nRequires={UNIT}\nAfter={UNIT}\n\n\
-             [Service]\nExecStart={program} {words}\nRestart=on-failure\n\n\
+             [Service]\nExecStart={program} {argv}\nRestart=on-failure\n\n\
              [Install]\nWantedBy=multi-user.target\n"
         )
     }
@@ -82,7 +82,7 @@ impl Persistence {
         command.push(quoted(&cluster.display().to_string()));
         command.extend(["--host".into(), plan.host.clone()]);
         command.extend(["--state-dir".into(), quoted(&self.state.display().to_string())]);
-        command.extend(self.words.iter().map(|word| quoted(word)));
+        command.extend(self.argv.iter().map(|argument| quoted(argument)));
         let mut text = String::from(
             "[Unit]\nDescription=Addresses, routes and settings of the cluster's cables (Tasuki)\n",
         );
@@ -118,7 +118,7 @@ fn quoted(word: &str) -> String {
     for c in word.chars() {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
-            // A line's end would begin the next directive.
+            // The end of a line would begin the next directive, so control characters are escaped.
             c if c.is_control() => c.to_string().bytes().for_each(|byte| quoted += &format!("\\x{byte:02x}")),
             c => quoted.push(c),
         }

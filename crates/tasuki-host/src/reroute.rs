@@ -1,5 +1,5 @@
-//! Changing routes and forwarding while a host runs, for `tasuki watch`. What it changes is in the record of `apply`
-//! already ([`crate::Wanted::watched`]), so that `undo` restores it whatever becomes of the watch.
+//! Changing routes and forwarding while a host runs, for `tasuki watch`. What it changes is in the record of
+//! `apply` already ([`crate::Wanted::watched`]), so that `undo` restores it whatever becomes of the watch.
 
 use crate::{
     HostError, Value,
@@ -8,27 +8,27 @@ use crate::{
 };
 use tasuki_cluster::RoutePlan;
 
-/// What a look at a NIC shows.
+/// The state of a NIC that the watch looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkLook {
-    /// Up, and the other end answers.
+    /// Whether it is up and has a signal from the other end.
     pub carrier: bool,
-    /// Frames received since it was made.
+    /// Number of frames that it has received since it was made.
     pub received: u64,
 }
 
-/// Routes and forwarding of the host whose network namespace the thread is in.
+/// Routes and forwarding of the host whose network namespace the calling thread is in.
 pub struct Rerouting {
     kernel: Kernel,
 }
 
 impl Rerouting {
-    /// `host` is for messages.
+    /// Opens the network namespace of the calling thread. `host` is the name in messages.
     pub fn open(host: &str) -> Result<Self, HostError> {
         Ok(Self { kernel: Kernel::open(host)? })
     }
 
-    /// How these NICs are now; one that is not there has no carrier.
+    /// The state of these NICs now. One that does not exist has no carrier.
     pub fn look(&mut self, interfaces: &[String]) -> Result<Vec<LinkLook>, HostError> {
         self.kernel.refresh_links()?;
         let look = |interface: &String| {
@@ -41,8 +41,8 @@ impl Rerouting {
         Ok(interfaces.iter().map(look).collect())
     }
 
-    /// Makes routes like these; those that are so already stay untouched, and so do routes that somebody else has set since. Returns how
-    /// many were changed.
+    /// Sets routes. Those that are right already are not touched, nor are routes that another program has set
+    /// since. Returns the number of routes that were changed.
     pub fn set_routes(&mut self, routes: &[RoutePlan]) -> Result<usize, HostError> {
         self.kernel.refresh()?;
         let mut changed = 0;
@@ -56,12 +56,12 @@ impl Rerouting {
         Ok(changed)
     }
 
-    /// Whether a NIC passes packets on.
+    /// Whether a NIC forwards packets.
     pub fn forwards(&mut self, interface: &str) -> Result<bool, HostError> {
         Ok(self.kernel.read(&forwarding(interface))? == Value::Text("1".into()))
     }
 
-    /// Has a NIC pass packets on, or not.
+    /// Has a NIC forward packets, or stop doing so.
     pub fn set_forwarding(&mut self, interface: &str, on: bool) -> Result<(), HostError> {
         let value = Value::Text(if on { "1" } else { "0" }.into());
         self.kernel.write(&forwarding(interface), &value)

@@ -3,16 +3,18 @@
 use crate::{HostError, Key, RingsValue, Value, Wanted, kernel::Kernel};
 use std::{fmt, str::FromStr};
 
-/// Shortest and longest that can be asked for.
-const LEAST: u32 = 64;
-const MOST: u32 = 65_536;
+/// Shortest length that can be asked for, frames.
+const LENGTH_MIN: u32 = 64;
+/// Longest length that can be asked for, frames.
+const LENGTH_MAX: u32 = 65_536;
 
-/// How many frames the receive and send queues of NICs shall hold.
+/// The wanted length of NICs' receive and send queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RingLength {
-    /// As many as each NIC can.
+    /// As many frames as each NIC can hold.
     Max,
-    /// So many, or as many as it can if that is less. A power of two: other numbers are rounded by some drivers and refused by others.
+    /// This many frames, or as many as the NIC can hold if that is less. A power of two, because other
+    /// numbers are rounded by some drivers and refused by others.
     Frames(u32),
 }
 
@@ -31,11 +33,12 @@ impl FromStr for RingLength {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.parse() {
             _ if text == "max" => Ok(Self::Max),
-            Ok(frames) if (LEAST..=MOST).contains(&frames) && frames.is_power_of_two() => {
+            Ok(frames) if (LENGTH_MIN..=LENGTH_MAX).contains(&frames) && frames.is_power_of_two() => {
                 Ok(Self::Frames(frames))
             }
             _ => Err(format!(
-                "{text:?} is no length of a queue: say max, or a power of two from {LEAST} to {MOST}"
+                "{text:?} is no length of a queue: say max, or a power of two from {LENGTH_MIN} to \
+                 {LENGTH_MAX}"
             )),
         }
     }
@@ -50,7 +53,7 @@ impl fmt::Display for RingLength {
     }
 }
 
-/// The wanted lengths for cabled NICs, with a note on each that has none to set.
+/// The wanted lengths for cabled NICs, with a note on each NIC that has none to set.
 pub(crate) fn of_rings(
     kernel: &Kernel,
     wanted: &Wanted,

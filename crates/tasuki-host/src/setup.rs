@@ -1,4 +1,4 @@
-//! Setting a host up and taking it back: check first, write down, then change.
+//! Setting a host up and restoring it: everything is checked first, then recorded, then changed.
 
 mod carrier;
 mod check;
@@ -22,18 +22,18 @@ use carrier::Carriers;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What is to be done.
+/// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Say what would be changed. Needs no rights.
+    /// Report what would be changed. Needs no rights.
     Show,
-    /// Say also whether it could be: rights, and the record's folder.
+    /// Report also whether it could be changed: rights, and the record's folder.
     Check,
-    /// Do it.
+    /// Make the changes.
     Change,
 }
 
-/// What came of it.
+/// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// Host name.
@@ -42,13 +42,13 @@ pub struct Report {
     pub changes: Vec<Change>,
     /// What the user should know.
     pub notes: Vec<String>,
-    /// What is in the way. Unless there is none, nothing was changed by `apply`.
+    /// What prevents the changes. If there is anything, `apply` has changed nothing.
     pub problems: Vec<String>,
     /// Whether the changes were made.
     pub done: bool,
 }
 
-/// Called with the number of steps done, before the first and after every one.
+/// Is called with the number of steps done, before the first step and after every one.
 pub type Steps<'a> = &'a mut dyn FnMut(usize);
 
 /// A host, with its record of changes.
@@ -57,12 +57,13 @@ pub struct Setup {
     kernel: Kernel,
     journal: Journal,
     mode: Mode,
-    /// Touch the interface by which the user is logged in all the same.
+    /// Whether to touch the interface by which the user is logged in.
     force: bool,
 }
 
 impl Setup {
-    /// Opens the network namespace of the calling thread, and the folder of the record. `host` is for messages.
+    /// Opens the network namespace of the calling thread, and the folder of the record. `host` is the name in
+    /// messages.
     pub fn open(host: &str, folder: &Path, mode: Mode, force: bool) -> Result<Self, HostError> {
         if mode != Mode::Show && !nix::unistd::Uid::effective().is_root() {
             return Err(HostError::NotRoot { host: host.into() });
@@ -78,8 +79,8 @@ impl Setup {
         (&mut self.kernel, &self.journal)
     }
 
-    /// Brings the host into the wanted state, or says what that would take. The record is on the disk before the
-    /// first change.
+    /// Brings the host into the wanted state, or reports what that would take. The record is on the disk
+    /// before the first change.
     pub fn apply(&mut self, wanted: &Wanted, steps: Steps) -> Result<Report, HostError> {
         let loaded = self.journal.load()?;
         let fresh = || Record::new(&self.host, &wanted.cluster);
@@ -128,7 +129,7 @@ impl Setup {
         Ok(record.changes.iter().find_map(folder))
     }
 
-    /// A folder that was made for a record that is not written is not left behind.
+    /// Removes a folder that was made for a record which was not written.
     fn tidy_up(&self) -> Result<(), HostError> {
         match self.mode {
             Mode::Show => Ok(()),
@@ -165,7 +166,7 @@ impl Setup {
         Ok(())
     }
 
-    /// What is in the way of the changes.
+    /// Finds out what prevents the changes.
     fn check(&mut self, report: &mut Report) -> Result<(), HostError> {
         report.problems.extend(check::settings(&self.host, &report.changes, self.mode));
         if self.force {
@@ -193,8 +194,9 @@ impl Setup {
         Ok(())
     }
 
-    /// Looks again: a driver may take a setting without a word and not keep it. What a watch may change, and this did not, is none: it leads
-    /// around links that were reset until they are back.
+    /// Reads the state again, because a driver may accept a setting without an error and not keep it. Keys
+    /// that a watch may change, and that this call did not change, are left out: the watch leads around links
+    /// that were reset until they are back.
     fn verify(&mut self, wanted: &Wanted, record: &Record, report: &mut Report) -> Result<(), HostError> {
         self.kernel.refresh()?;
         let mut again = Report::default();
@@ -214,7 +216,7 @@ impl Setup {
         Ok(())
     }
 
-    /// Restores the host as it was before the first `apply`, or says what that would take. What cannot be
+    /// Restores the host as it was before the first `apply`, or reports what that would take. What cannot be
     /// restored is reported and stays in the record.
     pub fn undo(&mut self, steps: Steps) -> Result<Report, HostError> {
         let mut report = Report { host: self.host.clone(), ..Report::default() };
@@ -244,8 +246,8 @@ impl Setup {
             }
             steps(number + 1);
         }
-        // The kernel drops the routes of an interface with its last address, and its neighbours when it goes down:
-        // what was restored before that is restored again.
+        // The kernel removes the routes of an interface with its last address, and its neighbours when it
+        // goes down. What was restored before that is restored again.
         self.kernel.refresh()?;
         for change in self.changes_back(&record, &mut Vec::new())? {
             if !failed.contains(&change.key) && self.kernel.write(&change.key, &change.to).is_err() {

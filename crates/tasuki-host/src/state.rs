@@ -1,14 +1,14 @@
-//! A host's state as pairs of a key and a value, and what to change to get from one state to another.
+//! A host's state as pairs of a key and a value, and the change of a value.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, net::Ipv4Addr, path::PathBuf};
 use tasuki_cluster::{MacAddr, StripePlan};
 
-/// One thing of a host that can be read and set.
+/// A part of a host's state that can be read and set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Key {
-    /// A virtual interface of ours is there.
+    /// Whether a virtual interface of Tasuki's exists.
     Interface {
         /// Its name.
         interface: String,
@@ -57,17 +57,17 @@ pub enum Key {
         /// The address.
         destination: Ipv4Addr,
     },
-    /// The place for classifier programs of an interface.
+    /// Whether an interface has a clsact qdisc, which holds classifier programs.
     Clsact {
         /// The interface.
         interface: String,
     },
-    /// Most frames that the kernel hands to an interface at once.
+    /// Most frames that the kernel makes of one buffer for an interface.
     GsoMaxSegs {
         /// The interface.
         interface: String,
     },
-    /// When a NIC interrupts for received frames, as its driver has it (`ethtool -c`).
+    /// When a NIC interrupts for received frames, as its driver reports it (`ethtool -c`).
     Coalescing {
         /// The interface.
         interface: String,
@@ -82,7 +82,7 @@ pub enum Key {
         /// The interface.
         interface: String,
     },
-    /// Plain TCP and UDP over all NICs.
+    /// The striping of plain TCP and UDP over all NICs.
     Striping,
     /// A file's content.
     File {
@@ -96,7 +96,7 @@ pub enum Key {
     },
 }
 
-/// The prefix of addresses in records of versions that knew no other.
+/// The prefix of addresses in records of versions that knew no other prefix.
 fn whole() -> u8 {
     32
 }
@@ -105,9 +105,9 @@ fn whole() -> u8 {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Value {
-    /// Not there.
+    /// It does not exist.
     Absent,
-    /// There.
+    /// It exists.
     Present,
     /// On or off.
     On(bool),
@@ -123,13 +123,13 @@ pub enum Value {
     Striping(StripingValue),
     /// When a NIC interrupts.
     Coalescing(CoalescingValue),
-    /// How long an interrupt stays off.
+    /// How long a NIC's interrupt stays off.
     NapiDelay(NapiDelayValue),
     /// Lengths of queues.
     Rings(RingsValue),
-    /// A route that the plan does not know, kept whole.
+    /// A route that is not of the plan's form, kept as a whole.
     OtherRoute {
-        /// The kernel's message, hexadecimal. Interfaces are in it by their indices.
+        /// The kernel's message in hexadecimal, in which interfaces are given by their indices.
         message: String,
     },
 }
@@ -139,18 +139,18 @@ pub enum Value {
 pub struct CoalescingValue {
     /// Delay, microseconds. Some drivers give small numbers another meaning.
     pub rx_usecs: u32,
-    /// Frames after which it does not wait any longer.
+    /// Number of frames after which the NIC waits no longer.
     pub rx_frames: u32,
-    /// The driver chooses by itself.
+    /// Whether the driver chooses the delay by itself.
     pub adaptive_rx: bool,
 }
 
-/// Frames that a NIC's queues hold.
+/// Lengths of a NIC's queues, frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RingsValue {
-    /// The receive queues.
+    /// Length of the receive queues.
     pub rx: u32,
-    /// The send queues.
+    /// Length of the send queues.
     pub tx: u32,
 }
 
@@ -159,26 +159,27 @@ pub struct RingsValue {
 pub struct NapiDelayValue {
     /// Time until the next poll, nanoseconds (`gro_flush_timeout`).
     pub flush_ns: u64,
-    /// Polls in vain until the interrupt is on again (`napi_defer_hard_irqs`).
+    /// Number of polls in vain until the interrupt is turned on again (`napi_defer_hard_irqs`).
     pub defer_irqs: u32,
-    /// Receiving instances of the NIC that have others: number in the kernel, and the two.
+    /// Receiving instances of the NIC that have other values: number in the kernel, and the two values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instances: Vec<(u32, u64, u32)>,
 }
 
-/// Striping: the plan, or what is known of one that is in force. Two are equal if they are the same plan by its checksum.
+/// Striping: the plan, or what is known of the one in force. Two are equal if their plans have the same
+/// checksum.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StripingValue {
-    /// Checksum of the plan; `None`: set up in part, or not by this plan alone.
+    /// Checksum of the plan; `None`: striping is set up in part, or not by this plan alone.
     pub sum: Option<u32>,
-    /// The plan, where it is known: the kernel keeps no more than the checksum.
+    /// The plan, if it is known: the kernel keeps only its checksum.
     pub plan: Option<StripePlan>,
 }
 
 impl StripingValue {
     /// A plan that is to be in force.
     pub fn of(plan: &StripePlan) -> Self {
-        // Names, numbers and addresses: nothing that JSON could not hold.
+        // Names, numbers and addresses can always be written as JSON.
         let text = serde_json::to_string(plan).unwrap_or_default();
         Self { sum: Some(crc32c::crc32c(text.as_bytes())), plan: Some(plan.clone()) }
     }
@@ -206,16 +207,16 @@ pub struct RouteValue {
 pub struct Hop {
     /// Outgoing interface.
     pub interface: String,
-    /// The next host's link address; none: the destination itself is on the link.
+    /// The next host's link address; `None`: the destination itself is on the link.
     pub via: Option<Ipv4Addr>,
     /// Relative weight, 1..=256.
     pub weight: u16,
 }
 
-/// A change of one thing.
+/// A change of one key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// What is changed.
+    /// The key.
     pub key: Key,
     /// Its value before.
     pub from: Value,
@@ -224,7 +225,7 @@ pub struct Change {
 }
 
 impl Key {
-    /// The interface that it belongs to, if it belongs to one.
+    /// The interface that the key belongs to, if it belongs to one.
     pub fn interface(&self) -> Option<&str> {
         match self {
             Key::Interface { interface }
@@ -246,7 +247,7 @@ impl Key {
         }
     }
 
-    /// Whether it outlives a restart of the machine.
+    /// Whether the value outlives a restart of the machine.
     pub fn is_lasting(&self) -> bool {
         matches!(self, Key::File { .. } | Key::Symlink { .. })
     }

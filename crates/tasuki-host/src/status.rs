@@ -4,22 +4,22 @@ use crate::{Change, HostError, Key, Setup, Value};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// How a host is, against its record.
+/// The state of a host, compared with its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// Host name.
     pub host: String,
-    /// Cluster that was applied; none: nothing was.
+    /// Cluster that was applied; `None`: none was.
     pub cluster: Option<String>,
-    /// The host was restarted since.
+    /// Whether the host was restarted since.
     pub restarted: bool,
-    /// Things that were changed and that `undo` would restore.
+    /// Number of keys that were changed and that `undo` would restore.
     pub changed: usize,
-    /// Things that are not as they were set: `from` is how they are, `to` how they were set.
+    /// Keys that do not have the value that was set: `from` is their value now, `to` the one that was set.
     pub drift: Vec<Change>,
     /// The cabled NICs.
     pub links: Vec<LinkState>,
-    /// How plain TCP and UDP are striped, if they are.
+    /// How plain TCP and UDP are striped, for people; `None`: they are not.
     #[serde(default)]
     pub striping: Option<String>,
     /// NICs whose interrupt delay is to follow the load, and whether the daemon for it runs.
@@ -32,7 +32,7 @@ pub struct Status {
 pub struct Following {
     /// The NICs.
     pub nics: Vec<String>,
-    /// `tasuki tune run` runs for them.
+    /// Whether `tasuki tune run` runs for them.
     pub runs: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct LinkState {
     pub address: Option<Ipv4Addr>,
     /// Administratively up.
     pub up: bool,
-    /// The other end answers.
+    /// Whether there is a signal from the other end.
     pub carrier: bool,
     /// MTU in bytes.
     pub mtu: u32,
@@ -72,7 +72,7 @@ impl Setup {
                 status.striping = Some(shown.to_string());
             }
         }
-        // What was changed of a NIC tells that it is cabled.
+        // A NIC is known to be cabled by the changes that were made to it.
         let mut nics: Vec<&str> = Vec::new();
         for interface in record.changes.iter().filter_map(|change| change.key.interface()) {
             if !nics.contains(&interface) {

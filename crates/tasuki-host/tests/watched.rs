@@ -1,4 +1,5 @@
-//! `apply` while `tasuki watch` runs. Needs root: every test has a network namespace of its own, by its thread.
+//! `apply` while `tasuki watch` runs. Needs root: every test has a network namespace of its own, by its
+//! thread.
 
 use nix::sched::{CloneFlags, unshare};
 use std::process::Command;
@@ -11,7 +12,7 @@ fn ip(words: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// n1 of two hosts with two cables between them, wanted in a namespace that has its NICs.
+/// Two hosts with two cables between them, and what n1 is to have, in a namespace that has the NICs of n1.
 fn host() -> Option<(Cluster, Wanted)> {
     if unshare(CloneFlags::CLONE_NEWNET).is_err() {
         assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "needs root");
@@ -26,15 +27,15 @@ fn host() -> Option<(Cluster, Wanted)> {
     let cluster = generate::generate(&shape, &generate::Options::default()).expect("a cluster");
     let plan = AddressPlan::new(&cluster).expect("a plan");
     let mut wanted = Wanted::new(&cluster, &plan, HostId(0), None);
-    // Files are the machine's, not the namespace's.
+    // Files belong to the machine and not to the namespace, so the test leaves them out.
     wanted.files.clear();
     wanted.names.clear();
     wanted.watched = true;
     Some((cluster, wanted))
 }
 
-/// A driver that resets a NIC takes its link away for seconds. The watch leads around it meanwhile: that is no change that the kernel did
-/// not keep, and the watch takes it back by itself.
+/// A driver that resets a NIC takes its link down for seconds. The watch leads around it meanwhile: that is
+/// not a change that the kernel did not keep, and the watch takes it back by itself.
 #[test]
 fn a_route_that_the_watch_changes_meanwhile_is_no_failure() {
     let Some((_, mut wanted)) = host() else { return };
@@ -55,7 +56,7 @@ fn a_route_that_the_watch_changes_meanwhile_is_no_failure() {
     assert!(report.done && report.problems.is_empty(), "{:?}", report.problems);
     assert!(!ip("route show 10.77.0.2").contains("eth2"), "it is the watch's to take back");
 
-    // Somebody else's change is seen, and so is a setting that was not kept.
+    // A change of another program is found, and so is a setting that was not kept.
     let look = setup.apply(&Wanted { watched: false, ..wanted.clone() }, &mut |_| ()).expect("applies");
     assert!(look.changes.iter().any(|change| matches!(change.key, Key::Route { .. })), "{:?}", look.changes);
     wanted.plan.links[0].mtu = 1300;

@@ -1,12 +1,12 @@
-//! The client's side of a lab: find it, ask it, run commands in its hosts.
+//! The client's side of a lab: finding it, asking it, starting commands in its hosts.
 
 use crate::{
     HOST_SOCKET, JOB_VARIABLE, LabError,
     channel::{Channel, Received},
+    exec::{ExecRequest, Job, Session, shares},
     listener,
     options::check_name,
-    private::to_share,
-    protocol::{ExecMessage, Fault, JobRole, LabStatus, Reply, Request, SessionMessage},
+    protocol::{ExecMessage, Fault, JobRole, LabStatus, Reply, Request},
 };
 use nix::{
     errno::Errno,
@@ -19,15 +19,15 @@ use nix::{
     unistd::{Pid, Uid},
 };
 use std::{
-    ffi::OsString,
     fs,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
-    path::{Path, PathBuf},
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
 
-/// How long a lab may take to accept a connection. It accepts within milliseconds unless thousands of clients wait.
+/// How long a lab may take to accept a connection. It accepts within milliseconds unless thousands of clients
+/// wait.
 const ACCEPT_LIMIT: Duration = Duration::from_secs(5);
 /// Pause before a lab whose queue of connections is full is asked again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(5);
@@ -40,7 +40,7 @@ pub(crate) fn abstract_address(name: &str) -> Result<UnixAddr, LabError> {
         .map_err(|_| LabError::BadName(name.into()))
 }
 
-/// Fails where labs can be neither built nor used.
+/// Fails if this process is not root's: only root can build or use labs.
 pub fn need_root() -> Result<(), LabError> {
     if Uid::effective().is_root() { Ok(()) } else { Err(LabError::NotRoot) }
 }
@@ -53,70 +53,29 @@ pub struct Lab {
 
 #[derive(Clone, Debug)]
 enum Place {
-    /// On this machine, under this name.
+    /// A lab on this machine, by its name.
     Named(String),
-    /// The lab whose host we are in.
+    /// The lab that has this process in one of its hosts.
     Around,
 }
 
-/// Whether a command's descendants are ended with it, on all hosts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Job {
-    /// As with ssh: what the command leaves behind in the background goes on. If this process is itself
-    /// in a job (see [`JOB_VARIABLE`]), the command joins it.
-    Inherit,
-    /// The command is the root of a new job: when it ends, or when its client goes away, all processes
-    /// that it started, on any host, are ended before the end is reported.
-    Root,
-}
-
-/// A command to run in a host.
-#[derive(Clone, Debug)]
-pub struct ExecRequest {
-    /// Host name, or one of the host's addresses.
-    pub host: String,
-    /// Program and arguments.
-    pub argv: Vec<OsString>,
-    /// The whole environment.
-    pub env: Vec<(OsString, OsString)>,
-    /// Working directory.
-    pub cwd: PathBuf,
-    /// Paths that must be visible in the host although they may be below a folder of which each host has its
-    /// own. The working directory and absolute paths in `argv[0]` need not be named.
-    pub share: Vec<PathBuf>,
-    /// What becomes of its descendants.
-    pub job: Job,
-    /// Standard input is a terminal, used by nobody else, that shall control the command.
-    pub terminal: bool,
-}
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// By itself, with this code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-}
-
-impl Exit {
-    /// As a shell reports it: the code, or 128 + signal.
-    pub fn code(self) -> i32 {
-        match self {
-            Exit::Code(code) => code,
-            Exit::Signal(signal) => 128 + signal,
+impl Lab {
+    /// The lab of that name, or the one that is meant when none is named, as [`Self::find`] has it.
+    pub fn choose(name: Option<&str>) -> Result<Self, LabError> {
+        match name {
+            Some(name) => Self::named(name),
+            None => Self::find(),
         }
     }
-}
 
-impl Lab {
     /// A lab by name. It need not be up yet.
     pub fn named(name: &str) -> Result<Self, LabError> {
         check_name(name)?;
         Ok(Self { place: Place::Named(name.into()) })
     }
 
-    /// The lab that is meant when none is named: the one whose host we are in, or the only one that is up.
+    /// The lab that is meant when none is named: the one that has this process in a host, or the only one
+    /// that is up.
     pub fn find() -> Result<Self, LabError> {
         if Path::new(HOST_SOCKET).exists() {
             return Ok(Self { place: Place::Around });
@@ -129,16 +88,17 @@ impl Lab {
         }
     }
 
-    /// Names of all labs that are up on this machine. A name that a process holds which is no lab is left out.
+    /// Names of all labs that are up on this machine. A name that is held by a process which is no lab is
+    /// left out.
     pub fn list() -> Result<Vec<String>, LabError> {
         let mut names = Self::names_in_use()?;
         names.retain(|name| Self::named(name).is_ok_and(|lab| lab.open(Duration::ZERO).is_ok()));
         Ok(names)
     }
 
-    /// Names of labs for which there is a socket, whoever has bound it.
+    /// Names of labs for which there is a socket, whichever process has bound it.
     fn names_in_use() -> Result<Vec<String>, LabError> {
-        // A name may hold any bytes, but a lab's is ASCII.
+        // The file may hold any bytes, but names of labs are ASCII.
         let table = fs::read("/proc/net/unix").map_err(LabError::system("read /proc/net/unix"))?;
         let table = String::from_utf8_lossy(&table);
         let name = |line: &str| {
@@ -152,7 +112,7 @@ impl Lab {
         Ok(names)
     }
 
-    /// The lab's name, if it is known here.
+    /// The lab's name. It is not known inside a host.
     pub fn name(&self) -> Option<&str> {
         match &self.place {
             Place::Named(name) => Some(name),
@@ -160,7 +120,7 @@ impl Lab {
         }
     }
 
-    /// How the lab is.
+    /// Asks the lab for its state.
     pub fn status(&self) -> Result<LabStatus, LabError> {
         let (channel, pid) = self.connect()?;
         match request(&channel, &Request::Status, &[])? {
@@ -181,11 +141,12 @@ impl Lab {
         }
     }
 
-    /// Ends the lab and waits until all of it is gone.
+    /// Ends the lab and waits until all its processes are gone.
     pub fn down(&self) -> Result<(), LabError> {
         let (channel, pid) = self.connect()?;
         channel.send(&Request::Down, &[]).map_err(LabError::system("ask the lab to end"))?;
-        // The lab's socket closes before its last process is gone.
+        // The lab's socket closes before its last process is gone, so the end of the connection is not
+        // enough.
         let _: Option<Received<Reply>> = channel.receive().unwrap_or(None);
         match pid {
             Some(pid) if !wait_for_exit(pid) => Err(LabError::Failed(format!(
@@ -204,7 +165,8 @@ impl Lab {
             (Job::Inherit, Some(name)) => JobRole::Member(name),
             (Job::Inherit, None) => JobRole::None,
         };
-        // Only a client outside can share: inside a host, its own folders are what the others do not see.
+        // Only a client outside can share folders: those of a client inside a host are not visible to other
+        // hosts in any case.
         let share = if matches!(self.place, Place::Named(_)) { shares(&request) } else { Vec::new() };
         let message = ExecMessage {
             host: request.host,
@@ -217,12 +179,12 @@ impl Lab {
         };
         let (channel, _) = self.connect()?;
         match self::request(&channel, &Request::Exec(Box::new(message)), &stdio)? {
-            Reply::Started => Ok(Session { channel, alone: request.job == Job::Root }),
+            Reply::Started => Ok(Session::new(channel, request.job)),
             other => Err(unexpected(other)),
         }
     }
 
-    /// Makes what a request names visible in every host, not only in its own.
+    /// Makes the folders that a request needs visible in every host, not only in its own.
     pub fn share(&self, request: &ExecRequest) -> Result<(), LabError> {
         if !matches!(self.place, Place::Named(_)) || shares(request).is_empty() {
             return Ok(());
@@ -243,15 +205,15 @@ impl Lab {
         Ok(())
     }
 
-    /// A connection to the lab, and the lab's process number where it can be seen. Fails for everybody but root, whom alone the
-    /// lab serves.
+    /// A connection to the lab, and the lab's process number if it can be seen. Fails if this process is not
+    /// root's, because the lab serves only root.
     fn connect(&self) -> Result<(Channel, Option<Pid>), LabError> {
         need_root()?;
         self.open(ACCEPT_LIMIT)
     }
 
-    /// A connection to a listener that was found to be a lab. Nothing has been sent yet. `limit`: how long a listener whose queue
-    /// of connections is full is asked again.
+    /// A connection to a listener that was found to be a lab. Nothing has been sent yet. `limit`: for how
+    /// long a listener whose queue of connections is full is tried again.
     pub(crate) fn open(&self, limit: Duration) -> Result<(Channel, Option<Pid>), LabError> {
         // A blocking connect would wait without end for a listener that accepts nothing.
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
@@ -293,79 +255,30 @@ fn request(channel: &Channel, request: &Request, descriptors: &[BorrowedFd]) -> 
     receive(channel, "a request")
 }
 
-/// A command running in a host. Dropping it without [`Session::wait`] ends the command.
-pub struct Session {
-    channel: Channel,
-    /// The session process ends with the command, and is waited for.
-    alone: bool,
-}
-
-impl Session {
-    /// Sends a signal to the command's process group.
-    pub fn signal(&self, signal: i32) -> Result<(), LabError> {
-        self.channel.send(&SessionMessage::Signal(signal), &[]).map_err(LabError::system("forward a signal"))
-    }
-
-    /// Waits for the command to end.
-    pub fn wait(&self) -> Result<Exit, LabError> {
-        let reply = receive(&self.channel, "a command")?;
-        if self.alone {
-            // So that really nothing of a job is left when its end is reported.
-            while let Ok(Some(_)) = self.channel.receive::<Reply>() {}
-        }
-        match reply {
-            Reply::Exited(code) => Ok(Exit::Code(code)),
-            Reply::Killed(signal) => Ok(Exit::Signal(signal)),
-            other => Err(unexpected(other)),
-        }
-    }
-}
-
-impl AsFd for Session {
-    /// Readable once the command has ended.
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.channel.as_fd()
-    }
-}
-
-fn receive(channel: &Channel, during: &'static str) -> Result<Reply, LabError> {
+pub(crate) fn receive(channel: &Channel, during: &'static str) -> Result<Reply, LabError> {
     let received = channel.receive().map_err(LabError::system("hear from the lab"))?;
     Ok(received.ok_or(LabError::Ended(during))?.message)
 }
 
-fn unexpected(reply: Reply) -> LabError {
+pub(crate) fn unexpected(reply: Reply) -> LabError {
     match reply {
         Reply::Failed(why) => LabError::Failed(why),
         other => LabError::Failed(format!("the lab answered {other:?}; is it of another version?")),
     }
 }
 
-fn shares(request: &ExecRequest) -> Vec<PathBuf> {
-    let program = request.argv.first().map(PathBuf::from).filter(|path| path.components().count() > 1);
-    let program = program.map(|path| request.cwd.join(path));
-    let wanted = request.share.iter().chain([&request.cwd]).chain(&program);
-    let mut shares: Vec<_> = wanted
-        .flat_map(|path| [Some(path.clone()), path.canonicalize().ok()])
-        .flatten()
-        .filter_map(|path| to_share(&path))
-        .filter(|path| path.exists())
-        .collect();
-    shares.sort();
-    shares.dedup();
-    shares
-}
-
-/// Longest wait for a lab's processes to end; the kernel needs milliseconds unless one is stuck in it.
+/// Longest wait for a lab's processes to end, ms. The kernel needs milliseconds unless one hangs in a system
+/// call.
 const END_MS_MAX: u16 = 60_000;
 
-/// Waits until a process is gone, its PID namespace with it; reaps it if it is a child of ours. False if it is
-/// still there after [`END_MS_MAX`].
+/// Waits until a process and its PID namespace are gone, and reaps it if it is a child of this process.
+/// Returns false if it is still there after [`END_MS_MAX`].
 pub(crate) fn wait_for_exit(pid: Pid) -> bool {
     // SAFETY: pidfd_open takes no pointers; the result is checked before it is owned.
     let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
     let mut gone = true;
     if let Ok(raw @ 0..) = i32::try_from(raw) {
-        // SAFETY: the kernel just made this descriptor for us.
+        // SAFETY: the kernel has just made this descriptor for this process, and no other code has it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(raw) };
         let mut waiting = [PollFd::new(descriptor.as_fd(), PollFlags::POLLIN)];
         gone = loop {
@@ -375,7 +288,7 @@ pub(crate) fn wait_for_exit(pid: Pid) -> bool {
             }
         };
     }
-    // ECHILD where it is not a child of ours.
+    // This fails with ECHILD if it is not a child of this process.
     let _ = waitpid(pid, Some(WaitPidFlag::WNOHANG));
     gone
 }

@@ -8,12 +8,12 @@ use thiserror::Error;
 /// What went wrong with a lab.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// Namespaces need root, and a lab serves nobody else.
+    /// The process is not root's, but namespaces need root, and a lab serves only root.
     #[error(
         "a lab needs root (namespaces, interfaces and eBPF), to build it and to use it; run this with sudo"
     )]
     NotRoot,
-    /// The name is unusable.
+    /// The name cannot be a lab's.
     #[error(
         "{0:?} cannot be a lab's name: use 1 to 40 letters, digits, '-', '_' or '.', a letter or digit first"
     )]
@@ -23,7 +23,7 @@ pub enum LabError {
         "a lab named {0} is already up; take it down with `tasuki lab down {0}`, or choose another --name"
     )]
     AlreadyUp(String),
-    /// No such lab.
+    /// No lab of the name is up.
     #[error("no lab named {name} is up{}", others(.running))]
     NotUp {
         /// The name asked for.
@@ -33,12 +33,13 @@ pub enum LabError {
     },
     /// The name is held by a process that is no lab.
     #[error(
-        "the lab's name {name} is taken by {stranger}: nothing was sent to it. End that process, or choose another --name"
+        "the lab's name {name} is taken by {stranger}: nothing was sent to it. End that process, or choose \
+         another --name"
     )]
     Stranger {
         /// The name asked for, or the path of the socket.
         name: String,
-        /// Who has it.
+        /// The process that has the name.
         stranger: Box<Stranger>,
     },
     /// The lab's queue of connections stays full.
@@ -64,6 +65,12 @@ pub enum LabError {
     /// The lab went away in the middle of a request.
     #[error("the lab ended while it was busy with {0}")]
     Ended(&'static str),
+    /// `tasuki-agent` was called without a host.
+    #[error("usage: tasuki-agent [ssh options] HOST COMMAND...")]
+    AgentUsage,
+    /// A signal asked this process to end before its command in a host had ended.
+    #[error("interrupted")]
+    Interrupted,
     /// A system call of the client failed.
     #[error("{what}: {source}")]
     System {

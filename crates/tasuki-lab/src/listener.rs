@@ -1,7 +1,8 @@
-//! Who listens on a lab's socket.
+//! Checks who listens on a lab's socket.
 //!
-//! An abstract socket's name belongs to whoever binds it first, and any local user can bind `tasuki-lab/NAME`. A client
-//! hands a lab its open files and its environment, so it must know before it sends anything that the other end is a lab.
+//! The name of an abstract socket belongs to the process that binds it first, and any local user can bind
+//! `tasuki-lab/NAME`. A client hands its open files and its environment to a lab, so before it sends anything
+//! it must know that the other end is a lab.
 
 use nix::{
     sys::socket::{getsockopt, sockopt::PeerCredentials},
@@ -15,13 +16,13 @@ pub(crate) const PROCESS_NAME: &str = "tasuki-lab";
 /// A process that holds a lab's name and is no lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
-    /// Its process number; 0 where it cannot be seen from here.
+    /// Its process number; 0 if this process cannot see it.
     pub pid: i32,
     /// Its name, as in `ps`.
     pub program: String,
-    /// Its user, as seen from here.
+    /// Its user, as this process sees it.
     pub uid: u32,
-    /// What tells it from a lab.
+    /// How it differs from a lab.
     pub why: &'static str,
 }
 
@@ -32,12 +33,13 @@ impl fmt::Display for Stranger {
     }
 }
 
-/// The process number of the lab at the other end of a connection; `None` where it cannot be seen from here, as from inside a
-/// host. Credentials are those of the process that called `listen` (unix(7), SO_PEERCRED), so they cannot change later.
+/// The process number of the lab at the other end of a connection; `None` if this process cannot see it, as
+/// inside a host. Credentials are those of the process that called `listen` (unix(7), SO_PEERCRED), so they
+/// cannot change later.
 ///
-/// A lab is root's, is the first process of a PID namespace, bears [`PROCESS_NAME`] and, in the user namespace of this process,
-/// has every capability that this process has: root in a confined container that shares the machine's network is not
-/// trusted with more than it has.
+/// A lab is root's, is the first process of a PID namespace, has the name [`PROCESS_NAME`] and, in the user
+/// namespace of this process, has every capability that this process has: root in a confined container that
+/// shares the machine's network is not trusted with more than it has.
 pub(crate) fn check(socket: &impl AsFd) -> Result<Option<Pid>, Stranger> {
     let stranger = |pid, uid, status: Option<&Status>, why| Stranger {
         pid,
@@ -54,7 +56,7 @@ pub(crate) fn check(socket: &impl AsFd) -> Result<Option<Pid>, Stranger> {
         return refuse("is not root");
     }
     if peer.pid() == 0 {
-        // Of another PID namespace, as a lab is for its own hosts. Its user is root all the same.
+        // The listener is in another PID namespace, as a lab is for its own hosts. But it is root's.
         return Ok(None);
     }
     match (&status, Status::of("self")) {
@@ -68,14 +70,15 @@ pub(crate) fn check(socket: &impl AsFd) -> Result<Option<Pid>, Stranger> {
     }
 }
 
-/// Whether a process lives in another user namespace than this process, or one that this process may not look into, which the
-/// kernel refuses to whom has fewer rights (ptrace(2), PTRACE_MODE_READ). Capabilities cannot be compared then.
+/// Whether a process is in another user namespace than this process, or in one that this process may not look
+/// into, which the kernel refuses to a process with fewer rights (ptrace(2), PTRACE_MODE_READ). Then
+/// capabilities cannot be compared.
 fn is_foreign(pid: i32) -> bool {
     let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/user")).ok();
     namespace(&pid.to_string()).is_none_or(|theirs| Some(theirs) != namespace("self"))
 }
 
-/// What `/proc/PID/status` tells (proc_pid_status(5)).
+/// What `/proc/PID/status` says of a process (proc_pid_status(5)).
 struct Status {
     name: String,
     /// Process numbers, from the namespace of this `/proc` to the innermost.

@@ -4,19 +4,19 @@ use crate::LabError;
 use serde::{Deserialize, Serialize};
 use tasuki_cluster::Rate;
 
-/// Options of `tasuki lab up`.
+/// How a lab is to be built: the options of `tasuki lab up`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LabOptions {
     /// Name of the lab, unique on the machine.
     pub name: String,
-    /// Leave segmentation, receive-merging and checksum offloads of the hosts' NICs on. Off (the default)
-    /// frames cross one by one, as on a cable.
+    /// Leave segmentation, receive-merging and checksum offloads of the hosts' NICs on. If they are off (the
+    /// default), frames cross one by one, as on a cable.
     pub offloads: bool,
-    /// No rates and no wires in the middle: cables are bare veth pairs, which shows the limits of software.
-    /// Faults need wires, so they cannot be planted in such a lab.
+    /// Build cables as bare veth pairs, without rates and without wires in the middle, which shows the limits
+    /// of the software. Faults need wires, so there are none in such a lab.
     pub unshaped: bool,
-    /// Hosts as they come from the shop: cables plugged in, NICs up, a way to log in, and nothing else: no
-    /// addresses, routes, settings, names or table of rails.
+    /// Build hosts as they are before Tasuki is used: cables plugged in, NICs up, an interface to log in, but
+    /// no addresses, routes, settings, names or table of rails.
     pub bare: bool,
     /// One rate for every cable, instead of those in the cluster file.
     pub rate: Option<Rate>,
@@ -25,7 +25,7 @@ pub struct LabOptions {
 }
 
 impl LabOptions {
-    /// The defaults, under a name.
+    /// The defaults, with this name.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), offloads: false, unshaped: false, bare: false, rate: None, seed: 1 }
     }
@@ -35,7 +35,7 @@ impl LabOptions {
     }
 }
 
-/// Lab names become part of an abstract socket's name (108 bytes) and of messages.
+/// Checks a lab's name, which becomes part of an abstract socket's name (108 bytes) and of messages.
 pub(crate) fn check_name(name: &str) -> Result<(), LabError> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let begins_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Mounted fresh in every host.
+/// These folders are mounted fresh in every host.
 pub const PRIVATE_FOLDERS: &[&str] = &["/tmp", "/dev/shm", "/run"];
 
 /// The part of the file system that must be shared for `path` to be visible inside a host, if any. A file
@@ -12,7 +12,7 @@ pub fn to_share(path: &Path) -> Option<PathBuf> {
     let folder = PRIVATE_FOLDERS.iter().find(|folder| path.starts_with(folder))?;
     let first = path.strip_prefix(folder).ok()?.components().next()?;
     let share = Path::new(folder).join(first);
-    // The lab's own folder is the same in every host already.
+    // Every host has the lab's own folder already.
     (share != Path::new("/run/tasuki")).then_some(share)
 }
 

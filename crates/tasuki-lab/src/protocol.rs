@@ -1,4 +1,4 @@
-//! What clients and `lab-init` say to each other.
+//! The messages of clients and `lab-init`.
 
 use crate::LabOptions;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct StartMessage {
     pub source: Option<PathBuf>,
 }
 
-/// What a starting `lab-init` tells the process that starts it.
+/// What a starting `lab-init` reports to the process that starts it.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Progress {
     /// `done` of `total` steps are done; the current one is named.
@@ -40,9 +40,9 @@ pub struct Commit;
 /// A client's request.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Run a command in a host. Descriptors: standard input, output, error.
+    /// Run a command in a host. The descriptors are its standard input, output and error.
     Exec(Box<ExecMessage>),
-    /// Tell how the lab is.
+    /// Report the state of the lab.
     Status,
     /// Plant or remove a fault.
     Fault(Fault),
@@ -55,15 +55,15 @@ pub enum Request {
 pub enum Reply {
     /// Done.
     Done,
-    /// Not done, and why.
+    /// It was not done; the text says why.
     Failed(String),
     /// Answer to [`Request::Status`].
     Status(Box<LabStatus>),
-    /// The command runs.
+    /// The command was started.
     Started,
-    /// The command ended by itself.
+    /// The command ended by itself, with this exit code.
     Exited(i32),
-    /// A signal ended the command.
+    /// This signal ended the command.
     Killed(i32),
 }
 
@@ -104,11 +104,11 @@ pub enum JobRole {
     None,
     /// The root of a new job.
     Root,
-    /// In the job with this name.
+    /// A member of the job with this name.
     Member(String),
 }
 
-/// How a lab is.
+/// The state of a lab.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LabStatus {
     /// Options that it was built with.
@@ -147,30 +147,30 @@ pub struct CableStatus {
     pub rate: Option<u64>,
     /// Both ends have carrier.
     pub carrier: bool,
-    /// What frames meet that are sent by the first and by the second end.
+    /// The state of frames from the first and from the second end.
     pub directions: [DirectionStatus; 2],
 }
 
-/// One direction of a cable: faults in force and frames counted.
+/// The state of one direction of a cable: faults in force and frames counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionStatus {
-    /// Nothing passes.
+    /// No frame passes.
     pub cut: bool,
     /// Likelihood of loss, 0..=1.
     pub loss: f64,
-    /// Likelihood that a frame comes twice.
+    /// Likelihood that a frame is delivered twice, 0..=1.
     pub duplicate: f64,
-    /// Likelihood that a byte is changed.
+    /// Likelihood that a byte of a frame is changed, 0..=1.
     pub corrupt: f64,
     /// Frames sent into the cable.
     pub frames: u64,
     /// Bytes sent into the cable (without preamble, frame check sequence and gap).
     pub bytes: u64,
-    /// Frames that a fault took.
+    /// Frames that a fault has dropped.
     pub dropped: u64,
-    /// Frames that came twice.
+    /// Frames that were delivered twice.
     pub duplicated: u64,
-    /// Frames changed.
+    /// Frames of which a byte was changed.
     pub corrupted: u64,
 }
 
@@ -186,23 +186,23 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
-/// Kinds of fault.
+/// What to do to cables.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FaultKind {
-    /// Nothing passes. Both directions: the NICs lose carrier, as when a cable is pulled out, unless
-    /// `keep_carrier`. One direction always keeps it.
+    /// Let no frame pass. In both directions the NICs lose their carrier, as when a cable is pulled out,
+    /// unless `keep_carrier`; a cut in one direction always keeps it.
     Cut {
         /// Leave the carrier on.
         keep_carrier: bool,
     },
-    /// Takes every fault away.
+    /// Remove every fault.
     Heal,
-    /// Likelihood of loss, 0..=1.
+    /// Lose frames with this likelihood, 0..=1.
     Loss(f64),
-    /// Likelihood that a frame comes twice, 0..=1.
+    /// Deliver frames twice with this likelihood, 0..=1.
     Duplicate(f64),
-    /// Likelihood that one byte of a frame is changed, 0..=1.
+    /// Change one byte of frames with this likelihood, 0..=1.
     Corrupt(f64),
-    /// Another rate, in bit/s.
+    /// Set another rate, bit/s.
     Rate(u64),
 }

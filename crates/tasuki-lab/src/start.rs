@@ -1,4 +1,4 @@
-//! Starting `lab-init`: a process that dies with its starter until the starter lets it go.
+//! Starting `lab-init`, which ends with the process that starts it until that process lets it go.
 
 use crate::{
     INIT_COMMAND, Lab, LabError, LabOptions,
@@ -23,7 +23,7 @@ use std::{
 };
 use tasuki_cluster::Cluster;
 
-/// A lab that stands but still belongs to this process: it ends when this value is dropped or this process
+/// A lab that is up but still belongs to this process: it ends when this value is dropped or this process
 /// ends, by whatever cause.
 pub struct StartingLab {
     lab: Lab,
@@ -32,9 +32,9 @@ pub struct StartingLab {
     committed: bool,
 }
 
-/// Builds a lab and waits until it stands. `executable` is a program that calls [`crate::init_main`] when its
-/// first argument is [`INIT_COMMAND`] (the `tasuki` command does). `progress` is told (steps done, steps in
-/// all, what is being made).
+/// Builds a lab and waits until it is up. `executable` is a program that calls [`crate::init_main`] when its
+/// first argument is [`INIT_COMMAND`] (the `tasuki` command does). `progress` is told the number of steps
+/// done, the number of all steps, and what is being made.
 pub fn up(
     cluster: &Cluster,
     options: &LabOptions,
@@ -47,7 +47,7 @@ pub fn up(
     let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
         .map_err(LabError::system("socketpair"))?;
     let pid = spawn_init(executable, &theirs, &listener)?;
-    // Our copies must go, or the end of lab-init would not be seen.
+    // These copies must be closed, or the end of lab-init would not be noticed.
     drop((theirs, listener));
     let starting =
         StartingLab { lab: Lab::named(&options.name)?, control: ours.into(), pid, committed: false };
@@ -88,15 +88,15 @@ impl Drop for StartingLab {
         if self.committed {
             return;
         }
-        // Nothing to do about a failure: the process is a child of ours, so at worst it is gone already.
+        // A failure is harmless: the process is a child of this one, so it can only be gone already.
         let _ = nix::sys::signal::kill(self.pid, nix::sys::signal::Signal::SIGKILL);
-        // Nobody is left to tell if it takes longer.
+        // If it takes longer than the limit, there is no one to report that to.
         let _ = wait_for_exit(self.pid);
     }
 }
 
-/// Binds the lab's name. The kernel lets one socket have it at a time, which makes names unique, and forgets
-/// it with the last process that holds the socket. `lab-init` listens on it.
+/// Binds the lab's name. The kernel gives a name to one socket at a time, which makes names unique, and frees
+/// it when the last process that holds the socket ends. `lab-init` listens on the socket.
 fn listen_as(name: &str) -> Result<OwnedFd, LabError> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let listener =
@@ -104,7 +104,7 @@ fn listen_as(name: &str) -> Result<OwnedFd, LabError> {
     match bind(listener.as_raw_fd(), &abstract_address(name)?) {
         Err(nix::Error::EADDRINUSE) => match Lab::named(name)?.open(Duration::ZERO) {
             Err(stranger @ LabError::Stranger { .. }) => Err(stranger),
-            // It may be starting, and not listen yet.
+            // The other lab may be starting, and not listen yet.
             _ => Err(LabError::AlreadyUp(name.into())),
         },
         Err(errno) => Err(LabError::system("bind the lab's name")(errno)),
@@ -146,7 +146,7 @@ unsafe fn become_init(
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::setsid();
-        // First out of the way of the target numbers, then to them.
+        // The descriptors are first moved away from the target numbers, then to them.
         let moved = keep.map(|(from, to)| (libc::fcntl(from, libc::F_DUPFD, SAFE), to));
         for (from, to) in moved {
             libc::dup2(from, to);

@@ -3,7 +3,8 @@
 //! ```text
 //! launch installed [PEERS]
 //! launch detect [--mpi NAME] PROGRAM [ARGUMENT...]
-//! launch command [--mpi NAME] -n RANKS --hosts n1:2,n2:2 [--agent PATH] [--interface NAME] PROGRAM [ARGUMENT...]
+//! launch command [--mpi NAME] -n RANKS --hosts n1:2,n2:2 [--agent PATH] [--interface NAME]
+//!     PROGRAM [ARGUMENT...]
 //! launch probe LIBRARY
 //! ```
 
@@ -105,7 +106,7 @@ fn parse(words: &[OsString]) -> Result<Options, Box<dyn Error>> {
     Ok(options)
 }
 
-/// `ADDRESS/PREFIX@INTERFACE`.
+/// Reads `ADDRESS/PREFIX@INTERFACE`.
 fn management(text: &str) -> Result<Management, Box<dyn Error>> {
     let (address, interface) = text.split_once('@').ok_or("--management takes ADDRESS/PREFIX@INTERFACE")?;
     let (address, prefix) = address.split_once('/').ok_or("--management takes ADDRESS/PREFIX@INTERFACE")?;

@@ -1,4 +1,4 @@
-//! Which MPI does a program use?
+//! Finds the MPI that a program uses.
 
 use crate::{
     Device, Environment, Flavour, Mpi,
@@ -16,7 +16,7 @@ use std::{
 };
 use thiserror::Error;
 
-/// Scripts may be run by scripts; the kernel gives up after four as well.
+/// How deep scripts may be nested that run each other; the kernel gives up after four as well.
 const SCRIPT_DEPTH_MAX: usize = 4;
 
 /// Why it is not known which MPI a program uses, and what to do about it.
@@ -34,22 +34,23 @@ pub enum DetectError {
     #[error("{} is linked statically, so its MPI cannot be told: name it with --mpi NAME", .0.display())]
     Static(PathBuf),
     #[error(
-        "{} is a script for {interpreter}, which can run any program: start the MPI program itself, or name its MPI \
-         with --mpi NAME", path.display())]
+        "{} is a script for {interpreter}, which can run any program: start the MPI program itself, or name \
+         its MPI with --mpi NAME", path.display())]
     Script { path: PathBuf, interpreter: String },
     #[error("{} uses no MPI: {why}", program.display())]
     NotMpi { program: PathBuf, why: String },
     #[error("the dynamic loader cannot be asked about {}: {source}", program.display())]
     Loader { program: PathBuf, source: io::Error },
     #[error(
-        "{} needs {name}, which the dynamic loader does not find. Set LD_LIBRARY_PATH, or name an MPI with --mpi NAME; \
-         installed and fit for it: {installed}", program.display())]
+        "{} needs {name}, which the dynamic loader does not find. Set LD_LIBRARY_PATH, or name an MPI with \
+         --mpi NAME; installed and fit for it: {installed}", program.display())]
     LibraryMissing { program: PathBuf, name: String, installed: String },
     #[error("{} loads more than one MPI library: {libraries}. Link it with one", program.display())]
     SeveralLibraries { program: PathBuf, libraries: String },
     #[error("{} does not say which MPI it is: {why}", library.display())]
     Probe { library: PathBuf, why: String },
-    #[error("{} is an MPI that Tasuki cannot launch (Open MPI 4 and 5, MPICH and Intel MPI it can): {text:?}", library.display())]
+    #[error("{} is an MPI that Tasuki cannot launch (Open MPI 4 and 5, MPICH and Intel MPI it can): \
+             {text:?}", library.display())]
     Unsupported { library: PathBuf, text: String },
     #[error(
         "{} is {flavour} {version}, but its launcher ({}) is nowhere in {looked}. It comes with {}",
@@ -61,25 +62,28 @@ pub enum DetectError {
     UnknownChoice { choice: String, installed: String },
     #[error("--mpi {choice} fits several: {found}. Give more of the version, or the prefix")]
     SeveralChoices { choice: String, found: String },
-    #[error("{} asks for {needed}, which {mpi} does not provide: it was built for another family of MPIs", program.display())]
+    #[error(
+        "{} asks for {needed}, which {mpi} does not provide: it was built for another family of MPIs",
+        program.display()
+    )]
     OtherAbi { program: PathBuf, needed: String, mpi: String },
     #[error(
-        "{} cannot be moved to {mpi}: with LD_LIBRARY_PATH={} it still loads {now}. A run path (DT_RPATH) in it \
-         goes first: build it without one, or with that MPI", program.display(), folder.display())]
+        "{} cannot be moved to {mpi}: with LD_LIBRARY_PATH={} it still loads {now}. A run path (DT_RPATH) in \
+         it goes first: build it without one, or with that MPI", program.display(), folder.display())]
     Pinned { program: PathBuf, mpi: String, folder: PathBuf, now: String },
 }
 
 /// What is needed to find a program's MPI.
 #[derive(Clone, Copy, Debug)]
 pub struct Detector<'a> {
-    /// The environment that the program will run in: PATH and LD_LIBRARY_PATH count.
+    /// The environment in which the program will run: PATH and LD_LIBRARY_PATH matter.
     pub env: &'a Environment,
     /// A command that calls [`crate::probe_main`] with the path that is appended to it.
     pub probe: &'a [OsString],
-    /// A folder with one MPI's prefix per entry, besides PATH.
+    /// A folder with one MPI's prefix per entry, which is searched besides PATH.
     pub peers: Option<&'a Path>,
-    /// The MPI that the user wants: a name (see [`Detector::choose`]) or a path; `None`: the one that the program
-    /// is linked with.
+    /// The MPI that the user wants: a name (see [`Detector::choose`]) or a path; `None`: the one that the
+    /// program is linked with.
     pub choice: Option<&'a str>,
 }
 
@@ -90,23 +94,23 @@ pub struct Detected {
     pub mpi: Mpi,
     /// The command with its program's absolute path.
     pub argv: Vec<OsString>,
-    /// Variables without which ranks would not find that MPI's library on other hosts.
+    /// Variables without which ranks on other hosts would not find that MPI's library.
     pub env: Environment,
 }
 
-/// A program that uses MPI.
+/// What a program was found to be.
 enum Found {
-    /// It is linked with MPI libraries.
+    /// The program is linked with MPI libraries.
     Linked { program: PathBuf, loader: PathBuf, needed: Vec<Needed> },
-    /// A Python whose mpi4py loaded a library and gave this version text.
+    /// The program is a Python whose mpi4py has loaded a library and printed this version text.
     Python { program: PathBuf, library: PathBuf, text: String },
-    /// No telling, for this reason.
+    /// The program does not show which MPI it uses, for this reason.
     Opaque(DetectError),
 }
 
 impl Detector<'_> {
-    /// Finds the MPI of the program `argv[0]`; or, where that is a wrapper (`env`, `numactl`, `valgrind`, ...), of the
-    /// first argument that is an MPI program.
+    /// Finds the MPI of the program `argv[0]`; or, where that is a wrapper (`env`, `numactl`, `valgrind`,
+    /// ...), of the first argument that is an MPI program.
     pub fn detect(&self, argv: &[OsString]) -> Result<Detected, DetectError> {
         let first = argv.first().ok_or(DetectError::NoProgram)?;
         let path = self.find(first)?;
@@ -147,7 +151,7 @@ impl Detector<'_> {
             Err(source) => Found::Opaque(DetectError::Unreadable { path: path.into(), source }),
             Ok(Kind::Other) => Found::Opaque(DetectError::NotRunnable(path.into())),
             Ok(Kind::Static) => Found::Opaque(DetectError::Static(path.into())),
-            // A version manager's `python3` is a script that runs the real one.
+            // The `python3` of a version manager is a script that runs the real one.
             Ok(Kind::Dynamic { .. } | Kind::Script { .. }) if python::is_python(path) => {
                 self.inspect_python(path)
             }
@@ -213,7 +217,7 @@ impl Detector<'_> {
         }
     }
 
-    /// The MPI that the program gets by itself.
+    /// The MPI that the program uses by itself.
     fn own(&self, found: Found) -> Result<(Mpi, Environment), DetectError> {
         match found {
             Found::Opaque(error) => Err(error),
@@ -225,13 +229,13 @@ impl Detector<'_> {
         }
     }
 
-    /// What ranks need besides, to find on other hosts what the loader finds here.
+    /// The variables that ranks need to find on other hosts what the loader finds here.
     fn own_path(&self) -> Environment {
         let path = program::variable(self.env, "LD_LIBRARY_PATH").filter(|path| !path.is_empty());
         path.map(|path| vec![("LD_LIBRARY_PATH".into(), path.to_owned())]).unwrap_or_default()
     }
 
-    /// The MPI that the program gets by itself, if its name is the one.
+    /// The MPI that the program uses by itself, if `choice` means it.
     fn own_called(&self, found: &Found, choice: &str) -> Option<Mpi> {
         let Found::Linked { program, needed, .. } = found else { return None };
         if is_place(choice) {
@@ -241,7 +245,8 @@ impl Detector<'_> {
         is_called(&mpi, choice).then_some(mpi)
     }
 
-    /// The loader does not find the library: if just one installed MPI provides it, that one is meant.
+    /// Resolves a library that the loader does not find: if exactly one installed MPI provides it, that one
+    /// is meant.
     fn unresolved(
         &self,
         program: PathBuf,
@@ -259,7 +264,7 @@ impl Detector<'_> {
         }
     }
 
-    /// The MPI of a library.
+    /// The MPI that a library belongs to.
     fn at(&self, library: &Path) -> Result<Mpi, DetectError> {
         let text = probe::version_text(self.probe, library, self.env);
         let text =
@@ -282,9 +287,10 @@ impl Detector<'_> {
         }
     }
 
-    /// The MPI that the user names.
+    /// The MPI that the user has chosen.
     fn chosen(&self, found: Found, choice: &str) -> Result<(Mpi, Environment), DetectError> {
-        // Every MPI that is installed is asked for its version only where it matters: that takes 0.05 s each.
+        // All installed MPIs are asked for their version only where that is needed, because it takes 0.05 s
+        // each.
         if let Some(own) = self.own_called(&found, choice) {
             return Ok((own, self.own_path()));
         }
@@ -295,7 +301,7 @@ impl Detector<'_> {
         };
         match candidates.iter().any(needs) {
             true => candidates.retain(needs),
-            // None fits: the first serves to say so.
+            // None fits, so the first one is taken for the error.
             false => candidates.truncate(1),
         }
         if candidates.len() > 1 {
@@ -311,7 +317,7 @@ impl Detector<'_> {
         }
     }
 
-    /// Makes the program run on `mpi`: LD_LIBRARY_PATH says so, and the loader is asked whether it is enough.
+    /// Makes the program run on `mpi` by LD_LIBRARY_PATH, and asks the loader whether that is enough.
     fn moved(&self, found: Found, mpi: Mpi) -> Result<(Mpi, Environment), DetectError> {
         if own_libraries(&found).iter().any(|library| same_file(library, &mpi.library)) {
             return self.own(found);
@@ -325,7 +331,7 @@ impl Detector<'_> {
         }
         let env = program::with_variable(self.env, "LD_LIBRARY_PATH", path.clone());
         let (program, now) = match &found {
-            // Whoever names an MPI for a program that does not tell takes it upon themselves.
+            // A user who chooses an MPI for a program that does not show its own is trusted.
             Found::Opaque(
                 DetectError::Static(_) | DetectError::Script { .. } | DetectError::NotMpi { .. },
             ) => {

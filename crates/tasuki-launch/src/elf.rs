@@ -1,4 +1,4 @@
-//! What an ELF file says about how it is run.
+//! What a file says about how it is run: ELF headers, and the first line of scripts.
 
 use object::{
     Endianness, elf,
@@ -23,7 +23,7 @@ pub enum Kind {
         /// The loader that the file names.
         loader: PathBuf,
     },
-    /// ELF without a dynamic loader: linked statically.
+    /// ELF without a dynamic loader: it is linked statically.
     Static,
     /// Text that starts with `#!`: the interpreter and its one argument.
     Script {
@@ -32,11 +32,11 @@ pub enum Kind {
         /// Everything after the interpreter, as the kernel passes it: one argument.
         argument: Option<String>,
     },
-    /// Nothing that the kernel can run.
+    /// Anything else, which the kernel cannot run.
     Other,
 }
 
-/// Looks at a file's beginning.
+/// Finds the kind of a file by its beginning.
 pub fn kind(path: &Path) -> io::Result<Kind> {
     let mut file = File::open(path)?;
     let mut head = Vec::new();
@@ -112,7 +112,7 @@ mod tests {
         kind(&path).unwrap()
     }
 
-    // execve(2): `#!interpreter [optional-arg]`, the argument is one string.
+    // execve(2): `#!interpreter [optional-arg]`, where everything after the interpreter is one argument.
     #[test]
     fn scripts_as_execve_reads_them() {
         let script = |interpreter: &str, argument: Option<&str>| Kind::Script {
@@ -147,7 +147,7 @@ mod tests {
         ] {
             assert_eq!(kind_of(bytes), Kind::Other, "{bytes:?}");
         }
-        // A true ELF whose program headers lie outside of the file.
+        // A real ELF file that was cut, so that its program headers lie outside of it.
         let mut bytes = fs::read("/proc/self/exe").unwrap();
         bytes.truncate(64);
         bytes[32..40].copy_from_slice(&u64::MAX.to_le_bytes());

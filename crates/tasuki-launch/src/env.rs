@@ -2,8 +2,9 @@
 
 use crate::{Facts, Flavour, Mpi, Setting, Transport, hydra, openmpi4, openmpi5};
 
-/// What a plain `mpirun` or `srun` of `mpi` needs for its ranks to use the cables: print [`Setting::variable`],
-/// value and reason. The settings of daemons are among them where they follow from `facts`.
+/// The settings that a plain `mpirun` or `srun` of `mpi` needs for its ranks to use the cables. Print
+/// [`Setting::variable`], value and reason of each. Settings of daemons are among them if they follow from
+/// `facts`.
 pub fn environment(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting> {
     match mpi.flavour {
         Flavour::OpenMpi4 => openmpi4::settings(mpi, transport, facts),

@@ -1,4 +1,4 @@
-//! Which MPI a version text belongs to.
+//! Families of MPIs, and how their version texts are recognised.
 
 use std::fmt;
 
@@ -15,12 +15,13 @@ pub enum Flavour {
     Intel,
 }
 
-/// What a program expects of the library that it is run with: the name under which it asks the loader for it.
+/// What a program expects of its MPI library: the name under which it asks the loader for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Abi {
     /// `libmpi.so.40`: Open MPI 4 and 5.
     OpenMpi,
-    /// `libmpi.so.12` (Debian's MPICH: `libmpich.so.12`): MPICH, Intel MPI and others of the MPICH ABI initiative.
+    /// `libmpi.so.12` (Debian's MPICH: `libmpich.so.12`): MPICH, Intel MPI and others of the MPICH ABI
+    /// initiative.
     Mpich,
     /// `libmpi_abi.so`: the standard ABI of MPI 5.0.
     Standard,
@@ -33,12 +34,12 @@ pub struct Version {
     pub major: u32,
     /// Second number, 0 if there is none.
     pub minor: u32,
-    /// As the MPI writes it, e.g. `4.1.4`.
+    /// The text of the version as the MPI writes it, e.g. `4.1.4`.
     pub text: String,
 }
 
 impl Version {
-    /// Reads a version at the start of `text`: digits and dots, and what hangs on to them (`5.0.0rc1`).
+    /// Reads a version at the start of `text`: digits and dots, and a suffix (`5.0.0rc1`).
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.split(|c: char| c.is_whitespace() || c == ',').next()?;
         let mut numbers = text.split('.').map(|part| {
@@ -58,14 +59,14 @@ impl fmt::Display for Version {
 }
 
 impl Flavour {
-    /// All launchers' names, the most telling first.
+    /// Names of all launchers, the most specific first.
     pub(crate) const LAUNCHERS: [&str; 5] =
         ["mpirun.openmpi", "mpiexec.hydra", "mpirun.mpich", "mpirun", "mpiexec"];
 
-    /// Recognises what `MPI_Get_library_version` or a launcher's `--version` says. `None`: an MPI that this crate
-    /// does not know how to launch (or not an MPI at all).
+    /// Recognises the text that `MPI_Get_library_version` gives or a launcher's `--version` prints. `None`:
+    /// an MPI that this crate does not know how to launch, or no MPI at all.
     pub fn recognise(text: &str) -> Option<(Self, Version)> {
-        // Intel's text first: it is built on MPICH and Hydra.
+        // Intel's text is looked for first, because Intel MPI is built on MPICH and Hydra and names them too.
         if text.contains("Intel(R) MPI Library") {
             return Some((Flavour::Intel, after(text, "Version").or_else(|| after(text, "Library"))?));
         }
@@ -79,13 +80,13 @@ impl Flavour {
         if text.contains("HYDRA build details") {
             return Some((Flavour::Mpich, after(text, "Version:")?));
         }
-        // MVAPICH and vendors' MPICHs have texts of their own and other launchers.
+        // MVAPICH and the MPICHs of vendors have texts of their own, and other launchers.
         text.starts_with("MPICH Version")
             .then(|| after(text, "Version:"))?
             .map(|version| (Flavour::Mpich, version))
     }
 
-    /// The ABI of its own programs.
+    /// The ABI of programs that are linked with it.
     pub fn abi(self) -> Abi {
         match self {
             Flavour::OpenMpi4 | Flavour::OpenMpi5 => Abi::OpenMpi,
@@ -93,7 +94,7 @@ impl Flavour {
         }
     }
 
-    /// Short name, as `--mpi` takes it.
+    /// Its short name, as `--mpi` takes it.
     pub fn name(self) -> &'static str {
         match self {
             Flavour::OpenMpi4 | Flavour::OpenMpi5 => "openmpi",
@@ -102,7 +103,7 @@ impl Flavour {
         }
     }
 
-    /// Names of its launcher, the most telling first: a plain `mpirun` may be any MPI's.
+    /// Names of its launcher, the most specific first: a plain `mpirun` may belong to any MPI.
     pub(crate) fn launchers(self) -> &'static [&'static str] {
         match self {
             Flavour::OpenMpi4 | Flavour::OpenMpi5 => &["mpirun.openmpi", "mpirun", "mpiexec"],
@@ -110,7 +111,7 @@ impl Flavour {
         }
     }
 
-    /// Where its launcher comes from, for messages.
+    /// The package that its launcher comes with, for messages.
     pub(crate) fn package(self) -> &'static str {
         match self {
             Flavour::OpenMpi4 => "Debian's package openmpi-bin",
@@ -132,7 +133,7 @@ impl fmt::Display for Flavour {
 }
 
 impl Abi {
-    /// The ABI that a library's file name stands for, if it is an MPI library's.
+    /// The ABI that the file name of a library stands for; `None`: it is no MPI library's.
     pub fn of_library(file_name: &str) -> Option<Self> {
         let (stem, version) = file_name.split_once(".so")?;
         let major = version.trim_start_matches('.').split('.').next().unwrap_or_default();
@@ -150,7 +151,8 @@ fn after(text: &str, marker: &str) -> Option<Version> {
     Version::parse(text[start..].trim_start())
 }
 
-/// `mpirun (Open MPI) 4.1.6`, Debian's `mpirun.openmpi (OpenRTE) 4.1.4`.
+/// Reads what launchers of Open MPI print: `mpirun (Open MPI) 4.1.6`, Debian's `mpirun.openmpi (OpenRTE)
+/// 4.1.4`.
 fn open_mpi_launcher(text: &str) -> Option<Version> {
     after(text, "(Open MPI) ").or_else(|| after(text, "(OpenRTE) "))
 }
@@ -163,7 +165,7 @@ mod tests {
         Flavour::recognise(text).map(|(flavour, v)| (flavour, v.text, v.major, v.minor))
     }
 
-    // The texts are what the libraries and launchers of these versions print.
+    // The texts are those that the libraries and launchers of these versions print.
     #[test]
     fn knows_what_libraries_say() {
         let open = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022";
@@ -214,7 +216,8 @@ mod tests {
         assert_eq!(Version::parse("99999999999.1"), None);
     }
 
-    // Names from the packages' file lists; the others are libraries that merely start like one.
+    // The names of MPI libraries are from packages' file lists; the others belong to libraries whose names
+    // only begin alike.
     #[test]
     fn library_names_tell_the_abi() {
         assert_eq!(Abi::of_library("libmpi.so.40"), Some(Abi::OpenMpi));

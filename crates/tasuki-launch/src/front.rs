@@ -1,4 +1,4 @@
-//! Tasuki's own libfabric, which stands before a distribution's that takes long to load
+//! Tasuki's own libfabric, which the loader finds before a distribution's, because that takes long to load
 //! (`docs/adr/0008-a-libfabric-in-front.md`).
 
 use crate::{
@@ -13,16 +13,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Below the provider's folder, alone in a folder of its own: every program that searches there would find what else there is.
+/// The library, below the provider's folder. It is alone in a folder of its own, because every program that
+/// searches there would find whatever else lies there.
 const FILE: &str = "libfabric/libfabric.so.1";
-/// The first version of libfabric's interface that it does not have: what is linked with such a one would not load.
+/// The first version of libfabric's interface that the library does not have. A program that is linked with
+/// it would not load.
 const TOO_NEW: &[u8] = b"FABRIC_1.7";
 /// The variable that lists folders for the dynamic loader.
 const VARIABLE: &str = "LD_LIBRARY_PATH";
 
 impl Mpi {
-    /// The folder that holds the library in front. None if that is not installed, or this MPI's libfabric is not a distribution's
-    /// with an interface that it has.
+    /// The folder of the library in front. `None` if it is not installed, or this MPI's libfabric is not a
+    /// distribution's, or has an interface that the library lacks.
     pub fn front(&self, provider: &Provider) -> Option<PathBuf> {
         if self.flavour != Flavour::OpenMpi4 || component(&self.library).is_none() {
             return None;
@@ -35,20 +37,20 @@ impl Mpi {
     }
 }
 
-/// Whether a path means itself in a list of paths.
+/// Whether a path stands for itself in a list of paths.
 pub(crate) fn is_plain(path: &OsStr) -> bool {
     path.to_str().is_some_and(|path| path.starts_with('/') && !path.contains([':', ';', '$', ' ']))
 }
 
-/// What puts it in front.
+/// The setting that puts the library in front.
 pub(crate) fn setting(mpi: &Mpi, provider: &Provider) -> Option<Setting> {
     let folder = mpi.front(provider)?;
-    let why = "a libfabric that knows Tasuki alone: the system's takes 0.3 s to load. It steps aside for other providers \
-               (TASUKI_LIBFABRIC=0: always)";
+    let why = "a libfabric that knows Tasuki alone: the system's takes 0.3 s to load. It steps aside for \
+               other providers (TASUKI_LIBFABRIC=0: always)";
     Some(Setting::new(Scope::Folders, VARIABLE, folder.to_string_lossy(), why))
 }
 
-/// `env` with the library in front, where this MPI gets it.
+/// `env` with the library in front, if this MPI gets it.
 pub(crate) fn environment(mpi: &Mpi, provider: &Provider, env: &Environment) -> Environment {
     match mpi.front(provider) {
         Some(folder) => with_variable(env, VARIABLE, joined(variable(env, VARIABLE), folder.as_os_str())),
@@ -56,8 +58,9 @@ pub(crate) fn environment(mpi: &Mpi, provider: &Provider, env: &Environment) -> 
     }
 }
 
-/// A list of folders with one more. It comes behind what the user names, who may have a libfabric of his own, but before the
-/// system's folders, which a chosen MPI may have put there.
+/// A list of folders with one more. The new one comes behind those that the user names, which may hold a
+/// libfabric of the user's own, but before the system's folders, which may be there because an MPI was
+/// chosen.
 pub(crate) fn joined(list: Option<&OsStr>, folder: &OsStr) -> OsString {
     let given = list.unwrap_or_default().to_string_lossy().into_owned();
     let mut all: Vec<&str> =
@@ -68,7 +71,8 @@ pub(crate) fn joined(list: Option<&OsStr>, folder: &OsStr) -> OsString {
     all.join(":").into()
 }
 
-/// Where distributions have their libraries: `/usr/lib`, `/lib64`, `/usr/lib/x86_64-linux-gnu`.
+/// Whether a folder is one where distributions have libraries: `/usr/lib`, `/lib64`,
+/// `/usr/lib/x86_64-linux-gnu`.
 fn is_systems(folder: &Path) -> bool {
     let is_plain =
         |folder: &Path| ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].map(Path::new).contains(&folder);
@@ -81,7 +85,8 @@ mod tests {
     use super::*;
     use crate::{Device, Version};
 
-    /// An Open MPI as Debian 12 installs it, with a libfabric that says `interface` of itself, and a provider's folder.
+    /// An Open MPI as Debian 12 installs it, with a libfabric whose symbols have this `interface`, and the
+    /// folder of a provider.
     fn installed(folder: &Path, interface: &str) -> (Mpi, Provider) {
         let components = folder.join("openmpi/lib/openmpi3");
         fs::create_dir_all(&components).unwrap();

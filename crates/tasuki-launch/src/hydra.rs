@@ -3,11 +3,11 @@
 
 use crate::{
     Device, Facts, Flavour, Job, LaunchCommand, Mpi, Provider, Setting, Transport,
-    job::Words,
+    job::Argv,
     setting::{self, Binding, Scope},
 };
 
-/// What is set, for whom, and why.
+/// The settings of a job, each with its scope and reason.
 pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting> {
     let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
     let mut all = Vec::new();
@@ -74,7 +74,8 @@ fn intel_tasuki(mpi: &Mpi, provider: &Provider) -> Vec<Setting> {
     all
 }
 
-/// Everything through libfabric to its own shared memory. An MPICH built for UCX as well must be told which it is.
+/// Settings for libfabric's own shared memory. An MPICH that was also built for UCX must be told which of the
+/// two to use.
 fn shm(mpi: &Mpi, flavour: Flavour) -> Vec<Setting> {
     let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
     let mut all = vec![set("FI_PROVIDER", "shm", "libfabric's shared memory, whatever else is installed")];
@@ -103,9 +104,10 @@ fn intel_tcp(mpi: &Mpi, facts: &Facts) -> Vec<Setting> {
     all
 }
 
-/// Proxies connect back to this interface's address instead of the launching host's name (`-localhost` is passed
-/// over). The same name would go to proxies that start further proxies, on whose hosts it may be another interface's:
-/// a branch count of all hosts makes mpiexec start all of them itself.
+/// Settings by which Intel's proxies connect back to the address of this interface instead of the launching
+/// host's name (`-localhost` has no effect). Proxies that start further proxies would pass the same interface
+/// name on, which on their hosts may be another interface's: a branch count of all hosts makes mpiexec start
+/// all of them itself.
 fn intel_daemons(interface: &str, hosts: usize) -> [Setting; 2] {
     let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
     [
@@ -161,38 +163,39 @@ fn mpich_tasuki(device: Device, provider: &Provider) -> Vec<Setting> {
 
 /// The command that runs `job`.
 pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
-    let mut words = Words::new(&mpi.launcher);
-    words.extend(["-launcher", "ssh"]);
+    let mut argv = Argv::new(&mpi.launcher);
+    argv.extend(["-launcher", "ssh"]);
     if let Some(agent) = &job.facts.agent {
-        words.extend(["-launcher-exec", agent]);
+        argv.extend(["-launcher-exec", agent]);
     }
     match mpi.flavour {
-        Flavour::Intel => intel_hosts(job, &mut words),
-        _ => mpich_hosts(job, &mut words),
+        Flavour::Intel => intel_hosts(job, &mut argv),
+        _ => mpich_hosts(job, &mut argv),
     }
-    words.extend(["-n", &job.ranks.to_string()]);
+    argv.extend(["-n", &job.ranks.to_string()]);
     if let Some(folder) = &job.folder {
-        words.push("-wdir");
-        words.push(folder);
+        argv.push("-wdir");
+        argv.push(folder);
     }
-    words.program(&job.argv);
+    argv.program(&job.argv);
     let env = job.exports_with(&settings(mpi, &job.transport, &job.facts));
-    LaunchCommand { argv: words.into(), env }
+    LaunchCommand { argv: argv.into(), env }
 }
 
-/// One word `host:ranks` per run of ranks on one host; a host may occur again.
-fn mpich_hosts(job: &Job, words: &mut Words) {
+/// Adds one entry `host:ranks` for each run of successive ranks on a host; a host may occur again.
+fn mpich_hosts(job: &Job, argv: &mut Argv) {
     if let Some(management) = &job.facts.management {
         // Proxies connect back to this address instead of the launching host's name.
-        words.extend(["-localhost", &management.address.to_string()]);
+        argv.extend(["-localhost", &management.address.to_string()]);
     }
     let hosts: Vec<_> = job.runs().iter().map(|(host, ranks)| format!("{host}:{ranks}")).collect();
-    words.extend(["-hosts", &hosts.join(",")]);
+    argv.extend(["-hosts", &hosts.join(",")]);
 }
 
-/// Intel MPI fills hosts by cores and passes over numbers in -hosts: one word per rank, and one rank per word.
-fn intel_hosts(job: &Job, words: &mut Words) {
+/// Adds one entry per rank, and one rank per entry: Intel MPI fills hosts by their cores, and ignores numbers
+/// in -hosts.
+fn intel_hosts(job: &Job, argv: &mut Argv) {
     let hosts: Vec<_> =
         job.runs().into_iter().flat_map(|(host, ranks)| (0..ranks).map(move |_| host)).collect();
-    words.extend(["-ppn", "1", "-hosts", &hosts.join(",")]);
+    argv.extend(["-ppn", "1", "-hosts", &hosts.join(",")]);
 }

@@ -7,7 +7,8 @@ use std::{
 };
 
 impl Detector<'_> {
-    /// Every MPI that has both a launcher and its library: those in PATH first, then those in the peers' folder.
+    /// Every MPI that has both a launcher and its library: those in PATH first, then those in the peers'
+    /// folder.
     pub fn installed(&self) -> Vec<Mpi> {
         let mut found: Vec<Mpi> = Vec::new();
         let folders = program::path_folders(self.env).into_iter().chain(self.peer_folders());
@@ -32,7 +33,8 @@ impl Detector<'_> {
         folders
     }
 
-    /// The MPIs whose launchers lie in `folder`; several where a distribution installs them side by side.
+    /// The MPIs whose launchers are in `folder`; there are several where a distribution installs them side by
+    /// side.
     fn installed_in(&self, folder: &Path) -> Vec<Mpi> {
         let mut found: Vec<Mpi> = Vec::new();
         for launcher in Flavour::LAUNCHERS.iter().map(|name| folder.join(name)) {
@@ -60,8 +62,8 @@ impl Detector<'_> {
         })
     }
 
-    /// The MPIs that a user may mean by `choice`: a prefix, a launcher, or a name with as much of the version as is
-    /// wanted (`openmpi`, `openmpi5`, `mpich-4.3`, `intel`).
+    /// The MPIs that a user may mean by `choice`: a prefix, a launcher, or a name with as much of the version
+    /// as the user likes (`openmpi`, `openmpi5`, `mpich-4.3`, `intel`).
     pub fn choose(&self, choice: &str) -> Result<Vec<Mpi>, DetectError> {
         let path = Path::new(choice);
         if is_place(choice) {
@@ -103,12 +105,12 @@ pub fn same_file(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// Whether a user means a place, a prefix or a launcher, and not a name.
+/// Whether a choice is a path (of a prefix or a launcher) and not a name.
 pub(crate) fn is_place(choice: &str) -> bool {
     choice.contains('/') || Path::new(choice).is_dir()
 }
 
-/// Whether a user may mean this MPI by a name with as much of the version as is wanted.
+/// Whether a choice is this MPI's name with as much of the version as the user likes.
 pub(crate) fn is_called(mpi: &Mpi, choice: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace([' ', '-', '_'], "");
     let choice = plain(choice);
@@ -123,7 +125,8 @@ pub(crate) fn is_called(mpi: &Mpi, choice: &str) -> bool {
     })
 }
 
-/// Files below `prefix` that may be the library, in the places where installations and distributions put it.
+/// Files below `prefix` that may be the MPI's library, in the places where installations and distributions
+/// put it.
 fn libraries(prefix: &Path, flavour: Flavour) -> Vec<PathBuf> {
     let mut folders = vec![prefix.join("lib"), prefix.join("lib64"), prefix.join("lib/release")];
     let multiarch = prefix.join("lib").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
@@ -132,7 +135,7 @@ fn libraries(prefix: &Path, flavour: Flavour) -> Vec<PathBuf> {
     for folder in folders {
         let names = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.file_name());
         let mut names: Vec<_> = names.filter(|name| mpi::abi_of(name) == Some(flavour.abi())).collect();
-        // The shortest is the name that programs ask for: libmpi.so.12 before libmpi.so.12.0.0.
+        // The shortest name is the one that programs ask for: libmpi.so.12 before libmpi.so.12.0.0.
         names.sort_by_key(|name| name.len());
         found.extend(names.first().map(|name| folder.join(name)));
     }

@@ -1,4 +1,4 @@
-//! A job: what is to run, and where; and the command that runs it.
+//! A job (what is to run, and where), and the command that runs it.
 
 use crate::{
     Environment, Facts, Flavour, LacksLibfabric, Mpi, Placement, Setting, Transport, front::joined, hydra,
@@ -8,12 +8,13 @@ use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,
 };
+use tasuki_process::quote;
 use thiserror::Error;
 
-/// A host and the number of ranks that it is made for.
+/// A host, with the number of ranks that it is made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobHost {
-    /// Host name, which the agent knows and which the hosts resolve to the identity address.
+    /// Its name, which the agent knows and which all hosts resolve to the identity address.
     pub name: String,
     /// Cores that ranks may use.
     pub slots: u32,
@@ -34,7 +35,7 @@ pub struct Job {
     pub transport: Transport,
     /// What the MPI's settings depend on.
     pub facts: Facts,
-    /// Whether the launcher runs as root, which Open MPI refuses unless told that it is meant.
+    /// Whether the launcher runs as root, which Open MPI refuses unless it is told that this is intended.
     pub as_root: bool,
     /// Variables that every rank gets, with [`crate::Detected::env`] among them.
     pub env: Environment,
@@ -45,15 +46,16 @@ pub struct Job {
 /// Why a job cannot be launched.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum JobError {
-    /// Nothing to run.
+    /// There is nothing to run.
     #[error("a job needs a program and at least one rank")]
     Empty,
-    /// Nowhere to run.
+    /// No host has a core for ranks.
     #[error("no host has a core for ranks; give hosts `cores` in the cluster file")]
     NoSlots,
-    /// A name would be read as something else in a launcher's list of hosts.
+    /// A host's name would be read as something else in a launcher's list of hosts.
     #[error(
-        "host name {0:?} cannot be passed to a launcher: letters, digits, '-', '.' and '_' only, and no '-' first"
+        "host name {0:?} cannot be passed to a launcher: letters, digits, '-', '.' and '_' only, and no '-' \
+         first"
     )]
     HostName(String),
     /// The agent's path would be split by a launcher.
@@ -64,15 +66,17 @@ pub enum JobError {
     LacksLibfabric(#[from] LacksLibfabric),
     /// The transport is libfabric's shared memory, and the MPI cannot use it.
     #[error(
-        "Open MPI does not start over libfabric's shm provider, which lacks what it asks for; MPICH and Intel MPI do"
+        "Open MPI does not start over libfabric's shm provider, which lacks what it asks for; MPICH and \
+         Intel MPI do"
     )]
     NotOverShm,
     /// The transport is libfabric's shared memory, and there are ranks on several hosts.
     #[error(
-        "libfabric's shm provider reaches no other host; put all ranks on one, or use --transport tasuki or tcp"
+        "libfabric's shm provider reaches no other host; put all ranks on one, or use --transport tasuki or \
+         tcp"
     )]
     ShmBetweenHosts,
-    /// A variable that cannot be passed on.
+    /// A variable cannot be passed on by its name.
     #[error("the variable {0:?} cannot be passed on: its name is empty or holds '=' or ','")]
     Variable(OsString),
 }
@@ -82,28 +86,17 @@ pub enum JobError {
 pub struct LaunchCommand {
     /// The launcher and its arguments.
     pub argv: Vec<OsString>,
-    /// Variables.
+    /// The variables.
     pub env: Environment,
 }
 
 impl LaunchCommand {
-    /// As one would type it in a shell.
+    /// The command as one would type it in a shell.
     pub fn to_shell(&self) -> String {
         let variables =
             self.env.iter().map(|(name, value)| format!("{}={}", name.to_string_lossy(), quote(value)));
-        let words = self.argv.iter().map(|word| quote(word));
-        variables.chain(words).collect::<Vec<_>>().join(" ")
-    }
-}
-
-/// A word for a POSIX shell, which gives it back unchanged.
-pub fn quote(word: &OsStr) -> String {
-    let word = word.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.into_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
+        let argv = self.argv.iter().map(|argument| quote(argument));
+        variables.chain(argv).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -158,13 +151,13 @@ impl Job {
         if self.hosts_of_ranks().is_empty() { Err(JobError::NoSlots) } else { Ok(()) }
     }
 
-    /// The host of every rank, as indices in [`Job::hosts`].
+    /// The host of every rank, as an index in [`Job::hosts`].
     pub fn hosts_of_ranks(&self) -> Vec<usize> {
         let slots: Vec<_> = self.hosts.iter().map(|host| host.slots).collect();
         placement::hosts_of_ranks(self.placement, &slots, self.ranks)
     }
 
-    /// The variables that ranks get, each once: where one is given again, the last counts.
+    /// The variables that ranks get, each once: of several values of a variable the last counts.
     pub(crate) fn exports(&self) -> Environment {
         let mut once: Environment = Vec::new();
         for (name, value) in &self.env {
@@ -174,8 +167,8 @@ impl Job {
         once
     }
 
-    /// The variables that ranks get: the user's, and those among `settings` that the user does not give. Lists of folders are
-    /// joined.
+    /// The variables that ranks get: the user's, and those of `settings` that the user does not give. Lists
+    /// of folders are joined.
     pub(crate) fn exports_with(&self, settings: &[Setting]) -> Environment {
         let mut env = self.exports();
         for setting in settings.iter().filter(|setting| setting.is_variable()) {
@@ -189,12 +182,12 @@ impl Job {
         env
     }
 
-    /// Whether the launcher has to deal ranks out in turn.
+    /// Whether the launcher has to distribute ranks to hosts in turn.
     pub(crate) fn is_round_robin(&self) -> bool {
         self.placement == Placement::ByNode
     }
 
-    /// Hosts that have ranks, with their numbers.
+    /// Hosts that have ranks, with the number of ranks.
     pub(crate) fn ranks_per_host(&self) -> Vec<(&str, u32)> {
         let counts = placement::counts(&self.hosts_of_ranks(), self.hosts.len());
         let named = self.hosts.iter().map(|host| host.name.as_str()).zip(counts);
@@ -209,28 +202,28 @@ impl Job {
     }
 }
 
-/// A command line in the making.
-pub(crate) struct Words(Vec<OsString>);
+/// A command line that is being built.
+pub(crate) struct Argv(Vec<OsString>);
 
-impl Words {
+impl Argv {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self(vec![program.as_ref().into()])
     }
 
-    pub fn push(&mut self, word: impl AsRef<OsStr>) {
-        self.0.push(word.as_ref().into());
+    pub fn push(&mut self, argument: impl AsRef<OsStr>) {
+        self.0.push(argument.as_ref().into());
     }
 
-    pub fn extend<'a>(&mut self, words: impl IntoIterator<Item = &'a str>) {
-        self.0.extend(words.into_iter().map(OsString::from));
+    pub fn extend<'a>(&mut self, arguments: impl IntoIterator<Item = &'a str>) {
+        self.0.extend(arguments.into_iter().map(OsString::from));
     }
 
-    /// Those settings that the command line takes, but for those that the user gives in `env`: the command line would
-    /// go before them.
+    /// Adds those settings that the command line takes, except those that the user gives in `env`, because
+    /// the command line would override them.
     pub fn settings(&mut self, settings: &[Setting], env: &Environment) {
         let is_users = |setting: &&Setting| env.iter().any(|(name, _)| *name == *setting.variable());
         let ours = settings.iter().filter(|setting| !is_users(setting));
-        self.0.extend(ours.filter_map(Setting::words).flatten().map(OsString::from));
+        self.0.extend(ours.filter_map(Setting::options).flatten().map(OsString::from));
     }
 
     pub fn program(&mut self, argv: &[OsString]) {
@@ -238,8 +231,8 @@ impl Words {
     }
 }
 
-impl From<Words> for Vec<OsString> {
-    fn from(words: Words) -> Self {
-        words.0
+impl From<Argv> for Vec<OsString> {
+    fn from(argv: Argv) -> Self {
+        argv.0
     }
 }

@@ -1,6 +1,6 @@
 //! Finds the launcher that belongs to a library.
 
-use crate::{Environment, Flavour, Version, bounded, program};
+use crate::{Environment, Flavour, Version, program, query::query};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -8,17 +8,18 @@ use std::{
 };
 
 const LIMIT: Duration = Duration::from_secs(10);
-/// How many folders above a library may be its prefix: Debian's `lib/x86_64-linux-gnu/openmpi/lib/` is the deepest.
+/// How many folders above a library its prefix may be. Debian's `lib/x86_64-linux-gnu/openmpi/lib/` is the
+/// deepest.
 const PREFIX_DEPTH_MAX: usize = 5;
 
-/// What the launcher at `path` says that it is; `None` if it is none that we know.
+/// What the launcher at `path` says that it is; `None` if this crate does not know it.
 pub fn identify(path: &Path, env: &Environment) -> Option<(Flavour, Version)> {
-    let answer = bounded::run(&[path.as_os_str().into(), "--version".into()], env, LIMIT).ok()?;
+    let answer = query(&[path.as_os_str().into(), "--version".into()], env, LIMIT).ok()?;
     Flavour::recognise(&answer.stdout).or_else(|| Flavour::recognise(&answer.stderr))
 }
 
-/// The launcher for a library: in the library's own prefix, or in PATH; among those of the same flavour one of the
-/// same version if there is one. `Err`: the folders that were looked through.
+/// The launcher for a library: in the library's own prefix, or in PATH; among those of the same flavour one
+/// of the same version, if there is one. `Err`: the folders that were searched.
 pub fn for_library(
     library: &Path,
     flavour: Flavour,

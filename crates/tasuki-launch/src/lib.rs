@@ -12,13 +12,12 @@
 //!
 //! A launcher passes SIGINT and SIGTERM on to its ranks (Open MPI, Hydra: SIGTERM, then SIGKILL to what is
 //! left), so the caller forwards what it gets to the launcher alone and waits. Launchers may hang after an
-//! abnormal end (see [`Mpi::pitfalls`]): after [`STOP_GRACE`] the caller kills the launcher; daemons and ranks on
-//! other hosts end when their connection to it breaks.
+//! abnormal end (see [`Mpi::pitfalls`]): after [`STOP_GRACE`] the caller kills the launcher; daemons and
+//! ranks on other hosts end when their connection to it breaks.
 //!
-//! The launcher's exit code is the program's where ranks ended by themselves, and 0 only if all ranks ended well.
-//! Of a rank that died by a signal Open MPI tells 128 + signal, Hydra on several hosts just 255.
+//! The launcher's exit code is the program's where ranks ended by themselves, and 0 only if all ranks ended
+//! well. Of a rank that died by a signal Open MPI tells 128 + signal, Hydra on several hosts just 255.
 
-mod bounded;
 mod detect;
 mod elf;
 mod env;
@@ -41,12 +40,13 @@ mod probe;
 mod program;
 mod provider;
 mod python;
+mod query;
 mod setting;
 
 pub use detect::{DetectError, Detected, Detector};
 pub use env::environment;
 pub use flavour::{Abi, Flavour, Version};
-pub use job::{Job, JobError, JobHost, LaunchCommand, quote};
+pub use job::{Job, JobError, JobHost, LaunchCommand};
 pub use libfabric::LacksLibfabric;
 pub use libfabric_probe::{Libfabric, libfabric_probe_main};
 pub use management::Management;
@@ -62,7 +62,7 @@ use std::{ffi::OsString, time::Duration};
 /// Environment variables, in no order; a name occurs once.
 pub type Environment = Vec<(OsString, OsString)>;
 
-/// How long a launcher may take to end after a signal was forwarded to it, before it is killed. Open MPI sends
-/// SIGTERM, waits `odls_base_sigkill_timeout` (1 s) and sends SIGKILL, which took 3 to 4 s on a busy machine; Hydra ends
-/// its ranks at once.
+/// How long a launcher may take to end after a signal was forwarded to it, before it is killed. Open MPI
+/// sends SIGTERM, waits `odls_base_sigkill_timeout` (1 s) and sends SIGKILL, which took 3 to 4 s on a busy
+/// machine; Hydra ends its ranks at once.
 pub const STOP_GRACE: Duration = Duration::from_secs(10);

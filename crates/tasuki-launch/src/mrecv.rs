@@ -1,30 +1,31 @@
-//! What puts Open MPI's MPI_Mrecv right (`docs/adr/0016-mrecv-put-right-from-above.md`).
+//! The library that corrects Open MPI's MPI_Mrecv (`docs/adr/0016-mrecv-put-right-from-above.md`).
 
 use crate::{Flavour, Mpi, Provider, Setting, front::is_plain, setting::Scope};
 use std::path::PathBuf;
 
-/// Below the provider's folder, beside the libfabric in front.
+/// The library, below the provider's folder, beside the libfabric in front.
 const FILE: &str = "libfabric/libtasuki-mrecv.so";
 
 impl Mpi {
-    /// Whether MPI_Mrecv and MPI_Imrecv of this MPI lose what they receive into types with gaps, over any libfabric provider: the callback for
-    /// such a receive (`ompi_mtl_ofi_mrecv_callback`) unpacks nothing. So it is written in 4.1.4 and 5.0.7, and seen with 4.1.4 and 5.0.11.
+    /// Whether MPI_Mrecv and MPI_Imrecv of this MPI lose what they receive into types with gaps, over any
+    /// libfabric provider: the callback for such a receive (`ompi_mtl_ofi_mrecv_callback`) unpacks nothing.
+    /// That is in the source of 4.1.4 and 5.0.7, and was observed with 4.1.4 and 5.0.11.
     pub fn loses_matched_messages(&self) -> bool {
         matches!(self.flavour, Flavour::OpenMpi4 | Flavour::OpenMpi5)
     }
 
-    /// The library that puts it right. None if it is not needed, or not installed.
+    /// The library that corrects it. `None` if it is not needed, or not installed.
     pub fn mended_by(&self, provider: &Provider) -> Option<PathBuf> {
         let file = provider.folder.join(FILE);
         (self.loses_matched_messages() && is_plain(file.as_os_str()) && file.is_file()).then_some(file)
     }
 }
 
-/// What loads it before the MPI's own library.
+/// The setting that loads the library before the MPI's own.
 pub(crate) fn setting(mpi: &Mpi, provider: &Provider) -> Option<Setting> {
     let file = mpi.mended_by(provider)?;
-    let why = "this Open MPI's MPI_Mrecv and MPI_Imrecv lose what they receive into types with gaps, over any libfabric; this \
-               library does it for them";
+    let why = "this Open MPI's MPI_Mrecv and MPI_Imrecv lose what they receive into types with gaps, over \
+               any libfabric; this library does it for them";
     Some(Setting::new(Scope::Folders, "LD_PRELOAD", file.to_string_lossy(), why))
 }
 

@@ -1,22 +1,22 @@
-//! Open MPI 4: `mpirun` with its daemons `orted`, all of it set by MCA parameters.
-//! Sources: mpirun(1) and `ompi_info --all` of 4.1.
+//! Open MPI 4: `mpirun` with its daemons `orted`, all set by MCA parameters. Sources: mpirun(1) and
+//! `ompi_info --all` of 4.1.
 
 use crate::{
     Environment, Facts, Job, LaunchCommand, Mpi, Provider, Setting, Transport, front,
-    job::Words,
+    job::Argv,
     libfabric::forgets_answers,
     mrecv,
     setting::{self, Binding, Scope},
 };
 
-/// What is set, for whom, and why. Parameters given on the command line or in the environment go before those of
-/// a distribution's `openmpi-mca-params.conf`.
+/// The settings of a job, each with its scope and reason. Parameters on the command line or in the
+/// environment override those of a distribution's `openmpi-mca-params.conf`.
 pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting> {
     let set = |name, value: &str, why| Setting::new(Scope::OpenMpi, name, value, why);
     let mut all = Vec::new();
     match transport {
         Transport::Tcp => all.extend(tcp(facts, "vader")),
-        // Refused by `Job::command`.
+        // `Job::command` refuses this transport.
         Transport::Shm => {}
         Transport::Tasuki(provider) => {
             all.extend(libfabric(provider, facts, "vader"));
@@ -48,14 +48,15 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
     all
 }
 
-/// The settings of Open MPI's own TCP transport, the same in 4 and 5 but for the name of shared memory.
+/// The settings of Open MPI's own TCP transport. Versions 4 and 5 differ only in the name of shared memory.
 pub fn tcp(facts: &Facts, shared_memory: &str) -> Vec<Setting> {
     let set = |name, value: &str, why| Setting::new(Scope::OpenMpi, name, value, why);
     vec![
         set(
             "pml",
             "ob1",
-            "the message layer that uses the transports below; UCX and libfabric would choose interfaces on their own",
+            "the message layer that uses the transports below; UCX and libfabric would choose interfaces on \
+             their own",
         ),
         set(
             "btl",
@@ -65,13 +66,14 @@ pub fn tcp(facts: &Facts, shared_memory: &str) -> Vec<Setting> {
         set(
             "btl_tcp_if_include",
             &facts.identity_interface,
-            "identity addresses alone: they are reachable over every cable and through relays; with one address per cable \
-             Open MPI pairs addresses that have no route to each other",
+            "identity addresses alone: they are reachable over every cable and through relays; with one \
+             address per cable Open MPI pairs addresses that have no route to each other",
         ),
     ]
 }
 
-/// Everything through libfabric to Tasuki, the same in 4 and 5 but for the name of shared memory.
+/// The settings that send everything through libfabric to Tasuki. Versions 4 and 5 differ only in the name of
+/// shared memory.
 pub fn libfabric(provider: &Provider, facts: &Facts, shared_memory: &str) -> Vec<Setting> {
     let set = |name, value: &str, why| Setting::new(Scope::OpenMpi, name, value, why);
     let mut all = vec![
@@ -89,20 +91,20 @@ pub fn libfabric(provider: &Provider, facts: &Facts, shared_memory: &str) -> Vec
     all
 }
 
-/// What makes the provider give the answers that this MPI forgets. The bits are those of its tags for providers with remote
-/// completion data (`ompi/mca/mtl/ofi/mtl_ofi_types.h` of 4.1).
+/// The setting that makes the provider give the answers that this MPI forgets. The bits are those of its tags
+/// for providers with remote completion data (`ompi/mca/mtl/ofi/mtl_ofi_types.h` of 4.1).
 fn answers(mpi: &Mpi) -> Option<Setting> {
     let set = Setting::new(
         Scope::Variable,
         "TASUKI_ANSWER_CLAIMED",
         "0x100000000:0x200000000",
-        "a synchronous send that is received by MPI_Mrecv would wait for ever: this Open MPI forgets the answer \
-         (open-mpi/ompi#11327)",
+        "a synchronous send that is received by MPI_Mrecv would wait for ever: this Open MPI forgets the \
+         answer (open-mpi/ompi#11327)",
     );
     forgets_answers(&mpi.library).then_some(set)
 }
 
-/// The waiting policy of ranks that outnumber their cores.
+/// The wait policy of ranks that outnumber their cores.
 pub fn yielding() -> Setting {
     Setting::new(
         Scope::OpenMpi,
@@ -112,37 +114,37 @@ pub fn yielding() -> Setting {
     )
 }
 
-/// The words that 4 and 5 share: where ranks run, and what they inherit.
-pub fn placement_words(job: &Job, env: &Environment, words: &mut Words) {
+/// Adds the options that versions 4 and 5 share: where ranks run, and which variables they get.
+pub fn placement_options(job: &Job, env: &Environment, argv: &mut Argv) {
     if job.facts.binding == Binding::None {
-        words.extend(["--bind-to", "none"]);
+        argv.extend(["--bind-to", "none"]);
     }
-    words.extend(["--map-by", if job.is_round_robin() { "node" } else { "slot" }]);
-    // The numbers are exactly those that are wanted, so Open MPI never sees more ranks than slots.
+    argv.extend(["--map-by", if job.is_round_robin() { "node" } else { "slot" }]);
+    // The numbers are exactly those of the ranks, so that Open MPI never sees more ranks than slots.
     let hosts: Vec<_> = job.ranks_per_host().iter().map(|(host, ranks)| format!("{host}:{ranks}")).collect();
-    words.extend(["--host", &hosts.join(","), "-np", &job.ranks.to_string()]);
+    argv.extend(["--host", &hosts.join(","), "-np", &job.ranks.to_string()]);
     if let Some(folder) = &job.folder {
-        words.push("--wdir");
-        words.push(folder);
+        argv.push("--wdir");
+        argv.push(folder);
     }
-    // Open MPI passes nothing on by itself but OMPI_*.
+    // By itself Open MPI passes on only OMPI_*.
     for (name, _) in env {
-        words.push("-x");
-        words.push(name);
+        argv.push("-x");
+        argv.push(name);
     }
 }
 
 /// The command that runs `job`.
 pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
-    let mut words = Words::new(&mpi.launcher);
+    let mut argv = Argv::new(&mpi.launcher);
     if job.as_root {
-        words.push("--allow-run-as-root");
+        argv.push("--allow-run-as-root");
     }
     let settings = settings(mpi, &job.transport, &job.facts);
-    words.settings(&settings, &job.env);
-    // `-x NAME` takes the value from mpirun's own environment: no quoting rules to mind.
+    argv.settings(&settings, &job.env);
+    // `-x NAME` takes the value from mpirun's own environment, so that no value has to be quoted.
     let env = job.exports_with(&settings);
-    placement_words(job, &env, &mut words);
-    words.program(&job.argv);
-    LaunchCommand { argv: words.into(), env }
+    placement_options(job, &env, &mut argv);
+    argv.program(&job.argv);
+    LaunchCommand { argv: argv.into(), env }
 }

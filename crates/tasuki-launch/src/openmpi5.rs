@@ -1,11 +1,9 @@
 //! Open MPI 5: `mpirun` is a front end of PRRTE's `prterun`, which has parameters of its own.
 //! Sources: Open MPI 5.0's documentation ("Launching MPI applications"), `prte_info --all`.
 
-use crate::{
-    Facts, Job, LaunchCommand, Mpi, Setting, Transport, job::Words, mrecv, openmpi4, setting::Scope,
-};
+use crate::{Facts, Job, LaunchCommand, Mpi, Setting, Transport, job::Argv, mrecv, openmpi4, setting::Scope};
 
-/// What is set, for whom, and why.
+/// The settings of a job, each with its scope and reason.
 pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting> {
     let daemon = |name, value: &str, why| Setting::new(Scope::Prrte, name, value, why);
     let mut all = Vec::new();
@@ -15,7 +13,7 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
             all.extend(openmpi4::libfabric(provider, facts, "sm"));
             all.extend(mrecv::setting(mpi, provider));
         }
-        // Refused by `Job::command`.
+        // `Job::command` refuses this transport.
         Transport::Shm => {}
     }
     if facts.oversubscribed {
@@ -43,14 +41,14 @@ pub fn settings(mpi: &Mpi, transport: &Transport, facts: &Facts) -> Vec<Setting>
 
 /// The command that runs `job`.
 pub fn command(mpi: &Mpi, job: &Job) -> LaunchCommand {
-    let mut words = Words::new(&mpi.launcher);
+    let mut argv = Argv::new(&mpi.launcher);
     if job.as_root {
-        words.push("--allow-run-as-root");
+        argv.push("--allow-run-as-root");
     }
     let settings = settings(mpi, &job.transport, &job.facts);
-    words.settings(&settings, &job.env);
+    argv.settings(&settings, &job.env);
     let env = job.exports_with(&settings);
-    openmpi4::placement_words(job, &env, &mut words);
-    words.program(&job.argv);
-    LaunchCommand { argv: words.into(), env }
+    openmpi4::placement_options(job, &env, &mut argv);
+    argv.program(&job.argv);
+    LaunchCommand { argv: argv.into(), env }
 }

@@ -3,21 +3,22 @@
 /// The order in which hosts are filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// One rank per host in turn: as many hosts as there are ranks take part.
+    /// Hosts get one rank each in turn, so that as many hosts take part as there are ranks.
     #[default]
     ByNode,
     /// A host's slots are filled before the next host gets a rank.
     BySlot,
 }
 
-/// The host of every rank, as indices in `slots` (each host's number of slots). Where ranks outnumber all slots,
-/// hosts get further ranks in the same order, in proportion to their slots. Empty without any slot.
+/// The host of every rank, as an index in `slots` (the number of slots of each host). If there are more ranks
+/// than slots, hosts get further ranks in the same order, in proportion to their slots. Empty if there is no
+/// slot.
 pub fn hosts_of_ranks(placement: Placement, slots: &[u32], ranks: u32) -> Vec<usize> {
     let round: u64 = slots.iter().map(|slots| u64::from(*slots)).sum();
     if round == 0 {
         return Vec::new();
     }
-    // Slots of each host once every host has as many rounds as the last rank needs.
+    // Slots of each host if every host has as many rounds as the last rank needs.
     let rounds = u64::from(ranks).div_ceil(round);
     let limits: Vec<u64> = slots.iter().map(|slots| u64::from(*slots) * rounds).collect();
     match placement {
@@ -52,8 +53,8 @@ pub fn counts(hosts_of_ranks: &[usize], hosts: usize) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    // Expectations are Open MPI's for `--map-by node` and `--map-by slot` with `--host n1:2,n2:4,n3:2` (mpirun(1),
-    // "Mapping Processes to Nodes"), where the ranks do not outnumber the slots.
+    // Expectations are Open MPI's for `--map-by node` and `--map-by slot` with `--host n1:2,n2:4,n3:2`
+    // (mpirun(1), "Mapping Processes to Nodes"), where the ranks do not outnumber the slots.
     #[test]
     fn as_mpirun_describes_it() {
         let slots = [2, 4, 2];

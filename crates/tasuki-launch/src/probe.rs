@@ -1,7 +1,7 @@
-//! Asks an MPI library for its version, in a process of its own: loading a library runs its code, and two MPIs
-//! in one process (or one in ours) would be asking for trouble.
+//! Asks an MPI library for its version, in a process of its own: loading a library runs its code, and two
+//! MPIs in one process, or one in this process, could disturb it.
 
-use crate::{Environment, bounded};
+use crate::{Environment, query::query};
 use std::{
     ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_void},
     io,
@@ -11,24 +11,25 @@ use std::{
 };
 
 const LIMIT: Duration = Duration::from_secs(20);
-/// Larger than any MPI's MPI_MAX_LIBRARY_VERSION_STRING (Open MPI 256, MPICH 8192).
+/// Size of the buffer for the version text. No MPI's MPI_MAX_LIBRARY_VERSION_STRING is as large (Open MPI
+/// 256, MPICH 8192).
 const VERSION_BYTES: usize = 1 << 16;
 
-/// The version text of `library`, asked by the command `probe`, which must call [`probe_main`] with the path that
-/// is appended to it.
+/// The version text of `library`, asked by the command `probe`, which must call [`probe_main`] with the path
+/// that is appended to it.
 pub fn version_text(probe: &[OsString], library: &Path, env: &Environment) -> io::Result<String> {
     let mut argv = probe.to_vec();
     argv.push(library.as_os_str().to_owned());
-    let answer = bounded::run(&argv, env, LIMIT)?;
-    if answer.status.success() {
+    let answer = query(&argv, env, LIMIT)?;
+    if answer.is_success() {
         return Ok(answer.stdout);
     }
     let reason = answer.stderr.lines().next().unwrap_or("it said nothing").to_owned();
-    Err(io::Error::other(format!("{reason} ({})", answer.status)))
+    Err(io::Error::other(format!("{reason} ({})", answer.reason())))
 }
 
-/// Prints what `MPI_Get_library_version` of the library at `path` says and returns the exit code. For a hidden
-/// subcommand of the caller: the process that runs it loads the library and should then end.
+/// Prints the text of `MPI_Get_library_version` of the library at `path`, and returns the exit code. For a
+/// hidden subcommand of the caller: the process that runs it loads the library, and should then end.
 pub fn probe_main(path: &OsStr) -> i32 {
     match library_version(path) {
         Ok(text) => {
@@ -45,8 +46,8 @@ pub fn probe_main(path: &OsStr) -> i32 {
 fn library_version(path: &OsStr) -> Result<String, String> {
     type GetLibraryVersion = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
     let path = CString::new(path.as_bytes()).map_err(|_| "the path holds a NUL byte".to_owned())?;
-    // SAFETY: path is a NUL-terminated string. Loading runs the library's constructors, which is what this process
-    // is for; the handle is never closed, so that nothing that was loaded disappears.
+    // SAFETY: path is a NUL-terminated string. Loading runs the library's constructors, which is what this
+    // process is for; the handle is never closed, so that nothing that was loaded disappears.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
     if handle.is_null() {
         return Err(loader_error());
@@ -59,12 +60,12 @@ fn library_version(path: &OsStr) -> Result<String, String> {
             path.to_string_lossy()
         ));
     }
-    // SAFETY: MPI 3.0 and later define the symbol with this signature in every MPI's C binding.
+    // SAFETY: the C binding of every MPI of version 3.0 or later defines the symbol with this signature.
     let get = unsafe { std::mem::transmute::<*mut c_void, GetLibraryVersion>(symbol) };
     let mut text = vec![0_u8; VERSION_BYTES];
     let mut length: c_int = 0;
-    // SAFETY: MPI lets this function be called before MPI_Init; text is larger than the text of any MPI and stays
-    // NUL-terminated because its last byte is never reached.
+    // SAFETY: MPI lets this function be called before MPI_Init; text is larger than the text of any MPI and
+    // stays NUL-terminated because its last byte is never reached.
     let code = unsafe { get(text.as_mut_ptr().cast(), &mut length) };
     if code != 0 {
         return Err(format!("MPI_Get_library_version returned {code}"));
@@ -80,6 +81,6 @@ fn loader_error() -> String {
     if error.is_null() {
         return "the library cannot be loaded".into();
     }
-    // SAFETY: not NULL, hence a NUL-terminated string, see above.
+    // SAFETY: the pointer is not NULL, so it is that of a NUL-terminated string, as dlerror gives.
     unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned()
 }

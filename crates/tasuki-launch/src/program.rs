@@ -1,4 +1,4 @@
-//! Which file a command's first word names, as `execvp` would find it.
+//! Finds the file that a command's first word names, as `execvp` would.
 
 use crate::Environment;
 use std::{
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The value of a variable.
+/// The value of a variable of an environment.
 pub fn variable<'a>(env: &'a Environment, name: &str) -> Option<&'a OsStr> {
     env.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
 }
@@ -20,7 +20,7 @@ pub fn with_variable(env: &Environment, name: &str, value: OsString) -> Environm
     env
 }
 
-/// The folders of PATH, absolute ones only: a relative one would mean another folder on every host.
+/// The folders of PATH that are absolute. A relative one would mean another folder on every host.
 pub fn path_folders(env: &Environment) -> Vec<PathBuf> {
     let path = variable(env, "PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -32,12 +32,13 @@ pub fn path_folders(env: &Environment) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether the file can be run by somebody.
+/// Whether some user may execute the file.
 pub fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-/// The absolute path of what `name` runs: itself if it holds a slash, else the first executable in PATH.
+/// The absolute path of the program that `name` runs: itself if it holds a slash, else the first executable
+/// in PATH.
 pub fn find(name: &OsStr, env: &Environment) -> Option<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         let path = std::path::absolute(name).ok()?;
@@ -49,7 +50,8 @@ pub fn find(name: &OsStr, env: &Environment) -> Option<PathBuf> {
     path_folders(env).into_iter().map(|folder| folder.join(name)).find(|path| is_executable(path))
 }
 
-/// The program that `#!/usr/bin/env ARGUMENT` runs: the first word that is neither an option nor an assignment.
+/// The program that `#!/usr/bin/env ARGUMENT` runs: the first word that is neither an option nor an
+/// assignment.
 pub fn env_target(argument: &str) -> Option<&str> {
     argument.split_whitespace().find(|word| !word.starts_with('-') && !word.contains('='))
 }
@@ -74,7 +76,7 @@ mod tests {
         assert_eq!(find(OsStr::new(""), &env), None);
     }
 
-    // env(1): options, then NAME=VALUE, then the command.
+    // env(1): options come first, then NAME=VALUE, then the command.
     #[test]
     fn env_passes_options_and_assignments_over() {
         assert_eq!(env_target("python3"), Some("python3"));

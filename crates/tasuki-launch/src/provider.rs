@@ -9,10 +9,10 @@ use thiserror::Error;
 
 /// libfabric loads files of a provider folder whose names end in `-fi.so` (fi_provider(7)).
 const FILE: &str = "libtasuki-fi.so";
-/// The same as cargo names it, beside the program.
+/// The file's name as cargo makes it, beside the program.
 const BUILT: &str = "libtasuki_fi.so";
-/// Folder beside the program in which the built file has the name that libfabric asks for, and is alone:
-/// libfabric loads whatever else lies there.
+/// The folder beside the program in which the built file has the name that libfabric asks for. Nothing else
+/// is in it, because libfabric would load that too.
 const LINKED: &str = "tasuki-provider";
 
 /// The provider that the MPI's libfabric is to load.
@@ -20,16 +20,17 @@ const LINKED: &str = "tasuki-provider";
 pub struct Provider {
     /// The folder to name in FI_PROVIDER_PATH.
     pub folder: PathBuf,
-    /// The library, links resolved: hosts must see it too.
+    /// The library, with links resolved, because hosts must see the file itself.
     pub library: PathBuf,
 }
 
-/// Why there is none.
+/// Why there is no provider.
 #[derive(Debug, Error)]
 pub enum ProviderError {
-    /// Neither installed nor built.
+    /// The provider is neither installed nor built.
     #[error(
-        "Tasuki's libfabric provider is neither {} nor {}; build it: cargo build --release -p tasuki-ofi (or `make build`)",
+        "Tasuki's libfabric provider is neither {} nor {}; build it: cargo build --release -p tasuki-ofi (or \
+         `make build`)",
         installed.display(), built.display())]
     Missing {
         /// Where it would be installed.
@@ -37,10 +38,10 @@ pub enum ProviderError {
         /// Where it would have been built.
         built: PathBuf,
     },
-    /// TASUKI_PROVIDER names a folder without it.
+    /// The folder that TASUKI_PROVIDER names does not hold it.
     #[error("TASUKI_PROVIDER={}: there is no {FILE} in it", .0.display())]
     NotThere(PathBuf),
-    /// It is built, but cannot be given the name that libfabric asks for.
+    /// The provider is built, but cannot be given the name that libfabric asks for.
     #[error("cannot link {} to {BUILT}: {source}; do it by hand, or `make build`", link.display())]
     Link {
         /// The link.
@@ -51,11 +52,11 @@ pub enum ProviderError {
 }
 
 impl Provider {
-    /// What `FI_PROVIDER` is set to.
+    /// The value of `FI_PROVIDER`.
     pub const NAME: &str = "tasuki";
 
-    /// The provider that belongs to the program at `program`: installed in `../lib/tasuki/`, or built by cargo beside it.
-    /// `chosen` (TASUKI_PROVIDER) is a folder that goes before both.
+    /// The provider that belongs to the program at `program`: installed in `../lib/tasuki/`, or built by
+    /// cargo beside it. A folder in `chosen` (TASUKI_PROVIDER) overrides both.
     pub fn find(program: &Path, chosen: Option<&Path>) -> Result<Self, ProviderError> {
         if let Some(folder) = chosen {
             return Self::in_folder(folder).ok_or_else(|| ProviderError::NotThere(folder.into()));
@@ -85,8 +86,8 @@ impl Provider {
     }
 }
 
-/// Another process may do the same at the same time. What root makes stays its folder's owner's: a user who builds
-/// as himself and runs labs as root must be able to clean up.
+/// Makes the link. Another process may do the same at the same time. What root makes is given to the owner of
+/// its folder: a user who builds as that user, and runs labs as root, must be able to remove it.
 fn make_link(folder: &Path, link: &Path) -> io::Result<()> {
     let done = |result: io::Result<()>| match result {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -96,7 +97,7 @@ fn make_link(folder: &Path, link: &Path) -> io::Result<()> {
     done(symlink(Path::new("..").join(BUILT), link))?;
     let owner = fs::metadata(folder.parent().unwrap_or(folder))?;
     for made in [folder, link] {
-        // Refused to whoever is not root, and then needless.
+        // Only root may do this, and for other users it is not needed.
         let _ = lchown(made, Some(owner.uid()), Some(owner.gid()));
     }
     Ok(())

@@ -1,16 +1,17 @@
 //! Asks a Python interpreter which MPI its mpi4py uses.
 
-use crate::{Environment, bounded};
+use crate::{Environment, query::query};
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-/// Importing from a cold network file system takes its time.
+/// How long Python may take: importing from a cold network file system is slow.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Does not initialise MPI: that would start daemons. The library's path is what is mapped, not what was asked for.
+/// The script does not initialise MPI, which would start daemons. It prints the path of the library that is
+/// mapped, which need not be the one that was asked for.
 const SCRIPT: &str = r#"
 import mpi4py
 mpi4py.rc.initialize = False
@@ -31,12 +32,12 @@ pub fn is_python(program: &Path) -> bool {
     rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 
-/// Libraries called libmpi* that mpi4py has loaded, and the version text of the MPI that it uses. The error says
-/// why there is none.
+/// Libraries called libmpi* that mpi4py has loaded, and the version text of the MPI that it uses. The error
+/// says why there are none.
 pub fn ask(python: &Path, env: &Environment) -> Result<(Vec<PathBuf>, String), String> {
     let argv = [python.as_os_str().into(), "-c".into(), SCRIPT.into()];
-    let answer = bounded::run(&argv, env, LIMIT).map_err(|error| error.to_string())?;
-    if !answer.status.success() {
+    let answer = query(&argv, env, LIMIT).map_err(|error| error.to_string())?;
+    if !answer.is_success() {
         let reason = answer.stderr.lines().rfind(|line| !line.trim().is_empty());
         return Err(reason.unwrap_or("the interpreter gave no reason").to_owned());
     }
@@ -69,7 +70,7 @@ mod tests {
         let Some(python) = crate::program::find(OsStr::new("python3"), &std::env::vars_os().collect()) else {
             return eprintln!("skipped: no python3");
         };
-        // -I is not ours to pass, so point the search path of modules at nothing instead.
+        // This test cannot pass -I to Python, so it points the search path of modules at nothing instead.
         let env = vec![("PYTHONHOME".into(), "/nonexistent".into())];
         assert!(ask(&python, &env).is_err());
     }

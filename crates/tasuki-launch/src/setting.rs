@@ -5,20 +5,20 @@ use crate::{Management, Provider};
 /// What carries the messages between hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// TCP over the identity addresses, by the MPI's own means.
+    /// TCP over the identity addresses, by the MPI's own transport.
     #[default]
     Tcp,
     /// Tasuki, loaded as a provider by the libfabric of the MPI (see [`Mpi::check_libfabric`]).
     ///
     /// [`Mpi::check_libfabric`]: crate::Mpi::check_libfabric
     Tasuki(Provider),
-    /// libfabric's own provider for ranks on one host, which Tasuki inside a host is compared with. MPICH and Intel MPI alone:
-    /// Open MPI asks libfabric for more than it has.
+    /// libfabric's own shared-memory provider, for ranks on one host; Tasuki within a host is compared with
+    /// it. Only MPICH and Intel MPI can use it: Open MPI asks libfabric for more than it has.
     Shm,
 }
 
 impl Transport {
-    /// `tcp`, `tasuki` or `shm`, as the command line has it.
+    /// `tcp`, `tasuki` or `shm`, as on the command line.
     pub fn name(&self) -> &'static str {
         match self {
             Transport::Tcp => "tcp",
@@ -28,7 +28,7 @@ impl Transport {
     }
 }
 
-/// What makes libfabric load Tasuki and nothing else.
+/// The variables that make libfabric load Tasuki and no other provider.
 pub(crate) fn provider(provider: &Provider) -> [Setting; 2] {
     let set = |name, value: &str, why| Setting::new(Scope::Variable, name, value, why);
     [
@@ -44,32 +44,32 @@ pub(crate) fn provider(provider: &Provider) -> [Setting; 2] {
 /// Whether ranks are bound to cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Binding {
-    /// Not at all. Right where hosts share a machine (each believes that core 0 is its own, and all their first
-    /// ranks would run there) and where ranks outnumber cores.
+    /// Ranks are not bound. That is right where hosts share a machine (each believes that core 0 is its own,
+    /// so the first ranks of all would run there), and where ranks outnumber cores.
     #[default]
     None,
-    /// As the MPI does by default.
+    /// Ranks are bound as the MPI does by default.
     Library,
 }
 
-/// What settings depend on.
+/// The facts that settings depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The interface that carries each host's identity address: it has the same name on every host.
     pub identity_interface: String,
-    /// The network of the launcher's daemons; `None`: they find their own way.
+    /// The network of the launcher's daemons; `None`: the daemons find addresses by themselves.
     pub management: Option<Management>,
-    /// The command that runs a command on a host, called like `ssh`; `None`: `ssh`.
+    /// The command that runs another command on a host, called like `ssh`; `None`: `ssh` itself.
     pub agent: Option<String>,
     /// Number of hosts.
     pub hosts: usize,
-    /// Ranks outnumber the cores that they really have.
+    /// Whether there are more ranks than cores that they really have.
     pub oversubscribed: bool,
     /// Whether ranks are bound to cores.
     pub binding: Binding,
 }
 
-/// Whose setting it is, which says how it is passed.
+/// The scope of a setting, which says how it is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Open MPI's parameter (and, in Open MPI 4, its daemons').
@@ -85,9 +85,9 @@ pub enum Scope {
 /// One setting, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Whose it is.
+    /// Its scope.
     pub scope: Scope,
-    /// Its name there.
+    /// Its name within the scope.
     pub name: &'static str,
     /// Its value.
     pub value: String,
@@ -100,7 +100,7 @@ impl Setting {
         Self { scope, name, value: value.into(), why }
     }
 
-    /// The variable of the environment that does the same.
+    /// The variable of the environment that has the same effect.
     pub fn variable(&self) -> String {
         match self.scope {
             Scope::OpenMpi => format!("OMPI_MCA_{}", self.name),
@@ -109,13 +109,13 @@ impl Setting {
         }
     }
 
-    /// Whether it is passed to ranks in their environment, and not on the launcher's command line.
+    /// Whether it is passed to ranks in their environment instead of on the launcher's command line.
     pub fn is_variable(&self) -> bool {
         matches!(self.scope, Scope::Variable | Scope::Folders)
     }
 
-    /// The words for the launcher's command line; none for a variable.
-    pub(crate) fn words(&self) -> Option<[String; 3]> {
+    /// The options for the launcher's command line; `None` for a variable.
+    pub(crate) fn options(&self) -> Option<[String; 3]> {
         let flag = match self.scope {
             Scope::OpenMpi => "--mca",
             Scope::Prrte => "--prtemca",

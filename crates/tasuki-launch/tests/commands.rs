@@ -1,4 +1,4 @@
-//! What each launcher is told, held against its documentation: mpirun(1) of Open MPI 4.1, "Launching MPI
+//! What each launcher is told, compared with its documentation: mpirun(1) of Open MPI 4.1, "Launching MPI
 //! applications" of Open MPI 5.0, MPICH's Hydra guide, Intel MPI's Developer Reference, fi_tcp(7).
 
 mod common;
@@ -30,7 +30,7 @@ fn words(job: &Job, mpi: &Mpi) -> Vec<String> {
     command.argv.into_iter().map(|word| word.into_string().unwrap()).collect()
 }
 
-/// The word after each occurrence of `flag`.
+/// The argument after each occurrence of `flag`.
 fn after(words: &[String], flag: &str) -> Vec<String> {
     words.windows(2).filter(|pair| pair[0] == flag).map(|pair| pair[1].clone()).collect()
 }
@@ -61,7 +61,8 @@ fn open_mpi_4_uses_the_identity_interface_for_payload_and_the_management_network
     assert_eq!(words[words.len() - 2..], ["/bin/app", "x"]);
 }
 
-// PRRTE took over orte's and the daemons' parameters under new names; shared memory is `sm` again.
+// PRRTE has taken over the parameters of orte and of the daemons under new names; shared memory is called
+// `sm` again.
 #[test]
 fn open_mpi_5_gives_daemons_their_parameters_as_prtemca() {
     let words = words(&job(4), &open5());
@@ -83,7 +84,8 @@ fn open_mpi_runs_as_root_only_when_that_is_meant() {
     }
 }
 
-// Without -x or an OMPI_ prefix Open MPI passes no variable on; Hydra passes all of mpiexec's (-genvall).
+// Open MPI passes a variable on only by -x or if its name begins with OMPI_; Hydra passes all of mpiexec's
+// (-genvall).
 #[test]
 fn variables_of_the_user_reach_ranks_and_the_last_of_two_counts() {
     let env = vec![("A".into(), "1".into()), ("B".into(), "x y".into()), ("A".into(), "2".into())];
@@ -113,7 +115,7 @@ fn ranks_are_dealt_evenly_or_fill_hosts() {
         assert_eq!(after(&words(&by_slot, &mpi), "--host"), ["n1:2,n2:1"]);
         assert_eq!(after(&words(&by_slot, &mpi), "--map-by"), ["slot"]);
     }
-    // A host's name may come again in Hydra's list, which is in the order of ranks.
+    // A host's name may occur again in Hydra's list, which is in the order of ranks.
     assert_eq!(after(&words(&job(6), &mpich()), "-hosts"), ["n1:1,n2:1,n3:1,n4:1,n1:1,n2:1"]);
     assert_eq!(after(&words(&by_slot, &mpich()), "-hosts"), ["n1:2,n2:1"]);
     // Intel's -hosts takes names only; -ppn says how many ranks each of them gets.
@@ -246,7 +248,8 @@ fn tasuki() -> Transport {
     })
 }
 
-/// Open MPI 4 and 5 as this machine's tests need not have them: with libfabric's component built in.
+/// Open MPI 4 and 5 with libfabric's component built in, made here because the machine of the tests need not
+/// have them.
 fn open_with_libfabric(folder: &std::path::Path) -> [Mpi; 2] {
     let library = folder.join("libmpi.so.40");
     std::fs::write(&library, "mca_mtl_ofi_component").unwrap();

@@ -1,5 +1,5 @@
-//! Detection against real libraries, launchers and programs of this machine. The oracle is the MPI's own compiler
-//! wrapper: what it links, the program must be found to use.
+//! Detection against real libraries, launchers and programs of this machine. The oracle is the MPI's own
+//! compiler wrapper: a program must be found to use the library with which the wrapper links it.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn script(folder: &Path, name: &str, text: &str) -> std::path::PathBuf {
     path
 }
 
-/// MPIs with a compiler wrapper, and hello compiled with each.
+/// MPIs that have a compiler wrapper, and a hello program compiled with each.
 fn programs(folder: &Path) -> Vec<(Mpi, std::path::PathBuf)> {
     let found: Vec<_> =
         installed().into_iter().filter_map(|mpi| compile(&mpi, "hello", folder).map(|p| (mpi, p))).collect();
@@ -159,7 +159,7 @@ fn a_python_script_without_mpi4py_says_so() {
     }
 }
 
-/// An interpreter that answers as mpi4py does: the path of a library and its version text.
+/// An interpreter that answers as a Python with mpi4py does: the path of a library and its version text.
 #[test]
 fn a_python_script_uses_the_mpi_of_mpi4py() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
-//! The built commands run: every MPI of this machine takes each word of its command line and each setting, with two
-//! ranks on this host and loopback in place of the identity interface. (Hosts of a lab are the tests of `tasuki`.)
+//! The built commands run: every MPI of this machine takes each argument of its command line and each
+//! setting, with two ranks on this host and loopback in place of the identity interface. (The tests of
+//! `tasuki` run them on hosts of a lab.)
 
 mod common;
 
@@ -11,7 +12,7 @@ use std::{
 };
 use tasuki_launch::{Flavour, Job, JobHost, Mpi};
 
-/// Far beyond what any of them takes; a hang must not stop the tests.
+/// Much longer than any of them takes; it keeps a hang from stopping the tests.
 const LIMIT: Duration = Duration::from_secs(120);
 
 fn local(argv: &[&str]) -> Job {
@@ -29,7 +30,7 @@ fn local(argv: &[&str]) -> Job {
     }
 }
 
-/// Runs the command; its exit code and both outputs.
+/// Runs the command. Returns its exit code and both outputs.
 fn run(job: &Job, mpi: &Mpi) -> (Option<i32>, String) {
     let command = job.command(mpi).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -61,7 +62,7 @@ fn for_each(name: &str, argv: &[&str], check: impl Fn(&Mpi, Option<i32>, &str)) 
     let folder = tempfile::tempdir().unwrap();
     let all = installed();
     for mpi in &all {
-        // Intel MPI has no compiler: it runs what an MPICH compiled.
+        // Intel MPI has no compiler wrapper; it runs programs that an MPICH has compiled.
         let compiler = match mpi.flavour {
             Flavour::Intel => all.iter().rfind(|other| {
                 other.flavour == Flavour::Mpich && other.prefix() != std::path::Path::new("/usr")

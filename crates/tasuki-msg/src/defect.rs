@@ -99,6 +99,11 @@ impl Defect {
     ];
 }
 
+/// A text in every program that has planted defects, by which `scripts/install` and `scripts/deb` tell such a program from
+/// one that may be installed.
+#[cfg(feature = "defects")]
+static MARKER: &str = "TASUKI-TEST-BUILD: defects of tasuki-msg";
+
 #[cfg(feature = "defects")]
 #[derive(Clone, Copy)]
 pub(crate) struct Plant(pub Option<Defect>);
@@ -112,7 +117,8 @@ impl Plant {
     }
 
     pub fn is(self, defect: Defect) -> bool {
-        self.0 == Some(defect)
+        // Reading the marker here keeps it in the program.
+        self.0 == Some(defect) && !std::hint::black_box(MARKER).is_empty()
     }
 }
 

@@ -1,6 +1,6 @@
-//! The clock that the kernel's programs read, without what `std::time::Instant` adds.
+//! The clock that the kernel's eBPF programs read, without the conversions of `std::time::Instant`.
 
-/// CLOCK_MONOTONIC, nanoseconds: what `bpf_ktime_get_ns` gives an eBPF program.
+/// The time of CLOCK_MONOTONIC, nanoseconds: what `bpf_ktime_get_ns` gives an eBPF program.
 #[inline]
 pub fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -6,7 +6,7 @@ use netlink_packet_core::{
 use netlink_sys::Socket;
 use std::io;
 
-/// A socket of the network namespace in which it was opened.
+/// A netlink socket of the network namespace in which it was opened.
 pub(crate) struct Conversation {
     socket: Socket,
     sequence: u32,
@@ -21,8 +21,8 @@ impl Conversation {
         Ok(Self { socket, sequence: 0, buffer: Vec::with_capacity(64 * 1024) })
     }
 
-    /// Sends one request, which is a dump or wants to be acknowledged, and waits for the end of the answer (the kernel answers synchronously, so
-    /// this never waits long). Returns what came before.
+    /// Sends one request, which is a dump or asks to be acknowledged, and waits for the end of the answer.
+    /// The kernel answers synchronously, so this never waits long. Returns the messages before the end.
     pub(crate) fn transact<M>(&mut self, message: M, flags: u16) -> io::Result<Vec<M>>
     where
         M: NetlinkSerializable + NetlinkDeserializable,
@@ -48,7 +48,7 @@ impl Conversation {
     }
 }
 
-/// Reads the messages of one datagram; true once the answer to this request is complete.
+/// Reads the messages of one datagram. Returns true once the answer to this request is complete.
 fn take_answers<M: NetlinkDeserializable>(
     mut rest: &[u8],
     sequence: u32,
@@ -61,7 +61,7 @@ fn take_answers<M: NetlinkDeserializable>(
         let ours = message.header.sequence_number == sequence;
         match message.payload {
             _ if !ours => {}
-            // A dump that breaks off says why in its end.
+            // A dump that breaks off carries its error in the message that ends it.
             NetlinkPayload::Done(done) if done.code < 0 => {
                 return Err(io::Error::from_raw_os_error(-done.code));
             }

@@ -1,5 +1,5 @@
-//! Offload features, interrupt delay and queue lengths of an interface, by the names that `ethtool -k` prints (`SIOCETHTOOL`,
-//! include/uapi/linux/ethtool.h).
+//! Offload features, interrupt delay and queue lengths of an interface, by the names that `ethtool -k` prints
+//! (`SIOCETHTOOL`, include/uapi/linux/ethtool.h).
 
 mod rings;
 
@@ -34,8 +34,9 @@ const HEADER: u16 = 1;
 const DEV_INDEX: u16 = 1;
 const USE_ADAPTIVE_RX: u16 = 11;
 
-/// Whether the driver of an interface of the thread's network namespace, by its index, can choose the delay by itself (`adaptive-rx`): by netlink
-/// ethtool tells those settings alone that a driver has. `None`: this kernel does not tell.
+/// Whether the driver of an interface can choose the delay by itself (`adaptive-rx`). The interface is given
+/// by its index in the thread's network namespace. Over netlink, ethtool lists only the settings that a
+/// driver has. `None`: this kernel does not tell.
 pub fn has_adaptive_rx(index: u32) -> io::Result<Option<bool>> {
     let Some(mut generic) = Generic::open("ethtool")? else { return Ok(None) };
     let interface = Attributes::default().word(DEV_INDEX, index);
@@ -65,7 +66,7 @@ pub struct Feature {
     pub name: String,
     /// Whether it can be changed at all.
     pub changeable: bool,
-    /// Whether it was asked for. What is asked for may be off for want of another feature.
+    /// Whether it was asked for. A feature that was asked for may be off because another feature is missing.
     pub requested: bool,
     /// Whether it is in force.
     pub active: bool,
@@ -76,9 +77,9 @@ pub struct Feature {
 pub struct Coalescing {
     /// Delay in microseconds, `rx-usecs`; 0: none.
     pub rx_usecs: u32,
-    /// Frames after which it does not wait any longer, `rx-frames`; 0: the driver has no such limit.
+    /// Number of frames after which the NIC waits no longer, `rx-frames`; 0: the driver has no such limit.
     pub rx_frames: u32,
-    /// The driver chooses by itself, `adaptive-rx`.
+    /// Whether the driver chooses the delay by itself, `adaptive-rx`.
     pub adaptive_rx: bool,
 }
 
@@ -105,7 +106,7 @@ impl Ethtool {
         Ok(Self { socket, interface: interface.into() })
     }
 
-    /// Hands `buffer`, an ethtool command with room for its answer, to the kernel.
+    /// Hands `buffer` to the kernel: an ethtool command with room for its answer.
     fn command(&self, request: &'static str, buffer: &mut [u8]) -> Result<(), EthtoolError> {
         let fail = |source| EthtoolError { interface: self.interface.clone(), request, source };
         // SAFETY: ifreq is plain old data; all zeroes is a valid value.
@@ -132,8 +133,8 @@ impl Ethtool {
         Ok(text(&buffer[4..36]))
     }
 
-    /// For how long the NIC holds received frames back before it interrupts, microseconds (`ethtool -c`, `rx-usecs`). Fails on
-    /// devices that have no such setting.
+    /// For how long the NIC holds received frames back before it interrupts, microseconds (`ethtool -c`,
+    /// `rx-usecs`). Fails on devices that have no such setting.
     pub fn receive_delay_us(&self) -> Result<u64, EthtoolError> {
         Ok(self.coalescing()?.rx_usecs.into())
     }
@@ -152,8 +153,9 @@ impl Ethtool {
         self.read_words("read interrupt delay", ETHTOOL_GCOALESCE)
     }
 
-    /// Says when the NIC is to interrupt for received frames; all else that `ethtool -C` knows stays as it is. Drivers round, refuse, or give
-    /// some numbers a meaning of their own: read it back.
+    /// Sets when the NIC interrupts for received frames; all other settings of `ethtool -C` stay as they are.
+    /// Drivers round, refuse, or give some numbers a meaning of their own, so the caller should read the
+    /// setting back.
     pub fn set_coalescing(&self, wanted: Coalescing) -> Result<(), EthtoolError> {
         let new = [
             (RX_USECS, wanted.rx_usecs),
@@ -163,7 +165,7 @@ impl Ethtool {
         self.set_words("set interrupt delay", ETHTOOL_SCOALESCE, self.read_coalescing()?, new)
     }
 
-    /// A structure that is a command and further words: as the driver has it.
+    /// Reads a structure that consists of a command and further 32-bit words, as the driver fills it in.
     fn read_words<const BYTES: usize>(
         &self,
         request: &'static str,
@@ -175,7 +177,7 @@ impl Ethtool {
         Ok(buffer)
     }
 
-    /// The same structure, as it was read, with other words at these offsets.
+    /// Writes such a structure as it was read, with other words at these offsets.
     fn set_words<const BYTES: usize>(
         &self,
         request: &'static str,
@@ -228,8 +230,8 @@ impl Ethtool {
         Ok(names.into_iter().enumerate().map(feature).collect())
     }
 
-    /// Switches the features whose names `chosen` accepts on or off; those that the interface cannot change
-    /// are passed over.
+    /// Switches the features whose names `chosen` accepts on or off. Features that the interface cannot
+    /// change are left out.
     pub fn set_features(&self, chosen: impl Fn(&str) -> bool, on: bool) -> Result<(), EthtoolError> {
         let features = self.features()?;
         let blocks = features.len().div_ceil(32);
@@ -275,7 +277,8 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// ethtool(8) says `on` or `off` of what a driver has, and `n/a` of what it has not; nothing of interfaces without any of it.
+    /// ethtool(8) prints `on` or `off` for what a driver has, `n/a` for what it lacks, and nothing for
+    /// interfaces that have no such setting.
     #[test]
     fn ethtool_knows_the_same_drivers_that_adapt() {
         let interfaces = nix::net::if_::if_nameindex().unwrap();

@@ -1,6 +1,6 @@
-//! Generic netlink (include/uapi/linux/genetlink.h), as much of it as a family of numbers needs. The messages themselves are
-//! `netlink-packet-core`'s; `netlink-packet-generic` would add the four bytes of a header, and a reader that takes no family with an attribute
-//! that it does not know.
+//! Generic netlink (include/uapi/linux/genetlink.h), as much of it as a family needs whose attributes are
+//! numbers. The messages themselves are `netlink-packet-core`'s. `netlink-packet-generic` would add the four
+//! bytes of a header, and a parser that rejects a family which has an attribute unknown to it.
 
 use crate::conversation::Conversation;
 use netlink_packet_core::{
@@ -10,7 +10,7 @@ use netlink_packet_core::{
 use netlink_sys::protocols::NETLINK_GENERIC;
 use std::io;
 
-/// The family that knows the others.
+/// Number of the family that lists all others (`GENL_ID_CTRL`).
 const CONTROLLER: u16 = 0x10;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
@@ -18,7 +18,7 @@ const FAMILY_NAME: u16 = 2;
 /// Bytes of `genlmsghdr`: command, version, two reserved.
 const HEAD: usize = 4;
 
-/// Attributes of a message.
+/// The attributes of a message.
 #[derive(Clone, Debug, Default)]
 pub struct Attributes(Vec<DefaultNla>);
 
@@ -28,17 +28,17 @@ impl Attributes {
         self
     }
 
-    /// One more, of 32 bits.
+    /// Adds an attribute of 32 bits.
     pub fn word(self, kind: u16, value: u32) -> Self {
         self.with(kind, &value.to_ne_bytes())
     }
 
-    /// One more, of 64 bits.
+    /// Adds an attribute of 64 bits.
     pub fn long(self, kind: u16, value: u64) -> Self {
         self.with(kind, &value.to_ne_bytes())
     }
 
-    /// One more, that holds others.
+    /// Adds an attribute that holds other attributes.
     pub fn nest(self, kind: u16, others: &Attributes) -> Self {
         let mut bytes = vec![0; others.0.as_slice().buffer_len()];
         others.0.as_slice().emit(&mut bytes);
@@ -99,7 +99,7 @@ impl From<Message> for NetlinkPayload<Message> {
     }
 }
 
-/// A socket that speaks to one family.
+/// A socket that talks with one family.
 pub struct Generic {
     conversation: Conversation,
     family: u16,
@@ -120,17 +120,17 @@ impl Generic {
         Ok(Some(generic))
     }
 
-    /// Asks for one object.
+    /// Requests one object.
     pub fn get(&mut self, command: u8, attributes: Attributes) -> io::Result<Option<Attributes>> {
         Ok(self.transact(command, NLM_F_ACK, attributes)?.pop())
     }
 
-    /// Asks for all objects that fit.
+    /// Requests all objects that match the attributes.
     pub fn dump(&mut self, command: u8, attributes: Attributes) -> io::Result<Vec<Attributes>> {
         self.transact(command, NLM_F_DUMP, attributes)
     }
 
-    /// Changes something.
+    /// Requests a change.
     pub fn change(&mut self, command: u8, attributes: Attributes) -> io::Result<()> {
         self.transact(command, NLM_F_ACK, attributes).map(|_| ())
     }
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    /// The controller knows itself, by the number that include/uapi/linux/genetlink.h gives it.
+    /// The controller lists itself too, with the number that include/uapi/linux/genetlink.h gives it.
     #[test]
     fn families_are_found_by_name() {
         assert_eq!(Generic::open("nlctrl").unwrap().map(|found| found.family), Some(CONTROLLER));

@@ -1,5 +1,5 @@
-//! Raw kernel calls that the other crates share: rtnetlink, ethtool, network namespaces, packet sockets, TCP's counters,
-//! processors' ticks, descriptors that the kernel closes by itself, barriers in all threads.
+//! Raw kernel calls that the other crates share: rtnetlink, ethtool, network namespaces, packet sockets,
+//! TCP's counters, ticks of processors, closing descriptors without waiting, memory barriers in all threads.
 
 pub mod clock;
 mod conversation;

@@ -1,6 +1,7 @@
-//! Interrupt delay in the kernel itself, for any NIC whose driver polls (NAPI): after a poll the interrupt stays off, and a timer polls again
-//! (Documentation/networking/napi.rst). Of a whole device through sysfs, Linux 5.9; of each instance through the generic netlink family
-//! `netdev`, Linux 6.13.
+//! Interrupt delay in the kernel itself, for any NIC whose driver polls (NAPI): after a poll the interrupt
+//! stays off, and a timer polls again (Documentation/networking/napi.rst). It is set for a whole device
+//! through sysfs since Linux 5.9, and for each instance through the generic netlink family `netdev` since
+//! Linux 6.13.
 
 use crate::generic::{Attributes, Generic};
 use std::{
@@ -19,18 +20,20 @@ const GRO_FLUSH_TIMEOUT: u16 = 6;
 /// How long received frames may wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deferral {
-    /// Time until the timer polls, nanoseconds (`gro_flush_timeout`); 0: none.
+    /// Time until the timer polls, nanoseconds (`gro_flush_timeout`); 0: there is no timer.
     pub flush_ns: u64,
-    /// How often in a row it may poll in vain before the interrupt is on again (`napi_defer_hard_irqs`); 0: the interrupt never stays off.
+    /// How often in a row the timer may poll in vain before the interrupt is turned on again
+    /// (`napi_defer_hard_irqs`); 0: the interrupt never stays off.
     pub defer_irqs: u32,
 }
 
 /// One receiving instance of a device, mostly one per queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// Its number in the kernel. A device that goes down and up may have others.
+    /// Its number in the kernel. A device that goes down and up again may get other numbers.
     pub id: u32,
-    /// Its delay, which setting the device's overwrites; `None`: this kernel knows no delay of instances.
+    /// Its delay, which a delay set for the whole device overwrites; `None`: this kernel has no delays of
+    /// instances.
     pub deferral: Option<Deferral>,
 }
 
@@ -43,7 +46,8 @@ fn number<T: std::str::FromStr>(interface: &str, name: &str) -> io::Result<T> {
     text.trim().parse().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, format!("{name} is {text:?}")))
 }
 
-/// The delay of a device, by `/sys` of the calling thread. [`io::ErrorKind::NotFound`]: the device or the setting is not there.
+/// The delay of a device, read from the `/sys` that the calling thread sees. [`io::ErrorKind::NotFound`]: the
+/// device or the setting is not there.
 pub fn deferral(interface: &str) -> io::Result<Deferral> {
     Ok(Deferral {
         flush_ns: number(interface, "gro_flush_timeout")?,
@@ -53,7 +57,7 @@ pub fn deferral(interface: &str) -> io::Result<Deferral> {
 
 /// Sets the delay of a device, and with it that of all its instances.
 pub fn set_deferral(interface: &str, wanted: Deferral) -> io::Result<()> {
-    // The timer first: with deferred interrupts and no timer nobody would poll.
+    // The timer is set first: with interrupts deferred and no timer, the device would not be polled at all.
     let timer = || fs::write(file(interface, "gro_flush_timeout"), wanted.flush_ns.to_string());
     let defer = || fs::write(file(interface, "napi_defer_hard_irqs"), wanted.defer_irqs.to_string());
     match wanted.flush_ns {
@@ -62,12 +66,13 @@ pub fn set_deferral(interface: &str, wanted: Deferral) -> io::Result<()> {
     }
 }
 
-/// Has threads of the kernel poll a device, one for each instance (Linux 5.12).
+/// Has threads of the kernel poll a device, one for each instance (Linux 5.12 or newer).
 pub fn poll_by_threads(interface: &str) -> io::Result<()> {
     fs::write(file(interface, "threaded"), "1")
 }
 
-/// The receiving instances of a device of the thread's network namespace, by its index. `None`: this kernel does not tell (before Linux 6.8).
+/// The receiving instances of a device, given by its index in the thread's network namespace. `None`: this
+/// kernel does not list them (before Linux 6.8).
 pub fn instances(index: u32) -> io::Result<Option<Vec<Instance>>> {
     let Some(mut generic) = Generic::open("netdev")? else { return Ok(None) };
     let answers = match generic.dump(NAPI_GET, Attributes::default().word(IFINDEX, index)) {

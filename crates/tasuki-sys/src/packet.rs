@@ -61,8 +61,9 @@ pub struct PacketStatistics {
     pub drops: u32,
 }
 
-/// A packet socket for one ethertype on one interface. It receives and sends nothing until [`PacketSocket::bind`]
-/// or [`PacketSocket::into_ring`], so that no frame of another interface or ethertype ever gets in.
+/// A packet socket for one ethertype on one interface. It receives and sends nothing until
+/// [`PacketSocket::bind`] or [`PacketSocket::into_ring`], so that it never receives a frame of another
+/// interface or ethertype.
 pub struct PacketSocket {
     socket: OwnedFd,
     name: String,
@@ -80,20 +81,22 @@ impl PacketSocket {
     /// Opens a socket in the calling thread's network namespace. Needs `CAP_NET_RAW`.
     pub fn open(interface: &str, ethertype: u16) -> Result<Self, PacketError> {
         let fail = |request| move |source| PacketError { interface: interface.into(), request, source };
-        // Protocol 0: nothing is received before the bind names the ethertype.
+        // With protocol 0 nothing is received before the socket is bound to the ethertype.
         let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)
             .map_err(|errno| fail("open")(errno.into()))?;
         let facts = describe(&socket, interface).map_err(fail("read index, MAC address and MTU"))?;
         Ok(Self { socket, name: interface.into(), interface: facts, ethertype })
     }
 
-    /// Takes over a socket that another process has opened, filtered, given a ring and bound (a broker). It must be what it is said to
-    /// be: a raw packet socket of this interface, in the calling thread's network namespace, bound to the ethertype.
+    /// Takes over a socket that another process (a broker) has opened, filtered, given a ring and bound. It
+    /// is checked to be what it should be: a raw packet socket of this interface, in the calling thread's
+    /// network namespace, bound to the ethertype.
     pub fn adopt(socket: OwnedFd, interface: &str, ethertype: u16) -> Result<Self, PacketError> {
         let fail = |request| move |source| PacketError { interface: interface.into(), request, source };
         let other = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
         let (index, bound) = bound_to(&socket).map_err(fail("ask what the socket is bound to"))?;
-        // Asked by a socket of our own: the one that was given answers for the namespace that it was made in.
+        // The interface is looked up by a socket made here: the socket that was passed would answer for the
+        // namespace in which it was made.
         let own =
             nix::sys::socket::socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
                 .map_err(|errno| fail("ask for the interface")(errno.into()))?;
@@ -113,16 +116,16 @@ impl PacketSocket {
         self.interface
     }
 
-    /// Sends past the interface's queueing discipline (`PACKET_QDISC_BYPASS`): less delay, but no queue behind
-    /// a full transmit ring, and a local shaper does not see the frames.
+    /// Sends frames past the interface's queueing discipline (`PACKET_QDISC_BYPASS`): with less delay, but
+    /// frames do not queue behind a full transmit ring, and a local shaper does not see them.
     pub fn set_qdisc_bypass(&self, on: bool) -> Result<(), PacketError> {
         set_option(&self.socket, libc::PACKET_QDISC_BYPASS, &c_int::from(on))
             .map_err(|source| self.error("set qdisc bypass", source))
     }
 
-    /// Has the kernel run this classic BPF program on every frame (from its Ethernet header on) and keep as many bytes as it
-    /// returns, none meaning that the frame is not for this socket; nobody can change it afterwards (`SO_LOCK_FILTER`). To be
-    /// called before anything is received.
+    /// Has the kernel run this classic BPF program on every frame (from its Ethernet header on) and keep as
+    /// many bytes as it returns; 0 means that the frame is not for this socket. The filter cannot be changed
+    /// afterwards (`SO_LOCK_FILTER`). To be called before anything is received.
     pub fn lock_filter(&self, program: &[libc::sock_filter]) -> Result<(), PacketError> {
         let fail = |source| self.error("attach the filter", source);
         let len = program.len().try_into().map_err(|_| fail(io::ErrorKind::InvalidInput.into()))?;
@@ -133,11 +136,12 @@ impl PacketSocket {
             .map_err(|source| self.error("lock the filter", source))
     }
 
-    /// Asks for a send buffer of so many bytes; the kernel grants less if `net.core.wmem_max` is less and this is not root.
+    /// Asks for a send buffer of this many bytes. The kernel grants less if `net.core.wmem_max` is lower and
+    /// the process is not root's.
     pub fn set_send_buffer(&self, bytes: u32) {
         let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
         if set_option_of(&self.socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes).is_err() {
-            // A smaller one is slower, never wrong.
+            // If this fails the buffer is smaller, which costs speed only.
             let _ = set_option_of(&self.socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes);
         }
     }
@@ -155,17 +159,19 @@ impl PacketSocket {
         check(result).map(drop).map_err(|source| self.error("bind", source))
     }
 
-    /// Ties a bound socket to its interface and ethertype for good: nobody, whoever holds the descriptor, can bind it anew or have it
-    /// join a group of other sockets. (The only member of a fan-out group cannot be bound and cannot change groups, since Linux 3.1; packets
-    /// pass as without. `fanout_add` and `packet_do_bind` in net/packet/af_packet.c.) The interface must be up.
+    /// Ties a bound socket to its interface and ethertype for good: no process that holds the descriptor can
+    /// bind it again or have it join a group of other sockets. (The only member of a fan-out group cannot be
+    /// bound and cannot change groups, since Linux 3.1; it receives what it would receive without the group.
+    /// `fanout_add` and `packet_do_bind` in net/packet/af_packet.c.) The interface must be up.
     pub fn seal_binding(&self) -> Result<(), PacketError> {
-        /// `PACKET_FANOUT_CPU` with `PACKET_FANOUT_FLAG_UNIQUEID`: the kernel finds a number for the group (Linux 4.12).
+        /// `PACKET_FANOUT_CPU` with `PACKET_FANOUT_FLAG_UNIQUEID`: the kernel finds a number for the group
+        /// (Linux 4.12).
         const ALONE: u32 = libc::PACKET_FANOUT_CPU | 0x2000;
         set_option(&self.socket, libc::PACKET_FANOUT, &(ALONE << 16))
             .map_err(|source| self.error("seal the binding (is the interface up?)", source))
     }
 
-    /// Makes the socket one that only sends: it receives nothing, ever.
+    /// Binds the socket to send only: it never receives a frame.
     pub fn bind_to_send(&self) -> Result<(), PacketError> {
         // BPF_RET | BPF_K: keep no byte of any frame.
         self.lock_filter(&[libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 }])?;
@@ -185,19 +191,20 @@ impl PacketSocket {
         ring::make(self, size)
     }
 
-    /// Maps the ring that the socket has. While anybody has it mapped nobody can change or free it.
+    /// Maps the ring that the socket has. While any process has it mapped, it can be neither changed nor
+    /// freed.
     pub fn map_ring(self, layout: RingLayout) -> Result<PacketRing, PacketError> {
         PacketRing::map(self, layout)
     }
 
-    /// Frees the ring; an error (`EBUSY`) if somebody has it mapped.
+    /// Frees the ring; fails with `EBUSY` if a process has it mapped.
     pub fn free_ring(&self) -> Result<(), PacketError> {
         ring::free(self)
     }
 
-    /// Sends one whole frame, Ethernet header included. `WouldBlock`: the socket's buffer is full of frames that
-    /// are still queued somewhere ([`PacketSocket::wait_writable`]). `ENOBUFS`: the transmit queue is full or, with
-    /// qdisc bypass, the cable is down; there is nothing to wait on.
+    /// Sends one whole frame, Ethernet header included. `WouldBlock`: the socket's buffer is full of frames
+    /// that are still queued ([`PacketSocket::wait_writable`] waits). `ENOBUFS`: the transmit queue is full
+    /// or, with qdisc bypass, the cable is down; then there is nothing to wait for.
     pub fn send(&self, frame: &[u8]) -> io::Result<usize> {
         let flags = libc::MSG_DONTWAIT;
         // SAFETY: the descriptor is open, and the pointer and length are those of a live slice.
@@ -224,7 +231,7 @@ impl PacketSocket {
     }
 }
 
-/// Waits for an event, once; false if `limit` passed or a signal came instead.
+/// Waits for an event, once. False if `limit` passed or a signal came first.
 fn wait_for(descriptor: BorrowedFd<'_>, event: PollFlags, limit: Duration) -> io::Result<bool> {
     let timeout = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
     match poll(&mut [PollFd::new(descriptor, event)], timeout) {
@@ -234,8 +241,8 @@ fn wait_for(descriptor: BorrowedFd<'_>, event: PollFlags, limit: Duration) -> io
     }
 }
 
-/// Index, MAC address and MTU of a named interface (`netdevice(7)`; sysfs would show the network namespace of
-/// whoever mounted it).
+/// Index, MAC address and MTU of a named interface (`netdevice(7)`). sysfs is not used because it shows the
+/// network namespace of the process that mounted it.
 fn describe(socket: &OwnedFd, name: &str) -> io::Result<Interface> {
     // SAFETY: ifreq is plain old data; all zeroes is a valid value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };

@@ -1,16 +1,17 @@
-//! Being served before others.
+//! Scheduling priorities of threads.
 
 use std::io;
 
-/// Puts the calling thread, and those that it starts, among all others again, after [`raise`].
+/// Gives the calling thread, and those that it starts, normal priority again, after [`raise`].
 pub fn lower() {
     let parameter = libc::sched_param { sched_priority: 0 };
     // SAFETY: the pointer is to a live sched_param, which the call only reads; 0 is the calling thread.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameter) };
 }
 
-/// Puts the calling thread, and those that it starts, before all that run at normal priority: for daemons that do little, but on time. What the kernel
-/// refuses (rights, control groups) is tried with less.
+/// Gives the calling thread, and those that it starts, precedence over all that run at normal priority: for
+/// daemons that do little, but on time. If the kernel refuses that (for lack of rights, or because of control
+/// groups), less is tried.
 pub fn raise() -> io::Result<()> {
     let parameter = libc::sched_param { sched_priority: 1 };
     // SAFETY: the pointer is to a live sched_param, which the call only reads; 0 is the calling process.
@@ -24,7 +25,8 @@ pub fn raise() -> io::Result<()> {
     Err(io::Error::last_os_error())
 }
 
-/// Has a thread preempt whatever runs at normal priority on its processor, at once, as an interrupt would (SCHED_FIFO; sched(7)).
+/// Has a thread preempt whatever runs at normal priority on its processor, at once, as an interrupt would
+/// (SCHED_FIFO; sched(7)).
 pub fn preempt(thread: u32) -> io::Result<()> {
     let parameter = libc::sched_param { sched_priority: 50 };
     let thread = i32::try_from(thread).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! What the kernel counts for a TCP connection, and sockets of Multipath TCP.
+//! The kernel's counters for TCP connections, and sockets of Multipath TCP.
 
 use std::{
     fs, io,
@@ -8,24 +8,24 @@ use std::{
 /// `IPPROTO_MPTCP` (include/uapi/linux/in.h).
 const IPPROTO_MPTCP: libc::c_int = 262;
 
-/// Places in `struct tcp_info` (include/uapi/linux/tcp.h), which only ever grows at its end.
+/// Offsets into `struct tcp_info` (include/uapi/linux/tcp.h), which only ever grows at its end.
 const TOTAL_RETRANS: usize = 100;
 const DATA_SEGS_IN: usize = 152;
 const DATA_SEGS_OUT: usize = 156;
 const RCV_OOOPACK: usize = 224;
-/// Room for more than any kernel knows.
+/// Size of the buffer for `struct tcp_info`: more than any kernel fills.
 const INFO_BYTES: usize = 512;
 
 /// Counters of a connection since it was opened, in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpCounts {
-    /// Segments with data sent, those sent again among them.
+    /// Segments with data that were sent, retransmissions included.
     pub data_out: u64,
-    /// Segments sent again.
+    /// Segments that were retransmitted.
     pub resent: u64,
     /// Segments with data received.
     pub data_in: u64,
-    /// Of those received, out of order (Linux 5.4 and newer; 0 before).
+    /// Received segments that came out of order (Linux 5.4 or newer; 0 before).
     pub out_of_order: u64,
 }
 
@@ -34,8 +34,8 @@ impl TcpCounts {
     pub fn of(socket: &impl AsFd) -> io::Result<Self> {
         let mut info = [0u8; INFO_BYTES];
         let mut length = INFO_BYTES as libc::socklen_t;
-        // SAFETY: the descriptor is open; the buffer and its length live through the call, and the kernel writes no more than
-        // `length` bytes.
+        // SAFETY: the descriptor is open; the buffer and its length live through the call, and the kernel
+        // writes no more than `length` bytes.
         let result = unsafe {
             libc::getsockopt(
                 socket.as_fd().as_raw_fd(),
@@ -49,7 +49,7 @@ impl TcpCounts {
             return Err(io::Error::last_os_error());
         }
         let word = |at: usize| {
-            // What an older kernel does not know stays zero.
+            // Fields that an older kernel does not know stay zero.
             let bytes = info.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
             bytes.map_or(0, |bytes| u64::from(u32::from_ne_bytes(bytes)))
         };
@@ -62,8 +62,8 @@ impl TcpCounts {
     }
 }
 
-/// Segments that this thread's network namespace has sent and that brought nothing: mostly acknowledgements, which become fewer where merging takes more
-/// at once. Linux 4.17 or newer tells.
+/// Number of segments without new data that this thread's network namespace has sent: mostly
+/// acknowledgements, which become fewer where the receiver merges more segments. Needs Linux 4.17 or newer.
 pub fn bare_segments() -> io::Result<u64> {
     let snmp = fs::read_to_string("/proc/thread-self/net/snmp")?;
     let netstat = fs::read_to_string("/proc/thread-self/net/netstat")?;
@@ -72,12 +72,13 @@ pub fn bare_segments() -> io::Result<u64> {
 
 fn bare(snmp: &str, netstat: &str) -> u64 {
     let tcp = |name| counter(snmp, "Tcp", name).unwrap_or(0);
-    // Without a count of new data it is not known what is bare.
+    // Without a count of segments with data it is not known how many are without.
     let new = counter(netstat, "TcpExt", "TCPOrigDataSent").unwrap_or(u64::MAX);
     tcp("OutSegs").saturating_sub(tcp("RetransSegs")).saturating_sub(new)
 }
 
-/// A counter of `/proc/net/snmp` or `/proc/net/netstat`: a line of names, below it a line of numbers.
+/// A counter of `/proc/net/snmp` or `/proc/net/netstat`, which have a line of names and below it a line of
+/// numbers.
 pub fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| {
         let (of, rest) = line.split_once(':')?;
@@ -88,15 +89,15 @@ pub fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     numbers.split_whitespace().nth(at)?.parse().ok()
 }
 
-/// A socket of Multipath TCP over IPv4 (RFC 8684), not connected. Fails with `EPROTONOSUPPORT` on kernels without it, and with
-/// `ENOPROTOOPT` where `net.mptcp.enabled` is 0.
+/// A socket of Multipath TCP over IPv4 (RFC 8684), not connected. Fails with `EPROTONOSUPPORT` on kernels
+/// without it, and with `ENOPROTOOPT` where `net.mptcp.enabled` is 0.
 pub fn mptcp_socket() -> io::Result<OwnedFd> {
     // SAFETY: socket takes no pointers.
     let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, IPPROTO_MPTCP) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just opened it for us, and nobody else knows it.
+    // SAFETY: the kernel has just opened this descriptor for this process, and no other code has it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -109,8 +110,9 @@ mod tests {
     };
 
     // Shortened from a running system.
-    const NETSTAT: &str = "TcpExt: SyncookiesSent TCPOFOQueue TCPSACKReorder\nTcpExt: 0 512 3\n\
-        IpExt: InNoRoutes InOctets\nIpExt: 0 7744\nMPTcpExt: MPCapableSYNRX OFOQueueTail OFOQueue\nMPTcpExt: 1 2 77\n";
+    const NETSTAT: &str = "TcpExt: SyncookiesSent TCPOFOQueue TCPSACKReorder\nTcpExt: 0 512 3\nIpExt: \
+                           InNoRoutes InOctets\nIpExt: 0 7744\nMPTcpExt: MPCapableSYNRX OFOQueueTail \
+                           OFOQueue\nMPTcpExt: 1 2 77\n";
 
     #[test]
     fn counters_are_found_by_their_names() {
@@ -139,7 +141,7 @@ mod tests {
         let (mut server, _) = listener.accept()?;
         client.set_nodelay(true)?;
         let mut byte = [0];
-        // Each byte is answered before the next one goes: nothing can be merged.
+        // Each byte is answered before the next one is sent, so no two can be merged.
         for _ in 0..10 {
             client.write_all(&[7])?;
             server.read_exact(&mut byte)?;

@@ -1,27 +1,27 @@
-//! What processors have spent their time on since the machine's start: `/proc/stat` (proc_stat(5)).
+//! What processors have spent their time on since the machine's start (`/proc/stat`, proc_stat(5)).
 
 use std::{fs, io};
 
-/// Ticks of a processor, or of all of them.
+/// Ticks of one processor, or of all of them together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticks {
-    /// Programs.
+    /// Ticks spent in programs.
     pub user: u64,
-    /// Nothing, waiting for disks included.
+    /// Ticks spent idle, including waiting for disks.
     pub idle: u64,
-    /// Interrupts, and the work that they left for later.
+    /// Ticks spent in interrupts and in the work that they deferred.
     pub interrupts: u64,
-    /// All of them together, what the hypervisor has taken included.
+    /// All ticks, including those that the hypervisor has taken.
     pub all: u64,
 }
 
 impl Ticks {
-    /// Those of one processor, or of all; `None`: there is no such processor.
+    /// The ticks of one processor, or of all; `None`: there is no such processor.
     pub fn now(processor: Option<usize>) -> io::Result<Option<Self>> {
         Ok(Self::parse(&fs::read_to_string("/proc/stat")?, processor))
     }
 
-    /// Those of some processors together; processors that there are not have none.
+    /// The ticks of some processors together. A processor that does not exist has none.
     pub fn of(processors: &[usize]) -> io::Result<Self> {
         Ok(Self::sum(&fs::read_to_string("/proc/stat")?, processors))
     }
@@ -49,13 +49,13 @@ impl Ticks {
 
     fn of_line(line: &str) -> Option<Self> {
         let ticks: Vec<u64> = line.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
-        // What guests take is counted as user already.
+        // The time of guests is counted as user time already.
         let [user, nice, system, idle, waiting, hard, soft, stolen, ..] = ticks[..] else { return None };
         let (user, idle, interrupts) = (user + nice, idle + waiting, hard + soft);
         Some(Self { user, idle, interrupts, all: user + system + idle + interrupts + stolen })
     }
 
-    /// What was spent since an earlier look.
+    /// The ticks since an earlier look.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             user: self.user.saturating_sub(before.user),
@@ -65,7 +65,7 @@ impl Ticks {
         }
     }
 
-    /// The shares of programs, of everything but idling, and of interrupts. `None`: no tick has passed.
+    /// The shares of the time spent in programs, not idle, and in interrupts. `None`: no tick has passed.
     pub fn shares(&self) -> Option<Shares> {
         let all = (self.all > 0).then_some(self.all as f64)?;
         Some(Shares {
@@ -76,14 +76,14 @@ impl Ticks {
     }
 }
 
-/// Parts of some time, 0 to 1.
+/// Shares of some time, each 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
-    /// Programs.
+    /// Share spent in programs.
     pub user: f64,
-    /// Not idle.
+    /// Share that was not idle.
     pub busy: f64,
-    /// Interrupts.
+    /// Share spent in interrupts.
     pub interrupts: f64,
 }
 
@@ -95,7 +95,8 @@ mod tests {
     fn a_processors_time_is_split_as_the_manual_says() {
         let text = |idle: u64, soft: u64| {
             format!(
-                "cpu  100 20 30 1000 50 6 7 8 9 0\ncpu1 10 0 20 {idle} 5 1 {soft} 0 0 0\ncpu11 1 1 1 1 1 1 1 1 0 0\n"
+                "cpu  100 20 30 1000 50 6 7 8 9 0\ncpu1 10 0 20 {idle} 5 1 {soft} 0 0 0\ncpu11 1 1 1 1 1 1 1 \
+                 1 0 0\n"
             )
         };
         let at = |idle, soft| Ticks::parse(&text(idle, soft), Some(1)).unwrap();

@@ -1,11 +1,13 @@
-//! What the kernel tells of a cable's ends, as it tells it: to any user, and also when nobody has listened for long. Needs root for the cable.
+//! The kernel's reports about the ends of a cable: to any user, and also after they were not read for long.
+//! Needs root for the cable.
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use std::os::fd::AsFd;
 use tasuki_sys::netlink::{LinkWatch, Netlink, VethEnd};
 
-/// This thread in a namespace of its own, with a cable from `e0` to `e1` and both up. False without root.
+/// Moves this thread into a network namespace of its own, with a cable from `e0` to `e1` and both up. False
+/// without root.
 fn cable() -> bool {
     if !nix::unistd::geteuid().is_root() {
         eprintln!("skipped: needs root to make network namespaces");
@@ -25,7 +27,8 @@ fn set_up(name: &str, up: bool) {
     netlink.set_up(index, up).expect("up or down");
 }
 
-/// Waits until the last word on the interface at `place` is `carrier`. How long the kernel takes is its own affair.
+/// Waits until the last report on the interface at `place` says `carrier`. The time that the kernel takes is
+/// not tested.
 fn until(watch: &mut LinkWatch, place: usize, carrier: bool) {
     for _ in 0..600 {
         let mut last = None;
@@ -45,7 +48,7 @@ fn both_ends_of_a_cable_are_told_of() {
         return;
     }
     let mut watch = LinkWatch::open(["lo", "e0", "e1", "e9"]).expect("a watch");
-    // Down in a new namespace, and not there: the first look finds it.
+    // One interface is down in the new namespace and one does not exist: the first look finds that.
     let mut first = Vec::new();
     watch.poll(|at, carrier| first.push((at, carrier)));
     first.sort_unstable();
@@ -62,7 +65,7 @@ fn both_ends_of_a_cable_are_told_of() {
     until(&mut watch, 1, false);
 }
 
-/// More happens than the socket holds while nobody listens: then the end counts.
+/// More is reported than the socket holds while it is not read: then the final state counts.
 #[test]
 fn what_was_lost_is_looked_up() {
     if !cable() {
@@ -77,7 +80,7 @@ fn what_was_lost_is_looked_up() {
             until(&mut watch, 0, false);
         }
     }
-    // From down to up again, unheard.
+    // The interface went from down to up again, and that was not read.
     until(&mut watch, 0, true);
 }
 
@@ -87,7 +90,8 @@ fn an_ordinary_user_may_listen() {
         return;
     }
     set_up("e1", false);
-    // SAFETY: no pointers are passed. The call itself, unlike the library's function, changes this thread alone.
+    // SAFETY: no pointers are passed. The call itself, unlike the library's function, changes this thread
+    // alone.
     let changed = unsafe { libc::syscall(libc::SYS_setresuid, 65534, 65534, 65534) };
     assert_eq!(changed, 0, "{}", std::io::Error::last_os_error());
     let mut watch = LinkWatch::open(["e0"]).expect("a watch");

@@ -17,7 +17,7 @@ use tasuki_sys::{
     packet::{Frame, PacketKind, PacketRing, PacketSocket, RingSize},
 };
 
-/// IEEE 802 Local Experimental 2, which nothing else here uses.
+/// IEEE 802 Local Experimental 2, which nothing else in these tests uses.
 const ETHERTYPE: u16 = 0x88B6;
 const MACS: [[u8; 6]; 2] = [[0x02, 0, 0, 0, 0, 1], [0x02, 0, 0, 0, 0, 2]];
 
@@ -59,7 +59,7 @@ fn socket(namespace: &File) -> Outcome<PacketSocket> {
     Ok(within(namespace.as_fd(), || PacketSocket::open("e0", ETHERTYPE))??)
 }
 
-/// A socket that sends; unbound it would not know on which interface.
+/// A socket that sends. It must be bound, because it would not know by which interface otherwise.
 fn sender(namespace: &File) -> Outcome<PacketSocket> {
     let socket = socket(namespace)?;
     socket.bind()?;
@@ -77,8 +77,8 @@ fn frame(to: [u8; 6], from: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> 
 /// A wait for a frame that takes longer has failed: no working machine needs so much.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Waits for a frame. The kernel fills slots of the ring on several processors at once, so that poll(2) may report a later slot
-/// when the next one is not filled yet.
+/// Waits for a frame. The kernel fills slots of the ring on several processors at once, so that poll(2) may
+/// report a later slot when the next one is not filled yet.
 fn next(ring: &mut PacketRing) -> Outcome<Frame<'_>> {
     let start = Instant::now();
     while !ring.has_frame() {
@@ -90,7 +90,8 @@ fn next(ring: &mut PacketRing) -> Outcome<Frame<'_>> {
     ring.next_frame().ok_or_else(|| "no frame came".into())
 }
 
-/// Keeps this thread on its processor: frames that a thread sends from two processors may overtake each other.
+/// Keeps this thread on its processor: frames that a thread sends from two processors may overtake each
+/// other.
 fn stay_on_processor() -> Outcome {
     let mut set = CpuSet::new();
     set.set(sched_getcpu()?)?;
@@ -116,7 +117,8 @@ fn frames_arrive_whole_in_order_and_none_of_another_kind() -> Outcome {
     stay_on_processor()?;
     let (sender, mut receiver) = (sender(&here)?, ring(&there, 64)?);
     sender.set_qdisc_bypass(true)?;
-    // Every length around the limits, and after each a frame of an ethertype that is not ours.
+    // Every length around the limits, and after each a frame of another ethertype, which must not be
+    // received.
     let lengths = [0, 1, 45, 46, 47, 1499, 1500, 8999, 9000];
     for length in lengths {
         let payload: Vec<u8> = (0..length).map(|index| (index * 7 + length) as u8).collect();
@@ -131,7 +133,7 @@ fn frames_arrive_whole_in_order_and_none_of_another_kind() -> Outcome {
         assert_eq!((got.kind(), got.vlan()), (PacketKind::Host, None));
     }
     assert!(receiver.next_frame().is_none());
-    // Longer than the MTU plus a VLAN tag: the kernel refuses it.
+    // A frame that is longer than the MTU and a VLAN tag is refused by the kernel.
     assert!(sender.send(&vec![0; 9000 + 14 + 5]).is_err());
     Ok(())
 }
@@ -167,7 +169,7 @@ fn a_full_ring_drops_and_counts_and_goes_on() -> Outcome {
     assert!(receiver.next_frame().is_none());
     let counters = receiver.socket().statistics()?;
     assert_eq!((counters.frames, counters.drops), (slots + 10, 10));
-    // More than once around: every slot has been given back.
+    // More frames than the ring has slots, so every slot must have been given back.
     for number in 0..3 * slots {
         sender.send(&frame(MACS[1], MACS[0], ETHERTYPE, &number.to_be_bytes()))?;
         assert_eq!(next(&mut receiver)?[14..18], number.to_be_bytes());

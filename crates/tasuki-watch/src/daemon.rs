@@ -1,4 +1,4 @@
-//! The loop: frames in, hellos out, routes set.
+//! The loop of the daemon: it receives frames, sends hellos and sets routes.
 
 use crate::{Instance, Note, TICK, View, WatchError, stripes::Stripes};
 use nix::{
@@ -21,21 +21,21 @@ use tasuki_sys::{
 };
 use tasuki_wire::{CABLE_ETHERTYPE, CABLE_HEAD_LEN, CableKind, CableNic, CableProbe};
 
-/// Bytes of an Ethernet header.
+/// Length of an Ethernet header, bytes.
 const ETHERNET: usize = 14;
-/// Routes are looked at again this often while something is dead.
+/// How often routes are set again while a rail is dead.
 const REVIEW: Duration = Duration::from_secs(1);
-/// Slots of a NIC's ring: hellos of a whole switch within one tick.
+/// Slots of a NIC's ring: enough for the hellos of all hosts of a switch within one tick.
 const SLOTS: u32 = 128;
 
-/// The cabled NICs of a host, open for cable probes.
+/// The cabled NICs of a host, each with a ring that receives cable probes.
 pub struct Nics {
-    /// Index in the cluster file, name, ring.
+    /// Of each open NIC: its index in the cluster file, its name, its ring.
     open: Vec<(usize, String, PacketRing)>,
 }
 
 impl Nics {
-    /// Opens those of a host's NICs that have a cable. Needs `CAP_NET_RAW`.
+    /// Opens the NICs of a host that have a cable. Needs `CAP_NET_RAW`.
     pub fn open(cluster: &Cluster, host: HostId) -> Result<Self, WatchError> {
         let nics = cluster.host_of(host).nics.iter().enumerate();
         let is_cabled = |index| {
@@ -53,18 +53,19 @@ impl Nics {
         self.open.iter().map(|(_, name, _)| name.clone()).collect()
     }
 
-    /// Waits for a frame, but not beyond `limit`.
+    /// Waits for a frame, for no longer than `limit`.
     fn wait(&self, limit: Duration) -> Result<(), WatchError> {
         let mut waiting: Vec<_> = self
             .open
             .iter()
             .map(|(.., ring)| PollFd::new(ring.socket().as_fd(), PollFlags::POLLIN))
             .collect();
-        // Rounded up: a wait of 0 ms would spin until the time has come.
+        // Rounded up, because a wait of 0 ms would spin until the time has come.
         let limit = limit + Duration::from_micros(999);
         let timeout = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
         match poll(&mut waiting, timeout) {
-            // A NIC that goes down makes its socket ready without a frame: not more often than the ticks.
+            // A NIC that goes down makes its socket ready without a frame. The sleep keeps that from
+            // happening more often than once a tick.
             Ok(_)
                 if waiting
                     .iter()
@@ -96,15 +97,16 @@ struct Daemon {
     stripes: Option<Stripes>,
 }
 
-/// Watches until SIGTERM or SIGINT; then everything is as planned again. `text_sum` is the checksum of the cluster file; `ready` is called once
-/// the first hellos are out.
+/// Watches until SIGTERM or SIGINT; then all routes are as planned again. `text_sum` is the checksum of the
+/// cluster file; `ready` is called once the first hellos are sent.
 pub fn run(cluster: Cluster, host: HostId, text_sum: u32, ready: impl FnOnce()) -> Result<(), WatchError> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         let system = |source| WatchError::System { doing: "catch signals", source };
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(system)?;
     }
-    // Late hellos look like dead cables. Without the right it is as any other process.
+    // Late hellos look like dead cables, so the process asks for a higher priority. Without the right to it,
+    // it runs like any other process.
     let _ = priority::raise();
     let mut daemon = Daemon::begin(cluster, host, text_sum)?;
     daemon.turn();
@@ -160,7 +162,7 @@ impl Daemon {
             let is_time = now >= next;
             if is_time {
                 changed |= self.look_and_tick(now)?;
-                // Ticks that were missed are not caught up with.
+                // Ticks that were missed are skipped.
                 next = if now > next + TICK { now + TICK } else { next + TICK };
             }
             if let Some(stripes) = self.stripes.as_mut().filter(|_| is_time || changed) {
@@ -178,12 +180,12 @@ impl Daemon {
         Ok(())
     }
 
-    /// Takes all frames that are there.
+    /// Handles all frames that have arrived.
     fn drain(&mut self) -> bool {
         let now = self.began.elapsed();
         let mut changed = false;
         for (index, _, ring) in &mut self.nics.open {
-            // No more than the ring holds: a flood must not keep us from the rest.
+            // At most as many as the ring holds, so that a flood does not keep the loop from its other work.
             for _ in 0..SLOTS {
                 let Some(frame) = ring.next_frame() else { break };
                 if let Some(Ok(probe)) = frame.get(ETHERNET..).map(CableProbe::parse) {
@@ -235,17 +237,17 @@ impl Daemon {
             frame.extend(interface.mac);
             frame.extend(CABLE_ETHERTYPE.to_be_bytes());
             frame.extend(&probe);
-            // A NIC that cannot send is seen by its carrier and by the other end's silence.
+            // A NIC that cannot send is noticed by its carrier and by the silence of the other end.
             let _ = socket.send(&frame);
         }
     }
 
-    /// Sets the routes that follow from what is dead.
+    /// Sets the routes that follow from the dead rails.
     fn reroute(&mut self) -> Result<(), WatchError> {
         let around = self.view.around()?;
         let number = self.host.0;
         let planned = self.view.plan().hosts[number].relays();
-        // A relay passes packets on before it is asked to, and a little longer than it is needed.
+        // A relay begins to forward before other hosts need it, and goes on a little longer than they do.
         if around.relays[number] {
             self.relay(true)?;
         }
@@ -299,7 +301,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Takes leave, and puts everything back as planned.
+    /// Announces the end to the other hosts, and sets all routes as planned.
     fn end(mut self) -> Result<(), WatchError> {
         self.number = self.number.wrapping_add(1);
         self.greet(true);

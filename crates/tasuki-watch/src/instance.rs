@@ -1,4 +1,5 @@
-//! The one process of a kind on a host: a file that is locked as long as it runs, and says what it does.
+//! The one process of a kind on a host, such as `tasuki watch`: its file, which is locked as long as it runs,
+//! and which holds what it says of itself.
 
 use crate::WatchError;
 use nix::{
@@ -17,23 +18,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a process may take to put things back.
+/// How long a process may take to put everything back before it is killed.
 const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// What a running watch says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// Its process.
+    /// Its process id.
     pub pid: i32,
     /// The host's name in the cluster.
     pub host: String,
     /// Checksum of the cluster file's text.
     pub cluster: u32,
-    /// Ways that are dead, as `n1:eth1 - n2:eth1`, anywhere in the cluster.
+    /// Rails that are dead, anywhere in the cluster, as `n1:eth1 - n2:eth1`.
     pub dead: Vec<String>,
-    /// Hosts to which this host's route is another than planned, each with the first hosts of its ways.
+    /// Hosts to which this host's route is not the planned one, each with the next hops of the route.
     pub detours: Vec<(String, Vec<String>)>,
-    /// This host passes packets on although the plan does not need it.
+    /// Whether this host forwards packets although the plan does not need it.
     pub relays: bool,
     /// How often routes were changed since it began.
     pub changes: u64,
@@ -41,11 +42,11 @@ pub struct Note {
 
 /// What a process of a kind says of itself.
 pub trait Said: Serialize + DeserializeOwned {
-    /// The command.
+    /// The command's name.
     const NAME: &'static str;
-    /// Its file. It is not below `/run/tasuki`, which `apply` makes and `undo` removes.
+    /// The file. It is not below `/run/tasuki`, which `apply` makes and `undo` removes.
     const FILE: &'static str;
-    /// The process, and the host's name.
+    /// The process id, and the host's name.
     fn who(&self) -> (i32, &str);
 }
 
@@ -62,14 +63,14 @@ fn fail<N: Said>(doing: &'static str) -> impl FnOnce(std::io::Error) -> WatchErr
     move |source| WatchError::File { doing, path: N::FILE.into(), source }
 }
 
-/// A running process of a kind. Dropping it removes the file.
+/// This process as the one of its kind on the host. Dropping it removes the file.
 pub struct Instance<N: Said> {
     file: Flock<File>,
     says: PhantomData<N>,
 }
 
 impl<N: Said> Instance<N> {
-    /// Becomes the host's process of this kind; fails if there is one.
+    /// Makes this process the one of its kind on the host. Fails if there is one already.
     pub fn begin(note: &N) -> Result<Self, WatchError> {
         if !Uid::effective().is_root() {
             return Err(WatchError::NotRoot { name: N::NAME });
@@ -79,7 +80,7 @@ impl<N: Said> Instance<N> {
             let file = file.map_err(fail::<N>("open"))?;
             let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock);
             match lock {
-                // Its last owner may have removed it between the two calls.
+                // The last owner may have removed the file between the two calls.
                 Ok(file) if Path::new(N::FILE).exists() => {
                     let mut instance = Self { file, says: PhantomData };
                     instance.say(note)?;
@@ -96,7 +97,7 @@ impl<N: Said> Instance<N> {
         Err(fail::<N>("lock")(ErrorKind::Interrupted.into()))
     }
 
-    /// Says something new.
+    /// Replaces what this process says of itself.
     pub fn say(&mut self, note: &N) -> Result<(), WatchError> {
         let text = serde_json::to_vec(note).unwrap_or_default();
         let mut write = || {
@@ -110,23 +111,23 @@ impl<N: Said> Instance<N> {
 
 impl<N: Said> Drop for Instance<N> {
     fn drop(&mut self) {
-        // Whoever finds it unlocked removes it too.
+        // If this fails, the next process that finds the file unlocked removes it.
         let _ = fs::remove_file(N::FILE);
     }
 }
 
-/// Whether somebody holds the file's lock.
+/// Whether a process holds the file's lock.
 fn is_held<N: Said>() -> bool {
     let Ok(file) = OpenOptions::new().read(true).write(true).open(N::FILE) else { return false };
     matches!(Flock::lock(file, FlockArg::LockExclusiveNonblock), Err((_, Errno::EWOULDBLOCK)))
 }
 
-/// What the running process of a kind says; `None`: none runs.
+/// What the running process of this kind says of itself; `None`: none runs.
 pub fn said<N: Said>() -> Option<N> {
     if !is_held::<N>() {
         return None;
     }
-    // It may be writing just now.
+    // The process may be writing the file just now, so an unreadable note is read again.
     (0..20).find_map(|_| {
         let note = serde_json::from_slice(&fs::read(N::FILE).ok()?).ok();
         if note.is_none() {
@@ -136,8 +137,9 @@ pub fn said<N: Said>() -> Option<N> {
     })
 }
 
-/// Ends the host's process of a kind and waits until it has put everything back. False if none ran. One that was killed left its file behind,
-/// which goes now; the record knows what was before.
+/// Ends the host's process of this kind and waits until it has put everything back. Returns false if none
+/// ran. A process that was killed has left its file behind; it is removed here, and the record knows what
+/// there was before.
 pub fn end<N: Said>() -> Result<bool, WatchError> {
     let Some(note) = said::<N>() else {
         return match fs::remove_file(N::FILE) {
@@ -147,7 +149,7 @@ pub fn end<N: Said>() -> Result<bool, WatchError> {
     };
     let (pid, _) = note.who();
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
-        // The lock is held, so the number is that of the process that wrote it.
+        // The file is locked, so the number is that of the process that wrote it.
         match kill(Pid::from_raw(pid), signal) {
             Ok(()) | Err(Errno::ESRCH) => {}
             Err(errno) => return Err(WatchError::System { doing: "end it", source: errno.into() }),

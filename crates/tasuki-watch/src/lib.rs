@@ -1,17 +1,18 @@
 //! Leading a pair of hosts around its dead cables, and back: the daemon behind `tasuki watch`.
 //!
-//! Every host sends a hello on every cabled NIC twenty times a second and says in it whom that NIC hears ([`tasuki_wire::CableHello`]).
-//! [`View`] holds what follows from the hellos: which ways are dead, on this host's word and on that of all others. It is pure;
-//! [`run`] gives it frames and time, and sets the routes that the address plan has around what is dead.
+//! Every host sends a hello on every cabled NIC twenty times a second, and lists in it the hosts that this
+//! NIC hears ([`tasuki_wire::CableHello`]). [`View`] holds what follows from the hellos: which rails are dead
+//! by what this host sees and by what all others say. It is pure; [`run`] gives it frames and time, and sets
+//! the routes that the address plan has around the dead rails.
 #![forbid(unsafe_code)]
 
 mod daemon;
 mod error;
 mod instance;
+mod liveness;
 mod stripes;
 mod tuned;
 mod view;
-mod way;
 
 pub use daemon::{Nics, run};
 pub use error::WatchError;
@@ -21,17 +22,17 @@ pub use view::{TICK, View};
 
 use tasuki_cluster::Cluster;
 
-/// What the host's running watch says; `None`: none runs.
+/// What the running watch of this host says; `None`: none runs.
 pub fn note() -> Option<Note> {
     said()
 }
 
-/// Ends the host's watch, which puts the routes back. False if none ran.
+/// Ends the watch of this host, which sets all routes as planned. Returns false if none ran.
 pub fn stop() -> Result<bool, WatchError> {
     end::<Note>()
 }
 
-/// What hosts must agree on to trust each other's words: hosts, NICs and cables.
+/// A checksum of what hosts must agree on to trust each other's hellos: hosts, NICs and cables.
 //= docs/wire.md#cable-probes
 //# one line for every host in the order of the file, its name and those of its NICs, and
 //# one for every cable, its two ends

@@ -1,4 +1,5 @@
-//! Tells the striping program of the host which ways are dead, and which are to rest.
+//! Tells the striping program of the host which rails are dead, and which are not to be used for other
+//! reasons.
 
 use crate::{TunerNote, said};
 use std::{
@@ -9,26 +10,27 @@ use tasuki_cluster::{AddressPlan, Cluster, HostId, NicId, StripeSlot};
 use tasuki_stripe::{StripeError, Verdicts};
 use tasuki_sys::netlink::Netlink;
 
-/// `apply` may set up striping, or another, at any time: it is looked for this often.
+/// How often it is looked whether `apply` has set up striping, or set it up anew.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The destination table of the host as pairs of NICs, and the program's own.
+/// The destination table of the host as pairs of NICs, and the striping program's own table.
 pub struct Stripes {
     netlink: Netlink,
-    /// Of each peer of the plan, in its order: own NIC and NIC at the other end, the lower one first.
+    /// Of each peer of the plan, in the plan's order: pairs of own NIC and NIC at the other end, the lower
+    /// one first.
     slots: Vec<Vec<[NicId; 2]>>,
-    /// The own NIC's name of each of these.
+    /// The name of the own NIC in each of these pairs.
     names: Vec<Vec<String>>,
-    /// NICs that `tasuki tune run` has taken out.
+    /// NICs that `tasuki tune run` has taken out of the bundle.
     resting: Vec<String>,
     verdicts: Option<Verdicts>,
     looked: Option<Instant>,
-    /// What went wrong was said.
+    /// Whether a failure was reported already.
     complained: bool,
 }
 
 impl Stripes {
-    /// `None`: the host does not stripe.
+    /// Prepares the tables; `None` if the host does not stripe.
     pub fn new(cluster: &Cluster, plan: &AddressPlan, host: HostId) -> Option<Self> {
         let striping = plan.hosts[host.0].striping.as_ref()?;
         let end_of = |address| {
@@ -52,7 +54,8 @@ impl Stripes {
         Some(Self { netlink, slots, names, resting, verdicts: None, looked: None, complained: false })
     }
 
-    /// To be called at every tick, with what is dead now. What goes wrong is said once: the program then asks the kernel.
+    /// Tells the program which rails are dead now; to be called at every tick. A failure is reported once:
+    /// the program then goes by the kernel's routes.
     pub fn tell(&mut self, dead: &BTreeSet<[NicId; 2]>) {
         if let Err(error) = self.try_to_tell(dead) {
             self.verdicts = None;
@@ -80,16 +83,16 @@ impl Stripes {
             let bits = |is: &dyn Fn(usize) -> bool| {
                 (0..slots.len()).filter(|slot| is(*slot)).fold(0_u32, |word, slot| word | 1 << slot)
             };
-            let dead_ways = bits(&|slot| dead.contains(&slots[slot]));
-            left_out(slots.len(), dead_ways, bits(&|slot| self.resting.contains(&names[slot])))
+            let dead_rails = bits(&|slot| dead.contains(&slots[slot]));
+            left_out(slots.len(), dead_rails, bits(&|slot| self.resting.contains(&names[slot])))
         });
         verdicts.say(&words.collect::<Vec<_>>())
     }
 
-    /// The watch ends.
+    /// Tells the program that the watch ends.
     pub fn leave(&mut self) {
         if let Some(verdicts) = &mut self.verdicts {
-            // At the latest a second from now the program sees for itself that nobody speaks any more.
+            // If this fails, the program notices within a second that nothing is told any more.
             let _ = verdicts.leave();
         }
     }
@@ -100,9 +103,10 @@ fn nic(cluster: &Cluster, host: HostId, name: &str) -> Option<NicId> {
     Some(NicId { host, index })
 }
 
-/// The ways that are not to be used, of so many: the dead, and those that rest unless no other is alive.
-fn left_out(ways: usize, dead: u32, resting: u32) -> u32 {
-    let all = u32::try_from((1_u64 << ways.min(32)) - 1).unwrap_or(u32::MAX);
+/// The rails that are not to be used, as a bit mask over `rails` of them: the dead ones, and those that rest,
+/// unless no other is alive.
+fn left_out(rails: usize, dead: u32, resting: u32) -> u32 {
+    let all = u32::try_from((1_u64 << rails.min(32)) - 1).unwrap_or(u32::MAX);
     if all & !(dead | resting) != 0 { dead | resting } else { dead }
 }
 

@@ -1,8 +1,8 @@
-//! What one host knows of all cables.
+//! What one host knows of all cables of its cluster.
 
 use crate::{
     fingerprint,
-    way::{START, Way},
+    liveness::{Liveness, START},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,23 +11,24 @@ use std::{
 use tasuki_cluster::{AddressPlan, Around, Cluster, HostId, NicId, PlanError};
 use tasuki_wire::{CableHello, CableKind, CableNic, CableProbe, CableState};
 
-/// Time between two hellos.
+/// Time between two hellos of a host on a NIC.
 pub const TICK: Duration = Duration::from_millis(50);
 /// A hello with a lower number than this comes from a watch that has just begun.
 const FRESH: u32 = 10;
 
-/// The cables of a cluster as one host sees them. Pure: time is given, since the watch began.
+/// The cables of a cluster as one host sees them. Pure: the caller gives the time, counted from the beginning
+/// of the watch.
 pub struct View {
     cluster: Cluster,
     host: HostId,
     plan: AddressPlan,
     fingerprint: u32,
-    /// Own NIC and the NIC at the other end, of every direct rail.
-    ways: BTreeMap<(usize, NicId), Way>,
-    /// Own NICs with one other end, whose every received frame is a sign of its life.
+    /// Every direct rail of this host: its own NIC, and the NIC at the other end.
+    rails: BTreeMap<(usize, NicId), Liveness>,
+    /// Own NICs that have one other end, so that every frame that they receive shows that it lives.
     cables: BTreeSet<usize>,
     received: BTreeMap<usize, u64>,
-    /// What every host says, and since when its watch is known to run.
+    /// What every host says of its rails, and since when its watch is known to run.
     states: BTreeMap<u16, (CableState, Option<Duration>)>,
     /// Time of the last [`View::tick`].
     ticked: Duration,
@@ -38,13 +39,14 @@ fn to_wire(nic: NicId) -> CableNic {
 }
 
 impl View {
-    /// The view of a host that has heard nothing yet. `stamp` is the time of day in ms: it makes this watch's words newer than those of an earlier one.
+    /// The view of a host that has received nothing yet. `stamp` is the time of day, ms: it makes what this
+    /// watch says newer than what an earlier one on this host has said.
     pub fn new(cluster: Cluster, host: HostId, stamp: u64) -> Result<Self, PlanError> {
         let plan = AddressPlan::new(&cluster)?;
-        let mut ways = BTreeMap::new();
+        let mut rails = BTreeMap::new();
         for other in (0..cluster.hosts.len()).map(HostId).filter(|&other| other != host) {
             for rail in cluster.rails(host, other).into_iter().filter(|rail| rail.is_direct()) {
-                ways.insert((rail.nics[0].index, rail.nics[1]), Way::new());
+                rails.insert((rail.nics[0].index, rail.nics[1]), Liveness::new());
             }
         }
         let on_cable = |index: &usize| {
@@ -58,20 +60,20 @@ impl View {
         let states = BTreeMap::from([(own.host, (own, Some(Duration::ZERO)))]);
         let fingerprint = fingerprint(&cluster);
         let (received, ticked) = (BTreeMap::new(), Duration::ZERO);
-        Ok(Self { cluster, host, plan, fingerprint, ways, cables, received, states, ticked })
+        Ok(Self { cluster, host, plan, fingerprint, rails, cables, received, states, ticked })
     }
 
-    /// The checksum that marks the cluster's hellos.
+    /// The checksum by which hellos of this cluster are recognised.
     pub fn fingerprint(&self) -> u32 {
         self.fingerprint
     }
 
-    /// The plan of the cluster.
+    /// The addresses and routes of the cluster.
     pub fn plan(&self) -> &AddressPlan {
         &self.plan
     }
 
-    /// A probe came on an own NIC. True if something about dead ways has changed.
+    /// Handles a probe that came on an own NIC. Returns whether the set of dead rails has changed.
     pub fn hear(&mut self, now: Duration, nic: usize, probe: &CableProbe<'_>) -> bool {
         if probe.kind != CableKind::Hello || probe.cluster != self.fingerprint {
             return false;
@@ -83,12 +85,12 @@ impl View {
             return false;
         };
         let own = to_wire(NicId { host: self.host, index: nic });
-        if let Some(way) = self.ways.get_mut(&(nic, NicId { host: HostId(peer), index })) {
+        if let Some(rail) = self.rails.get_mut(&(nic, NicId { host: HostId(peer), index })) {
             if hello.leaving {
-                way.forget();
+                rail.forget();
             } else {
                 let is_sure = probe.number >= FRESH && now > TICK * FRESH;
-                way.hear(now, hello.heard.contains(&own), is_sure);
+                rail.hear(now, hello.heard.contains(&own), is_sure);
             }
         }
         let changed = hello.states.iter().filter(|state| self.learn(now, state)).count() > 0;
@@ -99,11 +101,11 @@ impl View {
         self.judge(now) || changed
     }
 
-    /// A host has taken its leave: nobody waits for its hellos.
+    /// Handles the announcement of a host's end: its hellos are not awaited any more.
     fn part(&mut self, host: u16) {
-        for ((_, peer), way) in &mut self.ways {
+        for ((_, peer), rail) in &mut self.rails {
             if to_wire(*peer).host == host {
-                way.forget();
+                rail.forget();
             }
         }
         if let Some((_, since)) = self.states.get_mut(&host) {
@@ -112,7 +114,8 @@ impl View {
         self.write_own();
     }
 
-    /// Takes what a host is said to say. True if its dead ways are others than before.
+    /// Stores what a host says of its rails, at first or second hand. Returns whether its dead rails have
+    /// changed.
     fn learn(&mut self, now: Duration, state: &CableState) -> bool {
         let hosts = self.cluster.hosts.len();
         if state.host == to_wire(NicId { host: self.host, index: 0 }).host
@@ -136,24 +139,24 @@ impl View {
         }
     }
 
-    /// How an own NIC is: its carrier, and how many frames it has received.
+    /// Stores the carrier of an own NIC, and the number of frames that it has received.
     pub fn look(&mut self, now: Duration, nic: usize, carrier: bool, received: u64) {
         let before = self.received.insert(nic, received);
         let is_busy = self.cables.contains(&nic) && before.is_some_and(|before| received > before);
-        for (_, way) in self.ways.iter_mut().filter(|((own, _), _)| *own == nic) {
-            way.set_carrier(carrier);
+        for (_, rail) in self.rails.iter_mut().filter(|((own, _), _)| *own == nic) {
+            rail.set_carrier(carrier);
             if is_busy {
-                way.is_busy(now);
+                rail.hear_data(now);
             }
         }
     }
 
-    /// Time has passed. True if something about dead ways has changed.
+    /// Handles the passing of time. Returns whether the set of dead rails has changed.
     pub fn tick(&mut self, now: Duration) -> bool {
         let gap = now.saturating_sub(self.ticked);
         self.ticked = now;
         if gap > TICK * 2 {
-            self.ways.values_mut().for_each(|way| way.forgive(gap - TICK));
+            self.rails.values_mut().for_each(|rail| rail.forgive(gap - TICK));
         }
         self.judge(now)
     }
@@ -161,10 +164,10 @@ impl View {
     fn judge(&mut self, now: Duration) -> bool {
         let states = &self.states;
         let mut changed = false;
-        for ((_, peer), way) in &mut self.ways {
+        for ((_, peer), rail) in &mut self.rails {
             let since = states.get(&to_wire(*peer).host).and_then(|(_, since)| *since);
             let awaited = since.is_some_and(|since| now > START && now.saturating_sub(since) > START);
-            changed |= way.judge(now, awaited);
+            changed |= rail.judge(now, awaited);
         }
         if changed {
             self.write_own();
@@ -173,7 +176,7 @@ impl View {
     }
 
     fn write_own(&mut self) {
-        let dead = self.ways.iter().filter(|(_, way)| way.is_dead());
+        let dead = self.rails.iter().filter(|(_, rail)| rail.is_dead());
         let dead: Vec<_> = dead.map(|((own, peer), _)| (*own as u16 + 1, to_wire(*peer))).collect();
         let number = self.host.0 as u16 + 1;
         if let Some((own, _)) = self.states.get_mut(&number)
@@ -184,20 +187,20 @@ impl View {
         }
     }
 
-    /// The body of a hello that an own NIC is to send.
+    /// The body of the hello that an own NIC is to send now.
     pub fn hello(&self, now: Duration, nic: usize, leaving: bool) -> CableHello {
-        let heard = self.ways.iter().filter(|((own, _), way)| *own == nic && way.is_audible(now));
+        let heard = self.rails.iter().filter(|((own, _), rail)| *own == nic && rail.is_audible(now));
         let heard = heard.map(|((_, peer), _)| to_wire(*peer)).collect();
         let mut states: Vec<_> = self.states.values().map(|(state, _)| state.clone()).collect();
         if leaving {
             states.retain(|state| state.host == self.host.0 as u16 + 1);
-            // Nobody shall go by what it said before.
+            // This stamp makes other hosts forget what this watch said before.
             states.iter_mut().for_each(|own| (own.stamp, own.dead) = (own.stamp + 1, Vec::new()));
         }
         CableHello { leaving, heard, states }
     }
 
-    /// Ways that are dead on the word of any host: pairs of NICs of the cluster, the lower one first.
+    /// The rails that are dead by the word of any host: pairs of NICs, the lower one first.
     pub fn dead(&self) -> BTreeSet<[NicId; 2]> {
         let nic = |host: u16, nic: u16| {
             let id = NicId {
@@ -216,7 +219,7 @@ impl View {
         self.states.values().flat_map(|(state, _)| of_host(state)).collect()
     }
 
-    /// Routes around what is dead.
+    /// The routes around the dead rails.
     pub fn around(&self) -> Result<Around, PlanError> {
         self.plan.around(&self.cluster, self.dead())
     }

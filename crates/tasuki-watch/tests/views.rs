@@ -1,5 +1,6 @@
-//! Views that talk to each other in virtual time, over cables that die in one direction or in both: soon all hosts know of the
-//! same dead ways, routes lead around them without a circle, and back. The oracle is a search through the living cables.
+//! Views that exchange hellos in virtual time, over cables that die in one direction or in both. Soon all
+//! hosts agree on the dead rails, routes lead around them without a circle, and later back. The oracle is a
+//! search through the living cables.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -17,7 +18,7 @@ use tasuki_wire::{CableKind, CableNic, CableProbe};
 struct World {
     cluster: Cluster,
     views: Vec<View>,
-    /// Directions in which nothing passes: from this NIC to that.
+    /// Directions in which nothing passes: from the first NIC to the second.
     cut: BTreeSet<(NicId, NicId)>,
     now: Duration,
     number: u32,
@@ -37,7 +38,7 @@ impl World {
         all.filter(|rail| rail.is_direct()).map(|rail| rail.nics).collect()
     }
 
-    /// One tick of all hosts: everybody's hello reaches whom it can.
+    /// One tick of all hosts: every hello reaches the NICs that living cables lead to.
     fn tick(&mut self) {
         self.now += TICK;
         self.number += 1;
@@ -74,7 +75,7 @@ impl World {
         (0..ms / 50).for_each(|_| self.tick());
     }
 
-    /// Hosts that living cables lead to, by a search that knows nothing of routes.
+    /// Hosts that can be reached over living cables, by a search that does not use the routes.
     fn reachable(&self, from: usize, to: usize) -> bool {
         let living: Vec<_> = self
             .pairs()
@@ -95,7 +96,8 @@ impl World {
         seen.contains(&to)
     }
 
-    /// Follows every next hop of every route; each must be over a living cable and end at the target within as many steps as there are hosts.
+    /// Follows every next hop of every route. Each must be over a living cable, and reach the target within
+    /// as many steps as there are hosts.
     fn check(&self, what: &str) {
         let hosts = self.views.len();
         for from in 0..hosts {
@@ -134,7 +136,7 @@ impl World {
             let own = NicId { host: HostId(host), index };
             assert!(
                 !self.cut.contains(&(own, peer)) && !self.cut.contains(&(peer, own)),
-                "{what}: n{} to n{} over a dead way",
+                "{what}: n{} to n{} over a dead rail",
                 host + 1,
                 to + 1
             );
@@ -189,7 +191,7 @@ fn routes_lead_around_what_dies_and_back() {
                 _ => world.cut.extend([(a, b), (b, a)]),
             }
         }
-        // The budget of a second, less what TCP takes to notice.
+        // Routes must be right within a second; this leaves a part of that for TCP to notice.
         world.run(500);
         world.check(&what);
         world.cut.clear();
@@ -199,7 +201,7 @@ fn routes_lead_around_what_dies_and_back() {
     }
 }
 
-/// What was dead before anybody watched is found, too, once both ends are known to watch.
+/// A cable that was dead before the watches began is found too, once both ends are known to watch.
 #[test]
 fn a_cable_that_never_lived() {
     let mut world = World::new("full:3");
@@ -210,7 +212,7 @@ fn a_cable_that_never_lived() {
     world.check("never lived");
 }
 
-/// A host that takes its leave is not dead; one that falls silent is.
+/// A host that announces its end does not count as dead; one that falls silent does.
 #[test]
 fn leave_is_not_death() {
     let mut world = World::new("full:3");

@@ -2,13 +2,13 @@
 
 use super::Kernel;
 use crate::once::{FileError, Recipe};
-use crate::process::run_limited;
 use std::{
     io,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
 };
+use tasuki_process::run_limited;
 use thiserror::Error;
 
 macro_rules! sources {

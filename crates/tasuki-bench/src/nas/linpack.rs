@@ -1,11 +1,9 @@
 //! Linpack as the HPC Challenge runs it: how large it is in each class, what its output says, and the peak of which it reaches a share.
 
 use super::{Class, Kernel, Outcome, ParseError};
-use crate::{
-    hpcc::{self, HpccError, Input},
-    process::run_limited,
-};
+use crate::hpcc::{self, HpccError, Input};
 use std::{io, path::Path, process::Command, time::Duration};
+use tasuki_process::run_limited;
 use thiserror::Error;
 
 /// The program that contains Linpack.

@@ -1,5 +1,6 @@
-//! What the tests of the broker share: a network of their own, a broker in it, and threads that are somebody else. Users and capabilities
-//! are a thread's own as far as the kernel is concerned (credentials(7)), so no further processes are needed.
+//! What the tests of the broker share: a network of their own, a broker in it, and threads that run as other
+//! users. For the kernel, users and capabilities belong to a thread (credentials(7)), so no further processes
+//! are needed.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use nix::{
@@ -30,21 +31,21 @@ use tasuki_link::{
     broker::{Answer, Broker, BrokerError, Request, Wish},
 };
 
-/// The group of those who get lanes.
+/// The group whose members get lanes.
 pub const GROUP: u32 = 4100;
-/// A member, by a supplementary group.
+/// A user who is a member by a supplementary group.
 pub const MEMBER: User = User { uid: 4201, gid: 4201, groups: &[4300, GROUP] };
-/// Another, by the primary group.
+/// A user who is a member by the primary group.
 pub const OTHER: User = User { uid: 4202, gid: GROUP, groups: &[] };
-/// Nobody of the group.
+/// A user who is not a member.
 pub const STRANGER: User = User { uid: 4203, gid: 4203, groups: &[4300] };
 
 /// Addresses of the NICs.
 pub const MACS: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
-/// `docs/wire.md`: Tasuki's ethertype.
+/// Tasuki's ethertype, as `docs/wire.md` defines it.
 pub const ETHERTYPE: u16 = 0x88b5;
 
-/// Who a thread becomes.
+/// The user that a thread becomes.
 #[derive(Clone, Copy)]
 pub struct User {
     pub uid: u32,
@@ -52,8 +53,9 @@ pub struct User {
     pub groups: &'static [u32],
 }
 
-/// Puts this thread, and those that it starts, into a network with a cable between `e0` and `e1` and another between `other0` and
-/// `other1`. False, with a word why, if that is not allowed.
+/// Puts this thread, and those that it starts, into a network namespace with a cable between `e0` and `e1`
+/// and another between `other0` and `other1`. Returns false, after a note that says why, if that is not
+/// allowed.
 pub fn network(test: &str) -> bool {
     if !Uid::effective().is_root() {
         assert!(std::env::var_os("TASUKI_NO_SKIP").is_none(), "{test} needs root");
@@ -81,13 +83,13 @@ fn ip(words: &str) {
 }
 
 fn change(call: libc::c_long, arguments: [libc::c_long; 3]) {
-    // The C library would change all threads of the process.
-    // SAFETY: the calls take numbers, and for setgroups a pointer to a live slice of the length given.
+    // SAFETY: the calls take numbers, and for setgroups a pointer to a live slice of the length given. The
+    // system call is made directly because the C library would change all threads of the process.
     let result = unsafe { libc::syscall(call, arguments[0], arguments[1], arguments[2]) };
     assert_eq!(result, 0, "{}", io::Error::last_os_error());
 }
 
-/// Runs `body` in a thread that is this user, without any capability.
+/// Runs `body` in a thread that is this user and has no capability.
 pub fn as_user<T: Send>(user: User, body: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -106,7 +108,8 @@ pub fn become_user(user: User) {
     change(libc::SYS_setresuid, [i64::from(user.uid); 3]);
 }
 
-/// Keeps CAP_NET_RAW, and nothing else, while becoming a user: what the unit gives the broker.
+/// Becomes a user and keeps CAP_NET_RAW, but no other capability: that is what the systemd unit gives the
+/// broker.
 pub fn become_service(uid: u32) {
     const PR_SET_KEEPCAPS: libc::c_long = 8;
     change(libc::SYS_prctl, [PR_SET_KEEPCAPS, 1, 0]);
@@ -126,7 +129,7 @@ pub struct Running {
     _folder: tempfile::TempDir,
 }
 
-/// What most tests use: lanes of `e0` and `e1`.
+/// The options that most tests use: lanes of `e0` and `e1`.
 pub fn options() -> Options {
     let nics = ["e0", "e1"].map(str::to_owned).into();
     Options { group: GROUP, nics: Nics::Named(nics), limits: Limits::default(), bypass: true }
@@ -137,7 +140,7 @@ impl Running {
         Running::start_as(options, || {})
     }
 
-    /// `first` is done in the broker's thread when it listens.
+    /// Starts a broker. `first` is called in its thread when it listens.
     pub fn start_as(options: Options, first: impl FnOnce() + Send + 'static) -> Running {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).expect("its mode");
@@ -161,7 +164,7 @@ impl Drop for Running {
     }
 }
 
-/// Asks as the client library does.
+/// Asks the broker for a lane as the client library does.
 pub fn lane(path: &Path, nic: &str, endpoint: u32) -> Result<RawLink, BrokerError> {
     Broker::at(path).lane(&RawOptions { nic: nic.to_owned(), endpoint, ring_bytes: 1 << 20 })
 }
@@ -170,7 +173,7 @@ pub fn request(nic: &str, endpoint: u32) -> Request {
     Request { wish: Wish::Lane, endpoint, ring_bytes: 1 << 20, nic: nic.to_owned() }
 }
 
-/// Connects.
+/// Connects to the broker.
 pub fn connection(path: &Path) -> OwnedFd {
     let fd =
         socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None).expect("a socket");
@@ -178,7 +181,7 @@ pub fn connection(path: &Path) -> OwnedFd {
     fd
 }
 
-/// What comes over a connection: `None` when the broker has hung up.
+/// Receives an answer and the descriptors with it; `None` if the broker has closed the connection.
 pub fn hear(connection: &OwnedFd) -> Option<(Answer, Vec<OwnedFd>)> {
     let mut room = [0; 1024];
     let mut space = nix::cmsg_space!([RawFd; 4]);
@@ -187,7 +190,8 @@ pub fn hear(connection: &OwnedFd) -> Option<(Answer, Vec<OwnedFd>)> {
     let mut sockets = Vec::new();
     for message in got.cmsgs().expect("whole control messages") {
         if let ControlMessageOwned::ScmRights(raw) = message {
-            // SAFETY: the kernel has just put them there for us alone.
+            // SAFETY: the kernel has just opened these descriptors for this process, and no other code has
+            // them.
             sockets.extend(raw.into_iter().map(|raw| unsafe { OwnedFd::from_raw_fd(raw) }));
         }
     }
@@ -195,13 +199,14 @@ pub fn hear(connection: &OwnedFd) -> Option<(Answer, Vec<OwnedFd>)> {
     (len > 0).then(|| (Answer::from_bytes(&room[..len]).expect("an answer"), sockets))
 }
 
-/// Says something, and hears what comes back.
+/// Sends bytes and receives the answer.
 pub fn say(connection: &OwnedFd, bytes: &[u8]) -> Option<(Answer, Vec<OwnedFd>)> {
     send(connection.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL).ok()?;
     hear(connection)
 }
 
-/// Looks again until `condition` holds. The bound keeps a defect from hanging the suite; it is no measurement.
+/// Waits until `condition` holds. The time limit keeps a defect from hanging the tests; nothing is measured
+/// with it.
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     for _ in 0..3_000 {
         if condition() {

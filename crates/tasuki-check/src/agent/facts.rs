@@ -1,4 +1,4 @@
-//! How this host is: NICs, addresses, routes, settings, who uses the processor.
+//! The state of this host: NICs, addresses, routes, settings, and programs that use the processor.
 
 use super::{Place, hardware};
 use crate::protocol::{AddressFacts, Facts, RouteFacts};
@@ -12,11 +12,11 @@ use std::{
 };
 use tasuki_sys::{ethtool::Ethtool, netlink::Netlink};
 
-/// Least part of a core that is worth telling.
+/// Least share of a core that is worth reporting.
 const BUSY_MIN: f64 = 0.05;
 /// Clock ticks per second in `/proc/PID/stat`: USER_HZ, 100 on every Linux of today.
 const TICKS: f64 = 100.0;
-/// Looks, and remembers what processes had used the last time.
+/// Reads the state of the host, and remembers how much processor time processes had used at the last look.
 #[derive(Default)]
 pub struct Looker {
     used: BTreeMap<i32, Used>,
@@ -30,7 +30,7 @@ impl Looker {
         let delay = |name: &str| Ethtool::open(name).and_then(|tool| tool.receive_delay_us()).ok();
         let nic = |(index, name): (usize, String)| hardware::nic(sysfs, index, &name, delay(&name));
         facts.nics = place.nics().into_iter().map(nic).collect();
-        // What cannot be read is missing, and that is judged.
+        // What cannot be read is missing in the facts, and that is judged elsewhere.
         let _ = network(&mut facts, place);
         let own = &place.plan.hosts[place.host.0];
         let setting = |path: &String| Some((path.clone(), text(Path::new("/proc/sys").join(path))?));
@@ -41,7 +41,7 @@ impl Looker {
         facts
     }
 
-    /// Processes that used the processor since the last look.
+    /// Processes that have used the processor since the last look: cores, name.
     fn busy(&mut self) -> Vec<(f64, String)> {
         let now = Instant::now();
         let used = processes();
@@ -61,25 +61,26 @@ impl Looker {
     }
 }
 
-/// What a process has had of the processor since it began.
+/// The processor time of a process since it began.
 #[derive(Clone, Debug, Default)]
 struct Used {
     name: String,
-    /// Who started it.
+    /// Process id of its parent.
     parent: i32,
     /// Clock ticks that it ran.
     ticks: u64,
-    /// Nanoseconds that it was ready to run and others did.
+    /// Nanoseconds for which it was ready to run but other processes ran.
     waited_ns: u64,
-    /// Times that it gave the processor away, and that it was taken from it.
+    /// How often it gave the processor away, and how often it was taken from it.
     gave: u64,
     lost: u64,
 }
 
 impl Used {
-    /// Cores that it wanted since `before`. On a machine with more to do than it has cores (a host that is a virtual one, say) a program
-    /// that computes without rest gets little, and waits for the rest of the time: that counts. What one that sleeps and wakes waits for
-    /// does not: it is as long as the others let it wait, however little it does.
+    /// The number of cores that the process wanted since `before`. On a machine with more work than cores (a
+    /// virtual one, for instance) a program that computes without rest gets little processor time and waits
+    /// for the rest, so waiting counts. For a process that sleeps and wakes, waiting does not count: its wait
+    /// is as long as other processes make it, however little it does itself.
     fn wanted_since(&self, before: Option<&Self>, seconds: f64) -> f64 {
         let since = |count: fn(&Self) -> u64| count(self).saturating_sub(before.map_or(0, count));
         let ran = since(|used| used.ticks) as f64 / TICKS / seconds;
@@ -88,8 +89,8 @@ impl Used {
         if is_restless { ran + waited } else { ran }
     }
 
-    /// Adds what the threads of a process tell (`/proc/PID/task/TID/schedstat`: nanoseconds run, waited, number of turns;
-    /// proc_pid_status(5)).
+    /// Adds the times of a process's threads (`/proc/PID/task/TID/schedstat`: nanoseconds run, nanoseconds
+    /// waited, number of turns; proc_pid_status(5)).
     fn add_threads(&mut self, pid: i32) {
         for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
             let read = |file: &str| fs::read_to_string(task.path().join(file)).unwrap_or_default();
@@ -105,8 +106,8 @@ impl Used {
     }
 }
 
-/// Whether a process is the check's, another part of Tasuki (a host's watch), or the ssh that carries their words: on a slow machine these
-/// are busy, and none of them can be ended for it.
+/// Whether a process is the check's own, another part of Tasuki (a host's watch), or the ssh that carries its
+/// messages: on a slow machine these are busy, and the user cannot end any of them.
 fn is_ours(pid: i32, all: &BTreeMap<i32, Used>) -> bool {
     let Some(of) = all.get(&pid) else { return false };
     let own = std::process::id().cast_signed();
@@ -114,7 +115,7 @@ fn is_ours(pid: i32, all: &BTreeMap<i32, Used>) -> bool {
     let parent = |pid: &i32| all.get(pid).map(|of| of.parent);
     match of.name.as_str() {
         "ssh" => is_tasuki(of.parent),
-        // Those by which we came, not those of other users.
+        // The processes of ssh by which this agent was started count, and not those of other users.
         "sshd" | "sshd-session" => {
             iter::successors(Some(own), parent).take(all.len()).any(|above| above == pid)
         }
@@ -128,13 +129,13 @@ fn program(pid: i32) -> Option<(u64, u64)> {
     Some((file.dev(), file.ino()))
 }
 
-/// The number at a place; 0 if there is none.
+/// The number at a position in the text; 0 if there is none.
 fn nth(text: &str, at: usize) -> u64 {
     text.split_whitespace().nth(at).and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
-/// Whether a process is the kernel's way to deal with interrupts, queues and its memory: frames keep those busy, those of the check among
-/// them, and no program can be ended for it.
+/// Whether a process is a thread of the kernel that handles interrupts, queues or memory: frames keep those
+/// busy, including the frames of the check, and the user cannot end any of them.
 fn is_kernels_own(flags: u32, name: &str) -> bool {
     // PF_KTHREAD of include/linux/sched.h; proc_pid_stat(5), field 9.
     const KERNEL_THREAD: u32 = 0x0020_0000;
@@ -148,14 +149,14 @@ fn processes() -> BTreeMap<i32, Used> {
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let time = |pid: i32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name is in brackets and may hold anything.
+        // The name is in parentheses and may hold any characters.
         let (head, rest) = stat.rsplit_once(')')?;
         let name = head.split_once('(').map_or("", |(_, name)| name);
         let fields: Vec<&str> = rest.split_whitespace().collect();
         if is_kernels_own(fields.get(6)?.parse().ok()?, name) {
             return None;
         }
-        // utime and stime, proc_pid_stat(5) fields 14 and 15; the third is the first here.
+        // utime and stime are fields 14 and 15 of proc_pid_stat(5); the first field here is the third there.
         let ticks = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
         let parent = fields.get(1)?.parse().ok()?;
         let mut used = Used { name: name.to_owned(), parent, ticks, ..Used::default() };
@@ -198,7 +199,7 @@ fn network(facts: &mut Facts, place: &Place) -> Option<()> {
     Some(())
 }
 
-/// A counter of TCP since the start (`/proc/net/snmp`: a line of names, a line of values).
+/// A counter of TCP since the machine's start (`/proc/net/snmp`: a line of names, then a line of values).
 fn snmp(name: &str) -> u64 {
     let table = fs::read_to_string("/proc/net/snmp").unwrap_or_default();
     let mut lines = table.lines().filter(|line| line.starts_with("Tcp:"));
@@ -232,12 +233,13 @@ mod tests {
             };
             (after.wanted_since(Some(&before), 10.0) * 100.0).round() / 100.0
         };
-        // Alone on a core; with a twentieth of one; a daemon that is let wait whenever it wakes; one that rests.
+        // A process that is alone on a core; one that gets a twentieth of a core; a daemon that has to wait
+        // whenever it wakes; one that rests.
         assert_eq!(wanted(used(1000, 0, 0, 40)), 1.0);
         assert_eq!(wanted(used(50, 9_500, 0, 12)), 1.0);
         assert_eq!(wanted(used(10, 6_000, 100, 3)), 0.01);
         assert_eq!(wanted(used(0, 0, 0, 0)), 0.0);
-        // New since then.
+        // A process that has begun since the last look.
         assert_eq!(used(20, 800, 0, 3).wanted_since(None, 2.0), 0.5);
     }
 
@@ -251,7 +253,8 @@ mod tests {
                 }
             });
             let pid = std::process::id().cast_signed();
-            // However little of the processor it gets, it never gives it away, and is ready all the time.
+            // However little processor time this loop gets, it never gives the processor away, and is ready
+            // all the time.
             let used = || (processes().remove(&pid), Instant::now());
             let (before, begun) = used();
             let mut wanted = 0;
@@ -269,7 +272,8 @@ mod tests {
     fn what_carries_the_check_is_no_load() {
         let own = std::process::id().cast_signed();
         let used = |name: &str, parent| Used { name: name.into(), parent, ..Used::default() };
-        // No other process runs this test's program; the first process of the system has a number that all can see.
+        // No other process runs this test's program. The first process of the system has a number that every
+        // process can see.
         let all = BTreeMap::from([
             (own, used("tasuki", -3)),
             (1, used("python3", 0)),
@@ -284,12 +288,12 @@ mod tests {
 
     #[test]
     fn the_kernel_s_own_work_is_no_program() {
-        // Flags as `cat /proc/PID/stat` shows them for ksoftirqd, a worker and a shell.
+        // Flags as `cat /proc/PID/stat` shows them for ksoftirqd, for a worker and for a shell.
         assert!(is_kernels_own(69_238_848, "ksoftirqd/0"));
         assert!(is_kernels_own(69_238_880, "kworker/1:2-events"));
         assert!(is_kernels_own(2_097_216, "khugepaged"));
         assert!(!is_kernels_own(4_194_560, "bash"));
-        // A name alone proves nothing, and a thread that checks an array of disks is a load.
+        // A name alone proves nothing, and a kernel thread that checks an array of disks is a load.
         assert!(!is_kernels_own(4_194_560, "kworker/1:2"));
         assert!(!is_kernels_own(69_238_848, "md0_resync"));
     }

@@ -1,4 +1,4 @@
-//! What the kernel says of NICs and their buses: sysfs and ethtool.
+//! What the kernel says of NICs and their buses, by sysfs and ethtool.
 
 use crate::protocol::NicFacts;
 use std::{
@@ -26,12 +26,13 @@ fn text(path: PathBuf) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
-/// A NIC by its files (Documentation/ABI/testing/sysfs-class-net). `delay_us` is what `ethtool -c` says, if it says something.
+/// A NIC by its files (Documentation/ABI/testing/sysfs-class-net). `delay_us` is what `ethtool -c` reports,
+/// if anything.
 pub fn nic(sysfs: &Path, index: usize, name: &str, delay_us: Option<u64>) -> NicFacts {
     let folder = sysfs.join("class/net").join(name);
     let number = |file: &str| text(folder.join(file)).and_then(|text| text.parse::<i64>().ok());
     let mut nic = NicFacts { index, exists: folder.exists(), ..NicFacts::default() };
-    // Unreadable while the interface is down; -1: unknown.
+    // The file cannot be read while the interface is down; -1 means that the speed is unknown.
     nic.speed_mbits = number("speed").and_then(|speed| u64::try_from(speed).ok()).filter(|speed| *speed > 0);
     nic.duplex = text(folder.join("duplex")).filter(|duplex| duplex != "unknown");
     let flush_ns = number("gro_flush_timeout").filter(|_| number("napi_defer_hard_irqs").unwrap_or(0) > 0);
@@ -45,8 +46,9 @@ pub fn nic(sysfs: &Path, index: usize, name: &str, delay_us: Option<u64>) -> Nic
     nic
 }
 
-/// PCIe slots of NICs: slot, Mbit/s of its bus as it runs, NICs. A card with several ports has one function each on one bus.
-/// What is on no PCIe bus (PCI, USB, virtual functions) has no width there, or none that says something.
+/// PCIe slots of NICs: slot, Mbit/s of its bus as it runs, NICs. A card with several ports has one function
+/// for each on one bus. A device that is not on a PCIe bus (PCI, USB, virtual functions) has no width there,
+/// or none that means anything.
 pub fn buses(sysfs: &Path, nics: &[(usize, String)]) -> Vec<(String, u64, Vec<String>)> {
     let mut buses: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
     for (_, name) in nics {
@@ -57,13 +59,13 @@ pub fn buses(sysfs: &Path, nics: &[(usize, String)]) -> Vec<(String, u64, Vec<St
         let (Some(width), Some(transfers), Ok(device)) = (width, transfers, folder.canonicalize()) else {
             continue;
         };
-        // A link that is asleep or that belongs to another function.
+        // The link is asleep, or belongs to another function.
         if width == 0 || transfers <= 0.0 {
             continue;
         }
         let device = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let slot = device.split('.').next().unwrap_or_default().to_owned();
-        // Generations 1 and 2 spend a fifth on coding, later ones 2 of 130 bits.
+        // Generations 1 and 2 of PCIe spend a fifth on coding, later ones 2 of 130 bits.
         let coding = if transfers <= 5.0 { 0.8 } else { 128.0 / 130.0 };
         let entry = buses.entry(slot).or_default();
         entry.0 = (transfers * 1000.0 * coding) as u64 * width;
@@ -77,10 +79,11 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// Files and what they say.
+    /// Files and their contents.
     type Files<'a> = &'a [(&'a str, &'a str)];
 
-    /// A tree as sysfs has it: the device's folder below its bus, `class/net/NIC` as a link to it, `device` as a link back.
+    /// A tree like that of sysfs: the device's folder below its bus, `class/net/NIC` as a link to it,
+    /// `device` as a link back.
     fn tree(nics: &[(&str, &str, Files, Files)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let class = root.path().join("class/net");
@@ -125,7 +128,8 @@ mod tests {
 
     #[test]
     fn a_nic_without_a_link_says_nothing() {
-        // Without a carrier most drivers have -1 and unknown; while the interface is down the files cannot be read at all.
+        // Without a carrier most drivers report -1 and unknown; while the interface is down the files cannot
+        // be read at all.
         let files = [
             ("speed", "-1"),
             ("duplex", "unknown"),
@@ -143,8 +147,8 @@ mod tests {
 
     #[test]
     fn what_a_bus_carries() {
-        // Documentation/ABI/testing/sysfs-bus-pci: current_link_speed, current_link_width. PCI Express Base Specification: 2.5 and 5 GT/s
-        // carry 8 of 10 bits, 8 GT/s and more 128 of 130.
+        // Documentation/ABI/testing/sysfs-bus-pci: current_link_speed, current_link_width. PCI Express Base
+        // Specification: at 2.5 and 5 GT/s 8 of 10 bits are data, at 8 GT/s and more 128 of 130.
         let two =
             [("current_link_speed", "5.0 GT/s PCIe"), ("current_link_width", "4"), ("max_link_width", "4")];
         let one =
@@ -170,7 +174,8 @@ mod tests {
 
     #[test]
     fn what_is_on_no_bus_is_left_out() {
-        // PCI and USB have no such files; a virtual function has them, but its link is the physical one's.
+        // PCI and USB devices have no such files. A virtual function has them, but its link is that of the
+        // physical function.
         let virtual_function = [("current_link_speed", "Unknown"), ("current_link_width", "0")];
         let asleep = [("current_link_speed", "2.5 GT/s PCIe"), ("current_link_width", "0")];
         let sysfs = tree(&[

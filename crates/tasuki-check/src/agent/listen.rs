@@ -1,4 +1,4 @@
-//! Listening on a NIC: counts of probes by sender and run, and pongs for pings.
+//! Listening on a NIC: it counts probes by sender and run, and answers pings.
 
 use super::Place;
 use crate::protocol::{Arrivals, Heard, Tally};
@@ -14,13 +14,13 @@ use std::{
 use tasuki_sys::packet::{PacketError, PacketKind, PacketRing, PacketSocket, RingSize};
 use tasuki_wire::{CABLE_ETHERTYPE, CableKind, CableNic, CableProbe, DropReason};
 
-/// Bytes of an Ethernet header.
+/// Length of an Ethernet header, bytes.
 pub const ETHERNET: usize = 14;
-/// Slots of a ring: a tenth of a second of what is sent at once, at most.
+/// Slots of a ring: enough for the most that arrives within a tenth of a second.
 const SLOTS: u32 = 1024;
-/// How long a listener waits before it looks whether it is to end.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// Runs that are remembered.
+/// How long a listener waits for frames before it looks whether it is to end.
+const POLL_TIME: Duration = Duration::from_millis(100);
+/// Number of runs whose counts are kept.
 const RUNS_MAX: usize = 64;
 
 #[derive(Default)]
@@ -36,7 +36,7 @@ struct Counted {
 
 impl Counted {
     fn add(&mut self, number: u32, at: Duration) {
-        // A stranger's number must not cost memory without bound.
+        // A number that a stranger sends must not cost memory without bound.
         let number = number as usize % (1 << 20);
         if self.seen.len() <= number / 64 {
             self.seen.resize(number / 64 + 1, 0);
@@ -54,22 +54,22 @@ impl Counted {
     }
 }
 
-/// What came in on a NIC.
+/// Counts of what came in on a NIC.
 #[derive(Default)]
 pub struct Book {
     counts: BTreeMap<(u64, CableNic), Counted>,
-    /// Answers to pings: run, number, who, when.
+    /// Answers to pings: run, number, the NIC that answered, time.
     pub pongs: Vec<(u64, u32, CableNic, Instant)>,
     damaged: u64,
     missed: u64,
 }
 
-/// A NIC that is listened on by a thread.
+/// A NIC on which a thread listens.
 pub struct Listener {
     index: usize,
     name: String,
     mac: [u8; 6],
-    /// To send on; it never receives.
+    /// The socket for sending, which receives nothing.
     socket: PacketSocket,
     book: Arc<Mutex<Book>>,
     end: Arc<AtomicBool>,
@@ -114,7 +114,7 @@ impl Listener {
         &self.socket
     }
 
-    /// The Ethernet header of a frame to everyone.
+    /// The Ethernet header of a broadcast frame.
     pub fn header(&self) -> Vec<u8> {
         header([0xff; 6], self.mac)
     }
@@ -123,7 +123,7 @@ impl Listener {
         locked(&self.book)
     }
 
-    /// What came in a run.
+    /// What came in during a run.
     pub fn tally(&self, run: u64) -> Tally {
         let mut book = self.book();
         let heard = book.counts.range((run, CableNic::default())..).take_while(|((of, _), _)| *of == run);
@@ -156,7 +156,7 @@ fn header(to: [u8; 6], from: [u8; 6]) -> Vec<u8> {
     [&to[..], &from[..], &CABLE_ETHERTYPE.to_be_bytes()].concat()
 }
 
-/// The thread of a listener.
+/// The state of a listener's thread.
 struct Ear {
     ring: PacketRing,
     book: Arc<Mutex<Book>>,
@@ -164,7 +164,7 @@ struct Ear {
     voice: Voice,
 }
 
-/// Who answers pings.
+/// The part of a listener that answers pings.
 struct Voice {
     fingerprint: u32,
     own: CableNic,
@@ -175,12 +175,12 @@ impl Ear {
     fn listen(mut self) {
         let mut answers = Vec::new();
         while !self.end.load(Ordering::Relaxed) {
-            if self.ring.wait(PATIENCE).is_err() {
-                // The NIC may be down just now.
-                thread::sleep(PATIENCE);
+            if self.ring.wait(POLL_TIME).is_err() {
+                // The NIC may be down at this moment.
+                thread::sleep(POLL_TIME);
             }
             if !self.take(&mut answers) {
-                // Ready without a frame: an error is pending, as when the NIC goes down.
+                // The socket is ready without a frame because an error is pending, as when the NIC goes down.
                 thread::sleep(Duration::from_millis(1));
             }
             for answer in answers.drain(..) {
@@ -192,7 +192,7 @@ impl Ear {
         }
     }
 
-    /// Takes what is there; true if there was anything.
+    /// Handles the frames that have arrived. Returns whether there were any.
     fn take(&mut self, answers: &mut Vec<Vec<u8>>) -> bool {
         let mac = self.ring.socket().interface().mac;
         let mut book = locked(&self.book);

@@ -1,4 +1,5 @@
-//! What runs on every host while a check is made: it listens on the cabled NICs and does what it is told.
+//! The agent, which runs on every host during a check: it listens on the cabled NICs and does what the
+//! checker orders.
 
 mod facts;
 mod hardware;
@@ -14,7 +15,7 @@ use pairs::Servers;
 use std::io::{self, BufRead, Write};
 use tasuki_cluster::{AddressPlan, Cluster, End, HostId, NicId};
 
-/// A host of a cluster with its plan.
+/// A host of a cluster, with its plan.
 pub(crate) struct Place {
     pub cluster: Cluster,
     pub plan: AddressPlan,
@@ -52,9 +53,10 @@ struct Agent {
     looker: Looker,
 }
 
-/// Does what the lines of `input` say until it ends, and answers each with a line.
+/// Does what the lines of `input` order until it ends, and answers each with a line on `output`.
 pub fn run(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-    // What is measured is the cable, not how busy the host is. Without the right it is as any other process.
+    // The check measures cables and not how busy the host is, so the agent asks for a higher priority.
+    // Without the right to it, it runs like any other process.
     let _ = tasuki_sys::priority::raise();
     let mut agent: Option<Agent> = None;
     for line in input.lines() {

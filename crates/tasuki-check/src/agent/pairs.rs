@@ -1,4 +1,4 @@
-//! Pairs of hosts by their identity addresses: UDP echo, TCP sink.
+//! Measuring pairs of hosts by their identity addresses: UDP echo and TCP sink.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -9,13 +9,13 @@ use std::{
 
 /// How long an echo may take.
 const ECHO_LIMIT: Duration = Duration::from_millis(250);
-/// Echoes in turn that may be missing before the rest is given up.
+/// How many echoes in a row may be missing before the rest is given up.
 const MISSING_MAX: u32 = 3;
-/// How long a connection may take.
+/// How long making a connection may take.
 const CONNECT_LIMIT: Duration = Duration::from_millis(1500);
 const CHUNK: usize = 64 * 1024;
 
-/// The servers of an agent. They end with its process.
+/// The servers of an agent, which end with its process.
 pub struct Servers {
     udp: u16,
     tcp: u16,
@@ -32,7 +32,7 @@ impl Servers {
         thread::spawn(move || {
             let mut buffer = [0; 64];
             loop {
-                // Errors of one datagram (a host that is gone) say nothing about the next.
+                // An error for one datagram (its host has gone, for instance) says nothing about the next.
                 if let Ok((length, from)) = echo.recv_from(&mut buffer) {
                     let _ = echo.send_to(&buffer[..length], from);
                 }
@@ -52,13 +52,13 @@ impl Servers {
         (self.udp, self.tcp, random)
     }
 
-    /// Where random messages come in.
+    /// The socket on which random messages arrive.
     pub fn random(&self) -> &TcpListener {
         &self.random
     }
 }
 
-/// Reads to the end, and says how many bytes there were.
+/// Reads a stream to its end, and answers how many bytes there were.
 fn swallow(mut stream: TcpStream) {
     let mut buffer = vec![0; CHUNK];
     let mut total = 0_u64;
@@ -68,7 +68,7 @@ fn swallow(mut stream: TcpStream) {
     let _ = stream.write_all(&total.to_le_bytes());
 }
 
-/// Round-trip times, ascending.
+/// Round-trip times in microseconds, ascending.
 pub fn latency(to: Ipv4Addr, port: u16, count: u32) -> Vec<f64> {
     let echo = || -> io::Result<Vec<f64>> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
@@ -94,7 +94,7 @@ pub fn latency(to: Ipv4Addr, port: u16, count: u32) -> Vec<f64> {
     echo().unwrap_or_default()
 }
 
-/// One echo; answers to earlier ones are passed over.
+/// Sends one echo and waits for its answer; late answers to earlier echoes are skipped.
 fn ask(socket: &UdpSocket, number: u32) -> io::Result<()> {
     socket.send(&number.to_le_bytes())?;
     let mut buffer = [0; 64];
@@ -107,7 +107,7 @@ fn ask(socket: &UdpSocket, number: u32) -> io::Result<()> {
     Err(ErrorKind::TimedOut.into())
 }
 
-/// Rate of a stream in bit/s; 0 if it does not come about.
+/// Rate of a stream in bit/s; 0 if it cannot be made.
 pub fn throughput(to: Ipv4Addr, port: u16, bytes: u64, ms: u64) -> f64 {
     let stream = || -> io::Result<f64> {
         let mut stream = TcpStream::connect_timeout(&SocketAddr::from((to, port)), CONNECT_LIMIT)?;

@@ -1,7 +1,8 @@
-//! `rcstest`: random messages to random hosts, every byte of them checked, while memory and processor are busy.
+//! `rcstest`: random messages to random hosts, with every byte checked, while memory and processor are busy.
 //!
-//! A message is its length, a seed and a CRC32C, then bytes that the seed gives. The receiver makes the bytes anew: what differs was changed
-//! in a memory, a NIC or a cable on the way, or TCP's own checksum would have caught it.
+//! A message is its length, a seed and a CRC32C, then bytes that follow from the seed. The receiver makes the
+//! bytes again: those that differ were changed in a memory, a NIC or a cable, in a way that TCP's own
+//! checksum did not catch.
 
 use tasuki_random::Random;
 
@@ -18,28 +19,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest message.
+/// Longest message, bytes.
 const MESSAGE_MAX: usize = 256 * 1024;
-/// Bytes of a message's head: length, seed, CRC.
+/// Length of a message's head, bytes: length, seed, CRC.
 const HEAD: usize = 16;
-/// How long a peer may keep silent.
+/// How long a peer may be silent before the connection counts as broken.
 const SILENCE: Duration = Duration::from_secs(5);
-/// How long to go on listening once the own time is over: others began later.
-const LINGER: Duration = Duration::from_millis(300);
-const LINGER_MAX: Duration = Duration::from_secs(4);
+/// How long to go on receiving after the end of the test, because other hosts began later.
+const RECEIVE_LONGER: Duration = Duration::from_millis(300);
+const RECEIVE_LONGER_MAX: Duration = Duration::from_secs(4);
 
-/// What is to be done.
+/// What is to be tested, and how.
 pub struct Test {
     pub seed: u64,
     pub ms: u64,
     pub peers: Vec<(String, Ipv4Addr, u16)>,
     pub memory_mb: usize,
-    /// Threads that write and read it; 0: one for every core.
+    /// Number of threads that write and read the memory; 0: one for every core.
     pub workers: usize,
     pub bytes_per_second: u64,
 }
 
-/// What the threads count.
+/// The counts of all threads.
 #[derive(Default)]
 struct Counts {
     received: AtomicU64,
@@ -49,7 +50,7 @@ struct Counts {
     memory_errors: AtomicU64,
     memory_rounds: AtomicU64,
     over: AtomicBool,
-    /// Streams that are being received.
+    /// Number of streams that are being received.
     open: AtomicU64,
 }
 
@@ -65,9 +66,9 @@ impl Counts {
 }
 
 impl Test {
-    /// Runs it to its end.
+    /// Runs the test to its end.
     pub fn run(&self, host: &str, listener: &TcpListener) -> RandomReport {
-        // This load is to be as that of programs.
+        // This load is to be like that of programs, so it runs at normal priority.
         tasuki_sys::priority::lower();
         let counts = Counts::default();
         let end = Instant::now() + Duration::from_millis(self.ms);
@@ -85,8 +86,8 @@ impl Test {
             while Instant::now() < end {
                 thread::sleep(Duration::from_millis(10));
             }
-            thread::sleep(LINGER);
-            while counts.open.load(Ordering::Relaxed) > 0 && Instant::now() < end + LINGER_MAX {
+            thread::sleep(RECEIVE_LONGER);
+            while counts.open.load(Ordering::Relaxed) > 0 && Instant::now() < end + RECEIVE_LONGER_MAX {
                 thread::sleep(Duration::from_millis(10));
             }
             counts.over.store(true, Ordering::Relaxed);
@@ -105,7 +106,7 @@ impl Test {
         }
     }
 
-    /// Sends messages until the time is over. Returns how many, and bytes.
+    /// Sends messages until the end. Returns how many, and how many bytes.
     fn send(&self, host: &str, end: Instant, counts: &Counts) -> (u64, u64) {
         let mut random = Random::new(self.seed ^ u64::from(crc32c::crc32c(host.as_bytes())));
         let mut streams: BTreeMap<usize, TcpStream> = BTreeMap::new();
@@ -113,7 +114,7 @@ impl Test {
         let begun = Instant::now();
         while Instant::now() < end && !self.peers.is_empty() {
             let (peer, seed) = (random.index(self.peers.len()), random.next_u64());
-            // Short ones and long ones, as programs send them.
+            // Both short and long messages are sent, as programs do.
             let scale = 3 * random.index(5);
             let length = 1 + random.index(MESSAGE_MAX >> scale);
             let (name, address, port) = &self.peers[peer];
@@ -168,7 +169,8 @@ fn accept<'scope>(listener: &TcpListener, counts: &'scope Counts, scope: &'scope
         match listener.accept() {
             Ok((stream, _)) => {
                 scope.spawn(move || {
-                    // A peer whose time is over hangs up; whoever could not be heard is told by its own report.
+                    // A peer closes the connection when its time is over. A peer that could not be heard is
+                    // in its own report.
                     counts.open.fetch_add(1, Ordering::Relaxed);
                     let _ = receive(stream, counts);
                     counts.open.fetch_sub(1, Ordering::Relaxed);
@@ -215,11 +217,11 @@ fn wrong(counts: &Counts, from: &str) {
     *wrong.entry(from.to_owned()).or_default() += 1;
 }
 
-/// Words that are written and read before the test may end.
+/// Number of 64-bit words that are written and read between two looks at whether the test is to end.
 const PART: usize = 1 << 16;
 
-/// Writes patterns into memory and reads them again, until the test is over. The patterns are calculated: a processor that errs is
-/// found, too.
+/// Writes patterns into memory and reads them back until the test is over. The patterns are calculated, so an
+/// error of the processor is found too.
 fn exercise_memory(megabytes: usize, seed: u64, counts: &Counts) {
     let mut memory = vec![0_u64; megabytes.max(1) * (1 << 20) / 8];
     for round in 0.. {
@@ -232,14 +234,15 @@ fn exercise_memory(megabytes: usize, seed: u64, counts: &Counts) {
     }
 }
 
-/// What a round writes, word by word.
+/// The pattern of a round, word by word.
 struct Pattern {
     random: Random,
     flip: u64,
 }
 
 impl Pattern {
-    /// Every other round is the complement of random words: each bit is written both ways.
+    /// Every other round is the complement of the random words of the one before, so that each bit is written
+    /// as 0 and as 1.
     fn new(seed: u64, round: u64) -> Self {
         Self {
             random: Random::new(seed.wrapping_add(round)),
@@ -251,7 +254,7 @@ impl Pattern {
         self.random.next_u64() ^ self.flip
     }
 
-    /// False if it was told to stop.
+    /// Writes the pattern. Returns false if it was stopped before the end.
     fn write(mut self, memory: &mut [u64], stop: impl Fn() -> bool) -> bool {
         for words in memory.chunks_mut(PART) {
             if stop() {
@@ -263,7 +266,7 @@ impl Pattern {
         true
     }
 
-    /// Words that are not as written.
+    /// Number of words that differ from the pattern.
     fn differences(mut self, memory: &[u64]) -> u64 {
         let mut errors = 0;
         for words in memory.chunks(PART) {
@@ -284,7 +287,7 @@ mod tests {
         for round in 0..4 {
             assert!(Pattern::new(7, round).write(&mut memory, || false));
             assert_eq!(Pattern::new(7, round).differences(&memory), 0);
-            // Stuck at one: of rounds that differ in all bits at least one shows it.
+            // A bit that is stuck at one: of two rounds that differ in every bit, at least one shows it.
             memory[PART + 3] ^= 1 << 40;
             memory[5] ^= 1;
             assert_eq!(Pattern::new(7, round).differences(&memory), 2);
@@ -305,7 +308,7 @@ mod tests {
         }
     }
 
-    /// A byte that changed where TCP's checksum does not look: in the memory of a host or NIC.
+    /// A byte is changed where TCP's checksum does not protect it: in the memory of a host or NIC.
     #[test]
     fn a_message_with_another_content_names_its_sender() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

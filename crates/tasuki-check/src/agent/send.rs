@@ -1,4 +1,4 @@
-//! Sending probes: hellos, pings, and fillers at a pace.
+//! Sending probes: hellos, pings, and fillers at a given pace.
 
 use super::{Place, listen::Listener};
 use crate::protocol::{Pinged, Sent};
@@ -9,17 +9,17 @@ use std::{
 };
 use tasuki_wire::{CABLE_HEAD_LEN, CableHello, CableKind, CableNic, CableProbe};
 
-/// Preamble, header, frame check sequence and gap.
+/// Bytes that Ethernet adds to a frame's payload: preamble, header, frame check sequence and gap.
 const AROUND_FRAME: usize = 38;
-/// Shortest frame without those, bytes.
+/// Shortest payload of a frame, bytes.
 const FRAME_MIN: usize = 46;
 /// Time between two hellos.
 const HELLO_GAP: Duration = Duration::from_millis(40);
 /// Time between two pings.
 const PING_GAP: Duration = Duration::from_millis(2);
-/// How long after the last ping a pong may come.
+/// How long after the last ping answers are awaited.
 const PONG_LIMIT: Duration = Duration::from_millis(60);
-/// Frames that may be sent in one go when the sender was late.
+/// Most frames that are sent at once when the sender was late.
 const BURST: u32 = 24;
 
 fn probe<'a>(
@@ -43,7 +43,7 @@ fn probe<'a>(
 
 fn frame(listener: &Listener, probe: &CableProbe<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // Names of a cluster are never too long.
+    // Names of a cluster always fit, so this does not fail.
     let _ = probe.emit(&mut bytes);
     [listener.header(), bytes].concat()
 }
@@ -55,7 +55,7 @@ pub fn greet(place: &Place, listeners: &[Listener], run: u64, ms: u64) {
     for number in 0.. {
         for listener in listeners {
             let hello = CableProbe { number, ..probe(place, listener, CableKind::Hello, run, &body) };
-            // A NIC without carrier refuses; that is seen otherwise.
+            // A NIC without carrier refuses frames; that is reported elsewhere.
             let _ = listener.socket().send(&frame(listener, &hello));
         }
         if begun.elapsed() + HELLO_GAP > Duration::from_millis(ms) {
@@ -65,7 +65,7 @@ pub fn greet(place: &Place, listeners: &[Listener], run: u64, ms: u64) {
     }
 }
 
-/// Sends pings on all NICs, one after the other, and waits for the pongs.
+/// Sends pings on all NICs, one after the other, and waits for the answers.
 pub fn ping(place: &Place, listeners: &[Listener], run: u64, count: u32) -> Vec<Pinged> {
     let mut sent = BTreeMap::new();
     for number in 0..count {
@@ -102,7 +102,7 @@ pub struct Filling {
     pub bits_per_second: u64,
 }
 
-/// Sends fillers on these NICs at once.
+/// Sends fillers on these NICs, all at the same time.
 pub fn fill(place: &Place, listeners: &[&Listener], filling: Filling) -> Vec<Sent> {
     thread::scope(|scope| {
         let mut sending = Vec::new();
@@ -120,11 +120,13 @@ fn fill_one(place: &Place, listener: &Listener, filling: Filling) -> Sent {
     let gap = wire_bits / filling.bits_per_second.max(1) as f64;
     let mut sent = Sent { nic: listener.index(), ..Sent::default() };
     let begun = Instant::now();
-    // Seconds for which frames have been sent, behind the time by what is due.
+    // Seconds for which frames have been sent, which is less than the time that has passed by the frames that
+    // are due.
     let (paced, mut since) = (begun, 0.0);
     let mut number = 0;
     while number < filling.frames {
-        // What a sleep was too long for is sent at once, but never more than queues on the way hold.
+        // The frames that a sleep was too long for are sent at once, but never more than the queues on the
+        // way hold.
         let late = (paced.elapsed().as_secs_f64() - since) / gap;
         if late > f64::from(BURST) {
             since += (late - f64::from(BURST)) * gap;
@@ -148,7 +150,7 @@ fn fill_one(place: &Place, listener: &Listener, filling: Filling) -> Sent {
     sent
 }
 
-/// Sends a frame; false if the NIC takes no more.
+/// Sends a frame. Returns false if the NIC takes no more.
 fn push(listener: &Listener, frame: &[u8], sent: &mut Sent) -> bool {
     let begun = Instant::now();
     for attempt in 0..50 {

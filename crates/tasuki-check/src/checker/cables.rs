@@ -17,33 +17,34 @@ use std::{
 };
 use tasuki_cluster::{HostId, NicId};
 
-/// What Ethernet puts around the payload of a frame: preamble, header, frame check sequence, gap.
+/// Bytes that Ethernet adds to a frame's payload: preamble, header, frame check sequence, gap.
 const AROUND: usize = 38;
-/// Short frames of a run, their size and most per second: enough of them to see a loss of some tenths of a percent.
+/// Short frames of a run: their number, their size, and the most per second. Their number is large enough to
+/// show a loss of some tenths of a percent.
 const SHORT: (u32, usize, u64) = (4000, 120, 20_000);
 /// Time that full frames take at the planned rate.
 const FULL_SECONDS: f64 = 0.036;
 const FULL_MIN: u32 = 50;
 const FULL_MAX: u32 = 2000;
-/// How often a suspicion must show again.
+/// How often a suspicion must be seen again before it is confirmed.
 const CONFIRMATIONS: usize = 3;
-/// Runs of a suspicion, those included that were void: a busy machine sends or receives too slowly.
+/// Most runs for a suspicion, including void ones: a busy machine sends or receives too slowly.
 const TRIES: usize = 24;
-/// After so many of them a busy machine gets time.
+/// After this many runs a busy machine is given time.
 const TRIES_AT_ONCE: usize = 6;
 const PAUSE: Duration = Duration::from_millis(300);
-/// How old the counters of a NIC may be that its driver reads by a timer (e1000: two seconds).
+/// How old counters may be that a NIC's driver reads by a timer (e1000: two seconds).
 const COUNTERS_AGE: Duration = Duration::from_millis(2_200);
-/// Pings of a host.
+/// Number of pings of a host.
 const PINGS: u32 = 24;
 
 type Streams = BTreeMap<[NicId; 2], Vec<Stream>>;
 
-/// What became of a suspicion.
+/// What has become of a suspicion.
 enum Verdict {
     Confirmed(Suspicion, Vec<Stream>),
     Cleared,
-    /// No run of this direction told anything.
+    /// No run of this direction showed anything.
     Unknown([NicId; 2]),
 }
 
@@ -67,19 +68,19 @@ impl Checker<'_> {
         if confirmed.iter().any(|(suspicion, _)| matches!(suspicion.kind, Kind::Slow | Kind::Loss)) {
             thread::sleep(COUNTERS_AGE);
         }
-        // Processor time is looked at after some seconds of it.
+        // Use of the processor is looked at once there are some seconds of it.
         let after = self.look();
         let mut hosts = judge::host::judge(self.cluster, &self.plan, &after);
         let mtus = hosts.iter().filter(|finding| finding.kind == Kind::Mtu);
         let short_mtu = mtus.filter_map(|finding| self.cluster.nic(finding.part.name())).collect();
-        let missed = judge::host::missed(self.cluster, &self.facts, &after);
+        let missed = judge::counters::missed(self.cluster, &self.facts, &after);
         let confirmed: Vec<_> = confirmed
             .into_iter()
             .filter(|(suspicion, _)| !network::is_explained(suspicion, &short_mtu, &missed))
             .collect();
         let mut found = network::findings(self.cluster, &confirmed);
-        // A rate that was negotiated and measured is one finding: what a host says of itself tells more than what was measured, which goes
-        // with it.
+        // A rate that was both negotiated and measured is one finding: what the host itself reports says
+        // more, and what was measured is added to it.
         for host in &mut hosts {
             let same = |found: &mut crate::Finding| (found.kind, &found.part) == (host.kind, &host.part);
             let measured: Vec<_> = found.extract_if(.., same).collect();
@@ -104,7 +105,7 @@ impl Checker<'_> {
         tallies.collect()
     }
 
-    /// Hellos on all NICs; longer ones if somebody is not heard.
+    /// Sends hellos on all NICs, for longer if a NIC is not heard.
     fn wiring(&mut self) -> judge::wiring::Wiring {
         let mut ms = 300;
         loop {
@@ -120,7 +121,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Fillers over all cables; what is suspicious again and alone.
+    /// Sends fillers over all cables; directions that look suspicious are measured again, alone.
     fn traffic(&mut self, live: &BTreeSet<[NicId; 2]>) -> (Streams, Vec<Verdict>) {
         let batches = self.batches(live);
         let mut streams = Streams::new();
@@ -135,7 +136,7 @@ impl Checker<'_> {
         }
         (self.progress)(0.4, "again what is doubtful");
         let mut doubtful: Vec<_> = network::suspicions(&self.segments, &streams);
-        // A run that was void says nothing: once more, alone.
+        // A run that was void shows nothing, so it is repeated, alone.
         for (direction, found) in &streams {
             if found.iter().any(Stream::is_void) {
                 doubtful.push(Suspicion {
@@ -150,8 +151,8 @@ impl Checker<'_> {
         (streams, verdicts)
     }
 
-    /// Senders that may send at once: no NIC hears two of them, and all together stay within bounds. One cable's two ends are in different
-    /// batches.
+    /// Sets of NICs that may send at the same time: no NIC hears two of them, and all together stay below the
+    /// bound. The two ends of a cable are in different sets.
     fn batches(&self, live: &BTreeSet<[NicId; 2]>) -> Vec<Vec<NicId>> {
         let rate = |nic: NicId| self.cluster.nic_of(nic).rate.bits_per_second;
         let mut batches: Vec<Vec<NicId>> = Vec::new();
@@ -174,12 +175,12 @@ impl Checker<'_> {
         batches
     }
 
-    /// Full frames, then short ones, from these NICs at once.
+    /// Sends full frames, then short ones, from these NICs at the same time.
     fn fill(&mut self, senders: &[NicId], live: &BTreeSet<[NicId; 2]>) -> Streams {
         let mut streams = Streams::new();
         for full in [true, false] {
             let run = self.next_run();
-            // Counters of damage and of missed frames begin anew.
+            // Reading the counters of damaged and missed frames resets them.
             self.tally(run);
             let cluster = self.cluster;
             let order = |host: usize| {
@@ -205,7 +206,7 @@ impl Checker<'_> {
         streams
     }
 
-    /// What came of fillers. Slow lines get time to deliver.
+    /// Collects what has arrived of fillers. Slow lines get time to deliver.
     fn arrivals(
         &mut self,
         run: u64,
@@ -240,7 +241,7 @@ impl Checker<'_> {
                 for &to in self.segments.hearers[&from].iter().filter(|&&to| live.contains(&[from, to])) {
                     let came = arrived.get(&[from, to]).copied().unwrap_or_default();
                     is_whole &= came.frames >= u64::from(sent.frames);
-                    // The slower of the two ends bounds what can come.
+                    // The slower of the two ends limits the rate.
                     let planned = nic.rate.bits_per_second.min(self.cluster.nic_of(to).rate.bits_per_second);
                     let stream = Stream {
                         sent: sent.frames.into(),
@@ -257,7 +258,7 @@ impl Checker<'_> {
                     streams.insert([from, to], stream);
                 }
             }
-            // Nothing new in a tenth of a second: the rest does not come.
+            // Nothing new has arrived for a tenth of a second, so the rest will not come.
             if is_whole || (patience > 0 && total == before) {
                 return streams;
             }
@@ -269,7 +270,7 @@ impl Checker<'_> {
         BTreeMap::new()
     }
 
-    /// Measures a suspicion's directions again, alone. It stands if it shows every time.
+    /// Measures the directions of a suspicion again, alone. It is confirmed if it is seen every time.
     fn confirm(&mut self, suspicion: Suspicion, live: &BTreeSet<[NicId; 2]>) -> Verdict {
         let mut seen = Vec::new();
         let is_unknown = suspicion.kind == Kind::Unchecked;
@@ -302,7 +303,7 @@ impl Checker<'_> {
         Verdict::Unknown(suspicion.directions[0])
     }
 
-    /// Hosts that receive late: pings from one host after the other, again if somebody seems late.
+    /// Finds hosts that receive late: one host after the other sends pings, and again if one seems late.
     fn lateness(&mut self, live: &BTreeSet<[NicId; 2]>) -> Vec<(HostId, f64, f64)> {
         let mut late: Option<Vec<(HostId, f64, f64)>> = None;
         for _ in 0..CONFIRMATIONS {
@@ -345,7 +346,7 @@ impl Checker<'_> {
         times
     }
 
-    /// Figures of all directions.
+    /// Adds the table of all directions to the report.
     fn table(&mut self, streams: &Streams) {
         let row = |([from, to], streams): (&[NicId; 2], &Vec<Stream>)| {
             let lost: u64 = streams.iter().map(Stream::lost).sum();
@@ -367,7 +368,7 @@ impl Checker<'_> {
     }
 }
 
-/// Frames, bytes of each, and pace in bit/s.
+/// Number of frames, payload bytes of each, and pace in bit/s.
 fn shape(full: bool, rate: u64, mtu: u32) -> (u32, usize, u64) {
     if full {
         let bytes = mtu as usize;

@@ -1,27 +1,28 @@
-//! The stages of a check, one after the other. What is doubtful is measured again, alone, before anybody is accused: load on
-//! the machines makes no findings.
+//! The stages of a check, one after the other. What is doubtful is measured again, alone, before a part is
+//! blamed, so that load on the machines makes no findings.
 
 mod cables;
 mod pairs;
 mod random;
 
 use crate::{
-    Agents,
+    Agents, CheckError,
     finding::{Finding, Kind, Part, Report},
     judge::Segments,
     protocol::{Answer, Facts, Order},
 };
 use std::time::{Duration, Instant};
 use tasuki_cluster::{AddressPlan, Cluster};
+use tasuki_fleet::Fleet;
 use tasuki_random::Random;
 
-/// How long a host may take for what takes milliseconds.
+/// How long a host may take for an order that takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// What is to be checked, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Stages 1 to 3; stage 4 is programs, and not of this crate.
+    /// Stages; the checker runs 1 to 3, and a [`crate::BurnIn`] is stage 4.
     pub stages: Vec<u8>,
     /// Seed of everything random.
     pub seed: u64,
@@ -31,11 +32,44 @@ pub struct Options {
     pub total_bits_per_second: Option<u64>,
     /// Memory that each host writes and reads in stage 3, megabytes.
     pub memory_mb: usize,
-    /// Errors per hour of a NIC's counters that are tolerated.
+    /// Errors per hour that a NIC's counters may show without a finding.
     pub errors_per_hour: f64,
 }
 
-/// Told of what is being done: how much of all, and what.
+/// What hosts of a lab, which share one machine, may send at once, bit/s. A fast cable is measured alone.
+const LAB_BITS_PER_SECOND: u64 = 400_000_000;
+/// Most memory that each host of a lab uses in stage 3, megabytes.
+const LAB_MEMORY_MB: usize = 16;
+
+impl Options {
+    /// Adapts the options to the hosts of a lab, which share one machine, if the fleet is one.
+    pub fn for_fleet(self, fleet: &Fleet) -> Self {
+        match fleet {
+            Fleet::Lab(_) => Self {
+                total_bits_per_second: Some(LAB_BITS_PER_SECOND),
+                memory_mb: self.memory_mb.min(LAB_MEMORY_MB),
+                ..self
+            },
+            _ => self,
+        }
+    }
+}
+
+/// What the hosts of a fleet should be: its cluster, with the rate of all cables that its lab was given.
+///
+/// # Errors
+/// If the fleet is this machine alone.
+pub fn expected_cluster(fleet: &Fleet) -> Result<Cluster, CheckError> {
+    let mut cluster = fleet.cluster().ok_or(CheckError::NoCluster)?.clone();
+    if let Fleet::Lab(lab) = fleet
+        && let Some(rate) = lab.options.rate
+    {
+        cluster.hosts.iter_mut().flat_map(|host| &mut host.nics).for_each(|nic| nic.rate = rate);
+    }
+    Ok(cluster)
+}
+
+/// Is told how far the check has got, 0 to 1, and what is being done.
 pub type Progress<'a> = &'a mut dyn FnMut(f64, &str);
 
 /// A check in progress.
@@ -47,20 +81,20 @@ pub struct Checker<'a> {
     options: Options,
     random: Random,
     report: Report,
-    /// How hosts were at the beginning.
+    /// The facts of all hosts at the beginning; `None`: the host could not be asked.
     facts: Vec<Option<Facts>>,
     runs: u64,
     progress: Progress<'a>,
 }
 
 impl<'a> Checker<'a> {
-    /// Greets all agents.
+    /// Prepares the check of a cluster. Nothing is asked yet.
     pub fn new(
         cluster: &'a Cluster,
         agents: Agents,
         options: Options,
         progress: Progress<'a>,
-    ) -> Result<Self, tasuki_cluster::PlanError> {
+    ) -> Result<Self, CheckError> {
         let plan = AddressPlan::new(cluster)?;
         let report = Report {
             cluster: cluster.name.clone(),
@@ -70,7 +104,8 @@ impl<'a> Checker<'a> {
         };
         let since_epoch =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        // Not of the seed: runs of two checks must not be taken for each other.
+        // The numbers of runs do not follow from the seed: a run of another check must not be taken for one
+        // of this.
         let runs = since_epoch.as_nanos() as u64;
         let random = Random::new(options.seed);
         let segments = Segments::of(cluster);
@@ -111,11 +146,12 @@ impl<'a> Checker<'a> {
 
     fn unchecked(&mut self, host: &str, why: &str) {
         let says = format!("{host} could not be checked: {why}");
-        let advice = "is it on? `management` in the cluster file says how ssh reaches it; a check needs root there (--sudo)";
+        let advice = "is it on? `management` in the cluster file says how ssh reaches it; a check needs root \
+                      there (--sudo)";
         self.report.findings.push(Finding::new(1, Kind::Unchecked, Part::Host(host.into()), says, advice));
     }
 
-    /// True if any host can be asked.
+    /// Asks all hosts for their facts. Returns whether any host could be asked.
     fn begin(&mut self) -> bool {
         (self.progress)(0.0, "asking hosts");
         let text = self.cluster.to_toml();
@@ -136,7 +172,7 @@ impl<'a> Checker<'a> {
                 }
             };
             for (nic, why) in facts.iter().flat_map(|facts| facts.problems.clone()) {
-                // An interface that is not there has a finding of its own.
+                // An interface that does not exist has a finding of its own.
                 if facts
                     .as_ref()
                     .is_some_and(|facts| facts.nics.iter().any(|fact| fact.index == nic && fact.exists))
@@ -155,7 +191,7 @@ impl<'a> Checker<'a> {
         self.runs
     }
 
-    /// How hosts are now.
+    /// Asks all hosts for their facts as they are now.
     fn look(&mut self) -> Vec<Option<Facts>> {
         let answers = self.agents.tell(LIMIT, |_| Some(Order::Look)).into_iter();
         let facts = answers.map(|answer| match answer {
@@ -165,12 +201,12 @@ impl<'a> Checker<'a> {
         facts.collect()
     }
 
-    /// What the whole check did to counters, and who used processors meanwhile.
+    /// Judges what the whole check has done to counters, and which programs used processors meanwhile.
     fn look_again(&mut self, lasted: Duration) {
         let facts = self.look();
         let seconds = lasted.as_secs_f64();
         let limit = self.options.errors_per_hour;
-        let errors = crate::judge::host::errors(self.cluster, &self.facts, &facts, seconds, limit);
+        let errors = crate::judge::counters::errors(self.cluster, &self.facts, &facts, seconds, limit);
         let counters = |facts: &Option<Facts>| {
             facts.as_ref().map_or((0, 0), |facts| (facts.tcp_again, facts.tcp_damaged))
         };
@@ -185,7 +221,7 @@ impl<'a> Checker<'a> {
         });
         let names = ["host", "TCP segments sent again", "came damaged"].map(str::to_owned).to_vec();
         self.report.tables.push(("TCP during the check".into(), names, rows.collect()));
-        // A part that is accused needs no second accusation by its counters.
+        // A part that is blamed already is not blamed again for its counters.
         let known = self.report.findings.clone();
         let is_new = |error: &Finding| !known.iter().any(|finding| finding.part == error.part);
         self.report.findings.extend(errors.into_iter().filter(is_new));

@@ -10,14 +10,14 @@ use crate::{
 use std::time::Duration;
 use tasuki_cluster::HostId;
 
-/// Echoes of a pair.
+/// Number of echoes per pair.
 const ECHOES: u32 = 40;
-/// Time that a stream takes at the planned rate, and its bounds in bytes.
+/// Time that a stream takes at the planned rate, and the limits of its length in bytes.
 const STREAM_SECONDS: f64 = 0.1;
 const STREAM_MIN: u64 = 128 * 1024;
 const STREAM_MAX: u64 = 64 << 20;
 const STREAM_LIMIT_MS: u64 = 3000;
-/// Times that an outlier is measured again; the best counts.
+/// How often an outlier is measured again; the best result counts.
 const AGAIN: usize = 3;
 
 impl Checker<'_> {
@@ -27,7 +27,7 @@ impl Checker<'_> {
         let mut pairs = Vec::new();
         for (number, round) in rounds.iter().enumerate() {
             (self.progress)(0.6 + 0.15 * number as f64 / rounds.len() as f64, "pairs of hosts");
-            // Hosts that share a machine take turns.
+            // Hosts that share a machine are measured one pair at a time.
             let at_once = if self.options.total_bits_per_second.is_some() { 1 } else { round.len() };
             for some in round.chunks(at_once.max(1)) {
                 pairs.extend(self.measure(some));
@@ -55,13 +55,13 @@ impl Checker<'_> {
             found = judge(self.cluster, &pairs, &faults);
         }
         narrow(self.cluster, &pairs, &mut found);
-        // What is slow because of a cable that is known by now is not accused beside it.
+        // A pair that is slow because of a cable that is blamed already gets no finding of its own.
         let (mut found, rest): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.kind == Kind::Slow);
         if found.is_empty() {
             found = rest;
         } else {
-            let accused: Vec<_> = faults.iter().chain(&found).cloned().collect();
-            found.extend(judge(self.cluster, &pairs, &accused));
+            let blamed: Vec<_> = faults.iter().chain(&found).cloned().collect();
+            found.extend(judge(self.cluster, &pairs, &blamed));
         }
         self.report.findings.extend(found);
         let row = |pair: &Pair| {
@@ -76,7 +76,7 @@ impl Checker<'_> {
         self.report.tables.push(("Pairs".into(), names, pairs.iter().map(row).collect()));
     }
 
-    /// Latency and throughput of pairs that share no host, at once.
+    /// Measures latency and throughput of pairs that share no host, all at the same time.
     fn measure(&mut self, pairs: &[[HostId; 2]]) -> Vec<Pair> {
         let known: Vec<_> = pairs
             .iter()

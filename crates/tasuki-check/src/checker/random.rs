@@ -1,4 +1,5 @@
-//! Stage 3, `rcstest`: random messages among the hosts of a rack, then of a module, then among all, while memory and processor are busy.
+//! Stage 3, `rcstest`: random messages among the hosts of a rack, then of a module, then among all, while
+//! memory and processor are busy.
 
 use super::Checker;
 use crate::{
@@ -8,7 +9,7 @@ use crate::{
 use std::{collections::BTreeMap, time::Duration};
 use tasuki_cluster::Host;
 
-/// Longest time that agents work without a word: the bar moves once for every such part.
+/// Longest time for which agents work without an answer. The progress bar moves once in this time.
 const SLICE: Duration = Duration::from_secs(10);
 
 impl Checker<'_> {
@@ -37,7 +38,7 @@ impl Checker<'_> {
         let seed = self.random.next_u64();
         let (plan, facts, options) = (&self.plan, &self.facts, &self.options);
         let hosts: usize = groups.iter().map(Vec::len).sum();
-        // Hosts that share a machine share what it can carry.
+        // Hosts that share a machine share what it can carry, so each is given a part of it.
         let bytes_per_second =
             options.total_bits_per_second.map_or(0, |total| total / 8 / hosts.max(1) as u64);
         let order = |host: usize| {
@@ -48,7 +49,7 @@ impl Checker<'_> {
             };
             let peers = group.iter().filter_map(peer).collect();
             let ms = time.as_millis() as u64;
-            // So do their processors.
+            // They also share its processors, so each uses one thread.
             let workers = usize::from(options.total_bits_per_second.is_some());
             Some(Order::Random { seed, ms, peers, memory_mb: options.memory_mb, workers, bytes_per_second })
         };
@@ -63,13 +64,14 @@ impl Checker<'_> {
     fn judge_random(&mut self, totals: &[RandomReport]) {
         let name = |host: usize| self.cluster.hosts[host].name.clone();
         let mut findings = Vec::new();
-        let accused: Vec<String> =
+        let blamed: Vec<String> =
             self.report.findings.iter().map(|finding| finding.part.name().to_owned()).collect();
         for (host, report) in totals.iter().enumerate() {
             if report.memory_errors > 0 {
                 let says =
                     format!("{}: {} words of memory were not as written", name(host), report.memory_errors);
-                let advice = "test its memory (memtest86+), module by module; then the processor's cooling and the power supply";
+                let advice = "test its memory (memtest86+), module by module; then the processor's cooling \
+                              and the power supply";
                 findings.push(
                     Finding::new(3, Kind::Content, Part::Memory(name(host)), says, advice)
                         .seen(format!("in {} rounds", report.memory_rounds)),
@@ -77,7 +79,8 @@ impl Checker<'_> {
             }
             for (from, count) in &report.wrong {
                 let says = format!(
-                    "{count} messages from {from} to {} came with another content, although TCP's checksum was right",
+                    "{count} messages from {from} to {} came with another content, although TCP's checksum \
+                     was right",
                     name(host)
                 );
                 let advice = "memory or NIC of one of the two: the one that is in other such pairs, too";
@@ -90,7 +93,7 @@ impl Checker<'_> {
                 ));
             }
             for (peer, why) in &report.broken {
-                let is_known = accused.iter().any(|part| part.contains(&name(host)) || part.contains(peer));
+                let is_known = blamed.iter().any(|part| part.contains(&name(host)) || part.contains(peer));
                 if !is_known && !self.facts.is_empty() {
                     let says = format!("{} could not send to {peer}: {why}", name(host));
                     let part = Part::Way(format!("{} - {peer}", name(host)));
@@ -126,7 +129,8 @@ impl Checker<'_> {
     }
 }
 
-/// Hosts by rack, then by module, then all: whichever are known and are several groups. A host without a rack is in one with all such.
+/// Groups of hosts: by rack, then by module, then all. A level is left out if it is not known or has only one
+/// group. Hosts without a rack are in one group together.
 fn groupings(hosts: &[Host], is_known: impl Fn(usize) -> bool) -> Vec<Vec<Vec<usize>>> {
     let by = |key: &dyn Fn(&Host) -> Option<&str>| {
         let mut groups: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
@@ -175,7 +179,8 @@ mod tests {
             let nic = "nic = [{ name = \"eth1\" }]\n";
             let places = place("rack", rack) + &place("module", module);
             text += &format!(
-                "[[host]]\nname = \"n{number}\"\n{nic}{places}[[cable]]\nends = [\"n{number}:eth1\", \"sw1\"]\n"
+                "[[host]]\nname = \"n{number}\"\n{nic}{places}[[cable]]\nends = [\"n{number}:eth1\", \
+                 \"sw1\"]\n"
             );
         }
         text += "[[switch]]\nname = \"sw1\"\nports = 8\n";
@@ -198,7 +203,7 @@ mod tests {
     fn one_rack_or_none_is_all() {
         assert_eq!(of(&[("", ""), ("", "")], |_| true), [[[0, 1]]]);
         assert_eq!(of(&[("a", "A"), ("a", "A")], |_| true), [[[0, 1]]]);
-        // Modules of one rack each are not gone through twice.
+        // Modules of one rack each would repeat the test of the racks, so they are left out.
         let racks = vec![vec![0], vec![1]];
         assert_eq!(of(&[("a", "A"), ("b", "B")], |_| true), [racks, vec![vec![0, 1]]]);
     }

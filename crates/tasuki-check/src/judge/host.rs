@@ -1,26 +1,26 @@
-//! A host's settings against the plan, and against the other hosts.
+//! Judges the settings of hosts against the plan, and against those of the other hosts.
 
 use crate::{
     finding::{Finding, Kind, Part},
-    protocol::{AddressFacts, Facts, NicFacts},
+    protocol::{AddressFacts, Facts},
     statistics::median,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::Ipv4Addr,
 };
-use tasuki_cluster::{AddressPlan, Cluster, End, Host, HostId, HostPlan, NicId};
+use tasuki_cluster::{AddressPlan, Cluster, Host, HostPlan};
 
-/// Part of a core that programs of others may use without a word.
+/// Share of a core that other programs may use without a finding.
 const LOAD_MAX: f64 = 0.15;
-/// Receive delays are compared from here on.
+/// Receive delays below this are not compared, microseconds.
 const DELAY_US_MIN: u64 = 100;
-/// A receive delay of so many times that of the others is an outlier.
+/// How many times the delay of the others a receive delay must be to count as an outlier.
 const DELAY_RATIO: u64 = 8;
 
 const APPLY: &str = "`tasuki diff` shows what differs from the plan, `tasuki apply` sets it";
 
-/// All hosts.
+/// Judges all hosts.
 pub fn judge(cluster: &Cluster, plan: &AddressPlan, facts: &[Option<Facts>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for ((host, own), facts) in cluster.hosts.iter().zip(&plan.hosts).zip(facts) {
@@ -57,7 +57,7 @@ fn is_bare(own: &HostPlan, facts: &Facts) -> bool {
     !facts.addresses.iter().any(|has| planned(&has.address))
 }
 
-/// Addresses that are missing, or that belong to somebody else. Returns the interfaces with a wrong one.
+/// Finds addresses that are missing, or that belong to another host. Returns the interfaces with a wrong one.
 fn addresses(
     plan: &AddressPlan,
     own: &HostPlan,
@@ -93,7 +93,7 @@ fn addresses(
         }
         let name = format!("{}:{interface}", own.host);
         let on_it = facts.addresses.iter().filter(|has| has.interface == *interface);
-        // One that only has another prefix is told as such.
+        // An address that differs only in its prefix is reported as such.
         let is_it = |has: &AddressFacts| has.address == own_address.address;
         let text = |has: &AddressFacts| if is_it(has) { with_prefix(has) } else { has.address.to_string() };
         let has: Vec<_> = on_it.clone().map(text).collect();
@@ -110,7 +110,7 @@ fn with_prefix(of: &AddressFacts) -> String {
     format!("{}/{}", of.address, of.prefix)
 }
 
-/// Those of a host's NICs, and its identity address.
+/// The addresses of a host's NICs, and its identity address.
 fn planned_addresses(own: &HostPlan) -> Vec<AddressFacts> {
     let link = |link: &tasuki_cluster::LinkPlan| AddressFacts {
         interface: link.interface.clone(),
@@ -142,7 +142,8 @@ fn settings(own: &HostPlan, facts: &Facts, findings: &mut Vec<Finding>) {
         let Some((_, value)) = facts.settings.iter().find(|(path, _)| *path == setting.path) else {
             continue;
         };
-        // Forwarding may be on for containers, or because a watch leads others through here.
+        // Forwarding may be on for containers, or because a watch leads other hosts' packets through this
+        // host.
         let is_forwarding = setting.path.ends_with("/forwarding");
         if *value == setting.value || (is_forwarding && setting.value == "0" && (relays || value == "1")) {
             continue;
@@ -185,7 +186,7 @@ fn buses(cluster: &Cluster, host: &str, facts: &Facts, findings: &mut Vec<Findin
     }
 }
 
-/// Rates that the two ends agreed on.
+/// Compares the rates that the two ends of cables have agreed on with the plan.
 fn speeds(cluster: &Cluster, facts: &[Option<Facts>], findings: &mut Vec<Finding>) {
     for (host, facts) in cluster.hosts.iter().zip(facts) {
         for nic in facts.iter().flat_map(|facts| &facts.nics) {
@@ -194,7 +195,8 @@ fn speeds(cluster: &Cluster, facts: &[Option<Facts>], findings: &mut Vec<Finding
             let mbits = planned.rate.bits_per_second / 1_000_000;
             if let Some(speed) = nic.speed_mbits.filter(|speed| *speed < mbits && nic.carrier) {
                 let says = format!("{name} runs at {speed} Mbit/s, the plan says {mbits}");
-                let advice = "a cable with a broken pair, or a port that can do no more: try another cable, then look at the port";
+                let advice = "a cable with a broken pair, or a port that can do no more: try another cable, \
+                              then look at the port";
                 let id = cluster.nic(&name);
                 let part =
                     id.map_or(Part::Nic(name.clone()), |id| Part::Cable(super::cable_name(cluster, id)));
@@ -203,14 +205,15 @@ fn speeds(cluster: &Cluster, facts: &[Option<Facts>], findings: &mut Vec<Finding
             }
             if nic.duplex.as_deref() == Some("half") && nic.carrier {
                 let says = format!("{name} runs at half duplex");
-                let advice = "one end is set by hand, the other negotiates: let both negotiate (`ethtool -s NIC autoneg on`)";
+                let advice = "one end is set by hand, the other negotiates: let both negotiate (`ethtool -s \
+                              NIC autoneg on`)";
                 findings.push(Finding::new(1, Kind::Slow, Part::Setting(name), says, advice));
             }
         }
     }
 }
 
-/// Hosts that hold received frames back far longer than the others, by their settings.
+/// Finds hosts whose settings hold received frames back far longer than those of the others.
 fn delays(cluster: &Cluster, facts: &[Option<Facts>], findings: &mut Vec<Finding>) {
     let longest = |facts: &Facts| facts.nics.iter().filter_map(|nic| nic.delay_us).max();
     let of: Vec<Option<u64>> = facts.iter().map(|facts| facts.as_ref().and_then(longest)).collect();
@@ -223,15 +226,16 @@ fn delays(cluster: &Cluster, facts: &[Option<Facts>], findings: &mut Vec<Finding
             let host = cluster.hosts[number].name.clone();
             let says =
                 format!("{host} holds received frames back for up to {delay} us, other hosts for {usual}");
-            let advice = "`ethtool -C NIC rx-usecs 0`; gro_flush_timeout and napi_defer_hard_irqs of /sys/class/net/NIC to 0";
+            let advice = "`ethtool -C NIC rx-usecs 0`; gro_flush_timeout and napi_defer_hard_irqs of \
+                          /sys/class/net/NIC to 0";
             findings.push(Finding::new(1, Kind::Delay, Part::Setting(host), says, advice));
         }
     }
 }
 
-/// Routes against the plan, and packets that would go in circles.
+/// Compares routes with the plan, and finds packets that would circle.
 fn routes(cluster: &Cluster, plan: &AddressPlan, facts: &[Option<Facts>], findings: &mut Vec<Finding>) {
-    let accused: BTreeSet<String> = findings
+    let blamed: BTreeSet<String> = findings
         .iter()
         .map(|finding| finding.part.name().split(':').next().unwrap_or_default().to_owned())
         .collect();
@@ -270,8 +274,9 @@ fn routes(cluster: &Cluster, plan: &AddressPlan, facts: &[Option<Facts>], findin
             Some(circle) => (Kind::Loop, format!("packets go in circles: {}", circle.join(" to "))),
             None => (Kind::Route, texts[0].clone()),
         };
-        // The kernel takes a route away with the address that it prefers, and with its interface.
-        if in_circle.is_none() && accused.contains(&host) {
+        // The kernel removes a route with the address that it prefers, and with its interface, so that has no
+        // finding of its own.
+        if in_circle.is_none() && blamed.contains(&host) {
             continue;
         }
         let mut finding = Finding::new(1, kind, Part::Setting(host), says, APPLY);
@@ -292,7 +297,7 @@ fn hops(hops: &[(String, Option<Ipv4Addr>)]) -> String {
     }
 }
 
-/// Circles of hosts that pass packets to some host on to each other.
+/// Circles of hosts that forward packets for some destination to each other.
 fn circles(plan: &AddressPlan, facts: &[Option<Facts>]) -> Vec<Vec<String>> {
     let by_link: BTreeMap<Ipv4Addr, usize> = plan
         .hosts
@@ -324,106 +329,4 @@ fn circles(plan: &AddressPlan, facts: &[Option<Facts>]) -> Vec<Vec<String>> {
         }
     }
     circles
-}
-
-/// Error counters that have grown in so many seconds.
-pub fn errors(
-    cluster: &Cluster,
-    before: &[Option<Facts>],
-    after: &[Option<Facts>],
-    seconds: f64,
-    per_hour_max: f64,
-) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for Grown { nic, facts, counter, was, now } in grown(cluster, before, after) {
-        // A NIC that is set to take shorter frames than it is sent counts each of them (e1000 does): the setting has a finding of its own.
-        let is_short = facts.mtu < cluster.nic_of(nic).mtu && counter.starts_with("rx_");
-        let grown = now - was;
-        let per_hour = grown as f64 * 3600.0 / seconds.max(1.0);
-        if is_short || per_hour <= per_hour_max {
-            continue;
-        }
-        let name = cluster.nic_name(nic);
-        let says = format!("{name}: {counter} grew by {grown}, {per_hour:.0} an hour");
-        let seen = format!("{was} before, {now} after");
-        findings.push(counted(cluster, nic, counter, says).seen(seen));
-    }
-    findings
-}
-
-/// Frames that hosts were too slow to take, by NIC (Documentation/networking/statistics.rst: both counters are of frames that had no room in
-/// the NIC).
-pub fn missed(cluster: &Cluster, before: &[Option<Facts>], after: &[Option<Facts>]) -> BTreeMap<NicId, u64> {
-    let mut missed = BTreeMap::new();
-    for Grown { nic, counter, was, now, .. } in grown(cluster, before, after) {
-        if is_of_a_slow_host(counter) {
-            *missed.entry(nic).or_insert(0) += now - was;
-        }
-    }
-    missed
-}
-
-fn is_of_a_slow_host(counter: &str) -> bool {
-    matches!(counter, "rx_missed_errors" | "rx_fifo_errors")
-}
-
-/// A counter that is larger than before.
-struct Grown<'a> {
-    nic: NicId,
-    /// How the NIC is now.
-    facts: &'a NicFacts,
-    counter: &'a str,
-    was: u64,
-    now: u64,
-}
-
-fn grown<'a>(
-    cluster: &'a Cluster,
-    before: &'a [Option<Facts>],
-    after: &'a [Option<Facts>],
-) -> impl Iterator<Item = Grown<'a>> {
-    let both = before.iter().zip(after).enumerate();
-    let hosts = both.filter_map(|(host, (before, after))| Some((host, before.as_ref()?, after.as_ref()?)));
-    hosts.flat_map(move |(host, before, after)| {
-        let is_known = move |facts: &&NicFacts| facts.index < cluster.hosts[host].nics.len();
-        after.nics.iter().filter(is_known).flat_map(move |facts| {
-            let nic = NicId { host: HostId(host), index: facts.index };
-            // One that was not there before has no count to compare with.
-            let old = before.nics.iter().find(|old| old.index == facts.index);
-            let counters = old.into_iter().flat_map(|old| facts.errors.iter().map(move |one| (old, one)));
-            counters.filter_map(move |(old, (counter, now))| {
-                let was = old.errors.iter().find(|(known, _)| known == counter).map_or(0, |(_, was)| *was);
-                (*now > was).then_some(Grown { nic, facts, counter, was, now: *now })
-            })
-        })
-    })
-}
-
-/// What a counter that grows accuses (Documentation/networking/statistics.rst).
-fn counted(cluster: &Cluster, nic: NicId, counter: &str, says: String) -> Finding {
-    let finding = |part, advice| Finding::new(1, Kind::Errors, part, says, advice);
-    let setting = || Part::Setting(cluster.nic_name(nic));
-    match counter {
-        // The frames came, whole: nothing is wrong with what brought them.
-        _ if is_of_a_slow_host(counter) => finding(
-            setting(),
-            "the host was too slow to take all frames: a longer ring (`ethtool -G NIC rx 4096`), programs that use its processor, or \
-             interrupts that all go to one core",
-        )
-        .as_warning(),
-        "rx_length_errors" => {
-            finding(setting(), "the other end sends longer frames than this one takes: compare both MTUs")
-        }
-        "collisions" => finding(
-            setting(),
-            "half duplex: one end is set by hand, the other negotiates: let both negotiate (`ethtool -s NIC autoneg on`)",
-        ),
-        _ => finding(
-            match cluster.cable_at(End::Nic(nic)) {
-                Some(_) => Part::Cable(super::cable_name(cluster, nic)),
-                None => Part::Nic(cluster.nic_name(nic)),
-            },
-            "the cable or its plugs first, then the NIC's seat, then the NIC and the port at the other end",
-        ),
-    }
 }

@@ -1,5 +1,6 @@
-//! From what was seen to what is at fault: pure functions.
+//! Judgements: pure functions from what was seen to what is at fault.
 
+pub mod counters;
 pub mod host;
 pub mod network;
 pub mod pairs;
@@ -8,14 +9,14 @@ pub mod wiring;
 use std::collections::BTreeMap;
 use tasuki_cluster::{Cluster, End, HostId, NicId};
 
-/// Where frames from one NIC should come in, and what lies in between.
+/// Which NICs should receive the frames of which.
 pub struct Segments {
-    /// Sending NIC: the NICs that hear it.
+    /// For each sending NIC, the NICs that should hear it.
     pub hearers: BTreeMap<NicId, Vec<NicId>>,
 }
 
 impl Segments {
-    /// Those of a cluster.
+    /// The segments of a cluster.
     pub fn of(cluster: &Cluster) -> Self {
         let mut hearers: BTreeMap<NicId, Vec<NicId>> = BTreeMap::new();
         let ends = |nics: Vec<NicId>, hearers: &mut BTreeMap<NicId, Vec<NicId>>| {
@@ -24,7 +25,7 @@ impl Segments {
                 hearers.entry(nic).or_default().extend(others);
             }
         };
-        // Switches that cables join are one domain.
+        // Switches that are joined by cables form one broadcast domain.
         let mut domain: Vec<usize> = (0..cluster.switches.len()).collect();
         for cable in &cluster.cables {
             if let [End::Port { switch: a, .. }, End::Port { switch: b, .. }] = cable.ends {
@@ -46,7 +47,7 @@ impl Segments {
         Self { hearers }
     }
 
-    /// Directions, from a NIC to one that hears it.
+    /// All directions: a NIC, and a NIC that should hear it.
     pub fn directions(&self) -> Vec<[NicId; 2]> {
         let all = self.hearers.iter();
         all.flat_map(|(&from, hearers)| hearers.iter().map(move |&to| [from, to])).collect()
@@ -58,7 +59,7 @@ impl Segments {
     }
 }
 
-/// The cable of a NIC by its ends' names.
+/// A NIC's cable, by the names of its ends.
 pub fn cable_name(cluster: &Cluster, nic: NicId) -> String {
     match cluster.cable_at(End::Nic(nic)) {
         Some(cable) => {
@@ -76,15 +77,16 @@ pub fn port_of(cluster: &Cluster, nic: NicId) -> Option<String> {
     Some(cluster.end_name(*port))
 }
 
-/// A NIC by its numbers from 1.
+/// The NIC with these numbers of host and NIC, which count from 1.
 pub fn nic_of(cluster: &Cluster, (host, nic): (u16, u16)) -> Option<NicId> {
     let id =
         NicId { host: HostId(usize::from(host).checked_sub(1)?), index: usize::from(nic).checked_sub(1)? };
     (id.index < cluster.hosts.get(id.host.0)?.nics.len()).then_some(id)
 }
 
-/// Which cables, and in which direction, explain that these directions are bad: a NIC's cable is to blame outwards if most of what
-/// it sends is bad, inwards if most of what it should hear is. Returns the NIC, whether outwards, and the directions explained.
+/// Finds cables, and directions of them, that explain why these directions are bad: a NIC's cable is to blame
+/// outwards if most of what the NIC sends is bad, and inwards if most of what it should hear is. Returns the
+/// NIC, whether outwards, and the directions that this explains.
 pub fn blame(segments: &Segments, bad: &[[NicId; 2]]) -> Vec<(NicId, bool, Vec<[NicId; 2]>)> {
     let mut left = bad.to_vec();
     let mut blamed = Vec::new();

@@ -1,55 +1,56 @@
-//! What goes in against what comes out: loss, damage, rate, lateness.
+//! Compares what was sent into cables with what came out: loss, damage, rate, lateness.
 
 use super::{Segments, blame, cable_name, port_of};
 use crate::finding::{Finding, Kind, Part};
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_cluster::{Cluster, HostId, NicId};
 
-/// So many lost frames of a run, and such a part, are suspicious: three of four thousand.
+/// Least number of lost frames of a run that is suspicious, and least share of them: three of four thousand.
 const LOST_MIN: u64 = 3;
 const LOST_PART: f64 = 0.000_6;
-/// Below this part of the planned rate a cable is slow.
+/// A cable that carries less than this share of the planned rate is slow.
 const SLOW_PART: f64 = 0.6;
-/// A pair's round trip of so many times the others', and so much more, is late.
+/// A pair's round trip is late if it is this many times that of the others, and longer by the next constant.
 const LATE_RATIO: f64 = 8.0;
 const LATE_US: f64 = 300.0;
-/// A host that was too slow for so many frames was so when they were sent fast, which is when rates and losses are measured.
+/// A host that was too slow for this many frames was slow when frames were sent fast, which is when rates and
+/// losses are measured.
 const MISSED_MIN: u64 = 100;
-/// Fewest answers to go by.
+/// Least number of answers that a judgement is based on.
 const PONGS_MIN: usize = 8;
 
-/// Fillers from one NIC to one other.
+/// Fillers from one NIC to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stream {
-    /// Frames sent, and that came, and that came again.
+    /// Frames that were sent.
     pub sent: u64,
-    /// Different frames that came.
+    /// Different frames that arrived.
     pub arrived: u64,
-    /// Frames that came more than once.
+    /// Frames that arrived more than once.
     pub again: u64,
-    /// Probes with a wrong checksum that came in on the receiving NIC meanwhile.
+    /// Probes with a wrong checksum that the receiving NIC got meanwhile.
     pub damaged: u64,
-    /// Frames that the receiving host was too slow to take: then nothing is known.
+    /// Frames that the receiving host was too slow to take. If there are any, nothing is known of the cable.
     pub missed: u64,
-    /// From the first frame to the last, at the sender and at the receiver, seconds.
+    /// Time from the first frame to the last at the sender, seconds.
     pub sending: f64,
-    /// Of that, waiting for room in the sending NIC's queue.
+    /// Part of that time in which the sender waited for room in its NIC's queue, seconds.
     pub held: f64,
-    /// At the receiver.
+    /// Time from the first frame to the last at the receiver, seconds.
     pub arriving: f64,
     /// Bytes of a frame on the wire.
     pub wire_bytes: u64,
-    /// What the plan says, bit/s; 0: the frames are too few or too short to tell a rate.
+    /// The planned rate, bit/s; 0: the frames are too few or too short to measure a rate.
     pub planned: u64,
 }
 
 impl Stream {
-    /// Frames that were lost whole.
+    /// Number of frames that did not arrive at all.
     pub fn lost(&self) -> u64 {
         self.sent.saturating_sub(self.arrived + self.damaged)
     }
 
-    /// bit/s at the receiver.
+    /// The rate at the receiver, bit/s.
     pub fn rate(&self) -> f64 {
         self.arrived.saturating_sub(1) as f64 * self.wire_bytes as f64 * 8.0 / self.arriving.max(1e-6)
     }
@@ -58,21 +59,24 @@ impl Stream {
         self.planned > 0 && self.arrived > 0 && self.rate() < self.planned as f64 * SLOW_PART
     }
 
-    /// It came later than it was sent: the line is slow, not the sender. A sender that waited because its NIC took no more was held up by the
-    /// line. A busy sender takes longer itself, but then what waited on the line still comes after its last frame, and much of the rest is
-    /// lost.
+    /// Whether the frames arrived over a longer time than they were sent in: then the line is slow, and not
+    /// the sender. A sender that waited because its NIC took no more was held up by the line. A busy sender
+    /// takes longer by itself; but with a slow line, what waits on the line still arrives after its last
+    /// frame, and much of the rest is lost.
     fn is_stretched(&self) -> bool {
         let waited = self.arriving > self.sending + 0.02;
         let overran = self.lost() * 4 > self.sent;
         self.arriving > (self.sending - self.held) * 1.5 + 0.004 || (waited && overran)
     }
 
-    /// It says nothing: the receiver was too slow to take all, or the sender to send as planned.
+    /// Whether the run shows nothing: the receiver was too slow to take all frames, or the sender to send as
+    /// planned.
     pub fn is_void(&self) -> bool {
         self.missed > 0 || (self.is_too_slow() && !self.is_stretched())
     }
 
-    /// What looks wrong. A slow line loses frames, too, once its queue is full, so that is not told then.
+    /// What looks wrong. A slow line also loses frames, once its queue is full, so then the loss is not
+    /// reported.
     pub fn symptoms(&self) -> Vec<Kind> {
         if self.sent == 0 || self.missed > 0 {
             return Vec::new();
@@ -96,7 +100,7 @@ impl Stream {
         symptoms
     }
 
-    /// In words.
+    /// What looks wrong, as a sentence.
     pub fn describe(&self, kind: Kind) -> String {
         let percent = |part: u64| 100.0 * part as f64 / self.sent.max(1) as f64;
         match kind {
@@ -116,20 +120,20 @@ impl Stream {
     }
 }
 
-/// A suspicion: what is wrong, whose cable, whether outwards, and the directions that show it.
+/// A suspicion: what is wrong, with which cable, in which direction, and what shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspicion {
     /// What is wrong.
     pub kind: Kind,
     /// The NIC whose cable is to blame.
     pub nic: NicId,
-    /// What it sends, or what it hears.
+    /// Whether what the NIC sends is bad, and not what it hears.
     pub outwards: bool,
-    /// From which NIC to which.
+    /// The directions that show it: from which NIC to which.
     pub directions: Vec<[NicId; 2]>,
 }
 
-/// What streams make suspicious.
+/// The suspicions that streams give rise to.
 pub fn suspicions(segments: &Segments, streams: &BTreeMap<[NicId; 2], Vec<Stream>>) -> Vec<Suspicion> {
     let mut by_kind: BTreeMap<Kind, Vec<[NicId; 2]>> = BTreeMap::new();
     for (direction, streams) in streams {
@@ -149,12 +153,12 @@ pub fn suspicions(segments: &Segments, streams: &BTreeMap<[NicId; 2], Vec<Stream
     all
 }
 
-/// Confirmed suspicions as findings, both directions of a cable in one.
+/// Confirmed suspicions as findings; both directions of a cable are one finding.
 pub fn findings(cluster: &Cluster, confirmed: &[(Suspicion, Vec<Stream>)]) -> Vec<Finding> {
     let mut by_cable: BTreeMap<(String, Kind), Finding> = BTreeMap::new();
     for (suspicion, streams) in confirmed {
         let cable = cable_name(cluster, suspicion.nic);
-        let (what, advice) = words(suspicion.kind);
+        let (what, advice) = texts(suspicion.kind);
         let nic = cluster.nic_name(suspicion.nic);
         let way = if suspicion.outwards { "from" } else { "to" };
         let finding = by_cable.entry((cable.clone(), suspicion.kind)).or_insert_with(|| {
@@ -171,7 +175,8 @@ pub fn findings(cluster: &Cluster, confirmed: &[(Suspicion, Vec<Stream>)]) -> Ve
     by_cable.into_values().collect()
 }
 
-/// Directions of which no run told anything, unless what is known already says why: a host at their ends is loaded, or the cable is accused.
+/// Directions of which no run showed anything, unless the reason is known already: a host at an end is
+/// loaded, or the cable is blamed.
 pub fn unmeasured(cluster: &Cluster, unknown: &BTreeSet<[NicId; 2]>, known: &[Finding]) -> Vec<Finding> {
     let is_explained = |[from, to]: &&[NicId; 2]| {
         let cable = cable_name(cluster, *from);
@@ -193,8 +198,8 @@ pub fn unmeasured(cluster: &Cluster, unknown: &BTreeSet<[NicId; 2]>, known: &[Fi
     unexplained.map(finding).collect()
 }
 
-/// Whether something that has a finding of its own is why: a NIC that is set to take shorter frames, or hosts that could not take what came, by
-/// their own counters. Neither says anything of the cable.
+/// Whether something that has a finding of its own is the reason: a NIC that is set to accept shorter frames,
+/// or hosts that could not take what arrived, by their own counters. Neither says anything about the cable.
 pub fn is_explained(
     suspicion: &Suspicion,
     short_mtu: &BTreeSet<NicId>,
@@ -208,23 +213,25 @@ pub fn is_explained(
     }
 }
 
-fn words(kind: Kind) -> (&'static str, &'static str) {
+fn texts(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Damage => (
             "frames come damaged",
-            "a cable's own errors are lost frames: damage behind the checksum is the memory of a NIC or switch. Change the NIC that sends, then \
-             the one that receives",
+            "a cable's own errors are lost frames: damage behind the checksum is the memory of a NIC or \
+             switch. Change the NIC that sends, then the one that receives",
         ),
         Kind::Slow => (
             "frames come too slowly",
-            "a cable with a broken pair, or a port that agreed on less: try another cable, then look at `ethtool NIC`",
+            "a cable with a broken pair, or a port that agreed on less: try another cable, then look at \
+             `ethtool NIC`",
         ),
         Kind::Duplicates => {
             ("frames come more than once", "a loop of switches: look for a second cable between two of them")
         }
         Kind::Mtu => (
             "frames of full size do not pass",
-            "the device in between (switch port, converter) takes shorter frames only: enable jumbo frames there or lower `mtu` in the file",
+            "the device in between (switch port, converter) takes shorter frames only: enable jumbo frames \
+             there or lower `mtu` in the file",
         ),
         _ => (
             "frames are lost",
@@ -233,7 +240,8 @@ fn words(kind: Kind) -> (&'static str, &'static str) {
     }
 }
 
-/// Round-trip times between NICs: who is late. The value is a low quantile in microseconds with the number of answers.
+/// Finds hosts that answer late, from round-trip times between NICs. The values are a low quantile in
+/// microseconds and the number of answers.
 pub fn late(cluster: &Cluster, times: &BTreeMap<[NicId; 2], (f64, usize)>) -> Vec<(HostId, f64, f64)> {
     let mut left: Vec<(HostId, HostId, f64)> = times
         .iter()
@@ -264,11 +272,12 @@ pub fn late(cluster: &Cluster, times: &BTreeMap<[NicId; 2], (f64, usize)>) -> Ve
     }
 }
 
-/// A host that answers late.
+/// The finding for a host that answers late.
 pub fn late_finding(cluster: &Cluster, (host, least, usual): (HostId, f64, f64)) -> Finding {
     let name = cluster.host_of(host).name.clone();
     let says = format!(
-        "{name} receives late: a round trip takes at least {least:.0} us on each of its cables, {usual:.0} on others"
+        "{name} receives late: a round trip takes at least {least:.0} us on each of its cables, {usual:.0} \
+         on others"
     );
     let advice = "`ethtool -C NIC rx-usecs 0`; no deep sleep states of the processor; another driver or NIC";
     Finding::new(1, Kind::Delay, Part::Setting(name), says, advice)

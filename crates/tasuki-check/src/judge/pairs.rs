@@ -1,4 +1,4 @@
-//! Pairs of hosts by their identity addresses, against pairs alike.
+//! Compares pairs of hosts, measured by their identity addresses, with similar pairs.
 
 use crate::{
     finding::{Finding, Kind, Part},
@@ -7,24 +7,25 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_cluster::{Cluster, HostId};
 
-/// A pair's round trip of so many times that of pairs alike, and so much more, is an outlier.
+/// A pair is an outlier if its round trip is this many times that of similar pairs, and longer by the next
+/// constant.
 const LATE_RATIO: f64 = 8.0;
 const LATE_US: f64 = 500.0;
-/// A stream of less than this part of what pairs alike have is an outlier.
+/// A pair is an outlier if its stream gets less than this share of what similar pairs get.
 const SLOW_PART: f64 = 0.4;
 
-/// What a pair shows.
+/// What was measured of a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
     /// The two hosts.
     pub hosts: [HostId; 2],
-    /// Low quantile of the round trips, microseconds; `None`: no answer.
+    /// Low quantile of the round trips, microseconds; `None`: nothing was answered.
     pub latency_us: Option<f64>,
-    /// bit/s of a TCP stream; `None`: not measured.
+    /// Rate of a TCP stream, bit/s; `None`: it was not measured.
     pub rate: Option<f64>,
 }
 
-/// Hosts in between, and the line rate in bit/s: pairs with the same are alike.
+/// The class of a pair: number of hosts in between, and line rate in bit/s. Pairs of one class are similar.
 pub fn class(cluster: &Cluster, [a, b]: [HostId; 2]) -> (usize, u64) {
     let rails = cluster.rails(a, b);
     let rate = if rails.iter().all(|rail| rail.is_direct()) {
@@ -35,7 +36,7 @@ pub fn class(cluster: &Cluster, [a, b]: [HostId; 2]) -> (usize, u64) {
     (rails.first().map_or(0, |rail| rail.relays.len()), rate)
 }
 
-/// Names of all parts on the ways between two hosts.
+/// Names of all parts on the routes between two hosts.
 fn parts(cluster: &Cluster, [a, b]: [HostId; 2]) -> BTreeSet<String> {
     let mut parts: BTreeSet<String> = [a, b].iter().map(|&host| cluster.host_of(host).name.clone()).collect();
     for rail in cluster.rails(a, b) {
@@ -50,9 +51,10 @@ fn parts(cluster: &Cluster, [a, b]: [HostId; 2]) -> BTreeSet<String> {
     parts
 }
 
-/// Pairs that cannot talk, or do so far worse than pairs alike, unless a part on their way is accused already.
-pub fn judge(cluster: &Cluster, pairs: &[Pair], accused: &[Finding]) -> Vec<Finding> {
-    let names: BTreeSet<String> = accused
+/// Pairs that cannot communicate, or do so far worse than similar pairs, unless a part on their route is
+/// blamed already.
+pub fn judge(cluster: &Cluster, pairs: &[Pair], blamed: &[Finding]) -> Vec<Finding> {
+    let names: BTreeSet<String> = blamed
         .iter()
         .flat_map(|finding| finding.part.name().split(" - ").map(str::to_owned).collect::<Vec<_>>())
         .flat_map(|name| [name.split(':').next().unwrap_or_default().to_owned(), name])
@@ -63,10 +65,10 @@ pub fn judge(cluster: &Cluster, pairs: &[Pair], accused: &[Finding]) -> Vec<Find
     }
     let mut findings = Vec::new();
     for pair in pairs {
-        // A routed pair may go by more ways than the parts that are named here.
+        // A routed pair may use more routes than those whose parts are named here.
         let is_routed = class(cluster, pair.hosts).0 > 0;
-        let is_accused = || parts(cluster, pair.hosts).iter().any(|part| names.contains(part));
-        if (is_routed && !names.is_empty()) || is_accused() {
+        let is_blamed = || parts(cluster, pair.hosts).iter().any(|part| names.contains(part));
+        if (is_routed && !names.is_empty()) || is_blamed() {
             continue;
         }
         let [a, b] = pair.hosts.map(|host| cluster.host_of(host).name.as_str());
@@ -114,7 +116,8 @@ pub fn judge(cluster: &Cluster, pairs: &[Pair], accused: &[Finding]) -> Vec<Find
     findings
 }
 
-/// Slow streams of pairs that have one cable and nothing else: it is the cable. To be called once the outliers are confirmed.
+/// Blames the cable for the slow streams of pairs that are joined by one cable and nothing else. To be called
+/// once the outliers are confirmed.
 pub fn narrow(cluster: &Cluster, pairs: &[Pair], findings: &mut [Finding]) {
     for pair in pairs {
         let rails = cluster.rails(pair.hosts[0], pair.hosts[1]);

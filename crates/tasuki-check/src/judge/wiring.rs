@@ -1,4 +1,4 @@
-//! Who is at the other end.
+//! Judges the wiring: which NIC is at the other end of each cable.
 
 use super::{Segments, cable_name, nic_of, port_of};
 use crate::{
@@ -8,15 +8,16 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use tasuki_cluster::{Cluster, NicId};
 
-/// What hellos showed.
+/// What the hellos have shown.
 pub struct Wiring {
     /// What is wrong.
     pub findings: Vec<Finding>,
-    /// Directions in which something of the planned sender comes.
+    /// Directions in which frames of the planned sender arrive.
     pub live: BTreeSet<[NicId; 2]>,
 }
 
-/// Every NIC of the cluster against what it hears. `facts` and `tallies` go by host; hosts that could not be asked have none.
+/// Compares what every NIC of the cluster hears with the plan. `facts` and `tallies` are in the order of the
+/// hosts; those of hosts that could not be asked are `None`.
 pub fn judge(
     cluster: &Cluster,
     segments: &Segments,
@@ -73,7 +74,8 @@ fn interface(cluster: &Cluster, nic: NicId, facts: &[Option<Facts>]) -> Option<F
             Kind::Interface,
             Part::Nic(name),
             says,
-            "look for the NIC's name with `ip link`, or whether its driver is loaded and the card sits firmly",
+            "look for the NIC's name with `ip link`, or whether its driver is loaded and the card sits \
+             firmly",
         ));
     }
     if !fact.up {
@@ -108,7 +110,7 @@ fn miswired(
         .seen(format!("probe frames of {others} came in"))
 }
 
-/// Directions from which nothing comes, although nobody else is at the other end.
+/// Finds directions in which nothing arrives although no other NIC is at the other end.
 fn silent(
     cluster: &Cluster,
     segments: &Segments,

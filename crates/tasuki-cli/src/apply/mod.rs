@@ -1,28 +1,28 @@
 //! `tasuki apply`, `diff`, `undo` and `status`: on this machine, or on all hosts of a cluster.
 
-mod delays;
-mod fleet;
-mod here;
 mod show;
 
-use crate::{
-    args::{ApplyArgs, HostsArgs, StateArgs},
-    failure::Failure,
-};
-pub use delays::end as end_tuner;
-pub use here::add;
 pub use show::reports;
 
-use fleet::Fleet;
+use crate::{
+    args::{ApplyArgs, HostsArgs, OnOff, StateArgs},
+    failure::Failure,
+    fleet,
+    terminal::progress_bar,
+};
 use std::{
     io::Read,
-    path::{Path, PathBuf},
+    path::Path,
     process::ExitCode,
+    sync::{Mutex, PoisonError},
 };
+use tasuki_apply::{ApplyOptions, HostOptions, HostStatus, Step, UnitWish};
 use tasuki_cluster::Cluster;
-use tasuki_host::{Mode, Report, Status};
+use tasuki_fleet::{Fleet, host_name};
+use tasuki_host::{Mode, Report};
 
-/// Exit code of `diff` where hosts differ from the file, as diff(1) has it; trouble is one more.
+/// Exit code of `diff` where hosts differ from the file; for trouble it is one more. Both are as diff(1) has
+/// them.
 const DIFFERENT: u8 = 1;
 
 /// Sets hosts up.
@@ -49,29 +49,25 @@ pub fn diff(arguments: &ApplyArgs) -> Result<ExitCode, Failure> {
 
 /// Restores hosts.
 pub fn undo(arguments: &StateArgs) -> Result<ExitCode, Failure> {
-    let mode = mode(&arguments.hosts, arguments.dry_run);
-    let reports = match Fleet::of(arguments.cluster.as_deref(), &arguments.hosts)? {
-        Some(fleet) => fleet.change("undo", &[], mode),
-        None => vec![here::undo(&arguments.hosts, mode)],
+    let hosts = &arguments.hosts;
+    let mode = mode(hosts, arguments.dry_run);
+    let reports = match fleet_of(arguments.cluster.as_deref(), hosts)? {
+        Some(fleet) => tasuki_apply::undo_all(&fleet, &host_options(hosts), mode, &progress()),
+        None => vec![tasuki_apply::undo(&own_name(hosts), &host_options(hosts), mode)],
     };
-    show::reports(&reports, "restored", mode, arguments.hosts.json)?;
+    show::reports(&reports, "restored", mode, hosts.json)?;
     Ok(code(&reports))
 }
 
 /// Says how hosts are.
 pub fn status(arguments: &StateArgs) -> Result<ExitCode, Failure> {
-    let answers = match Fleet::of(arguments.cluster.as_deref(), &arguments.hosts)? {
-        Some(fleet) => fleet.status(),
-        None => vec![here::status(&arguments.hosts)],
+    let hosts = &arguments.hosts;
+    let answers = match fleet_of(arguments.cluster.as_deref(), hosts)? {
+        Some(fleet) => tasuki_apply::status_all(&fleet, &host_options(hosts), &progress()),
+        None => vec![tasuki_apply::status(&own_name(hosts), &host_options(hosts))],
     };
-    show::status(&answers, arguments.hosts.json)?;
-    let is_well = |answer: &show::HostStatus| {
-        let is_as_set = |status: &Status| {
-            status.drift.is_empty() && status.following.as_ref().is_none_or(|following| following.runs)
-        };
-        answer.problem.is_none() && answer.status.as_ref().is_some_and(is_as_set)
-    };
-    Ok(if answers.iter().all(is_well) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    show::status(&answers, hosts.json)?;
+    Ok(if answers.iter().all(HostStatus::is_well) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn mode(hosts: &HostsArgs, dry_run: bool) -> Mode {
@@ -84,45 +80,73 @@ fn mode(hosts: &HostsArgs, dry_run: bool) -> Mode {
 
 fn run(arguments: &ApplyArgs, mode: Mode) -> Result<Vec<Report>, Failure> {
     let hosts = &arguments.hosts;
-    if hosts.here || hosts.host.is_some() {
+    let (host_options, options) = (host_options(hosts), apply_options(arguments));
+    if is_local(hosts) {
         let file = arguments.cluster.as_deref().ok_or_else(|| Failure::new("name a cluster file"))?;
-        return Ok(vec![here::apply(arguments, &load(file)?, mode)]);
+        return Ok(vec![tasuki_apply::apply(&own_name(hosts), &host_options, &options, &load(file)?, mode)]);
     }
-    let fleet = Fleet::of(arguments.cluster.as_deref(), hosts)?;
+    let fleet = fleet_of(arguments.cluster.as_deref(), hosts)?;
     let fleet = fleet.ok_or_else(|| Failure::new("name a cluster file or a --lab"))?;
-    let mut words = words(arguments, fleet.offloads());
-    if arguments.persist {
-        words.extend(["--persist".into(), "--unit-dir".into(), arguments.unit_dir.display().to_string()]);
-    }
-    if arguments.no_persist {
-        words.push("--no-persist".into());
-    }
-    Ok(fleet.change("apply", &words, mode))
+    Ok(tasuki_apply::apply_all(&fleet, &host_options, &options, mode, &progress()))
 }
 
-/// The options that every host is told, besides those about its systemd unit.
-fn words(arguments: &ApplyArgs, lab_offloads: Option<bool>) -> Vec<String> {
-    let offloads = match (arguments.offloads, lab_offloads) {
-        (crate::args::OnOff::On, _) => Some("on"),
-        (crate::args::OnOff::Off, _) | (_, Some(false)) => Some("off"),
-        _ => None,
-    };
-    let mut words = Vec::new();
-    let mut option = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            words.extend([name.to_owned(), value]);
+/// Whether only this machine is meant.
+fn is_local(hosts: &HostsArgs) -> bool {
+    hosts.local || hosts.host.is_some()
+}
+
+/// The name of this machine in the cluster.
+fn own_name(hosts: &HostsArgs) -> String {
+    hosts.host.clone().unwrap_or_else(host_name)
+}
+
+/// The hosts of a lab or of a cluster file; `None`: only this machine is meant.
+fn fleet_of(file: Option<&Path>, hosts: &HostsArgs) -> Result<Option<Fleet>, Failure> {
+    if is_local(hosts) {
+        return Ok(None);
+    }
+    fleet::named(hosts.lab.as_deref(), file.map(load).transpose()?, &hosts.remote)
+}
+
+fn host_options(hosts: &HostsArgs) -> HostOptions {
+    HostOptions { state_dir: hosts.state_dir.clone(), force: hosts.force }
+}
+
+fn apply_options(arguments: &ApplyArgs) -> ApplyOptions {
+    ApplyOptions {
+        offloads: match arguments.offloads {
+            OnOff::On => Some(true),
+            OnOff::Off => Some(false),
+            OnOff::Keep => None,
+        },
+        rings: arguments.rings,
+        rate: arguments.rate,
+        no_names: arguments.no_names,
+        stop_forwarding: arguments.stop_forwarding,
+        no_watch: arguments.no_watch,
+        watch_by_unit: arguments.watch_by_unit,
+        unit: match (arguments.persist, arguments.no_persist) {
+            (true, _) => UnitWish::Install(arguments.unit_dir.clone()),
+            (_, true) => UnitWish::Remove,
+            _ => UnitWish::AsBefore,
+        },
+    }
+}
+
+/// Shows a progress bar for each thing that all hosts are asked for.
+fn progress() -> impl Fn(Step<'_>) + Sync {
+    let bar = Mutex::new(progress_bar(0));
+    move |step| {
+        let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+        match step {
+            Step::Begin(title, hosts) => *bar = progress_bar(hosts as u64).with_prefix(title.to_owned()),
+            Step::Done(host) => {
+                bar.inc(1);
+                bar.set_message(host.to_owned());
+            }
+            Step::End => bar.finish_and_clear(),
         }
-    };
-    option("--offloads", offloads.map(str::to_owned));
-    option("--rings", arguments.rings.map(|length| length.to_string()));
-    option("--rate", arguments.rate.map(|rate| rate.to_string()));
-    let flags = [
-        ("--no-names", arguments.no_names),
-        ("--stop-forwarding", arguments.stop_forwarding),
-        ("--no-watch", arguments.no_watch),
-    ];
-    words.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()));
-    words
+    }
 }
 
 /// Reads a cluster file; `-` is standard input.
@@ -133,19 +157,6 @@ pub fn load(file: &Path) -> Result<Cluster, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().read_to_end(&mut bytes)?;
     Ok(Cluster::parse_bytes(bytes, None)?)
-}
-
-/// Where this host keeps its record.
-fn state_folder(hosts: &HostsArgs) -> PathBuf {
-    state_folder_or(hosts.state_dir.as_deref())
-}
-
-/// The folder that was asked for, or where this host keeps its record.
-pub fn state_folder_or(asked: Option<&Path>) -> PathBuf {
-    // A lab's hosts share the machine's /var; their /run is their own.
-    let default =
-        if Path::new(tasuki_lab::HOST_SOCKET).exists() { "/run/tasuki-state" } else { "/var/lib/tasuki" };
-    asked.map_or_else(|| default.into(), Path::to_path_buf)
 }
 
 fn code(reports: &[Report]) -> ExitCode {

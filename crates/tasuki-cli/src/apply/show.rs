@@ -1,24 +1,14 @@
-//! What people and programs are told.
+//! Prints reports of `apply`, `diff` and `undo`, and how hosts are.
 
 use crate::{
     failure::Failure,
     terminal::{print_json, table},
 };
-use serde::{Deserialize, Serialize};
-use tasuki_host::{Change, Mode, Report, Status};
+use tasuki_apply::HostStatus;
+use tasuki_host::{Change, Mode, Report};
 
-/// One host's answer to `status`.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct HostStatus {
-    /// Host name.
-    pub host: String,
-    /// How it is.
-    pub status: Option<Status>,
-    /// Why that is not known.
-    pub problem: Option<String>,
-}
-
-/// Prints what came of `apply`, `diff` or `undo`. `verb` is what happens to a thing: `changed`, `restored`.
+/// Prints reports of `apply`, `diff` or `undo`. `verb` says what happens to a setting: `changed` or
+/// `restored`.
 pub fn reports(reports: &[Report], verb: &str, mode: Mode, json: bool) -> Result<(), Failure> {
     if json {
         return print_json(&reports);
@@ -53,7 +43,7 @@ pub fn reports(reports: &[Report], verb: &str, mode: Mode, json: bool) -> Result
     Ok(())
 }
 
-/// One row per change.
+/// Prints a table with a row for every change.
 fn changes(reports: &[Report]) {
     let mut rows = table(["host", "what", "is", "becomes"]);
     let all = reports.iter().flat_map(|report| report.changes.iter().map(move |change| (report, change)));
@@ -106,7 +96,8 @@ pub fn status(answers: &[HostStatus], json: bool) -> Result<(), Failure> {
             match following.runs {
                 true => println!("{}: the interrupt delay of {nics} follows the load", answer.host),
                 false => println!(
-                    "{}: the interrupt delay of {nics} does not follow the load: `tasuki tune run` does not run; `tasuki apply` starts it",
+                    "{}: the interrupt delay of {nics} does not follow the load: `tasuki tune run` does not \
+                     run; `tasuki apply` starts it",
                     answer.host
                 ),
             }

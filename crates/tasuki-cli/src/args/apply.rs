@@ -22,11 +22,11 @@ pub enum OnOff {
 #[derive(Debug, Args)]
 pub struct HostsArgs {
     /// The hosts of this lab
-    #[arg(long, conflicts_with_all = ["here", "host", "ssh", "remote", "sudo"])]
+    #[arg(long, conflicts_with_all = ["local", "host", "ssh", "remote", "sudo"])]
     pub lab: Option<String>,
     /// This machine alone; its host name says which host of the cluster it is
-    #[arg(long, conflicts_with = "host")]
-    pub here: bool,
+    #[arg(long = "here", conflicts_with = "host")]
+    pub local: bool,
     /// This machine alone, as this host of the cluster
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
@@ -70,13 +70,15 @@ pub struct ApplyArgs {
     /// Segmentation, merging and checksum offloads of cabled NICs; in a lab as the lab has them
     #[arg(long, value_enum, default_value = "keep")]
     pub offloads: OnOff,
-    /// Frames that the receive and send queues of cabled NICs hold: max, or a power of two; otherwise they stay as they are
+    /// Frames that the receive and send queues of cabled NICs hold: max, or a power of two; otherwise they
+    /// stay as they are
     #[arg(long, value_name = "FRAMES")]
     pub rings: Option<RingLength>,
     /// Leave /etc/hosts alone; otherwise the hosts' names lead to their identity addresses
     #[arg(long)]
     pub no_names: bool,
-    /// Do not start `tasuki watch`, which leads pairs of hosts around dead cables; as `fallback = false` in the file
+    /// Do not start `tasuki watch`, which leads pairs of hosts around dead cables; as `fallback = false` in
+    /// the file
     #[arg(long)]
     pub no_watch: bool,
     /// Told by the unit that `tasuki watch` has one of its own
@@ -121,12 +123,13 @@ pub struct StateArgs {
 /// Options of `tasuki watch`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "`tasuki apply` starts it on every host, and `tasuki undo` ends it: it is rarely called by hand.
+    after_help = "`tasuki apply` starts it on every host, and `tasuki undo` ends it: it is rarely called by \
+                  hand.
 
-When all cables between two hosts are dead (no carrier, or nothing is heard, also in one direction only), their
-packets go through other hosts within a second, and back once a cable has been well for a second. All hosts tell each
-other what is dead, so that all routes agree. `tasuki apply --no-watch`, or `fallback = false` in the cluster
-file, keeps pairs to their own cables. See docs/watch.md.
+When all cables between two hosts are dead (no carrier, or nothing is heard, also in one direction only),
+their packets go through other hosts within a second, and back once a cable has been well for a second. All
+hosts tell each other what is dead, so that all routes agree. `tasuki apply --no-watch`, or `fallback =
+false` in the cluster file, keeps pairs to their own cables. See docs/watch.md.
 
 Examples:
   tasuki watch --status --lab ring      # what is dead, and who is led around it
@@ -138,7 +141,8 @@ pub struct WatchArgs {
     /// As this host of the cluster [default: this machine's name]
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
-    /// Say what the watches of all hosts know, and end: of a cluster file's hosts, of a --lab's, or of this machine
+    /// Say what the watches of all hosts know, and end: of a cluster file's hosts, of a --lab's, or of this
+    /// machine
     #[arg(long)]
     pub status: bool,
     /// With --status: the hosts of this lab

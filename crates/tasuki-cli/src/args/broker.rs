@@ -7,10 +7,11 @@ use tasuki_link::broker::SOCKET;
 /// Options of the broker.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Short messages between hosts take half the time in Ethernet frames of Tasuki's own (docs/transport.md, \"Lanes\"), for which a program needs
-CAP_NET_RAW. MPI programs have none, so this service opens the sockets and passes them to members of a group. What such a member can do then,
-and what not: docs/security.md. Programs ask it by themselves, at TASUKI_BROKER or the usual place, if they may not open sockets; without it they
-use UDP. It runs until SIGTERM; lanes that it has given go on.
+Short messages between hosts take half the time in Ethernet frames of Tasuki's own (docs/transport.md,
+\"Lanes\"), for which a program needs CAP_NET_RAW. MPI programs have none, so this service opens the sockets
+and passes them to members of a group. What such a member can do then, and what not: docs/security.md.
+Programs ask it by themselves, at TASUKI_BROKER or the usual place, if they may not open sockets; without it
+they use UDP. It runs until SIGTERM; lanes that it has given go on.
 
 As a service (the Debian package brings the units):
   systemctl enable --now tasuki-broker.socket
@@ -50,7 +51,8 @@ pub struct BrokerArgs {
     /// Frames take the way through the NIC's queueing discipline, where the guard's rules see them whole
     #[arg(long)]
     pub guarded: bool,
-    /// Print rules for nftables that let sockets of this user (the broker's) send nothing but Tasuki's frames, and end
+    /// Print rules for nftables that let sockets of this user (the broker's) send nothing but Tasuki's
+    /// frames, and end
     #[arg(long, value_name = "USER")]
     pub print_guard: Option<String>,
 }

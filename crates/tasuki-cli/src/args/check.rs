@@ -7,11 +7,13 @@ use std::path::PathBuf;
 /// Options of `tasuki check`.
 #[derive(Debug, Args)]
 #[command(after_help = "Stages:
-  1  every NIC and cable: who is really at the other end, loss, damage, rate, MTU, interrupt delay, counters, bus, host settings
+  1  every NIC and cable: who is really at the other end, loss, damage, rate, MTU, interrupt delay, counters,
+     bus, host settings
   2  every pair of hosts: round trips and TCP streams, outliers named
-  3  random messages among the hosts of each rack, each module, then among all, every byte checked, while memory and all
-     cores are busy
-  4  parallel programs for a burn-in: HPCC (if it is installed) and NAS kernels (--nas; in a lab IS, CG and EP without it)
+  3  random messages among the hosts of each rack, each module, then among all, every byte checked, while
+     memory and all cores are busy
+  4  parallel programs for a burn-in: HPCC (if it is installed) and NAS kernels (--nas; in a lab IS, CG and EP
+     without it)
 
 Examples:
   tasuki check --lab ring                                 # stages 1 and 2
@@ -19,8 +21,8 @@ Examples:
   sudo tasuki check cluster.toml --stages 3 --time 24h    # a day and a night of random messages
   tasuki check --lab ring --json --report check.html
 
-Exit codes, as monitoring systems and Slurm's HealthCheckProgram want them: 0 nothing found, 1 warnings only, 2 faults,
-3 a host could not be checked. See docs/check.md.")]
+Exit codes, as monitoring systems and Slurm's HealthCheckProgram want them: 0 nothing found, 1 warnings only,
+2 faults, 3 a host could not be checked. See docs/check.md.")]
 pub struct CheckArgs {
     /// Cluster file: all its hosts, over ssh. With --lab: the plan that the lab is held against
     pub cluster: Option<PathBuf>,
@@ -28,7 +30,12 @@ pub struct CheckArgs {
     #[arg(long, conflicts_with_all = ["ssh", "remote", "sudo"])]
     pub lab: Option<String>,
     /// Which stages, as 1,2,3
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 2], value_parser = clap::value_parser!(u8).range(1..=4))]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_values_t = [1, 2],
+        value_parser = clap::value_parser!(u8).range(1..=4)
+    )]
     pub stages: Vec<u8>,
     /// Time of stage 3, as 90s, 10m, 24h
     #[arg(long, default_value = "30s", value_parser = duration)]

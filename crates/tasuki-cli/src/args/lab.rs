@@ -115,7 +115,8 @@ pub struct LabUp {
     /// Bare cables without rates or faults: shows the limits of the software
     #[arg(long)]
     pub unshaped: bool,
-    /// Hosts that nobody has set up: cables and NICs, but no addresses, routes or settings; for `tasuki apply --lab`
+    /// Hosts that nobody has set up: cables and NICs, but no addresses, routes or settings; for `tasuki apply
+    /// --lab`
     #[arg(long)]
     pub bare: bool,
     /// Seed of the faults' random numbers
@@ -132,7 +133,8 @@ pub struct FaultArgs {
     /// Name of the lab; none: the only one that is up
     #[arg(long)]
     pub lab: Option<String>,
-    /// n1:eth1 (the cable of that NIC or switch port), n1-n2 (all between two), n1 (all of a host or switch), all
+    /// n1:eth1 (the cable of that NIC or switch port), n1-n2 (all between two), n1 (all of a host or switch),
+    /// all
     pub cables: String,
     /// Only what this end sends (host, switch or NIC); otherwise both directions
     #[arg(long)]

@@ -57,7 +57,8 @@ pub enum Command {
     /// Cluster files: generate, check, and show what follows from them
     #[command(subcommand)]
     Cluster(ClusterCommand),
-    /// Set hosts up: addresses, routes, settings, names, as the cluster file has them; `undo` restores everything
+    /// Set hosts up: addresses, routes, settings, names, as the cluster file has them; `undo` restores
+    /// everything
     Apply(Box<ApplyArgs>),
     /// What `apply` would change; exit code 1 if there is something
     Diff(Box<ApplyArgs>),
@@ -70,7 +71,8 @@ pub enum Command {
     /// The receive-interrupt delay of NICs: show it, set it, or have it follow the load
     #[command(subcommand)]
     Tune(TuneCommand),
-    /// Prove the cables and the hosts, and name the part at fault: cable, NIC, switch port, host setting, memory
+    /// Prove the cables and the hosts, and name the part at fault: cable, NIC, switch port, host setting,
+    /// memory
     Check(CheckArgs),
     /// What runs on every host while a check is made
     #[command(hide = true)]

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use clap::Args;
 
-/// The way to `tasuki` on other hosts.
+/// How `tasuki` on other hosts is reached.
 #[derive(Debug, Args)]
 pub struct RemoteArgs {
     /// How other hosts are reached, with options if need be: --ssh "ssh -F config"
@@ -18,8 +18,9 @@ pub struct RemoteArgs {
 }
 
 impl RemoteArgs {
-    /// Program and options that reach a host; and the `tasuki` command over there, `sudo` before it if asked for.
-    pub fn words(&self) -> Result<(Vec<String>, Vec<String>), Failure> {
+    /// Program and options that reach a host; and the `tasuki` command over there, `sudo` before it if asked
+    /// for.
+    pub fn commands(&self) -> Result<(Vec<String>, Vec<String>), Failure> {
         let split = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let ssh = split(&self.ssh);
         if ssh.is_empty() {

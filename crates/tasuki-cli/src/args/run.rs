@@ -22,8 +22,9 @@ pub enum By {
   tasuki run -n 4 --transport tcp ./a.out    # the MPI's own TCP, to compare with
   tasuki run -n 4 --dry-run ./a.out          # prints the launcher's command line
 
-Variables TASUKI_* and FI_LOG_* of this shell reach all ranks, others with --export. While it runs, `tasuki stats
---watch` shows what each rail carries; `tasuki doctor ./a.out` says beforehand what would be used, and why.")]
+Variables TASUKI_* and FI_LOG_* of this shell reach all ranks, others with --export. While it runs, `tasuki
+stats --watch` shows what each rail carries; `tasuki doctor ./a.out` says beforehand what would be used, and
+why.")]
 pub struct RunArgs {
     /// Number of ranks
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..))]
@@ -34,7 +35,8 @@ pub struct RunArgs {
     /// Run on the real machines of this cluster file, this one among them, over ssh
     #[arg(long)]
     pub cluster: Option<PathBuf>,
-    /// Use this MPI instead of the one that the program is linked with: openmpi-5.0, mpich-4.3, intel, or a prefix
+    /// Use this MPI instead of the one that the program is linked with: openmpi-5.0, mpich-4.3, intel, or a
+    /// prefix
     #[arg(long)]
     pub mpi: Option<String>,
     /// What carries the messages; none: Tasuki if it is built and the MPI can load it, else TCP
@@ -69,7 +71,8 @@ impl RunArgs {
 #[command(after_help = "Example:
   eval \"$(tasuki env --mpi openmpi-5.0 --cluster cluster.toml)\"; mpirun -n 4 ./a.out
 
-Open MPI passes nothing but OMPI_* on to other hosts by itself: the last line says which variables to name with mpirun -x.")]
+Open MPI passes nothing but OMPI_* on to other hosts by itself: the last line says which variables to name
+with mpirun -x.")]
 pub struct EnvArgs {
     /// The MPI: openmpi-4.1, openmpi-5.0, mpich-4.3, intel, or a prefix
     #[arg(long)]

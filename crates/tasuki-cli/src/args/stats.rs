@@ -6,8 +6,8 @@ use std::{ffi::OsString, path::PathBuf};
 /// Options of `tasuki stats`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Every process that uses Tasuki keeps its counters in a page of shared memory, which this command \
-reads without disturbing it.
+    after_help = "Every process that uses Tasuki keeps its counters in a page of shared memory, which this \
+                  command reads without disturbing it.
 
   tasuki stats                        # totals of what runs in the only lab that is up, or on this machine
   tasuki stats --watch                # what each rail carries per second, until Ctrl-C
@@ -50,8 +50,8 @@ fn seconds(text: &str) -> Result<f64, String> {
   tasuki doctor ./a.out               # and whether that program's MPI can use Tasuki
   tasuki doctor --lab four --mpi mpich-4.3
 
-Each finding comes with what improves it. The exit code is 0 if nothing is amiss or merely slower than it could be, 1 if
-something keeps Tasuki from being used."
+Each finding comes with what improves it. The exit code is 0 if nothing is amiss or merely slower than it
+could be, 1 if something keeps Tasuki from being used."
 )]
 pub struct DoctorArgs {
     /// Hosts of this lab; none: the only one that is up, or this machine

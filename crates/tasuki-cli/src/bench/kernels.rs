@@ -7,12 +7,13 @@ use super::{
     stacks::{self, BuiltStack, Program},
     turns::{in_turn, interruption},
 };
-use crate::{failure::Failure, mpi::Finder, transport::Wanted};
+use crate::{failure::Failure, transport::Wanted};
 use std::{path::Path, time::Duration};
 use tasuki_bench::{
     FailedRun, Machine,
     nas::{self, Case, Class, Kernel, NasReport, Outcome},
 };
+use tasuki_job::Finder;
 
 /// Lines of standard error that are kept of a failed run.
 pub(super) const TAIL_LINES: usize = 12;
@@ -47,7 +48,7 @@ pub fn programs(
     mpis: &[String],
     transports: &[Wanted],
 ) -> Result<Vec<(Kernel, Vec<BuiltStack>)>, Failure> {
-    let finder = Finder::here()?;
+    let finder = Finder::local()?;
     let mut programs = Vec::new();
     let mut said = Vec::new();
     for &kernel in kernels {

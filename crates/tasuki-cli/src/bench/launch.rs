@@ -1,17 +1,14 @@
 //! How the benchmark is started in labs.
 
 use super::{LabNetwork, raw, stacks::BuiltStack};
-use crate::{
-    execute::request_here,
-    failure::Failure,
-    lab::find,
-    mpi::{job, lab_facts, paths},
-};
+use crate::failure::Failure;
 use std::{ffi::OsString, path::PathBuf, thread, time::Duration};
-use tasuki_bench::{Launch, LaunchError, Network, Output, Run, process::run_limited, raw::Outcome};
+use tasuki_bench::{Launch, LaunchError, Network, Output, Run, raw::Outcome};
 use tasuki_cluster::HostId;
-use tasuki_lab::Job as LabJob;
+use tasuki_job::{job_of, lab_facts, shared_paths};
+use tasuki_lab::{ExecRequest, Job as LabJob, Lab};
 use tasuki_launch::Transport;
+use tasuki_process::run_limited;
 
 /// Labs and stacks of a plan.
 pub struct LabLaunch<'a> {
@@ -85,10 +82,10 @@ impl<'a> LabLaunch<'a> {
 
 /// Makes what the stacks need visible in all hosts.
 pub fn share(network: &LabNetwork, stacks: &[BuiltStack]) -> Result<(), Failure> {
-    let lab = find(Some(&network.lab))?;
+    let lab = Lab::named(&network.lab)?;
     for stack in stacks {
-        let mut request = request_here("", stack.detected.argv.clone(), LabJob::Inherit)?;
-        request.share = paths(&stack.detected.mpi, &stack.detected, &stack.transport);
+        let mut request = ExecRequest::new("", stack.detected.argv.clone(), LabJob::Inherit)?;
+        request.share = shared_paths(&stack.detected.mpi, &stack.detected, &stack.transport);
         lab.share(&request)?;
     }
     Ok(())
@@ -113,8 +110,8 @@ pub fn start(
         let anywhere = ["/usr/bin/taskset".into(), "--cpu-list".into(), format!("0-{}", cores - 1).into()];
         detected.argv.splice(0..0, anywhere);
     }
-    let facts = lab_facts(network, ranks);
-    let mut job = job(&network.cluster, facts, ranks, &detected, &stack.transport, PathBuf::from("/"));
+    let facts = lab_facts(&network.cluster, ranks);
+    let mut job = job_of(&network.cluster, facts, ranks, &detected, &stack.transport, PathBuf::from("/"));
     job.hosts.truncate(hosts as usize);
     let command = job.command(&detected.mpi)?;
     let mut process = network.command(HostId(0), command.argv);

@@ -1,17 +1,18 @@
 //! Linpack, which comes with the distribution's hpcc: its stack, and one run of it.
 
 use super::{LabNetwork, kernels::TAIL_LINES, launch::start, stacks::BuiltStack};
-use crate::{failure::Failure, mpi::Finder, mpi::environment_here};
+use crate::failure::Failure;
 use std::{ffi::OsString, sync::Arc, time::Duration};
 use tasuki_bench::{
     hpcc,
     nas::{Case, Outcome, linpack},
 };
+use tasuki_job::{Finder, own_environment};
 use tasuki_launch::{Mpi, Transport, find_program};
 
 /// hpcc, if it is installed and linked with one of the MPIs of `choices` (none: with any); else, in words, why not.
 pub fn stacks(finder: &Finder, choices: &[String]) -> Result<(Vec<BuiltStack>, Vec<String>), Failure> {
-    let Some(program) = find_program(linpack::PROGRAM.as_ref(), &environment_here()) else {
+    let Some(program) = find_program(linpack::PROGRAM.as_ref(), &own_environment()) else {
         return Ok((Vec::new(), vec!["LINPACK: hpcc is not installed (Debian's package is hpcc)".into()]));
     };
     let mut detected = finder.detect(&[program.clone().into()], None)?;

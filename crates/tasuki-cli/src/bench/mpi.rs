@@ -9,9 +9,10 @@ use super::{
     turns::interruption,
     variants::{plain, with_variants},
 };
-use crate::{args::BenchMpi, failure::Failure, mpi::Finder, terminal::progress_bar};
+use crate::{args::BenchMpi, failure::Failure, terminal::progress_bar};
 use std::{ops::ControlFlow, process::ExitCode, sync::atomic::Ordering, time::Duration};
 use tasuki_bench::{Plan, Record, Report, Stack, TestPlan, TestSet};
+use tasuki_job::Finder;
 use tasuki_launch::{Provider, Transport};
 
 /// What to measure on which labs.
@@ -84,7 +85,7 @@ impl Measurement<'_> {
 
 /// Runs the command.
 pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
-    let (stacks, problems) = stacks::build(&Finder::here()?, &arguments.mpi, Program::Bench)?;
+    let (stacks, problems) = stacks::build(&Finder::local()?, &arguments.mpi, Program::Bench)?;
     let (mut stacks, mut others) = stacks::over(stacks, &arguments.transport);
     if arguments.as_user {
         let (chosen, problems) = ordinary::choose(stacks)?;

@@ -3,29 +3,33 @@
 use crate::{
     args::LabSource,
     failure::Failure,
-    lab::{build, find},
+    lab::build,
     shape::{self, RatedShape},
 };
-use std::ffi::OsString;
-use std::process::Command;
+use std::ops::Deref;
 use tasuki_bench::{LineRate, Network};
 use tasuki_cluster::{AddressPlan, Cluster, HostId, Rail, generate};
+use tasuki_fleet::LabHosts;
 use tasuki_lab::{LabOptions, StartingLab};
 
 /// A lab with what a measurement must know of it.
 pub struct LabNetwork {
     /// Name in records.
     pub name: String,
-    /// Name of the lab.
-    pub lab: String,
-    /// Its cluster, MAC addresses filled in.
-    pub cluster: Cluster,
+    /// Its hosts, and how they are reached.
+    hosts: LabHosts,
     /// Its addresses.
     pub plan: AddressPlan,
-    /// How it was built.
-    pub options: LabOptions,
     /// Ends the lab, if it is this command's own.
     _own: Option<StartingLab>,
+}
+
+impl Deref for LabNetwork {
+    type Target = LabHosts;
+
+    fn deref(&self) -> &LabHosts {
+        &self.hosts
+    }
 }
 
 impl LabNetwork {
@@ -33,7 +37,7 @@ impl LabNetwork {
     pub fn own(name: &str, cluster: Cluster, mut options: LabOptions) -> Result<Self, Failure> {
         options.name = format!("{}-{}", options.name, std::process::id());
         let starting = build(&cluster, &options)?;
-        Self::new(name.into(), cluster, options, Some(starting))
+        Self::new(name.into(), LabHosts::new(cluster, options), Some(starting))
     }
 
     /// The labs that a command's arguments ask for: generated ones, those of files, or one that is up.
@@ -67,37 +71,13 @@ impl LabNetwork {
 
     /// A lab that is up.
     pub fn running(name: Option<&str>) -> Result<Self, Failure> {
-        let status = find(name)?.status()?;
-        let cluster = Cluster::parse(&status.cluster, status.source.as_deref())?;
-        Self::new(status.options.name.clone(), cluster, status.options, None)
+        let hosts = LabHosts::running(name)?;
+        Self::new(hosts.lab.clone(), hosts, None)
     }
 
-    fn new(
-        name: String,
-        cluster: Cluster,
-        options: LabOptions,
-        own: Option<StartingLab>,
-    ) -> Result<Self, Failure> {
-        let cluster = cluster.with_lab_macs();
-        let plan = AddressPlan::new(&cluster)?;
-        Ok(Self { name, lab: options.name.clone(), cluster, plan, options, _own: own })
-    }
-
-    /// A command in a host, as a process of its own; ended on every host when that process ends.
-    pub fn command(&self, host: HostId, argv: impl IntoIterator<Item = OsString>) -> Command {
-        self.exec(&["--job"], host, argv)
-    }
-
-    /// The same, but what it leaves behind in the background goes on.
-    pub fn lasting(&self, host: HostId, argv: impl IntoIterator<Item = OsString>) -> Command {
-        self.exec(&[], host, argv)
-    }
-
-    fn exec(&self, options: &[&str], host: HostId, argv: impl IntoIterator<Item = OsString>) -> Command {
-        let mut command = Command::new("/proc/self/exe");
-        command.args(["lab", "exec"]).args(options).args(["--lab", &self.lab]);
-        command.arg(&self.cluster.host_of(host).name).arg("--").args(argv);
-        command
+    fn new(name: String, hosts: LabHosts, own: Option<StartingLab>) -> Result<Self, Failure> {
+        let plan = AddressPlan::new(&hosts.cluster)?;
+        Ok(Self { name, hosts, plan, _own: own })
     }
 
     /// The first direct rail between two hosts, if there is one.

@@ -4,7 +4,6 @@ use super::LabNetwork;
 use crate::{
     args::BenchRaw,
     failure::Failure,
-    places::{HERE, in_lab},
     terminal::{print_json, progress_bar, table},
 };
 use std::{
@@ -15,11 +14,10 @@ use std::{
     thread,
     time::Duration,
 };
-use tasuki_bench::{
-    process::{Output, run_limited},
-    raw::{Measure, Outcome, Peer, Serve, Test, limits},
-};
+use tasuki_bench::raw::{Measure, Outcome, Peer, Serve, Test, limits};
 use tasuki_cluster::HostId;
+use tasuki_lab::HOST_PROGRAM;
+use tasuki_process::{Output, run_limited};
 
 /// Port of the peers' control connection, on the management network.
 const PORT: u16 = 7117;
@@ -109,7 +107,7 @@ fn run_peer(
     let words = ["raw-peer".into(), specification];
     let limit = Duration::from_secs(300);
     let mut command = match group {
-        None => in_lab(network, host, words),
+        None => network.tasuki(host, words),
         // The process itself joins, so that nothing of it has run outside.
         Some(group) => network.command(host, joining(group, words)),
     };
@@ -123,7 +121,7 @@ fn run_peer(
 
 fn joining(group: &Path, words: [OsString; 2]) -> impl Iterator<Item = OsString> {
     let script = r#"echo 0 > "$0" && exec "$@""#;
-    let shell = ["/bin/sh".into(), "-c".into(), script.into(), group.into(), HERE.into()];
+    let shell = ["/bin/sh".into(), "-c".into(), script.into(), group.into(), HOST_PROGRAM.into()];
     shell.into_iter().chain(words)
 }
 

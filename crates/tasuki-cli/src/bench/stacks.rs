@@ -2,7 +2,6 @@
 
 use crate::{
     failure::Failure,
-    mpi::Finder,
     transport::{Wanted, choose},
 };
 use std::{
@@ -11,6 +10,7 @@ use std::{
     sync::Arc,
 };
 use tasuki_bench::{nas, nas::Kernel, program, startup};
+use tasuki_job::Finder;
 use tasuki_launch::{Detected, Flavour, Mpi, Transport};
 use tempfile::TempDir;
 

@@ -8,13 +8,14 @@ use super::{
     stacks::{self, BuiltStack, Program},
     turns::{in_turn, interruption},
 };
-use crate::{args::BenchStartup, failure::Failure, mpi::Finder};
+use crate::{args::BenchStartup, failure::Failure};
 use std::{process::ExitCode, time::Duration};
 use tasuki_bench::{
     FailedRun, Machine,
     startup::{self, StartupCase, StartupReport},
 };
 use tasuki_cluster::{HostId, Rail};
+use tasuki_job::Finder;
 
 /// Lines of standard error that are kept of a failed start.
 const TAIL_LINES: usize = 12;
@@ -52,7 +53,7 @@ fn check(arguments: &BenchStartup) -> Result<(), Failure> {
 }
 
 fn stacks(arguments: &BenchStartup) -> Result<Vec<BuiltStack>, Failure> {
-    let (stacks, problems) = stacks::build(&Finder::here()?, &arguments.mpi, Program::Startup)?;
+    let (stacks, problems) = stacks::build(&Finder::local()?, &arguments.mpi, Program::Startup)?;
     let (stacks, others) = stacks::over(stacks, &arguments.transport);
     if stacks.is_empty() {
         return Err(Failure::new(others.join("\n")));

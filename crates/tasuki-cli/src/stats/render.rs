@@ -1,6 +1,5 @@
 //! Tables of statistics for people.
 
-use super::{HostStriping, rates::Rates};
 use crate::{
     output::in_a_line,
     terminal::{Rows, table},
@@ -8,9 +7,10 @@ use crate::{
 use comfy_table::CellAlignment;
 use std::fmt::Write;
 use tasuki_ring::stats_page::{Lane, PeerSnapshot, RailRecord, RailState, Snapshot};
+use tasuki_stats::{HostStriping, Rates};
 use tasuki_stripe::StripeCounts;
 
-/// Everything since the processes began.
+/// The counters of all processes since they began.
 pub fn totals(processes: &[Snapshot]) -> String {
     let mut text = format!("{}\n\n{}\n", processes_table(processes), peers_table(processes, None));
     let drops = drops_table(processes);
@@ -24,12 +24,12 @@ pub fn totals(processes: &[Snapshot]) -> String {
     text
 }
 
-/// What changes now.
+/// Rates of all processes, beside what their pages say now.
 pub fn rates(processes: &[Snapshot], rates: &[Rates]) -> String {
     format!("{}\n\n{}\n", processes_table(processes), peers_table(processes, Some(rates)))
 }
 
-/// What hosts stripe over their NICs.
+/// What hosts stripe over their NICs, and what they do not.
 pub fn striping(hosts: &[HostStriping]) -> String {
     let mut rows = table(["host", "NIC", "packets", "frames", "bytes", "of all", "moved"]);
     right(&mut rows, 2);
@@ -53,14 +53,15 @@ pub fn striping(hosts: &[HostStriping]) -> String {
         let StripeCounts { others, bound, no_way, .. } = counts;
         let _ = writeln!(
             text,
-            "{}: not striped: {others} packets to others, {bound} of sockets bound to a NIC, {no_way} without a living way",
+            "{}: not striped: {others} packets to others, {bound} of sockets bound to a NIC, {no_way} \
+             without a living way",
             in_a_line(host)
         );
     }
     text
 }
 
-/// `rank@host`, or `program@host` without a rank.
+/// Names a process in a table: `rank@host`, or `program@host` if it has no rank.
 fn who(page: &Snapshot) -> String {
     let rank = page.rank.map_or_else(|| page.program.clone(), |rank| rank.to_string());
     format!("{rank}@{}", page.host)
@@ -110,12 +111,12 @@ fn processes_table(processes: &[Snapshot]) -> Rows {
     rows
 }
 
-/// What only adaptive grants (`TASUKI_RATE`) have.
+/// A figure that only adaptive grants (`TASUKI_RATE`) have: `-` if no grant was made.
 fn measured(grants: u64, text: String) -> String {
     if grants > 0 { text } else { "-".into() }
 }
 
-/// A row per peer, and one per rail below it.
+/// A table with a row for every peer, and below it one for each of its rails.
 fn peers_table(processes: &[Snapshot], rates: Option<&[Rates]>) -> Rows {
     let [sent, received] = if rates.is_some() { ["sent/s", "received/s"] } else { ["sent", "received"] };
     let mut rows = table([
@@ -218,14 +219,14 @@ fn drops_table(processes: &[Snapshot]) -> Rows {
     rows
 }
 
-/// Figures stand to the right, from this column on.
+/// Aligns the columns from number `from` on to the right, because they hold figures.
 fn right(rows: &mut Rows, from: usize) {
     for column in rows.column_iter_mut().skip(from) {
         column.set_cell_alignment(CellAlignment::Right);
     }
 }
 
-/// With four digits at most, in SI units.
+/// A number of bytes with at most four digits, in SI units.
 fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     let mut value = count as f64;

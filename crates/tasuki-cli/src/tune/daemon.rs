@@ -1,12 +1,12 @@
 //! `tasuki tune run`: the delay's length follows the load.
 
 use super::{
-    BRIEF, folder, following,
+    BRIEF,
     line::Line,
     named, rails,
     sampler::{Counts, Sampler},
 };
-use crate::{args::TuneRun, background, failure::Failure, places::host_name};
+use crate::{args::TuneRun, failure::Failure};
 use std::{
     fs::File,
     io::Write,
@@ -19,8 +19,10 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tasuki_apply::{tune_folder, tune_plan_folder};
 use tasuki_cluster::RailTable;
-use tasuki_host::{Delay, DelayControl, Means};
+use tasuki_fleet::host_name;
+use tasuki_host::{Delay, DelayControl, Means, daemon};
 use tasuki_tune::{Bundle, BundleSample, BundleStep, Controller, Decision, Lengths, Reason, Sample};
 use tasuki_watch::{Instance, TunePlan, TunedNic, TunerNote};
 
@@ -51,7 +53,7 @@ fn bound(delay: Delay, name: &str) -> Result<u32, Failure> {
 /// Runs until SIGTERM or SIGINT; then the NICs are as they were.
 pub fn run(arguments: &TuneRun) -> Result<ExitCode, Failure> {
     if arguments.background {
-        background::leave_terminal();
+        daemon::leave_terminal();
     }
     let (plan, is_planned) = plan(arguments)?;
     let lengths = Lengths::new(plan.least_us, 10, plan.most_us)?;
@@ -66,7 +68,7 @@ pub fn run(arguments: &TuneRun) -> Result<ExitCode, Failure> {
         eprintln!("{}: these NICs have no interrupts of their own; packets stand for them", daemon.note.host);
     }
     if arguments.background {
-        background::be_silent();
+        daemon::report_ready();
     }
     let result = daemon.follow(&stop, Duration::from_millis(arguments.period));
     let Daemon { control, instance, .. } = daemon;
@@ -78,7 +80,7 @@ pub fn run(arguments: &TuneRun) -> Result<ExitCode, Failure> {
 /// Where it is written down how NICs were.
 fn record_folder(arguments: &TuneRun) -> PathBuf {
     let state = arguments.state.state_dir.as_deref();
-    if arguments.planned { following(state) } else { folder(state) }
+    if arguments.planned { tune_plan_folder(state) } else { tune_folder(state) }
 }
 
 /// What is to be done, and whether that is the cluster file's plan.

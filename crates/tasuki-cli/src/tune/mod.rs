@@ -7,19 +7,15 @@ pub mod sampler;
 mod simulate;
 
 use crate::{
-    apply::{reports, state_folder_or},
+    apply::reports,
     args::{By, TuneChange, TuneCommand, TuneJson, TuneSet, TuneShow},
     failure::Failure,
-    places::host_name,
     terminal::{print_json, progress_bar, table},
 };
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    time::Duration,
-};
+use std::{fs, path::Path, process::ExitCode, time::Duration};
+use tasuki_apply::{restore_tuning, state_folder, tune_folder};
 use tasuki_cluster::{HostRail, RailTable};
+use tasuki_fleet::host_name;
 use tasuki_host::{Delay, DelayLook, Means, Mode, Report, Setup, Wish};
 use tasuki_watch::{TunerNote, said};
 
@@ -36,21 +32,6 @@ pub fn run(command: TuneCommand) -> Result<ExitCode, Failure> {
         TuneCommand::Undo(arguments) => undo(&arguments),
         TuneCommand::Simulate(arguments) => simulate::run(&arguments),
     }
-}
-
-/// The folder of the record: beside that of `apply`, so that each can be undone without the other.
-pub fn folder(state_dir: Option<&Path>) -> PathBuf {
-    state_folder_or(state_dir).join("tune")
-}
-
-/// The folder of the record of a daemon that follows a cluster file's plan: nobody's else, so that it can be taken back by itself.
-pub fn following(state_dir: Option<&Path>) -> PathBuf {
-    state_folder_or(state_dir).join("following")
-}
-
-/// Whether a folder holds a record.
-pub fn is_kept(folder: &Path) -> bool {
-    folder.join("changes.json").exists()
 }
 
 /// This host's rails; none if nothing was set up.
@@ -92,7 +73,7 @@ fn named(nics: &[String]) -> Result<Vec<String>, Failure> {
 
 fn open(state_dir: Option<&Path>, mode: Mode) -> Result<Setup, Failure> {
     // An interrupt delay cuts nobody off.
-    Ok(Setup::open(&host_name(), &folder(state_dir), mode, true)?)
+    Ok(Setup::open(&host_name(), &tune_folder(state_dir), mode, true)?)
 }
 
 fn show(arguments: &TuneShow) -> Result<ExitCode, Failure> {
@@ -201,42 +182,12 @@ fn finish(report: Report, verb: &str, mode: Mode, json: bool) -> Result<ExitCode
 
 fn undo(arguments: &TuneChange) -> Result<ExitCode, Failure> {
     let mode = arguments.mode();
-    let report = restore(arguments.state_dir(), mode)?;
+    let report = restore_tuning(arguments.state_dir(), mode)?;
     if report.done {
         // The folder around the record's, if nothing else is in it.
-        let _ = fs::remove_dir(state_folder_or(arguments.state_dir()));
+        let _ = fs::remove_dir(state_folder(arguments.state_dir()));
     }
     finish(report, "restored", mode, arguments.json)
-}
-
-/// Ends the daemon, and gives NICs back what they had.
-pub fn restore(state_dir: Option<&Path>, mode: Mode) -> Result<Report, Failure> {
-    if mode == Mode::Change && nix::unistd::Uid::effective().is_root() {
-        crate::apply::end_tuner()?;
-    }
-    let mut report = open(state_dir, mode)?.undo(&mut |_| ())?;
-    if let Some(left) = undo_at(&host_name(), &following(state_dir), mode)? {
-        if report.changes.is_empty() {
-            // That there was nothing to undo is not true.
-            report.notes.clear();
-        }
-        crate::apply::add(&mut report, left);
-    }
-    reload::note_after_undo(&mut report);
-    Ok(report)
-}
-
-/// Takes back what the record in a folder says, if there is one.
-pub fn undo_at(host: &str, folder: &Path, mode: Mode) -> Result<Option<Report>, Failure> {
-    match is_kept(folder) {
-        true => Ok(Some(Setup::open(host, folder, mode, true)?.undo(&mut |_| ())?)),
-        false => Ok(None),
-    }
-}
-
-/// Whether there is something to restore.
-pub fn is_tuned(state_dir: Option<&Path>) -> bool {
-    is_kept(&folder(state_dir)) || is_kept(&following(state_dir)) || said::<TunerNote>().is_some()
 }
 
 fn status(arguments: &TuneJson) -> Result<ExitCode, Failure> {

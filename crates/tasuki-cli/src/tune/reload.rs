@@ -7,7 +7,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tasuki_host::{Delay, Key, Report, Setup, Value};
+use tasuki_host::{Delay, Report, Setup};
 
 /// How long interfaces may take to come back.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -72,18 +72,4 @@ fn modprobe(words: &[&str]) -> Result<(), Failure> {
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(Failure::new(format!("modprobe {}: {said}", words.join(" "))))
-}
-
-/// A driver does not forget its parameter before it is loaded again.
-pub fn note_after_undo(report: &mut Report) {
-    let is_module = |key: &Key, to: &Value| match key {
-        Key::File { path } => *to == Value::Absent && path.starts_with("/etc/modprobe.d"),
-        _ => false,
-    };
-    if report.changes.iter().any(|change| is_module(&change.key, &change.to)) {
-        report.notes.push(
-            "a driver that was loaded with InterruptThrottleRate keeps it until it is loaded again (modprobe -r, modprobe, or a restart)"
-                .into(),
-        );
-    }
 }

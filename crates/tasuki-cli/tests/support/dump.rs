@@ -1,4 +1,4 @@
-//! The state of a job's ranks, from outside: for watchdogs.
+//! The state of a job's ranks, seen from outside, for watchdogs.
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -9,9 +9,9 @@ use std::{fmt::Write as _, fs, process::Command, thread, time::Duration};
 /// A living process of a job.
 #[derive(Clone, Debug)]
 pub struct Rank {
-    /// Its process id here.
+    /// Its process id on this machine.
     pub pid: i32,
-    /// Its rank in its MPI_COMM_WORLD; spawned processes count anew.
+    /// Its rank in its MPI_COMM_WORLD; spawned processes are numbered from 0 again.
     pub rank: u32,
 }
 
@@ -19,7 +19,7 @@ pub struct Rank {
 const NUMBER: [&str; 2] = ["OMPI_COMM_WORLD_RANK=", "PMI_RANK="];
 
 impl Rank {
-    /// All processes with a rank whose environment says `variable=value`, children of ranks among them.
+    /// All processes with a rank whose environment has `variable=value`, including children of ranks.
     pub fn all(variable: &str, value: &str) -> Vec<Self> {
         let entries = fs::read_dir("/proc").expect("/proc").flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -32,12 +32,13 @@ impl Rank {
     fn of(pid: i32, mark: &str) -> Option<Self> {
         let environment =
             String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/environ")).ok()?).into_owned();
-        let mut words = environment.split('\0');
-        let rank = words.clone().find_map(|word| NUMBER.iter().find_map(|name| word.strip_prefix(name)))?;
-        words.any(|word| word == mark).then_some(Self { pid, rank: rank.parse().ok()? })
+        let mut argv = environment.split('\0');
+        let rank = argv.clone().find_map(|word| NUMBER.iter().find_map(|name| word.strip_prefix(name)))?;
+        argv.any(|word| word == mark).then_some(Self { pid, rank: rank.parse().ok()? })
     }
 
-    /// Whether it handles SIGUSR2, by which Tasuki is asked to describe itself; anything else would die of it.
+    /// Whether it handles SIGUSR2, by which Tasuki is asked to describe itself; any other process would end
+    /// by it.
     fn describes_itself(&self) -> bool {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0").trim();
@@ -78,14 +79,14 @@ impl Rank {
 /// The state of ranks. Those that can describe themselves are asked to, on their standard error.
 pub fn describe(ranks: &[Rank]) -> String {
     for rank in ranks.iter().filter(|rank| rank.describes_itself()) {
-        // It may have ended a moment ago.
+        // The process may have ended a moment ago.
         let _ = kill(Pid::from_raw(rank.pid), Signal::SIGUSR2);
     }
     let mut text = format!("{} ranks live\n", ranks.len());
     for rank in ranks {
         rank.describe(&mut text);
     }
-    // What they print passes through the launcher.
+    // What they print passes through the launcher, which takes a while.
     thread::sleep(Duration::from_secs(2));
     text
 }

@@ -1,8 +1,9 @@
-//! Virtual machines with Debian's own kernel and emulated NICs: what namespaces cannot show, drivers and a whole system with systemd and
-//! packages. `scripts/guest-image` makes what they start from; QEMU emulates the processor too, so that any machine will do, slowly.
+//! Virtual machines with Debian's own kernel and emulated NICs: what namespaces cannot show, drivers and a
+//! whole system with systemd and packages. `scripts/guest-image` makes what they start from; QEMU emulates
+//! the processor too, so that any machine will do, slowly.
 //!
-//! Every guest has a way in for ssh that leads nowhere else, and NICs that are wired to other guests' NICs, as with cables. Its disk is the
-//! image, and forgets what was written when it ends.
+//! Every guest has a way in for ssh that leads nowhere else, and NICs that are wired to other guests' NICs,
+//! as with cables. Its disk is the image, and forgets what was written when it ends.
 
 use std::{
     fs::{self, File},
@@ -15,28 +16,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a guest may take to start before that counts as failed; it measures nothing.
+/// How long a guest may take to start before that counts as a failure. It is only a limit: nothing is
+/// measured with it.
 const START: Duration = Duration::from_secs(2400);
-/// The same for a command.
+/// How long a command in a guest may take, seconds. It is only a limit: nothing is measured with it.
 const COMMAND_SECONDS: &str = "1800";
 
-/// A NIC: which model QEMU emulates, and the cable that its end is of.
+/// A NIC of a guest: the model that QEMU emulates, and its cable.
 pub struct Nic<'a> {
     /// `e1000` (82540EM), `e1000-82545em`, `igb`, `rtl8139`, ...: `qemu-system-x86_64 -device help`.
     pub model: &'a str,
-    /// Name of the cable: the other end has the same. Two ends each.
+    /// Name of the cable. Two NICs have the same.
     pub cable: &'a str,
-    /// Which end, 0 or 1.
+    /// The end of the cable at which it is, 0 or 1.
     pub end: usize,
 }
 
-/// Guests that belong together: their cables, and the folder with what they print.
+/// Guests that belong together: their cables, and the folder with their consoles.
 pub struct Guests {
     image: PathBuf,
     folder: tempfile::TempDir,
 }
 
-/// A guest that runs. It ends with this.
+/// A guest that runs. It ends with this value.
 pub struct Guest {
     name: String,
     key: PathBuf,
@@ -46,7 +48,7 @@ pub struct Guest {
     machine: Child,
 }
 
-/// Two hosts and two cables, of `n1`'s NICs in turn to these of `n2`.
+/// The cluster file of two hosts and two cables, from the NICs of `n1` in turn to these NICs of `n2`.
 pub fn back_to_back(rate: &str, mtu: u32, [first, second]: [&str; 2]) -> String {
     let host =
         |name| format!("[[host]]\nname = \"{name}\"\nnic = [{{ name = \"ens4\" }}, {{ name = \"ens5\" }}]\n");
@@ -61,7 +63,8 @@ pub fn back_to_back(rate: &str, mtu: u32, [first, second]: [&str; 2]) -> String 
 }
 
 impl Guests {
-    /// From the image that TASUKI_GUESTS names. `None`, with a note, where there is none; with TASUKI_NO_SKIP that is a failure.
+    /// Guests of the image that TASUKI_GUESTS names. `None`, after a note, if there is none; with
+    /// TASUKI_NO_SKIP that is a failure.
     pub fn find(test: &str) -> Option<Guests> {
         let image = std::env::var_os("TASUKI_GUESTS")
             .map(PathBuf::from)
@@ -77,17 +80,19 @@ impl Guests {
         Some(Guests { image: image?, folder })
     }
 
-    /// Starts a guest that ends when it is restarted, as one whose kernel panics is. Its NICs are `ens4`, `ens5` and so on, in the order given.
+    /// Starts a guest that ends when it is restarted, as it does when its kernel panics. Its NICs are `ens4`,
+    /// `ens5` and so on, in the order given.
     pub fn start(&self, name: &str, nics: &[Nic<'_>]) -> Guest {
         self.launch(name, nics, &["-no-reboot"])
     }
 
-    /// The same for one that can be restarted ([`Guest::restart`]), with what is on its disk.
+    /// Like [`Guests::start`], but the guest can be restarted ([`Guest::restart`]) and then has what is on
+    /// its disk.
     pub fn start_lasting(&self, name: &str, nics: &[Nic<'_>]) -> Guest {
         self.launch(name, nics, &[])
     }
 
-    fn launch(&self, name: &str, nics: &[Nic<'_>], words: &[&str]) -> Guest {
+    fn launch(&self, name: &str, nics: &[Nic<'_>], argv: &[&str]) -> Guest {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .and_then(|free| free.local_addr())
             .expect("a port")
@@ -108,17 +113,21 @@ impl Guests {
             "768",
         ]);
         let monitor = self.folder.path().join(format!("{name}.monitor"));
-        qemu.args(["-nodefaults", "-display", "none"]).args(words);
+        qemu.args(["-nodefaults", "-display", "none"]).args(argv);
         qemu.args(["-monitor", &format!("unix:{},server=on,wait=off", monitor.display())]);
         qemu.args(["-serial", &format!("file:{}", console.display())]);
         qemu.args(["-kernel", &at("vmlinuz"), "-initrd", &at("initrd")]);
         qemu.args([
             "-append",
-            &format!("root=/dev/vda rw console=ttyS0 quiet panic=1 no_timer_check nowatchdog mitigations=off systemd.show_status=false systemd.default_timeout_start_sec=1h systemd.default_device_timeout_sec=1h systemd.hostname={name}"),
+            &format!(
+                "root=/dev/vda rw console=ttyS0 quiet panic=1 no_timer_check nowatchdog mitigations=off \
+                      systemd.show_status=false systemd.default_timeout_start_sec=1h \
+                      systemd.default_device_timeout_sec=1h systemd.hostname={name}"
+            ),
         ]);
         qemu.args(["-drive", &format!("file={},if=virtio,format=raw,snapshot=on", at("root.ext4"))]);
         qemu.args(["-device", "virtio-rng-pci"]);
-        // Without `restrict` it would reach this machine's network.
+        // Without `restrict` the guest would reach this machine's network.
         qemu.args(["-netdev", &format!("user,id=way,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:22")]);
         qemu.args(["-device", "virtio-net-pci,netdev=way,addr=0x3"]);
         for (number, nic) in nics.iter().enumerate() {
@@ -131,7 +140,7 @@ impl Guests {
                     "dgram,id=w{number},local.type=unix,local.path={own},remote.type=unix,remote.path={other}"
                 ),
             ]);
-            // Addresses that say which cable and end they are of.
+            // MAC addresses from which cable and end can be told.
             let cable = nic.cable.bytes().fold(0_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
             let mac = format!("52:54:00:77:{cable:02x}:{:02x}", nic.end);
             let slot = number + 4;
@@ -144,7 +153,7 @@ impl Guests {
         Guest { name: name.into(), key: self.key(), port, console, monitor, machine }
     }
 
-    /// The key, as ssh wants it: nobody else's to read.
+    /// The private key. ssh demands that no other user can read it.
     fn key(&self) -> PathBuf {
         let key = self.folder.path().join("key");
         if !key.exists() {
@@ -172,11 +181,11 @@ impl Guest {
         self
     }
 
-    /// Restarts it as its administrator would, and waits until one can log in again.
+    /// Restarts the guest as its administrator would, and waits until one can log in again.
     pub fn restart(&mut self) -> &Self {
         const BOOT: &str = "cat /proc/sys/kernel/random/boot_id";
         let before = self.ok("root", BOOT);
-        // The way in closes while it goes down.
+        // The connection breaks while the guest goes down.
         self.run("root", "systemctl reboot");
         let end = Instant::now() + START;
         loop {
@@ -190,12 +199,13 @@ impl Guest {
         }
     }
 
-    /// What it has printed on its console.
+    /// What the guest has printed on its console.
     pub fn printed(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.console).unwrap_or_default()).into_owned()
     }
 
-    /// A register of one of its NICs, read past the guest's driver by the machine itself: 32 bits at this offset of the NIC's memory.
+    /// Reads a register of one of its NICs through the emulator, without the guest's driver: 32 bits at this
+    /// offset of the NIC's memory.
     pub fn register(&self, nic: &str, offset: u64) -> u32 {
         let resource = self.ok("root", &format!("head -n 1 /sys/class/net/{nic}/device/resource"));
         let base = resource.split_whitespace().next().and_then(|word| word.strip_prefix("0x"));
@@ -205,16 +215,16 @@ impl Guest {
         value.and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or_else(|| panic!("{said}"))
     }
 
-    /// A command of QEMU's monitor, and its answer.
+    /// Sends a command to QEMU's monitor. Returns the answer.
     fn ask_machine(&self, command: &str) -> String {
         const PROMPT: &[u8] = b"(qemu) ";
         let mut stream = UnixStream::connect(&self.monitor).expect("the monitor");
         stream.set_read_timeout(Some(Duration::from_secs(300))).expect("a limit");
         let mut answer = Vec::new();
-        for words in [None, Some(command)] {
-            if let Some(words) = words {
+        for argv in [None, Some(command)] {
+            if let Some(argv) = argv {
                 answer.clear();
-                stream.write_all(format!("{words}\n").as_bytes()).expect("writes");
+                stream.write_all(format!("{argv}\n").as_bytes()).expect("writes");
             }
             while !answer.ends_with(PROMPT) {
                 let mut some = [0; 4096];
@@ -232,7 +242,7 @@ impl Guest {
         self.ok("root", &format!("cat > {file} <<'EOF'\n{cluster}EOF"));
     }
 
-    /// A shell script as a user.
+    /// A command that runs a shell script in the guest as a user.
     pub fn ssh(&self, user: &str, script: &str) -> Command {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", COMMAND_SECONDS, "ssh", "-p", &self.port.to_string(), "-i"]).arg(&self.key);
@@ -249,7 +259,7 @@ impl Guest {
         command
     }
 
-    /// Runs a script to its end, whatever that is.
+    /// Runs a script to its end, whatever its exit code is.
     pub fn run(&self, user: &str, script: &str) -> Output {
         self.ssh(user, script).output().expect("ssh starts")
     }
@@ -261,16 +271,21 @@ impl Guest {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Runs a script in the background, and asks until it has ended: what keeps a guest so busy that the way in breaks does not end it.
-    /// Exit code, and what it printed.
+    /// Runs a script in the background, and asks until it has ended: then a guest that is so busy that the
+    /// connection breaks does not end it. Returns the exit code, and what it printed.
     pub fn detached(&self, user: &str, script: &str) -> (i32, String) {
         let whole = format!("( {script} ) > printed 2> errors; echo $? > code.new; mv code.new code");
         let start = format!("rm -f code; ( {whole} ) < /dev/null > /dev/null 2>&1 &");
         self.ok(user, &start);
         let end = Instant::now() + START;
         loop {
-            // One visit that sleeps there: each login is a load that a check would tell.
-            let output = self.run(user, "n=0; until test -e code || test $n = 30; do sleep 3; n=$((n + 1)); done; cat code && cat printed");
+            // One login waits for a while in the guest, because each login is a load that a check would
+            // report.
+            let output = self.run(
+                user,
+                "n=0; until test -e code || test $n = 30; do sleep 3; n=$((n + 1)); \
+                                         done; cat code && cat printed",
+            );
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
             if let (true, Some((code, printed))) = (output.status.success(), said.split_once('\n')) {
                 return (code.parse().expect("an exit code"), printed.to_owned());
@@ -280,7 +295,7 @@ impl Guest {
         }
     }
 
-    /// Puts a file there, readable by all.
+    /// Copies a file into the guest, readable by all.
     pub fn put(&self, file: &Path, place: &str) {
         let mut command = self.ssh("root", &format!("cat > {place} && chmod 755 {place}"));
         command.stdin(File::open(file).expect("the file"));
@@ -291,7 +306,7 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The guest may have ended by itself.
         let _ = self.machine.kill();
         let _ = self.machine.wait();
     }

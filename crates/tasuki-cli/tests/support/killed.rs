@@ -1,4 +1,5 @@
-//! Runs in which ranks die, and whose launcher does nothing about it: what becomes of the others is then their own doing.
+//! Runs in which ranks die and whose launcher does nothing about it, so that the other ranks have to end by
+//! themselves.
 
 use super::{
     TestLab,
@@ -13,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Words that keep a launcher from ending the other ranks when one is killed: mpirun(1) of Open MPI 4.1
+/// Options that keep a launcher from ending the other ranks when one is killed: mpirun(1) of Open MPI 4.1
 /// (`--enable-recovery`), prterun's `--runtime-options`, `mpiexec.hydra -help`.
 fn without_cleanup(mpi: &str) -> &'static str {
     match mpi {
@@ -23,8 +24,9 @@ fn without_cleanup(mpi: &str) -> &'static str {
     }
 }
 
-/// A run with the launcher's clean-up disabled: its command line, as `--dry-run` prints it, with the words above behind the
-/// launcher. The program must have run in this lab before: that makes it visible in all hosts.
+/// A run with the launcher's clean-up disabled: its command line, as `--dry-run` prints it, with the options
+/// of [`without_cleanup`] behind the launcher. The program must have run in this lab before, because that
+/// makes it visible in all hosts.
 pub fn uncleaned(
     lab: &TestLab,
     mpi: &Mpi,
@@ -49,9 +51,10 @@ pub fn uncleaned(
     MpiRun::of(command, lab, format!("{} over {transport}, {ranks} ranks, {arguments:?}", mpi.name))
 }
 
-/// How ranks ended of whose number some died.
+/// How a run ended in which some ranks died.
 pub struct Ended {
-    /// Nobody lives any more. The launcher may: some wait for ever for a host that has lost its daemon.
+    /// Whether no rank lives any more. The launcher may: some wait for ever for a host that has lost its
+    /// daemon.
     pub in_time: bool,
     /// What all ranks have printed.
     pub printed: String,
@@ -59,14 +62,14 @@ pub struct Ended {
     pub report: String,
 }
 
-/// Waits until no rank lives, at most for `limit`.
+/// Waits until no rank lives, for `limit` at most.
 pub fn wait_for_ranks(mut running: Running, limit: Duration) -> Ended {
     let end = Instant::now() + limit;
     let mut began = false;
     while running.is_running() && Instant::now() < end {
         let alive = !running.ranks().is_empty();
         if began && !alive {
-            // What they printed last is still on its way through the launcher.
+            // The last output of the ranks still has to pass through the launcher.
             thread::sleep(Duration::from_millis(200));
             break;
         }

@@ -1,9 +1,9 @@
-//! The lanes of running programs, as `tasuki stats` tells them.
+//! The lanes of running programs, as `tasuki stats` shows them.
 
 use super::{TestLab, eventually, run::Running, tasuki};
 use std::collections::BTreeMap;
 
-/// One lane of a rail, as `tasuki stats` tells it.
+/// One lane of a rail, as `tasuki stats` shows it.
 #[derive(Clone, Debug, Default)]
 pub struct LaneState {
     /// Whether it carries data.
@@ -14,7 +14,7 @@ pub struct LaneState {
     pub received: u64,
 }
 
-/// What `tasuki stats` tells of the processes on a host.
+/// What `tasuki stats` shows of the processes on a host.
 #[derive(Debug, Default)]
 pub struct Told {
     /// Lanes of rail 0 by name.
@@ -23,7 +23,7 @@ pub struct Told {
     pub drops: BTreeMap<String, u64>,
 }
 
-/// Asks `tasuki stats`.
+/// Runs `tasuki stats` for a host.
 pub fn told(lab: &TestLab, host: &str) -> Told {
     let output = tasuki().args(["stats", "--lab", &lab.name, "--json"]).output().expect("runs");
     let pages: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -49,12 +49,12 @@ pub fn told(lab: &TestLab, host: &str) -> Told {
     told
 }
 
-/// File of n1 that ends `collect`, and the arguments with which it goes on until then: a test that looks at a running program must not depend
-/// on how long that takes on this machine.
+/// A file on n1 that ends `collect`, and the arguments with which it goes on until then: a test that looks at
+/// a running program must not depend on how long the program takes on this machine.
 const END: &str = "/run/end-of-collect";
 pub const UNTIL_ENDED: [&str; 2] = ["1000000000", END];
 
-/// To be called before `collect` is started.
+/// Removes the file that ends `collect`. To be called before it is started.
 pub fn not_ended(lab: &TestLab) {
     lab.sh("n1", &format!("rm -f {END}"));
 }

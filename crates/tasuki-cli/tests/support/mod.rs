@@ -1,4 +1,4 @@
-//! What the tests of the command share: labs that go away with the test, and looks at the machine.
+//! What the tests of the command share: labs that end with the test, and looks at the machine.
 #![allow(dead_code)] // Every test program uses its own part.
 
 pub mod dump;
@@ -22,7 +22,7 @@ use std::{
 
 use tasuki_testkit::replay::Replay;
 
-/// Environment variable that marks every process of a test's labs: a process's children inherit it.
+/// Environment variable that marks every process of a test's labs, because children inherit it.
 pub const MARK: &str = "TASUKI_TEST_MARK";
 
 /// The command under test.
@@ -36,7 +36,8 @@ pub fn unique(stem: &str) -> String {
     format!("{stem}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// True, with a note, where the test cannot run: labs need root. Set TASUKI_NO_SKIP to make that a failure.
+/// Whether the test cannot run because labs need root; prints a note then. With TASUKI_NO_SKIP that is a
+/// failure.
 pub fn skip_without_root(test: &str) -> bool {
     if nix::unistd::Uid::effective().is_root() {
         return false;
@@ -46,7 +47,7 @@ pub fn skip_without_root(test: &str) -> bool {
     true
 }
 
-/// Runs a command to its end and demands success.
+/// Runs a command to its end, demands success, and returns what it printed.
 pub fn ok(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().expect("the command starts");
     assert!(output.status.success(), "{command:?} failed: {}", text(&output));
@@ -95,13 +96,13 @@ impl TestLab {
         self.run(host, &["sh", "-c", script])
     }
 
-    /// iperf3 from one host to an address or name of another: what it printed.
-    pub fn iperf3(&self, from: &str, to: &str, words: &[&str]) -> String {
-        // It forks before it listens.
+    /// Runs iperf3 from one host to an address or name of another. Returns what it printed.
+    pub fn iperf3(&self, from: &str, to: &str, argv: &[&str]) -> String {
+        // iperf3 forks before it listens.
         let listens = "until ss -Hltn sport = :5201 | grep -q .; do sleep 0.02; done";
         self.sh(to, &format!("iperf3 -s -D -1 && timeout 60 sh -c '{listens}'"));
         let mut command = vec!["iperf3", "-c", to, "--connect-timeout", "30000"];
-        command.extend(words);
+        command.extend(argv);
         self.run(from, &command)
     }
 
@@ -110,13 +111,13 @@ impl TestLab {
         ok(tasuki().args(["lab", kind, "--lab", &self.name]).args(arguments));
     }
 
-    /// Its status.
+    /// The lab's status as JSON.
     pub fn status(&self) -> serde_json::Value {
         let text = ok(tasuki().args(["lab", "status", "--json", &self.name]));
         serde_json::from_str(&text).expect("JSON")
     }
 
-    /// Takes it down now.
+    /// Takes the lab down now.
     pub fn down(&self) {
         ok(tasuki().args(["lab", "down", &self.name]));
     }
@@ -124,12 +125,12 @@ impl TestLab {
 
 impl Drop for TestLab {
     fn drop(&mut self) {
-        // Down already where the test took it down itself.
+        // It is down already if the test took it down itself.
         let _ = tasuki().args(["lab", "down", &self.name]).output();
     }
 }
 
-/// Processes whose environment carries the mark. Zombies have none: they are gone but for their number.
+/// Processes whose environment has the mark. Zombies have no environment, so they are not among them.
 pub fn marked(mark: &str) -> Vec<i32> {
     let wanted = format!("{MARK}={mark}");
     let carries = |pid: &i32| {
@@ -164,7 +165,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// As it is now.
+    /// The state of the machine now.
     pub fn look() -> Self {
         let ip = |arguments: &[&str]| ok(Command::new("ip").args(arguments));
         let names = fs::read_dir("/sys/class/net").expect("/sys").flatten();
@@ -179,12 +180,12 @@ impl Machine {
     }
 }
 
-/// A child that is ended with the test.
+/// A child process that is ended with the test.
 pub struct Background(pub Child);
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // Ended already where the test waited for it.
+        // It has ended already if the test has waited for it.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -196,7 +197,8 @@ pub fn background(command: &mut Command) -> Background {
     Background(child.expect("the command starts"))
 }
 
-/// Looks again until `condition` holds. The bound keeps a defect from hanging the suite; it is no measurement.
+/// Waits until `condition` holds. The time limit keeps a defect from hanging the tests; nothing is measured
+/// with it.
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     for _ in 0..3_000 {
         if condition() {
@@ -207,13 +209,14 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     panic!("waited 30 s for: {what}");
 }
 
-/// The labs that the process with this number has made for itself.
+/// The labs that the process with this id has made for itself.
 pub fn labs(id: u32) -> Vec<String> {
     let all = ok(tasuki().args(["lab", "list"]));
     all.lines().filter(|name| name.ends_with(&format!("-{id}"))).map(str::to_owned).collect()
 }
 
-/// The seed of a randomised test: TASUKI_SEED, or one from the clock; printed so that a run can be repeated.
+/// The seed of a randomised test: TASUKI_SEED, or one from the clock. It is printed, so that a run can be
+/// repeated.
 pub fn seed(test: &str) -> u64 {
     let from_clock = || {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

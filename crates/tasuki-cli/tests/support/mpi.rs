@@ -1,4 +1,4 @@
-//! Which MPIs and transports the long tests run on, and the programs that are built for them.
+//! The MPIs and transports that long tests use, and the programs that are built for them.
 
 use super::{
     mpis::{Mpi, mpis},
@@ -9,27 +9,27 @@ use std::{
     process::Command,
 };
 
-/// Open MPI 4.1 and 5, MPICH 4.3 and 5. TASUKI_TEST_MPI=mpich-5.0,openmpi-4.1 narrows a run down.
+/// Open MPI 4.1 and 5, MPICH 4.3 and 5. TASUKI_TEST_MPI=mpich-5.0,openmpi-4.1 selects some of them.
 pub fn families(test: &str) -> Vec<Mpi> {
     let wanted = chosen("TASUKI_TEST_MPI");
     let is_wanted = |mpi: &Mpi| match &wanted {
-        Some(words) => words.iter().any(|word| word == mpi.name),
+        Some(argv) => argv.iter().any(|word| word == mpi.name),
         None => mpi.name != "intel",
     };
     mpis(test).into_iter().filter(is_wanted).collect()
 }
 
-/// What carries the messages: `tasuki`, unless TASUKI_TEST_TRANSPORT=tcp,tasuki names others.
+/// The transports: `tasuki`, unless TASUKI_TEST_TRANSPORT=tcp,tasuki names others.
 pub fn transports() -> Vec<String> {
     chosen("TASUKI_TEST_TRANSPORT").unwrap_or_else(|| vec!["tasuki".into()])
 }
 
 fn chosen(variable: &str) -> Option<Vec<String>> {
-    let words = std::env::var(variable).ok()?;
-    Some(words.split(',').map(str::to_owned).collect())
+    let argv = std::env::var(variable).ok()?;
+    Some(argv.split(',').map(str::to_owned).collect())
 }
 
-/// Programs of the tests, built for an MPI when they are asked for.
+/// Programs of the tests, each built for an MPI when it is first needed.
 pub struct Programs(tempfile::TempDir);
 
 impl Programs {

@@ -1,4 +1,4 @@
-//! The MPIs that tests run, and programs built for them.
+//! The MPIs that tests use, and programs built for them.
 
 use super::{MARK, TestLab, ok, tasuki};
 use std::{
@@ -6,9 +6,9 @@ use std::{
     process::Command,
 };
 
-/// An MPI under test: what `--mpi` is told, and the compiler wrapper whose programs it runs.
+/// An MPI under test: its name for `--mpi`, and the compiler wrapper whose programs it runs.
 pub struct Mpi {
-    /// For `--mpi`.
+    /// The name for `--mpi`.
     pub name: &'static str,
     /// Its compiler wrapper.
     pub mpicc: PathBuf,
@@ -27,7 +27,7 @@ pub fn peers() -> PathBuf {
     std::env::var_os("TASUKI_PEERS").map_or_else(beside, PathBuf::from)
 }
 
-/// All five MPIs; those that are missing are reported, and in CI (TASUKI_NO_SKIP) that is a failure.
+/// All five MPIs. Those that are missing are reported; with TASUKI_NO_SKIP (in CI) that is a failure.
 pub fn mpis(test: &str) -> Vec<Mpi> {
     let peer = |folder: &str| peers().join(folder).join("bin/mpicc");
     let all = [
@@ -35,7 +35,7 @@ pub fn mpis(test: &str) -> Vec<Mpi> {
         ("openmpi-5.0", peer("openmpi-5.0")),
         ("mpich-4.3", peer("mpich-4.3")),
         ("mpich-5.0", peer("mpich-5.0")),
-        // Its runtime has no compiler: it runs MPICH's programs (the MPICH ABI).
+        // Intel's runtime has no compiler wrapper; it runs programs of MPICH (the MPICH ABI).
         ("intel", peer("mpich-4.3")),
     ];
     let is_there = |(name, mpicc): &(&str, PathBuf)| {

@@ -1,5 +1,5 @@
-//! Runs of MPI programs under a watchdog: what does not end in time is described, rank by rank, and then ended. A limit
-//! is there to tell a hang from a slow machine, so it is generous; it measures nothing.
+//! Runs of MPI programs under a watchdog: a run that does not end in time is described, rank by rank, and
+//! then ended. The limit tells a hang from a slow machine, so it is generous; nothing is measured with it.
 
 use super::{
     Background, MARK, TestLab,
@@ -16,10 +16,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Ranks, and the launcher, carry this variable: a run's own mark.
+/// A variable that ranks and launcher have, with a value that marks the run.
 pub const RUN_MARK: &str = "TASUKI_TEST_RUN";
 
-/// Launches again if the launcher itself fails.
+/// How often a run is launched if the launcher itself fails.
 const LAUNCHES: usize = 2;
 
 const POLL: Duration = Duration::from_millis(20);
@@ -42,7 +42,7 @@ impl MpiRun {
         Self::of(command, lab, format!("{name} over {transport}, {ranks} ranks"))
     }
 
-    /// Any command that starts ranks in a lab.
+    /// A run of any command that starts ranks in a lab.
     pub fn of(mut command: Command, lab: &TestLab, label: String) -> Self {
         let mark = unique("run");
         command
@@ -53,13 +53,13 @@ impl MpiRun {
         Self { label, mark, limit: Duration::from_secs(120), command }
     }
 
-    /// Arguments of the program.
-    pub fn args(mut self, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
-        self.command.args(words);
+    /// Adds arguments of the program.
+    pub fn args(mut self, argv: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.command.args(argv);
         self
     }
 
-    /// A variable for the launcher; ranks get those that it passes on.
+    /// Sets a variable for the launcher; ranks get those that it passes on.
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self
@@ -71,7 +71,7 @@ impl MpiRun {
         self
     }
 
-    /// How long it may take before it counts as hanging; 120 s unless told.
+    /// Sets how long it may take before it counts as hanging; the default is 120 s.
     pub fn limit(mut self, seconds: u64) -> Self {
         self.limit = Duration::from_secs(seconds);
         self
@@ -91,7 +91,7 @@ impl MpiRun {
         Running { label, mark, end, process, output }
     }
 
-    /// Runs it to its end, whatever that is.
+    /// Runs it to its end, however it ends.
     pub fn finish(self) -> Finished {
         self.start().finish()
     }
@@ -122,11 +122,11 @@ pub struct Running {
 pub struct Finished {
     /// What was run.
     pub label: String,
-    /// None: it had to be ended by the watchdog.
+    /// How it ended; `None`: the watchdog had to end it.
     pub status: Option<ExitStatus>,
     /// Standard output.
     pub stdout: String,
-    /// Standard error; after an expiry with the state of every rank.
+    /// Standard error, with the state of every rank if the watchdog ended the run.
     pub stderr: String,
 }
 
@@ -141,7 +141,7 @@ impl Running {
         self.read("out")
     }
 
-    /// What it has said on standard error until now.
+    /// What it has written to standard error until now.
     pub fn complained(&self) -> String {
         self.read("err")
     }
@@ -155,7 +155,7 @@ impl Running {
         String::from_utf8_lossy(&fs::read(self.output.path().join(name)).unwrap_or_default()).into_owned()
     }
 
-    /// Waits for the end, or makes it.
+    /// Waits for the end, and ends it when its time is up.
     pub fn finish(mut self) -> Finished {
         let mut status = None;
         while status.is_none() && Instant::now() < self.end {
@@ -185,8 +185,9 @@ impl Running {
 }
 
 impl Finished {
-    /// Open MPI 5's launcher has lost the way to its own daemons and given up (with status 0) before any rank began: seen once in some
-    /// thousand runs on a crowded machine, and nothing that carries messages has a part in it (docs/mpi.md).
+    /// Whether Open MPI 5's launcher has lost the connection to its own daemons and given up (with status 0)
+    /// before any rank began. That was seen once in some thousand runs on a busy machine, and nothing that
+    /// carries messages is involved (docs/mpi.md).
     fn never_began(&self) -> bool {
         self.stdout.is_empty() && self.stderr.contains("UNSUPPORTED DAEMON ERROR STATE: NO PATH TO TARGET")
     }
@@ -197,7 +198,7 @@ impl Finished {
         self.stdout
     }
 
-    /// Everything about it, for messages.
+    /// All that is known about it, for messages.
     pub fn report(&self) -> String {
         let how = self.status.map_or_else(|| "HUNG".into(), |status| status.to_string());
         format!("{}: {how}\n--- printed\n{}\n--- standard error\n{}", self.label, self.stdout, self.stderr)

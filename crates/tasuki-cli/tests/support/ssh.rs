@@ -1,4 +1,4 @@
-//! An sshd in hosts of a lab, and keys to it.
+//! An sshd in hosts of a lab, with keys.
 
 use super::{TestLab, mpis::peers, ok};
 use std::{
@@ -14,7 +14,7 @@ pub struct Ssh {
 }
 
 impl Ssh {
-    /// `None`, with a note, where there is no sshd. Set TASUKI_NO_SKIP to make that a failure.
+    /// Prepares the folder. `None`, after a note, if there is no sshd; with TASUKI_NO_SKIP that is a failure.
     pub fn prepare(test: &str) -> Option<Self> {
         let folder = tempfile::tempdir_in("/tmp").expect("a folder");
         let Some(start) = start_sshd(folder.path()) else {
@@ -43,23 +43,25 @@ impl Ssh {
     }
 }
 
-/// Puts sshd into the folder that all hosts see: the one that `scripts/oracles` has unpacked, or the system's; and gives what starts
-/// it in a host. It wants a user of its own, whom the host gets for himself.
+/// Puts sshd into the folder that all hosts see: the one that `scripts/oracles` has unpacked, or the
+/// system's. Returns the script that starts it in a host. sshd needs a user of its own, which the script adds
+/// in that host only.
 fn start_sshd(folder: &Path) -> Option<String> {
     let unpacked = peers().join("openssh");
     let mut known = [unpacked.join("usr/sbin/sshd"), PathBuf::from("/usr/sbin/sshd")].into_iter();
     let sshd = known.find(|sshd| sshd.exists())?;
-    let words = "cp --dereference \"$0\" sshd; for library in \"$1\"/usr/lib/*-linux-gnu/*.so.?; do [ ! -e \"$library\" ] || cp \"$library\" .; done";
-    ok(Command::new("sh").args(["-ec", words]).args([&sshd, &unpacked]).current_dir(folder));
+    let argv = "cp --dereference \"$0\" sshd; for library in \"$1\"/usr/lib/*-linux-gnu/*.so.?; do [ ! -e \
+                 \"$library\" ] || cp \"$library\" .; done";
+    ok(Command::new("sh").args(["-ec", argv]).args([&sshd, &unpacked]).current_dir(folder));
     Some(format!(
-        "if ! grep -q ^sshd: /etc/passwd; then (cat /etc/passwd; echo sshd:x:65000:65534::/run/sshd:/usr/sbin/nologin) > \
-         /run/passwd && mount --bind /run/passwd /etc/passwd; fi && mkdir -p /run/sshd && \
-         LD_LIBRARY_PATH={at} exec {at}/sshd -f sshd_config",
+        "if ! grep -q ^sshd: /etc/passwd; then (cat /etc/passwd; echo \
+         sshd:x:65000:65534::/run/sshd:/usr/sbin/nologin) > /run/passwd && mount --bind /run/passwd \
+         /etc/passwd; fi && mkdir -p /run/sshd && LD_LIBRARY_PATH={at} exec {at}/sshd -f sshd_config",
         at = folder.display(),
     ))
 }
 
-/// Keys and settings of both sides, in a folder that all hosts see.
+/// Makes keys and the settings of both sides.
 fn configure(folder: &Path) {
     for key in ["host", "user"] {
         let file = folder.join(key);
@@ -67,12 +69,13 @@ fn configure(folder: &Path) {
     }
     let at = folder.display();
     let server = format!(
-        "HostKey {at}/host\nAuthorizedKeysFile {at}/user.pub\nStrictModes no\nUsePAM no\nPermitRootLogin prohibit-password\n\
-         PasswordAuthentication no\nPidFile none\n"
+        "HostKey {at}/host\nAuthorizedKeysFile {at}/user.pub\nStrictModes no\nUsePAM no\nPermitRootLogin \
+         prohibit-password\nPasswordAuthentication no\nPidFile none\n"
     );
     fs::write(folder.join("sshd_config"), server).expect("writes");
     let client = format!(
-        "IdentityFile {at}/user\nIdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n"
+        "IdentityFile {at}/user\nIdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile \
+         /dev/null\nLogLevel ERROR\n"
     );
     fs::write(folder.join("ssh_config"), client).expect("writes");
 }

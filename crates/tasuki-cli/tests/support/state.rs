@@ -1,14 +1,17 @@
-//! All that setting a host up can touch, as text that can be compared.
+//! All state that setting a host up can change, as text that can be compared.
 
 use super::TestLab;
 
-/// Everything that must be the same after `undo`. What changes by itself is left out: neighbours that the kernel
-/// found, queueing disciplines (made when an interface first goes up), and how far IPv6 has got.
+/// Everything that must be the same after `undo`. What changes by itself is left out: neighbours that the
+/// kernel has found, queueing disciplines (made when an interface first goes up), and the progress of IPv6.
 pub const WHOLE: &str = r#"
-for tool in ip tc ethtool od; do command -v $tool > /dev/null || { echo "$tool is missing" >&2; exit 1; }; done
+for tool in ip tc ethtool od; do
+    command -v $tool > /dev/null || { echo "$tool is missing" >&2; exit 1; }
+done
 for what in "addr" "route show table all" "-6 route show table all" "rule" "neigh show nud permanent"; do
     echo "== ip $what"; ip $what
-done | sed -E 's/ qdisc [a-z_]+//; s/ tentative//; s/ (dadfailed|valid_lft .*)//; s/ linkdown//g; s/ dead//g; /^local fe80::/d'
+done | sed -E 's/ qdisc [a-z_]+//; s/ tentative//; s/ (dadfailed|valid_lft .*)//; s/ linkdown//g; s/ dead//g;
+    /^local fe80::/d'
 echo "== sysctl"; cd /proc/sys/net/ipv4 && grep -rs "" . | grep -v tcp_fastopen_key | sort
 for device in /sys/class/net/*; do
     device=${device##*/}
@@ -21,7 +24,7 @@ done
 echo "== files"; od -c /etc/hosts; ls /run /run/tasuki; ls -l /var/lib/tasuki 2>/dev/null || true
 "#;
 
-/// What `tasuki lab up` sets on a host, without numbers that differ from lab to lab.
+/// What `tasuki lab up` sets on a host, without numbers that differ between labs.
 const SET: &str = r#"
 ip -o -4 addr | sed -E 's/^[0-9]+: //'
 ip link | sed -nE 's/^[0-9]+: ([a-z0-9]+)[@:].* mtu ([0-9]+) .*/\1 mtu \2/p'
@@ -38,12 +41,12 @@ pub fn hosts(lab: &TestLab) -> Vec<String> {
     hosts.iter().map(|host| host["name"].as_str().expect("a name").to_owned()).collect()
 }
 
-/// Everything of one host that must survive.
+/// Everything of one host that must be the same after `undo`.
 pub fn whole(lab: &TestLab, host: &str) -> String {
     lab.sh(host, WHOLE)
 }
 
-/// The same of all hosts.
+/// Everything of all hosts that must be the same after `undo`.
 pub fn whole_of_all(lab: &TestLab) -> Vec<String> {
     hosts(lab).iter().map(|host| whole(lab, host)).collect()
 }

@@ -16,12 +16,12 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// From n1 to n2's identity address.
+    /// Starts a stream from n1 to n2's identity address.
     pub fn begin(lab: &TestLab, port: u16) -> Self {
         Self::between(lab, ["n1", "n2"], "10.77.0.2", port)
     }
 
-    /// From one host to an address of another.
+    /// Starts a stream from one host to an address of another.
     pub fn between(lab: &TestLab, [from, to]: [&str; 2], address: &str, port: u16) -> Self {
         let port = port.to_string();
         let start = |host: &str, role: &str, input: Stdio| {
@@ -37,7 +37,7 @@ impl Stream {
         Self { server, output, client }
     }
 
-    /// Ends it; every byte must have come. Returns the longest pause in ms.
+    /// Ends the stream, of which every byte must have arrived. Returns the longest pause in ms.
     pub fn end(mut self) -> u64 {
         drop(self.client.stdin.take());
         let (mut sent, mut received) = (String::new(), String::new());

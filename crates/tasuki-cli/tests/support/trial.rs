@@ -1,4 +1,5 @@
-//! Trials of `tasuki check`: a cluster, a fault that the checker is not told of, and the parts that it must name.
+//! Trials of `tasuki check`: a cluster, a fault that the checker is not told about, and the parts that it
+//! must name.
 
 use super::{Background, MARK, TestLab, background, ok, tasuki, text};
 use serde_json::Value;
@@ -6,7 +7,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use tasuki_cluster::{AddressPlan, Cluster, End, HostId, NicId, generate};
 use tasuki_random::Random;
 
-/// What can be planted.
+/// The kinds of faults that are planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plant {
     Nothing,
@@ -61,11 +62,11 @@ const SHAPES: [&str; 20] = [
     "ring:16",
 ];
 
-/// What must be found.
+/// The findings that are expected.
 struct Expected {
     kinds: &'static [&'static str],
     parts: BTreeSet<String>,
-    /// Not every one of the parts need be named, but no others.
+    /// Whether only some of the parts need be named; no others may be.
     some: bool,
 }
 
@@ -80,11 +81,12 @@ struct Trial {
     addresses: AddressPlan,
     lab: TestLab,
     random: Random,
-    /// Loads that end with the trial.
+    /// Loads on processors, which end with the trial.
     loads: Vec<Background>,
 }
 
-/// The cluster as it is really cabled: two cables between NICs have changed one end each. `None`: there are no two such cables.
+/// The cluster as it is really cabled: two cables between NICs have exchanged one end each. `None`: there are
+/// no two such cables.
 fn swapped(plan: &Cluster, random: &mut Random) -> Option<(Cluster, Vec<NicId>)> {
     let direct: Vec<(usize, [NicId; 2])> = plan
         .cables
@@ -98,13 +100,13 @@ fn swapped(plan: &Cluster, random: &mut Random) -> Option<(Cluster, Vec<NicId>)>
     let mut pairs = Vec::new();
     for (at, a) in &direct {
         for (other, b) in direct.iter().filter(|(other, _)| other > at) {
-            // No host is cabled to itself by the change.
+            // The exchange must not cable a host to itself.
             if a[0].host != b[1].host && b[0].host != a[1].host {
                 pairs.push((*at, *other, [*a, *b].concat()));
             }
         }
     }
-    // Some changes take a cluster apart, which no lab stands up.
+    // Some exchanges take a cluster apart, and a lab refuses such a cluster.
     while !pairs.is_empty() {
         let (one, other, nics) = pairs.swap_remove(random.below(pairs.len() as u64) as usize);
         let mut real = plan.clone();
@@ -118,12 +120,12 @@ fn swapped(plan: &Cluster, random: &mut Random) -> Option<(Cluster, Vec<NicId>)>
     None
 }
 
-/// Runs one trial. `Err`: what the checker said, and what it should have.
+/// Runs one trial. `Err`: what the checker said, and what it should have said.
 pub fn run(seed: u64, plant: Plant, hosts_max: usize) -> Result<(), String> {
     let mut random = Random::new(seed);
     let shapes: Vec<_> = SHAPES.iter().filter(|shape| count(shape) <= hosts_max).collect();
     let shape = *shapes[random.below(shapes.len() as u64) as usize];
-    // Only cables between NICs can be told apart when they are swapped.
+    // Only cables between NICs can be told apart when they are exchanged.
     let is_switched = shape.starts_with("star") || shape.starts_with("planes");
     let shape = if plant == Plant::SwappedCables && is_switched { "ring:6" } else { shape };
     let options = generate::Options { rate: "100M".parse().expect("a rate"), ..generate::Options::default() };
@@ -150,7 +152,7 @@ pub fn run(seed: u64, plant: Plant, hosts_max: usize) -> Result<(), String> {
     verdict.map_err(|why| format!("{plant:?} in {shape}, TASUKI_TRIAL={seed}: {why}"))
 }
 
-/// Hosts of a shape.
+/// Number of hosts of a shape.
 fn count(shape: &str) -> usize {
     let numbers = shape.split(':').nth(1).unwrap_or("0");
     let first = numbers.split('/').next().unwrap_or("0");
@@ -186,12 +188,12 @@ impl Trial {
             Plant::Nothing | Plant::SwappedCables => Expected::new(&[], []),
             Plant::DeadCable => {
                 let from = end(self);
-                let words: &[&str] = match self.random.below(3) {
+                let argv: &[&str] = match self.random.below(3) {
                     0 => &[&name],
                     1 => &[&name, "--keep-carrier"],
                     _ => &[&name, "--from", &from],
                 };
-                self.lab.fault("cut", words);
+                self.lab.fault("cut", argv);
                 Expected::new(&["dead"], [self.cable(nic)])
             }
             Plant::Loss => {
@@ -230,7 +232,7 @@ impl Trial {
             }
             Plant::Loop => self.plant_loop(nic),
             Plant::ReceiveDelay => {
-                // Fifty times what a frame takes to be received here, some 20 us.
+                // Fifty times what it takes to receive a frame here, which is some 20 us.
                 let script = "for d in /sys/class/net/eth*; do ethtool -K ${d##*/} gro on; \
                               echo 1000000 > $d/gro_flush_timeout; echo 100 > $d/napi_defer_hard_irqs; done";
                 self.lab.sh(&host, script);
@@ -253,7 +255,7 @@ impl Trial {
         self.plan.end_name(other)
     }
 
-    /// Two neighbours that each send what is for a third host to the other.
+    /// Has two neighbours each send packets for a third host to the other.
     fn plant_loop(&mut self, nic: NicId) -> Expected {
         let rail = (0..self.plan.hosts.len())
             .map(HostId)
@@ -269,13 +271,14 @@ impl Trial {
         for (own, peer) in [(a, b), (b, a)] {
             let (host, device) = (&self.plan.host_of(own.host).name, &self.plan.nic_of(own).name);
             let script = format!(
-                "ip route replace {to} via {} dev {device} onlink; echo 1 > /proc/sys/net/ipv4/conf/{device}/forwarding",
+                "ip route replace {to} via {} dev {device} onlink; echo 1 > \
+                 /proc/sys/net/ipv4/conf/{device}/forwarding",
                 self.address(peer)
             );
             self.lab.sh(host, &script);
         }
         let names = [a, b].map(|nic| self.plan.host_of(nic.host).name.clone());
-        // Where the plan itself leads that way, only one of the two routes is wrong.
+        // If the plan itself leads that way, only one of the two routes is wrong.
         Expected { some: true, ..Expected::new(&["loop"], names) }
     }
 

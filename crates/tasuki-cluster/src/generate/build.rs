@@ -1,5 +1,5 @@
-//! Putting a cluster together cable by cable. Every connection adds the NICs that it needs, so a host's NICs
-//! are numbered in the order in which its cables come.
+//! Builds a cluster cable by cable. Every connection adds the NICs that it needs, so a host's NICs are
+//! numbered in the order in which its cables are added.
 
 use super::Options;
 use crate::{Addressing, Cable, Cluster, End, Host, HostId, Nic, NicId, SshOptions, Switch, SwitchId};
@@ -37,7 +37,7 @@ impl Builder {
         Self { cluster, options: options.clone() }
     }
 
-    /// A new NIC, named from eth1: eth0 is what the machine's own first NIC is often called.
+    /// Adds a NIC. Names begin with eth1, because the machine's own first NIC is often called eth0.
     fn nic(&mut self, host: usize) -> End {
         let nics = &mut self.cluster.hosts[host].nics;
         let name = format!("eth{}", nics.len() + 1);
@@ -60,7 +60,7 @@ impl Builder {
         }
     }
 
-    /// A new switch with all hosts on it.
+    /// Adds a switch with all hosts on it.
     pub(super) fn switch(&mut self) {
         let number = self.cluster.switches.len() + 1;
         let switch = SwitchId(number - 1);

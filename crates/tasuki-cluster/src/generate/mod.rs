@@ -13,7 +13,7 @@ use thiserror::Error;
 
 /// Largest number of hosts that are generated.
 pub const HOSTS_MAX: usize = 4096;
-/// Largest number of cables that are generated: so that every NIC has an address in the default link range.
+/// Largest number of cables that are generated: with it every NIC has an address in the default link range.
 pub const CABLES_MAX: usize = 32_767;
 
 /// What all parts of a generated cluster have in common.
@@ -35,25 +35,26 @@ impl Default for Options {
     }
 }
 
-/// Why there is no such cluster.
+/// Why a cluster cannot be generated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GenerateError {
-    /// No shape of that name.
+    /// There is no shape of that name.
     #[error(
-        "there is no shape {text:?}{near}; shapes are full:4, pair:4, star:4, planes:4x3, ring:5, mesh:4x4, torus:4x4x4, mixed:8/4"
+        "there is no shape {text:?}{near}; shapes are full:4, pair:4, star:4, planes:4x3, ring:5, mesh:4x4, \
+         torus:4x4x4, mixed:8/4"
     )]
     UnknownShape {
-        /// As written.
+        /// The text as it was written.
         text: String,
-        /// The nearest name, as a question in parentheses, or nothing.
+        /// The most similar name as a question in parentheses, or nothing.
         near: String,
     },
     /// The shape's sizes are not written as they should be.
     #[error("{text:?} is not a shape; write it as {syntax} with numbers for the capital letters")]
     ShapeSyntax {
-        /// As written.
+        /// The text as it was written.
         text: String,
-        /// How it is written.
+        /// How it should be written.
         syntax: &'static str,
     },
     /// The sizes make no cluster.
@@ -61,7 +62,7 @@ pub enum GenerateError {
     Size {
         /// The shape.
         shape: Shape,
-        /// What is wrong and what would be right.
+        /// What is wrong, and what would be right.
         problem: String,
     },
     /// An option is out of range.
@@ -144,12 +145,13 @@ fn check_options(options: &Options) -> Result<(), GenerateError> {
     Ok(())
 }
 
-/// Whether the shape makes a cluster of two hosts or more and of reasonable size; returns the hosts.
+/// Checks that the shape makes a cluster of two or more hosts and of reasonable size. Returns the number of
+/// hosts.
 fn check_size(shape: &Shape, options: &Options) -> Result<usize, GenerateError> {
     let fail = |problem: String| Err(GenerateError::Size { shape: shape.clone(), problem });
     let product =
         |sizes: &[usize]| sizes.iter().try_fold(1_usize, |product, &size| product.checked_mul(size));
-    // Where a product overflows, it is too large in any case.
+    // A product that overflows is too large in any case.
     let hosts = match shape {
         Shape::Full { hosts } | Shape::Star { hosts } | Shape::Ring { hosts } => Some(*hosts),
         Shape::Planes { hosts, .. } | Shape::Mixed { hosts, .. } => Some(*hosts),
@@ -173,7 +175,7 @@ fn check_size(shape: &Shape, options: &Options) -> Result<usize, GenerateError> 
         Shape::Full { .. } => each(hosts - 1) / 2,
         Shape::Star { .. } | Shape::Ring { .. } => hosts,
         Shape::Planes { nics, .. } => each(*nics),
-        // At most: edges of a mesh have fewer.
+        // This is an upper bound: hosts at the edges of a mesh have fewer cables.
         Shape::Mesh { sizes } | Shape::Torus { sizes } => each(sizes.len()),
         Shape::Mixed { group, .. } => each(group - 1) / 2 + hosts,
         Shape::Pair { cables } => *cables,

@@ -53,7 +53,7 @@ pub enum Shape {
     },
 }
 
-/// What `--help` says about a shape.
+/// The description of a shape for `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeHelp {
     /// The word before the colon.
@@ -106,7 +106,7 @@ impl FromStr for Shape {
         };
         let separator = if name == "mixed" { '/' } else { 'x' };
         let wrong = || GenerateError::ShapeSyntax { text: text.into(), syntax: help.syntax };
-        // usize::from_str takes a sign; a shape has none.
+        // usize::from_str accepts a sign, which a shape does not have.
         let size = |size: &str| {
             let digits = size.bytes().all(|digit| digit.is_ascii_digit());
             digits.then(|| size.parse().ok()).flatten().ok_or_else(wrong)

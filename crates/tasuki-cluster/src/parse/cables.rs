@@ -11,19 +11,19 @@ use std::collections::BTreeMap;
 
 const KEY: &str = "cable.ends";
 
-/// What an end means, before switches hand out their free ports.
+/// What an end of a cable names, before switches assign their free ports.
 #[derive(Clone, Copy)]
 enum Plug {
     At(End),
     NextFree(SwitchId),
 }
 
-/// Which ends have a cable, and where in the file that is said.
+/// The ends that have a cable, and where in the file that is said.
 struct Sockets<'a> {
     cluster: &'a Cluster,
     findings: &'a Findings,
     used: BTreeMap<End, Span>,
-    /// Of each switch: no port below is free.
+    /// Of each switch: the lowest port that may be free.
     lowest: Vec<u32>,
 }
 
@@ -33,7 +33,8 @@ pub(super) fn connect(document: &mut Document, findings: &Findings) {
     let cluster = &document.cluster;
     let lowest = vec![1; cluster.switches.len()];
     let mut sockets = Sockets { cluster, findings, used: BTreeMap::new(), lowest };
-    // Ports that are named come first, whichever cable is earlier: "switch" means a port that no cable names.
+    // Ports that are named are taken first, whichever cable is earlier, because "switch" means a port that no
+    // cable names.
     let plugged: Vec<_> =
         raw.into_iter().filter_map(|cable| sockets.plug(&cable).map(|plugs| (cable, plugs))).collect();
     let mut cables = Vec::new();
@@ -75,7 +76,7 @@ impl Sockets<'_> {
         false
     }
 
-    /// The end itself; of a switch its lowest port that has no cable.
+    /// The end itself; for a switch its lowest port that has no cable.
     fn settle(&mut self, plug: Plug, text: &Spanned<String>) -> Option<End> {
         let switch = match plug {
             Plug::At(end) => return Some(end),
@@ -97,7 +98,8 @@ impl Sockets<'_> {
     }
 }
 
-/// The host, NIC or port at which both ends are. (Two ports of one switch are a loop, looked for later.)
+/// The host, NIC or port that both ends are at. (Two ports of one switch are a loop, which is looked for
+/// later.)
 fn same_place(cluster: &Cluster, plugs: [Plug; 2]) -> Option<String> {
     match plugs {
         [Plug::At(a), Plug::At(b)] if a == b => Some(cluster.end_name(a)),

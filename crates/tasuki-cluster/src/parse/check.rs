@@ -1,4 +1,4 @@
-//! What the parts of a file must be to each other.
+//! Checks of the parts of a file against each other.
 
 use super::{
     Problem,
@@ -11,7 +11,8 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names: unique among hosts and switches (DNS does not tell case), NIC names within their host.
+/// Checks that names are unique among hosts and switches (DNS ignores case), and names of NICs within their
+/// host.
 pub(super) fn names(document: &Document, findings: &Findings) {
     let (cluster, marks) = (&document.cluster, &document.marks);
     let hosts = cluster.hosts.iter().zip(&marks.hosts).map(|(host, marks)| ("host", &host.name, &marks.name));
@@ -32,7 +33,7 @@ pub(super) fn names(document: &Document, findings: &Findings) {
     }
 }
 
-/// Notes a name that was there before, with the place of the first.
+/// Reports a name that was used before, with the place of the first use.
 fn note_repeated(
     first: &mut BTreeMap<String, Span>,
     name: String,
@@ -52,7 +53,7 @@ fn note_repeated(
     }
 }
 
-/// MAC addresses are unique.
+/// Checks that MAC addresses are unique.
 pub(super) fn macs(document: &Document, findings: &Findings) {
     let cluster = &document.cluster;
     let mut first = BTreeMap::new();
@@ -70,7 +71,8 @@ pub(super) fn macs(document: &Document, findings: &Findings) {
     }
 }
 
-/// All NICs of a segment have one MTU: what is longer than the receiver's is lost without a word.
+/// Checks that all NICs of a segment have one MTU: a frame that is longer than the receiver's MTU is lost
+/// silently.
 pub(super) fn mtus(document: &Document, findings: &Findings) {
     let cluster = &document.cluster;
     for nics in &Fabric::new(cluster).segments {
@@ -95,7 +97,7 @@ pub(super) fn mtus(document: &Document, findings: &Findings) {
     }
 }
 
-/// The bounds in `[tune]` are for delays that follow the load, and leave something to choose.
+/// Checks that the bounds in `[tune]` apply to a delay that follows the load, and leave something to choose.
 pub(super) fn tune(document: &Document, findings: &Findings) {
     let cluster = &document.cluster;
     let Some((tune, bound)) = cluster.tune.zip(document.marks.tune.clone()) else { return };
@@ -109,8 +111,8 @@ pub(super) fn tune(document: &Document, findings: &Findings) {
     }
 }
 
-/// `[striping]` names what is there, and stripes over NICs of one MTU: TCP makes its segments as long as the NIC of its route
-/// takes, whichever NIC they leave by.
+/// Checks that `[striping]` names what exists, and stripes over NICs of one MTU: TCP makes its segments as
+/// long as the NIC of its route allows, whichever NIC they leave by.
 pub(super) fn striping(document: &Document, findings: &Findings) {
     let (cluster, marks) = (&document.cluster, &document.marks);
     let Some(striping) = &cluster.striping else { return };
@@ -158,10 +160,10 @@ pub(super) fn striping(document: &Document, findings: &Findings) {
     }
 }
 
-/// Cables between switches make no loops.
+/// Checks that cables between switches make no loops.
 pub(super) fn loops(document: &Document, findings: &Findings) {
     let cluster = &document.cluster;
-    // The cables so far, which make no loop: from each switch to its neighbours.
+    // The cables before this one, which make no loop: from each switch to its neighbours.
     let mut tree: Vec<Vec<SwitchId>> = vec![Vec::new(); cluster.switches.len()];
     for (cable, span) in cluster.cables.iter().zip(&document.marks.cables) {
         let [End::Port { switch: a, .. }, End::Port { switch: b, .. }] = cable.ends else { continue };
@@ -179,7 +181,7 @@ pub(super) fn loops(document: &Document, findings: &Findings) {
     }
 }
 
-/// The way from `a` to `b` through a forest.
+/// The path from `a` to `b` through a forest.
 fn path(tree: &[Vec<SwitchId>], a: SwitchId, b: SwitchId) -> Option<Vec<SwitchId>> {
     let mut came_from = vec![None; tree.len()];
     let mut queue = vec![a];
@@ -202,7 +204,7 @@ fn path(tree: &[Vec<SwitchId>], a: SwitchId, b: SwitchId) -> Option<Vec<SwitchId
     Some(path)
 }
 
-/// Ranges have room, and meet no other.
+/// Checks that address ranges have room and do not overlap.
 pub(super) fn addresses(document: &Document, findings: &Findings) {
     let (cluster, marks) = (&document.cluster, &document.marks);
     let mut note = |error: PlanError| {
@@ -220,7 +222,7 @@ pub(super) fn addresses(document: &Document, findings: &Findings) {
     plan::overlaps(cluster).into_iter().for_each(note);
 }
 
-/// With one subnet per cable, every host reaches every other, and there is room.
+/// Checks that with one subnet per cable every host reaches every other, and that there is room.
 pub(super) fn subnets(document: &Document, findings: &Findings) {
     let marks = &document.marks;
     if document.cluster.addressing.style != AddressStyle::Subnets {
@@ -235,7 +237,8 @@ pub(super) fn subnets(document: &Document, findings: &Findings) {
     }
 }
 
-/// Every host reaches every other. Each host that some earlier host does not reach is noted once.
+/// Checks that every host reaches every other. Each host that some earlier host does not reach is reported
+/// once.
 pub(super) fn reachability(document: &Document, findings: &Findings) {
     let cluster = &document.cluster;
     let fabric = Fabric::new(cluster);
@@ -254,7 +257,7 @@ pub(super) fn reachability(document: &Document, findings: &Findings) {
     }
 }
 
-/// What would join two hosts.
+/// The advice how two hosts could be joined.
 fn advice(fabric: &Fabric<'_>, host: HostId, from: HostId) -> String {
     let cluster = fabric.cluster;
     for id in [host, from] {

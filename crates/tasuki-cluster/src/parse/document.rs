@@ -29,7 +29,8 @@ const MTUS: RangeInclusive<u32> = MTU_MIN..=MTU_MAX;
 
 const A_NAME: &str = "a name in quotes";
 
-/// A file as read: the cluster without its cables, the cables as written, and where everything is.
+/// A file as it was read: the cluster without its cables, the cables as written, and the places of
+/// everything.
 pub(super) struct Document {
     pub(super) cluster: Cluster,
     /// Whether the file names the cluster.
@@ -52,7 +53,7 @@ pub(super) struct Marks {
     pub(super) stripe_except: Vec<Span>,
     /// A bound in `[tune]`, if there is one.
     pub(super) tune: Option<Span>,
-    /// Of the cables that found their ends.
+    /// The places of the cables whose ends were found.
     pub(super) cables: Vec<Span>,
 }
 
@@ -61,7 +62,7 @@ pub(super) struct HostMarks {
     pub(super) nics: Vec<NicMarks>,
 }
 
-/// Where name, MAC address and MTU stand; the NIC itself where a key is missing.
+/// Places of name, MAC address and MTU; the place of the NIC itself for a key that is missing.
 pub(super) struct NicMarks {
     pub(super) name: Span,
     pub(super) mac: Span,
@@ -224,7 +225,8 @@ fn read_host(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Opt
     Some((host, marks))
 }
 
-/// A free text. It reaches terminals, pages and reports, so it holds nothing but what can be seen.
+/// Reads a free text. It is printed on terminals and into pages and reports, so it may hold only visible
+/// characters.
 fn read_text(fields: &Fields<'_, '_>, key: &str) -> Option<String> {
     let text = fields.string(key, "a text in quotes")?;
     if let Some(control) = text.get_ref().chars().find(|c| c.is_control()) {
@@ -233,7 +235,7 @@ fn read_text(fields: &Fields<'_, '_>, key: &str) -> Option<String> {
     Some(text.into_inner())
 }
 
-/// How ssh reaches a host: `management` and `ssh = { ... }`.
+/// Reads how ssh reaches a host: `management` and `ssh = { ... }`.
 fn read_access(fields: &Fields<'_, '_>, findings: &Findings) -> (Option<SshAddress>, SshOptions) {
     let management = read_checked(fields, "management", "an address in quotes", SshAddress::parse);
     let ssh = read_ssh(fields, "host.ssh", findings);
@@ -248,7 +250,7 @@ fn read_access(fields: &Fields<'_, '_>, findings: &Findings) -> (Option<SshAddre
     (management, ssh)
 }
 
-/// The table `ssh` of the file or of a host.
+/// Reads the table `ssh` of the file or of a host.
 fn read_ssh(fields: &Fields<'_, '_>, path: &'static str, findings: &Findings) -> SshOptions {
     let table =
         fields.get("ssh").and_then(|value| Fields::of(value, path, &["user", "port", "jump"], findings));
@@ -260,7 +262,7 @@ fn read_ssh(fields: &Fields<'_, '_>, path: &'static str, findings: &Findings) ->
     }
 }
 
-/// A text with a form of its own that ssh is given.
+/// Reads a text for ssh that has a form of its own.
 fn read_checked<T>(
     fields: &Fields<'_, '_>,
     key: &str,
@@ -305,7 +307,7 @@ fn read_switch(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> O
     if fields.get("ports").is_none() {
         fields.missing("ports");
     }
-    // A number that could not be read must not make every cable an error.
+    // If the number cannot be read, all ports are allowed, so that not every cable is an error.
     let ports = fields.count("ports", PORTS).map_or(*PORTS.end(), Spanned::into_inner);
     let rate = fields.rate("rate").unwrap_or(defaults.rate);
     Some((Switch { name, ports, rate }, span))
@@ -348,7 +350,7 @@ fn read_ends(fields: &Fields<'_, '_>) -> Option<[Spanned<String>; 2]> {
     Some([a?, b?])
 }
 
-/// The name of a part, which must be there and good. An empty name is noted and never found again.
+/// Reads the name of a part, which must be there and valid. An empty name is reported here and not again.
 fn read_name(fields: &Fields<'_, '_>, of: &'static str, check: Rule) -> (String, Span) {
     match fields.required("name", A_NAME) {
         Some(name) => {

@@ -1,5 +1,5 @@
-//! Reading tables of TOML: types, ranges, unknown and missing keys. What is wrong is noted, and reading goes
-//! on, so that a file's errors come all at once.
+//! Reading tables of TOML: types, ranges, unknown and missing keys. What is wrong is recorded and reading
+//! goes on, so that all errors of a file are reported at once.
 
 use super::{
     Problem,
@@ -22,7 +22,7 @@ pub(super) struct Fields<'a, 'i> {
 }
 
 impl<'a, 'i> Fields<'a, 'i> {
-    /// Begins to read a table with these keys; others are noted.
+    /// Begins to read a table that may have these keys. Other keys are reported.
     pub(super) fn new(
         table: &'a DeTable<'i>,
         span: Span,
@@ -42,7 +42,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         fields
     }
 
-    /// As [`Fields::new`], of a value that should be a table.
+    /// Like [`Fields::new`], for a value that should be a table.
     pub(super) fn of(
         value: &'a Value<'i>,
         path: &'static str,
@@ -77,7 +77,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         self.note(value.span(), name, Problem::WrongType { expected, found });
     }
 
-    /// Notes that a key is missing.
+    /// Reports that a key is missing.
     pub(super) fn missing(&self, key: &'static str) {
         self.note(self.span.clone(), key, Problem::MissingKey { key });
     }
@@ -91,7 +91,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         text
     }
 
-    /// A string that must be there.
+    /// Reads a string that must be there.
     pub(super) fn required(&self, name: &'static str, expected: &'static str) -> Option<Spanned<String>> {
         if self.get(name).is_none() {
             self.missing(name);
@@ -99,7 +99,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         self.string(name, expected)
     }
 
-    /// A string with a form of its own.
+    /// Reads a string that has a form of its own.
     pub(super) fn parsed<T: FromStr<Err: Display>>(
         &self,
         name: &str,
@@ -115,7 +115,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         }
     }
 
-    /// A rate: a string, or an integer of bit/s.
+    /// Reads a rate: a string, or an integer of bit/s.
     pub(super) fn rate(&self, name: &str) -> Option<Rate> {
         let value = self.get(name)?;
         let text = match value.get_ref() {
@@ -160,7 +160,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         boolean
     }
 
-    /// A number that may have decimals, as written and as read.
+    /// Reads a number that may have decimals.
     pub(super) fn number(&self, name: &str) -> Option<Spanned<f64>> {
         let value = self.get(name)?;
         let number = match value.get_ref() {
@@ -176,7 +176,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         number.map(|number| Spanned::new(value.span(), number))
     }
 
-    /// Names in an array of texts; nothing if the key is missing.
+    /// Reads names in an array of texts; none if the key is missing.
     pub(super) fn names(&self, name: &str, expected: &'static str) -> Vec<Spanned<String>> {
         let of = |value: &Value<'_>| match value.get_ref().as_str() {
             Some(text) => Some(Spanned::new(value.span(), text.to_owned())),
@@ -188,7 +188,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         self.array(name, expected).iter().filter_map(of).collect()
     }
 
-    /// The elements of an array; nothing if the key is missing.
+    /// Reads the elements of an array; none if the key is missing.
     pub(super) fn array(&self, name: &str, expected: &'static str) -> &'a [Value<'i>] {
         let Some(value) = self.get(name) else { return &[] };
         match value.get_ref() {
@@ -201,7 +201,7 @@ impl<'a, 'i> Fields<'a, 'i> {
     }
 }
 
-/// A type of TOML in words.
+/// The name of a type of TOML, for messages.
 pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",

@@ -1,5 +1,5 @@
-//! Reading cluster files. Strict: whatever is not understood or cannot be is an error, and all errors of a
-//! file are reported at once.
+//! Reading cluster files. The parser is strict: whatever it does not understand, or cannot be, is an error,
+//! and all errors of a file are reported at once.
 
 mod cables;
 mod check;
@@ -25,9 +25,9 @@ impl Cluster {
         Self::parse_bytes(bytes, Some(path))
     }
 
-    /// [`Cluster::parse`] of what should be text.
+    /// Like [`Cluster::parse`], for bytes that should be text.
     pub fn parse_bytes(bytes: Vec<u8>, source: Option<&Path>) -> Result<Self, ClusterErrors> {
-        // What cannot be text becomes one character, and all before it keeps its place.
+        // A byte that cannot be text is shown as one character, so that everything before it keeps its place.
         let shown = String::from_utf8_lossy(&bytes).into_owned();
         match text_of(bytes) {
             Ok(text) => Self::parse(&text, source),
@@ -44,8 +44,8 @@ impl Cluster {
         }
     }
 
-    /// Reads the text of a cluster file. `source` is the file that it came from: for messages, and the
-    /// cluster's name if the text gives none.
+    /// Reads the text of a cluster file. `source` is the file that it came from: it is used in messages, and
+    /// for the cluster's name if the text gives none.
     pub fn parse(text: &str, source: Option<&Path>) -> Result<Self, ClusterErrors> {
         let findings = Findings::default();
         let (file, errors) = DeTable::parse_recoverable(text);
@@ -53,7 +53,7 @@ impl Cluster {
             let span = error.span().unwrap_or(0..0);
             findings.add(span, "", Problem::Syntax(error.message().into()));
         }
-        // Half a table would make errors of what is right.
+        // If a table could be read only in part, later checks would report errors in what is right.
         if !findings.is_empty() {
             findings.finish(text, source)?;
         }
@@ -66,7 +66,8 @@ impl Cluster {
         check::loops(&document, &findings);
         check::addresses(&document, &findings);
         check::tune(&document, &findings);
-        // A cable that is wrong must not cut off the hosts behind it.
+        // A cable that is wrong would seem to cut off the hosts behind it, so these checks need all cables to
+        // be right.
         if findings.is_empty() {
             check::reachability(&document, &findings);
             check::striping(&document, &findings);

@@ -11,32 +11,32 @@ pub enum Problem {
     /// The file could not be read.
     #[error("cannot read the file: {0}")]
     Read(String),
-    /// A byte that no text in UTF-8 has there.
+    /// A byte that cannot be at this place of a text in UTF-8.
     #[error("not UTF-8: the byte {0:#04x}")]
     NotUtf8(u8),
-    /// Not TOML.
+    /// The file is not TOML.
     #[error("not TOML: {0}")]
     Syntax(String),
-    /// No host at all.
+    /// There is no host.
     #[error("the file has no host")]
     NoHosts,
-    /// A key that means nothing here.
+    /// A key that has no meaning here.
     #[error("unknown key {key:?}")]
     UnknownKey {
         /// The key.
         key: String,
         /// The key that may be meant.
         near: Option<&'static str>,
-        /// All keys that mean something here.
+        /// All keys that have a meaning here.
         known: Vec<&'static str>,
     },
-    /// A key that must be there is not.
+    /// A required key is missing.
     #[error("the key {key:?} is missing")]
     MissingKey {
         /// The key.
         key: &'static str,
     },
-    /// A value of another type.
+    /// A value is of the wrong type.
     #[error("expected {expected}, found {found}")]
     WrongType {
         /// What it should be, with an example.
@@ -44,10 +44,10 @@ pub enum Problem {
         /// What it is.
         found: &'static str,
     },
-    /// A text that is no rate, MAC address or network.
+    /// A text is not a rate, MAC address or network.
     #[error("{0}")]
     BadValue(String),
-    /// What cannot be a way for ssh: an address, a user, a port, a jump host.
+    /// A text cannot be what ssh needs: an address, a user, a port, a jump host.
     #[error("{reason}")]
     BadSsh {
         /// What is wrong.
@@ -55,37 +55,37 @@ pub enum Problem {
         /// What to write.
         advice: &'static str,
     },
-    /// A free text that would do something to a terminal or a file that it is written to.
+    /// A free text has a character that would act on a terminal or in a file.
     #[error("the text has the control character {0:?}")]
     ControlCharacter(char),
-    /// A number out of range.
+    /// A number is out of range.
     #[error("{value} is out of range")]
     OutOfRange {
         /// The number as written.
         value: String,
-        /// What it may be.
+        /// The range.
         range: RangeInclusive<u32>,
     },
-    /// A length that is negative, or not a number.
+    /// A length is negative, or not a number.
     #[error("a cable cannot be {0} m long")]
     BadLength(String),
-    /// A name against the rules.
+    /// A name breaks the rules.
     #[error("bad name {name:?} of a {of}: {reason}")]
     BadName {
-        /// cluster, host, switch or NIC.
+        /// What has the name: cluster, host, switch or NIC.
         of: &'static str,
         /// The name.
         name: String,
         /// The rule.
         reason: String,
     },
-    /// A name that another host or switch has.
+    /// A name is used for another host or switch already.
     #[error("the name {name:?} is taken")]
     DuplicateName {
         /// The name.
         name: String,
     },
-    /// A NIC name twice in one host.
+    /// A host has two NICs of the same name.
     #[error("host {host} has two NICs called {nic:?}")]
     DuplicateNic {
         /// The host.
@@ -93,25 +93,25 @@ pub enum Problem {
         /// The name.
         nic: String,
     },
-    /// A MAC address twice.
+    /// Two NICs have the same MAC address.
     #[error("{nic} has the MAC address {mac}, which {other} has already")]
     DuplicateMac {
         /// The NIC.
         nic: String,
         /// The address.
         mac: MacAddr,
-        /// The NIC that has it too.
+        /// The other NIC.
         other: String,
     },
-    /// A MAC address that no NIC can have.
+    /// A MAC address is one that no NIC can have.
     #[error("{mac} is {kind}, which no NIC can have as its own")]
     BadMac {
         /// The address.
         mac: MacAddr,
-        /// What it is.
+        /// What kind of address it is.
         kind: &'static str,
     },
-    /// A cable end that is neither `host:nic`, `switch:port` nor `switch`.
+    /// The end of a cable is neither `host:nic`, `switch:port` nor `switch`.
     #[error("{end:?} names no end of a cable: {reason}")]
     EndSyntax {
         /// The end.
@@ -119,7 +119,7 @@ pub enum Problem {
         /// Why not.
         reason: String,
     },
-    /// No host or switch of that name.
+    /// There is no host or switch of that name.
     #[error("the cable leads to {end:?}, but there is no host or switch {name:?}")]
     NoSuchPlace {
         /// The end.
@@ -129,7 +129,7 @@ pub enum Problem {
         /// The name that may be meant.
         near: Option<String>,
     },
-    /// No NIC of that name.
+    /// The host has no NIC of that name.
     #[error("the cable leads to {end:?}, but host {host} has no NIC {nic:?}")]
     NoSuchNic {
         /// The end.
@@ -143,7 +143,7 @@ pub enum Problem {
         /// The NICs that the host has.
         present: String,
     },
-    /// No port of that number.
+    /// The switch has no port of that number.
     #[error("the cable leads to {end:?}, but switch {switch} has no port {port:?}")]
     NoSuchPort {
         /// The end.
@@ -155,7 +155,7 @@ pub enum Problem {
         /// Number of ports.
         ports: u32,
     },
-    /// More cables than ports.
+    /// The switch has more cables than ports.
     #[error("switch {switch} has no free port: more cables lead to it than its {ports}")]
     NoFreePort {
         /// The switch.
@@ -163,43 +163,43 @@ pub enum Problem {
         /// Number of ports.
         ports: u32,
     },
-    /// Two cables in one port or NIC.
+    /// Two cables are in one port or NIC.
     #[error("{end} has a cable already")]
     EndUsed {
         /// The end.
         end: String,
     },
-    /// Both ends of a cable at the same host.
+    /// Both ends of a cable are at the same host.
     #[error("both ends of the cable are at {at}")]
     SamePlace {
         /// The host, or the NIC.
         at: String,
     },
-    /// Different MTUs on one cable or switch domain.
+    /// NICs on one cable or switch domain have different MTUs.
     #[error("{nic} has MTU {mtu}, but {other}, on the same {on}, has {other_mtu}")]
     UnequalMtu {
         /// The NIC.
         nic: String,
         /// Its MTU.
         mtu: u32,
-        /// Another NIC.
+        /// Another NIC on it.
         other: String,
-        /// The other's MTU.
+        /// The MTU of that NIC.
         other_mtu: u32,
-        /// cable or switch domain.
+        /// What they are on: a cable or switch domain.
         on: String,
     },
-    /// `[striping]` names a NIC that no host has, or a host that is not there.
+    /// `[striping]` names a NIC that no host has, or a host that does not exist.
     #[error("there is no {of} {name:?}")]
     NoneOfThatName {
-        /// host or NIC.
+        /// What is named: host or NIC.
         of: &'static str,
         /// The name.
         name: String,
         /// The name that may be meant.
         near: Option<String>,
     },
-    /// Striping over NICs of different MTUs.
+    /// NICs that are striped over have different MTUs.
     #[error("striping from {host} to {peer} would mix MTUs: {nic} has {mtu}, {other} has {other_mtu}")]
     StripedMtu {
         /// A host.
@@ -210,35 +210,35 @@ pub enum Problem {
         nic: String,
         /// Its MTU.
         mtu: u32,
-        /// Another NIC of the first.
+        /// Another of its NICs.
         other: String,
-        /// The other's MTU.
+        /// The MTU of that NIC.
         other_mtu: u32,
     },
-    /// No two hosts have two ways to each other.
+    /// No two hosts have two rails to each other.
     #[error("there is nothing to stripe over: no two hosts share two cables or switches{0}")]
     NothingToStripe(&'static str),
-    /// Addresses belong to cables.
+    /// Striping needs addresses that belong to hosts, and here they belong to cables.
     #[error("striping needs one address per host, and `addresses = \"subnets\"` gives every cable its own")]
     StripedSubnets,
-    /// Bounds in `[tune]` that hold for nothing.
+    /// Bounds in `[tune]` apply to no NIC.
     #[error("least and most are for delays that follow the load, and none here is \"dynamic\"")]
     NothingDynamic,
-    /// Bounds in `[tune]` that leave nothing to choose.
+    /// Bounds in `[tune]` leave nothing to choose.
     #[error("the shortest delay is {least} and the longest {most}: there is nothing to choose")]
     NoDelayBetween {
-        /// The shortest.
+        /// The shortest delay.
         least: Delay,
-        /// The longest.
+        /// The longest delay.
         most: Delay,
     },
-    /// A loop among switches.
+    /// Switches are cabled in a loop.
     #[error("this cable closes a loop of switches: {}", path.join(" - "))]
     Loop {
         /// The switches, the first again at the end.
         path: Vec<String>,
     },
-    /// Two hosts that no way joins.
+    /// No path leads from some hosts to a host.
     #[error("{host} cannot be reached from {from}")]
     Unreachable {
         /// The host.
@@ -254,7 +254,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// What to do about it.
+    /// What to do about the problem.
     pub fn help(&self) -> String {
         let did_you_mean =
             |near: &Option<String>| near.as_ref().map(|near| format!("did you mean {near:?}?"));
@@ -300,7 +300,8 @@ impl Problem {
             Self::NoneOfThatName { near, of, .. } => did_you_mean(near)
                 .unwrap_or_else(|| format!("write the name of a {of} of this file, or leave it out")),
             Self::StripedMtu { other_mtu, .. } => format!(
-                "give the NICs of a pair the same mtu, as {other_mtu}, or list those that take part: nics = [...]"
+                "give the NICs of a pair the same mtu, as {other_mtu}, or list those that take part: nics = \
+                 [...]"
             ),
             Self::StripedSubnets => "remove [striping], or `addresses`".into(),
             Self::NothingToStripe(_) => "add cables, or remove [striping]".into(),
@@ -315,7 +316,7 @@ impl Problem {
     }
 }
 
-/// What a key that must be there looks like.
+/// An example of a required key.
 fn example(key: &str) -> &'static str {
     match key {
         "ports" => "8",

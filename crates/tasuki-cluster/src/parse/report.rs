@@ -1,4 +1,4 @@
-//! Errors of a cluster file, with the places where they are.
+//! Errors of a cluster file, with their places in it.
 
 use super::Problem;
 use std::{
@@ -8,10 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Bytes of the file.
+/// A range of bytes in the file.
 pub(super) type Span = Range<usize>;
 
-/// Longest part of a line that is shown, in characters.
+/// Longest part of a line that is shown, characters.
 const SHOWN_MAX: usize = 160;
 
 /// Everything that is wrong with a cluster file, in the order of the file.
@@ -35,14 +35,15 @@ pub struct ClusterError {
     pub key: String,
     /// What is wrong.
     pub problem: Problem,
-    /// Other places that have to do with it, as where a name was used first.
+    /// Other places that matter, such as where a name was used first.
     pub notes: Vec<(Place, String)>,
-    /// The line, and how many characters of it are at fault.
+    /// The line, and the number of characters of it that are at fault.
     line_text: String,
     width: usize,
 }
 
-/// A place in the file, both numbers from 1. Columns count characters. Line 0: the file as a whole.
+/// A place in the file; both numbers count from 1, columns in characters. Line 0 stands for the file as a
+/// whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Line.
@@ -51,7 +52,7 @@ pub struct Place {
     pub column: usize,
 }
 
-/// Collects what is found, as byte ranges.
+/// Collects errors with their byte ranges.
 #[derive(Default)]
 pub(super) struct Findings {
     list: RefCell<Vec<Finding>>,
@@ -135,7 +136,7 @@ impl<'a> Lines<'a> {
 }
 
 impl ClusterErrors {
-    /// One error about the file as a whole.
+    /// An error about the file as a whole.
     pub(super) fn of_file(source: &Path, problem: Problem) -> Self {
         let place = Place { line: 0, column: 0 };
         let (key, notes, line_text) = (String::new(), Vec::new(), String::new());
@@ -185,8 +186,8 @@ impl ClusterError {
         write!(formatter, "{margin} = help: {}", self.problem.help())
     }
 
-    /// The part of the line around the error, and the characters before the error in it. Control characters
-    /// must not reach a terminal.
+    /// The part of the line around the error, and the number of characters before the error in it. Control
+    /// characters are replaced, because they must not reach a terminal.
     fn shown(&self) -> (String, usize) {
         let column = self.place.column - 1;
         let skipped = if column > SHOWN_MAX / 2 { column - SHOWN_MAX / 4 } else { 0 };

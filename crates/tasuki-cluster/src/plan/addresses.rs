@@ -1,11 +1,11 @@
-//! Which address each host and NIC has, and whether the ranges have room for them.
+//! The addresses of hosts and NICs, and whether the ranges have room for them.
 
 use super::subnets;
 use crate::{AddressStyle, Cluster, HostId, Ipv4Net, LAB_MANAGEMENT, NicId, fabric::Fabric};
 use std::net::Ipv4Addr;
 use thiserror::Error;
 
-/// Why there is no address plan. The parser reports the same with file and line.
+/// Why there is no address plan. The parser reports the same problems with file and line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// The identity range is too small.
@@ -50,9 +50,10 @@ pub enum PlanError {
         /// Number of subnets that fit.
         room: usize,
     },
-    /// One subnet per cable, and no cable between two hosts.
+    /// With one subnet per cable, no cable or switch joins two hosts.
     #[error(
-        "with one subnet per cable {from} cannot reach {to}: no cable or switch joins the two, and nobody relays"
+        "with one subnet per cable {from} cannot reach {to}: no cable or switch joins the two, and nobody \
+         relays"
     )]
     NoCommonSubnet {
         /// A host.
@@ -60,13 +61,13 @@ pub enum PlanError {
         /// The host that it cannot reach.
         to: String,
     },
-    /// One subnet per switch domain, and two NICs of a host in it.
+    /// With one subnet per switch domain, a host has two NICs in it.
     #[error("{} and {} would be in one subnet: they reach the same switch", nics[0], nics[1])]
     TwoInOneSubnet {
-        /// The two, as `n1:eth1`.
+        /// The two NICs, as `n1:eth1`.
         nics: [String; 2],
     },
-    /// No way between two hosts, not even through relaying hosts.
+    /// No path leads from one host to another, not even through relaying hosts.
     #[error("{from} cannot reach {to}: no cable, switch or relaying host joins them")]
     Unreachable {
         /// A host.
@@ -76,7 +77,7 @@ pub enum PlanError {
     },
 }
 
-/// Addresses that hosts cannot have, and why.
+/// Addresses that hosts cannot have, each with the reason.
 const UNUSABLE: [(&str, Ipv4Net); 4] = [
     ("range of the lab's management network", LAB_MANAGEMENT),
     ("range of \"this network\"", Ipv4Net { address: Ipv4Addr::new(0, 0, 0, 0), prefix: 8 }),
@@ -84,14 +85,15 @@ const UNUSABLE: [(&str, Ipv4Net); 4] = [
     ("multicast and reserved range", Ipv4Net { address: Ipv4Addr::new(224, 0, 0, 0), prefix: 3 }),
 ];
 
-/// Addresses that a range has for us: all but the first and the last, which older stacks take for broadcasts.
+/// Number of addresses of a range that hosts can have: all but the first and the last, which older network
+/// stacks take for broadcasts.
 fn room(range: Ipv4Net) -> u64 {
     range.size().saturating_sub(2)
 }
 
 pub(crate) fn check_hosts(cluster: &Cluster) -> Result<(), PlanError> {
     let range = cluster.addressing.identity;
-    // Every host has an address in a lab's management network as well.
+    // Every host also has an address in the management network of labs.
     let room = room(range).min(room(LAB_MANAGEMENT));
     let hosts = cluster.hosts.len();
     if hosts as u64 > room { Err(PlanError::TooManyHosts { hosts, range, room }) } else { Ok(()) }
@@ -103,7 +105,7 @@ pub(crate) fn check_nics(cluster: &Cluster) -> Result<(), PlanError> {
     if nics as u64 > room { Err(PlanError::TooManyNics { nics, range, room }) } else { Ok(()) }
 }
 
-/// All overlaps of the ranges with each other and with what hosts cannot use.
+/// All overlaps of the ranges with each other and with addresses that hosts cannot have.
 pub(crate) fn overlaps(cluster: &Cluster) -> Vec<PlanError> {
     let (identity, link) = (cluster.addressing.identity, cluster.addressing.link);
     let ours = [("identity", identity), ("link", link)];
@@ -147,11 +149,11 @@ impl Addresses {
         Ok(Self { identities: identities.collect(), links: links.map(whole).collect() })
     }
 
-    /// Those of one subnet per cable. What stands for a host is the address of its first cabled NIC.
+    /// The addresses for one subnet per cable. The identity of a host is the address of its first cabled NIC.
     fn of_subnets(fabric: &Fabric<'_>) -> Result<Self, PlanError> {
         let cluster = fabric.cluster;
         subnets::check_one_nic_each(fabric)?;
-        // NICs without a cable get none.
+        // NICs without a cable get no address.
         let none = (Ipv4Addr::UNSPECIFIED, 32);
         let mut links: Vec<Vec<Link>> =
             cluster.hosts.iter().map(|host| vec![none; host.nics.len()]).collect();
@@ -175,13 +177,13 @@ impl Addresses {
         self.links[nic.host.0][nic.index].0
     }
 
-    /// Bits of the network that a link address is in.
+    /// Prefix length of the network that a link address is in.
     pub(crate) fn prefix(&self, nic: NicId) -> u8 {
         self.links[nic.host.0][nic.index].1
     }
 }
 
-/// The address `number` places into a range that has room for it.
+/// The address with this number in a range that has room for it.
 fn address(range: Ipv4Net, number: u64) -> Ipv4Addr {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     Ipv4Addr::from_bits(range.address.to_bits().wrapping_add(number))
@@ -190,10 +192,10 @@ fn address(range: Ipv4Net, number: u64) -> Ipv4Addr {
 /// Link addresses of all NICs, cabled or not, so that a new cable renumbers nothing.
 ///
 /// Every host has a block of its own, 256 addresses (fewer in ranges smaller than a /16: half of the range's
-/// bits number the host, half the NIC): NIC `n` of host `h`, both counted from 1, has `range + 256 h + n`.
-/// A host or NIC appended to the file changes no other address. If the cluster does not fit into blocks,
-/// addresses are numbered through in the order of the file; then only a new last NIC of the last host
-/// renumbers nobody.
+/// bits number the host, half the NIC): NIC `n` of host `h`, both counted from 1, has `range + 256 h + n`. A
+/// host or NIC appended to the file changes no other address. If the cluster does not fit into blocks,
+/// addresses are numbered in the order of the file; then only a new last NIC of the last host changes no
+/// other address.
 fn links(cluster: &Cluster) -> Vec<Vec<Ipv4Addr>> {
     let range = cluster.addressing.link;
     let bits = 32 - range.prefix.min(32);

@@ -1,21 +1,23 @@
-//! Routes around cables that are dead at present.
+//! Routes around cables that are dead.
 
 use super::{AddressPlan, PlanError, RoutePlan, addresses::Addresses, routes::Router};
 use crate::{Cluster, HostId, NicId, fabric::Fabric};
 
-/// Routes to identity addresses while some ways are dead. They follow from the cluster and the dead ways alone, and every step
-/// of a way is one hop nearer to its end, so hosts that know of the same dead ways cannot send packets in circles.
+/// Routes to identity addresses while some rails are dead. They follow only from the cluster and the dead
+/// rails, and every hop leads one step nearer to the destination, so hosts that agree on the dead rails
+/// cannot send packets in circles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Around {
-    /// Of every host, in the order of [`Cluster::hosts`]: routes to the identity addresses of all others. Where nothing leads to a host any
-    /// more, the planned route stays.
+    /// Of every host, in the order of [`Cluster::hosts`]: routes to the identity addresses of all others. The
+    /// route to a host that can no longer be reached is the planned one.
     pub routes: Vec<Vec<RoutePlan>>,
-    /// Of every host: whether routes of others lead through it now.
+    /// Of every host: whether routes of other hosts lead through it now.
     pub relays: Vec<bool>,
 }
 
 impl AddressPlan {
-    /// The routes of a cluster while nothing passes between these pairs of NICs. `self` must be the cluster's own plan.
+    /// The routes of a cluster while no frame passes between these pairs of NICs. `self` must be the
+    /// cluster's own plan.
     pub fn around(
         &self,
         cluster: &Cluster,

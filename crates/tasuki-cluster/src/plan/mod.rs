@@ -1,4 +1,4 @@
-//! The one address plan: which addresses, routes, neighbours and kernel settings each host gets.
+//! The address plan: which addresses, routes, neighbours and kernel settings each host gets.
 
 mod addresses;
 mod around;
@@ -35,19 +35,22 @@ pub struct AddressPlan {
 pub struct HostPlan {
     /// Host name.
     pub host: String,
-    /// What is addressed: hosts or cables.
+    /// Whether addresses belong to hosts or to cables.
     pub style: AddressStyle,
-    /// The host's /32 identity address, on [`IDENTITY_INTERFACE`]; with one subnet per cable the address of its first cabled NIC.
+    /// The host's /32 identity address, on [`IDENTITY_INTERFACE`]. With one subnet per cable it is the
+    /// address of the first cabled NIC.
     pub identity: Ipv4Addr,
-    /// The address by which this host reaches each host of the cluster, itself included, in the order of [`crate::Cluster::hosts`].
+    /// The address by which this host reaches each host of the cluster, itself included, in the order of
+    /// [`crate::Cluster::hosts`].
     pub peers: Vec<Ipv4Addr>,
-    /// Cabled NICs with their addresses. NICs without a cable are left alone.
+    /// Cabled NICs with their addresses. NICs without a cable are not touched.
     pub links: Vec<LinkPlan>,
     /// Cabled NICs that carry no IP.
     pub bare: Vec<BarePlan>,
-    /// Routes to other hosts' link and identity addresses. Link routes come first: identity routes need them.
+    /// Routes to other hosts' link and identity addresses. Link routes come first, because identity routes
+    /// need them.
     pub routes: Vec<RoutePlan>,
-    /// Static neighbours (only where the MAC address of the peer is known).
+    /// Static neighbours, for NICs whose peer has a known MAC address.
     pub neighbours: Vec<NeighbourPlan>,
     /// Kernel settings, in the order in which they are to be written.
     pub sysctls: Vec<SysctlPlan>,
@@ -62,7 +65,7 @@ pub struct LinkPlan {
     pub interface: String,
     /// The NIC's link address.
     pub address: Ipv4Addr,
-    /// Bits of its network: 32, or those of the cable's subnet.
+    /// Length of its network prefix: 32, or that of the cable's subnet.
     pub prefix: u8,
     /// MTU in bytes.
     pub mtu: u32,
@@ -80,7 +83,7 @@ pub struct BarePlan {
 /// A route to a single address (/32).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RoutePlan {
-    /// Whom the route leads to, for messages and tables.
+    /// The host to which the route leads, for messages and tables.
     pub to: HostId,
     /// Destination address (/32).
     pub destination: Ipv4Addr,
@@ -90,7 +93,7 @@ pub struct RoutePlan {
     pub next_hops: Vec<NextHop>,
 }
 
-/// Where a route goes next.
+/// A next hop of a route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NextHop {
     /// Outgoing interface.
@@ -122,7 +125,7 @@ pub struct SysctlPlan {
 }
 
 impl HostPlan {
-    /// Whether the host's own address has an interface of its own, [`IDENTITY_INTERFACE`].
+    /// Whether the host's identity address is on an interface of its own, [`IDENTITY_INTERFACE`].
     pub fn has_identity_interface(&self) -> bool {
         self.style == AddressStyle::Identity
     }
@@ -133,7 +136,7 @@ impl HostPlan {
         links.chain(self.bare.iter().map(|bare| (bare.interface.as_str(), bare.mtu)))
     }
 
-    /// Whether routes of other hosts lead through this one, so that it passes their packets on.
+    /// Whether routes of other hosts lead through this one, so that it forwards their packets.
     pub fn relays(&self) -> bool {
         let asks = striping::asks();
         let mut on = self.sysctls.iter().filter(|setting| setting.value == "1" && **setting != asks);
@@ -149,7 +152,7 @@ impl AddressPlan {
         let mut router = Router::new(&fabric, &addresses);
         let hosts = (0..cluster.hosts.len()).map(HostId);
         let mut hosts: Vec<_> = hosts.map(|host| host_plan(&mut router, host)).collect::<Result<_, _>>()?;
-        // Which hosts relay is known only after all routes are.
+        // Which hosts relay is known only once all routes are.
         for (index, host) in hosts.iter_mut().enumerate() {
             host.sysctls = match host.style {
                 AddressStyle::Identity => {
@@ -176,7 +179,7 @@ impl AddressPlan {
         text
     }
 
-    /// Address and name of every host, as one of the hosts is to know them.
+    /// Address and name of every host, as seen from one of the hosts.
     pub fn names(&self, host: HostId) -> Vec<(Ipv4Addr, String)> {
         let names = self.hosts.iter().map(|host| host.host.clone());
         self.hosts[host.0].peers.iter().copied().zip(names).collect()
@@ -206,7 +209,7 @@ fn host_plan(router: &mut Router<'_>, id: HostId) -> Result<HostPlan, PlanError>
             let hosts = (0..cluster.hosts.len()).map(HostId);
             (routes, hosts.map(|host| router.addresses.identity(host)).collect())
         }
-        // The kernel makes the route to a subnet with the address in it.
+        // The kernel makes the route to a subnet when the address in it is added.
         AddressStyle::Subnets => {
             let nics = subnets::nics_towards_all(router.fabric, id, first)?;
             let address = |nic: Option<_>| nic.map_or(Ipv4Addr::LOCALHOST, |nic| router.addresses.link(nic));

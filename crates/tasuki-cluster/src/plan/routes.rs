@@ -1,4 +1,4 @@
-//! Routes of one host.
+//! The routes of one host.
 
 use super::addresses::{Addresses, PlanError};
 use crate::{HostId, NeighbourPlan, NextHop, NicId, Rate, RoutePlan, fabric::Fabric};
@@ -7,14 +7,14 @@ use std::{
     net::Ipv4Addr,
 };
 
-/// Highest weight of a next hop: the kernel keeps it, less one, in eight bits (`rtnh_hops`).
+/// Highest weight of a next hop: the kernel keeps the weight less one in eight bits (`rtnh_hops`).
 const WEIGHT_MAX: u128 = 256;
 
-/// Makes the routes of hosts and notes which hosts they pass.
+/// Makes the routes of hosts, and records which hosts they pass through.
 pub(super) struct Router<'a> {
     pub(super) fabric: &'a Fabric<'a>,
     pub(super) addresses: &'a Addresses,
-    /// Of each target: the hops from every host.
+    /// Of each destination: the number of hops from every host.
     hops: Vec<Vec<Option<usize>>>,
     /// Hosts through which a route leads.
     pub(super) relays: BTreeSet<HostId>,
@@ -46,8 +46,8 @@ impl<'a> Router<'a> {
         routes
     }
 
-    /// Routes to the identity addresses of all other hosts, over all rails to the host itself, or else to all
-    /// neighbours with which a shortest way begins.
+    /// Routes to the identity addresses of all other hosts: over all rails to the host itself, or else to all
+    /// neighbours with which a shortest path begins.
     pub(super) fn identity_routes(&mut self, host: HostId) -> Result<Vec<RoutePlan>, PlanError> {
         let hosts = 0..self.fabric.cluster.hosts.len();
         hosts.map(HostId).filter(|&to| to != host).map(|to| self.identity_route(host, to)).collect()
@@ -72,8 +72,8 @@ impl<'a> Router<'a> {
         Ok(RoutePlan { to, destination, source, next_hops })
     }
 
-    /// What each rail can carry when all of the route are in use: the rate of the way, or the rail's part of
-    /// a NIC that several of the rails share.
+    /// The rate that each rail has when all rails of the route are used: that of its path, or its share of a
+    /// NIC that several of the rails use.
     fn shares(&self, pairs: &[[NicId; 2]]) -> Vec<Rate> {
         let mut uses = BTreeMap::new();
         for nic in pairs.iter().flatten() {
@@ -81,7 +81,7 @@ impl<'a> Router<'a> {
         }
         let part = |nic: &NicId| self.fabric.cluster.nic_of(*nic).rate.bits_per_second / uses[nic];
         let share = |pair: &[NicId; 2]| {
-            let rate = self.fabric.way(*pair).rate.bits_per_second;
+            let rate = self.fabric.path(*pair).rate.bits_per_second;
             Rate::from_bits_per_second(rate.min(part(&pair[0])).min(part(&pair[1])))
         };
         pairs.iter().map(share).collect()
@@ -107,8 +107,8 @@ impl<'a> Router<'a> {
     }
 }
 
-/// The smallest whole weights that are to each other as the rates, within one part in a thousand; with
-/// [`WEIGHT_MAX`] for the fastest where smaller ones do not do.
+/// The smallest whole weights that are proportional to the rates within one part in a thousand. If small ones
+/// do not suffice, the fastest gets [`WEIGHT_MAX`].
 fn weights(rates: &[Rate]) -> Vec<u16> {
     let rates: Vec<_> = rates.iter().map(|rate| u128::from(rate.bits_per_second)).collect();
     let fastest = rates.iter().copied().max().unwrap_or(1).max(1);
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(of(&["1G", "2.5G", "10G"]), [2, 5, 20]);
         assert_eq!(of(&["100M", "1G"]), [1, 10]);
         assert_eq!(of(&["333333333", "1G"]), [1, 3]);
-        // Beyond 1:256 the slow one still gets its least.
+        // Beyond 1:256 the slow one still gets the least weight, 1.
         assert_eq!(of(&["1", "1T"]), [1, 256]);
     }
 }

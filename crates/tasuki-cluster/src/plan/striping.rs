@@ -5,27 +5,27 @@ use crate::{Cluster, DEFAULT_MTU, HostId, MacAddr, NicId, Rate, STRIPE_MAX, STRI
 use serde::{Deserialize, Serialize};
 use std::{fmt, net::Ipv4Addr};
 
-/// Bytes of a frame on the wire beside its payload: Ethernet header, frame check sequence, preamble and gap.
+/// Bytes that Ethernet adds to a frame's payload on the wire: header, frame check sequence, preamble and gap.
 const FRAME_OVERHEAD: u64 = 38;
-/// Most frames of a piece: the kernel's own limit (`GSO_MAX_SEGS`).
+/// Most frames that TCP hands to a NIC at once: the kernel's own limit (`GSO_MAX_SEGS`).
 const PIECE_MAX: u64 = 65_535;
 
 /// How one host stripes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StripePlan {
-    /// Which NIC a packet takes.
+    /// How the NIC for a packet is chosen.
     pub policy: StripePolicy,
     /// Frames that TCP hands to one NIC at once.
     pub granularity: u32,
     /// The host's own identity address.
     pub identity: Ipv4Addr,
-    /// NICs that routes to these hosts may choose. Those in no slot take no part.
+    /// NICs that routes to these hosts may choose. Those that are in no slot take no part.
     pub nics: Vec<StripeNic>,
     /// Other hosts, in the order of the file.
     pub peers: Vec<StripePeer>,
 }
 
-/// An own NIC.
+/// An own NIC that is striped over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StripeNic {
     /// Interface name.
@@ -39,11 +39,11 @@ pub struct StripeNic {
 pub struct StripePeer {
     /// Its identity address.
     pub identity: Ipv4Addr,
-    /// Ways to it: two or more.
+    /// The rails to it: two or more.
     pub slots: Vec<StripeSlot>,
 }
 
-/// A line of the paper's destination table: which NIC of the other host an own NIC sends to.
+/// A line of the paper's destination table: an own NIC, and the other host's NIC that it sends to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StripeSlot {
     /// Own NIC, index in [`StripePlan::nics`].
@@ -52,12 +52,13 @@ pub struct StripeSlot {
     pub remote: Ipv4Addr,
     /// Its MAC address; `None`: the kernel asks for it (ARP).
     pub mac: Option<MacAddr>,
-    /// Rate of the slowest part on the way.
+    /// Rate of the slowest part of the path.
     pub rate: Rate,
 }
 
 impl StripePlan {
-    /// The same on wires that all have one rate, as in a lab that was built so. `cluster`: that of the plan.
+    /// The plan for wires that all have one rate, as in a lab that was built with one. `cluster` is that of
+    /// the plan.
     pub fn with_rate(mut self, cluster: &Cluster, rate: Rate) -> Self {
         self.nics.iter_mut().for_each(|nic| nic.rate = rate);
         self.peers.iter_mut().flat_map(|peer| &mut peer.slots).for_each(|slot| slot.rate = rate);
@@ -84,7 +85,7 @@ fn piece(rate: Rate, mtu: u32) -> u32 {
     frames.clamp(1, PIECE_MAX) as u32
 }
 
-/// The pairs of NICs over which two hosts stripe: their direct rails, between NICs that take part.
+/// The pairs of NICs over which two hosts stripe: their direct rails between NICs that take part.
 pub(crate) fn pairs(cluster: &Cluster, all: Vec<[NicId; 2]>) -> Vec<[NicId; 2]> {
     let Some(striping) = &cluster.striping else { return Vec::new() };
     let takes_part =
@@ -92,7 +93,7 @@ pub(crate) fn pairs(cluster: &Cluster, all: Vec<[NicId; 2]>) -> Vec<[NicId; 2]> 
     all.into_iter().filter(|pair| pair.iter().all(takes_part)).take(STRIPE_MAX).collect()
 }
 
-/// The plan of one host; `None` if it does not stripe, or has no two ways to anybody.
+/// The plan of one host; `None` if it does not stripe, or has two rails to no host.
 pub(super) fn plan(router: &Router<'_>, host: HostId) -> Option<StripePlan> {
     let cluster = router.fabric.cluster;
     let striping = cluster.striping.as_ref()?;
@@ -115,10 +116,11 @@ pub(super) fn plan(router: &Router<'_>, host: HostId) -> Option<StripePlan> {
                 own.push(nic);
             }
             let (remote, mac) = (router.addresses.link(peer), cluster.nic_of(peer).mac);
-            Some(StripeSlot { nic: index, remote, mac, rate: router.fabric.way([nic, peer]).rate })
+            Some(StripeSlot { nic: index, remote, mac, rate: router.fabric.path([nic, peer]).rate })
         });
         peers.push(StripePeer { identity: router.addresses.identity(to), slots: slots.collect() });
-        // A route may choose a NIC that takes no part; the program must be there too, to move the packet.
+        // A route may choose a NIC that takes no part. The program must be attached there too, to move the
+        // packet to another.
         for [nic, _] in router.fabric.pairs(host, to) {
             if !own.contains(&nic) && own.len() < STRIPE_MAX {
                 own.push(nic);
@@ -137,8 +139,8 @@ pub(super) fn plan(router: &Router<'_>, host: HostId) -> Option<StripePlan> {
     })
 }
 
-/// The kernel tells an eBPF program of ways only on behalf of an interface that forwards. Nothing ever comes in by
-/// this one.
+/// The setting that makes route lookups by eBPF programs possible: the kernel answers them only for an
+/// interface that forwards. No packet ever comes in by this interface.
 pub(super) fn asks() -> SysctlPlan {
     SysctlPlan { path: format!("net/ipv4/conf/{IDENTITY_INTERFACE}/forwarding"), value: "1".into() }
 }

@@ -1,34 +1,37 @@
-//! Kernel settings of a host.
+//! The kernel settings of a host.
 
 use crate::{BarePlan, LinkPlan, SysctlPlan};
 
-/// Settings of every cabled NIC.
+/// Settings for every cabled NIC.
 const OF_LINKS: [(&str, &str); 6] = [
-    // Host routes over several NICs are asymmetric: a packet may arrive on another NIC than the answer takes.
+    // Routes over several NICs are asymmetric: a packet may arrive on another NIC than the one by which the
+    // answer leaves.
     ("rp_filter", "0"),
-    // A NIC answers only for its own address and asks only with it: otherwise peers on a switch domain
-    // learn the MAC of a neighbouring NIC and all traffic goes to one.
+    // A NIC answers only for its own address and asks only with it. Otherwise peers on a switch domain learn
+    // the MAC address of a neighbouring NIC, and all traffic goes to that one.
     ("arp_ignore", "1"),
     ("arp_announce", "2"),
-    // A next hop whose cable is out leaves the multipath routes.
+    // A next hop whose cable is unplugged leaves the multipath routes.
     ("ignore_routes_with_linkdown", "1"),
-    // A relay whose way leads out of the NIC by which the packet came would tell the sender of a shorter way,
-    // and a sender that listens would leave the plan.
+    // A relay whose route leads out of the NIC by which the packet came would tell the sender of a shorter
+    // route, and a sender that listens would leave the plan.
     ("send_redirects", "0"),
     ("accept_redirects", "0"),
 ];
 
-/// Settings that take effect as the higher, or either, of `all` and the interface: `all` must not spoil them.
+/// Settings for which the kernel uses the higher, or either, of `all` and the interface's own. `all` must not
+/// override the interface.
 const OF_ALL: [(&str, &str); 3] = [("rp_filter", "0"), ("send_redirects", "0"), ("accept_redirects", "0")];
 
-/// With one subnet per cable there are single ways only, and the kernel's own settings do. Forwarding is off, so that the way to a host is
-/// the cable to it (cross-connection paper, section 3.1).
+/// The settings with one subnet per cable. There is only one route to each host, so the kernel's own settings
+/// suffice. Forwarding is off, so that the only route to a host is the cable to it (cross-connection paper,
+/// section 3.1).
 pub(super) fn of_subnets(links: &[LinkPlan]) -> Vec<SysctlPlan> {
     let path = |link: &LinkPlan| format!("net/ipv4/conf/{}/forwarding", link.interface);
     links.iter().map(|link| SysctlPlan { path: path(link), value: "0".into() }).collect()
 }
 
-/// A NIC without IP passes nothing on, and answers for none of the host's addresses.
+/// The settings of NICs without IP: they forward nothing, and answer for none of the host's addresses.
 pub(super) fn of_bare(nics: &[BarePlan]) -> Vec<SysctlPlan> {
     let set = |nic: &BarePlan, (name, value): (&str, &str)| SysctlPlan {
         path: format!("net/ipv4/conf/{}/{name}", nic.interface),
@@ -39,16 +42,16 @@ pub(super) fn of_bare(nics: &[BarePlan]) -> Vec<SysctlPlan> {
         .collect()
 }
 
-/// The settings in the order in which they are to be written. Whether packets are passed on is decided by the
-/// setting of the NIC by which they come in, so `ip_forward`, which stands for all interfaces of the machine, is
-/// left as it is: a relay passes on what comes from the cluster's cables and nothing else.
+/// The settings in the order in which they are written. Whether a packet is forwarded depends on the setting
+/// of the NIC by which it comes in. So `ip_forward`, which stands for all interfaces of the machine, is not
+/// changed: a relay forwards what comes from the cluster's cables and nothing else.
 pub(super) fn sysctls(links: &[LinkPlan], relays: bool) -> Vec<SysctlPlan> {
     let set = |path: String, value: &str| SysctlPlan { path, value: value.into() };
     let mut plan = vec![
-        // Flows, not destinations, spread over the next hops: two ranks' connections between the same hosts
-        // use two cables.
+        // Flows are spread over the next hops, and not destinations, so that the connections of two ranks
+        // between the same hosts use two cables.
         set("net/ipv4/fib_multipath_hash_policy".into(), "1"),
-        // A next hop whose neighbour does not answer is passed over.
+        // A next hop whose neighbour does not answer is skipped.
         set("net/ipv4/fib_multipath_use_neigh".into(), "1"),
     ];
     let mut of_interface = |interface: &str, settings: &[(&str, &str)]| {

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 use thiserror::Error;
 
-/// An Ethernet MAC address. Text form: `02:54:00:01:00:01`; `-` between the bytes is read too.
+/// An Ethernet MAC address. Text form: `02:54:00:01:00:01`; `-` between the bytes is accepted too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MacAddr(pub [u8; 6]);
 
-/// Why a text is no MAC address.
+/// Why a text is not a MAC address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is not a MAC address; write six bytes in hexadecimal, as 02:54:00:01:00:01")]
 pub struct MacError(String);
@@ -36,7 +36,7 @@ impl FromStr for MacAddr {
         let mut parts = text.split(separator);
         for byte in &mut bytes {
             let part = parts.next().filter(|part| part.len() == 2).ok_or_else(error)?;
-            // from_str_radix alone would take "+1".
+            // from_str_radix alone would accept "+1".
             if !part.bytes().all(|digit| digit.is_ascii_hexdigit()) {
                 return Err(error());
             }

@@ -1,4 +1,4 @@
-//! Small value types with a textual form: rates, MAC addresses, IPv4 networks. In JSON each is its text.
+//! Small value types with a text form: rates, MAC addresses, IPv4 networks. In JSON each is its text.
 
 mod mac;
 mod net;

@@ -14,19 +14,19 @@ pub struct Ipv4Net {
     pub prefix: u8,
 }
 
-/// Why a text is no network.
+/// Why a text is not a network.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NetError {
-    /// Not an address, a slash and a number.
+    /// The text is not an address, a slash and a number.
     #[error("{0:?} is not an IPv4 network; write it as 10.77.0.0/16")]
     Syntax(String),
     /// The prefix is longer than an address.
     #[error("{0:?} has a prefix longer than 32 bits; write it as 10.77.0.0/16")]
     Prefix(String),
-    /// The address lies inside the network instead of at its start.
+    /// The address is inside of the network instead of at its start.
     #[error("{given} has host bits set; the network is written {network}")]
     HostBits {
-        /// As written.
+        /// The text as it was written.
         given: String,
         /// The network that holds the address.
         network: Ipv4Net,
@@ -34,7 +34,7 @@ pub enum NetError {
 }
 
 impl Ipv4Net {
-    /// The network that holds `address`. A prefix over 32 counts as 32.
+    /// The network that holds `address`. A prefix above 32 counts as 32.
     pub fn around(address: Ipv4Addr, prefix: u8) -> Self {
         let prefix = prefix.min(32);
         Self { address: Ipv4Addr::from_bits(address.to_bits() & mask(prefix)), prefix }
@@ -45,7 +45,7 @@ impl Ipv4Net {
         1 << (32 - u32::from(self.prefix.min(32)))
     }
 
-    /// Whether the address lies in the network.
+    /// Whether the address is in the network.
     pub fn contains(self, address: Ipv4Addr) -> bool {
         Self::around(address, self.prefix).address == self.address
     }
@@ -55,7 +55,7 @@ impl Ipv4Net {
         self.contains(other.address) || other.contains(self.address)
     }
 
-    /// The address `number` places after the network address; `None` beyond the network.
+    /// The address at offset `number` from the network address; `None` if it is beyond the network.
     pub fn host(self, number: u32) -> Option<Ipv4Addr> {
         if u64::from(number) >= self.size() {
             return None;

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 use thiserror::Error;
 
-/// A link rate in bit/s (the line rate of Ethernet: preamble, frame check sequence and inter-frame gap
-/// included). Text form: `100M`, `2.5G`, `1G`; a plain integer is bit/s. Displayed in its shortest exact form.
+/// A link rate in bit/s: the line rate of Ethernet, which includes preamble, frame check sequence and
+/// inter-frame gap. Text form: `100M`, `2.5G`, `1G`; a plain integer is bit/s. It is displayed in its
+/// shortest exact form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rate {
@@ -13,29 +14,29 @@ pub struct Rate {
     pub bits_per_second: u64,
 }
 
-/// Why a text is no rate.
+/// Why a text is not a rate.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RateError {
-    /// Neither a number nor a number with a unit.
+    /// The text is neither a number nor a number with a unit.
     #[error("{0:?} is not a rate; write it as 100M, 2.5G or 1G (bit/s with k, M, G or T)")]
     Syntax(String),
     /// The number has more decimals than its unit has bits.
     #[error("{0:?} is not a whole number of bit/s")]
     Fraction(String),
-    /// More bit/s than 64 bits hold.
+    /// The rate is larger than 64 bits can hold.
     #[error("{0:?} is too large a rate")]
     TooLarge(String),
-    /// A rate of nothing.
+    /// The rate is zero.
     #[error("a rate of 0 carries nothing; write the rate of the link, as 1G")]
     Zero,
 }
 
-/// Units, largest first: SI, as Ethernet counts.
+/// The units, largest first; they are decimal, as Ethernet counts.
 const UNITS: [(char, u64); 4] =
     [('T', 1_000_000_000_000), ('G', 1_000_000_000), ('M', 1_000_000), ('k', 1_000)];
 
 impl Rate {
-    /// A rate of so many bits per second.
+    /// The rate of this many bits per second.
     pub const fn from_bits_per_second(bits_per_second: u64) -> Self {
         Self { bits_per_second }
     }
@@ -70,7 +71,7 @@ impl FromStr for Rate {
 /// `whole.decimals` times `unit`, exactly.
 fn scale(text: &str, whole: &str, decimals: &str, unit: u64) -> Result<u64, RateError> {
     let too_large = || RateError::TooLarge(text.into());
-    // 10^12, the largest unit, leaves room for no more than 12 decimals.
+    // The largest unit is 10^12, so there can be at most 12 decimals.
     let places = u32::try_from(decimals.len()).ok().filter(|places| *places <= 12);
     let divisor = places.map(|places| 10_u64.pow(places)).filter(|divisor| unit.is_multiple_of(*divisor));
     let divisor = divisor.ok_or_else(|| RateError::Fraction(text.into()))?;
@@ -91,7 +92,7 @@ impl fmt::Display for Rate {
                 decimals => format!("{}.{decimals}{letter}", bits / unit),
             }
         });
-        // The first of the shortest wins: 1G rather than 1000M.
+        // Of several shortest forms the first is used: 1G rather than 1000M.
         let shortest = with_unit.chain([bits.to_string()]).min_by_key(String::len);
         formatter.pad(&shortest.unwrap_or_default())
     }

@@ -1,7 +1,8 @@
-//! Random clusters, and an oracle that knows nothing of the crate's own graphs: it floods frames over cables.
+//! Random clusters, and an oracle that does not use the crate's own graphs: it floods frames over cables.
 //!
-//! Failing cases: proptest prints the smallest failing input and keeps its seed beside the test, in
-//! `*.proptest-regressions`, from where every later run replays it first; `PROPTEST_CASES=10000` runs more.
+//! When a case fails, proptest prints the smallest failing input and keeps its seed beside the test, in
+//! `*.proptest-regressions`, from where every later run replays it first; `PROPTEST_CASES=10000` runs more
+//! cases.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use proptest::prelude::*;
@@ -10,7 +11,7 @@ use tasuki_cluster::{
     Addressing, Cable, Cluster, End, Host, HostId, Nic, NicId, Rate, SshOptions, Switch, SwitchId,
 };
 
-/// What a random cluster is made from. Places below the number of hosts are hosts, the others switches.
+/// What a random cluster is made from. Numbers below the number of hosts are hosts, the others switches.
 #[derive(Clone, Debug)]
 pub struct Recipe {
     pub relay: Vec<bool>,
@@ -30,7 +31,7 @@ pub fn recipe() -> impl Strategy<Value = Recipe> {
     })
 }
 
-/// Recipes whose hosts all reach each other: where they do not, all relay and a chain of cables is added.
+/// Recipes whose hosts all reach each other: if they do not, all hosts relay and a chain of cables is added.
 pub fn connected_recipe() -> impl Strategy<Value = Recipe> {
     recipe().prop_map(|mut recipe| {
         if !is_connected(&recipe.cluster()) {
@@ -42,7 +43,8 @@ pub fn connected_recipe() -> impl Strategy<Value = Recipe> {
 }
 
 impl Recipe {
-    /// The cluster: cables from a host to itself and those that would close a loop of switches are left out.
+    /// Makes the cluster. Cables from a host to itself and those that would close a loop of switches are left
+    /// out.
     pub fn cluster(&self) -> Cluster {
         let rate = |dice: u8| RATES[usize::from(dice) % RATES.len()].parse::<Rate>().unwrap();
         let host = |(index, relay): (usize, &bool)| Host {
@@ -102,13 +104,13 @@ impl Recipe {
             });
             cluster.cables.push(Cable { ends, length_m: None });
         }
-        // A switch has ports even if no cable came.
+        // A switch has a port even if it has no cable.
         cluster.switches.iter_mut().for_each(|switch| switch.ports += 1);
         cluster
     }
 }
 
-/// All NICs that a broadcast frame from `nic` comes to, by flooding, without `nic`.
+/// All NICs that a broadcast frame from `nic` reaches, by flooding, without `nic` itself.
 pub fn flood(cluster: &Cluster, nic: NicId) -> BTreeSet<NicId> {
     let mut frames = VecDeque::from([End::Nic(nic)]);
     let mut sent = BTreeSet::new();
@@ -145,7 +147,7 @@ pub fn neighbours(cluster: &Cluster, host: usize) -> BTreeSet<usize> {
     hosts.filter(|&other| other != host).collect()
 }
 
-/// Hops from `from` to every host: breadth first, only `from` and relaying hosts pass packets on.
+/// Number of hops from `from` to every host, breadth first; only `from` and relaying hosts forward packets.
 pub fn hops(cluster: &Cluster, from: usize) -> Vec<Option<usize>> {
     let mut hops = vec![None; cluster.hosts.len()];
     hops[from] = Some(0);

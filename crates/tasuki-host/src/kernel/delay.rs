@@ -1,4 +1,4 @@
-//! Interrupt delay of a NIC: in its hardware, and in the kernel.
+//! Interrupt delays of a NIC: in its hardware, and in the kernel.
 
 use super::Kernel;
 use crate::{CoalescingValue, HostError, NapiDelayValue, Value};
@@ -8,13 +8,13 @@ use tasuki_sys::{
     napi::{self, Deferral, Instance},
 };
 
-/// Whether a NIC says that it does not have this, or not with this value.
+/// Whether an error means that a NIC does not have the setting, or not with this value.
 pub fn is_refusal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(nix::libc::EOPNOTSUPP | nix::libc::EINVAL | nix::libc::ERANGE))
 }
 
 impl Kernel {
-    /// What becomes of ethtool's errors.
+    /// Makes host errors of ethtool's errors.
     pub fn ethtool(&self) -> impl Fn(EthtoolError) -> HostError + use<> {
         let host = self.host.clone();
         move |source| HostError::Ethtool { host: host.clone(), source }
@@ -25,7 +25,7 @@ impl Kernel {
         move |source| HostError::Napi { host: host.clone(), doing, interface: interface.clone(), source }
     }
 
-    /// The driver of an interface; `None` where it has no name.
+    /// The driver of an interface; `None`: it has none that can be named.
     pub fn driver(&self, interface: &str) -> Option<String> {
         Ethtool::open(interface).and_then(|ethtool| ethtool.driver()).ok()
     }
@@ -42,7 +42,7 @@ impl Kernel {
         })
     }
 
-    /// The receiving instances of an interface; `None`: this kernel does not tell.
+    /// The receiving instances of an interface; `None`: this kernel does not list them.
     pub fn napi_instances(&self, interface: &str) -> Result<Option<Vec<Instance>>, HostError> {
         napi::instances(self.index(interface)?).map_err(self.napi("read", interface))
     }
@@ -89,7 +89,7 @@ impl Kernel {
         if instances.is_empty() {
             return Ok(());
         }
-        // Those that are gone need nothing.
+        // Instances that are gone need not be restored.
         let there = self.napi_instances(interface)?.unwrap_or_default();
         for &(id, flush_ns, defer_irqs) in instances {
             if there.iter().any(|instance| instance.id == id) {

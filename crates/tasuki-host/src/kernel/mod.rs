@@ -1,4 +1,4 @@
-//! The running kernel as a map from keys to values: reading.
+//! The running kernel as a map from keys to values: reading them.
 
 mod delay;
 mod write;
@@ -22,7 +22,7 @@ use tasuki_sys::{
     netlink::{Link, Netlink, NetlinkError, SavedRoute},
 };
 
-/// The network namespace of the thread that opened it, and the machine's files.
+/// The state of the network namespace of the thread that opened it, and the machine's files.
 pub struct Kernel {
     host: String,
     netlink: Netlink,
@@ -37,7 +37,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Reads the namespace of the calling thread. `host` is for messages.
+    /// Reads the network namespace of the calling thread. `host` is the name in messages.
     pub fn open(host: &str) -> Result<Self, HostError> {
         let netlink = Netlink::open().map_err(|source| HostError::Socket { host: host.into(), source })?;
         let mut kernel = Self {
@@ -56,7 +56,7 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Reads everything anew.
+    /// Reads everything again.
     pub fn refresh(&mut self) -> Result<(), HostError> {
         self.refresh_links()?;
         let fail = self.fail();
@@ -77,7 +77,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Reads the interfaces anew.
+    /// Reads the interfaces again.
     pub fn refresh_links(&mut self) -> Result<(), HostError> {
         let links = self.netlink.links().map_err(self.fail())?;
         self.names = links.iter().map(|link| (link.index, link.name.clone())).collect();
@@ -107,7 +107,7 @@ impl Kernel {
         self.link(interface).map(|link| link.index)
     }
 
-    /// Addresses of an interface with their prefixes.
+    /// The addresses of an interface, with their prefixes.
     pub fn addresses_of(&self, interface: &str) -> Vec<(Ipv4Addr, u8)> {
         let index = self.links.get(interface).map(|link| link.index);
         let of_it = self.addresses.iter().filter(|(carrier, ..)| Some(*carrier) == index);
@@ -115,12 +115,12 @@ impl Kernel {
     }
 
     /// The interface by which packets to an address leave.
-    pub fn way_to(&mut self, address: IpAddr) -> Result<Option<String>, HostError> {
-        let index = self.netlink.way_to(address).map_err(self.fail())?;
+    pub fn interface_to(&mut self, address: IpAddr) -> Result<Option<String>, HostError> {
+        let index = self.netlink.interface_to(address).map_err(self.fail())?;
         Ok(index.and_then(|index| self.names.get(&index).cloned()))
     }
 
-    /// The values of keys; [`Value::Absent`] also for what belongs to an interface that is not there.
+    /// The values of keys. It is [`Value::Absent`] also for a key of an interface that does not exist.
     pub fn read_all<'a>(&mut self, keys: impl IntoIterator<Item = &'a Key>) -> Result<Actual, HostError> {
         keys.into_iter().map(|key| Ok((key.clone(), self.read(key)?))).collect()
     }
@@ -165,17 +165,17 @@ impl Kernel {
         })
     }
 
-    /// Lengths of an interface's queues; `None`: it has none to set.
+    /// Lengths of an interface's queues; `None`: it has none that can be set.
     pub fn rings(&self, interface: &str) -> Result<Option<Rings>, HostError> {
         match Ethtool::open(interface).and_then(|ethtool| ethtool.rings()) {
-            // Some drivers tell lengths that cannot be set.
+            // Some drivers report lengths that cannot be set.
             Ok(rings) => Ok(Some(rings).filter(|rings| rings.rx_max > 0 && rings.tx_max > 0)),
             Err(error) if is_refusal(&error.source) => Ok(None),
             Err(error) => Err(self.ethtool()(error)),
         }
     }
 
-    /// Offloads of an interface.
+    /// The offloads of an interface.
     pub fn features_of(&mut self, interface: &str) -> Result<&[Feature], HostError> {
         if !self.features.contains_key(interface) {
             let fail = |source| HostError::Ethtool { host: self.host.clone(), source };

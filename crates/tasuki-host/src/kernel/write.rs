@@ -1,4 +1,4 @@
-//! The running kernel as a map from keys to values: setting one of them.
+//! The running kernel as a map from keys to values: setting them.
 
 use super::{Kernel, sysctl_file};
 use crate::{
@@ -13,10 +13,10 @@ use tasuki_sys::{
 };
 
 impl Kernel {
-    /// Sets one thing. A value that a key cannot have changes nothing.
+    /// Sets one key. A value that the key cannot have changes nothing.
     ///
-    /// What was read before stays as it was read, except for interfaces that are made or removed: call
-    /// [`Kernel::refresh`] to look again.
+    /// What was read before is not updated, except for interfaces that are made or removed: call
+    /// [`Kernel::refresh`] to read again.
     pub fn write(&mut self, key: &Key, value: &Value) -> Result<(), HostError> {
         let fail = self.fail();
         match (key, value) {
@@ -92,7 +92,7 @@ impl Kernel {
         if *value != Value::Absent {
             return self.netlink.add_clsact(index).map_err(fail);
         }
-        // Programs that somebody else has put there since stay, and so does their place.
+        // If other programs were attached since, the clsact qdisc stays, with these programs in it.
         let programs = self.netlink.egress_programs(index).map_err(&fail)?;
         if programs.iter().any(|program| program.priority != tasuki_stripe::PRIORITY) {
             return Ok(());

@@ -1,5 +1,6 @@
-//! Some drivers reset a NIC to change it (e1000 for its MTU): its link is away for seconds, while the two ends negotiate. Who says "done" before it
-//! is back leaves the next program a dead cable.
+//! Waiting for links. Some drivers reset a NIC to change it (e1000 for its MTU): its link is down for
+//! seconds, while the two ends negotiate. If `apply` ended before the link is back, the next program would
+//! find a dead cable.
 
 use crate::{Change, HostError, kernel::Kernel};
 use std::{
@@ -8,8 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A gigabit link takes two to four seconds (IEEE 802.3 clause 28: break link timer, then pages), more if a switch looks for loops first.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for a link. A gigabit link takes two to four seconds (IEEE 802.3 clause 28: break link
+/// timer, then pages), longer if a switch looks for loops first.
+const LINK_LIMIT: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Interfaces that are about to be changed and have a link.
@@ -22,18 +24,19 @@ impl Carriers {
         Self(interfaces.filter(has_link).map(str::to_owned).collect())
     }
 
-    /// Waits until those that are up have it again, and notes which have not.
+    /// Waits until those that are up have a link again, and notes those that have none.
     pub(super) fn wait(&self, kernel: &mut Kernel, notes: &mut Vec<String>) -> Result<(), HostError> {
         let begun = Instant::now();
         loop {
             kernel.refresh_links()?;
             let is_away = |name: &&String| kernel.link(name).is_ok_and(|link| link.up && !link.carrier);
             let away: Vec<_> = self.0.iter().filter(is_away).collect();
-            if away.is_empty() || begun.elapsed() > PATIENCE {
-                let seconds = PATIENCE.as_secs();
+            if away.is_empty() || begun.elapsed() > LINK_LIMIT {
+                let seconds = LINK_LIMIT.as_secs();
                 let note = |name| {
                     format!(
-                        "{name} had a link before it was changed and has had none for {seconds} s since: is its other end up?"
+                        "{name} had a link before it was changed and has had none for {seconds} s since: is \
+                         its other end up?"
                     )
                 };
                 notes.extend(away.into_iter().map(note));

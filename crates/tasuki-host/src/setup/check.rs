@@ -1,4 +1,4 @@
-//! What can be known before anything is changed.
+//! Checks that are made before anything is changed.
 
 use super::Mode;
 use crate::{
@@ -9,7 +9,7 @@ use nix::unistd::{AccessFlags, access};
 use std::fs;
 use tasuki_cluster::{IDENTITY_INTERFACE, MacAddr};
 
-/// Cabled NICs against what is there: names, MTU, MAC addresses. All problems at once.
+/// Compares cabled NICs with those that exist: names, MTU, MAC addresses. Returns all problems at once.
 pub fn interfaces(host: &str, kernel: &Kernel, wanted: &Wanted) -> Vec<String> {
     let mut problems = Vec::new();
     for (interface, mtu) in wanted.plan.cabled() {
@@ -38,12 +38,12 @@ pub fn interfaces(host: &str, kernel: &Kernel, wanted: &Wanted) -> Vec<String> {
     problems
 }
 
-/// Settings that the kernel does not have, or that cannot be written here.
+/// Finds settings that the kernel does not have, or that cannot be written here.
 pub fn settings(host: &str, changes: &[Change], mode: Mode) -> Vec<String> {
     let problem = |change: &Change| {
         let Key::Sysctl { path } = &change.key else { return None };
         if change.from == Value::Absent && change.key.interface() == Some(IDENTITY_INTERFACE) {
-            // It comes with the interface, which is made before.
+            // The setting comes with the interface, which is made before it is set.
             return None;
         }
         if change.from == Value::Absent {
@@ -61,7 +61,7 @@ pub fn settings(host: &str, changes: &[Change], mode: Mode) -> Vec<String> {
     changes.iter().filter_map(problem).collect()
 }
 
-/// What the user should know before he says yes.
+/// What the user should know before agreeing to the changes.
 pub fn notes(kernel: &Kernel, wanted: &Wanted, changes: &[Change]) -> Vec<String> {
     let mut notes = Vec::new();
     for link in &wanted.plan.links {
@@ -87,7 +87,8 @@ pub fn notes(kernel: &Kernel, wanted: &Wanted, changes: &[Change]) -> Vec<String
     notes
 }
 
-/// A setting of all interfaces that held more strictly for interfaces of others than their own does.
+/// A note on a setting for all interfaces that was stricter for interfaces outside of the cluster than their
+/// own setting is.
 fn loosened(wanted: &Wanted, change: &Change) -> Option<String> {
     let Key::Sysctl { path } = &change.key else { return None };
     let name = path.strip_prefix("net/ipv4/conf/all/")?;

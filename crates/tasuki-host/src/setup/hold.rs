@@ -1,4 +1,4 @@
-//! Delays that a driver may overwrite: set again once it has been interrupted.
+//! Delays that a driver may overwrite: they are set again after it has been interrupted.
 
 use super::Report;
 use crate::{
@@ -8,8 +8,9 @@ use crate::{
 };
 use std::thread::sleep;
 
-/// Writes the delays of those of these NICs once more whose driver may overwrite them, after a wait that is the same for one and for all. Those that are
-/// down are passed over: without interrupts nothing is overwritten.
+/// Writes the delays of those of these NICs once more whose driver may overwrite them. The wait before that
+/// is the same for one NIC and for many. NICs that are down are left out: without interrupts nothing is
+/// overwritten.
 pub(super) fn hold(kernel: &mut Kernel, interfaces: &[&str], report: &mut Report) -> Result<(), HostError> {
     let is_one = |name: &&&str| {
         kernel.link(name).is_ok_and(|link| link.up)
@@ -23,7 +24,8 @@ pub(super) fn hold(kernel: &mut Kernel, interfaces: &[&str], report: &mut Report
     for name in kept {
         write_again(name).map_err(kernel.ethtool())?;
         report.notes.push(format!(
-            "{name}: written twice, {} s apart: its driver may write a number that it had chosen before in between",
+            "{name}: written twice, {} s apart: its driver may write a number that it had chosen before in \
+             between",
             SETTLED.as_secs()
         ));
     }

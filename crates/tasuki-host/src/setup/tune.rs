@@ -16,12 +16,12 @@ pub struct Wish {
     pub interface: String,
     /// The delay.
     pub delay: Delay,
-    /// By this; none: by the best that the NIC has and takes.
+    /// The means; `None`: the best that the NIC has and that accepts the delay.
     pub means: Option<Means>,
 }
 
 impl Setup {
-    /// What a NIC's interrupt delay is, and by which means it can be set. Changes nothing.
+    /// The interrupt delay of a NIC, and the means by which it can be set. Changes nothing.
     pub fn delay_of(&mut self, interface: &str) -> Result<DelayLook, HostError> {
         self.kernel.link(interface)?;
         let driver = self.kernel.driver(interface).unwrap_or_default();
@@ -55,7 +55,7 @@ impl Setup {
         };
         let polls = match self.kernel.napi_instances(interface)? {
             Some(instances) => !instances.is_empty(),
-            // What a kernel does not tell is known of drivers.
+            // Where the kernel does not tell, it is known of some drivers.
             None => match driver {
                 "veth" => self.kernel.has_feature(interface, "rx-gro")?,
                 "dummy" | "bridge" | "tun" | "" => false,
@@ -66,15 +66,16 @@ impl Setup {
         let obstacle = match (polls, driver) {
             (true, _) => None,
             (_, "veth") => Some(format!(
-                "a veth interface polls only with GRO on: `ethtool -K {interface} gro on`, and `tso off gso off` on its peer"
+                "a veth interface polls only with GRO on: `ethtool -K {interface} gro on`, and `tso off gso \
+                 off` on its peer"
             )),
             _ => Some(format!("its driver ({driver}) does not poll, or the interface is down")),
         };
         Ok(MeansLook { means: Means::Napi, delay, setting: value.to_string(), obstacle })
     }
 
-    /// Gives NICs the delays, or says what that would take: of each by the best means that takes it. The record is on the disk
-    /// before every change.
+    /// Sets the delays of NICs, or reports what that would take; each by the best means that accepts it. The
+    /// record is on the disk before every change.
     pub fn tune(&mut self, wishes: &[Wish], steps: Steps) -> Result<Report, HostError> {
         let mut report = Report { host: self.host.clone(), ..Report::default() };
         let mut looks = Vec::new();
@@ -95,7 +96,8 @@ impl Setup {
             steps(number + 1);
         }
         if self.mode == Mode::Change {
-            // Also where nothing was changed: the NIC may have another delay than its driver tells.
+            // This is done also if nothing was changed: the NIC may have another delay than its driver
+            // reports.
             let may_be = |wish: &&Wish| wish.means.is_none_or(|means| means == Means::Ethtool);
             let kept: Vec<_> = wishes.iter().filter(may_be).map(|wish| wish.interface.as_str()).collect();
             hold(&mut self.kernel, &kept, &mut report)?;
@@ -111,9 +113,9 @@ impl Setup {
         Ok(report)
     }
 
-    /// Gives NICs the delays that a cluster file has for them, or says what that would take; a NIC that had one of an earlier file and has none any
-    /// more gets back what it had before. Whether a NIC that is down can have it is known once it is up: unless things are changed now, that is
-    /// only said.
+    /// Sets the delays that a cluster file has for NICs, or reports what that would take. A NIC that had a
+    /// delay of an earlier file and has none any more gets back what it had before. Whether a NIC that is
+    /// down can have its delay is known only once it is up: unless changes are made now, that is noted.
     pub fn keep_delays(&mut self, wishes: &[Wish], steps: Steps) -> Result<Report, HostError> {
         let back = self.take_back(wishes)?;
         let (mut now, mut later) = (Vec::new(), Vec::new());
@@ -124,7 +126,7 @@ impl Setup {
                 Ok(true) => now.push(wish.clone()),
                 Ok(false) if self.delay_of(&wish.interface)?.best().is_some() => now.push(wish.clone()),
                 Ok(false) => later.push(format!("{}: {} once it is up", wish.interface, wish.delay)),
-                // That it is not there is said by others.
+                // That the NIC does not exist is reported elsewhere.
                 Err(_) => {}
             }
         }
@@ -137,7 +139,7 @@ impl Setup {
         Ok(report)
     }
 
-    /// Gives NICs that are none of these what they had before.
+    /// Restores NICs that are in the record and not among these.
     fn take_back(&mut self, wishes: &[Wish]) -> Result<Vec<Change>, HostError> {
         let mut record = self.record()?;
         let is_wished = |key: &Key| wishes.iter().any(|wish| key.interface() == Some(&wish.interface));
@@ -155,7 +157,7 @@ impl Setup {
         Ok(changes)
     }
 
-    /// Writes down how things are that will be changed later, and returns it.
+    /// Records the state of keys that will be changed later, and returns it.
     pub(crate) fn guard_delays(&mut self, keys: &[Key]) -> Result<Vec<Value>, HostError> {
         let now = keys.iter().map(|key| self.kernel.read(key)).collect::<Result<Vec<_>, _>>()?;
         let mut record = self.record()?;
@@ -164,7 +166,7 @@ impl Setup {
         Ok(now)
     }
 
-    /// Takes out of the record what is as it was before; an empty record goes.
+    /// Removes from the record the keys that have their old value again. An empty record is removed.
     pub(crate) fn settle_delays(&mut self) -> Result<(), HostError> {
         let mut record = self.record()?;
         let actual = self.kernel.read_all(record.changes.iter().map(|change| &change.key))?;
@@ -238,7 +240,7 @@ impl Setup {
         Ok(())
     }
 
-    /// What a NIC is to have, or why this means cannot give it.
+    /// The state that a NIC is to have; the error says why the means cannot give it the delay.
     fn desired(
         &mut self,
         look: &DelayLook,
@@ -264,13 +266,13 @@ impl Setup {
         })
     }
 
-    /// Whether a driver is known to have no delay of its own choice.
+    /// Whether a driver is known not to choose a delay by itself.
     fn cannot_adapt(&self, look: &DelayLook) -> Result<bool, HostError> {
         let told = || self.kernel.has_adaptive_rx(&look.interface);
         Ok(!numbers_its_modes(&look.driver) && told()? == Some(false))
     }
 
-    /// What must be changed on a NIC. What an earlier call set there by another means goes back first.
+    /// The changes that a NIC needs. What an earlier call set by another means goes back first.
     fn delay_changes(
         &mut self,
         interface: &str,
@@ -286,7 +288,8 @@ impl Setup {
         Ok(changes)
     }
 
-    /// Makes changes of one NIC and reads them back: drivers round. If it refuses, it is as before, and the reason is returned.
+    /// Makes the changes of one NIC and reads them back, because drivers round. If the NIC refuses, it is
+    /// restored, and the reason is returned.
     fn try_changes(
         &mut self,
         changes: &[Change],
@@ -348,7 +351,7 @@ fn chosen(interface: &str, delay: Delay, means: Means, why_not: &[String]) -> St
     format!("{interface}: {delay} by {means}{not}")
 }
 
-/// What a driver made of what it was told.
+/// The changes that a driver has made other than asked.
 fn rounded(interface: &str, asked: &[Change], made: &[Change]) -> Vec<String> {
     let other = asked.iter().zip(made).filter(|(asked, made)| asked.to != made.to);
     other

@@ -1,8 +1,8 @@
 //! Which of the machine's cores a host has.
 //!
-//! Hosts believe that the machine is theirs alone, and so do programs that spin: left to itself the kernel may put two of them on one
-//! core for a long time while another is free, and they take turns of milliseconds. While there are at least as many cores as hosts, every host
-//! has cores of its own.
+//! Programs in a host take the machine to be theirs alone, and so spin. Left to itself, the kernel may keep
+//! two spinning programs on one core for a long time while another core is free, and they take turns of
+//! milliseconds. So every host has cores of its own, as long as there are at least as many cores as hosts.
 
 use super::{Outcome, while_doing};
 use nix::{
@@ -24,7 +24,9 @@ pub fn keep_to(number: usize, hosts: usize) -> Outcome<()> {
     sched_setaffinity(own, &set).map_err(while_doing("keep to a host's cores"))
 }
 
-/// The part of so many cores that belongs to a host; `None` if there are more hosts than cores, which then share them all.
+/// The share of so many cores that a host gets; `None` if there are more hosts than cores, which then share
+/// all of them.
+/// share them all.
 fn share(cores: usize, number: usize, hosts: usize) -> Option<Range<usize>> {
     (hosts > 1 && number < hosts && hosts <= cores)
         .then(|| cores * number / hosts..cores * (number + 1) / hosts)

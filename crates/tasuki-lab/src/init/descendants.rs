@@ -9,13 +9,11 @@ use nix::{
 };
 use std::{collections::HashMap, fs};
 
-/// Ends all descendants of this process. Those that start others meanwhile are found in the next round.
+/// Ends all descendants of this process. Those that are started meanwhile are found in the next round.
 pub fn end_descendants() {
     const ROUNDS: usize = 500;
     for _ in 0..ROUNDS {
-        while matches!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Ok(status) if status != WaitStatus::StillAlive)
-        {
-        }
+        reap_all();
         let alive = descendants();
         if alive.is_empty() {
             return;
@@ -23,12 +21,18 @@ pub fn end_descendants() {
         for process in alive {
             let _ = kill(process, Signal::SIGKILL);
         }
-        // Not a guess at how long something takes, only the pause between two looks.
+        // This is only the pause between two rounds: it does not assume how long anything takes.
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
 
-/// All processes below this one.
+/// Reaps all children that have ended.
+fn reap_all() {
+    let reap = || waitpid(None, Some(WaitPidFlag::WNOHANG));
+    while reap().is_ok_and(|status| status != WaitStatus::StillAlive) {}
+}
+
+/// All descendants of this process.
 pub fn descendants() -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for (pid, parent) in processes() {
@@ -45,7 +49,7 @@ pub fn descendants() -> Vec<Pid> {
     found
 }
 
-/// (process, parent) of everything in the host.
+/// Pairs of process and parent, for every process in the host.
 fn processes() -> Vec<(i32, i32)> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let parent = |pid: i32| {

@@ -20,21 +20,21 @@ use tasuki_sys::{
     netlink::{Netlink, TokenBucket, VethEnd},
 };
 
-/// Time that a token bucket's burst takes on the wire. Shorter ones starve when several links are busy on
-/// few cores, because the bucket is refilled by a timer that may come late.
+/// Time that a full token bucket takes on the wire, seconds. Smaller buckets run empty when several links are
+/// busy on few cores, because a bucket is refilled by a timer that may come late.
 const BURST_SECONDS: f64 = 0.004;
-/// No burst is smaller than two full frames of the largest MTU.
+/// Smallest bucket: two full frames of the largest MTU.
 const BURST_MINIMUM_BYTES: u64 = 20_000;
-/// Queue of a port, in bytes.
+/// Size of a port's queue, bytes.
 const QUEUE_BYTES: u32 = 1 << 20;
 
 /// A shaped cable.
 pub struct Wire {
     /// Interface indices of its two ports.
     pub ports: [u32; 2],
-    /// Rules of its two ports: rule `k` is for frames sent by end `k`.
+    /// Rules of its two ports: rule `k` applies to frames that end `k` sends.
     pub rules: [PortRule; 2],
-    /// Rate in force.
+    /// Its rate now.
     pub rate: Rate,
     /// Whether the ports are up.
     pub up: bool,
@@ -44,7 +44,7 @@ pub struct Wire {
 pub struct Fabric {
     netlink: Netlink,
     program: Option<WireProgram>,
-    /// One per cable in file order; `None`: unshaped.
+    /// One entry per cable, in the order of the file; `None`: the cable is unshaped.
     pub wires: Vec<Option<Wire>>,
     largest_mtu: u32,
 }
@@ -59,7 +59,7 @@ fn bucket(rate: Rate) -> TokenBucket {
     }
 }
 
-/// The rate of a cable: what the slower of its two ends can do.
+/// The rate of a cable: that of the slower of its two ends.
 pub fn cable_rate(cluster: &Cluster, cable: usize) -> Rate {
     let rate = |end: &End| match end {
         End::Nic(NicId { host, index }) => cluster.hosts[host.0].nics[*index].rate,
@@ -69,8 +69,9 @@ pub fn cable_rate(cluster: &Cluster, cable: usize) -> Rate {
     rate(a).min(rate(b))
 }
 
-/// Frames leave a port one by one. They do anyway, but as long as a port could send super-frames, the kernel never delivers them
-/// by NAPI, and so a host could not delay its receive interrupts (`veth_skb_is_eligible_for_gro`, drivers/net/veth.c).
+/// Turns segmentation offload of a port off. Frames leave the port one by one in any case. But as long as a
+/// port could send frames that are still to be segmented, the kernel never delivers its frames by NAPI, and
+/// then a host could not delay its receive interrupts (`veth_skb_is_eligible_for_gro`, drivers/net/veth.c).
 fn send_one_by_one(port: &str) -> Outcome<()> {
     let is_segmentation = |name: &str| name.starts_with("tx-") && name.ends_with("-segmentation");
     let ethtool = Ethtool::open(port).map_err(|error| error.to_string())?;
@@ -78,12 +79,12 @@ fn send_one_by_one(port: &str) -> Outcome<()> {
 }
 
 impl Fabric {
-    /// Starts with the switches. The calling thread's network namespace becomes the fabric.
+    /// Begins the fabric with its switches. The calling thread's network namespace becomes the fabric.
     pub fn new(cluster: &Cluster, options: &LabOptions) -> Outcome<Self> {
-        // Switches and wires have no addresses and must not say anything by themselves.
+        // Switches and wires have no addresses, and must not send packets of their own.
         for which in ["all", "default"] {
             let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
-            // Not there in a kernel without IPv6.
+            // The file does not exist in a kernel without IPv6.
             let _ = fs::write(path, "1");
         }
         let mut netlink = Netlink::open().map_err(while_doing("open rtnetlink"))?;
@@ -97,7 +98,7 @@ impl Fabric {
         Ok(Self { netlink, program, wires: Vec::new(), largest_mtu })
     }
 
-    /// Plugs in the next cable.
+    /// Adds the next cable.
     pub fn add_cable(&mut self, cluster: &Cluster, hosts: &[LabHost], options: &LabOptions) -> Outcome<()> {
         let cable = self.wires.len();
         let ends = &cluster.cables[cable].ends;
@@ -127,7 +128,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// Program and shaping of a new wire.
+    /// Attaches the program and the shaping to a new wire.
     fn attach(&mut self, wire: &Wire) -> Outcome<()> {
         let program = self.program.as_mut().ok_or("an unshaped lab has no wires")?;
         for (port, rule) in wire.ports.into_iter().zip(&wire.rules) {
@@ -142,8 +143,8 @@ impl Fabric {
         Ok(())
     }
 
-    /// Makes a veth pair between a new interface here and a host's NIC or a switch; returns the index of the
-    /// one here.
+    /// Makes a veth pair between a new interface in this namespace and a host's NIC or a switch. Returns the
+    /// index of the new interface.
     fn connect(&mut self, name: &str, far: &FarEnd) -> Outcome<u32> {
         let near = VethEnd { name, mac: None, mtu: self.largest_mtu, namespace: None };
         let netlink = &mut self.netlink;
@@ -154,7 +155,7 @@ impl Fabric {
         Ok(netlink.link(name).map_err(|error| error.to_string())?.index)
     }
 
-    /// A cable without a wire in the middle.
+    /// Adds a cable without a wire in the middle.
     fn add_bare(&mut self, cluster: &Cluster, hosts: &[LabHost], cable: usize) -> Outcome<()> {
         let ends = &cluster.cables[cable].ends;
         let far = |side: usize| FarEnd::new(cluster, hosts, cable, side, &ends[side], self.largest_mtu);
@@ -168,7 +169,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// Adds the management network, and a port of it in every host.
+    /// Adds the management network, with a port of it in every host.
     pub fn add_management(&mut self, hosts: &[LabHost], interface: &str) -> Outcome<()> {
         make_bridge(&mut self.netlink, "mgmt", 1500)?;
         for (number, host) in hosts.iter().enumerate() {
@@ -181,7 +182,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// Puts a wire's rules, rate and state in force.
+    /// Puts a wire's rules, rate and state into effect.
     pub fn update(&mut self, cable: usize) -> Outcome<()> {
         let wire = self.wires[cable].as_ref().ok_or("an unshaped lab has no wires")?;
         let program = self.program.as_mut().ok_or("an unshaped lab has no wires")?;
@@ -195,13 +196,13 @@ impl Fabric {
         Ok(())
     }
 
-    /// The program, for its counters.
+    /// The program of the wires, for its counters.
     pub fn program(&self) -> Option<&WireProgram> {
         self.program.as_ref()
     }
 }
 
-/// What is behind a wire port: a host's NIC or a switch's port.
+/// The far end of a wire port: a host's NIC or a switch's port.
 struct FarEnd<'a> {
     name: String,
     mac: Option<[u8; 6]>,

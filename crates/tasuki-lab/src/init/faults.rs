@@ -1,38 +1,39 @@
-//! The program on the wires, and its tables.
+//! The eBPF program on the wires, and its tables.
 
 use super::{Outcome, while_doing};
 use aya::{Ebpf, EbpfLoader, maps::HashMap, programs::SchedClassifier};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Compiled from `bpf/wire.bpf.c` by the build script.
+/// The program, compiled from `bpf/wire.bpf.c` by the build script.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/wire.bpf.o"));
 
 /// Name of the classifier in the object.
 pub const PROGRAM: &str = "wire";
 
-/// What a wire port does with the frames that come in; `struct port` of the program.
+/// What a wire port does with frames that come in: `struct port` of the program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PortRule {
     /// Interface index of the port at the cable's other end.
     pub redirect: u32,
-    /// Nothing passes.
+    /// Whether no frame passes.
     pub cut: bool,
     /// Seed of the port's random numbers.
     pub seed: u32,
-    /// Likelihoods, 0..=1.
+    /// Likelihood that a frame is lost, 0..=1.
     pub loss: f64,
-    /// See `loss`.
+    /// Likelihood that a frame is delivered twice, 0..=1.
     pub duplicate: f64,
-    /// See `loss`.
+    /// Likelihood that a byte of a frame is changed, 0..=1.
     pub corrupt: f64,
 }
 
 impl PortRule {
-    /// `first` is the number of the first frame that meets this rule.
+    /// The rule as 32-bit words for the program. `first` is the number of the first frame to which it
+    /// applies.
     fn words(&self, first: u64) -> [u32; 7] {
-        // Rust's conversion saturates, so 1.0 becomes 2^32 - 1: all but one frame in four billion.
+        // Rust's conversion saturates, so 1.0 becomes 2^32 - 1, which is all but one frame in four billion.
         let likelihood = |p: f64| (p.clamp(0.0, 1.0) * 2f64.powi(32)) as u32;
-        // A full loss is a cut: no draw may save a frame.
+        // A loss of 1 is treated as a cut, so that no frame is spared by chance.
         let cut = self.cut || self.loss >= 1.0;
         [
             self.redirect,
@@ -41,7 +42,7 @@ impl PortRule {
             likelihood(self.loss),
             likelihood(self.duplicate),
             likelihood(self.corrupt),
-            // The program counts modulo 2^32 here.
+            // The program counts frames modulo 2^32 here.
             first as u32,
         ]
     }
@@ -54,15 +55,15 @@ pub struct PortCounters {
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Taken by a fault.
+    /// Frames that a fault has dropped.
     pub dropped: u64,
-    /// Doubled by a fault.
+    /// Frames that a fault has doubled.
     pub duplicated: u64,
-    /// Changed by a fault.
+    /// Frames that a fault has changed.
     pub corrupted: u64,
 }
 
-/// The loaded program.
+/// The loaded program of the wires.
 pub struct WireProgram {
     ebpf: Ebpf,
 }
@@ -89,8 +90,8 @@ impl WireProgram {
         Ok(program.fd().map_err(while_doing("use the wire program"))?.as_fd())
     }
 
-    /// Sets the rule of a port. Its counters start at zero with its first rule; its draws start anew with
-    /// every rule.
+    /// Sets the rule of a port. The port's counters start at zero with its first rule; its random numbers
+    /// start again with every rule.
     pub fn set(&mut self, port: u32, rule: &PortRule) -> Outcome<()> {
         let fail = || while_doing::<aya::maps::MapError>("write a wire's rule");
         let table = self.ebpf.map_mut("counts").ok_or("the wire program has no table counts")?;

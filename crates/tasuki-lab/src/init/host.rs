@@ -17,7 +17,7 @@ use std::{
 
 /// A running host.
 pub struct LabHost {
-    /// Its process 1, in `lab-init`'s numbering.
+    /// Its process 1, by its number in `lab-init`'s PID namespace.
     pub pid: Pid,
     network: File,
 }
@@ -29,8 +29,8 @@ impl LabHost {
     }
 }
 
-/// Starts a host and waits until its mounts and name are set. A bare one has neither a table of rails nor the
-/// other hosts' names.
+/// Starts a host and waits until its mounts and name are set. A bare host has neither a table of rails nor
+/// the names of other hosts.
 pub fn start(name: &str, bare: bool) -> Outcome<LabHost> {
     let (mut ready, report) = std::io::pipe().map_err(while_doing("pipe"))?;
     let flags = libc::CLONE_NEWNS
@@ -40,7 +40,7 @@ pub fn start(name: &str, bare: bool) -> Outcome<LabHost> {
         | libc::CLONE_NEWNET
         | libc::SIGCHLD;
     // SAFETY: without CLONE_VM this is fork(2) into new namespaces; lab-init has one thread, so the child's
-    // copy of memory is consistent and it may run any code. It never returns from here.
+    // copy of memory is consistent and it may run any code. The child never returns from here.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags as libc::c_ulong, 0, 0, 0, 0) };
     match pid {
         0 => live(name, bare, report),
@@ -60,7 +60,7 @@ pub fn start(name: &str, bare: bool) -> Outcome<LabHost> {
     }
 }
 
-/// The life of a host's process 1: set up, then adopt and bury.
+/// Runs a host's process 1: it sets the host up, then adopts orphans and reaps them.
 fn live(name: &str, bare: bool, mut report: impl Write + AsFd) -> ! {
     let _ = prctl::set_name(c"tasuki-host");
     let result = mounts::set_up_host(name, bare)
@@ -71,7 +71,8 @@ fn live(name: &str, bare: bool, mut report: impl Write + AsFd) -> ! {
         Err(why) => why,
     };
     let _ = report.write_all(text.as_bytes());
-    // Also ends the report: nothing of lab-init's may stay open here, or its clients would wait for us.
+    // This also ends the report. Nothing of lab-init's may stay open in this process, because lab-init's
+    // clients would wait for its end.
     close_everything();
     if result.is_err() {
         exit_now(1);
@@ -83,18 +84,18 @@ fn live(name: &str, bare: bool, mut report: impl Write + AsFd) -> ! {
     }
 }
 
-/// Buries all children that have ended.
+/// Reaps all children that have ended.
 pub fn reap() {
     while !matches!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Err(_) | Ok(WaitStatus::StillAlive)) {}
 }
 
-/// Closes every descriptor, standard error included.
+/// Closes every descriptor, including standard error.
 fn close_everything() {
-    // SAFETY: the process goes on to wait for signals only and never uses a descriptor again.
+    // SAFETY: from here on the process only waits for signals, and never uses a descriptor again.
     unsafe { libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0) };
 }
 
-/// Ends a forked process without running anything of lab-init's.
+/// Ends a forked process without running any code of lab-init's.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: _exit has no preconditions.
     unsafe { libc::_exit(code) }

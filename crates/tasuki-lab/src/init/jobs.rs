@@ -25,7 +25,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// A name for a new job.
+    /// Makes the name of a new job.
     pub fn new_name(&mut self) -> String {
         self.started += 1;
         format!("job-{}", self.started)
@@ -36,7 +36,7 @@ impl Jobs {
         self.members.iter().any(|member| member.job == job && member.root && !member.ending)
     }
 
-    /// Registers a session; returns its end of the socket pair.
+    /// Registers a session. Returns the session's end of the socket pair.
     pub fn add(&mut self, job: &str, root: bool) -> nix::Result<OwnedFd> {
         let (ours, theirs) =
             socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
@@ -44,12 +44,12 @@ impl Jobs {
         Ok(theirs)
     }
 
-    /// Sockets to poll, in the order in which [`Jobs::readable`] counts them.
+    /// The sockets to poll, in the order in which [`Jobs::readable`] counts them.
     pub fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.members.iter().map(|member| member.socket.as_fd())
     }
 
-    /// Takes what the sessions at these positions said.
+    /// Handles what the sessions at these positions have sent.
     pub fn readable(&mut self, positions: &[usize]) {
         let mut gone = Vec::new();
         for &position in positions {
@@ -73,7 +73,8 @@ impl Jobs {
 
     fn end_members(&self, job: &str) {
         for member in self.members.iter().filter(|member| member.job == job && !member.root) {
-            // Our direction only: the other one tells when the session is gone. Done already is fine.
+            // Only this direction is closed: the other one reports when the session is gone. It may have been
+            // closed before.
             let _ = shutdown(member.socket.as_raw_fd(), Shutdown::Write);
         }
     }

@@ -12,10 +12,10 @@ use std::{
 };
 use tasuki_cluster::RailTable;
 
-/// Where `lab-init` keeps the lab's own small file system, in its private view of the mounts. `/mnt` is there
-/// on every machine and nothing in `lab-init` needs what is below it. Hosts see it as [`HOST_FOLDER`].
+/// Where `lab-init` keeps the lab's own small file system, in its private view of the mounts. `/mnt` exists
+/// on every machine, and `lab-init` needs nothing below it. Hosts see the file system as [`HOST_FOLDER`].
 pub const LAB_FOLDER: &str = "/mnt";
-/// The lab's own file system, inside a host.
+/// Where a host sees the lab's own file system.
 pub const HOST_FOLDER: &str = "/run/tasuki";
 
 type Options<'a> = Option<&'a str>;
@@ -30,7 +30,7 @@ fn bind(from: &str, to: &str) -> Outcome<()> {
         .map_err(while_doing(format!("bind {from} to {to}")))
 }
 
-/// Changes from here on are seen by nobody else.
+/// Keeps later changes of mounts private to this mount namespace.
 fn make_private() -> Outcome<()> {
     let flags = MsFlags::MS_PRIVATE | MsFlags::MS_REC;
     mount(None::<&str>, "/", None::<&str>, flags, None::<&str>).map_err(while_doing("make mounts private"))
@@ -40,21 +40,21 @@ fn plain() -> MsFlags {
     MsFlags::MS_NOSUID | MsFlags::MS_NODEV
 }
 
-/// Each host's table of rails, in the lab's folder; a host sees its own as `rails.json`.
+/// Name of a host's table of rails in the lab's folder. The host sees it as `rails.json`.
 fn rails_of(host: &str) -> String {
     format!("rails/{host}.json")
 }
 
-/// Each host's table of names, in the lab's folder.
+/// Name of a host's table of names in the lab's folder.
 fn names_of(host: &str) -> String {
     format!("names/{host}")
 }
 
-/// The mounts of `lab-init`: own `/proc`, and the lab's folder with the agent, each host's table of names (`names`: host, text) and
-/// tables of rails.
+/// Makes the mounts of `lab-init`: a `/proc` of its own, and the lab's folder with the agent, each host's
+/// table of names (`names`: host, text) and tables of rails.
 pub fn set_up_lab(cluster: &str, names: &[(String, String)], rails: &[RailTable]) -> Outcome<()> {
     make_private()?;
-    // Before the old /proc is covered.
+    // The path is read before the old /proc is covered.
     let program = fs::read_link("/proc/self/exe").map_err(while_doing("read /proc/self/exe"))?;
     let mut image = File::open("/proc/self/exe").map_err(while_doing("open /proc/self/exe"))?;
     mount_new("proc", "/proc", plain() | MsFlags::MS_NOEXEC, None)?;
@@ -72,15 +72,15 @@ pub fn set_up_lab(cluster: &str, names: &[(String, String)], rails: &[RailTable]
     for table in rails {
         write(&rails_of(&table.host), &table.to_json())?;
     }
-    // What each host's own is put over.
+    // Each host's own table is mounted over this file.
     write("rails.json", "")?;
     fs::create_dir(folder.join("bin")).map_err(while_doing("make bin"))?;
     place_program(&program, &mut image, &folder.join("bin/tasuki"))?;
     symlink("tasuki", folder.join("bin/tasuki-agent")).map_err(while_doing("make the agent's link"))
 }
 
-/// Puts the running program where hosts find it: the file itself, or a copy if its path leads to another
-/// file by now (it was rebuilt or upgraded since this process began).
+/// Puts the running program where hosts find it: the file itself, or a copy if its path leads to another file
+/// by now (because it was rebuilt or upgraded since this process began).
 fn place_program(program: &Path, image: &mut File, at: &Path) -> Outcome<()> {
     let fail = || while_doing::<std::io::Error>("place the agent");
     let mut copy = OpenOptions::new().write(true).create_new(true).mode(0o755).open(at).map_err(fail())?;
@@ -92,7 +92,7 @@ fn place_program(program: &Path, image: &mut File, at: &Path) -> Outcome<()> {
     std::io::copy(image, &mut copy).map(drop).map_err(fail())
 }
 
-/// The mounts of a host. Called in the host's own namespaces.
+/// Makes the mounts of a host. To be called in the host's own namespaces.
 pub fn set_up_host(name: &str, bare: bool) -> Outcome<()> {
     make_private()?;
     mount_new("proc", "/proc", plain() | MsFlags::MS_NOEXEC, None)?;
@@ -109,21 +109,21 @@ pub fn set_up_host(name: &str, bare: bool) -> Outcome<()> {
         bind(&names, "/etc/hosts")?;
     }
     if Path::new("/dev/mqueue").exists() {
-        // Not in every kernel; nothing here needs it.
+        // Not every kernel has this file system, and Tasuki does not need it.
         let _ = mount_new("mqueue", "/dev/mqueue", plain(), None);
     }
     Ok(())
 }
 
-/// Shows the whole of the lab's folder in a host, and the host's own table of rails. Returns the file of names.
+/// Shows a host the whole folder of the lab, and its own table of rails. Returns the host's file of names.
 fn share_all(name: &str) -> Outcome<String> {
     bind(LAB_FOLDER, HOST_FOLDER)?;
     bind(&format!("{HOST_FOLDER}/{}", rails_of(name)), RailTable::PATH)?;
     Ok(format!("{HOST_FOLDER}/{}", names_of(name)))
 }
 
-/// Gives a bare host a folder of its own, with what it cannot do without: the agent and the way to the lab.
-/// Returns its file of names, which knows nobody.
+/// Gives a bare host a folder of its own with what it needs: the agent and the lab's socket. Returns the
+/// host's file of names, which lists no other host.
 fn share_parts() -> Outcome<String> {
     let at = |part: &str| format!("{HOST_FOLDER}/{part}");
     fs::create_dir(at("bin")).map_err(while_doing("make bin"))?;
@@ -137,8 +137,8 @@ fn share_parts() -> Outcome<String> {
     Ok(names)
 }
 
-/// `/sys` shows the interfaces of the namespace in which it is mounted, so every host needs its own; the
-/// control groups below it are the machine's.
+/// Mounts `/sys`. It shows the interfaces of the namespace in which it is mounted, so every host needs its
+/// own; the control groups below it are the machine's.
 fn set_up_sys() -> Outcome<()> {
     let groups = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open("/sys/fs/cgroup");
     mount_new("sysfs", "/sys", plain() | MsFlags::MS_NOEXEC, None)?;

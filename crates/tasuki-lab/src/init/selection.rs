@@ -1,15 +1,15 @@
-//! Which cables a user's words mean.
+//! Finds the cables that a user names.
 
 use tasuki_cluster::{Cluster, End};
 
-/// A place that a cable's end may be named by: a host or switch, or one NIC or port of it.
+/// Whether a cable's end is at what the user names: a host or switch, or one NIC or port of it.
 fn is_at(cluster: &Cluster, end: End, name: &str) -> bool {
     let full = cluster.end_name(end);
     let node = full.split(':').next().unwrap_or_default();
     full == name || node == name
 }
 
-/// Cable numbers (file order) for `all`, `n1`, `n1:eth1` or `n1-n2`.
+/// Numbers of the cables (in the order of the file) that `all`, `n1`, `n1:eth1` or `n1-n2` names.
 pub fn cables(cluster: &Cluster, words: &str) -> Result<Vec<usize>, String> {
     let ends = |cable: &usize| cluster.cables[*cable].ends;
     let every = 0..cluster.cables.len();
@@ -18,7 +18,7 @@ pub fn cables(cluster: &Cluster, words: &str) -> Result<Vec<usize>, String> {
         every.clone().filter(one_end).collect()
     };
     let mut found = if words == "all" { every.clone().collect() } else { at(words) };
-    // Host names may contain '-', so every way to split is tried.
+    // Names of hosts may contain '-', so the text is split at each of them in turn.
     for (split, _) in words.match_indices('-') {
         let (a, b) = (&words[..split], &words[split + 1..]);
         let between = |cable: &usize| {

@@ -1,4 +1,4 @@
-//! The loop of a lab that stands: requests of clients, ends of sessions.
+//! The loop of a lab that is up: it handles requests of clients and ends of sessions.
 
 use super::{
     Outcome,
@@ -32,7 +32,7 @@ use std::{
 };
 use tasuki_cluster::{AddressPlan, Cluster, HostId, Rate};
 
-/// A lab that stands.
+/// A lab that is up.
 pub struct Server {
     message: StartMessage,
     cluster: Cluster,
@@ -47,7 +47,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes over what [`super::setup::build`] made.
+    /// Takes over what [`super::setup::build`] has made.
     pub fn new(
         message: StartMessage,
         cluster: Cluster,
@@ -60,7 +60,7 @@ impl Server {
         Self { message, cluster, plan, hosts, fabric, listeners, clients, jobs, starter: None, ending: false }
     }
 
-    /// Serves until somebody takes the lab down, or the starter goes away without having let it go.
+    /// Serves until a client takes the lab down, or the starter ends without having let it go.
     pub fn run(&mut self, starter: Channel) {
         self.starter = Some(starter);
         let mut interesting = SigSet::empty();
@@ -118,9 +118,9 @@ impl Server {
 
     fn accept(&mut self, listener: usize) {
         let Ok(raw) = accept4(self.listeners[listener].as_raw_fd(), SockFlag::SOCK_CLOEXEC) else { return };
-        // SAFETY: the kernel just made this descriptor for us.
+        // SAFETY: the kernel has just made this descriptor for this process, and no other code has it.
         let socket = unsafe { OwnedFd::from_raw_fd(raw) };
-        // An abstract socket has no file mode to protect it.
+        // An abstract socket has no file mode that would keep other users out.
         let root = getsockopt(&socket, PeerCredentials).is_ok_and(|peer| peer.uid() == 0);
         if root {
             self.clients.push(socket.into());
@@ -146,7 +146,7 @@ impl Server {
                 Ok(Reply::Done)
             }
         };
-        // A client that does not wait for its answer does not want it.
+        // Sending fails if the client has gone without waiting for its answer.
         let _ = client.send(&reply.unwrap_or_else(Reply::Failed), &[]);
     }
 
@@ -257,7 +257,7 @@ impl Server {
     }
 }
 
-/// Refuses what makes no sense before anything is changed.
+/// Checks that a change of faults makes sense, before anything is changed.
 fn check(fault: &Fault) -> Outcome<()> {
     match fault.kind {
         FaultKind::Loss(p) | FaultKind::Duplicate(p) | FaultKind::Corrupt(p) if !(0.0..=1.0).contains(&p) => {
@@ -271,7 +271,7 @@ fn check(fault: &Fault) -> Outcome<()> {
     }
 }
 
-/// Changes a wire's rules; both sides or one.
+/// Changes the rules of a wire, for frames from one or both sides.
 fn apply(wire: &mut super::fabric::Wire, kind: FaultKind, sides: &[usize]) {
     for &side in sides {
         let rule = &mut wire.rules[side];

@@ -1,6 +1,6 @@
-//! A session: one command in a host, with what it leaves behind.
+//! A session: one command in a host, and what it leaves behind.
 //!
-//! The session process lives in the host. It is the parent of the command and adopts its orphans
+//! The session process runs in the host. It is the parent of the command and adopts its orphans
 //! (`PR_SET_CHILD_SUBREAPER`), so it finds and ends every descendant, daemons included.
 
 use super::{
@@ -38,11 +38,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// What a session is made of.
+/// Everything that a session needs.
 pub struct SessionStart {
     /// Process 1 of the host.
     pub host: Pid,
-    /// Which of the lab's hosts it is, and how many there are.
+    /// Number of the host, and number of hosts in the lab.
     pub place: (usize, usize),
     /// The command.
     pub message: ExecMessage,
@@ -62,11 +62,12 @@ pub fn run(start: SessionStart) -> ! {
             let _ = start.client.send(&Reply::Failed(why), &[]);
             exit_now(1)
         }
-        // The PID namespace holds for children only, so the session proper is a child.
-        // SAFETY: this process has one thread; the child may run any code.
+        // SAFETY: this process has one thread, so the child may run any code. The session proper is a child
+        // because a PID namespace is entered by children only.
         Ok(()) => match unsafe { fork() } {
             Ok(ForkResult::Child) => {
-                // Its sockets close with the process: whoever waits until they do waits until it is gone.
+                // The session's sockets close when the process ends: a process that waits for that waits
+                // until the session is gone.
                 let result = Session::start(start).map(|session| ManuallyDrop::new(session).live());
                 exit_now(i32::from(result.is_err()))
             }
@@ -75,7 +76,7 @@ pub fn run(start: SessionStart) -> ! {
     }
 }
 
-/// Closes everything that belongs to `lab-init`: other clients wait for the end of those sockets.
+/// Closes everything that belongs to `lab-init`, because other clients wait for the end of its sockets.
 fn keep_only(start: &SessionStart) {
     let mut keep: Vec<RawFd> = start.stdio.iter().map(AsRawFd::as_raw_fd).collect();
     keep.push(start.client.as_fd().as_raw_fd());
@@ -90,7 +91,7 @@ fn keep_only(start: &SessionStart) {
     }
 }
 
-/// Enters the host, and brings along what it shall share with the machine.
+/// Enters the host, with the folders that it shares with the machine.
 fn enter(start: &SessionStart) -> Outcome<()> {
     let trees = start
         .message
@@ -104,7 +105,7 @@ fn enter(start: &SessionStart) -> Outcome<()> {
     if raw < 0 {
         return Err(format!("the host has ended: {}", io::Error::last_os_error()));
     }
-    // SAFETY: the kernel just made this descriptor for us.
+    // SAFETY: the kernel has just made this descriptor for this process, and no other code has it.
     let host = unsafe { OwnedFd::from_raw_fd(raw as RawFd) };
     let all = CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWUTS
@@ -128,7 +129,7 @@ struct Session {
     role: JobRole,
 }
 
-/// What a turn of the loop found.
+/// What one turn of the loop has found.
 enum Event {
     /// Nothing that ends the session.
     None,
@@ -191,7 +192,7 @@ impl Session {
                 if terminal && libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
                     return Err(io::Error::last_os_error());
                 }
-                // lab-init blocks signals, and a mask is inherited.
+                // lab-init blocks signals, and a signal mask is inherited.
                 Ok(SigSet::empty().thread_set_mask()?)
             });
         }
@@ -211,7 +212,7 @@ impl Session {
             }
         };
         match (&self.role, ended) {
-            // As with ssh: what stays in the background goes on, adopted by the host's process 1.
+            // As with ssh, what stays in the background goes on; the host's process 1 adopts it.
             (JobRole::None, Some(reply)) => self.tell(reply),
             (JobRole::None, None) => end_descendants(),
             (JobRole::Member(_), Some(reply)) => {
@@ -231,7 +232,7 @@ impl Session {
     }
 
     fn tell(&self, reply: Reply) {
-        // A client that has gone does not want to know.
+        // Sending fails if the client has gone and does not want the answer.
         let _ = self.client.send(&reply, &[]);
     }
 
@@ -261,12 +262,12 @@ impl Session {
 
     fn forward(&self, SessionMessage::Signal(number): &SessionMessage) {
         if let Ok(signal) = Signal::try_from(*number) {
-            // The group may be gone already; its end is on the way.
+            // The group may be gone already; then the command's end is about to be found.
             let _ = killpg(self.command, signal);
         }
     }
 
-    /// Buries what has ended; tells if the command itself is among it.
+    /// Reaps all children that have ended. Returns how the command ended, if it is among them.
     fn reap(&self) -> Option<Reply> {
         let mut ended = None;
         loop {
@@ -283,7 +284,7 @@ impl Session {
         }
     }
 
-    /// Lives on as the parent of what the command left behind, until the job ends or nothing is left.
+    /// Goes on as the parent of what the command has left behind, until the job ends or nothing is left.
     fn await_job_end(&self) {
         let Some(job) = &self.job else { return };
         loop {

@@ -23,7 +23,7 @@ use tasuki_sys::{netlink::Netlink, netns};
 
 type Report<'a> = &'a mut dyn FnMut(usize, usize, &str);
 
-/// Builds the lab that the message asks for and returns what will serve it.
+/// Builds the lab that the message asks for. Returns the server of the lab.
 pub fn build(message: StartMessage, listener: OwnedFd, report: Report) -> Outcome<Server> {
     let cluster = Cluster::parse(&message.cluster, message.source.as_deref())
         .map_err(while_doing("the cluster"))?
@@ -71,7 +71,7 @@ pub fn build(message: StartMessage, listener: OwnedFd, report: Report) -> Outcom
     Ok(Server::new(message, cluster, plan, hosts, fabric, [listener, inner]))
 }
 
-/// The configuration of one host, in its network namespace.
+/// Configures one host, in its network namespace.
 fn configure(cluster: &Cluster, plan: &AddressPlan, number: usize, options: &LabOptions) -> Outcome<()> {
     let host = &plan.hosts[number];
     let management = cluster.lab_management(HostId(number));
@@ -85,7 +85,7 @@ fn configure(cluster: &Cluster, plan: &AddressPlan, number: usize, options: &Lab
     Ok(())
 }
 
-/// A host as it is before anybody has set it up: its NICs are up, as an installed system has them.
+/// Leaves a host as an installed system is before Tasuki comes: its NICs are up, and nothing else is set.
 fn leave_bare(cluster: &Cluster, plan: &AddressPlan, number: usize, _: &LabOptions) -> Outcome<()> {
     let host = &plan.hosts[number];
     let up = || {
@@ -100,7 +100,8 @@ fn leave_bare(cluster: &Cluster, plan: &AddressPlan, number: usize, _: &LabOptio
     up().map_err(while_doing(&host.host))
 }
 
-/// What a real machine has before Tasuki comes: a loopback interface and a way to log in.
+/// Sets up what a real machine has before Tasuki comes: a loopback interface, and the interface by which one
+/// logs in.
 fn set_up_management(address: Ipv4Addr) -> Result<(), Box<dyn std::error::Error>> {
     let mut netlink = Netlink::open()?;
     for (name, address) in [("lo", None), (MANAGEMENT_INTERFACE, Some(address))] {
@@ -113,7 +114,7 @@ fn set_up_management(address: Ipv4Addr) -> Result<(), Box<dyn std::error::Error>
     Ok(())
 }
 
-/// The socket by which processes inside hosts reach us. Only root can use it.
+/// Makes the socket by which processes inside hosts reach `lab-init`. Only root can use it.
 fn listen_inside() -> Outcome<OwnedFd> {
     let name = Path::new(HOST_SOCKET).file_name().ok_or("the socket has no name")?;
     let path = Path::new(mounts::LAB_FOLDER).join(name);
@@ -126,7 +127,7 @@ fn listen_inside() -> Outcome<OwnedFd> {
     Ok(listener)
 }
 
-/// Convenience for the modules that look hosts up.
+/// The number of a host, by its name or one of its addresses.
 pub fn host_number(cluster: &Cluster, plan: &AddressPlan, hosts: &[LabHost], name: &str) -> Option<usize> {
     let matches = |&number: &usize| {
         let address = name.parse::<Ipv4Addr>().ok();

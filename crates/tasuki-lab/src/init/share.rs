@@ -1,4 +1,4 @@
-//! Parts of the machine's file system that a host is to share although they lie below a folder of its own.
+//! Parts of the machine's file system that a host shares although they are below one of its private folders.
 
 use nix::mount::{MntFlags, umount2};
 use std::{
@@ -25,7 +25,7 @@ pub fn open_tree(path: &Path) -> io::Result<OwnedFd> {
     if raw < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel just made this descriptor for us.
+    // SAFETY: the kernel has just made this descriptor for this process, and no other code has it.
     Ok(unsafe { OwnedFd::from_raw_fd(raw as RawFd) })
 }
 
@@ -38,7 +38,7 @@ pub fn attach_tree(path: &Path, tree: OwnedFd) -> io::Result<()> {
         if (there.dev(), there.ino()) == (metadata.dev(), metadata.ino()) {
             return Ok(());
         }
-        // What was shared under this name is another file by now (removed and made anew).
+        // What was shared under this name is another file by now: it was removed and made again.
         let _ = umount2(path, MntFlags::MNT_DETACH);
     }
     make_mount_point(path, metadata.is_dir())?;

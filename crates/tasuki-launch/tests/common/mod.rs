@@ -12,7 +12,7 @@ use tasuki_launch::{
     Transport, Version,
 };
 
-/// An MPI that need not exist.
+/// An MPI that need not be installed.
 pub fn mpi(flavour: Flavour, version: &str, launcher: &str) -> Mpi {
     Mpi {
         flavour,
@@ -39,7 +39,7 @@ pub fn job(ranks: u32) -> Job {
     }
 }
 
-/// A lab of four hosts.
+/// Facts of a lab of four hosts.
 pub fn facts() -> Facts {
     Facts {
         identity_interface: "tasuki0".into(),
@@ -60,14 +60,14 @@ pub fn environment() -> Environment {
     env::vars_os().collect()
 }
 
-/// The command that asks a library for its version: this crate's example.
+/// The command that asks a library for its version: an example program of this crate.
 pub fn probe() -> Vec<OsString> {
     let test = env::current_exe().expect("this test's path");
     let folder = test.parent().and_then(Path::parent).expect("target/PROFILE/deps");
     vec![folder.join("examples/launch").into(), "probe".into()]
 }
 
-/// The folder of peers: TASUKI_PEERS, else the checkout's.
+/// The folder of unpacked MPIs: TASUKI_PEERS, else the one of the checkout.
 pub fn peers() -> PathBuf {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
     env::var_os("TASUKI_PEERS").map_or(default, PathBuf::from)
@@ -79,7 +79,8 @@ pub fn installed() -> Vec<Mpi> {
     Detector { env: &env, probe: &probe, peers: Some(&peers), choice: None }.installed()
 }
 
-/// Compiles `tests/programs/NAME.c` with the MPI's own compiler wrapper. `None` (and a message) if it has none.
+/// Compiles `tests/programs/NAME.c` with the MPI's own compiler wrapper. `None` (and a message) if it has
+/// none.
 pub fn compile(mpi: &Mpi, name: &str, folder: &Path) -> Option<PathBuf> {
     let names = match mpi.flavour {
         Flavour::OpenMpi4 => ["mpicc.openmpi", "mpicc"],

@@ -40,14 +40,15 @@ impl Address {
 }
 
 impl Netlink {
-    /// Gives an interface an IPv4 address; nothing changes if it has it already.
+    /// Adds an IPv4 address to an interface; nothing changes if the interface has it already.
     pub fn add_address(&mut self, index: u32, address: Ipv4Addr, prefix: u8) -> Result<(), NetlinkError> {
         let message = Address { index, address, prefix }.message();
         let what = || format!("give interface {index} the address {address}/{prefix}");
         self.request(what, Message::NewAddress(message), Create::Replace.flags()).map(drop)
     }
 
-    /// Takes an IPv4 address from an interface; the kernel takes the routes that prefer it as their source along.
+    /// Removes an IPv4 address from an interface. The kernel also removes the routes that prefer it as their
+    /// source.
     pub fn delete_address(&mut self, address: Address) -> Result<(), NetlinkError> {
         let Address { index, address: ip, prefix } = address;
         let what = || format!("take the address {ip}/{prefix} from interface {index}");

@@ -24,13 +24,13 @@ pub struct Link {
     pub mac: Option<[u8; 6]>,
     /// Administratively up.
     pub up: bool,
-    /// The other end answers (`IFF_LOWER_UP`).
+    /// Whether there is a signal from the other end (`IFF_LOWER_UP`).
     pub carrier: bool,
     /// Operational state is up or unknown (virtual devices without a notion of carrier).
     pub operational: bool,
-    /// Frames that it has received since it was made.
+    /// Frames that the interface has received since it was made.
     pub received: u64,
-    /// Most frames of what the kernel hands to it at once (segmentation offload).
+    /// Most frames that the kernel makes of one buffer for this interface (segmentation offload).
     pub gso_max_segs: u32,
 }
 
@@ -121,7 +121,7 @@ impl Netlink {
             .map(drop)
     }
 
-    /// Makes a `dummy` interface: always up, drops what it is given; a place for addresses.
+    /// Makes a `dummy` interface, which carries addresses: it is always up and drops what is sent through it.
     pub fn add_dummy(&mut self, name: &str) -> Result<(), NetlinkError> {
         let mut message = LinkMessage::default();
         message.attributes.push(LinkAttribute::IfName(name.into()));
@@ -194,7 +194,8 @@ impl Netlink {
         self.set_attribute(index, LinkAttribute::Address(mac.to_vec()), what)
     }
 
-    /// Sets how many frames the kernel hands to an interface at once; connections that are open already keep theirs.
+    /// Sets how many frames the kernel makes of one buffer for an interface. Connections that are open
+    /// already keep their own limit.
     pub fn set_gso_max_segs(&mut self, index: u32, segments: u32) -> Result<(), NetlinkError> {
         let what = || format!("set gso_max_segs {segments} on interface {index}");
         self.set_attribute(index, LinkAttribute::GsoMaxSegs(segments), what)

@@ -51,9 +51,9 @@ impl NetlinkError {
 /// How an object is to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Create {
-    /// Fail with `EEXIST` if it is there.
+    /// Fail with `EEXIST` if the object exists.
     Exclusive,
-    /// Make it, or make the one that is there like it.
+    /// Make the object, or change the existing one to be like it.
     Replace,
 }
 
@@ -75,7 +75,7 @@ impl Netlink {
         Conversation::open(NETLINK_ROUTE).map(Self)
     }
 
-    /// Sends one request and waits for the kernel's acknowledgement. Returns what came before it.
+    /// Sends one request and waits for the kernel's acknowledgement. Returns the messages before it.
     fn request(
         &mut self,
         what: impl FnOnce() -> String,
@@ -85,7 +85,7 @@ impl Netlink {
         self.0.transact(message, flags | NLM_F_ACK).map_err(|source| NetlinkError { request: what(), source })
     }
 
-    /// Asks for all objects of a kind.
+    /// Requests all objects of a kind.
     fn dump(
         &mut self,
         what: impl FnOnce() -> String,

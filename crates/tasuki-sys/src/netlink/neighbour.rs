@@ -10,13 +10,13 @@ use std::net::Ipv4Addr;
 /// An entry of the ARP table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbour {
-    /// Interface behind which it is.
+    /// Interface by which the neighbour is reached.
     pub index: u32,
-    /// Its address.
+    /// The neighbour's address.
     pub address: Ipv4Addr,
-    /// Its MAC address, if it is known.
+    /// The neighbour's MAC address, if it is known.
     pub mac: Option<[u8; 6]>,
-    /// Set by hand: the kernel neither asks for it nor forgets it.
+    /// Whether the entry was set by hand: then the kernel neither asks for the MAC address nor forgets it.
     pub permanent: bool,
 }
 
@@ -48,7 +48,7 @@ impl Netlink {
         Ok(answers.into_iter().filter_map(neighbour).collect())
     }
 
-    /// Forgets a neighbour; not an error if it is not known.
+    /// Removes a neighbour; not an error if it is not known.
     pub fn delete_neighbour(&mut self, index: u32, address: Ipv4Addr) -> Result<(), NetlinkError> {
         let mut message = NeighbourMessage::default();
         message.header.family = AddressFamily::Inet;
@@ -61,7 +61,7 @@ impl Netlink {
         }
     }
 
-    /// Sets a permanent neighbour: the kernel asks nobody for its MAC address and never forgets it.
+    /// Sets a permanent neighbour: the kernel never asks for its MAC address and never forgets it.
     pub fn set_neighbour(&mut self, index: u32, address: Ipv4Addr, mac: [u8; 6]) -> Result<(), NetlinkError> {
         let mut message = NeighbourMessage::default();
         message.header.family = AddressFamily::Inet;

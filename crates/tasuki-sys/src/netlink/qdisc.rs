@@ -13,9 +13,9 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 pub struct TokenBucket {
     /// Rate in bit/s, all bytes on the wire counted.
     pub bits_per_second: u64,
-    /// Bucket size in bytes: what may go out at once after a pause.
+    /// Bucket size in bytes: the most that may be sent at once after a pause.
     pub burst_bytes: u32,
-    /// Queue in bytes; what does not fit is dropped.
+    /// Queue in bytes; a packet that does not fit is dropped.
     pub limit_bytes: u32,
 }
 
@@ -77,7 +77,7 @@ impl Netlink {
         self.request(what, Message::NewQueueDiscipline(request), Create::Replace.flags()).map(drop)
     }
 
-    /// Takes the shaping away; not an error if there is none.
+    /// Removes the shaping; not an error if there is none.
     pub fn clear_root_qdisc(&mut self, index: u32) -> Result<(), NetlinkError> {
         let mut request = TcMessage::default();
         request.header.index = index.cast_signed();
@@ -107,19 +107,19 @@ impl Netlink {
         self.attach(index, TcHandle::MIN_INGRESS, 1, program, name)
     }
 
-    /// Makes the place for classifier programs of an interface; an error if there is one.
+    /// Adds the clsact qdisc, which holds classifier programs, to an interface; an error if there is one.
     pub fn add_clsact(&mut self, index: u32) -> Result<(), NetlinkError> {
         let what = || format!("make clsact on interface {index}");
         self.request(what, Message::NewQueueDiscipline(clsact(index)), Create::Exclusive.flags()).map(drop)
     }
 
-    /// Removes the place for classifier programs of an interface, with all that are there; not an error if there is none.
+    /// Removes the clsact qdisc of an interface, with all programs in it; not an error if there is none.
     pub fn delete_clsact(&mut self, index: u32) -> Result<(), NetlinkError> {
         let what = || format!("remove clsact from interface {index}");
         forgive(self.request(what, Message::DelQueueDiscipline(clsact(index)), 0))
     }
 
-    /// Interfaces that have a place for classifier programs.
+    /// Interfaces that have a clsact qdisc.
     pub fn clsacts(&mut self) -> Result<Vec<u32>, NetlinkError> {
         let all = Message::GetQueueDiscipline(TcMessage::default());
         let answers = self.dump(|| "list queueing disciplines".into(), all)?;
@@ -132,8 +132,9 @@ impl Netlink {
         Ok(answers.into_iter().filter_map(index).collect())
     }
 
-    /// Runs a classifier program (direct action) on every frame that leaves through an interface, which must have a clsact; in
-    /// the place of the one that has this priority. Lower priorities run first.
+    /// Runs a classifier program (direct action) on every frame that leaves through an interface, which must
+    /// have a clsact qdisc. It replaces the program that has this priority. Programs of lower priority run
+    /// first.
     pub fn attach_egress(
         &mut self,
         index: u32,
@@ -144,7 +145,7 @@ impl Netlink {
         self.attach(index, TcHandle::MIN_EGRESS, priority, program, name)
     }
 
-    /// Ends the program of this priority on an interface's egress; not an error if there is none.
+    /// Removes the program of this priority from an interface's egress; not an error if there is none.
     pub fn detach_egress(&mut self, index: u32, priority: u16) -> Result<(), NetlinkError> {
         let parent = TcHandle { major: 0xffff, minor: TcHandle::MIN_EGRESS };
         let request = filter(index, parent, priority);
@@ -152,7 +153,7 @@ impl Netlink {
         forgive(self.request(what, Message::DelTrafficFilter(request), 0))
     }
 
-    /// The classifier programs on an interface's egress, which must have a clsact.
+    /// The classifier programs on an interface's egress, which must have a clsact qdisc.
     pub fn egress_programs(&mut self, index: u32) -> Result<Vec<AttachedProgram>, NetlinkError> {
         let mut request = TcMessage::default();
         request.header.index = index.cast_signed();
@@ -188,9 +189,9 @@ impl Netlink {
 /// A classifier program on an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedProgram {
-    /// Under which name it was attached.
+    /// The name under which it was attached.
     pub name: String,
-    /// Lower ones run first.
+    /// Its priority: programs of lower priority run first.
     pub priority: u16,
     /// The kernel's number of the program.
     pub id: u32,
@@ -232,7 +233,7 @@ fn kind(message: &TcMessage) -> Option<&str> {
     })
 }
 
-/// What is to go and is not there, is gone.
+/// Makes a success of the error that an object to be removed does not exist.
 fn forgive<T>(result: Result<T, NetlinkError>) -> Result<(), NetlinkError> {
     let gone = [libc::ENOENT, libc::EINVAL, libc::ENODEV];
     match result {

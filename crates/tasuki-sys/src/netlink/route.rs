@@ -10,9 +10,9 @@ use netlink_packet_route::{
 };
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The routing protocol number that marks the routes that Tasuki made (`rtnetlink(7)`: numbers above
-/// `RTPROT_STATIC` are for the user to assign; 116 is not among those that
-/// `include/uapi/linux/rtnetlink.h` names).
+/// The routing protocol number that marks routes which Tasuki has made. (`rtnetlink(7)`: numbers above
+/// `RTPROT_STATIC` are for the user to assign; 116 is not among those that `include/uapi/linux/rtnetlink.h`
+/// names.)
 pub const ROUTE_PROTOCOL: u8 = 116;
 
 /// A route to one address (/32) in the main table.
@@ -31,8 +31,8 @@ pub struct Route {
 pub struct Gateway {
     /// Outgoing interface.
     pub index: u32,
-    /// Next hop's address, taken to be on the link (no route to it is asked for); `None`: the destination
-    /// is on the link itself.
+    /// The next hop's address, which is taken to be on the link, so that no route to it is needed; `None`:
+    /// the destination itself is on the link.
     pub via: Option<Ipv4Addr>,
     /// Relative weight, 1..=256.
     pub weight: u16,
@@ -54,7 +54,7 @@ impl Gateway {
     }
 }
 
-/// A message about a route of ours to one address.
+/// A message about a route of Tasuki's to one address.
 fn to_host(destination: Ipv4Addr) -> RouteMessage {
     let mut message = RouteMessage::default();
     let header = &mut message.header;
@@ -91,7 +91,7 @@ impl Route {
 }
 
 impl Netlink {
-    /// Makes a route, or makes the one to the same destination like it.
+    /// Makes a route, or changes the route to the same destination to be like it.
     pub fn set_route(&mut self, route: &Route) -> Result<(), NetlinkError> {
         let what = || format!("set route to {}", route.destination);
         self.request(what, Message::NewRoute(route.message()), Create::Replace.flags()).map(drop)
@@ -110,8 +110,8 @@ impl Netlink {
         }
     }
 
-    /// The interface by which packets to an address leave; `None` if there is no way.
-    pub fn way_to(&mut self, address: IpAddr) -> Result<Option<u32>, NetlinkError> {
+    /// The interface by which packets to an address leave; `None` if there is no route to it.
+    pub fn interface_to(&mut self, address: IpAddr) -> Result<Option<u32>, NetlinkError> {
         let mut message = RouteMessage::default();
         let (family, bits, address) = match address {
             IpAddr::V4(address) => (AddressFamily::Inet, 32, RouteAddress::Inet(address)),

@@ -11,23 +11,24 @@ use netlink_packet_route::{
 };
 use std::net::Ipv4Addr;
 
-/// A route of the main table to one IPv4 address (/32), of the kind that [`Netlink::set_route`] would replace.
+/// A route of the main table to one IPv4 address (/32), of the kind that [`Netlink::set_route`] would
+/// replace.
 ///
-/// It holds all that the kernel told, attributes included that this library does not know, with interfaces by
-/// their indices: it can be put back as long as the interfaces live.
+/// It holds all that the kernel told, including attributes that this library does not know, with interfaces
+/// by their indices: it can be put back for as long as the interfaces exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedRoute {
     message: RouteMessage,
     destination: Ipv4Addr,
 }
 
-/// Flags that say how a route fares; the kernel refuses them in a request.
+/// Clears the flags that describe a route's state, because the kernel refuses them in a request.
 fn without_state(flags: RouteFlags) -> RouteFlags {
     flags & RouteFlags::Onlink
 }
 
 impl SavedRoute {
-    /// A route that stands where ours would: main table, /32, no type of service, no metric.
+    /// Takes a route that is in the place of one of Tasuki's: main table, /32, no type of service, no metric.
     fn from_message(mut message: RouteMessage) -> Option<Self> {
         let header = &message.header;
         let is_cached = header.flags.contains(RouteFlags::Cloned);
@@ -45,7 +46,8 @@ impl SavedRoute {
         }
         message.header.flags = without_state(message.header.flags);
         message.attributes.retain(|attribute| !matches!(attribute, RouteAttribute::CacheInfo(_)));
-        // A route by a nexthop object names the object alone; the kernel lists what is in it as well.
+        // The message of a route by a nexthop object may name only the object; but the kernel also lists the
+        // next hops that are in it.
         if message.attributes.iter().any(|attribute| matches!(attribute, RouteAttribute::NhId(_))) {
             let expanded = |attribute: &RouteAttribute| {
                 matches!(
@@ -63,17 +65,17 @@ impl SavedRoute {
         in_place.then_some(Self { message, destination: destination? })
     }
 
-    /// Where it leads.
+    /// The destination.
     pub fn destination(&self) -> Ipv4Addr {
         self.destination
     }
 
-    /// Whether Tasuki made it.
+    /// Whether Tasuki has made it.
     pub fn is_ours(&self) -> bool {
         u8::from(self.message.header.protocol) == ROUTE_PROTOCOL
     }
 
-    /// Where it leads, whoever made it; nothing if it is no route to an interface.
+    /// Its next hops, whichever program has made it; empty if it does not lead to an interface.
     pub fn gateways(&self) -> Vec<Gateway> {
         if self.message.header.kind != RouteType::Unicast {
             return Vec::new();
@@ -91,8 +93,8 @@ impl SavedRoute {
         gateways
     }
 
-    /// What [`Netlink::set_route`] would be told to make it; `None` if Tasuki did not make it, or it holds more
-    /// than that.
+    /// The arguments of [`Netlink::set_route`] that would make it; `None` if Tasuki did not make it, or it
+    /// holds more than that.
     pub fn as_route(&self) -> Option<Route> {
         let header = &self.message.header;
         if !self.is_ours() || header.kind != RouteType::Unicast {
@@ -113,16 +115,16 @@ impl SavedRoute {
         Some(Route { destination: self.destination, source: source?, gateways })
     }
 
-    /// As bytes, for a file.
+    /// The route as bytes, to be kept in a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.message.buffer_len()];
         self.message.emit(&mut bytes);
         bytes
     }
 
-    /// What [`Self::to_bytes`] made; `None` for anything else.
+    /// Reads what [`Self::to_bytes`] has made; `None` for anything else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        // The parser reads the fixed part without asking whether it is there.
+        // The parser reads the fixed part without checking that it is there.
         const HEADER_BYTES: usize = 12;
         if bytes.len() < HEADER_BYTES {
             return None;
@@ -140,7 +142,7 @@ fn gateway(hop: &RouteNextHop) -> Gateway {
 }
 
 impl Netlink {
-    /// All routes of the main table to single addresses that [`Netlink::set_route`] could meet.
+    /// All routes of the main table to single addresses that [`Netlink::set_route`] could replace.
     pub fn host_routes(&mut self) -> Result<Vec<SavedRoute>, NetlinkError> {
         let mut message = RouteMessage::default();
         message.header.address_family = AddressFamily::Inet;
@@ -163,7 +165,7 @@ impl Netlink {
 mod tests {
     use super::*;
 
-    /// As the kernel lists it (rtnetlink(7)): struct rtmsg, then attributes.
+    /// A route as the kernel lists it (rtnetlink(7)): struct rtmsg, then attributes.
     fn listed(protocol: u8, metric: Option<u32>) -> Vec<u8> {
         // family, dst_len, src_len, tos, table main, protocol, scope link, type unicast, flags linkdown.
         let mut bytes = vec![2, 32, 0, 0, 254, protocol, 253, 1, 16, 0, 0, 0];

@@ -1,7 +1,8 @@
-//! What becomes of interfaces: the kernel tells when one loses its carrier, goes down, or comes back. Any user may listen.
+//! Changes of interfaces: the kernel reports when one loses its carrier, goes down, or comes back. Any user
+//! may listen.
 //!
-//! Only the fixed heads of messages are read (include/uapi/linux/rtnetlink.h): they say all that matters here, and no attribute that
-//! a later kernel adds can be in the way.
+//! Only the fixed heads of messages are read (include/uapi/linux/rtnetlink.h): they hold all that matters
+//! here, so attributes that a later kernel adds cannot disturb.
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use nix::net::if_::if_nametoindex;
@@ -20,7 +21,7 @@ const REQUEST: usize = HEAD + INFO + 8;
 /// `IFLA_EXT_MASK` and `RTEXT_FILTER_SKIP_STATS`.
 const EXT_MASK: u16 = 29;
 const SKIP_STATS: u32 = 8;
-/// Datagrams taken at once: whoever asks has other things to do.
+/// Most datagrams that are read in one call, because the caller has other things to do.
 const DATAGRAMS: usize = 64;
 
 /// Watches interfaces of the network namespace in which it was opened. Never waits.
@@ -31,8 +32,9 @@ pub struct LinkWatch {
 }
 
 impl LinkWatch {
-    /// Watches the interfaces of these names, and looks how they are. Each is taken to have a carrier until the first [`LinkWatch::poll`]
-    /// that says otherwise. One that is not there, or is made anew later, is never heard of.
+    /// Watches the interfaces of these names, and asks for their state. Each counts as having a carrier until
+    /// the first [`LinkWatch::poll`] that says otherwise. An interface that does not exist, or is made again
+    /// later, is never reported.
     pub fn open<'a>(names: impl IntoIterator<Item = &'a str>) -> io::Result<LinkWatch> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind(&SocketAddr::new(0, GROUP))?;
@@ -43,7 +45,7 @@ impl LinkWatch {
         Ok(watch)
     }
 
-    /// Asks for the state of all; the answer comes as changes do.
+    /// Requests the state of all interfaces. The answer arrives as changes do.
     fn look(&mut self) {
         let request = self.known.ask();
         if self.socket.send(&request, libc::MSG_DONTWAIT).is_err() {
@@ -51,16 +53,19 @@ impl LinkWatch {
         }
     }
 
-    /// Takes in what the kernel has told: the place of each name with a change, and whether its interface has a carrier now.
+    /// Reads what the kernel has reported, and calls `change` with the place of each name whose state has
+    /// changed, and whether its interface has a carrier now.
     pub fn poll(&mut self, mut change: impl FnMut(usize, bool)) {
         for _ in 0..DATAGRAMS {
             self.buffer.clear();
             match self.socket.recv_from(&mut self.buffer, libc::MSG_DONTWAIT) {
-                // What does not come from the kernel says nothing.
+                // A message that is not from the kernel is ignored.
                 Ok((_, from)) if from.port_number() != 0 => continue,
                 Ok(_) => self.known.hear(&self.buffer, &mut change),
-                // Something was lost because nobody listened. Until the socket is empty more may be, and of that the kernel says nothing
-                // (net/netlink/af_netlink.c, `netlink_overrun`): a look before would be as old as what was lost.
+                // Messages were lost because they were not read in time. Until the socket is empty more may
+                // be lost, and the kernel does not report that (net/netlink/af_netlink.c, `netlink_overrun`).
+                // So the state is requested only once the socket is empty: an earlier answer could be as old
+                // as what was lost.
                 Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => self.known.stale = true,
                 Err(_) if self.known.stale && !self.known.asked => self.look(),
                 Err(_) => break,
@@ -75,21 +80,21 @@ impl AsFd for LinkWatch {
     }
 }
 
-/// One interface.
+/// One watched interface.
 struct Watched {
     index: Option<u32>,
     carrier: bool,
-    /// The look that is under way has found it.
+    /// Whether the answer to the current request has listed it.
     found: bool,
 }
 
-/// What is known of the interfaces: all but the socket.
+/// The state of the watched interfaces, without the socket.
 struct Known {
     watched: Vec<Watched>,
     sequence: u32,
-    /// A look at all is under way.
+    /// Whether the answer to a request for all interfaces is awaited.
     asked: bool,
-    /// Another one is needed after it.
+    /// Whether another request is needed after that.
     stale: bool,
 }
 
@@ -99,7 +104,7 @@ impl Known {
         Known { watched, sequence: 0, asked: false, stale: false }
     }
 
-    /// The request for a look at all.
+    /// The request for the state of all interfaces.
     fn ask(&mut self) -> [u8; REQUEST] {
         self.sequence = self.sequence.wrapping_add(1);
         (self.asked, self.stale) = (true, false);
@@ -117,7 +122,7 @@ impl Known {
         request
     }
 
-    /// The messages of one datagram.
+    /// Reads the messages of one datagram.
     fn hear(&mut self, mut rest: &[u8], change: &mut impl FnMut(usize, bool)) {
         while let Some(head) = rest.get(..HEAD) {
             let len = word(head, 0) as usize;
@@ -142,7 +147,8 @@ impl Known {
             libc::NLMSG_ERROR if ours => self.asked = false,
             _ if kind == libc::RTM_NEWLINK || kind == libc::RTM_DELLINK => {
                 let Some(info) = message.get(HEAD..HEAD + INFO) else { return };
-                // Bridges talk of their ports in messages of their own, which say nothing of the interface.
+                // Bridges report on their ports in messages of another family, which say nothing of the
+                // interface.
                 if i32::from(info[0]) != libc::AF_UNSPEC {
                     return;
                 }
@@ -164,7 +170,7 @@ impl Known {
     }
 }
 
-/// Up, and the other end is there.
+/// The flags of an interface that is up and has a carrier.
 const CARRIER: u32 = (libc::IFF_UP | libc::IFF_LOWER_UP) as u32;
 
 /// Four bytes, in the order of this host.
@@ -185,7 +191,7 @@ mod tests {
         bytes[16] = family;
         bytes[20..24].copy_from_slice(&index.to_ne_bytes());
         bytes[24..28].copy_from_slice(&flags.to_ne_bytes());
-        // The next one begins at a multiple of four.
+        // Messages begin at multiples of four bytes.
         bytes.resize(bytes.len().next_multiple_of(4), 0);
         bytes
     }

@@ -1,4 +1,4 @@
-//! The receive ring: mapping, slots, hand-over.
+//! The receive ring of a packet socket: mapping it, its slots, and handing them back.
 
 use super::{PacketError, PacketSocket, get_option, set_option, wait_for};
 use nix::poll::PollFlags;
@@ -52,7 +52,7 @@ pub(super) struct Header {
 /// Bytes before the frame in a slot: header and link-level address (`TPACKET2_HDRLEN`).
 const HEADER_BYTES: usize = size_of::<Header>().next_multiple_of(ALIGNMENT) + size_of::<libc::sockaddr_ll>();
 
-/// What a ring is made of, as the kernel was told.
+/// The layout of a ring, as the kernel was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingLayout {
     /// Bytes of a slot: a power of two.
@@ -62,7 +62,7 @@ pub struct RingLayout {
 }
 
 impl RingLayout {
-    /// Bytes of the whole ring, if they can be counted and the numbers are such as a ring has.
+    /// Bytes of the whole ring; `None` if the numbers are not those of a ring, or overflow.
     pub fn bytes(self) -> Option<usize> {
         let sound = self.slot_bytes.is_power_of_two() && self.slots.is_power_of_two();
         let large_enough = self.slot_bytes as usize > HEADER_BYTES;
@@ -71,20 +71,20 @@ impl RingLayout {
     }
 }
 
-/// How large a ring is to be. Its memory is locked in the kernel: `slots` times the slot size that fits the
+/// The wanted size of a ring. Its memory is locked in the kernel: `slots` times the slot size that fits the
 /// MTU (2 KiB at MTU 1500, 16 KiB at MTU 9000).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingSize {
-    /// Frames that fit; rounded up to a power of two.
+    /// Number of frames that should fit; it is rounded up to a power of two.
     pub slots: u32,
 }
 
 impl RingSize {
-    /// As many frames of this MTU as fit into so many bytes, but at least some.
+    /// A ring for as many frames of this MTU as fit into this many bytes, but at least for some.
     pub fn within(bytes: u64, mtu: u32) -> Self {
         let slot = Self { slots: 1 }.layout(mtu).map_or(u64::MAX, |request| request.slot_bytes.into());
         let slots = (bytes / slot).max(1);
-        // Rounding is up to a power of two, so the power below is what fits.
+        // The number of slots is rounded up to a power of two later, so the power of two below is what fits.
         Self { slots: 1 << slots.ilog2().min(24) }
     }
 
@@ -93,7 +93,7 @@ impl RingSize {
         // Room for the Ethernet header with a VLAN tag, and for the alignment of what follows it.
         let needed = HEADER_BYTES + ALIGNMENT + 18 + usize::try_from(mtu).ok()?;
         let slot_bytes = u32::try_from(needed.checked_next_power_of_two()?).ok()?;
-        // Blocks are contiguous in physical memory: small ones are easier to get.
+        // Blocks are contiguous in physical memory, of which small pieces are easier to get.
         let block_bytes = slot_bytes.max(64 * 1024);
         let slots = self.slots.checked_next_power_of_two()?.max(block_bytes / slot_bytes);
         let bytes = slots.checked_mul(slot_bytes)?;
@@ -101,7 +101,7 @@ impl RingSize {
     }
 }
 
-/// To whom a frame was addressed (`sll_pkttype`).
+/// The addressee of a frame (`sll_pkttype`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// To this interface.
@@ -110,7 +110,7 @@ pub enum PacketKind {
     Broadcast,
     /// To a group.
     Multicast,
-    /// To someone else (seen in promiscuous settings).
+    /// Another host (in promiscuous mode).
     OtherHost,
     /// Anything else, e.g. a frame that this host sent.
     Other(u8),
@@ -128,8 +128,8 @@ impl PacketKind {
     }
 }
 
-/// A packet socket with its mapped receive ring. Frames come in order; the ring is full, and the kernel drops,
-/// when as many frames as it has slots are waiting.
+/// A packet socket with its mapped receive ring. Frames come in order. When as many frames wait as the ring
+/// has slots, it is full and the kernel drops further ones.
 pub struct PacketRing {
     socket: PacketSocket,
     memory: NonNull<u8>,
@@ -137,8 +137,8 @@ pub struct PacketRing {
     next: u32,
 }
 
-// SAFETY: the mapping belongs to this value alone and is not tied to a thread; the kernel's side is synchronised
-// through the status words.
+// SAFETY: the mapping belongs to this value alone and is not tied to a thread; the kernel's side is
+// synchronised through the status words.
 unsafe impl Send for PacketRing {}
 
 impl PacketRing {
@@ -156,16 +156,16 @@ impl PacketRing {
         let ring = std::mem::ManuallyDrop::new(self);
         // SAFETY: memory and length are those of the mapping made in `map`, and `ring` is used no more.
         unsafe { libc::munmap(ring.memory.as_ptr().cast(), ring.bytes()) };
-        // SAFETY: `ring` is never dropped, so the socket has one owner, the caller.
+        // SAFETY: `ring` is never dropped, so the caller becomes the socket's only owner.
         unsafe { std::ptr::read(&raw const ring.socket) }
     }
 
-    /// What it is made of.
+    /// The layout of the ring.
     pub fn layout(&self) -> RingLayout {
         self.layout
     }
 
-    /// The socket, to send and to read statistics.
+    /// The socket, for sending and for its statistics.
     pub fn socket(&self) -> &PacketSocket {
         &self.socket
     }
@@ -175,13 +175,13 @@ impl PacketRing {
         self.layout.slots
     }
 
-    /// The next frame if there is one; dropping it gives its slot back to the kernel. Never blocks.
+    /// The next frame, if one has arrived. Dropping it gives its slot back to the kernel. Never blocks.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         let slot = self.slot();
         if self.is_ready(slot) { Some(Frame::new(self, slot)) } else { None }
     }
 
-    /// Whether there is one.
+    /// Whether a frame has arrived.
     pub fn has_frame(&self) -> bool {
         self.is_ready(self.slot())
     }
@@ -205,7 +205,7 @@ impl PacketRing {
         self.bytes()
     }
 
-    /// Waits until a frame is there or `limit` has passed; true if there may be one.
+    /// Waits until a frame has arrived or `limit` has passed. True if a frame may have arrived.
     pub fn wait(&self, limit: Duration) -> io::Result<bool> {
         wait_for(self.socket.as_fd(), PollFlags::POLLIN, limit)
     }
@@ -222,7 +222,7 @@ impl Drop for PacketRing {
     }
 }
 
-/// Gives the socket a ring.
+/// Has the kernel make a ring for the socket.
 pub(super) fn make(socket: &PacketSocket, size: RingSize) -> Result<RingLayout, PacketError> {
     let fail = |request, source| socket.error(request, source);
     set_option(&socket.socket, libc::PACKET_VERSION, &TPACKET_V2)
@@ -241,7 +241,7 @@ pub(super) fn make(socket: &PacketSocket, size: RingSize) -> Result<RingLayout, 
     Ok(RingLayout { slot_bytes: request.slot_bytes, slots: request.slots })
 }
 
-/// Takes the socket's ring away.
+/// Has the kernel free the socket's ring.
 pub(super) fn free(socket: &PacketSocket) -> Result<(), PacketError> {
     let none = Request { block_bytes: 0, blocks: 0, slot_bytes: 0, slots: 0 };
     set_option(&socket.socket, libc::PACKET_RX_RING, &none)
@@ -269,7 +269,7 @@ fn map_memory(socket: &PacketSocket, bytes: usize) -> io::Result<NonNull<u8>> {
     NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("mapped at address zero"))
 }
 
-/// A received frame in its slot: its bytes from the Ethernet header on. A VLAN tag is not among them.
+/// A received frame in its slot: its bytes from the Ethernet header on, without a VLAN tag.
 pub struct Frame<'a> {
     ring: &'a mut PacketRing,
     slot: NonNull<u8>,
@@ -291,7 +291,7 @@ impl<'a> Frame<'a> {
         let address = unsafe {
             slot.add(size_of::<Header>().next_multiple_of(ALIGNMENT)).cast::<libc::sockaddr_ll>().read()
         };
-        // Never beyond the slot, whatever the header says.
+        // The slice stays within the slot, whatever the header says.
         let slot_bytes = ring.layout.slot_bytes as usize;
         let offset = usize::from(header.mac_offset).min(slot_bytes);
         let captured = (header.captured as usize).min(slot_bytes - offset);
@@ -301,17 +301,18 @@ impl<'a> Frame<'a> {
         Self { ring, slot, offset, captured, length: header.length as usize, vlan, kind, arrived }
     }
 
-    /// Bytes that the frame had when it arrived; more than its slice has if it did not fit the slot.
+    /// Length of the frame when it arrived, bytes. It is more than the length of its slice if the frame did
+    /// not fit into the slot.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// To whom it was addressed.
+    /// The addressee.
     pub fn kind(&self) -> PacketKind {
         self.kind
     }
 
-    /// When the kernel got it, since 1970, whenever it is looked at.
+    /// When the kernel received the frame, as time since 1970.
     pub fn arrived(&self) -> Duration {
         self.arrived
     }
@@ -326,8 +327,8 @@ impl Deref for Frame<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: offset + captured lies inside of the slot (see `new`), which the kernel does not touch until
-        // this frame is dropped.
+        // SAFETY: offset + captured lies inside of the slot (see `new`), which the kernel does not touch
+        // until this frame is dropped.
         unsafe { std::slice::from_raw_parts(self.slot.add(self.offset).as_ptr(), self.captured) }
     }
 }
@@ -336,7 +337,7 @@ impl Drop for Frame<'_> {
     fn drop(&mut self) {
         // SAFETY: the status word is the first of the slot, 4-aligned, and is accessed atomically only.
         let status = unsafe { AtomicU32::from_ptr(self.slot.cast().as_ptr()) };
-        // Release: our reads of the frame are done before the kernel may overwrite it.
+        // Release: the reads of the frame are complete before the kernel may overwrite it.
         status.store(STATUS_KERNEL, Ordering::Release);
         self.ring.next = (self.ring.next + 1) & (self.ring.layout.slots - 1);
     }
@@ -347,13 +348,13 @@ mod tests {
     use super::*;
     use std::{io::Write, process::Command};
 
-    /// What the C compiler makes of linux/if_packet.h.
+    /// Sizes and offsets that the C compiler finds in linux/if_packet.h.
     fn sizes_of_the_kernel_header() -> Option<Vec<usize>> {
-        let source = "#include <linux/if_packet.h>\n#include <stddef.h>\n#include <stdio.h>\n\
-            #define AT(m) offsetof(struct tpacket2_hdr, m)\n\
-            int main(void) { printf(\"%zu %zu %zu %zu %zu %zu %zu %zu %zu %zu %d\", sizeof(struct tpacket_req), \
-            sizeof(struct tpacket2_hdr), (size_t)TPACKET2_HDRLEN, AT(tp_status), AT(tp_len), AT(tp_snaplen), \
-            AT(tp_mac), AT(tp_net), AT(tp_vlan_tci), sizeof(struct sockaddr_ll), TPACKET_V2); }";
+        let source = "#include <linux/if_packet.h>\n#include <stddef.h>\n#include <stdio.h>\n#define AT(m) \
+                      offsetof(struct tpacket2_hdr, m)\nint main(void) { printf(\"%zu %zu %zu %zu %zu %zu \
+                      %zu %zu %zu %zu %d\", sizeof(struct tpacket_req), sizeof(struct tpacket2_hdr), \
+                      (size_t)TPACKET2_HDRLEN, AT(tp_status), AT(tp_len), AT(tp_snaplen), AT(tp_mac), \
+                      AT(tp_net), AT(tp_vlan_tci), sizeof(struct sockaddr_ll), TPACKET_V2); }";
         let folder = tempfile::tempdir().ok()?;
         let program = folder.path().join("sizes");
         let mut compiler = Command::new("cc")

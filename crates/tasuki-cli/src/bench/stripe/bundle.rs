@@ -277,12 +277,11 @@ pub fn make(
     wanted: Wanted,
     core: impl Fn(usize) -> Option<usize> + Sync,
 ) -> Result<(), Failure> {
-    let made = crate::places::at_once(network.cluster.hosts.len(), |host| {
+    let made = tasuki_fleet::for_each_host(network.cluster.hosts.len(), |host| {
         let bundle = Bundle::of(network, host, wanted, core(host))?;
         super::inside(network, HostId(host), "bundle-here", &serde_json::to_string(&bundle)?)
     });
-    made.into_iter()
-        .try_for_each(|made| made.unwrap_or_else(|| Err(Failure::new("a thread that sets a host up ended"))))
+    made.into_iter().collect()
 }
 
 #[cfg(test)]

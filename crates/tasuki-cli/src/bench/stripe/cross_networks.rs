@@ -8,12 +8,13 @@ use super::{
 use crate::{args::BenchCross, bench::LabNetwork, failure::Failure, shape};
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write, thread, time::Duration};
-use tasuki_bench::{nas::cross, process::run_limited, stripe::Way};
+use tasuki_bench::{nas::cross, stripe::Way};
 use tasuki_cluster::{
     HostId, Rail, Rate, Striping,
     generate::{Options, Shape},
 };
 use tasuki_lab::LabOptions;
+use tasuki_process::run_limited;
 
 /// How long a host may take to tell what its NICs have counted.
 const COUNT_LIMIT: Duration = Duration::from_secs(20);

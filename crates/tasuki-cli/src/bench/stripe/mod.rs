@@ -29,11 +29,11 @@ use std::{
 };
 use tasuki_bench::{
     Machine,
-    process::run_limited,
     raw::{Measure, Outcome, Peer, Serve, StreamTest, Streamed, Test},
     stripe::{FailedCase, StripeReport, Way},
 };
 use tasuki_cluster::HostId;
+use tasuki_process::run_limited;
 
 /// Port of the peers' control connection, on the management network.
 const PORT: u16 = 7118;
@@ -134,7 +134,7 @@ fn peers(
 /// Runs an internal command in a host.
 fn inside(network: &LabNetwork, host: HostId, command: &str, specification: &str) -> Result<(), Failure> {
     let words = [OsString::from(command), specification.into()];
-    let output = run_limited(&mut crate::places::in_lab(network, host, words), SETUP_LIMIT)?;
+    let output = run_limited(&mut network.tasuki(host, words), SETUP_LIMIT)?;
     if output.is_success() {
         return Ok(());
     }

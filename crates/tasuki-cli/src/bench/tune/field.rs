@@ -7,7 +7,6 @@ use super::{
 use crate::{
     bench::{LabNetwork, core},
     failure::Failure,
-    places::in_lab,
 };
 use nix::{
     sched::{CpuSet, sched_setaffinity},
@@ -29,15 +28,13 @@ use std::{
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
-use tasuki_bench::{
-    load::{Done, Partner, Phase, Polled, Role, Steps, Timer, Work},
-    process::run_limited,
-};
+use tasuki_bench::load::{Done, Partner, Phase, Polled, Role, Steps, Timer, Work};
 use tasuki_cluster::{
     HostId,
     generate::{Options, Shape},
 };
 use tasuki_lab::LabOptions;
+use tasuki_process::run_limited;
 use tasuki_sys::{clock::monotonic_ns, priority};
 
 /// Port of the questions.
@@ -160,7 +157,7 @@ impl Field {
     }
 
     fn start(&self, host: HostId, words: &[OsString]) -> Result<Running, Failure> {
-        let mut command: Command = in_lab(&self.network, host, words);
+        let mut command: Command = self.network.tasuki(host, words);
         // Ctrl-C is for this process, which ends them.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(Running(command.spawn()?))
@@ -197,7 +194,7 @@ fn words(role: &Role) -> Result<[OsString; 2], Failure> {
 
 /// Runs a process in a host that answers at once.
 fn ask<T: DeserializeOwned>(network: &LabNetwork, host: HostId, role: &Role) -> Result<T, Failure> {
-    let output = run_limited(&mut in_lab(network, host, words(role)?), LIMIT)?;
+    let output = run_limited(&mut network.tasuki(host, words(role)?), LIMIT)?;
     if output.is_success() {
         return Ok(serde_json::from_str(&output.stdout)?);
     }

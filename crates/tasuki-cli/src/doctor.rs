@@ -1,0 +1,48 @@
+//! `tasuki doctor`: what would be used, why, and what improves it.
+
+use crate::{
+    args::DoctorArgs,
+    failure::Failure,
+    terminal::{print_json, print_json_line},
+};
+use std::process::ExitCode;
+use tasuki_doctor::{Finding, HostFacts, Weight, examine};
+use tasuki_fleet::Fleet;
+
+/// The internal command that every host runs: prints its facts as JSON.
+pub fn local_facts() -> Result<ExitCode, Failure> {
+    print_json_line(&HostFacts::local())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the command.
+pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
+    let fleet = Fleet::find(arguments.lab.as_deref(), arguments.cluster.as_deref())?;
+    let findings = examine(&fleet, arguments.program.as_ref(), arguments.mpi.as_deref())?;
+    if arguments.json {
+        print_json(&findings)?;
+    } else {
+        print(&fleet.title(), &findings);
+    }
+    let worst = findings.iter().map(|finding| finding.weight).max();
+    Ok(if worst == Some(Weight::Broken) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Prints findings in their order, under headings that say what they are about.
+fn print(title: &str, findings: &[Finding]) {
+    println!("{title}");
+    for group in findings.chunk_by(|a, b| a.about == b.about) {
+        println!("\n{}", group[0].about);
+        for finding in group {
+            let mark = match finding.weight {
+                Weight::Well => "  ok    ",
+                Weight::Slower => "  slower",
+                Weight::Broken => "  BROKEN",
+            };
+            println!("{mark}  {}", finding.what);
+            if let Some(remedy) = &finding.remedy {
+                println!("          -> {remedy}");
+            }
+        }
+    }
+}

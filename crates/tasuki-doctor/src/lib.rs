@@ -1,0 +1,43 @@
+//! Which MPI, lanes and rails a job would use, why, and the command that improves it.
+//!
+//! [`HostFacts`] are gathered on every host of a fleet; what they mean is judged by a pure function.
+//! [`examine`] asks all hosts and adds what is known of the MPIs of this one.
+#![forbid(unsafe_code)]
+
+mod facts;
+mod finding;
+mod host;
+mod mpi;
+
+pub use facts::{BrokerRefusal, HostFacts, NicFacts};
+pub use finding::{Finding, Weight};
+
+use std::ffi::OsString;
+use tasuki_fleet::{Fleet, HostError, Task};
+use tasuki_job::RunError;
+
+/// The hidden subcommand of `tasuki` that prints a host's [`HostFacts`] as JSON.
+pub const FACTS_COMMAND: &str = "doctor-facts";
+
+/// All findings: about the provider and the MPI (the program's, the one that `mpi` names, or all that are
+/// installed), and about every host of the fleet.
+///
+/// # Errors
+/// If the program or the MPI that was named is not found.
+pub fn examine(
+    fleet: &Fleet,
+    program: Option<&OsString>,
+    mpi: Option<&str>,
+) -> Result<Vec<Finding>, RunError> {
+    let mut findings = mpi::findings(program, mpi)?;
+    for answer in fleet.run_all(&Task::tasuki([FACTS_COMMAND])) {
+        match answer.json::<HostFacts>() {
+            Ok(facts) => findings.extend(host::findings(&facts)),
+            Err(HostError { host, why, remedy }) => {
+                let remedy = remedy.unwrap_or_else(|| format!("run `tasuki doctor` on {host} itself"));
+                findings.push(Finding::broken(&host, why, remedy));
+            }
+        }
+    }
+    Ok(findings)
+}

@@ -1,0 +1,179 @@
+//! What a host answers.
+
+use serde::de::DeserializeOwned;
+use std::{fmt, io};
+use tasuki_process::Output;
+use thiserror::Error;
+
+/// What a shell, and so ssh, reports of a command that it does not find.
+const NOT_FOUND: i32 = 127;
+/// What ssh reports when it cannot reach a host (ssh(1), "EXIT STATUS").
+const NOT_REACHED: i32 = 255;
+/// How many lines of standard error an error quotes.
+const TAIL_LINES: usize = 3;
+
+/// Why a host did not do what it was asked: its name, what failed, and what helps.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub struct HostError {
+    /// The host.
+    pub host: String,
+    /// What failed.
+    pub why: String,
+    /// What helps, as a command where there is one.
+    pub remedy: Option<String>,
+}
+
+impl fmt::Display for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.host, self.why)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, "; {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What came of a task on a host.
+#[derive(Debug)]
+pub struct Answer {
+    /// The host's name.
+    pub host: String,
+    /// How errors call the host: by its name, or "this machine".
+    pub(crate) label: String,
+    /// Whether the command was the host's `tasuki`.
+    pub(crate) runs_tasuki: bool,
+    /// How ssh reaches the host, as one would type it; `None`: without ssh.
+    pub(crate) ssh: Option<String>,
+    /// The program that was run to reach the host, for the error that it cannot be run.
+    pub(crate) program: String,
+    /// How the command ended.
+    pub(crate) output: io::Result<Output>,
+}
+
+impl Answer {
+    /// How messages call the host: by its name, or "this machine".
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// What the command printed.
+    ///
+    /// # Errors
+    /// If the host was not reached, or the command failed.
+    pub fn text(self) -> Result<String, HostError> {
+        match &self.output {
+            Ok(output) if output.is_success() => {
+                Ok(self.output.map(|output| output.stdout).unwrap_or_default())
+            }
+            _ => Err(self.error()),
+        }
+    }
+
+    /// The JSON value that the command printed. A command that has something to report does so whatever its
+    /// exit code is, so that is only asked for if there is no such value.
+    ///
+    /// # Errors
+    /// If the host was not reached, the command failed without a report, or the report has another form.
+    pub fn json<T: DeserializeOwned>(self) -> Result<T, HostError> {
+        let parsed =
+            self.output.as_ref().map(|output| (output.is_success(), serde_json::from_str(&output.stdout)));
+        match parsed {
+            Ok((_, Ok(value))) => Ok(value),
+            Ok((true, Err(error))) => Err(self.odd(&error.to_string())),
+            _ => Err(self.error()),
+        }
+    }
+
+    /// The error for an answer of another form than was expected; `why` says what is odd about it.
+    pub fn odd(&self, why: &str) -> HostError {
+        HostError {
+            host: self.label.clone(),
+            why: format!("its tasuki answered oddly: {why}"),
+            remedy: Some(format!("install the same version of tasuki on {} as here", self.label)),
+        }
+    }
+
+    fn error(&self) -> HostError {
+        let plain = |why: String| (why, None);
+        let (why, remedy) = match (&self.output, &self.ssh) {
+            (Err(error), _) => plain(format!("cannot run {}: {error}", self.program)),
+            (Ok(output), Some(target)) if output.code == Some(NOT_REACHED) => not_reached(target, output),
+            (Ok(output), Some(_)) if output.code == Some(NOT_FOUND) && self.runs_tasuki => not_found(output),
+            (Ok(output), Some(_)) => plain(failure(output).trim_end_matches('.').into()),
+            (Ok(output), None) => plain(failure(output)),
+        };
+        HostError { host: self.label.clone(), why, remedy }
+    }
+}
+
+fn failure(output: &Output) -> String {
+    format!("{}: {}", output.reason(), output.stderr_tail(TAIL_LINES))
+}
+
+/// What failed, and what helps, where ssh did not reach the machine that it was to reach as `target` says.
+fn not_reached(target: &str, output: &Output) -> (String, Option<String>) {
+    let said = output.stderr_tail(TAIL_LINES);
+    (
+        format!("it does not answer: {}", said.trim_end_matches('.')),
+        Some(format!(
+            "try `ssh {target} true`; `management` and `ssh` in the cluster file say how it is reached"
+        )),
+    )
+}
+
+/// What failed, and what helps, where the machine's shell did not find `tasuki`.
+fn not_found(output: &Output) -> (String, Option<String>) {
+    let said = output.stderr_tail(TAIL_LINES);
+    let remedy =
+        "install it there, where a login without a terminal finds it, or say where it is with --remote";
+    (format!("it has no tasuki: {}", said.trim_end_matches('.')), Some(remedy.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(ssh: Option<&str>, code: i32, stdout: &str, stderr: &str) -> Answer {
+        let output =
+            Output { code: Some(code), stdout: stdout.into(), stderr: stderr.into(), ..Output::default() };
+        let name = || String::from("n2");
+        let ssh = ssh.map(str::to_owned);
+        Answer {
+            host: name(),
+            label: name(),
+            runs_tasuki: true,
+            ssh,
+            program: "ssh".into(),
+            output: Ok(output),
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_host_what_failed_and_what_helps() {
+        let unreached = answer(Some("-p 22 n2"), 255, "", "ssh: connect: No route to host.\n");
+        let error = unreached.text().unwrap_err().to_string();
+        assert!(
+            error.starts_with(
+                "n2: it does not answer: ssh: connect: No route to host; try `ssh -p 22 n2 true`"
+            )
+        );
+        let absent = answer(Some("n2"), 127, "", "sh: tasuki: not found").text().unwrap_err();
+        assert!(
+            absent.why.contains("it has no tasuki")
+                && absent.remedy.is_some_and(|text| text.contains("--remote"))
+        );
+        let local = answer(None, 255, "", "one\ntwo").text().unwrap_err().to_string();
+        assert_eq!(local, "n2: exit code 255: one\ntwo", "without ssh 255 is the command's own");
+        let output = Err(io::ErrorKind::NotFound.into());
+        let unstarted = Answer { output, ..answer(Some("n2"), 0, "", "") };
+        assert!(unstarted.text().unwrap_err().why.starts_with("cannot run ssh: "));
+    }
+
+    #[test]
+    fn a_report_counts_whatever_the_exit_code_is() {
+        assert_eq!(answer(None, 1, "[7]", "").json::<Vec<u8>>(), Ok(vec![7]));
+        assert!(answer(None, 1, "no", "why").json::<Vec<u8>>().unwrap_err().why.contains("exit code 1: why"));
+        let odd = answer(None, 0, "no", "").json::<Vec<u8>>().unwrap_err();
+        assert!(odd.why.contains("oddly") && odd.remedy.is_some_and(|text| text.contains("same version")));
+    }
+}

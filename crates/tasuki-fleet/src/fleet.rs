@@ -1,0 +1,173 @@
+//! The hosts that a command is about.
+
+use crate::{
+    Answer, FleetError, LabHosts, SshHosts, Task, for_each_host, host_name, ssh::local, task::Program,
+};
+use std::{path::Path, process::Command};
+use tasuki_cluster::{Cluster, HostId};
+use tasuki_lab::{Lab, LabError, need_root};
+use tasuki_process::{Limited, text_file};
+
+/// Hosts, and how they are reached.
+#[derive(Clone, Debug)]
+pub enum Fleet {
+    /// This machine alone.
+    Local,
+    /// The hosts of a lab that is up.
+    Lab(Box<LabHosts>),
+    /// The machines of a cluster file, over ssh.
+    Ssh(Box<SshHosts>),
+}
+
+impl Fleet {
+    /// The machines of a cluster file, the lab of that name, the only lab that is up, or this machine if none
+    /// is.
+    ///
+    /// # Errors
+    /// If the file is wrong, the lab is not up, or several labs are up and none is named.
+    pub fn find(lab: Option<&str>, cluster: Option<&Path>) -> Result<Self, FleetError> {
+        if let Some(file) = cluster {
+            return Ok(Self::Ssh(Box::new(SshHosts::new(Cluster::load(file)?))));
+        }
+        // Labs are root's: another user's programs do not run in one that happens to be up.
+        if lab.is_none() && (need_root().is_err() || matches!(Lab::find(), Err(LabError::NoneUp))) {
+            return Ok(Self::Local);
+        }
+        Ok(Self::Lab(Box::new(LabHosts::running(lab)?)))
+    }
+
+    /// What the hosts are called together, for titles.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Local => "this machine".into(),
+            Self::Lab(hosts) => format!("lab {}", hosts.lab),
+            Self::Ssh(hosts) => format!("cluster {}", hosts.cluster.name),
+        }
+    }
+
+    /// The cluster whose hosts they are; `None`: this machine alone.
+    pub fn cluster(&self) -> Option<&Cluster> {
+        match self {
+            Self::Local => None,
+            Self::Lab(hosts) => Some(&hosts.cluster),
+            Self::Ssh(hosts) => Some(&hosts.cluster),
+        }
+    }
+
+    /// Number of hosts.
+    pub fn len(&self) -> usize {
+        self.cluster().map_or(1, |cluster| cluster.hosts.len())
+    }
+
+    /// Whether there is no host.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The name of a host, by its number.
+    pub fn name(&self, host: usize) -> String {
+        self.cluster().map_or_else(host_name, |cluster| cluster.hosts[host].name.clone())
+    }
+
+    /// A command that runs a task on a host and passes its streams and its exit code on, for callers that
+    /// talk with it while it runs. The caller connects the streams, the task's input too, and sees to the
+    /// time limit.
+    pub fn command(&self, host: usize, task: &Task) -> Command {
+        match self {
+            Self::Local => local(task),
+            Self::Lab(hosts) => hosts.of_task(HostId(host), task),
+            Self::Ssh(hosts) => hosts.of_task(HostId(host), task),
+        }
+    }
+
+    /// Runs a task on a host to its end.
+    pub fn run(&self, host: usize, task: &Task) -> Answer {
+        let mut command = self.command(host, task);
+        let program = command.get_program().to_string_lossy().into_owned();
+        let mut limited = Limited::new(task.limit);
+        if !task.lasting {
+            limited = limited.end_with_parent();
+        }
+        let input = task.input.as_deref().map(text_file).transpose();
+        let output = input.and_then(|input| match input {
+            Some(input) => limited.input(input).run(&mut command),
+            None => limited.run(&mut command),
+        });
+        let name = self.name(host);
+        let (label, ssh) = match self {
+            Self::Local => ("this machine".into(), None),
+            Self::Lab(_) => (name.clone(), None),
+            Self::Ssh(hosts) => (name.clone(), hosts.target(HostId(host)).map(|target| target.to_string())),
+        };
+        Answer { host: name, label, runs_tasuki: task.program == Program::Tasuki, ssh, program, output }
+    }
+
+    /// Runs the same task on all hosts at once.
+    pub fn run_all(&self, task: &Task) -> Vec<Answer> {
+        for_each_host(self.len(), |host| self.run(host, task))
+    }
+
+    /// Runs on every host, all at once, the task that `task` makes for it. `done` is told the name of a host
+    /// that has answered.
+    pub fn run_each(&self, task: impl Fn(usize) -> Task + Sync, done: impl Fn(&str) + Sync) -> Vec<Answer> {
+        for_each_host(self.len(), |host| {
+            let answer = self.run(host, &task(host));
+            done(&answer.host);
+            answer
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{sync::Mutex, time::Duration};
+
+    fn shell(script: &str) -> Task {
+        Task::program(["sh", "-c", script])
+    }
+
+    #[test]
+    fn this_machine_is_one_host_with_its_name() {
+        let fleet = Fleet::Local;
+        assert_eq!((fleet.len(), fleet.name(0)), (1, host_name()));
+        let told = Mutex::new(Vec::new());
+        let tell = |name: &str| told.lock().unwrap().push(name.to_owned());
+        let answers = fleet.run_each(|_| shell("cat; exit 0").input("fed"), tell);
+        assert_eq!(answers.into_iter().next().unwrap().text(), Ok("fed".into()));
+        assert_eq!(told.into_inner().unwrap(), [host_name()]);
+    }
+
+    #[test]
+    fn errors_name_this_machine_and_why() {
+        let failed = Fleet::Local.run(0, &shell("echo broken >&2; exit 4")).text().unwrap_err();
+        assert_eq!(failed.to_string(), "this machine: exit code 4: broken");
+        let slow = Fleet::Local.run(0, &shell("sleep 1000").limit(Duration::from_millis(100)));
+        assert!(slow.text().unwrap_err().why.starts_with("time limit"));
+        let absent = Fleet::Local.run(0, &Task::program(["/no such program"])).text().unwrap_err();
+        assert!(absent.why.starts_with("cannot run /no such program: "), "{absent}");
+    }
+
+    #[test]
+    fn hosts_over_ssh_that_cannot_be_reached_are_named_in_their_order() {
+        let file = "
+            [[host]]
+            name = \"b\"
+            nic = [{ name = \"eth1\" }]
+            [[host]]
+            name = \"a\"
+            nic = [{ name = \"eth1\" }]
+            [[cable]]
+            ends = [\"a:eth1\", \"b:eth1\"]";
+        let cluster = Cluster::parse(file, None).unwrap();
+        let ssh = vec!["/no/ssh".into()];
+        let fleet = Fleet::Ssh(Box::new(SshHosts::through(cluster, ssh, vec!["tasuki".into()])));
+        let errors: Vec<_> = fleet
+            .run_all(&Task::tasuki(["x"]))
+            .into_iter()
+            .map(|answer| answer.text().unwrap_err())
+            .collect();
+        assert_eq!(errors.iter().map(|error| error.host.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+        assert!(errors.iter().all(|error| error.why.starts_with("cannot run /no/ssh: ")), "{errors:?}");
+    }
+}

@@ -1,0 +1,144 @@
+//! Machines that ssh reaches.
+
+use crate::{
+    host_name,
+    task::{Program, Task},
+    this_program,
+};
+use std::{
+    ffi::{OsStr, OsString},
+    process::Command,
+};
+use tasuki_cluster::{Cluster, HostId, SshTarget};
+use tasuki_process::quote;
+
+/// The machines of a cluster file, which ssh reaches as the file's `management` and `ssh` say.
+#[derive(Clone, Debug)]
+pub struct SshHosts {
+    /// The machines.
+    pub cluster: Cluster,
+    /// ssh, and options for it.
+    ssh: Vec<String>,
+    /// The `tasuki` command on a machine, with what stands before it.
+    tasuki: Vec<String>,
+    /// The machine that is this one, and is reached without ssh.
+    own: Option<String>,
+}
+
+impl SshHosts {
+    /// Reaches all machines, this one too, by plain `ssh`, and runs the `tasuki` that a login finds.
+    pub fn new(cluster: Cluster) -> Self {
+        Self { cluster, ssh: vec!["ssh".into()], tasuki: vec!["tasuki".into()], own: None }
+    }
+
+    /// Reaches machines by this ssh (program and options; not empty), and runs this `tasuki` there, `sudo`
+    /// before it if need be. The host that has this machine's name is reached without ssh.
+    pub fn through(cluster: Cluster, ssh: Vec<String>, tasuki: Vec<String>) -> Self {
+        Self { cluster, ssh, tasuki, own: Some(host_name()) }
+    }
+
+    /// How ssh reaches a host; `None`: it is this machine.
+    pub(crate) fn target(&self, host: HostId) -> Option<SshTarget<'_>> {
+        let is_own = self.own.as_deref() == Some(&self.cluster.host_of(host).name);
+        (!is_own).then(|| self.cluster.ssh_target(host))
+    }
+
+    pub(crate) fn of_task(&self, host: HostId, task: &Task) -> Command {
+        match (self.target(host), task.program) {
+            (Some(target), Program::Tasuki) => {
+                let tasuki = self.tasuki.iter().map(OsStr::new);
+                over_ssh(&self.ssh, target, tasuki.chain(task.argv.iter().map(OsString::as_os_str)))
+            }
+            (Some(target), Program::Any) => over_ssh(&self.ssh, target, &task.argv),
+            (None, _) => local(task),
+        }
+    }
+}
+
+/// A task on this machine.
+pub(crate) fn local(task: &Task) -> Command {
+    match task.program {
+        Program::Tasuki => this_program(&task.argv),
+        Program::Any => {
+            let mut argv = task.argv.iter();
+            let mut command = Command::new(argv.next().map_or(OsStr::new(""), OsString::as_os_str));
+            command.args(argv);
+            command
+        }
+    }
+}
+
+/// A command on a machine by `ssh` (program and options), which asks nobody for a password and does not wait
+/// long for a machine that is off. The arguments pass the shell of the machine unchanged, and no name from a
+/// cluster file can be taken for an option: each follows an option or the `--` that ends them.
+fn over_ssh(
+    ssh: &[String],
+    target: SshTarget<'_>,
+    argv: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Command {
+    let mut command = Command::new(&ssh[0]);
+    command.args(&ssh[1..]).args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
+    if let Some(port) = target.port {
+        command.args(["-p", &port.to_string()]);
+    }
+    for (option, name) in [("-J", target.jump), ("-l", target.user)] {
+        if let Some(name) = name {
+            command.args([option, name]);
+        }
+    }
+    command.args(["--", target.address]).args(argv.into_iter().map(|word| quote(word.as_ref())));
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+        [[host]]
+        name = "n1"
+        nic = [{ name = "eth1" }]
+        [[host]]
+        name = "n2"
+        management = "me@198.18.0.2"
+        ssh = { port = 2222, jump = "gate" }
+        nic = [{ name = "eth1" }]
+        [[cable]]
+        ends = ["n1:eth1", "n2:eth1"]
+    "#;
+
+    fn hosts() -> SshHosts {
+        SshHosts::new(Cluster::parse(FILE, None).unwrap())
+    }
+
+    fn line(command: &Command) -> Vec<String> {
+        let words = [command.get_program()].into_iter().chain(command.get_args());
+        words.map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn every_name_of_a_file_follows_an_option_or_the_end_of_options() {
+        let command = hosts().of_task(HostId(1), &Task::tasuki(["status", "--host", "a b"]));
+        let quiet = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"];
+        let way = ["-p", "2222", "-J", "gate", "-l", "me", "--", "198.18.0.2"];
+        let argv = ["tasuki", "status", "--host", "'a b'"];
+        assert_eq!(line(&command), [&quiet[..], &way, &argv].concat());
+    }
+
+    #[test]
+    fn the_machine_itself_is_reached_without_ssh_if_it_is_told_apart() {
+        let mut cluster = hosts().cluster;
+        cluster.hosts[0].name = host_name();
+        let sudo = ["sudo", "-n", "/opt/tasuki"].map(str::to_owned).to_vec();
+        let ssh = ["ssh", "-F", "config"].map(str::to_owned).to_vec();
+        let hosts = SshHosts::through(cluster, ssh, sudo);
+        let task = Task::tasuki(["status"]);
+        assert_eq!(line(&hosts.of_task(HostId(0), &task)), ["/proc/self/exe", "status"]);
+        let other = line(&hosts.of_task(HostId(1), &task));
+        assert_eq!(other[..3], ["ssh", "-F", "config"]);
+        assert_eq!(other[other.len() - 4..], ["sudo", "-n", "/opt/tasuki", "status"]);
+        let id = Task::program(["id", "-u"]);
+        assert_eq!(line(&hosts.of_task(HostId(0), &id)), ["id", "-u"]);
+        assert_eq!(line(&hosts.of_task(HostId(1), &id))[14..], ["198.18.0.2", "id", "-u"]);
+    }
+}

@@ -1,0 +1,62 @@
+//! What is to be run on a host.
+
+use std::{
+    ffi::{OsStr, OsString},
+    time::Duration,
+};
+
+/// How long a host may take if a task does not say.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A command for a host, with its input and limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    pub(crate) program: Program,
+    pub(crate) argv: Vec<OsString>,
+    pub(crate) input: Option<String>,
+    pub(crate) limit: Duration,
+    pub(crate) lasting: bool,
+}
+
+/// Which program a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// The host's `tasuki` command; `argv` are its arguments.
+    Tasuki,
+    /// The program that `argv` begins with.
+    Any,
+}
+
+impl Task {
+    /// Runs the host's `tasuki` with these arguments, for up to 20 s and without standard input.
+    pub fn tasuki(argv: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        Self::new(Program::Tasuki, argv)
+    }
+
+    /// Runs a program, which `argv` begins with, for up to 20 s and without standard input.
+    pub fn program(argv: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        Self::new(Program::Any, argv)
+    }
+
+    fn new(program: Program, argv: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        let argv = argv.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
+        Self { program, argv, input: None, limit: LIMIT, lasting: false }
+    }
+
+    /// Gives the command this text as standard input.
+    pub fn input(self, text: impl Into<String>) -> Self {
+        Self { input: Some(text.into()), ..self }
+    }
+
+    /// Ends the command when it has run for this long.
+    pub fn limit(self, limit: Duration) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Lets the command finish even if this process ends first, and lets what it leaves behind in the
+    /// background go on: for commands that change a host, which should neither be left half done nor lose the
+    /// daemons they start.
+    pub fn lasting(self) -> Self {
+        Self { lasting: true, ..self }
+    }
+}

@@ -1,0 +1,74 @@
+//! Why a job cannot be run.
+
+use std::{io, path::PathBuf};
+use tasuki_cluster::PlanError;
+use tasuki_fleet::FleetError;
+use tasuki_lab::LabError;
+use tasuki_launch::{DetectError, JobError, LacksLibfabric, ProviderError};
+use thiserror::Error;
+
+/// Why a job cannot be run.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The program's MPI was not found.
+    #[error(transparent)]
+    Detect(#[from] DetectError),
+    /// Several MPIs could be meant.
+    #[error("{choice} may be {}; give more of the version", .ids.join(" or "))]
+    Ambiguous {
+        /// The choice.
+        choice: String,
+        /// MPIs that it could mean.
+        ids: Vec<String>,
+    },
+    /// The MPI is not there.
+    #[error("{0} is not installed")]
+    NotInstalled(String),
+    /// The MPI cannot load Tasuki's provider.
+    #[error(transparent)]
+    LacksLibfabric(#[from] LacksLibfabric),
+    /// There is no provider.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// The MPI's launcher cannot start such a job.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The hosts cannot be reached at all.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    /// The lab does not run the job.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// The cluster has no plan of addresses.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// There are no hosts.
+    #[error("the lab has no hosts")]
+    NoHosts,
+    /// The fleet is this machine alone.
+    #[error("name a cluster file or a --lab")]
+    NoCluster,
+    /// The cluster has no network that leads to all hosts.
+    #[error(
+        "the cluster {0} has one subnet per cable (`addresses = \"subnets\"`), and MPIs want one network \
+         that leads to all hosts: leave `addresses` out of the file, or start the MPI by hand"
+    )]
+    NoCommonNetwork(String),
+    /// A variable to be exported has no value.
+    #[error("--export {0}: there is no such variable; write {0}=VALUE")]
+    NoVariable(String),
+    /// Hosts run another version of Tasuki, or do not answer.
+    #[error("{0}")]
+    Versions(String),
+    /// The launcher cannot be run.
+    #[error("cannot run {}: {source}", program.display())]
+    Launcher {
+        /// The launcher.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A system call failed.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}

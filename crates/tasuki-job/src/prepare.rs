@@ -1,0 +1,156 @@
+//! From what the user asks for to a running launcher.
+
+use crate::{
+    RunError, check_one_network, facts,
+    transport::{passed_on, paths},
+    version::check_same_everywhere,
+};
+use nix::unistd::Uid;
+use std::{ffi::OsString, os::unix::process::CommandExt, path::PathBuf, process::Command};
+use tasuki_cluster::Cluster;
+use tasuki_fleet::Fleet;
+use tasuki_lab::{ExecRequest, Exit, Job as LabJob, Lab};
+use tasuki_launch::{Detected, Facts, Job, JobHost, LaunchCommand, Mpi, Placement, STOP_GRACE, Transport};
+
+/// A job as the user asks for it.
+#[derive(Clone, Debug)]
+pub struct JobRequest<'a> {
+    /// Number of ranks.
+    pub ranks: u32,
+    /// The program with its arguments, and its MPI.
+    pub detected: &'a Detected,
+    /// What carries its messages.
+    pub transport: &'a Transport,
+    /// The order in which hosts are filled.
+    pub placement: Placement,
+    /// Variables for the ranks: `NAME=VALUE`, or `NAME` with this process's value.
+    pub exports: &'a [String],
+    /// Working directory of the ranks.
+    pub folder: PathBuf,
+}
+
+/// A job that is ready to be run.
+#[derive(Clone, Debug)]
+pub struct PreparedJob {
+    /// The launcher's command.
+    pub command: LaunchCommand,
+    /// Paths that every host of a lab must see.
+    share: Vec<PathBuf>,
+    /// Whether its ranks speak Tasuki, so that all hosts need the same version.
+    over_tasuki: bool,
+}
+
+impl JobRequest<'_> {
+    /// Works out the launcher's command for a fleet. Nothing is started.
+    ///
+    /// # Errors
+    /// If the hosts, the MPI or the transport do not allow such a job, or a variable has no value.
+    pub fn prepare(&self, fleet: &Fleet) -> Result<PreparedJob, RunError> {
+        let cluster = fleet.cluster().ok_or(RunError::NoCluster)?;
+        check_one_network(cluster)?;
+        let Self { detected, transport, .. } = self;
+        let facts = facts(fleet, self.ranks)?;
+        let mut job = job_of(cluster, facts, self.ranks, detected, transport, self.folder.clone());
+        job.placement = self.placement;
+        job.env.extend(exports(self.exports)?);
+        let mut share = shared_paths(&detected.mpi, detected, transport);
+        share.extend(std::env::var_os("TASUKI_RAILS").map(PathBuf::from));
+        let over_tasuki = matches!(transport, Transport::Tasuki(_));
+        Ok(PreparedJob { command: job.command(&detected.mpi)?, share, over_tasuki })
+    }
+}
+
+impl PreparedJob {
+    /// Runs the job to its end with this process's streams and signals. In a lab the launcher runs on the
+    /// first host, and everything of the job ends with it. On real machines the launcher takes this process's
+    /// place, so this returns only if that fails: signals, output and exit code are the launcher's own.
+    ///
+    /// # Errors
+    /// If hosts run another version of Tasuki and the job needs the same, or the launcher cannot be started.
+    pub fn run(self, fleet: &Fleet) -> Result<Exit, RunError> {
+        match fleet {
+            Fleet::Local => Err(RunError::NoCluster),
+            Fleet::Lab(lab) => {
+                let first = lab.cluster.hosts.first().ok_or(RunError::NoHosts)?;
+                self.run_in_lab(&Lab::named(&lab.lab)?, &first.name)
+            }
+            Fleet::Ssh(hosts) => {
+                if self.over_tasuki {
+                    check_same_everywhere(&hosts.cluster)?;
+                }
+                let LaunchCommand { argv, env } = self.command;
+                let source = Command::new(&argv[0]).args(&argv[1..]).envs(env).exec();
+                Err(RunError::Launcher { program: argv[0].clone().into(), source })
+            }
+        }
+    }
+
+    fn run_in_lab(self, lab: &Lab, first: &str) -> Result<Exit, RunError> {
+        let mut request = ExecRequest::new(first, self.command.argv, LabJob::Root)?;
+        for (name, value) in self.command.env {
+            request.env.retain(|(known, _)| *known != name);
+            request.env.push((name, value));
+        }
+        request.share = self.share;
+        lab.share(&request)?;
+        Ok(lab.run(request, Some(STOP_GRACE))?)
+    }
+}
+
+/// A job of these ranks on all hosts of a cluster.
+pub fn job_of(
+    cluster: &Cluster,
+    facts: Facts,
+    ranks: u32,
+    detected: &Detected,
+    transport: &Transport,
+    folder: PathBuf,
+) -> Job {
+    let host = |host: &tasuki_cluster::Host| JobHost { name: host.name.clone(), slots: host.cores };
+    Job {
+        ranks,
+        argv: detected.argv.clone(),
+        hosts: cluster.hosts.iter().map(host).collect(),
+        placement: Placement::ByNode,
+        transport: transport.clone(),
+        facts,
+        as_root: Uid::effective().is_root(),
+        env: detected.env.iter().cloned().chain(passed_on()).collect(),
+        folder: Some(folder),
+    }
+}
+
+/// Paths that every host must see for a job to run.
+pub fn shared_paths(mpi: &Mpi, detected: &Detected, transport: &Transport) -> Vec<PathBuf> {
+    let mut all = vec![mpi.prefix().to_owned(), mpi.library_folder().to_owned()];
+    all.extend(paths(transport));
+    // Arguments may be paths: of scripts, of inputs.
+    all.extend(detected.argv.iter().map(PathBuf::from).filter(|path| path.is_absolute() && path.exists()));
+    all
+}
+
+/// Variables from `NAME=VALUE`, or from `NAME` with this process's value.
+fn exports(given: &[String]) -> Result<Vec<(OsString, OsString)>, RunError> {
+    let export = |text: &String| match text.split_once('=') {
+        Some((name, value)) => Ok((name.into(), value.into())),
+        None => match std::env::var_os(text) {
+            Some(value) => Ok((text.into(), value)),
+            None => Err(RunError::NoVariable(text.clone())),
+        },
+    };
+    given.iter().map(export).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_has_the_value_that_is_given_or_that_it_has_here() {
+        let path = std::env::var_os("PATH").unwrap();
+        let given = ["A=b=c".to_owned(), "PATH".to_owned()];
+        assert_eq!(exports(&given).unwrap(), [("A".into(), "b=c".into()), ("PATH".into(), path)]);
+        let error = exports(&["TASUKI_NO_SUCH".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("write TASUKI_NO_SUCH=VALUE"), "{error}");
+    }
+}

@@ -1,0 +1,77 @@
+//! All hosts of a job run the same version of Tasuki: one does not understand packets and addresses of
+//! another.
+
+use crate::RunError;
+use tasuki_cluster::Cluster;
+use tasuki_fleet::{Fleet, HostError, SshHosts, Task, host_name};
+
+/// What `tasuki --version` prints on this host.
+const OWN: &str = concat!("tasuki ", env!("CARGO_PKG_VERSION"));
+
+/// Asks all other hosts over ssh for their version.
+///
+/// # Errors
+/// If hosts do not answer, or have another version; the error names them.
+pub(crate) fn check_same_everywhere(cluster: &Cluster) -> Result<(), RunError> {
+    let here = host_name();
+    let mut others = cluster.clone();
+    others.hosts.retain(|host| host.name != here);
+    let answers = Fleet::Ssh(Box::new(SshHosts::new(others))).run_all(&Task::tasuki(["--version"]));
+    let answers: Vec<_> = answers.into_iter().map(|answer| (answer.host.clone(), answer.text())).collect();
+    match complaint(&here, &answers) {
+        None => Ok(()),
+        Some(text) => Err(RunError::Versions(text)),
+    }
+}
+
+/// What is wrong with the hosts' answers, if something is. A host that cannot be reached is not said to have
+/// another version.
+fn complaint(here: &str, answers: &[(String, Result<String, HostError>)]) -> Option<String> {
+    let errors: Vec<String> =
+        answers.iter().filter_map(|(_, answer)| Some(answer.as_ref().err()?.to_string())).collect();
+    if !errors.is_empty() {
+        return Some(errors.join("\n"));
+    }
+    let versions = answers.iter().filter_map(|(host, answer)| Some((host, answer.as_ref().ok()?.trim())));
+    let wrong: Vec<String> = versions
+        .filter(|(_, version)| *version != OWN)
+        .map(|(host, version)| format!("{host} has {}", version.lines().next().unwrap_or("none")))
+        .collect();
+    if wrong.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "all hosts of a job must run the same version: {here} has {OWN}, {}; install the same package on \
+         all, or run over TCP (--transport tcp)",
+        wrong.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(host: &str, text: Result<&str, &str>) -> (String, Result<String, HostError>) {
+        let error =
+            |why: &str| HostError { host: host.into(), why: why.into(), remedy: Some("try it".into()) };
+        (host.into(), text.map(str::to_owned).map_err(error))
+    }
+
+    #[test]
+    fn a_host_with_another_version_is_named_with_it() {
+        let same = format!("{OWN}\n");
+        assert_eq!(complaint("n1", &[answer("n2", Ok(&same)), answer("n3", Ok(&same))]), None);
+        let said = complaint("n1", &[answer("n2", Ok(&same)), answer("n3", Ok("tasuki 9.9.9\n"))]).unwrap();
+        for part in [&format!("n1 has {OWN}"), "n3 has tasuki 9.9.9", "same version"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(!said.contains("n2"), "{said}");
+    }
+
+    #[test]
+    fn a_host_that_is_not_reached_is_not_said_to_have_another_version() {
+        let why = "it does not answer: ssh: Could not resolve hostname n4: Name or service not known";
+        let said = complaint("n1", &[answer("n3", Ok("tasuki 9.9.9")), answer("n4", Err(why))]).unwrap();
+        assert_eq!(said, format!("n4: {why}; try it"));
+    }
+}

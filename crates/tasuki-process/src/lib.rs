@@ -1,0 +1,15 @@
+//! Child processes: run with a limit on time and output, fed from memory, quoted for a shell.
+//!
+//! [`Limited`] runs a command to its end, or ends it when its time is up, and keeps what it wrote as an
+//! [`Output`]. [`text_file`] makes standard input of a text. [`quote`] makes a word that a POSIX shell gives
+//! back unchanged.
+
+mod input;
+mod limited;
+mod output;
+mod quote;
+
+pub use input::text_file;
+pub use limited::{Limited, run_limited};
+pub use output::Output;
+pub use quote::quote;
