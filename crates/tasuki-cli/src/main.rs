@@ -19,7 +19,6 @@ mod failure;
 mod lab;
 mod mpi;
 mod pages;
-mod picture;
 mod places;
 mod pseudoterminal;
 mod run;

@@ -2,7 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use tasuki_topo::Engine;
+use tasuki_plan::engine_named;
+use tasuki_sim::fabric::loads::{BarrierShape, Pattern};
+use tasuki_topo::{Engine, bounds};
 
 /// Options of `tasuki topo simulate`.
 #[derive(Debug, Args)]
@@ -38,7 +40,7 @@ pub struct SimulateArgs {
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(16..=1_000_000))]
     pub ack_bytes: u32,
     /// Routes (see `tasuki topo route --help`)
-    #[arg(long, short, value_parser = super::topo::engine, default_value = "minimal")]
+    #[arg(long, short, value_parser = engine_named, default_value = "minimal")]
     pub engine: Engine,
     /// Virtual channels that every cable has
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=254))]
@@ -84,6 +86,22 @@ pub struct SimulateArgs {
     pub json: bool,
 }
 
+impl SimulateArgs {
+    /// Who sends to whom.
+    pub fn pattern(&self) -> Pattern {
+        match self.pattern {
+            Simulated::Uniform => Pattern::Uniform,
+            Simulated::HotSpot => Pattern::HotSpot(self.hot),
+            Simulated::AllToAll => Pattern::AllToAll,
+            Simulated::Neighbour => Pattern::Neighbour,
+            Simulated::BitReversal => Pattern::Switches(bounds::Pattern::BitReversal),
+            Simulated::MatrixTranspose => Pattern::Switches(bounds::Pattern::MatrixTranspose),
+            Simulated::Butterfly => Pattern::Switches(bounds::Pattern::Butterfly),
+            Simulated::Complement => Pattern::Switches(bounds::Pattern::Complement),
+        }
+    }
+}
+
 /// Traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Simulated {
@@ -115,6 +133,16 @@ pub enum Barriers {
     Dissemination,
     /// Up a binary tree and down again
     Tree,
+}
+
+impl From<Barriers> for BarrierShape {
+    fn from(kind: Barriers) -> Self {
+        match kind {
+            Barriers::Multicast => Self::Multicast,
+            Barriers::Dissemination => Self::Dissemination,
+            Barriers::Tree => Self::Tree(2),
+        }
+    }
 }
 
 /// Options of `tasuki topo rhinet2`.

@@ -5,9 +5,10 @@ use super::{
     simulate::{Rhinet2Args, SimulateArgs},
 };
 use clap::{Args, Subcommand, ValueEnum};
-use std::{path::PathBuf, str::FromStr};
+use std::path::PathBuf;
 use tasuki_cluster::Rate;
-use tasuki_topo::{Engine, PathRule};
+use tasuki_plan::{Inventory, OwnSwitch, PcieSlot, TrafficPattern, engine_named};
+use tasuki_topo::{Engine, bounds::Pattern};
 
 /// What to do with a topology.
 #[derive(Debug, Subcommand)]
@@ -112,7 +113,7 @@ pub struct RouteArgs {
     /// Cluster file, or a shape as torus:4x4 (see below)
     pub network: String,
     /// Only this engine (see below) [default: all]
-    #[arg(long, short, value_parser = engine)]
+    #[arg(long, short, value_parser = engine_named)]
     pub engine: Option<Engine>,
     /// Virtual channels that every cable has
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..))]
@@ -151,6 +152,19 @@ pub enum Traffics {
     Complement,
 }
 
+impl From<Traffics> for TrafficPattern {
+    fn from(traffics: Traffics) -> Self {
+        match traffics {
+            Traffics::AllToAll => Self::AllToAll,
+            Traffics::Neighbour => Self::Neighbour,
+            Traffics::BitReversal => Self::Switches(Pattern::BitReversal),
+            Traffics::MatrixTranspose => Self::Switches(Pattern::MatrixTranspose),
+            Traffics::Butterfly => Self::Switches(Pattern::Butterfly),
+            Traffics::Complement => Self::Switches(Pattern::Complement),
+        }
+    }
+}
+
 /// What parts cost, in any currency.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Prices {
@@ -166,6 +180,13 @@ pub struct Prices {
     /// Price of a metre of cable, on top of the cable's own; counts where lengths are known
     #[arg(long, value_name = "PRICE", value_parser = price)]
     pub price_metre: Option<f64>,
+}
+
+impl From<Prices> for tasuki_plan::Prices {
+    fn from(prices: Prices) -> Self {
+        let Prices { price_cable: cable, price_nic: nic, price_switch: switch, price_metre: metre } = prices;
+        Self { cable, nic, switch, metre }
+    }
 }
 
 /// What makes one proposal better than another.
@@ -184,8 +205,20 @@ pub enum Best {
     Moved,
 }
 
+impl From<Best> for tasuki_plan::Best {
+    fn from(best: Best) -> Self {
+        match best {
+            Best::Bandwidth => Self::Bandwidth,
+            Best::Hops => Self::Hops,
+            Best::Failure => Self::Failure,
+            Best::Cost => Self::Cost,
+            Best::Moved => Self::Moved,
+        }
+    }
+}
+
 /// Options of `tasuki plan`.
-#[derive(Clone, Debug, Args)]
+#[derive(Debug, Args)]
 #[command(after_help = "\
 What is proposed, as far as hosts, ports and switches allow: every host cabled to every other, rings, tori, graphs found \
 by search for short paths (hosts relay for each other), switches (joined to a tree where one is too small; as many trees \
@@ -209,7 +242,7 @@ pub struct PlanArgs {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub nics: u32,
     /// A switch with so many ports, and their rate if it is another: 8 or 16@10G; once per switch
-    #[arg(long = "switch", value_name = "PORTS[@RATE]")]
+    #[arg(long = "switch", value_name = "PORTS[@RATE]", value_parser = own_switch)]
     pub switches: Vec<OwnSwitch>,
     /// Rate of every port
     #[arg(long, default_value = "1G", value_parser = rate)]
@@ -249,88 +282,36 @@ pub struct PlanArgs {
     pub json: bool,
 }
 
-/// A switch that somebody owns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnSwitch {
-    /// Ports.
-    pub ports: u32,
-    /// Rate of a port, if it is not that of the hosts' ports.
-    pub rate: Option<Rate>,
-}
-
-/// A PCI Express slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PcieSlot {
-    /// Generation, 1 to 5.
-    pub generation: u8,
-    /// Lanes, 1 to 16.
-    pub lanes: u8,
-}
-
-impl PcieSlot {
-    /// Payload in each direction, bit/s: transfers per second and lane, less the line code (8b/10b, then 128b/130b), less 24
-    /// bytes of framing, header and checks for every 256 bytes of payload.
-    pub fn bits_per_second(self) -> f64 {
-        let lane = match self.generation {
-            1 => 2.5e9 * 0.8,
-            2 => 5.0e9 * 0.8,
-            generation => 8.0e9 * f64::from(1u32 << (generation - 3)) * 128.0 / 130.0,
-        };
-        lane * f64::from(self.lanes) * 256.0 / 280.0
+impl PlanArgs {
+    /// What there is to be cabled.
+    pub fn inventory(&self) -> Inventory {
+        Inventory {
+            hosts: self.hosts as usize,
+            nics: self.nics as usize,
+            switches: self.switches.clone(),
+            rate: self.rate,
+            mtu: self.mtu,
+            pcie: self.pcie,
+            hosts_per_rack: self.rack_hosts.map(|hosts| hosts as usize),
+            prices: self.prices.into(),
+            seed: self.seed,
+        }
     }
 }
 
-impl FromStr for PcieSlot {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = text.split_once('x').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-        let known = |&(generation, lanes): &(u8, u8)| {
-            (1..=5).contains(&generation) && [1, 2, 4, 8, 16].contains(&lanes)
-        };
-        let slot = numbers.filter(known).map(|(generation, lanes)| Self { generation, lanes });
-        slot.ok_or_else(|| "write generation (1 to 5) and lanes (1, 2, 4, 8, 16), as 3x4".into())
-    }
-}
-
-/// Most ports of a switch that `plan` takes.
+/// Ports of a switch that `plan` takes, at most.
 const PORTS_MAX: u32 = 4096;
 
-impl FromStr for OwnSwitch {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (ports, speed) = text.split_once('@').map_or((text, None), |(ports, speed)| (ports, Some(speed)));
-        let ports = ports.parse().ok().filter(|ports| (2..=PORTS_MAX).contains(ports));
-        let wrong = || format!("write the number of ports, from 2 to {PORTS_MAX}, as 8 or 16@10G");
-        Ok(Self { ports: ports.ok_or_else(wrong)?, rate: speed.map(rate).transpose()? })
-    }
+/// Reads a switch: its ports, and their rate if it is another than that of the hosts' ports.
+fn own_switch(text: &str) -> Result<OwnSwitch, String> {
+    let (ports, speed) = text.split_once('@').map_or((text, None), |(ports, speed)| (ports, Some(speed)));
+    let ports = ports.parse().ok().filter(|ports| (2..=PORTS_MAX).contains(ports));
+    let wrong = || format!("write the number of ports, from 2 to {PORTS_MAX}, as 8 or 16@10G");
+    Ok(OwnSwitch { ports: ports.ok_or_else(wrong)?, rate: speed.map(rate).transpose()? })
 }
 
 /// Reads a price.
 fn price(text: &str) -> Result<f64, String> {
     let price = text.parse().ok().filter(|price: &f64| price.is_finite() && *price >= 0.0);
     price.ok_or_else(|| "write a number, 0 or more, as 8 or 12.50".into())
-}
-
-/// Names of engines on the command line.
-pub const ENGINES: [(&str, Engine); 11] = [
-    ("minimal", Engine::Minimal(PathRule::SpreadPerHost)),
-    ("minimal-low-port", Engine::Minimal(PathRule::LowPortFirst)),
-    ("dimension-order", Engine::DimensionOrder),
-    ("up-down", Engine::UpDown),
-    ("structured", Engine::Structured(PathRule::SpreadPerHost)),
-    ("structured-low-port", Engine::Structured(PathRule::LowPortFirst)),
-    ("descending-layers", Engine::DescendingLayers(PathRule::SpreadPerHost)),
-    ("descending-layers-low-port", Engine::DescendingLayers(PathRule::LowPortFirst)),
-    ("lash", Engine::Lash),
-    ("dfsssp", Engine::Dfsssp),
-    ("any-channels", Engine::AnyChannels),
-];
-
-/// Reads the name of an engine.
-pub fn engine(text: &str) -> Result<Engine, String> {
-    let found = ENGINES.iter().find(|(name, _)| *name == text).map(|&(_, engine)| engine);
-    let names = || ENGINES.map(|(name, _)| name).join(", ");
-    found.ok_or_else(|| format!("there is no such engine; there are {}", names()))
 }

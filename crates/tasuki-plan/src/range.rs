@@ -1,16 +1,18 @@
-//! Values that are known to lie in a range.
+//! Values of which only a range is known.
 
 use serde::Serialize;
 
 /// A value that is known to lie in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Range {
+    /// It is no less.
     pub lower: f64,
+    /// It is no more.
     pub upper: f64,
 }
 
 impl Range {
-    /// In another unit.
+    /// In another unit, of which `unit` are one of this.
     pub fn scaled(self, unit: f64) -> Self {
         Self { lower: self.lower / unit, upper: self.upper / unit }
     }

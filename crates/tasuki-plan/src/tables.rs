@@ -1,6 +1,6 @@
 //! Routing tables as files.
 
-use crate::failure::Failure;
+use crate::{PlanningError, files::read_file};
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, path::Path};
 use tasuki_topo::{HostId, Network, NodeId, Port, Start, Tables, TurnRule};
@@ -77,28 +77,25 @@ impl TablesFile {
         }
     }
 
-    /// As text, a line per node and destination.
-    pub fn to_json(&self) -> Result<String, Failure> {
+    /// As text.
+    pub fn to_json(&self) -> Result<String, PlanningError> {
         Ok(format!("{}\n", serde_json::to_string_pretty(self)?))
     }
 
     /// Reads a file.
-    pub fn load(path: &Path) -> Result<Self, Failure> {
-        let text = tasuki_cluster::read_text(path)
-            .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))?;
-        let wrong =
-            |error| Failure::new(format!("{}: {error}; see tasuki topo verify --help", path.display()));
-        let file: Self = serde_json::from_str(&text).map_err(wrong)?;
-        if file.format != FORMAT {
-            let why = format!("format {}; this Tasuki reads format {FORMAT}", file.format);
-            return Err(Failure::new(format!("{}: {why}", path.display())));
+    pub fn load(path: &Path) -> Result<Self, PlanningError> {
+        let wrong = |why: String| PlanningError::Contents { path: path.into(), why };
+        let file: Self = serde_json::from_str(&read_file(path)?)
+            .map_err(|error| wrong(format!("{error}; see tasuki topo verify --help")))?;
+        match file.format {
+            FORMAT => Ok(file),
+            other => Err(wrong(format!("format {other}; this Tasuki reads format {FORMAT}"))),
         }
-        Ok(file)
     }
 
     /// The tables for a network whose parts have the names of the file; `path` is for messages.
-    pub fn tables(&self, net: &Network, path: &Path) -> Result<Tables, Failure> {
-        let wrong = |why: String| Failure::new(format!("{}: {why}", path.display()));
+    pub fn tables(&self, net: &Network, path: &Path) -> Result<Tables, PlanningError> {
+        let wrong = |why: String| PlanningError::Contents { path: path.into(), why };
         let by_name: HashMap<&str, NodeId> =
             (0..net.nodes().len() as u32).map(NodeId).map(|node| (net.label(node), node)).collect();
         let find = |name: &str| {
@@ -168,12 +165,12 @@ fn node_table(net: &Network, tables: &Tables, node: NodeId, row: usize) -> NodeT
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::ENGINES;
+    use crate::ENGINES;
     use tasuki_topo::{Limits, route, shapes, verify};
 
     /// Tables read back as they were written: the verifier sees no difference.
     #[test]
-    fn tables_read_back() -> Result<(), Failure> {
+    fn tables_read_back() -> Result<(), PlanningError> {
         let fit = shapes::Fit::switches(2);
         let nets = [
             shapes::torus(&[4, 4], shapes::PairRing::OneCable, &fit)?,

@@ -1,10 +1,10 @@
 //! Networks by name: cluster files, shapes of clusters, and graphs of relaying hosts or of switches.
 
-use crate::failure::Failure;
+use crate::PlanningError;
 use std::path::Path;
 use tasuki_cluster::{
     Cluster,
-    generate::{Options, Shape, generate, shapes_help},
+    generate::{GenerateError, Options, Shape, generate, shapes_help},
 };
 use tasuki_topo::{
     Network,
@@ -33,7 +33,7 @@ pub fn source_help(text: &str) -> String {
 }
 
 /// The network that a command names.
-pub fn network(name: &str) -> Result<Network, Failure> {
+pub fn network(name: &str) -> Result<Network, PlanningError> {
     let path = Path::new(name);
     if path.is_file() || name.ends_with(".toml") {
         return Ok(Network::from_cluster(&Cluster::load(path)?)?);
@@ -41,18 +41,18 @@ pub fn network(name: &str) -> Result<Network, Failure> {
     if let Some(graph) = graph(name)? {
         return Ok(graph);
     }
-    let shape: Shape = name
-        .parse()
-        .map_err(|error| Failure::new(format!("{error}; nor is there a file {name} (see --help)")))?;
+    let shape: Shape = name.parse().map_err(|error: GenerateError| {
+        PlanningError::request(format!("{error}; nor is there a file {name} (see --help)"))
+    })?;
     Ok(Network::from_cluster(&generate(&shape, &Options::default())?)?)
 }
 
 /// The graphs with their own generators; `None` for other names.
-fn graph(name: &str) -> Result<Option<Network>, Failure> {
+fn graph(name: &str) -> Result<Option<Network>, PlanningError> {
     let (shape, hosts) = name.split_once('+').map_or((name, None), |(shape, hosts)| (shape, Some(hosts)));
     let (kind, sizes) = shape.split_once(':').unwrap_or((shape, ""));
     let Some(&(_, example)) = EXAMPLES.iter().find(|(known, _)| *known == kind) else { return Ok(None) };
-    let wrong = || Failure::new(format!("{name:?} is not a shape; write it as {example}"));
+    let wrong = || PlanningError::request(format!("{name:?} is not a shape; write it as {example}"));
     let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
     let fit = hosts.map(number).transpose()?.map_or(Fit::relays(), Fit::switches);
     let separator = if matches!(kind, "mesh" | "torus") { 'x' } else { '/' };

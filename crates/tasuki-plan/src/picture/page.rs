@@ -5,20 +5,25 @@ use std::fmt::Write;
 
 /// A page to be.
 pub struct Page {
+    /// The heading, and the title of the window.
     pub title: String,
     /// Below the title.
     pub summary: String,
-    /// As [`super::svg()`] draws it.
+    /// As [`super::draw`] makes it; may be empty.
     pub picture: String,
+    /// What comes below the picture.
     pub sections: Vec<Section>,
 }
 
 /// A heading and a table.
 pub struct Section {
+    /// Above the table.
     pub heading: String,
     /// Below the heading; may be empty.
     pub note: String,
+    /// Names of the columns; empty: the table has no head.
     pub columns: Vec<String>,
+    /// Cells, row by row.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -37,7 +42,7 @@ th{font-weight:600;border-bottom-color:#9ca3af}\
 th,td{border-bottom-color:#374151}figcaption{color:#9ca3af}}\
 @media print{body{max-width:none}figure svg{min-width:0}section{break-inside:avoid-page}}";
 
-/// Pointing at a part or tapping it shows its cables and what is beside it.
+/// Pointing at a part of the picture, or tapping it, shows its cables and the parts that they lead to.
 const SCRIPT: &str = "\
 const svg=document.querySelector('figure svg');\
 if(svg){const parts=[...svg.querySelectorAll('.part')],cables=[...svg.querySelectorAll('.cable')];\

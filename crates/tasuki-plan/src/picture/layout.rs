@@ -1,28 +1,30 @@
 //! Where the parts of a network stand in its picture.
 //!
-//! Grids by their coordinates; trees of switches in tiers; everything else in a circle, with switches that join relaying
-//! hosts in the middle of it. Hosts that hang on switches stand beside their first one.
+//! Parts of grids stand by their coordinates, trees of switches in tiers, all else in a circle, with switches that join
+//! relaying hosts in the middle of it. Hosts that only switches are beside stand next to the first of these switches.
 
 use std::f64::consts::TAU;
 use tasuki_topo::{Network, NodeId};
 
-/// Width and height that a part takes, with its distance from the next one.
-pub const STEP: (f64, f64) = (96.0, 64.0);
+/// Width and height that a part takes, with its distance from the next one, in units of the picture.
+pub(super) const STEP: (f64, f64) = (96.0, 64.0);
 
-/// Hosts beside a switch of a grid: in a row at most, and their distance as parts of [`STEP`].
+/// Hosts in a row below a switch of a grid, at most.
 const GRID_COLUMNS: usize = 4;
+/// Distance of hosts below a switch of a grid, as shares of [`STEP`].
 const HOST_STEP: (f64, f64) = (0.72, 0.6);
 
-/// Angle in which the hosts of a switch in a circle stand before it.
+/// Angle, in radians, over which the hosts of a switch in a circle are spread outside of it.
 const FAN: f64 = TAU / 4.0;
 
-/// How far from its switch a host stands, if so many share an angle.
+/// How far from its switch a host stands if so many hosts share an angle.
 fn reach(hosts: usize, angle: f64) -> f64 {
     (hosts as f64 * STEP.0 * 0.9 / angle).max(1.5 * STEP.0)
 }
 
+/// A place in the picture; y grows downwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Point {
+pub(super) struct Point {
     pub x: f64,
     pub y: f64,
 }
@@ -36,8 +38,8 @@ struct Parts<'a> {
     leaf: Vec<bool>,
 }
 
-/// A point for every node.
-pub fn layout(net: &Network) -> Vec<Point> {
+/// A point for every node of a network.
+pub(super) fn layout(net: &Network) -> Vec<Point> {
     let parts = Parts::new(net);
     let mut points = match (parts.is_grid(), parts.tiers()) {
         (true, _) => parts.grid(),
@@ -73,17 +75,18 @@ impl<'a> Parts<'a> {
         0..self.beside.len()
     }
 
-    /// Whether coordinates say more than a circle does.
+    /// Whether the network has coordinates that say more than a circle does: a single ring is drawn as a circle.
     fn is_grid(&self) -> bool {
         self.net.grid().is_some_and(|grid| grid.dims.len() > 1 || !grid.wraps)
     }
 
-    /// Hosts that hang on a switch, under their first one.
+    /// Hosts that only switches are beside and whose first switch is this one.
     fn hanging(&self, switch: usize) -> Vec<usize> {
         self.nodes().filter(|&node| self.leaf[node] && self.beside[node].first() == Some(&switch)).collect()
     }
 
-    /// Switches in tiers, lowest first, if hosts hang on the lowest only and no cable stays within a tier.
+    /// Switches in tiers, lowest first; `None` unless hosts have cables to the lowest tier only and no cable stays within a
+    /// tier.
     fn tiers(&self) -> Option<Vec<Vec<usize>>> {
         let inner: Vec<usize> = self.nodes().filter(|&node| !self.leaf[node]).collect();
         if inner.iter().any(|&node| self.net.host_of(NodeId(node as u32)).is_some()) {
@@ -106,7 +109,7 @@ impl<'a> Parts<'a> {
         (tiers.len() > 1 && !inner.iter().any(flat)).then_some(tiers)
     }
 
-    /// Tiers above each other, hosts below the lowest.
+    /// Places tiers above each other, and hosts below the lowest.
     fn stack(&self, tiers: &[Vec<usize>]) -> Vec<Point> {
         let mut points = vec![Point::default(); self.beside.len()];
         let across = |hosts: usize| (hosts as f64).sqrt().ceil().clamp(1.0, 8.0);
@@ -133,7 +136,7 @@ impl<'a> Parts<'a> {
         points
     }
 
-    /// By coordinates; a third and fourth dimension as blocks beside and below each other.
+    /// Places nodes by their coordinates; a third and fourth dimension are blocks beside and below each other.
     fn grid(&self) -> Vec<Point> {
         let Some(grid) = self.net.grid() else { return Vec::new() };
         let most = self.nodes().map(|node| self.hanging(node).len()).max().unwrap_or(0);
@@ -153,7 +156,8 @@ impl<'a> Parts<'a> {
         points
     }
 
-    /// Relaying hosts (or else switches) in a circle, in an order in which cables are short; switches amid hosts inside.
+    /// Places relaying hosts (or switches, if no host relays) in a circle, in an order in which cables are short, and switches
+    /// between relaying hosts in a smaller circle.
     fn circle(&self) -> Vec<Point> {
         let inner = self.nodes().filter(|&node| !self.leaf[node]);
         let (hosts, switches): (Vec<usize>, Vec<usize>) =
@@ -175,7 +179,7 @@ impl<'a> Parts<'a> {
         points
     }
 
-    /// Exchanges neighbours in a ring as long as that makes cables shorter.
+    /// Exchanges parts of a ring as long as that makes cables shorter.
     fn ordered(&self, mut ring: Vec<usize>) -> Vec<usize> {
         let n = ring.len();
         if !(4..=200).contains(&n) {
@@ -216,7 +220,7 @@ impl<'a> Parts<'a> {
             }
             let Point { x, y } = points[switch];
             if self.is_grid() {
-                // To the right of the cable that leads down.
+                // Hosts stand to the right of the cable that leads down.
                 for (i, &host) in hosts.iter().enumerate() {
                     let (column, row) = ((i % GRID_COLUMNS) as f64, (i / GRID_COLUMNS) as f64);
                     points[host] = Point {

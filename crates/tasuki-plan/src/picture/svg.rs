@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use tasuki_topo::{Network, NodeId};
 
-/// Longest name that is printed whole.
+/// Characters of a name that is printed whole, at most.
 const NAME_MAX: usize = 11;
 
 const STYLE: &str = "\
@@ -21,15 +21,15 @@ text{font:12px system-ui,sans-serif;fill:#111827;text-anchor:middle;dominant-bas
 @media(prefers-color-scheme:dark){.host rect{fill:#1e3a8a;stroke:#93c5fd}.switch rect{fill:#78350f;stroke:#fcd34d}\
 text{fill:#f3f4f6}.cable{stroke:#9ca3af}}";
 
-/// The picture.
-pub fn svg(net: &Network) -> String {
+/// The picture of a network.
+pub(super) fn svg(net: &Network) -> String {
     let points = layout(net);
     let edge = |pick: fn(&Point) -> f64, fold: fn(f64, f64) -> f64, start: f64| {
         points.iter().map(pick).fold(start, fold)
     };
     let (left, right) = (edge(|p| p.x, f64::min, f64::MAX), edge(|p| p.x, f64::max, f64::MIN));
     let (top, bottom) = (edge(|p| p.y, f64::min, f64::MAX), edge(|p| p.y, f64::max, f64::MIN));
-    // Cables that go round parts need room beside them.
+    // Cables that are bent around parts need room beside them.
     let margin = STEP.0;
     let (x, y) = (left - margin, top - margin);
     let (width, height) = (right - left + 2.0 * margin, bottom - top + 2.0 * margin);
@@ -62,7 +62,7 @@ pub fn svg(net: &Network) -> String {
     text
 }
 
-/// Name, kind, and how many cables lead where.
+/// What is shown of a part that somebody points at: its kind, its name, how many cables it has and where they lead.
 fn title(net: &Network, node: NodeId) -> String {
     let beside: Vec<&str> = net.out(node).map(|channel| net.label(net.to(channel))).collect();
     let kind = if net.host_of(node).is_some() { "host" } else { "switch" };
@@ -97,8 +97,8 @@ fn cables(net: &Network, points: &[Point], text: &mut String) {
     }
 }
 
-/// How far the middle of a cable is drawn off the straight line: parallel cables apart from each other, and others round
-/// the parts that they would lead through.
+/// How far the middle of a cable is drawn off the straight line, so that parallel cables (this one is number `parallel` of its
+/// kind) do not cover each other, and none leads through a part that is not one of its ends.
 fn bend(points: &[Point], a: NodeId, b: NodeId, parallel: usize) -> Point {
     let (from, to) = (points[a.ix()], points[b.ix()]);
     let (dx, dy) = (to.x - from.x, to.y - from.y);
@@ -109,9 +109,9 @@ fn bend(points: &[Point], a: NodeId, b: NodeId, parallel: usize) -> Point {
         along > 1.0 && along < length - 1.0 && off.abs() < 14.0
     };
     let blocked = (0..points.len()).filter(|&i| i != a.ix() && i != b.ix()).any(|i| across(&i));
-    // 0, 1, -1, 2, -2, ...
+    // Parallel cables are 0, 1, -1, 2, -2, ... steps off the line.
     let turn = parallel.div_ceil(2) as f64 * if parallel % 2 == 1 { 1.0 } else { -1.0 };
-    // Up or to the left, whichever way the cable runs: hosts stand below switches and to their right.
+    // A cable is bent up or to the left, whichever end is the first: hosts stand below switches and to their right.
     let side = if dx > 0.0 || (dx == 0.0 && dy < 0.0) { 1.0 } else { -1.0 };
     let off = turn * 16.0 + if blocked { side * (26.0 + length * 0.12) } else { 0.0 };
     Point { x: dy / length * off, y: -dx / length * off }

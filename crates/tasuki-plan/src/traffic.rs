@@ -1,7 +1,6 @@
 //! What a traffic pattern gets over given tables, beside what any routes could give.
 
-use super::range::{Range, digits};
-use crate::{args::Traffics, failure::Failure};
+use crate::{PlanningError, Range, digits};
 use serde::Serialize;
 use tasuki_topo::{
     Network, Tables,
@@ -11,42 +10,54 @@ use tasuki_topo::{
 /// Relative width of the range of what any routes could give.
 const WIDTH: f64 = 0.02;
 
+/// Who sends to whom, all at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrafficPattern {
+    /// Every host to every other.
+    AllToAll,
+    /// Every host to the next one.
+    Neighbour,
+    /// One host of a switch to one host of another.
+    Switches(Pattern),
+}
+
 /// A pattern on one network.
-pub struct Wanted {
+pub(crate) struct Flows {
     traffic: Traffic,
     /// Rate that all flows can reach together over the best routes, bit/s.
     best: Range,
 }
 
-/// What the flows get.
+/// What the flows of a pattern get.
 #[derive(Debug, Serialize)]
-pub struct Got {
-    /// Max-min fair rates.
-    least_bits_per_second: f64,
-    mean_bits_per_second: f64,
-    /// What all flows reach together, over these tables and over the best routes that there could be.
-    together_bits_per_second: f64,
-    together_best_bits_per_second: Range,
+pub struct TrafficRates {
+    /// The least of the flows' max-min fair rates, bit/s.
+    pub least_bits_per_second: f64,
+    /// The mean of the flows' max-min fair rates, bit/s.
+    pub mean_bits_per_second: f64,
+    /// The rate that all flows reach together over these tables, bit/s.
+    pub together_bits_per_second: f64,
+    /// The rate that all flows could reach together over the best routes, bit/s.
+    pub together_best_bits_per_second: Range,
 }
 
-impl Wanted {
-    pub fn new(net: &Network, pattern: Traffics) -> Result<Self, Failure> {
+impl Flows {
+    /// The flows of a pattern. An error if the network's switches have no such pattern.
+    pub fn new(net: &Network, pattern: TrafficPattern) -> Result<Self, PlanningError> {
         let traffic = match pattern {
-            Traffics::AllToAll => Traffic::all_to_all(net),
-            Traffics::Neighbour => Traffic::neighbour(net),
-            Traffics::BitReversal => Traffic::between_switches(net, Pattern::BitReversal)?,
-            Traffics::MatrixTranspose => Traffic::between_switches(net, Pattern::MatrixTranspose)?,
-            Traffics::Butterfly => Traffic::between_switches(net, Pattern::Butterfly)?,
-            Traffics::Complement => Traffic::between_switches(net, Pattern::Complement)?,
+            TrafficPattern::AllToAll => Traffic::all_to_all(net),
+            TrafficPattern::Neighbour => Traffic::neighbour(net),
+            TrafficPattern::Switches(pattern) => Traffic::between_switches(net, pattern)?,
         };
         let best = concurrent(net, &traffic, WIDTH, MAX_PHASES);
         Ok(Self { traffic, best: Range { lower: best.lower_bps, upper: best.upper_bps } })
     }
 
-    pub fn over(&self, net: &Network, tables: &Tables) -> Result<Got, Failure> {
+    /// What they get over tables.
+    pub fn over(&self, net: &Network, tables: &Tables) -> Result<TrafficRates, PlanningError> {
         let paths = self.traffic.paths(net, tables)?;
         let fair = max_min_fair(net, &self.traffic, &paths);
-        Ok(Got {
+        Ok(TrafficRates {
             least_bits_per_second: fair.least_bps(),
             mean_bits_per_second: fair.mean_bps(),
             together_bits_per_second: together(net, &self.traffic, &paths),
@@ -55,7 +66,7 @@ impl Wanted {
     }
 }
 
-impl Got {
+impl TrafficRates {
     /// As text: fair rates, and by how much the best routes could do better.
     pub fn show(&self) -> String {
         let mega = |rate: f64| digits(rate / 1e6);

@@ -1,0 +1,130 @@
+//! What packets meet in a network: rate and latency under a load, barriers, the messages of a program.
+
+mod barriers;
+mod loads;
+mod replay;
+mod speed;
+
+pub use barriers::BarrierTimes;
+pub use loads::Point;
+pub use replay::{Replayed, replay};
+pub use speed::{Speed, speed};
+
+use crate::PlanningError;
+use serde::Serialize;
+use tasuki_sim::fabric::{
+    Settings,
+    loads::{BarrierShape, Pattern},
+};
+use tasuki_topo::{Engine, Network, Tables};
+
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// What happens.
+    pub traffic: Traffic,
+    /// Lengths of packets, headers included, each of which is simulated by itself.
+    pub bytes: Vec<u32>,
+    /// What makes the routes.
+    pub engine: Engine,
+    /// Switches and cables.
+    pub settings: Settings,
+    /// What a host takes for a packet or message that it sends, and for one that it receives, ps.
+    pub host_ps: u64,
+    /// How long a run is: as many packets as a host's cable could carry one after the other.
+    pub packets: u64,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+/// What happens in a simulated network.
+#[derive(Clone, Debug)]
+pub enum Traffic {
+    /// Hosts offer packets at random times: so many percent of what their cables carry, each load by itself.
+    Open(Vec<u16>),
+    /// Hosts have packets that are not acknowledged yet, up to a window.
+    Closed {
+        /// Packets of a host that are not acknowledged, at most.
+        window: u32,
+        /// Length of an acknowledgement, bytes.
+        ack_bytes: u32,
+    },
+    /// Barriers of all hosts.
+    Barriers {
+        /// How a barrier is made.
+        shape: BarrierShape,
+        /// Random orders of the hosts that it is made over.
+        lists: u32,
+    },
+}
+
+impl Options {
+    /// Steps that [`simulate`] reports.
+    pub fn steps(&self) -> u64 {
+        let loads = match &self.traffic {
+            Traffic::Open(loads) => loads.len(),
+            _ => 1,
+        };
+        (self.bytes.len() * loads) as u64
+    }
+}
+
+/// What was simulated.
+#[derive(Serialize)]
+pub struct Simulation {
+    /// Name of the network.
+    pub network: String,
+    /// Number of hosts.
+    pub hosts: usize,
+    /// Name of what made the routes.
+    pub engine: &'static str,
+    /// Virtual channels in use.
+    pub channels: u8,
+    /// The seed.
+    pub seed: u64,
+    /// A point for each load and length of packets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<Point>,
+    /// Barriers for each length of messages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub barriers: Vec<BarrierTimes>,
+}
+
+/// Simulates. `step` is called after each step.
+pub fn simulate(
+    options: &Options,
+    net: &Network,
+    tables: &Tables,
+    step: impl Fn(),
+) -> Result<Simulation, PlanningError> {
+    let (mut points, mut times) = (Vec::new(), Vec::new());
+    for &bytes in &options.bytes {
+        match &options.traffic {
+            Traffic::Barriers { shape, lists } => {
+                times.push(barriers::barriers(options, net, tables, (*shape, *lists), bytes)?);
+                step();
+            }
+            Traffic::Closed { window, ack_bytes } => {
+                points.push(loads::closed(options, net, tables, *window, (bytes, *ack_bytes))?);
+                step();
+            }
+            Traffic::Open(loads) => {
+                for &load in loads {
+                    points.push(loads::open(options, net, tables, load, bytes)?.0);
+                    step();
+                }
+            }
+        }
+    }
+    Ok(Simulation {
+        network: net.name().to_owned(),
+        hosts: net.hosts().len(),
+        engine: options.engine.name(),
+        channels: tables.vcs(),
+        seed: options.seed,
+        points,
+        barriers: times,
+    })
+}
