@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod bundle;
+pub mod comparison;
 mod controller;
 mod dim;
 pub mod experiment;

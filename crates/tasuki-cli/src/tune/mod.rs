@@ -1,9 +1,6 @@
 //! `tasuki tune`: the receive-interrupt delay, by hand and by load.
 
 mod daemon;
-pub mod line;
-mod reload;
-pub mod sampler;
 mod simulate;
 
 use crate::{
@@ -17,14 +14,10 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::Duration,
 };
-use tasuki_cluster::{HostRail, RailTable};
 use tasuki_host::{Delay, DelayLook, Means, Mode, Report, Setup, Wish};
+use tasuki_tuned::{cabled_nics, note_after_undo, present_nics, reload_check, reload_now_or_later};
 use tasuki_watch::{TunerNote, said};
-
-/// Longest period while every length is tried: for a first look it is enough.
-pub const BRIEF: Duration = Duration::from_millis(100);
 
 /// Runs the command.
 pub fn run(command: TuneCommand) -> Result<ExitCode, Failure> {
@@ -53,38 +46,16 @@ pub fn is_kept(folder: &Path) -> bool {
     folder.join("changes.json").exists()
 }
 
-/// This host's rails; none if nothing was set up.
-fn rails() -> Vec<HostRail> {
-    let table = RailTable::load(Path::new(RailTable::PATH));
-    table.map_or_else(|_| Vec::new(), |table| table.rails().cloned().collect())
-}
-
-/// The NICs of this host's rails.
-fn cabled() -> Vec<String> {
-    let mut nics: Vec<_> = rails().into_iter().map(|rail| rail.nic).collect();
-    nics.sort();
-    nics.dedup();
-    nics
-}
-
-/// All interfaces but loopback.
-fn present() -> Vec<String> {
-    let names = nix::net::if_::if_nameindex();
-    let names =
-        names.iter().flat_map(|all| all.to_slice()).map(|one| one.name().to_string_lossy().into_owned());
-    names.filter(|name| name != "lo").collect()
-}
-
 /// Those that were named, or those of the rails.
 fn named(nics: &[String]) -> Result<Vec<String>, Failure> {
     if !nics.is_empty() {
         return Ok(nics.to_vec());
     }
-    let cabled = cabled();
+    let cabled = cabled_nics();
     if cabled.is_empty() {
         return Err(Failure::new(format!(
             "name NICs: nothing was set up here by `tasuki apply` that would say which; there are {}",
-            present().join(", ")
+            present_nics().join(", ")
         )));
     }
     Ok(cabled)
@@ -97,9 +68,9 @@ fn open(state_dir: Option<&Path>, mode: Mode) -> Result<Setup, Failure> {
 
 fn show(arguments: &TuneShow) -> Result<ExitCode, Failure> {
     let mut setup = open(None, Mode::Show)?;
-    let mut nics = if arguments.nics.is_empty() { cabled() } else { arguments.nics.clone() };
+    let mut nics = if arguments.nics.is_empty() { cabled_nics() } else { arguments.nics.clone() };
     if nics.is_empty() {
-        nics = present();
+        nics = present_nics();
     }
     let looks = nics.iter().map(|nic| setup.delay_of(nic)).collect::<Result<Vec<_>, _>>()?;
     if arguments.json {
@@ -165,10 +136,10 @@ fn set(arguments: &TuneSet) -> Result<ExitCode, Failure> {
         _ => Vec::new(),
     };
     if arguments.reload {
-        reload::check(&setup, &drivers)?;
+        reload_check(&setup, &drivers)?;
     }
     let mut report = set_all(&mut setup, &wishes)?;
-    reload::now_or_later(&mut report, &drivers, arguments.reload, arguments.delay)?;
+    reload_now_or_later(&mut report, &drivers, arguments.reload, arguments.delay)?;
     finish(report, "changed", mode, arguments.change.json)
 }
 
@@ -222,7 +193,7 @@ pub fn restore(state_dir: Option<&Path>, mode: Mode) -> Result<Report, Failure> 
         }
         crate::apply::add(&mut report, left);
     }
-    reload::note_after_undo(&mut report);
+    note_after_undo(&mut report);
     Ok(report)
 }
 

@@ -1,10 +1,7 @@
 //! The controller of `tasuki tune run` for an emulated NIC, which is told its delay by a packet: no NIC of the kernel's has such a timer here. It sees
 //! the host as `tasuki tune run` does, and writes the same figures into a log.
 
-use crate::{
-    failure::Failure,
-    tune::{BRIEF, line::Line, sampler::Sampler},
-};
+use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::File,
@@ -21,6 +18,7 @@ use std::{
 use tasuki_bench::load::set_delay;
 use tasuki_host::NicCounts;
 use tasuki_tune::{Controller, Lengths};
+use tasuki_tuned::{Line, Sampler, pause};
 
 /// That of `tasuki tune run` unless something else is asked for.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -52,7 +50,7 @@ pub fn run(follow: &Follow) -> Result<(), Failure> {
     set_delay(&socket, us)?;
     let mut before = look();
     while !stop.load(Ordering::Relaxed) {
-        thread::sleep(if controller.is_brief() { PERIOD.min(BRIEF) } else { PERIOD });
+        thread::sleep(pause(&controller, PERIOD));
         let now = look();
         let sample = now.since(&before);
         let decision = controller.step(&sample);

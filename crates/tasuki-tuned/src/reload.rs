@@ -1,6 +1,6 @@
-//! Loading a driver again, for parameters that it reads only then.
+//! Loading a driver again, so that it reads parameters that it reads only when it is loaded.
 
-use crate::failure::Failure;
+use crate::{TunerError, present_nics};
 use nix::{ifaddrs::getifaddrs, net::if_::if_nametoindex};
 use std::{
     process::{Command, Stdio},
@@ -9,34 +9,38 @@ use std::{
 };
 use tasuki_host::{Delay, Key, Report, Setup, Value};
 
-/// How long interfaces may take to come back.
-const LIMIT: Duration = Duration::from_secs(30);
+/// Time in which interfaces must come back after their driver was loaded again.
+const RETURN_LIMIT: Duration = Duration::from_secs(30);
 
-/// Refuses where that would take addresses, and with them routes and connections, away.
-pub fn check(setup: &Setup, drivers: &[String]) -> Result<(), Failure> {
+/// Refuses to load drivers again whose NICs have IPv4 addresses: these would go, and with them routes and connections.
+pub fn reload_check(setup: &Setup, drivers: &[String]) -> Result<(), TunerError> {
     for driver in drivers {
         let addresses =
             getifaddrs()?.filter(|own| own.address.is_some_and(|address| address.as_sockaddr_in().is_some()));
         let names: Vec<_> = addresses.map(|own| own.interface_name).collect();
         if let Some(interface) = setup.interfaces_of(driver).into_iter().find(|name| names.contains(name)) {
-            return Err(Failure::new(format!(
-                "{interface} has an IPv4 address, which would go if {driver} were unloaded: take it away first (`tasuki undo`, and \
-                 `tasuki apply` afterwards), or leave --reload out and restart the machine"
-            )));
+            return Err(TunerError::HasAddress { interface, driver: driver.clone() });
         }
     }
     Ok(())
 }
 
-/// Loads the drivers again, or says that somebody must.
-pub fn now_or_later(report: &mut Report, drivers: &[String], now: bool, delay: Delay) -> Result<(), Failure> {
+/// Loads the drivers again if `now` is set and their parameters were changed, or notes in the report that it has yet to be
+/// done.
+pub fn reload_now_or_later(
+    report: &mut Report,
+    drivers: &[String],
+    now: bool,
+    delay: Delay,
+) -> Result<(), TunerError> {
     if !report.problems.is_empty() {
         return Ok(());
     }
     for driver in drivers {
         if !now || !report.done {
             report.notes.push(format!(
-                "{driver} has the delay {delay} from the next time that it is loaded: at the next start, or now by --reload"
+                "{driver} has the delay {delay} from the next time that it is loaded: at the next start, or now by \
+                 --reload"
             ));
             continue;
         }
@@ -46,35 +50,31 @@ pub fn now_or_later(report: &mut Report, drivers: &[String], now: bool, delay: D
     Ok(())
 }
 
-fn reload(driver: &str) -> Result<(), Failure> {
-    let before = interfaces();
+fn reload(driver: &str) -> Result<(), TunerError> {
+    let before = present_nics();
     modprobe(&["-r", driver])?;
     modprobe(&[driver])?;
     let begun = Instant::now();
     while let Some(missing) = before.iter().find(|name| if_nametoindex(name.as_str()).is_err()) {
-        if begun.elapsed() > LIMIT {
-            return Err(Failure::new(format!("{driver} was loaded again, but {missing} does not come back")));
+        if begun.elapsed() > RETURN_LIMIT {
+            return Err(TunerError::Lost { interface: missing.clone(), driver: driver.into() });
         }
         thread::sleep(Duration::from_millis(50));
     }
     Ok(())
 }
 
-fn interfaces() -> Vec<String> {
-    super::present()
-}
-
-fn modprobe(words: &[&str]) -> Result<(), Failure> {
+fn modprobe(words: &[&str]) -> Result<(), TunerError> {
     let output = Command::new("modprobe").args(words).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| Failure::new(format!("modprobe: {error} (apt-get install kmod)")))?;
+    let output = output.map_err(TunerError::NoModprobe)?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Failure::new(format!("modprobe {}: {said}", words.join(" "))))
+    Err(TunerError::Modprobe { words: words.join(" "), said })
 }
 
-/// A driver does not forget its parameter before it is loaded again.
+/// Notes in a report of `undo` that a driver whose parameter is gone keeps it until it is loaded again.
 pub fn note_after_undo(report: &mut Report) {
     let is_module = |key: &Key, to: &Value| match key {
         Key::File { path } => *to == Value::Absent && path.starts_with("/etc/modprobe.d"),
@@ -82,7 +82,8 @@ pub fn note_after_undo(report: &mut Report) {
     };
     if report.changes.iter().any(|change| is_module(&change.key, &change.to)) {
         report.notes.push(
-            "a driver that was loaded with InterruptThrottleRate keeps it until it is loaded again (modprobe -r, modprobe, or a restart)"
+            "a driver that was loaded with InterruptThrottleRate keeps it until it is loaded again (modprobe -r, modprobe, or \
+             a restart)"
                 .into(),
         );
     }

@@ -16,28 +16,29 @@ use tasuki_sys::{
 };
 use tasuki_tune::Sample;
 
-/// Counts since the machine's start.
+/// What a host has counted since the machine's start.
 #[derive(Clone, Debug)]
 pub struct Counts {
     at: Instant,
-    /// Of the processors that are looked at.
+    /// Time of the processors that are looked at.
     ticks: Ticks,
+    /// Interrupts of the NICs; `None`: they have none that could be counted.
     interrupts: Option<u64>,
-    /// Segments sent without data.
+    /// TCP segments sent without data.
     bare: u64,
-    /// Of each NIC.
+    /// What each NIC has counted.
     pub nics: Vec<NicCounts>,
 }
 
-/// Looks at processors, and at the interrupts of some NICs.
+/// Counts processor time, and the interrupts of some NICs.
 pub struct Sampler {
     processors: Vec<usize>,
     interrupts: HashSet<u32>,
 }
 
 impl Sampler {
-    /// Finds the interrupts of these NICs (virtual ones have none) and the processors: those that this process may run on, which in a lab are the
-    /// host's own, elsewhere mostly all.
+    /// Finds the interrupts of these NICs (virtual ones have none) and the processors: those that this process may run on,
+    /// which in a lab are the host's own, and elsewhere usually all.
     pub fn new(interfaces: &[String]) -> Self {
         let processors = own_processors();
         Self { processors, interrupts: interfaces.iter().flat_map(|name| interrupts_of(name)).collect() }
@@ -48,7 +49,7 @@ impl Sampler {
         !self.interrupts.is_empty()
     }
 
-    /// The counts now.
+    /// The counts now, with those of the NICs, which the caller has looked at.
     pub fn look(&self, nics: Vec<NicCounts>) -> Counts {
         let ticks = Ticks::of(&self.processors).unwrap_or_default();
         let all = fs::read_to_string("/proc/interrupts").unwrap_or_default();
@@ -59,7 +60,7 @@ impl Sampler {
 }
 
 impl Counts {
-    /// What happened between two looks.
+    /// What happened between an earlier look and this one.
     pub fn since(&self, before: &Counts) -> Sample {
         let Shares { user, busy, .. } = self.ticks.since(&before.ticks).shares().unwrap_or_default();
         let packets = |counts: &Counts| counts.nics.iter().map(|nic| nic.packets).sum::<u64>();
@@ -82,7 +83,8 @@ impl Counts {
 
 /// The processors that this process may run on.
 fn own_processors() -> Vec<usize> {
-    // A machine with more processors than a set holds refuses to tell: then all that the set could hold; those that are not there have no ticks.
+    // The kernel refuses to tell if the machine has more processors than a set holds. Then all numbers that the set could
+    // hold are taken: processors that are not there have no ticks.
     let set = sched_getaffinity(Pid::from_raw(0)).ok();
     let is_own = |number: &usize| set.is_none_or(|set| set.is_set(*number) == Ok(true));
     (0..CpuSet::count()).filter(is_own).collect()

@@ -1,10 +1,10 @@
-//! A line of the controller's log.
+//! The daemon's log: one JSON object for every period.
 
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tasuki_tune::{BundleStep, Decision, Reason, Sample};
 
-/// A period: what was seen in it, and what follows.
+/// A period: what was seen in it, and what follows from that.
 #[derive(Serialize)]
 pub struct Line<'a> {
     /// Seconds since 1970.
@@ -17,13 +17,17 @@ pub struct Line<'a> {
     sent: f64,
     /// Interrupts per second.
     interrupts: f64,
+    /// Part of the processors' time that was not idle, 0 to 1.
     busy: f64,
+    /// Part of the processors' time that programs had, 0 to 1.
     user: f64,
-    /// For the next period.
+    /// The delay for the next period, microseconds.
     next_us: u32,
+    /// Why it is that.
     reason: &'a Reason,
+    /// The delay that the controller holds for the best, microseconds.
     best_us: u32,
-    /// What was done to the bundle, if anything.
+    /// What was done to the bundle of striped NICs, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundle: Option<BundleStep>,
     /// NICs that are out of the bundle.
@@ -31,7 +35,7 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Of a period that ends now, with this delay, without a bundle.
+    /// The line of a period that ends now, in which the delay was `us` microseconds, without a bundle.
     pub fn new(us: u32, sample: &Sample, decision: &'a Decision, best_us: u32) -> Self {
         Self {
             time: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
