@@ -2,12 +2,14 @@
 //! network beside it, and what comes of it as records, tables and plots.
 //!
 //! [`run`] takes a [`Plan`] and a [`Launch`] that can start an MPI program somewhere; it returns a [`Report`].
-//! [`raw`] is the other program: two peers that measure a path without any MPI. `docs/bench.md` says how each
-//! figure is taken.
+//! [`raw`] is the other program: two peers that measure a path without any MPI. [`lab`] makes measurements on labs.
+//! `docs/bench.md` says how each figure is taken.
 #![forbid(unsafe_code)]
 
+mod error;
 pub mod ethernet;
 pub mod hpcc;
+pub mod lab;
 pub mod load;
 pub mod machine;
 pub mod nas;
@@ -16,6 +18,7 @@ mod output;
 pub mod plot;
 pub mod process;
 pub mod program;
+pub mod rates;
 pub mod raw;
 mod record;
 mod report;
@@ -25,6 +28,7 @@ pub mod stats;
 pub mod stripe;
 mod table;
 
+pub use error::BenchError;
 pub use machine::Machine;
 pub use output::{Line, OutputError, parse_lines};
 pub use record::{Ceiling, Record, Unit};

@@ -4,7 +4,7 @@ use crate::{
     Record, Report, ending,
     stats::{PairedRatio, Summary},
 };
-use comfy_table::{Cell, CellAlignment, Table, TableComponent, presets};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use std::fmt::Write;
 
 /// What every record is compared with: how the column says it, and the name of the stack.
@@ -59,6 +59,14 @@ pub(crate) fn plain() -> Table {
         .load_preset(presets::UTF8_HORIZONTAL_ONLY)
         .remove_style(TableComponent::HorizontalLines)
         .remove_style(TableComponent::MiddleIntersections);
+    table
+}
+
+/// An empty table with this head and no lines at all.
+pub(crate) fn borderless<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header.into_iter().collect::<Vec<_>>());
     table
 }
 

@@ -2,12 +2,8 @@
 
 use crate::{
     args::DemoArgs,
-    bench::{
-        BuiltStack, Kernels, LabNetwork, Measurement, Program, Spread, build_stacks, over, over_tcp, programs,
-    },
+    bench::{Bar, LabMpis, Labs, interruption},
     failure::Failure,
-    mpi::Finder,
-    shape,
     terminal::{Rows, table},
     transport::Wanted,
 };
@@ -17,9 +13,14 @@ use std::{
 };
 use tasuki_bench::{
     Record, Report,
+    lab::{
+        LabBuilder, Progress, Session, Testbed,
+        kernels::{KernelStacks, Kernels, kernel_stacks},
+        mpi::{Measurement, Program, Spread, build_stacks, over_tcp, over_transports},
+    },
     nas::{Class, Kernel, NasReport},
 };
-use tasuki_cluster::generate::{Options, Shape};
+use tasuki_cluster::generate::{Options, Shape, generate};
 use tasuki_lab::LabOptions;
 use tasuki_launch::Provider;
 
@@ -38,18 +39,51 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
     tasuki_lab::need_root()?;
     let choice = arguments.mpi.clone().unwrap_or_else(|| "openmpi-4.1".into());
-    let (stacks, problems) = build_stacks(&Finder::here()?, std::slice::from_ref(&choice), Program::Bench)?;
-    let (stacks, others) = over(stacks, &TRANSPORTS);
-    let kernels = programs(&KERNELS, &[choice], &TRANSPORTS)?;
-    problems.iter().chain(&others).for_each(|problem| eprintln!("tasuki: left out: {problem}"));
+    let (bar, mpis) = (Bar::default(), LabMpis::over(&TRANSPORTS)?);
+    let (stacks, problems) = build_stacks(&mpis, std::slice::from_ref(&choice), Program::Bench)?;
+    let (stacks, others) = over_transports(&mpis, stacks);
+    let kernels = kernel_stacks(&KERNELS, &[choice], &mpis, &bar)?;
+    problems.iter().chain(&others).for_each(|problem| bar.note(&format!("left out: {problem}")));
 
+    let mut networks = labs(arguments)?;
+    let measurement = Measurement {
+        networks: &networks,
+        stacks: &stacks,
+        pair_tests: &PAIR_TESTS.map(str::to_owned),
+        spread: Spread::All,
+        all_tests: &ALL_TESTS.map(str::to_owned),
+        repetitions: arguments.repetitions,
+        seconds: 0.2,
+        calls: None,
+        mpis: &mpis,
+    };
+    let interrupted = interruption()?;
+    let session = Session { progress: &bar, interrupted: &interrupted };
+    let report = measurement.run(session)?;
+    println!("{}", summary(&report));
+    // A user who has pressed Ctrl-C wants to see the end, not another measurement.
+    let kernels = match report.interrupted {
+        true => None,
+        false => {
+            // Reports compare with the first network, which is to be the switch.
+            networks.reverse();
+            Some(run_kernels(&networks, &kernels, &mpis, arguments.repetitions, session)?)
+        }
+    };
+    drop(networks);
+    print_end(&report, arguments, begun);
+    let good = report.failures.is_empty() && kernels.is_none_or(|kernels| kernels.is_good());
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Stands the labs of both networks up.
+fn labs(arguments: &DemoArgs) -> Result<Vec<Testbed>, Failure> {
     let mut networks = Vec::new();
     for (shape, title) in NETWORKS {
-        let shape: Shape = shape.parse()?;
-        let cluster = shape::cluster(None, Some(&shape), &Options::default())?;
+        let cluster = generate(&shape.parse::<Shape>()?, &Options::default())?;
         let mut options = LabOptions::named(format!("demo-{}", title.replace(' ', "-")));
         options.rate = Some(arguments.rate);
-        let network = LabNetwork::own(title, cluster, options)?;
+        let network = Labs.build(title, cluster, options)?;
         eprintln!(
             "{title}: {} hosts, {} cables at {}, lab {}",
             network.cluster.hosts.len(),
@@ -59,52 +93,35 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
         );
         networks.push(network);
     }
-    let report = Measurement {
-        networks: &networks,
-        stacks: &stacks,
-        pair_tests: &PAIR_TESTS.map(str::to_owned),
-        spread: Spread::All,
-        all_tests: &ALL_TESTS.map(str::to_owned),
-        repetitions: arguments.repetitions,
-        seconds: 0.2,
-        calls: None,
-    }
-    .run()?;
-    println!("{}", summary(&report));
-    // A user who has pressed Ctrl-C wants to see the end, not another measurement.
-    let kernels = match report.interrupted {
-        true => None,
-        false => {
-            // Compared is with the first network.
-            networks.reverse();
-            Some(run_kernels(&networks, &kernels, arguments.repetitions)?)
-        }
-    };
-    drop(networks);
+    Ok(networks)
+}
+
+/// What failed, how the figures are to be read, and how long it all took.
+fn print_end(report: &Report, arguments: &DemoArgs, begun: Instant) {
     for failure in &report.failures {
         eprintln!("tasuki: {} on {}: {}: {}", failure.stack, failure.network, failure.tests, failure.reason);
         eprintln!("{}", failure.stderr_tail);
     }
     println!(
-        "tcp is the MPI's own TCP, tasuki the same binary over Tasuki. On the cables every pair of hosts has a line of its own; through the switch a host has one for all \
-         its peers: that is what alltoall shows. All ranks of all hosts share this machine's {} cores, and an \
+        "tcp is the MPI's own TCP, tasuki the same binary over Tasuki. On the cables every pair of hosts has a line of \
+         its own; through the switch a host has one for all its peers: that is what alltoall shows. All ranks of all hosts share this machine's {} cores, and an \
          emulated switch is slower than a real one: compare figures of one table, not with other machines'. \
          Lines of {} leave the cores time to spare; --rate 1G asks for more than they may have.",
         report.machine.cores, arguments.rate
     );
     eprintln!("the labs are gone again; {:.0} s in all", begun.elapsed().as_secs_f64());
-    let good = report.failures.is_empty() && kernels.is_none_or(|kernels| kernels.is_good());
-    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// NAS kernels on both networks, their results compared with the published ones, and printed.
 fn run_kernels(
-    networks: &[LabNetwork],
-    programs: &[(Kernel, Vec<BuiltStack>)],
+    networks: &[Testbed],
+    programs: &[KernelStacks],
+    mpis: &LabMpis,
     repetitions: usize,
+    session: Session<'_>,
 ) -> Result<NasReport, Failure> {
     let (classes, ranks, limit) = (&[KERNEL_CLASS], &[], KERNEL_LIMIT);
-    let report = Kernels { networks, programs, classes, ranks, repetitions, limit }.run()?;
+    let report = Kernels { networks, programs, classes, ranks, repetitions, limit, mpis }.run(session)?;
     let names = KERNELS.map(Kernel::name).join(" and ");
     println!("\nNAS kernels {names}, class {KERNEL_CLASS}, verified against the published results:");
     println!("{}", report.table(over_tcp));
@@ -118,15 +135,9 @@ fn summary(report: &Report) -> Rows {
     let mut rows =
         table(["test", "bytes", "ranks", "over", cables, switch, "unit", "cables are", "tasuki is"]);
     let mut here: Vec<&Record> = report.records.iter().filter(|record| record.network == cables).collect();
-    // The transports of one point come below each other.
-    let place = |record: &Record| {
-        let same = |other: &Record| {
-            (&other.test, other.bytes, other.ranks) == (&record.test, record.bytes, record.ranks)
-        };
-        report.records.iter().position(same)
-    };
-    here.sort_by_key(|record| place(record));
     let same_point = |a: &Record, b: &Record| (&a.test, a.bytes, a.ranks) == (&b.test, b.bytes, b.ranks);
+    // The transports of one point come below each other.
+    here.sort_by_key(|record| report.records.iter().position(|other| same_point(other, record)));
     for record in here {
         let elsewhere = |other: &&Record| {
             other.network == switch && other.stack == record.stack && same_point(other, record)

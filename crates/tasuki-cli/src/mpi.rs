@@ -1,7 +1,6 @@
 //! Jobs of a cluster: which MPI, which hosts, which command.
 
 use crate::{
-    bench::LabNetwork,
     failure::Failure,
     transport::{self, passed_on},
 };
@@ -83,16 +82,16 @@ fn cores() -> u32 {
 }
 
 /// What an MPI must know of a lab. All hosts of a lab share this machine's cores.
-pub fn lab_facts(network: &LabNetwork, ranks: u32) -> Facts {
+pub fn lab_facts(cluster: &Cluster, ranks: u32) -> Facts {
     Facts {
         identity_interface: IDENTITY_INTERFACE.into(),
         management: Some(Management {
             network: LAB_MANAGEMENT,
-            address: network.cluster.lab_management(HostId(0)),
+            address: cluster.lab_management(HostId(0)),
             interface: MANAGEMENT_INTERFACE.into(),
         }),
         agent: Some(HOST_AGENT.into()),
-        hosts: network.cluster.hosts.len(),
+        hosts: cluster.hosts.len(),
         oversubscribed: ranks > cores(),
         binding: Binding::None,
     }

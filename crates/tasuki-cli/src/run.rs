@@ -39,7 +39,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         }
         None => {
             let network = LabNetwork::running(arguments.lab.as_deref())?;
-            let facts = lab_facts(&network, arguments.ranks);
+            let facts = lab_facts(&network.cluster, arguments.ranks);
             let command = command(arguments, &network.cluster, facts, &detected, &transport)?;
             let mut share = paths(&detected.mpi, &detected, &transport);
             share.extend(std::env::var_os("TASUKI_RAILS").map(PathBuf::from));
@@ -150,7 +150,7 @@ pub fn env(arguments: &EnvArgs) -> Result<ExitCode, Failure> {
             // Nothing is known of the job, so it is taken to fit.
             cluster_facts(&cluster, 1)?
         }
-        None => lab_facts(&LabNetwork::running(arguments.lab.as_deref())?, 1),
+        None => lab_facts(&LabNetwork::running(arguments.lab.as_deref())?.cluster, 1),
     };
     let transport = choose(arguments.transport, &mpi)?;
     let settings = environment(&mpi, &transport, &facts);

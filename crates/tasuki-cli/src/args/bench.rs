@@ -6,11 +6,12 @@ use super::{
     rate::rate,
     stripe::{BenchCross, BenchStripe},
 };
-use crate::{bench::Setting, shape::RatedShape, transport::Wanted};
+use crate::{shape::RatedShape, transport::Wanted};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tasuki_bench::{
     CALLS,
+    lab::mpi::Setting,
     nas::{Class, Kernel},
 };
 use tasuki_cluster::Rate;

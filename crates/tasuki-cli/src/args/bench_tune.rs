@@ -1,8 +1,10 @@
 //! `tasuki bench tune`
 
 use super::Results;
+use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use std::{fmt, str::FromStr};
+use tasuki_bench::{lab::tune::TuneOptions, load::Timer};
 use tasuki_host::Delay;
 use tasuki_tune::LEVELS;
 
@@ -75,4 +77,23 @@ pub struct BenchTune {
     pub settle: f64,
     #[command(flatten)]
     pub results: Results,
+}
+
+impl BenchTune {
+    /// What is measured.
+    pub fn options(&self) -> Result<TuneOptions, Failure> {
+        let Delay::Fixed(most_us) = self.most else { return Err(Failure::new("--most is a time")) };
+        Ok(TuneOptions {
+            levels: self.level.iter().map(|level| *level as usize).collect(),
+            pairs: self.pair.iter().map(|pair| pair.0).collect(),
+            timer: match self.timer {
+                TimerArg::Kernel => Timer::Kernel,
+                TimerArg::Nic => Timer::Nic,
+            },
+            most_us,
+            repetitions: self.repetitions,
+            seconds: self.seconds,
+            settle: self.settle,
+        })
+    }
 }

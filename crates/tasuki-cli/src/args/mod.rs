@@ -21,7 +21,7 @@ mod tune;
 
 pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs, WatchArgs};
 pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, DemoArgs, LabSource, Results};
-pub use bench_tune::{BenchTune, TimerArg};
+pub use bench_tune::BenchTune;
 pub use broker::BrokerArgs;
 pub use check::CheckArgs;
 pub use cluster::{ClusterCommand, ClusterNew};

@@ -4,6 +4,7 @@ use super::{Results, rate::rate};
 use crate::transport::Wanted;
 use clap::{Args, ValueEnum};
 use tasuki_bench::{
+    lab::stripe::{self, StripeOptions},
     nas::{Class, Kernel},
     stripe::{Cabling, Way},
 };
@@ -59,10 +60,12 @@ pub enum Speed {
     Slow,
 }
 
-impl Speed {
-    /// Whether there is a quota.
-    pub fn is_slow(self) -> bool {
-        self == Self::Slow
+impl From<Speed> for stripe::Speed {
+    fn from(speed: Speed) -> Self {
+        match speed {
+            Speed::Fast => Self::Fast,
+            Speed::Slow => Self::Slow,
+        }
     }
 }
 
@@ -112,6 +115,27 @@ pub struct BenchStripe {
     pub results: Results,
 }
 
+impl BenchStripe {
+    /// What is measured.
+    pub fn options(&self) -> StripeOptions {
+        StripeOptions {
+            networks: self.network.clone(),
+            ways: self.way.clone(),
+            nics: self.nics.clone(),
+            bytes: self.bytes.clone(),
+            speeds: self.cpu.iter().copied().map(Into::into).collect(),
+            quota_percent: self.quota,
+            streams: self.streams,
+            rate: self.rate,
+            mtu: self.mtu,
+            granularity: self.granularity,
+            offloads: self.offloads,
+            repetitions: self.repetitions,
+            seconds: self.seconds,
+        }
+    }
+}
+
 /// Options of `tasuki bench cross`.
 #[derive(Debug, Args)]
 pub struct BenchCross {
@@ -153,4 +177,37 @@ pub struct BenchCross {
     pub limit: u64,
     #[command(flatten)]
     pub results: Results,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        cross: BenchCross,
+    }
+
+    /// The options that these words are, or what is said to them.
+    fn parse(words: &str) -> Result<BenchCross, String> {
+        let words = std::iter::once("cross").chain(words.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.cross).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn options_of_programs_want_programs() {
+        let line = parse("--kernel is,lu --class S,W --hosts 2 --transport tcp,tasuki").expect("parses");
+        assert_eq!((line.kernel.len(), line.class.len(), line.hosts), (2, 2, 2));
+        assert_eq!((line.mpi, line.delay), (vec!["openmpi-4.1".to_owned()], 125));
+        for (words, said) in [
+            ("--class S", "--kernel"),
+            ("--hosts 2", "--kernel"),
+            ("--kernel is --bytes 64", "cannot be used with"),
+            ("--kernel bt", "there is no NAS kernel 'bt'"),
+        ] {
+            assert!(parse(words).is_err_and(|error| error.contains(said)), "{words}");
+        }
+    }
 }

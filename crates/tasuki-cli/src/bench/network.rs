@@ -8,8 +8,7 @@ use crate::{
 };
 use std::ffi::OsString;
 use std::process::Command;
-use tasuki_bench::{LineRate, Network};
-use tasuki_cluster::{AddressPlan, Cluster, HostId, Rail, generate};
+use tasuki_cluster::{AddressPlan, Cluster, HostId, generate};
 use tasuki_lab::{LabOptions, StartingLab};
 
 /// A lab with what a measurement must know of it.
@@ -98,41 +97,6 @@ impl LabNetwork {
         command.args(["lab", "exec"]).args(options).args(["--lab", &self.lab]);
         command.arg(&self.cluster.host_of(host).name).arg("--").args(argv);
         command
-    }
-
-    /// The first direct rail between two hosts, if there is one.
-    pub fn direct_rail(&self, a: HostId, b: HostId) -> Option<Rail> {
-        self.cluster.rails(a, b).into_iter().find(Rail::is_direct)
-    }
-
-    /// Two hosts with a direct rail, the first ones of the file.
-    pub fn neighbours(&self) -> Option<(HostId, HostId)> {
-        let hosts = self.cluster.hosts.len();
-        (1..hosts).map(|other| (HostId(0), HostId(other))).find(|&(a, b)| self.direct_rail(a, b).is_some())
-    }
-
-    /// Rate of the line between two hosts in bit/s, all direct rails together; `None` if nothing holds it.
-    pub fn line_bits_per_second(&self, a: HostId, b: HostId) -> Option<u64> {
-        if self.options.unshaped {
-            return None;
-        }
-        let direct = self.cluster.rails(a, b).into_iter().filter(Rail::is_direct);
-        // A rate given to the lab holds for every cable.
-        let rate = |rail: Rail| self.options.rate.unwrap_or(rail.rate).bits_per_second;
-        Some(direct.map(rate).sum())
-    }
-
-    /// As the bench crate wants it.
-    pub fn description(&self) -> Network {
-        let mtu = self.cluster.hosts.iter().flat_map(|host| &host.nics).map(|nic| nic.mtu).min();
-        let pair = self.neighbours().and_then(|(a, b)| self.line_bits_per_second(a, b));
-        let line = pair.zip(mtu).map(|(pair_bits_per_second, mtu)| LineRate { pair_bits_per_second, mtu });
-        Network {
-            name: self.name.clone(),
-            hosts: self.cluster.hosts.len() as u32,
-            line,
-            offloads: if self.options.offloads { "on" } else { "off" }.into(),
-        }
     }
 }
 

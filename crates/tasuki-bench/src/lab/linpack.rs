@@ -1,29 +1,35 @@
 //! Linpack, which comes with the distribution's hpcc: its stack, and one run of it.
 
-use super::{LabNetwork, kernels::TAIL_LINES, launch::start, stacks::BuiltStack};
-use crate::{failure::Failure, mpi::Finder, mpi::environment_here};
-use std::{ffi::OsString, sync::Arc, time::Duration};
-use tasuki_bench::{
-    hpcc,
+use super::{
+    MpiAccess, TAIL_LINES, Testbed,
+    mpi::{BuiltStack, start},
+};
+use crate::{
+    BenchError, hpcc,
     nas::{Case, Outcome, linpack},
 };
+use std::{ffi::OsString, sync::Arc, time::Duration};
 use tasuki_launch::{Mpi, Transport, find_program};
 
 /// hpcc, if it is installed and linked with one of the MPIs of `choices` (none: with any); else, in words, why not.
-pub fn stacks(finder: &Finder, choices: &[String]) -> Result<(Vec<BuiltStack>, Vec<String>), Failure> {
-    let Some(program) = find_program(linpack::PROGRAM.as_ref(), &environment_here()) else {
+pub(super) fn stacks(
+    mpis: &dyn MpiAccess,
+    choices: &[String],
+) -> Result<(Vec<BuiltStack>, Vec<String>), BenchError> {
+    let environment = std::env::vars_os().collect();
+    let Some(program) = find_program(linpack::PROGRAM.as_ref(), &environment) else {
         return Ok((Vec::new(), vec!["LINPACK: hpcc is not installed (Debian's package is hpcc)".into()]));
     };
-    let mut detected = finder.detect(&[program.clone().into()], None)?;
-    let chosen = choices.iter().map(|choice| finder.one(choice)).collect::<Result<Vec<_>, _>>()?;
-    // By name they may differ: a loader finds /lib where a launcher says /usr/lib.
+    let mut detected = mpis.detect(&[program.clone().into()], None)?;
+    let chosen = choices.iter().map(|choice| mpis.one(choice)).collect::<Result<Vec<_>, _>>()?;
+    // The same library may have two names: a loader finds /lib where a launcher says /usr/lib.
     let file = |mpi: &Mpi| mpi.library.canonicalize().unwrap_or_else(|_| mpi.library.clone());
     if !chosen.is_empty() && chosen.iter().all(|mpi| file(mpi) != file(&detected.mpi)) {
         let why = format!("LINPACK: hpcc is linked with {}, which was not asked for", detected.mpi.id());
         return Ok((Vec::new(), vec![why]));
     }
     let folder = tempfile::tempdir()?;
-    // Named in words of their own, folder and program are made visible in every host.
+    // Folder and program are arguments of their own, because these are made visible in every host.
     let words: [OsString; 4] = ["/usr/bin/env".into(), "-C".into(), folder.path().into(), program.into()];
     detected.argv = words.into();
     let stack = BuiltStack {
@@ -38,9 +44,10 @@ pub fn stacks(finder: &Finder, choices: &[String]) -> Result<(Vec<BuiltStack>, V
 }
 
 /// One run; else why there are no figures, and the end of what it said.
-pub fn run(
+pub(super) fn run(
+    mpis: &dyn MpiAccess,
     case: &Case,
-    network: &LabNetwork,
+    network: &Testbed,
     stack: &BuiltStack,
     limit: Duration,
 ) -> Result<Outcome, (String, String)> {
@@ -48,8 +55,8 @@ pub fn run(
     let folder = stack.folder.as_ref().ok_or_else(|| plain(&"it has no folder"))?.path();
     let input = linpack::input(case.class, case.ranks).map_err(|error| plain(&error))?;
     hpcc::prepare(folder, &input).map_err(|error| plain(&error))?;
-    let output = start(network, case.hosts, stack, case.ranks, &[], limit);
-    let output = output.map_err(|failure| plain(&failure.message))?;
+    let output = start(mpis, network, stack, (case.hosts, case.ranks), &[], limit);
+    let output = output.map_err(|error| plain(&error))?;
     if !output.is_success() {
         return Err((output.reason(), output.stderr_tail(TAIL_LINES)));
     }

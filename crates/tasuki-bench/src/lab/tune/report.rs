@@ -1,28 +1,28 @@
 //! What was measured, as table and JSON.
 
-use super::watch::Polling;
-use crate::{failure::Failure, terminal::table};
+use super::polling::Polling;
+use crate::{
+    BenchError, Machine, ending,
+    load::{Done, Timer},
+    stats::{PairedRatio, median},
+    table::borderless,
+};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Write;
-use tasuki_bench::{
-    Machine, ending,
-    load::{Done, Timer},
-    stats::{PairedRatio, median},
-};
 
-/// A time under some delay. Shares are of the host's processor.
+/// What was counted in some time under some delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Run {
+pub(super) struct Run {
     /// Turns of the program per second.
     pub turns: f64,
-    /// How often per second the kernel was woken to take packets: its interrupts.
+    /// How often per second the kernel was woken to take packets, which stands for interrupts.
     pub interrupts: f64,
     /// Packets per second.
     pub packets: f64,
-    /// Processor time of the program, its system calls included.
+    /// Share of the host's processor that the program had, its system calls included.
     pub program: f64,
-    /// Processor time of the kernel's taking packets.
+    /// Share of the host's processor that the kernel took for packets.
     pub kernel: f64,
     /// Mean delay, microseconds.
     pub us: f64,
@@ -31,7 +31,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// From what the program and the polling thread did.
+    /// From what the program and the kernel's polling thread did; `us`: the mean delay, microseconds.
     pub fn new(done: &Done, polling: Polling, us: f64) -> Self {
         let seconds = done.seconds().max(1e-9);
         Self {
@@ -60,20 +60,22 @@ impl Run {
     }
 }
 
-/// A fixed delay: by repetition what came of it, one [`Run`] per level.
+/// A fixed delay.
 #[derive(Clone, Debug, Serialize)]
 struct Fixed {
+    /// The delay, microseconds.
     us: u32,
+    /// By repetition what came of it, one [`Run`] per level.
     runs: Vec<Vec<Run>>,
 }
 
 /// A level, or two in turn.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub(super) struct Row {
     /// The levels.
     pub levels: Vec<usize>,
     fixed: Vec<Fixed>,
-    /// By repetition, one [`Run`] per turn.
+    /// By repetition what came of the controller, one [`Run`] per turn.
     controlled: Vec<Vec<Run>>,
     /// By repetition, what the controller did in each period.
     logs: Vec<Vec<Value>>,
@@ -82,25 +84,28 @@ pub struct Row {
 /// What is made of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Verdict {
-    /// Fixed delays: microseconds; turns over those of the best fixed delay of each level, mean over levels, median over repetitions.
+    /// By fixed delay in microseconds: turns over those of the best fixed delay of each level, mean over levels, median over
+    /// repetitions.
     fixed: Vec<(u32, f64)>,
+    /// The fixed delay with the most turns, microseconds.
     best_us: u32,
-    /// Better than the shortest and than the longest, by more than chance (95 %).
+    /// That is better than the shortest and than the longest, by more than chance (95 %).
     between: bool,
-    /// The controller over the best fixed delay, by repetition. Medians: a disturbance of the machine that takes half of a window counts as one window,
-    /// however much it took.
+    /// The controller over the best fixed delay, by repetition. It is made of medians, so that a disturbance of the machine
+    /// that takes half of a window counts as one window, however much it took.
     ratio: PairedRatio,
+    /// What came of the controller, mean over all turns.
     controller: Run,
 }
 
 impl Row {
-    /// Nothing measured yet.
+    /// A row without any figures yet.
     pub fn new(levels: Vec<usize>, delays: &[u32]) -> Self {
         let fixed = delays.iter().map(|us| Fixed { us: *us, runs: Vec::new() }).collect();
         Self { levels, fixed, controlled: Vec::new(), logs: Vec::new() }
     }
 
-    /// In words.
+    /// Its levels in words.
     pub fn name(&self) -> String {
         match self.levels[..] {
             [level] => format!("level {level}"),
@@ -116,18 +121,18 @@ impl Row {
         self.fixed.iter().map(|fixed| fixed.us)
     }
 
-    /// A repetition of a fixed delay.
+    /// Adds a repetition of a fixed delay.
     pub fn add_fixed(&mut self, us: u32, runs: Vec<Run>) {
         self.fixed.iter_mut().filter(|fixed| fixed.us == us).for_each(|fixed| fixed.runs.push(runs.clone()));
     }
 
-    /// A repetition of the controller, with its log.
+    /// Adds a repetition of the controller, with its log.
     pub fn add_controlled(&mut self, runs: Vec<Run>, log: Vec<Value>) {
         self.controlled.push(runs);
         self.logs.push(log);
     }
 
-    /// `None`: nothing was measured.
+    /// What is made of the row; `None`: nothing was measured.
     fn verdict(&self) -> Option<Verdict> {
         if self.controlled.is_empty() {
             return None;
@@ -179,32 +184,35 @@ fn in_words(ratio: &PairedRatio) -> String {
     format!("{:.3} ({:.3} to {:.3}){unsure}", ratio.median, ratio.interval.low, ratio.interval.high)
 }
 
-/// The median; 0 of nothing.
+/// The median; 0 if there are no values.
 fn middle(values: &[f64]) -> f64 {
     median(values).unwrap_or_default()
 }
 
-/// All of it.
+/// What was measured.
 #[derive(Serialize)]
-pub struct Report {
+pub struct TuneReport {
     /// What it was measured on.
     pub machine: Machine,
     /// Whose timer keeps interrupts apart.
     pub timer: Timer,
-    /// Levels, and pairs.
-    pub rows: Vec<Row>,
+    /// Levels, and pairs of levels in turn.
+    pub(super) rows: Vec<Row>,
     /// What came to grief.
     pub failures: Vec<String>,
     /// It was ended early.
     pub interrupted: bool,
 }
 
-const NOTES: &str = "Best fixed: by turns per second, of those tried. Controller: `tasuki tune run`, its turns over those of the best fixed delay: median \
-    of the repetitions, and the interval that holds the true one with 95 % (`?`: fewer than six repetitions cannot say). Interrupts: wake-ups of the kernel's polling thread. Program / kernel: shares of the host's processor.\n";
+/// Below the table.
+const NOTES: &str = "Best fixed: by turns per second, of those tried. Controller: `tasuki tune run`, its turns over those of the \
+    best fixed delay: median of the repetitions, and the interval that holds the true one with 95 % (`?`: fewer than six \
+    repetitions cannot say). Interrupts: wake-ups of the kernel's polling thread. Program / kernel: shares of the host's \
+    processor.\n";
 
-impl Report {
+impl TuneReport {
     /// As JSON, with what was made of each row.
-    pub fn json(&self) -> Result<String, Failure> {
+    pub fn json(&self) -> Result<String, BenchError> {
         let mut value = serde_json::to_value(self)?;
         for (row, text) in self.rows.iter().zip(value["rows"].as_array_mut().into_iter().flatten()) {
             text["verdict"] = serde_json::to_value(row.verdict())?;
@@ -220,7 +228,7 @@ impl Report {
         };
         let mut text =
             format!("{}; veth polled by a thread of the kernel; delays by {timer}\n", self.machine);
-        let mut shown = table([
+        let mut shown = borderless([
             "",
             "best fixed",
             "turns/s",

@@ -1,12 +1,13 @@
-//! Ranks as an ordinary user: none of root's rights, a member of the broker's group, and a broker on every host that gives him the raw lane.
+//! Ranks as an ordinary user, who has none of root's rights and is a member of the broker's group, and a broker on every host
+//! that gives the user the raw lane.
 
-use super::{BuiltStack, LabNetwork};
-use crate::failure::Failure;
+use super::BuiltStack;
+use crate::{BenchError, lab::Testbed};
 use std::{
     ffi::OsString,
     os::unix::fs::PermissionsExt,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -15,23 +16,24 @@ use tasuki_launch::{Flavour, Transport};
 
 /// Every host of a lab has a `/run` of its own; `/run/tasuki` is the same for all.
 const SOCKET: &str = "/run/tasuki-bench-broker.sock";
-/// A user and groups that no distribution gives away.
+/// Number of the user, one that no distribution gives away.
 const USER: &str = "64201";
+/// Number of the group that the broker serves, one that no distribution gives away.
 const GROUP: &str = "64100";
-/// A broker listens within a fraction of a second.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time in which all brokers must listen; one takes a fraction of a second.
+const LISTEN_LIMIT: Duration = Duration::from_secs(20);
 
-/// Those stacks that can be run by him, made so that he runs them, and why the others cannot. Over TCP all stay as they are: the peer is not
-/// handicapped.
-pub fn choose(stacks: Vec<BuiltStack>) -> Result<(Vec<BuiltStack>, Vec<String>), Failure> {
+/// The stacks that an ordinary user can run, made so that the user runs those over Tasuki; and in words why others are left
+/// out. Stacks over TCP stay root's: what Tasuki is compared with has no handicap.
+pub fn as_ordinary_user(stacks: Vec<BuiltStack>) -> Result<(Vec<BuiltStack>, Vec<String>), BenchError> {
     let (mut chosen, mut problems) = (Vec::new(), Vec::new());
     for mut stack in stacks {
         if !matches!(stack.transport, Transport::Tasuki(_)) {
             chosen.push(stack);
         } else if matches!(stack.detected.mpi.flavour, Flavour::Mpich | Flavour::Intel) {
-            readable(Path::new(&stack.detected.argv[0]))?;
+            check_readable(Path::new(&stack.detected.argv[0]))?;
             stack.prefix = prefix();
-            // Hydra passes them on.
+            // Hydra passes the variables on to all ranks.
             stack.variables = vec![("TASUKI_BROKER", SOCKET), ("TASUKI_LANES", "raw,udp")];
             chosen.push(stack);
         } else {
@@ -44,7 +46,7 @@ pub fn choose(stacks: Vec<BuiltStack>) -> Result<(Vec<BuiltStack>, Vec<String>),
     Ok((chosen, problems))
 }
 
-/// What stands before a program, so that he runs it.
+/// The words before a program that have the user run it.
 fn prefix() -> Vec<OsString> {
     let words = [
         "/usr/bin/setpriv",
@@ -58,25 +60,25 @@ fn prefix() -> Vec<OsString> {
     words.map(OsString::from).to_vec()
 }
 
-/// The brokers. They end with this value.
+/// Running brokers. They end with this value.
 pub struct Brokers(Vec<Child>);
 
 impl Brokers {
     /// Starts a broker on every host, and waits until all of them listen.
-    pub fn start(networks: &[LabNetwork]) -> Result<Self, Failure> {
+    pub fn start(networks: &[Testbed]) -> Result<Self, BenchError> {
         let mut brokers = Self(Vec::new());
         for network in networks {
             for host in 0..network.cluster.hosts.len() {
                 brokers.0.push(start(network, HostId(host))?);
             }
         }
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + LISTEN_LIMIT;
         for network in networks {
             for host in 0..network.cluster.hosts.len() {
                 while !listens(network, HostId(host))? {
                     if Instant::now() > end {
                         let name = &network.cluster.hosts[host].name;
-                        return Err(Failure::new(format!(
+                        return Err(BenchError::refused(format!(
                             "the broker on {name} does not listen on {SOCKET}"
                         )));
                     }
@@ -98,22 +100,20 @@ impl Drop for Brokers {
     }
 }
 
-fn start(network: &LabNetwork, host: HostId) -> Result<Child, Failure> {
-    let words = ["/run/tasuki/bin/tasuki", "broker", "--socket", SOCKET, "--group", GROUP];
-    let mut command = network.command(host, words.map(OsString::from));
+fn start(network: &Testbed, host: HostId) -> Result<Child, BenchError> {
+    let mut command = network.tasuki(host, ["broker", "--socket", SOCKET, "--group", GROUP]);
     Ok(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?)
 }
 
-fn listens(network: &LabNetwork, host: HostId) -> Result<bool, Failure> {
-    let mut command: Command = network.command(host, ["test", "-S", SOCKET].map(OsString::from));
-    Ok(command.status()?.success())
+fn listens(network: &Testbed, host: HostId) -> Result<bool, BenchError> {
+    Ok(network.command(host, ["test", "-S", SOCKET]).status()?.success())
 }
 
-/// Others than its owner must be able to read the program.
-fn readable(program: &Path) -> Result<(), Failure> {
+/// Refuses a program that others than its owner cannot read.
+fn check_readable(program: &Path) -> Result<(), BenchError> {
     for path in program.ancestors().filter(|path| !path.as_os_str().is_empty()) {
         if path.metadata()?.permissions().mode() & 0o005 != 0o005 {
-            return Err(Failure::new(format!(
+            return Err(BenchError::refused(format!(
                 "an ordinary user cannot read {}: let XDG_CACHE_HOME name a folder that all can read, as /var/tmp",
                 path.display()
             )));

@@ -2,12 +2,13 @@
 
 use super::{
     follow::Follow,
-    watch::{Watch, poller},
+    polling::{PollingSampler, polling_thread},
 };
 use crate::{
-    bench::{LabNetwork, core},
-    failure::Failure,
-    places::in_lab,
+    BenchError,
+    lab::{LabBuilder, Testbed, peers::own_processor},
+    load::{Done, Partner, Phase, Polled, Role, Steps, Timer, Work},
+    process::run_limited,
 };
 use nix::{
     sched::{CpuSet, sched_setaffinity},
@@ -22,25 +23,18 @@ use std::{
     net::SocketAddrV4,
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
-use tasuki_bench::{
-    load::{Done, Partner, Phase, Polled, Role, Steps, Timer, Work},
-    process::run_limited,
-};
 use tasuki_cluster::{
     HostId,
-    generate::{Options, Shape},
+    generate::{Options, Shape, generate},
 };
 use tasuki_lab::LabOptions;
 use tasuki_sys::{clock::monotonic_ns, priority};
 
-/// Port of the questions.
+/// Port of the questions that the program under test asks.
 const PORT: u16 = 7119;
 /// The host under test, and its partner.
 const HOSTS: [HostId; 2] = [HostId(0), HostId(1)];
@@ -48,19 +42,22 @@ const HOSTS: [HostId; 2] = [HostId(0), HostId(1)];
 const LOG: &str = "/run/tasuki-bench-tune.jsonl";
 /// Longest time for what should take none.
 const LIMIT: Duration = Duration::from_secs(20);
+/// Time between two looks whether a process has ended.
 const NAP: Duration = Duration::from_millis(20);
 
 /// Two hosts, a cable, and what was found out about them.
-pub struct Field {
-    network: LabNetwork,
+pub(super) struct Field<'a> {
+    network: Testbed,
+    /// The NIC of the host under test.
     interface: String,
     timer: Timer,
+    /// How fast the processor of the host under test works.
     steps: Steps,
-    polling: Watch,
-    interrupted: Arc<AtomicBool>,
+    polling: PollingSampler,
+    interrupted: &'a AtomicBool,
 }
 
-/// A process in a host, with what it starts; ended with this value.
+/// A process in a host and all that it starts. They end with this value.
 struct Running(Child);
 
 impl Drop for Running {
@@ -74,46 +71,49 @@ impl Drop for Running {
 }
 
 /// What came of the program under the controller.
-pub struct Tuned {
-    /// By phase, with the mean delay, microseconds.
+pub(super) struct Tuned {
+    /// By phase what the program did, and the mean delay, microseconds.
     pub done: Vec<(Done, f64)>,
     /// The controller's log, one object per period.
     pub log: Vec<Value>,
 }
 
-impl Field {
+impl<'a> Field<'a> {
     /// Builds the lab. It ends with this value.
-    pub fn new(timer: Timer, interrupted: Arc<AtomicBool>) -> Result<Self, Failure> {
-        let cores = HOSTS.map(|host| core(host.0));
-        let [Some(_), Some(_)] = cores else {
-            return Err(Failure::new("this needs two processors: one for each host"));
+    pub fn new(
+        timer: Timer,
+        builder: &dyn LabBuilder,
+        interrupted: &'a AtomicBool,
+    ) -> Result<Self, BenchError> {
+        let [Some(_), Some(_)] = HOSTS.map(|host| own_processor(host.0)) else {
+            return Err(BenchError::refused("this needs two processors: one for each host"));
         };
-        let cluster = crate::shape::cluster(None, Some(&Shape::Pair { cables: 1 }), &Options::default())?;
+        let cluster = generate(&Shape::Pair { cables: 1 }, &Options::default())?;
         let options = LabOptions { unshaped: true, ..LabOptions::named("bench-tune") };
-        let network = LabNetwork::own("tune", cluster, options)?;
+        let network = builder.build("tune", cluster, options)?;
         let interface = |host: HostId| network.cluster.host_of(host).nics[0].name.clone();
         let mut threads = Vec::new();
         for host in HOSTS {
             let interface = interface(host);
             let Polled { instance } = ask(&network, host, &Role::SetUp { interface: interface.clone() })?;
-            let thread = poller(&format!("napi/{interface}-{instance}"))?;
-            like_an_interrupt(thread, host.0)?;
+            let thread = polling_thread(&format!("napi/{interface}-{instance}"))?;
+            preempt_programs(thread, host.0)?;
             threads.push(thread);
         }
         let steps = ask(&network, HOSTS[0], &Role::Calibrate { cpu: 0 })?;
-        let (interface, polling) = (interface(HOSTS[0]), Watch::begin(threads[0])?);
+        let (interface, polling) = (interface(HOSTS[0]), PollingSampler::begin(threads[0])?);
         Ok(Self { network, interface, timer, steps, polling, interrupted })
     }
 
     /// What the kernel's thread does that takes what the host under test receives.
-    pub fn polling(&self) -> &Watch {
+    pub fn polling(&self) -> &PollingSampler {
         &self.polling
     }
 
     /// Runs the program under test through some phases.
-    pub fn run(&self, phases: Vec<Phase>, seed: u64) -> Result<Vec<Done>, Failure> {
+    pub fn run(&self, phases: Vec<Phase>, seed: u64) -> Result<Vec<Done>, BenchError> {
         let length: f64 = phases.iter().map(|phase| phase.warm_s + phase.seconds).sum();
-        let listen = self.listens()?;
+        let listen = self.partner_address()?;
         let limit_s = length * 1.5 + LIMIT.as_secs_f64();
         let partner = Role::Partner(Partner { listen, cpu: 1, seed, limit_s });
         let _partner = self.start(HOSTS[1], &words(&partner)?)?;
@@ -124,59 +124,57 @@ impl Field {
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// The same under `tasuki tune run`; with the mean delay of each phase, microseconds.
-    pub fn run_tuned(&self, phases: Vec<Phase>, seed: u64, most_us: u32) -> Result<Tuned, Failure> {
-        let _ =
-            run_limited(&mut self.network.command(HOSTS[0], ["rm".into(), "-f".into(), LOG.into()]), LIMIT)?;
+    /// Runs the program under test through some phases while `tasuki tune run` sets the delay, up to `most_us` microseconds.
+    pub fn run_tuned(&self, phases: Vec<Phase>, seed: u64, most_us: u32) -> Result<Tuned, BenchError> {
+        let _ = run_limited(&mut self.network.command(HOSTS[0], ["rm", "-f", LOG]), LIMIT)?;
         let mut tuner = self.start(HOSTS[0], &self.tuner(most_us)?)?;
         let done = self.run(phases, seed)?;
         if let Some(status) = tuner.0.try_wait()? {
-            return Err(Failure::new(format!("what follows the load has ended by itself: {status}")));
+            return Err(BenchError::refused(format!("what follows the load has ended by itself: {status}")));
         }
         drop(tuner);
-        let cat = ["cat".into(), LOG.into()];
-        let log = run_limited(&mut self.network.command(HOSTS[0], cat), LIMIT)?.stdout;
+        let log = run_limited(&mut self.network.command(HOSTS[0], ["cat", LOG]), LIMIT)?.stdout;
         let log: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let done = done.into_iter().map(|done| (done, mean_us(&log, done.window_ns))).collect();
         Ok(Tuned { done, log })
     }
 
     /// Where the partner listens.
-    fn listens(&self) -> Result<SocketAddrV4, Failure> {
+    fn partner_address(&self) -> Result<SocketAddrV4, BenchError> {
         let link = self.network.plan.hosts[1].links.first().map(|link| link.address);
-        let address = link.ok_or_else(|| Failure::new("the second host has no address"))?;
+        let address = link.ok_or_else(|| BenchError::refused("the second host has no address"))?;
         Ok(SocketAddrV4::new(address, PORT))
     }
 
-    /// What follows the load: `tasuki tune run`, or the same controller that tells the emulated NIC.
-    fn tuner(&self, most_us: u32) -> Result<Vec<OsString>, Failure> {
+    /// The arguments of what follows the load: `tasuki tune run`, or the same controller that tells the emulated NIC.
+    fn tuner(&self, most_us: u32) -> Result<Vec<OsString>, BenchError> {
         let interface = self.interface.clone();
         if self.timer == Timer::Nic {
-            let follow = Follow { interface, most_us, partner: self.listens()?, log: LOG.into() };
+            let follow = Follow { interface, most_us, partner: self.partner_address()?, log: LOG.into() };
             return Ok(vec!["load-follow".into(), serde_json::to_string(&follow)?.into()]);
         }
         let most = format!("{most_us}us");
         Ok(["tune", "run", &interface, "--most", &most, "--log", LOG].map(OsString::from).to_vec())
     }
 
-    fn start(&self, host: HostId, words: &[OsString]) -> Result<Running, Failure> {
-        let mut command: Command = in_lab(&self.network, host, words);
-        // Ctrl-C is for this process, which ends them.
+    fn start(&self, host: HostId, words: &[OsString]) -> Result<Running, BenchError> {
+        let mut command: Command = self.network.tasuki(host, words);
+        // A group of its own, because Ctrl-C is for this process alone, which ends the others.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(Running(command.spawn()?))
     }
 
-    /// What a process says, which is little, once it has ended well.
-    fn output(&self, running: &mut Running, limit: Duration) -> Result<String, Failure> {
+    /// What a process has said, which is little, once it has ended well.
+    fn output(&self, running: &mut Running, limit: Duration) -> Result<String, BenchError> {
         let end = Instant::now() + limit;
         let status = loop {
             if self.interrupted.load(Ordering::Relaxed) {
-                return Err(Failure::new("interrupted").with_code(130));
+                return Err(BenchError::Interrupted("interrupted"));
             }
             match running.0.try_wait()? {
                 Some(status) => break status,
                 None if Instant::now() > end => {
-                    return Err(Failure::new("the program under test does not end"));
+                    return Err(BenchError::refused("the program under test does not end"));
                 }
                 None => thread::sleep(NAP),
             }
@@ -186,29 +184,33 @@ impl Field {
         running.0.stderr.take().map(|mut out| out.read_to_string(&mut complained)).transpose()?;
         match status.success() {
             true => Ok(said),
-            false => Err(Failure::new(format!("the program under test: {status}: {}", complained.trim()))),
+            false => {
+                Err(BenchError::refused(format!("the program under test: {status}: {}", complained.trim())))
+            }
         }
     }
 }
 
-fn words(role: &Role) -> Result<[OsString; 2], Failure> {
+fn words(role: &Role) -> Result<[OsString; 2], BenchError> {
     Ok(["load-peer".into(), serde_json::to_string(role)?.into()])
 }
 
 /// Runs a process in a host that answers at once.
-fn ask<T: DeserializeOwned>(network: &LabNetwork, host: HostId, role: &Role) -> Result<T, Failure> {
-    let output = run_limited(&mut in_lab(network, host, words(role)?), LIMIT)?;
+fn ask<T: DeserializeOwned>(network: &Testbed, host: HostId, role: &Role) -> Result<T, BenchError> {
+    let output = run_limited(&mut network.tasuki(host, words(role)?), LIMIT)?;
     if output.is_success() {
         return Ok(serde_json::from_str(&output.stdout)?);
     }
     let name = &network.cluster.host_of(host).name;
-    Err(Failure::new(format!("load peer in {name}: {}: {}", output.reason(), output.stderr_tail(3))))
+    Err(BenchError::refused(format!("load peer in {name}: {}: {}", output.reason(), output.stderr_tail(3))))
 }
 
-/// Keeps a thread of the kernel on its host's processor, where it preempts programs, as an interrupt does.
-fn like_an_interrupt(thread: u32, cpu: usize) -> Result<(), Failure> {
+/// Keeps a thread of the kernel on its host's processor, and has it preempt programs there, as an interrupt does.
+fn preempt_programs(thread: u32, cpu: usize) -> Result<(), BenchError> {
     let fail = |why: String| {
-        Failure::new(format!("cannot make the kernel's polling thread {thread} like an interrupt: {why}"))
+        BenchError::refused(format!(
+            "cannot make the kernel's polling thread {thread} like an interrupt: {why}"
+        ))
     };
     let pid = i32::try_from(thread).map(Pid::from_raw).map_err(|error| fail(error.to_string()))?;
     let mut set = CpuSet::new();
@@ -216,7 +218,7 @@ fn like_an_interrupt(thread: u32, cpu: usize) -> Result<(), Failure> {
     priority::preempt(thread).map_err(|error| fail(error.to_string()))
 }
 
-/// The mean delay of the periods that ended in a window of CLOCK_MONOTONIC.
+/// The mean delay, microseconds, of the periods that ended in a window of CLOCK_MONOTONIC, nanoseconds.
 fn mean_us(log: &[Value], window_ns: [u64; 2]) -> f64 {
     let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     let since = unix - monotonic_ns() as f64 * 1e-9;

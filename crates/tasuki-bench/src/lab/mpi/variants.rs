@@ -1,14 +1,14 @@
 //! Tasuki in more than one way in the same run: with a variable set, or as another build.
 
 use super::BuiltStack;
-use crate::failure::Failure;
+use crate::BenchError;
 use std::path::PathBuf;
 use tasuki_launch::{Provider, Transport};
 
-/// A `NAME=VALUE` of the command line.
+/// A variable for ranks; as text, `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Name of a variable.
+    /// Its name.
     pub name: String,
     /// Its value in the ranks.
     pub value: String,
@@ -25,12 +25,13 @@ impl std::str::FromStr for Setting {
     }
 }
 
-/// The stacks, and behind each one over Tasuki the same with each of these settings, and with the provider of each of these folders.
+/// The stacks, and behind each one over Tasuki its variants: one with each of these settings, and one with the provider of each
+/// of these folders.
 pub fn with_variants(
     stacks: Vec<BuiltStack>,
     settings: &[Setting],
     folders: &[PathBuf],
-) -> Result<Vec<BuiltStack>, Failure> {
+) -> Result<Vec<BuiltStack>, BenchError> {
     let program = std::env::current_exe()?;
     let found = folders.iter().map(|folder| Provider::find(&program, Some(folder)));
     let providers = found.collect::<Result<Vec<_>, _>>()?;
@@ -55,8 +56,8 @@ pub fn with_variants(
     Ok(all)
 }
 
-/// The stack that a variant is a variant of: the same over Tasuki as it is.
-pub fn plain(stack: &str) -> Option<&str> {
+/// The name of the stack that a variant is a variant of; `None`: this is the name of no variant.
+pub(super) fn plain(stack: &str) -> Option<&str> {
     let end = stack.find(&format!(" {} ", Provider::NAME))? + 1 + Provider::NAME.len();
     stack.get(..end)
 }

@@ -1,16 +1,11 @@
-//! The MPIs to measure, each with the benchmark built for it.
+//! The MPIs to measure, each with a program built for it.
 
-use crate::{
-    failure::Failure,
-    mpi::Finder,
-    transport::{Wanted, choose},
-};
+use crate::{BenchError, lab::MpiAccess, nas, nas::Kernel, program, startup};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tasuki_bench::{nas, nas::Kernel, program, startup};
 use tasuki_launch::{Detected, Flavour, Mpi, Transport};
 use tempfile::TempDir;
 
@@ -34,7 +29,7 @@ impl Program {
         }
     }
 
-    fn build(self, mpicc: &Path, target: &Path) -> Result<(), Failure> {
+    fn build(self, mpicc: &Path, target: &Path) -> Result<(), BenchError> {
         match self {
             Program::Bench => Ok(program::build(mpicc, target)?),
             Program::Startup => Ok(startup::build(mpicc, target)?),
@@ -43,7 +38,7 @@ impl Program {
     }
 }
 
-/// An MPI with its transport, and how the benchmark runs on it.
+/// An MPI with its transport, and a program that was built for it.
 #[derive(Clone)]
 pub struct BuiltStack {
     /// Name in records, as `openmpi-4.1.4`; with ` tasuki` behind it over Tasuki.
@@ -52,7 +47,7 @@ pub struct BuiltStack {
     pub transport: Transport,
     /// The program, moved to this MPI if it was built with another of the same ABI.
     pub detected: Detected,
-    /// What stands before the program on its hosts.
+    /// Words before the program on its hosts, of a command that becomes the program.
     pub prefix: Vec<OsString>,
     /// Variables of the launcher, which passes them on to all ranks.
     pub variables: Vec<(&'static str, &'static str)>,
@@ -62,53 +57,58 @@ pub struct BuiltStack {
 
 /// Builds a program for each MPI of `choices`, or for all that are installed. What cannot be built is
 /// returned beside it, in words.
-pub fn build(
-    finder: &Finder,
+pub fn build_stacks(
+    mpis: &dyn MpiAccess,
     choices: &[String],
     program: Program,
-) -> Result<(Vec<BuiltStack>, Vec<String>), Failure> {
-    let installed = finder.installed();
-    let mpis = match choices {
+) -> Result<(Vec<BuiltStack>, Vec<String>), BenchError> {
+    let installed = mpis.installed();
+    let chosen = match choices {
         [] => installed.clone(),
-        names => names.iter().map(|name| finder.one(name)).collect::<Result<_, _>>()?,
+        names => names.iter().map(|name| mpis.one(name)).collect::<Result<_, _>>()?,
     };
-    if mpis.is_empty() {
-        return Err(Failure::new(
+    if chosen.is_empty() {
+        return Err(BenchError::refused(
             "no MPI is installed; `make setup` installs Debian's Open MPI, `make peers` four others",
         ));
     }
     let (mut stacks, mut problems) = (Vec::new(), Vec::new());
-    for mpi in mpis {
-        match stack(finder, &mpi, &installed, program) {
+    for mpi in chosen {
+        match stack(mpis, &mpi, &installed, program) {
             Ok(stack) => stacks.push(stack),
-            Err(failure) => problems.push(format!("{}: {}", mpi.id(), failure.message)),
+            Err(error) => problems.push(format!("{}: {error}", mpi.id())),
         }
     }
     if stacks.is_empty() {
-        return Err(Failure::new(problems.join("\n")));
+        return Err(BenchError::refused(problems.join("\n")));
     }
     Ok((stacks, problems))
 }
 
-/// Every stack over each of the transports, those of one MPI side by side. What cannot be is returned in words.
-pub fn over(stacks: Vec<BuiltStack>, transports: &[Wanted]) -> (Vec<BuiltStack>, Vec<String>) {
+/// Every stack over each transport that is to be measured, those of one MPI side by side. What cannot be is returned in words.
+pub fn over_transports(mpis: &dyn MpiAccess, stacks: Vec<BuiltStack>) -> (Vec<BuiltStack>, Vec<String>) {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     for stack in stacks {
-        for wanted in transports {
-            match choose(Some(*wanted), &stack.detected.mpi) {
+        for transport in mpis.transports(&stack.detected.mpi) {
+            match transport {
                 Ok(Transport::Tcp) => all.push(stack.clone()),
                 Ok(transport) => {
                     let name = format!("{} {}", stack.name, transport.name());
                     all.push(BuiltStack { name, transport, ..stack.clone() });
                 }
-                Err(failure) => problems.push(failure.message),
+                Err(error) => problems.push(error.to_string()),
             }
         }
     }
     (all, problems)
 }
 
-fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi], program: Program) -> Result<BuiltStack, Failure> {
+fn stack(
+    mpis: &dyn MpiAccess,
+    mpi: &Mpi,
+    installed: &[Mpi],
+    program: Program,
+) -> Result<BuiltStack, BenchError> {
     // Intel MPI's runtime has no compiler wrapper: programs built with an MPICH run on it.
     let builder = match compiler(mpi) {
         Some(_) => mpi,
@@ -116,10 +116,10 @@ fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi], program: Program) -> Res
             .iter()
             .find(|other| other.flavour == Flavour::Mpich && compiler(other).is_some())
             .ok_or_else(|| {
-            Failure::new("it has no mpicc, and there is no MPICH whose programs it could run")
+            BenchError::refused("it has no mpicc, and there is no MPICH whose programs it could run")
         })?,
     };
-    let mpicc = compiler(builder).ok_or_else(|| Failure::new("it has no mpicc"))?;
+    let mpicc = compiler(builder).ok_or_else(|| BenchError::refused("it has no mpicc"))?;
     let target = folder()?.join(builder.id()).join(program.name());
     program.build(&mpicc, &target)?;
     let argv = [OsString::from(target)];
@@ -128,7 +128,7 @@ fn stack(finder: &Finder, mpi: &Mpi, installed: &[Mpi], program: Program) -> Res
     Ok(BuiltStack {
         name: mpi.id(),
         transport: Transport::Tcp,
-        detected: finder.detect(&argv, choice)?,
+        detected: mpis.detect(&argv, choice)?,
         prefix: Vec::new(),
         variables: Vec::new(),
         folder: None,
@@ -141,12 +141,12 @@ fn compiler(mpi: &Mpi) -> Option<PathBuf> {
     let suffix = mpi.launcher.extension().map(|suffix| format!("mpicc.{}", suffix.to_string_lossy()));
     let names = suffix.into_iter().chain(["mpicc".into()]);
     let mut found = names.map(|name| folder.join(name)).filter(|path| path.is_file());
-    // impi-rt brings wrapper scripts without the headers that they need.
+    // Intel MPI's runtime (impi-rt) brings wrapper scripts without the headers that they need.
     found.find(|_| mpi.flavour != Flavour::Intel)
 }
 
 /// Where built programs are kept: beside this one in a checkout, else in the user's cache.
-fn folder() -> Result<PathBuf, Failure> {
+fn folder() -> Result<PathBuf, BenchError> {
     let program = std::env::current_exe()?;
     let target = program.parent().and_then(Path::parent);
     if let Some(target) = target.filter(|target| target.ends_with("target")) {
@@ -154,6 +154,7 @@ fn folder() -> Result<PathBuf, Failure> {
     }
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let cache = cache.or(home).ok_or_else(|| Failure::new("neither XDG_CACHE_HOME nor HOME is set"))?;
+    let cache =
+        cache.or(home).ok_or_else(|| BenchError::refused("neither XDG_CACHE_HOME nor HOME is set"))?;
     Ok(cache.join("tasuki/mpi-bench"))
 }

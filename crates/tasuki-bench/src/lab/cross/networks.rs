@@ -1,21 +1,26 @@
-//! The networks of the cross-connection paper's (a) to (d) for parallel programs, with controls in which the sums of the rates are equal: what
-//! they are, their labs, and what their NICs have sent.
+//! The networks of (a) to (d) for parallel programs, with controls in which the sums of the rates are equal: what they are,
+//! their labs, and what their NICs have sent.
 
-use super::{
-    bundle::{self, Wanted},
-    cross::{BONDED, BRIDGE, STRIPED, WIRE, driver},
+use super::{BONDED, BRIDGE, STRIPED, WIRE, driver, kernels::CrossKernels};
+use crate::{
+    BenchError,
+    lab::{
+        LabBuilder, Testbed,
+        stripe::{Wanted, set_up_bundles},
+    },
+    nas::cross,
+    process::run_limited,
+    stripe::Way,
 };
-use crate::{args::BenchCross, bench::LabNetwork, failure::Failure, shape};
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write, thread, time::Duration};
-use tasuki_bench::{nas::cross, process::run_limited, stripe::Way};
 use tasuki_cluster::{
     HostId, Rail, Rate, Striping,
-    generate::{Options, Shape},
+    generate::{Options, Shape, generate},
 };
 use tasuki_lab::LabOptions;
 
-/// How long a host may take to tell what its NICs have counted.
+/// Longest time for a host to tell what its NICs have counted.
 const COUNT_LIMIT: Duration = Duration::from_secs(20);
 
 /// Bytes by host and NIC.
@@ -23,8 +28,8 @@ type Counts = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// One of the networks.
 #[derive(Clone, Debug, Serialize)]
-pub struct Setting {
-    /// What it is called.
+pub(super) struct Setting {
+    /// Its name.
     pub network: &'static str,
     /// What carries the frames, exactly.
     driver: String,
@@ -39,18 +44,19 @@ pub struct Setting {
 }
 
 /// All networks, up, and set up.
-pub struct Networks {
+pub(super) struct Networks {
     /// What they are.
     pub settings: Vec<Setting>,
     /// Their labs, in the same order.
-    pub labs: Vec<LabNetwork>,
+    pub labs: Vec<Testbed>,
 }
 
 impl Networks {
     /// Builds them. They end with this value.
-    pub fn up(arguments: &BenchCross) -> Result<Self, Failure> {
-        let mut settings = settings(arguments);
-        let labs = settings.iter().map(|setting| lab(setting, arguments)).collect::<Result<Vec<_>, _>>()?;
+    pub fn up(options: &CrossKernels, builder: &dyn LabBuilder) -> Result<Self, BenchError> {
+        let mut settings = settings(options);
+        let labs = settings.iter().map(|setting| lab(setting, options, builder));
+        let labs = labs.collect::<Result<Vec<_>, _>>()?;
         for (setting, network) in settings.iter_mut().zip(&labs) {
             setting.sent_bytes = sent(network)?;
         }
@@ -58,7 +64,7 @@ impl Networks {
     }
 
     /// Counts what has been sent since they came up. Returned is, in words, how it was spread over two cables.
-    pub fn count(&mut self) -> Result<String, Failure> {
+    pub fn count(&mut self) -> Result<String, BenchError> {
         let mut shares = String::new();
         for (setting, network) in self.settings.iter_mut().zip(&self.labs) {
             let before = std::mem::replace(&mut setting.sent_bytes, sent(network)?);
@@ -77,9 +83,9 @@ impl Networks {
 }
 
 /// The paper's four, Tasuki beside its bonding, and controls in which the sum of a host's rates is that of the network before.
-fn settings(arguments: &BenchCross) -> Vec<Setting> {
-    let rate = arguments.rate.bits_per_second;
-    let others = u64::from(arguments.hosts) - 1;
+fn settings(options: &CrossKernels) -> Vec<Setting> {
+    let rate = options.rate.bits_per_second;
+    let others = u64::from(options.hosts) - 1;
     let setting = |network, path: &str, way, cables, rate_bps, delay_us| Setting {
         network,
         driver: driver(path, delay_us),
@@ -89,7 +95,7 @@ fn settings(arguments: &BenchCross) -> Vec<Setting> {
         delay_us,
         sent_bytes: Counts::new(),
     };
-    let delay = arguments.delay;
+    let delay = options.delay_us;
     let mut all = vec![
         setting(cross::SWITCH, BRIDGE, Way::One, 0, rate, delay),
         setting(cross::CABLES, WIRE, Way::One, 1, rate, delay),
@@ -99,55 +105,56 @@ fn settings(arguments: &BenchCross) -> Vec<Setting> {
         setting(cross::STRIPED, STRIPED, Way::ShortestDelay, 2, rate, 0),
         setting(cross::BONDED_CONTROL, BONDED, Way::BondOneMac, 2, rate / 2, 0),
     ];
-    // Two hosts have one cable: it has the switch's rate anyway.
+    // Two hosts have one cable between them, which has the switch's rate without a control.
     all.retain(|setting| others > 1 || setting.network != cross::CABLES_CONTROL);
     all
 }
 
 /// A lab of this network, set up. It ends with this value.
-fn lab(setting: &Setting, arguments: &BenchCross) -> Result<LabNetwork, Failure> {
-    let hosts = arguments.hosts as usize;
+fn lab(setting: &Setting, options: &CrossKernels, builder: &dyn LabBuilder) -> Result<Testbed, BenchError> {
+    let hosts = options.hosts as usize;
     let (shape, nics) = match setting.cables {
         0 => (Shape::Star { hosts }, 1),
         cables => (Shape::Full { hosts }, cables * (hosts - 1)),
     };
     let rate = Rate { bits_per_second: setting.rate_bps };
-    let options =
-        Options { rate, mtu: arguments.mtu, nics_per_cable: setting.cables.max(1), ..Options::default() };
-    let mut cluster = shape::cluster(None, Some(&shape), &options)?;
-    // With it the lab has the settings that striping needs; the table is replaced.
+    let generated =
+        Options { rate, mtu: options.mtu, nics_per_cable: setting.cables.max(1), ..Options::default() };
+    let mut cluster = generate(&shape, &generated)?;
+    // Striping makes the lab have the settings that it needs; its table is replaced.
     cluster.striping = (setting.cables > 1).then(Striping::default);
     let letters: String = setting.network.chars().filter(char::is_ascii_alphanumeric).collect();
-    let mut options = LabOptions::named(format!("cross-{letters}"));
-    options.rate = Some(rate);
-    let network = LabNetwork::own(setting.network, cluster, options)?;
+    let mut lab = LabOptions::named(format!("cross-{letters}"));
+    lab.rate = Some(rate);
+    let network = builder.build(setting.network, cluster, lab)?;
     let wanted = Wanted { way: setting.way, nics, granularity: None, delay_us: Some(setting.delay_us) };
-    bundle::make(&network, wanted, |host| core(host, hosts))?;
+    set_up_bundles(&network, wanted, |host| processor(host, hosts))?;
     Ok(network)
 }
 
-/// The processor that receives what comes to a host: its own, if it has one. Where hosts share processors, none: then the one that sent it.
-fn core(host: usize, hosts: usize) -> Option<usize> {
-    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    (hosts <= cores).then_some(cores * host / hosts)
+/// The processor that receives what comes to a host: its own, if it has one. `None` where hosts share processors: then the
+/// processor that sent a frame receives it.
+fn processor(host: usize, hosts: usize) -> Option<usize> {
+    let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (hosts <= processors).then_some(processors * host / hosts)
 }
 
 /// What all NICs have sent, in bytes.
-fn sent(network: &LabNetwork) -> Result<Counts, Failure> {
+fn sent(network: &Testbed) -> Result<Counts, BenchError> {
     let hosts = network.cluster.hosts.iter().enumerate();
     hosts.map(|(number, host)| Ok((host.name.clone(), sent_by(network, number)?))).collect()
 }
 
-fn sent_by(network: &LabNetwork, number: usize) -> Result<BTreeMap<String, u64>, Failure> {
+fn sent_by(network: &Testbed, number: usize) -> Result<BTreeMap<String, u64>, BenchError> {
     let host = &network.cluster.hosts[number];
     let names = || host.nics.iter().map(|nic| nic.name.clone());
-    let files = names().map(|name| format!("/sys/class/net/{name}/statistics/tx_bytes").into());
-    let words = std::iter::once("/bin/cat".into()).chain(files);
+    let files = names().map(|name| format!("/sys/class/net/{name}/statistics/tx_bytes"));
+    let words = std::iter::once("/bin/cat".to_owned()).chain(files);
     let output = run_limited(&mut network.command(HostId(number), words), COUNT_LIMIT)?;
     let counts: Vec<u64> = output.stdout.lines().filter_map(|line| line.trim().parse().ok()).collect();
     if !output.is_success() || counts.len() != host.nics.len() {
         let said = output.stderr_tail(3);
-        return Err(Failure::new(format!(
+        return Err(BenchError::refused(format!(
             "cannot count what {} sent: {}: {said}",
             host.name,
             output.reason()
@@ -165,9 +172,9 @@ fn subtract(counts: &mut Counts, before: &Counts) {
     }
 }
 
-/// The least and the most that a cable carried of what one host sent to another, per cent; `None` where there is one cable, or nothing was
-/// sent.
-fn share_of_cables(network: &LabNetwork, sent: &Counts) -> Option<(f64, f64)> {
+/// The least and the most that a cable carried of what one host sent to another, per cent; `None` where there is one cable, or
+/// nothing was sent.
+fn share_of_cables(network: &Testbed, sent: &Counts) -> Option<(f64, f64)> {
     let cluster = &network.cluster;
     let hosts = || (0..cluster.hosts.len()).map(HostId);
     let mut shares = Vec::new();
@@ -184,9 +191,9 @@ fn share_of_cables(network: &LabNetwork, sent: &Counts) -> Option<(f64, f64)> {
     shares.into_iter().map(|share| (share, share)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
-/// What the networks are.
-pub fn titles(settings: &[Setting], arguments: &BenchCross) -> String {
-    let mut text = format!("{} hosts, a rank on each\n", arguments.hosts);
+/// What the networks are, a line each.
+pub(super) fn titles(settings: &[Setting], hosts: u32) -> String {
+    let mut text = format!("{hosts} hosts, a rank on each\n");
     for Setting { network, driver, cables, rate_bps, .. } in settings {
         let what = match cables {
             0 => "a NIC per host",
@@ -201,27 +208,18 @@ pub fn titles(settings: &[Setting], arguments: &BenchCross) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    use clap::Parser;
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        cross: BenchCross,
-    }
-
-    /// The command with these words, or what it says to them.
-    pub fn parse(words: &str) -> Result<BenchCross, String> {
-        let words = std::iter::once("cross").chain(words.split_whitespace());
-        Line::try_parse_from(words).map(|line| line.cross).map_err(|error| error.to_string())
+    fn options(rate: &str, hosts: u32) -> CrossKernels {
+        let (rate, limit) = (rate.parse().expect("a rate"), Duration::from_secs(1));
+        CrossKernels { rate, delay_us: 125, mtu: 1500, hosts, classes: Vec::new(), repetitions: 1, limit }
     }
 
     #[test]
     fn controls_have_the_sum_of_the_rates_of_what_they_control() {
         for (hosts, others) in [(2, 1), (4, 3), (8, 7)] {
-            let line = parse(&format!("--rate 210M --kernel is --hosts {hosts}")).expect("parses");
-            let settings = settings(&line);
+            let settings = settings(&options("210M", hosts));
             let of = |network: &str| settings.iter().find(|setting| setting.network == network);
             // All rates of a host's NICs.
             let sum = |network: &str| {
@@ -241,7 +239,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_step_changes_one_thing() {
-        let settings = settings(&parse("--kernel is").expect("parses"));
+        let settings = settings(&options("1G", 4));
         for setting in &settings {
             let Some(before) = cross::step_before(setting.network) else { continue };
             let before = settings.iter().find(|it| it.network == before).expect("it is measured, too");

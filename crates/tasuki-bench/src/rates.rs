@@ -1,0 +1,79 @@
+//! At which rate a message can be sent without loss, computed from what its receiver is like.
+
+use crate::table::borderless;
+use serde::Serialize;
+use tasuki_rate::{Static, paper};
+
+/// A message to a receiver.
+#[derive(Clone, Debug, Serialize)]
+pub struct RateRow {
+    /// Name of the receiver.
+    pub host: String,
+    /// M: length of the message, bytes.
+    pub message_bytes: u64,
+    /// Equation (2), bit/s; none where the buffer holds the message.
+    pub model_bps: Option<f64>,
+    /// The rate at which it is sent, which is no faster than the link, bit/s.
+    pub send_bps: f64,
+    /// Table 1 of the paper, Mbit/s; none for what is not in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published_mbps: Option<u32>,
+}
+
+/// The rates of messages of these lengths to a receiver.
+pub fn rates(host: &str, sending: Static, bytes: &[u64]) -> Vec<RateRow> {
+    let row = |&message_bytes: &u64| RateRow {
+        host: host.into(),
+        message_bytes,
+        model_bps: sending.receiver.send_rate(message_bytes),
+        send_bps: sending.rate_bps(message_bytes),
+        published_mbps: None,
+    };
+    bytes.iter().map(row).collect()
+}
+
+/// Table 1 of the paper, computed for messages of these lengths; beside it what is printed there for those that it has.
+pub fn published_rates(bytes: &[u64]) -> Vec<RateRow> {
+    let of = |host: &paper::Host| {
+        let mut rows = rates(host.name, host.sending(), bytes);
+        for row in &mut rows {
+            let at = paper::TABLE1_BYTES.iter().position(|bytes| *bytes == row.message_bytes);
+            row.published_mbps = at.map(|at| host.table1_mbps[at]);
+        }
+        rows
+    };
+    paper::HOSTS.iter().flat_map(of).collect()
+}
+
+/// Rates as a table.
+pub fn rates_table(rows: &[RateRow]) -> String {
+    let published = rows.iter().any(|row| row.published_mbps.is_some());
+    let mega = |bps: f64| format!("{:.0}", bps / 1e6);
+    let header = ["receiver", "message, bytes", "R/(1 - B/M), Mbit/s", "sent at, Mbit/s"];
+    let mut shown = borderless(header.into_iter().chain(published.then_some("table 1 of the paper")));
+    for row in rows {
+        let model = row.model_bps.map_or("any".into(), mega);
+        let cells = [row.host.clone(), row.message_bytes.to_string(), model, mega(row.send_bps)];
+        let last = row.published_mbps.map_or_else(String::new, |mbps| mbps.to_string());
+        shown.add_row(cells.into_iter().chain(published.then_some(last)));
+    }
+    format!("{shown}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cell_of_the_paper_is_shown_beside_its_own() {
+        let rows = published_rates(&paper::TABLE1_BYTES);
+        assert_eq!(rows.len(), 20);
+        for row in &rows {
+            let computed = row.model_bps.map(|bps| (bps / 1e6).round() as u32);
+            assert_eq!(computed, row.published_mbps, "{row:?}");
+            assert!(row.send_bps <= paper::LINK_BPS);
+        }
+        let text = rates_table(&rows);
+        assert!(text.contains("137") && text.contains("SS20") && text.contains("table 1"), "{text}");
+    }
+}
