@@ -26,8 +26,8 @@ pub struct Comparison {
     pub machine: &'static str,
     /// The level, or the two.
     pub levels: Vec<usize>,
-    /// By fixed delay in microseconds: turns of the program per second, mean over the seeds. Of two levels it is the mean of
-    /// each level's turns over those of its best fixed delay.
+    /// By fixed delay in microseconds: turns of the program per second, mean over the seeds. Of two levels it
+    /// is the mean of each level's turns over those of its best fixed delay.
     pub fixed: Vec<(u32, f64)>,
     /// The fixed delay with the most turns, microseconds.
     pub best_us: u32,
@@ -39,8 +39,8 @@ pub struct Comparison {
     pub ratio: (f64, f64),
     /// By seed: what came of the controller.
     pub controller: Vec<Outcome>,
-    /// Turns under what the kernel has for `adaptive-rx` over those under the best fixed delay: mean, and the half of its 95 %
-    /// confidence interval.
+    /// Turns under what the kernel has for `adaptive-rx` over those under the best fixed delay: mean, and the
+    /// half of its 95 % confidence interval.
     pub dim_ratio: (f64, f64),
     /// By seed: what came of what the kernel has for `adaptive-rx`.
     pub dim: Vec<Outcome>,
@@ -49,7 +49,8 @@ pub struct Comparison {
 /// Number of comparisons that [`compare_all`] makes.
 pub const COMPARISONS: usize = Machine::ALL.len() * (LEVELS + PAIRS.len());
 
-/// Compares at every level of every machine, and at two levels in turn. `step` is called after each comparison.
+/// Compares at every level of every machine, and at two levels in turn. `step` is called after each
+/// comparison.
 pub fn compare_all(seeds: &[u64], mut step: impl FnMut()) -> Vec<Comparison> {
     let mut all = Vec::new();
     for machine in &Machine::ALL {

@@ -87,7 +87,8 @@ fn open_log(path: PathBuf) -> Result<(PathBuf, File), TunerError> {
 }
 
 impl Tuner {
-    /// Writes down how the NICs are, and gives them the first delay. Refuses if another daemon runs on this host.
+    /// Writes down how the NICs are, and gives them the first delay. Refuses if another daemon runs on this
+    /// host.
     pub fn begin(options: TunerOptions) -> Result<Self, TunerError> {
         if !nix::unistd::Uid::effective().is_root() {
             return Err(TunerError::NotRoot);
@@ -125,7 +126,8 @@ impl Tuner {
         self.sampler.counts_interrupts()
     }
 
-    /// Follows the load until `stop` is set, with a decision every `period`. `say` is told in words what changes.
+    /// Follows the load until `stop` is set, with a decision every `period`. `say` is told in words what
+    /// changes.
     pub fn follow(
         &mut self,
         stop: &AtomicBool,
@@ -174,8 +176,8 @@ impl Tuner {
         (step != BundleStep::Stay).then_some(step)
     }
 
-    /// Makes known what was decided: to the log every period, to `say` what has changed, in the note that and about once a
-    /// second.
+    /// Makes known what was decided: to the log every period, to `say` what has changed, in the note that and
+    /// about once a second.
     fn tell(
         &mut self,
         sample: &Sample,

@@ -30,8 +30,8 @@ pub enum TunerError {
     },
     /// Unloading a driver would take an address away.
     #[error(
-        "{interface} has an IPv4 address, which would go if {driver} were unloaded: take it away first (`tasuki undo`, and \
-         `tasuki apply` afterwards), or leave --reload out and restart the machine"
+        "{interface} has an IPv4 address, which would go if {driver} were unloaded: take it away first \
+         (`tasuki undo`, and `tasuki apply` afterwards), or leave --reload out and restart the machine"
     )]
     HasAddress {
         /// The NIC.

@@ -1,8 +1,9 @@
-//! The receive-interrupt delay of the host that we are on, following its load: the daemon behind `tasuki tune run`.
+//! The receive-interrupt delay of the host that we are on, following its load: the daemon behind `tasuki tune
+//! run`.
 //!
-//! [`Tuner`] looks at the host ([`Sampler`]), has the controller of `tasuki-tune` decide, which is pure, and sets the delay
-//! of all its NICs by `tasuki-host`, which keeps the record of what they had before. [`reload_check`] and what is beside it
-//! load drivers again that read their delay only when they are loaded.
+//! [`Tuner`] looks at the host ([`Sampler`]), has the controller of `tasuki-tune` decide, which is pure, and
+//! sets the delay of all its NICs by `tasuki-host`, which keeps the record of what they had before.
+//! [`reload_check`] and what is beside it load drivers again that read their delay only when they are loaded.
 #![forbid(unsafe_code)]
 
 mod daemon;

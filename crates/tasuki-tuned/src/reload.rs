@@ -12,7 +12,8 @@ use tasuki_host::{Delay, Key, Report, Setup, Value};
 /// Time in which interfaces must come back after their driver was loaded again.
 const RETURN_LIMIT: Duration = Duration::from_secs(30);
 
-/// Refuses to load drivers again whose NICs have IPv4 addresses: these would go, and with them routes and connections.
+/// Refuses to load drivers again whose NICs have IPv4 addresses: these would go, and with them routes and
+/// connections.
 pub fn reload_check(setup: &Setup, drivers: &[String]) -> Result<(), TunerError> {
     for driver in drivers {
         let addresses =
@@ -25,8 +26,8 @@ pub fn reload_check(setup: &Setup, drivers: &[String]) -> Result<(), TunerError>
     Ok(())
 }
 
-/// Loads the drivers again if `now` is set and their parameters were changed, or notes in the report that it has yet to be
-/// done.
+/// Loads the drivers again if `now` is set and their parameters were changed, or notes in the report that it
+/// has yet to be done.
 pub fn reload_now_or_later(
     report: &mut Report,
     drivers: &[String],
@@ -39,8 +40,8 @@ pub fn reload_now_or_later(
     for driver in drivers {
         if !now || !report.done {
             report.notes.push(format!(
-                "{driver} has the delay {delay} from the next time that it is loaded: at the next start, or now by \
-                 --reload"
+                "{driver} has the delay {delay} from the next time that it is loaded: at the next start, or \
+                 now by --reload"
             ));
             continue;
         }
@@ -82,8 +83,8 @@ pub fn note_after_undo(report: &mut Report) {
     };
     if report.changes.iter().any(|change| is_module(&change.key, &change.to)) {
         report.notes.push(
-            "a driver that was loaded with InterruptThrottleRate keeps it until it is loaded again (modprobe -r, modprobe, or \
-             a restart)"
+            "a driver that was loaded with InterruptThrottleRate keeps it until it is loaded again (modprobe \
+             -r, modprobe, or a restart)"
                 .into(),
         );
     }

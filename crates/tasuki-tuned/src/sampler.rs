@@ -37,8 +37,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Finds the interrupts of these NICs (virtual ones have none) and the processors: those that this process may run on,
-    /// which in a lab are the host's own, and elsewhere usually all.
+    /// Finds the interrupts of these NICs (virtual ones have none) and the processors: those that this
+    /// process may run on, which in a lab are the host's own, and elsewhere usually all.
     pub fn new(interfaces: &[String]) -> Self {
         let processors = own_processors();
         Self { processors, interrupts: interfaces.iter().flat_map(|name| interrupts_of(name)).collect() }
@@ -83,8 +83,8 @@ impl Counts {
 
 /// The processors that this process may run on.
 fn own_processors() -> Vec<usize> {
-    // The kernel refuses to tell if the machine has more processors than a set holds. Then all numbers that the set could
-    // hold are taken: processors that are not there have no ticks.
+    // The kernel refuses to tell if the machine has more processors than a set holds. Then all numbers that
+    // the set could hold are taken: processors that are not there have no ticks.
     let set = sched_getaffinity(Pid::from_raw(0)).ok();
     let is_own = |number: &usize| set.is_none_or(|set| set.is_set(*number) == Ok(true));
     (0..CpuSet::count()).filter(is_own).collect()
@@ -121,7 +121,8 @@ mod tests {
     #[test]
     fn interrupts_are_read_as_the_kernel_writes_them() {
         let interrupts = "           CPU0       CPU1\n  1:          9          0   IO-APIC   1-edge      i8042\n \
-                          24:      10000       2345   PCI-MSI 65536-edge      ens4\n 25:  1 2  PCI-MSI ens4-TxRx-1\nNMI: 5 5 x\n";
+             24:      10000       2345   PCI-MSI 65536-edge      ens4\n \
+             25:  1 2  PCI-MSI ens4-TxRx-1\nNMI: 5 5 x\n";
         assert_eq!(count(interrupts, &HashSet::from([24, 25])), 12_348);
         assert_eq!(count(interrupts, &HashSet::from([7])), 0);
     }
