@@ -12,7 +12,8 @@ fn site(old: usize, new: usize, nics: usize, switches: &[usize], cables: &[(usiz
     Site { old_hosts: old, relays: vec![true; hosts], ports, cables: cables.to_vec() }
 }
 
-/// A site's cost as the documentation defines it, with distances by Floyd and Warshall: no code of the search.
+/// A site's cost as the documentation defines it, with distances by Floyd and Warshall: no code of the
+/// search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     apart: u64,
@@ -64,7 +65,8 @@ fn cost(site: &Site, cables: &[(usize, usize)], free_moves: usize) -> Cost {
     Cost { apart, idle, excess: moved.saturating_sub(free_moves), sum, moved }
 }
 
-/// The least cost of all cablings there are: every pair of parts with no, one, two... cables, as far as ports and the rules let it.
+/// The least cost of all cablings there are: every pair of parts with no, one, two... cables, as far as ports
+/// and the rules let it.
 struct Exhaustive<'a> {
     site: &'a Site,
     free_moves: usize,
@@ -89,7 +91,8 @@ impl Exhaustive<'_> {
         let Some(&(a, b)) = self.pairs.get(at) else {
             self.seen += 1;
             let cost = cost(self.site, &self.cables, self.free_moves);
-            // Fewer hosts apart come first, so a distance over pairs that have a way compares among equals only.
+            // Fewer hosts apart come first, so a distance over pairs that have a way compares among equals
+            // only.
             self.best = Some(self.best.map_or(cost, |best| best.min(cost)));
             return;
         };
@@ -126,7 +129,8 @@ fn found(site: &Site, free_moves: usize, seed: u64) -> Grown {
     found
 }
 
-/// Nothing that there is beats what the search finds, with no move free, one, two, and as many as one host after the other takes.
+/// Nothing that there is beats what the search finds, with no move free, one, two, and as many as one host
+/// after the other takes.
 #[test]
 fn no_cabling_is_better() {
     let ring4 = [(0, 1), (1, 2), (2, 3), (3, 0)];
@@ -173,7 +177,8 @@ fn no_cabling_is_better() {
 fn no_cabling_of_random_small_sites_is_better() {
     let seed = std::env::var("TASUKI_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_240_611);
     println!(
-        "replay: TASUKI_SEED={seed} cargo test --release -p tasuki-topo --test grow -- --nocapture random_small"
+        "replay: TASUKI_SEED={seed} cargo test --release -p tasuki-topo --test grow -- --nocapture \
+         random_small"
     );
     let mut random = SplitMix64::new(seed);
     for round in 0..24 {
@@ -204,9 +209,10 @@ fn no_cabling_of_random_small_sites_is_better() {
     }
 }
 
-/// Counting alone says how few moves there can be: `k` new hosts have at most `k (k - 1) / 2` cables among themselves, every other
-/// one of their ports takes an end that is free or that a moved cable gives, two each; and one cable is moved at least to join
-/// them where no port is free. Random regular graphs of 8 to 48 hosts come down to that.
+/// Counting alone says how few moves there can be: `k` new hosts have at most `k (k - 1) / 2` cables among
+/// themselves, every other one of their ports takes an end that is free or that a moved cable gives, two
+/// each; and one cable is moved at least to join them where no port is free. Random regular graphs of 8 to 48
+/// hosts come down to that.
 #[test]
 fn as_few_are_moved_as_counting_allows() {
     for (old, degree, new) in
