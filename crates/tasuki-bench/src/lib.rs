@@ -1,8 +1,8 @@
-//! Measurements: an MPI program run over several stacks in interleaved repetitions, the raw limits of the same
-//! network beside it, and what comes of it as records, tables and plots.
+//! Measurements: an MPI program run over several stacks in interleaved repetitions, beside the raw limits of
+//! the same network, with records, tables and plots of the results.
 //!
-//! [`run`] takes a [`Plan`] and a [`Launch`] that can start an MPI program somewhere; it returns a [`Report`].
-//! [`raw`] is the other program: two peers that measure a path without any MPI. [`lab`] makes measurements on labs.
+//! [`run`] takes a [`Plan`] and a [`Launch`] that can start an MPI program somewhere; it returns a
+//! [`Report`]. [`raw`] measures a path between two peers without any MPI. [`lab`] makes measurements on labs.
 //! `docs/bench.md` says how each figure is taken.
 #![forbid(unsafe_code)]
 

@@ -63,8 +63,8 @@ impl Output {
     }
 }
 
-/// Runs `command` in a process group of its own, without standard input. When `limit` has passed, the group is
-/// sent SIGTERM, five seconds later SIGKILL. Never waits much longer than that.
+/// Runs `command` in a process group of its own, without standard input. When `limit` has passed, the group
+/// is sent SIGTERM, five seconds later SIGKILL. Never waits much longer than that.
 pub fn run_limited(command: &mut Command, limit: Duration) -> io::Result<Output> {
     run_fed(command, Stdio::null(), limit)
 }

@@ -1,4 +1,4 @@
-//! At which rate a message can be sent without loss, computed from what its receiver is like.
+//! The rate at which a message can be sent without loss, computed from the properties of its receiver.
 
 use crate::table::borderless;
 use serde::Serialize;
@@ -11,11 +11,11 @@ pub struct RateRow {
     pub host: String,
     /// M: length of the message, bytes.
     pub message_bytes: u64,
-    /// Equation (2), bit/s; none where the buffer holds the message.
+    /// The rate by equation (2), bit/s; `None` if the buffer holds the whole message.
     pub model_bps: Option<f64>,
-    /// The rate at which it is sent, which is no faster than the link, bit/s.
+    /// The rate at which it is sent, at most that of the link, bit/s.
     pub send_bps: f64,
-    /// Table 1 of the paper, Mbit/s; none for what is not in it.
+    /// The value of table 1 of the paper, Mbit/s; `None` for messages that the table lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published_mbps: Option<u32>,
 }
@@ -32,7 +32,8 @@ pub fn rates(host: &str, sending: Static, bytes: &[u64]) -> Vec<RateRow> {
     bytes.iter().map(row).collect()
 }
 
-/// Table 1 of the paper, computed for messages of these lengths; beside it what is printed there for those that it has.
+/// Table 1 of the paper, computed for messages of these lengths, beside the published value for those that it
+/// has.
 pub fn published_rates(bytes: &[u64]) -> Vec<RateRow> {
     let of = |host: &paper::Host| {
         let mut rows = rates(host.name, host.sending(), bytes);
@@ -45,7 +46,7 @@ pub fn published_rates(bytes: &[u64]) -> Vec<RateRow> {
     paper::HOSTS.iter().flat_map(of).collect()
 }
 
-/// Rates as a table.
+/// The rates as a table for a terminal.
 pub fn rates_table(rows: &[RateRow]) -> String {
     let published = rows.iter().any(|row| row.published_mbps.is_some());
     let mega = |bps: f64| format!("{:.0}", bps / 1e6);

@@ -54,7 +54,7 @@ fn fair_rates_are_max_min_fair() -> Check {
         let paths = traffic.paths(&net, &tables)?;
         let fair = max_min_fair(&net, &traffic, &paths);
         assert_max_min_fair(&net, &traffic, &paths, &fair.rates_bps, &format!("seed {seed}"));
-        // What all can have at once is what the worst-off flow has per unit of demand.
+        // The rate that all flows can have at once is the least max-min fair rate per unit of demand.
         let shares = fair.rates_bps.iter().zip(&traffic.flows).map(|(rate, flow)| rate / flow.demand);
         assert!(near(shares.fold(f64::INFINITY, f64::min), together(&net, &traffic, &paths)), "seed {seed}");
     }
@@ -213,7 +213,7 @@ fn odd_cases() -> Check {
     Ok(())
 }
 
-/// A full fat tree has ways for every shift of its hosts at full rate (Zahavi, "D-Mod-K routing providing
+/// A full fat tree has routes for every shift of its hosts at full rate (Zahavi, "D-Mod-K routing providing
 /// non-blocking traffic for shift permutations on real life fat trees", 2010). Hosts spread over shortest
 /// paths find them for shifts by whole subtrees, on two levels above the leaves and on three.
 #[test]

@@ -11,7 +11,7 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * b
 }
 
-/// One switch: whoever is paired with whom, half of the hosts send at full rate.
+/// On one switch half of the hosts send at full rate, however they are paired.
 #[test]
 fn a_switch_gives_every_half_everything() -> Check {
     let star = shapes::from_edges("star", 1, &[], &Fit::switches(8))?;

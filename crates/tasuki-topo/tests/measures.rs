@@ -5,7 +5,7 @@ use tasuki_topo::measure::{Count, SelfPairs, bisection, degree, diameter, distan
 use tasuki_topo::shapes::{self, ClosHosts, Fit, PairRing};
 use tasuki_topo::{Network, NetworkBuilder, NodeId, Port};
 
-/// Enough for every network here, and short without optimisation.
+/// Effort of a search: enough for every network here, and quick without optimisation.
 const EFFORT: u64 = 50_000_000;
 
 fn ok(net: Result<Network, tasuki_topo::NetworkError>) -> Network {
@@ -242,7 +242,7 @@ fn bisection_of_regular_networks() {
     }
 }
 
-/// What cannot be finished is an interval that holds the truth, and the half named attains its upper end.
+/// A search that cannot be finished gives an interval that holds the truth, and a half that attains its upper end.
 #[test]
 fn bisection_without_effort_is_an_honest_interval() {
     let net = ok(shapes::mesh(&[6, 6], &Fit::switches(2)));

@@ -211,8 +211,8 @@ impl DrainReport {
         let mega = |bps: f64| format!("{:.1}", bps / 1e6);
         let r = &report.drain_bps;
         let mut text = format!(
-            "{}, {} to {}, {} ({}): R = {} Mbit/s (deviation {}, {} to {}) over {} bursts of {} bytes, B = {} bytes, \
-         lost {:.2} %\n",
+            "{}, {} to {}, {} ({}): R = {} Mbit/s (deviation {}, {} to {}) over {} bursts of {} bytes, B = \
+         {} bytes, lost {:.2} %\n",
             report.network,
             report.from,
             report.to,

@@ -22,7 +22,8 @@ pub struct Kernels<'a> {
     pub programs: &'a [KernelStacks],
     /// Sizes; those that a kernel does not have are passed over.
     pub classes: &'a [Class],
-    /// Numbers of ranks; none: one on every host. One rank on the first network's first host comes beside them.
+    /// Numbers of ranks; none: one on every host. One rank on the first network's first host comes beside
+    /// them.
     pub ranks: &'a [u32],
     /// How often.
     pub repetitions: usize,
@@ -40,7 +41,8 @@ struct Planned<'a> {
     failed: bool,
 }
 
-/// Builds every kernel for the MPIs of these names, or for all that are installed. What is left out is noted once.
+/// Builds every kernel for the MPIs of these names, or for all that are installed. What is left out is noted
+/// once.
 pub fn kernel_stacks(
     kernels: &[Kernel],
     choices: &[String],

@@ -11,7 +11,8 @@ use crate::{
 use std::{ffi::OsString, sync::Arc, time::Duration};
 use tasuki_launch::{Mpi, Transport, find_program};
 
-/// hpcc, if it is installed and linked with one of the MPIs of `choices` (none: with any); else, in words, why not.
+/// hpcc, if it is installed and linked with one of the MPIs of `choices` (none: with any); else, in words,
+/// why not.
 pub(super) fn stacks(
     mpis: &dyn MpiAccess,
     choices: &[String],

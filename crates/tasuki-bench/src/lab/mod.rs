@@ -1,8 +1,8 @@
 //! Measurements on labs: which programs run in which hosts, in which order, and what comes of it.
 //!
-//! A measurement takes its options, labs ([`Testbed`]) or what builds them ([`LabBuilder`]), and a [`Session`], which is
-//! told how far it has got and says whether it is to end early. What it returns is a report with a table and JSON. Which
-//! MPIs there are, and how their jobs start, says an [`MpiAccess`].
+//! A measurement takes its options, labs ([`Testbed`]) or what builds them ([`LabBuilder`]), and a
+//! [`Session`], which is told how far it has got and says whether it is to end early. What it returns is a
+//! report with a table and JSON. Which MPIs there are, and how their jobs start, says an [`MpiAccess`].
 
 pub mod cross;
 pub mod drain;

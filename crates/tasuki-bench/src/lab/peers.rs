@@ -47,8 +47,8 @@ impl Pair {
     }
 }
 
-/// Throughput of every protocol for `seconds` each, after short ping-pongs if `latency` is set. `line`: rate of the line in
-/// bit/s, if something holds it.
+/// Throughput of every protocol for `seconds` each, after short ping-pongs if `latency` is set. `line`: rate
+/// of the line in bit/s, if something holds it.
 pub fn tests(line: Option<u64>, seconds: f64, latency: bool) -> Vec<Test> {
     let mut tests = limits(&[8, 1024], seconds / 10.0, line);
     tests.retain(|test| latency || matches!(test, Test::Throughput { .. }));
@@ -74,7 +74,7 @@ pub fn measure(lab: &Testbed, pair: Pair, tests: Vec<Test>) -> Result<Outcome, B
         listen: server,
         interface: Some(nic(1)),
         cpu: own_processor(1),
-        patience_s: MEETING_SECONDS,
+        silence_limit_s: MEETING_SECONDS,
     });
     let measuring = Peer::Measure(Measure {
         server,
@@ -89,8 +89,8 @@ pub fn measure(lab: &Testbed, pair: Pair, tests: Vec<Test>) -> Result<Outcome, B
     run_peers(lab, pair, [&measuring, &answering], [None, None])
 }
 
-/// Runs two peers to their end: first the one that measures, then the one that answers. Each joins the control group whose
-/// file of members is given for it, if one is.
+/// Runs two peers to their end: first the one that measures, then the one that answers. Each joins the
+/// control group whose file of members is given for it, if one is.
 pub(super) fn run_peers(
     lab: &Testbed,
     pair: Pair,
@@ -110,8 +110,8 @@ pub(super) fn run_peers(
     Ok(serde_json::from_str(&measured)?)
 }
 
-/// The processor for one of two peers, the first or the second; `None` on a machine with a single one: two peers that spin on
-/// one processor would measure the scheduler.
+/// The processor for one of two peers, the first or the second; `None` on a machine with a single one: two
+/// peers that spin on one processor would measure the scheduler.
 pub(super) fn own_processor(number: usize) -> Option<usize> {
     let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (processors >= 2).then_some(number)
@@ -132,7 +132,8 @@ fn run_peer(lab: &Testbed, host: HostId, peer: &Peer, group: Option<&Path>) -> R
     Err(BenchError::refused(format!("raw peer in {host}: {reason}: {}", output.stderr_tail(3))))
 }
 
-/// A command that joins a control group and becomes the program: nothing of the program runs outside of the group.
+/// A command that joins a control group and becomes the program: nothing of the program runs outside of the
+/// group.
 fn joining(group: &Path, program: &str, words: [OsString; 2]) -> impl Iterator<Item = OsString> {
     let script = r#"echo 0 > "$0" && exec "$@""#;
     let shell = ["/bin/sh".into(), "-c".into(), script.into(), group.into(), program.into()];

@@ -1,4 +1,5 @@
-//! What measurements need of labs and of MPIs, and leave to their caller: how to get into a host, and how a job starts.
+//! What measurements need of labs and of MPIs, and leave to their caller: how to get into a host, and how a
+//! job starts.
 
 use crate::{BenchError, LineRate, Network};
 use std::{
@@ -85,7 +86,8 @@ impl Testbed {
         (1..hosts).map(|other| (HostId(0), HostId(other))).find(|&(a, b)| self.direct_rail(a, b).is_some())
     }
 
-    /// Rate of the line between two hosts in bit/s, all direct rails together; `None` if nothing holds the rate.
+    /// Rate of the line between two hosts in bit/s, all direct rails together; `None` if nothing holds the
+    /// rate.
     pub fn line_bits_per_second(&self, a: HostId, b: HostId) -> Option<u64> {
         if self.options.unshaped {
             return None;

@@ -2,7 +2,8 @@
 
 use super::Session;
 
-/// Takes a step with each of `all`, repetition by repetition (from 1). True if the session ended it before its end.
+/// Takes a step with each of `all`, repetition by repetition (from 1). True if the session ended it before
+/// its end.
 pub(super) fn in_turn<T>(
     session: Session<'_>,
     title: &str,

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use tasuki_bench::{
     lab::stripe::{self, StripeOptions},
     nas::{Class, Kernel},
-    stripe::{Cabling, Way},
+    stripe::{Cabling, Spreading},
 };
 use tasuki_cluster::Rate;
 
@@ -76,8 +76,8 @@ pub struct BenchStripe {
     #[arg(long, value_delimiter = ',', default_values = ["cables", "switch", "switches"])]
     pub network: Vec<Cabling>,
     /// How the stream is spread (see below); one NIC is always measured
-    #[arg(long, value_delimiter = ',', default_values = ["round-robin", "shortest-delay", "bond-fixed", "bond-one-mac", "mptcp"])]
-    pub way: Vec<Way>,
+    #[arg(long = "way", value_name = "WAY", value_delimiter = ',', default_values = ["round-robin", "shortest-delay", "bond-fixed", "bond-one-mac", "mptcp"])]
+    pub spreadings: Vec<Spreading>,
     /// Numbers of NICs
     #[arg(long, value_delimiter = ',', default_values = ["1", "2", "3", "4"])]
     pub nics: Vec<u32>,
@@ -120,7 +120,7 @@ impl BenchStripe {
     pub fn options(&self) -> StripeOptions {
         StripeOptions {
             networks: self.network.clone(),
-            ways: self.way.clone(),
+            spreadings: self.spreadings.clone(),
             nics: self.nics.clone(),
             bytes: self.bytes.clone(),
             speeds: self.cpu.iter().copied().map(Into::into).collect(),

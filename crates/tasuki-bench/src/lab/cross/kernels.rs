@@ -1,4 +1,5 @@
-//! Parallel programs on (a) to (d), verified, beside one host alone and controls in which the sums of the rates are equal.
+//! Parallel programs on (a) to (d), verified, beside one host alone and controls in which the sums of the
+//! rates are equal.
 
 use super::networks::{Networks, Setting, titles};
 use crate::{
@@ -109,5 +110,5 @@ impl CrossKernels {
 }
 
 /// Below the table.
-const NOTES: &str = "All ranks share this machine's processors. (b) against its control, (d) against its own: with an equal sum \
-    of rates the gain is gone where it is the gain of more links.\n";
+const NOTES: &str = "All ranks share this machine's processors. (b) against its control, (d) against its \
+    own: with an equal sum of rates the gain is gone where it is the gain of more links.\n";

@@ -1,5 +1,5 @@
-//! The cross-connection paper's (a) to (d): switch, cable, cable without interrupt delay, two cables; between two hosts, or
-//! with parallel programs on several.
+//! The cross-connection paper's (a) to (d): switch, cable, cable without interrupt delay, two cables; between
+//! two hosts, or with parallel programs on several.
 
 mod kernels;
 mod networks;

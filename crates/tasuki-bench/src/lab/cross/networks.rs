@@ -1,5 +1,5 @@
-//! The networks of (a) to (d) for parallel programs, with controls in which the sums of the rates are equal: what they are,
-//! their labs, and what their NICs have sent.
+//! The networks of (a) to (d) for parallel programs, with controls in which the sums of the rates are equal:
+//! what they are, their labs, and what their NICs have sent.
 
 use super::{BONDED, BRIDGE, STRIPED, WIRE, driver, kernels::CrossKernels};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     },
     nas::cross,
     process::run_limited,
-    stripe::Way,
+    stripe::Spreading,
 };
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write, thread, time::Duration};
@@ -33,7 +33,7 @@ pub(super) struct Setting {
     pub network: &'static str,
     /// What carries the frames, exactly.
     driver: String,
-    way: Way,
+    spreading: Spreading,
     /// Cables between two hosts; 0: all are on one switch.
     cables: usize,
     rate_bps: u64,
@@ -63,7 +63,8 @@ impl Networks {
         Ok(Self { settings, labs })
     }
 
-    /// Counts what has been sent since they came up. Returned is, in words, how it was spread over two cables.
+    /// Counts what has been sent since they came up. Returned is, in words, how it was spread over two
+    /// cables.
     pub fn count(&mut self) -> Result<String, BenchError> {
         let mut shares = String::new();
         for (setting, network) in self.settings.iter_mut().zip(&self.labs) {
@@ -82,14 +83,15 @@ impl Networks {
     }
 }
 
-/// The paper's four, Tasuki beside its bonding, and controls in which the sum of a host's rates is that of the network before.
+/// The paper's four, Tasuki beside its bonding, and controls in which the sum of a host's rates is that of
+/// the network before.
 fn settings(options: &CrossKernels) -> Vec<Setting> {
     let rate = options.rate.bits_per_second;
     let others = u64::from(options.hosts) - 1;
-    let setting = |network, path: &str, way, cables, rate_bps, delay_us| Setting {
+    let setting = |network, path: &str, spreading, cables, rate_bps, delay_us| Setting {
         network,
         driver: driver(path, delay_us),
-        way,
+        spreading,
         cables,
         rate_bps,
         delay_us,
@@ -97,13 +99,13 @@ fn settings(options: &CrossKernels) -> Vec<Setting> {
     };
     let delay = options.delay_us;
     let mut all = vec![
-        setting(cross::SWITCH, BRIDGE, Way::One, 0, rate, delay),
-        setting(cross::CABLES, WIRE, Way::One, 1, rate, delay),
-        setting(cross::CABLES_CONTROL, WIRE, Way::One, 1, rate / others, delay),
-        setting(cross::DELAY_OFF, WIRE, Way::One, 1, rate, 0),
-        setting(cross::BONDED, BONDED, Way::BondOneMac, 2, rate, 0),
-        setting(cross::STRIPED, STRIPED, Way::ShortestDelay, 2, rate, 0),
-        setting(cross::BONDED_CONTROL, BONDED, Way::BondOneMac, 2, rate / 2, 0),
+        setting(cross::SWITCH, BRIDGE, Spreading::One, 0, rate, delay),
+        setting(cross::CABLES, WIRE, Spreading::One, 1, rate, delay),
+        setting(cross::CABLES_CONTROL, WIRE, Spreading::One, 1, rate / others, delay),
+        setting(cross::DELAY_OFF, WIRE, Spreading::One, 1, rate, 0),
+        setting(cross::BONDED, BONDED, Spreading::BondOneMac, 2, rate, 0),
+        setting(cross::STRIPED, STRIPED, Spreading::ShortestDelay, 2, rate, 0),
+        setting(cross::BONDED_CONTROL, BONDED, Spreading::BondOneMac, 2, rate / 2, 0),
     ];
     // Two hosts have one cable between them, which has the switch's rate without a control.
     all.retain(|setting| others > 1 || setting.network != cross::CABLES_CONTROL);
@@ -127,13 +129,14 @@ fn lab(setting: &Setting, options: &CrossKernels, builder: &dyn LabBuilder) -> R
     let mut lab = LabOptions::named(format!("cross-{letters}"));
     lab.rate = Some(rate);
     let network = builder.build(setting.network, cluster, lab)?;
-    let wanted = Wanted { way: setting.way, nics, granularity: None, delay_us: Some(setting.delay_us) };
+    let wanted =
+        Wanted { spreading: setting.spreading, nics, granularity: None, delay_us: Some(setting.delay_us) };
     set_up_bundles(&network, wanted, |host| processor(host, hosts))?;
     Ok(network)
 }
 
-/// The processor that receives what comes to a host: its own, if it has one. `None` where hosts share processors: then the
-/// processor that sent a frame receives it.
+/// The processor that receives what comes to a host: its own, if it has one. `None` where hosts share
+/// processors: then the processor that sent a frame receives it.
 fn processor(host: usize, hosts: usize) -> Option<usize> {
     let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (hosts <= processors).then_some(processors * host / hosts)
@@ -172,8 +175,8 @@ fn subtract(counts: &mut Counts, before: &Counts) {
     }
 }
 
-/// The least and the most that a cable carried of what one host sent to another, per cent; `None` where there is one cable, or
-/// nothing was sent.
+/// The least and the most that a cable carried of what one host sent to another, per cent; `None` where there
+/// is one cable, or nothing was sent.
 fn share_of_cables(network: &Testbed, sent: &Counts) -> Option<(f64, f64)> {
     let cluster = &network.cluster;
     let hosts = || (0..cluster.hosts.len()).map(HostId);
@@ -243,7 +246,7 @@ mod tests {
         for setting in &settings {
             let Some(before) = cross::step_before(setting.network) else { continue };
             let before = settings.iter().find(|it| it.network == before).expect("it is measured, too");
-            let cabling = (setting.cables, setting.way) != (before.cables, before.way);
+            let cabling = (setting.cables, setting.spreading) != (before.cables, before.spreading);
             let delay = setting.delay_us != before.delay_us;
             assert!(cabling != delay, "{}", setting.network);
         }

@@ -11,7 +11,7 @@ use crate::{
     },
     raw::{PingPong, Protocol, Side, Streamed, Test},
     stats::{PairedRatio, Summary, median},
-    stripe::{Cabling, Way},
+    stripe::{Cabling, Spreading},
     table::borderless,
 };
 use serde::Serialize;
@@ -25,14 +25,14 @@ const PING_SHARE: f64 = 0.2;
 /// Batches of a ping-pong.
 const PING_SAMPLES: u32 = 50;
 
-/// One of the paper's ways to connect two hosts.
+/// One of the connections of two hosts that the paper compares.
 #[derive(Clone, Debug, Serialize)]
 struct Setting {
     key: &'static str,
     what: &'static str,
     /// What carries the frames, exactly.
     driver: String,
-    way: Way,
+    spreading: Spreading,
     nics: usize,
     rate_bps: u64,
     delay_us: u32,
@@ -95,11 +95,11 @@ pub fn measure_pair(
 /// The paper's four, Tasuki beside its bonding, and the control.
 fn settings(options: &CrossOptions) -> Vec<Setting> {
     let rate_bps = options.rate.bits_per_second;
-    let setting = |key, what, path: &str, way, nics, delay_us, lab, published| Setting {
+    let setting = |key, what, path: &str, spreading, nics, delay_us, lab, published| Setting {
         key,
         what,
         driver: driver(path, delay_us),
-        way,
+        spreading,
         nics,
         rate_bps: if lab == 2 { rate_bps / 2 } else { rate_bps },
         delay_us,
@@ -108,12 +108,22 @@ fn settings(options: &CrossOptions) -> Vec<Setting> {
     };
     let delay = options.delay_us;
     vec![
-        setting("a", "switch", BRIDGE, Way::One, 1, delay, 0, "least bandwidth, most latency"),
-        setting("b", "cable", WIRE, Way::One, 1, delay, 1, "more bandwidth, far less latency"),
-        setting("c", "cable, delay off", WIRE, Way::One, 1, 0, 1, "far more bandwidth, latency as (b)"),
-        setting("d", "two cables bonded", BONDED, Way::BondOneMac, 2, 0, 1, "most bandwidth, latency as (b)"),
-        setting("d'", "two cables, Tasuki", STRIPED, Way::ShortestDelay, 2, 0, 1, ""),
-        setting("control", "two cables of half the rate", STRIPED, Way::ShortestDelay, 2, 0, 2, ""),
+        setting("a", "switch", BRIDGE, Spreading::One, 1, delay, 0, "least bandwidth, most latency"),
+        setting("b", "cable", WIRE, Spreading::One, 1, delay, 1, "more bandwidth, far less latency"),
+        setting("c", "cable, delay off", WIRE, Spreading::One, 1, 0, 1, "far more bandwidth, latency as (b)"),
+        setting(
+            "d",
+            "two cables bonded",
+            BONDED,
+            Spreading::BondOneMac,
+            2,
+            0,
+            1,
+            "most bandwidth, latency \
+                                                                                   as (b)",
+        ),
+        setting("d'", "two cables, Tasuki", STRIPED, Spreading::ShortestDelay, 2, 0, 1, ""),
+        setting("control", "two cables of half the rate", STRIPED, Spreading::ShortestDelay, 2, 0, 2, ""),
     ]
 }
 
@@ -123,18 +133,18 @@ fn measure(
     network: &Testbed,
     setting: &Setting,
 ) -> Result<(Streamed, PingPong), BenchError> {
-    let Setting { way, nics, delay_us, .. } = *setting;
-    let wanted = Wanted { way, nics, granularity: None, delay_us: Some(delay_us) };
+    let Setting { spreading, nics, delay_us, .. } = *setting;
+    let wanted = Wanted { spreading, nics, granularity: None, delay_us: Some(delay_us) };
     set_up_bundles(network, wanted, own_processor)?;
     let seconds = options.seconds;
-    let stream = stream(way, 1, options.bytes, seconds);
+    let stream = stream(spreading, 1, options.bytes, seconds);
     let ping = Test::PingPong {
         protocol: Protocol::Tcp,
         bytes: vec![PING_BYTES],
         seconds: PING_SHARE * seconds,
         samples: PING_SAMPLES,
     };
-    let mut outcome = run_pair(network, way, vec![ping, stream], None)?;
+    let mut outcome = run_pair(network, spreading, vec![ping, stream], None)?;
     outcome.streams.pop().zip(outcome.ping_pongs.pop()).ok_or_else(nothing_measured)
 }
 
@@ -149,7 +159,8 @@ impl Row {
         self.ping_pongs.iter().filter_map(|one| median(&one.samples)).map(|seconds| seconds * 1e6).collect()
     }
 
-    /// Processor time of a side: that of its process, and of its processor with everything on it, if that is known.
+    /// Processor time of a side: that of its process, and of its processor with everything on it, if that is
+    /// known.
     fn percent(&self, side: impl Fn(&Streamed) -> &Side) -> String {
         let of = |figure: &dyn Fn(&Side) -> f64| {
             let values: Vec<f64> = self.streams.iter().map(|one| 100.0 * figure(side(one))).collect();
@@ -218,10 +229,12 @@ impl CrossReport {
 }
 
 /// Below the table.
-const NOTES: &str = "CPU: the side's process / its processor with everything on it, in % of one processor. Published: the \
-    cross-connection paper, section 4.1 (1 Gbit/s, netperf, e1000; its figures are lost).\n\
-    (a) against (b): this switch is a bridge in memory and adds next to nothing; the paper's stored each frame first, and was \
-    its limit.\n\
-    (c) against (b): this delay bounds the looks at what comes, so that packets that follow each other within it wait, in a \
-    ping-pong, too; the paper saw no change of latency (the figure that would say how long its round trips were is lost).\n\
-    (d) against the control: what two cables bring is their sum; with the sum of one cable the gain is gone.\n";
+const NOTES: &str = "CPU: the side's process / its processor with everything on it, in % of one processor. \
+    Published: the cross-connection paper, section 4.1 (1 Gbit/s, netperf, e1000; its figures are lost).\n\
+    (a) against (b): this switch is a bridge in memory and adds next to nothing; the paper's stored each \
+    frame first, and was its limit.\n\
+    (c) against (b): this delay bounds the looks at what comes, so that packets that follow each other \
+    within it wait, in a ping-pong, too; the paper saw no change of latency (the figure that would say how \
+    long its round trips were is lost).\n\
+    (d) against the control: what two cables bring is their sum; with the sum of one cable the gain is \
+    gone.\n";

@@ -93,7 +93,8 @@ pub(in crate::lab) fn share(
     stacks.iter().try_for_each(|stack| mpis.share(network, &stack.detected, &stack.transport))
 }
 
-/// Runs a stack's program to its end with `(hosts, ranks)`: so many ranks on the first so many hosts of a network.
+/// Runs a stack's program to its end with `(hosts, ranks)`: so many ranks on the first so many hosts of a
+/// network.
 pub fn start(
     mpis: &dyn MpiAccess,
     network: &Testbed,
@@ -115,7 +116,8 @@ pub fn start(
     let command = mpis.launch(network, hosts, ranks, &detected, &stack.transport)?;
     let mut process = network.command(HostId(0), command.argv);
     if is_alone && stack.transport != Transport::Tcp {
-        // MPICH uses its own shared memory inside a host, whatever its libfabric is told; hydra passes this on.
+        // MPICH uses its own shared memory inside a host, whatever its libfabric is told; hydra passes this
+        // on.
         process.env("MPIR_CVAR_NOLOCAL", "1");
     }
     process.envs(stack.variables.iter().copied());

@@ -99,8 +99,8 @@ pub fn over_tcp(stack: &str) -> Option<String> {
     stack.strip_suffix(Provider::NAME).map(|name| name.trim_end().to_owned())
 }
 
-/// The report's table with a column that compares each MPI over Tasuki with itself over libfabric's `shm` if that was
-/// measured, or else over its own means, and each variant with Tasuki as it is.
+/// The report's table with a column that compares each MPI over Tasuki with itself over libfabric's `shm` if
+/// that was measured, or else over its own means, and each variant with Tasuki as it is.
 pub fn compared_table(report: &Report, spread: Spread) -> String {
     let shm = report.records.iter().any(|record| record.lane == Transport::Shm.name());
     let (title, suffix) = match (shm, spread) {

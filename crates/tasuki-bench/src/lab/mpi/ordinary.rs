@@ -1,5 +1,5 @@
-//! Ranks as an ordinary user, who has none of root's rights and is a member of the broker's group, and a broker on every host
-//! that gives the user the raw lane.
+//! Ranks as an ordinary user, who has none of root's rights and is a member of the broker's group, and a
+//! broker on every host that gives the user the raw lane.
 
 use super::BuiltStack;
 use crate::{BenchError, lab::Testbed};
@@ -23,8 +23,8 @@ const GROUP: &str = "64100";
 /// Time in which all brokers must listen; one takes a fraction of a second.
 const LISTEN_LIMIT: Duration = Duration::from_secs(20);
 
-/// The stacks that an ordinary user can run, made so that the user runs those over Tasuki; and in words why others are left
-/// out. Stacks over TCP stay root's: what Tasuki is compared with has no handicap.
+/// The stacks that an ordinary user can run, made so that the user runs those over Tasuki; and in words why
+/// others are left out. Stacks over TCP stay root's: what Tasuki is compared with has no handicap.
 pub fn as_ordinary_user(stacks: Vec<BuiltStack>) -> Result<(Vec<BuiltStack>, Vec<String>), BenchError> {
     let (mut chosen, mut problems) = (Vec::new(), Vec::new());
     for mut stack in stacks {
@@ -114,7 +114,8 @@ fn check_readable(program: &Path) -> Result<(), BenchError> {
     for path in program.ancestors().filter(|path| !path.as_os_str().is_empty()) {
         if path.metadata()?.permissions().mode() & 0o005 != 0o005 {
             return Err(BenchError::refused(format!(
-                "an ordinary user cannot read {}: let XDG_CACHE_HOME name a folder that all can read, as /var/tmp",
+                "an ordinary user cannot read {}: let XDG_CACHE_HOME name a folder that all can read, as \
+                 /var/tmp",
                 path.display()
             )));
         }

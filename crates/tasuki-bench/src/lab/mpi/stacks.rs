@@ -51,7 +51,8 @@ pub struct BuiltStack {
     pub prefix: Vec<OsString>,
     /// Variables of the launcher, which passes them on to all ranks.
     pub variables: Vec<(&'static str, &'static str)>,
-    /// Where the first rank reads its problem and writes its results, if it does; removed with the last stack that uses it.
+    /// Where the first rank reads its problem and writes its results, if it does; removed with the last stack
+    /// that uses it.
     pub folder: Option<Arc<TempDir>>,
 }
 
@@ -85,7 +86,8 @@ pub fn build_stacks(
     Ok((stacks, problems))
 }
 
-/// Every stack over each transport that is to be measured, those of one MPI side by side. What cannot be is returned in words.
+/// Every stack over each transport that is to be measured, those of one MPI side by side. What cannot be is
+/// returned in words.
 pub fn over_transports(mpis: &dyn MpiAccess, stacks: Vec<BuiltStack>) -> (Vec<BuiltStack>, Vec<String>) {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     for stack in stacks {

@@ -25,8 +25,8 @@ impl std::str::FromStr for Setting {
     }
 }
 
-/// The stacks, and behind each one over Tasuki its variants: one with each of these settings, and one with the provider of each
-/// of these folders.
+/// The stacks, and behind each one over Tasuki its variants: one with each of these settings, and one with
+/// the provider of each of these folders.
 pub fn with_variants(
     stacks: Vec<BuiltStack>,
     settings: &[Setting],

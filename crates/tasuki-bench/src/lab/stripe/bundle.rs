@@ -1,12 +1,12 @@
 //! What the NICs of a host are to be like for a measurement: worked out here, made so inside of the host by
 //! [`super::set_up_bundle`].
 //!
-//! Bonding is emulated by the same eBPF program with another destination table. The paper's scheme writes each partner's own
-//! address into what a NIC sends; bonding as the paper describes it has the address of one NIC in every line of the table, and
-//! the kernel's balance-rr gives all NICs of a host one address, so that there is nothing to write. All of them take one NIC
-//! after the other, frame by frame.
+//! Bonding is emulated by the same eBPF program with another destination table. The paper's scheme writes
+//! each partner's own address into what a NIC sends; bonding as the paper describes it has the address of one
+//! NIC in every line of the table, and the kernel's balance-rr gives all NICs of a host one address, so that
+//! there is nothing to write. All of them take one NIC after the other, frame by frame.
 
-use crate::{BenchError, lab::Testbed, process::run_limited, stripe::Way};
+use crate::{BenchError, lab::Testbed, process::run_limited, stripe::Spreading};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, net::Ipv4Addr, thread, time::Duration};
 use tasuki_cluster::{AddressPlan, Cluster, HostId, MacAddr, Rail, Rate, StripePlan, StripePolicy, Striping};
@@ -41,7 +41,7 @@ pub(super) struct Nic {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lab) struct Wanted {
     /// How the stream is spread.
-    pub way: Way,
+    pub spreading: Spreading,
     /// It is spread over the first so many NICs.
     pub nics: usize,
     /// Frames that go to one NIC at once; `None`: as striping chooses. Bonding takes one.
@@ -51,7 +51,8 @@ pub(in crate::lab) struct Wanted {
 }
 
 impl Bundle {
-    /// What one host of a network is to be like. `processor`: the one that receives what comes in; `None`: the one that sent it.
+    /// What one host of a network is to be like. `processor`: the one that receives what comes in; `None`:
+    /// the one that sent it.
     fn of(
         network: &Testbed,
         host: usize,
@@ -59,8 +60,8 @@ impl Bundle {
         processor: Option<usize>,
     ) -> Result<Self, BenchError> {
         let cluster = &network.cluster;
-        let addresses = match wanted.way {
-            Way::BondOneMac => bonded_addresses(cluster),
+        let addresses = match wanted.spreading {
+            Spreading::BondOneMac => bonded_addresses(cluster),
             _ => BTreeMap::new(),
         };
         let shown = |mac: MacAddr| addresses.get(&mac).copied().unwrap_or(mac);
@@ -82,14 +83,14 @@ impl Bundle {
             nics: nics.collect::<Result<_, BenchError>>()?,
             neighbours: neighbours.collect(),
             striping,
-            announced: links.filter(|_| wanted.way == Way::Mptcp).collect(),
+            announced: links.filter(|_| wanted.spreading == Spreading::Mptcp).collect(),
             processor,
         })
     }
 }
 
-/// By each NIC's own address the one that it has under bonding: that of the first NIC of its bundle. A bundle is what leads to
-/// the same host: all NICs on a switch, or the cables between two hosts.
+/// By each NIC's own address the one that it has under bonding: that of the first NIC of its bundle. A bundle
+/// is what leads to the same host: all NICs on a switch, or the cables between two hosts.
 fn bonded_addresses(cluster: &Cluster) -> BTreeMap<MacAddr, MacAddr> {
     let mut addresses = BTreeMap::new();
     let hosts = || (0..cluster.hosts.len()).map(HostId);
@@ -110,14 +111,14 @@ fn striping(
     host: usize,
     wanted: Wanted,
 ) -> Result<Option<StripePlan>, BenchError> {
-    let policy = match wanted.way {
-        Way::One | Way::Mptcp => return Ok(None),
-        Way::ShortestDelay => StripePolicy::ShortestDelay,
-        Way::ByteWeighted => StripePolicy::ByteWeighted,
-        Way::FlowHash => StripePolicy::FlowHash,
-        Way::RoundRobin | Way::BondFixed | Way::BondOneMac => StripePolicy::RoundRobin,
+    let policy = match wanted.spreading {
+        Spreading::One | Spreading::Mptcp => return Ok(None),
+        Spreading::ShortestDelay => StripePolicy::ShortestDelay,
+        Spreading::ByteWeighted => StripePolicy::ByteWeighted,
+        Spreading::FlowHash => StripePolicy::FlowHash,
+        Spreading::RoundRobin | Spreading::BondFixed | Spreading::BondOneMac => StripePolicy::RoundRobin,
     };
-    let is_bonding = matches!(wanted.way, Way::BondFixed | Way::BondOneMac);
+    let is_bonding = matches!(wanted.spreading, Spreading::BondFixed | Spreading::BondOneMac);
     let mut cluster = cluster.clone();
     let names = cluster.hosts[host].nics.iter().take(wanted.nics).map(|nic| nic.name.clone());
     cluster.striping = Some(Striping {
@@ -130,7 +131,7 @@ fn striping(
     if let Some(rate) = rate {
         plan = plan.map(|plan| plan.with_rate(&cluster, rate));
     }
-    if wanted.way == Way::BondFixed {
+    if wanted.spreading == Spreading::BondFixed {
         for peer in plan.iter_mut().flat_map(|plan| &mut plan.peers) {
             let first = peer.slots.first().and_then(|slot| slot.mac);
             peer.slots.iter_mut().for_each(|slot| slot.mac = first);
@@ -139,8 +140,8 @@ fn striping(
     Ok(plan)
 }
 
-/// Makes all hosts of a network so. `processor`: by host, which processor receives what comes to it; `None`: the one that sent
-/// it.
+/// Makes all hosts of a network so. `processor`: by host, which processor receives what comes to it; `None`:
+/// the one that sent it.
 pub(in crate::lab) fn set_up_bundles(
     network: &Testbed,
     wanted: Wanted,
@@ -172,8 +173,8 @@ mod tests {
     use tasuki_cluster::generate::{Options, Shape, generate};
 
     /// Addresses that the first host writes into frames to the second, over the first three of four NICs.
-    fn table(cluster: &Cluster, way: Way) -> Option<(Vec<MacAddr>, u32)> {
-        let wanted = Wanted { way, nics: 3, granularity: Some(7), delay_us: None };
+    fn table(cluster: &Cluster, spreading: Spreading) -> Option<(Vec<MacAddr>, u32)> {
+        let wanted = Wanted { spreading, nics: 3, granularity: Some(7), delay_us: None };
         let plan = striping(cluster, None, 0, wanted).expect("a plan")?;
         // The program is on all NICs: a route may choose any of them.
         assert_eq!((plan.nics.len(), plan.peers.len()), (4, 1));
@@ -188,14 +189,14 @@ mod tests {
             let cluster = generate(&shape, &options).expect("a cluster").with_lab_macs();
             let partners: Vec<_> =
                 cluster.hosts[1].nics.iter().map(|nic| nic.mac.expect("an address")).collect();
-            assert_eq!(table(&cluster, Way::RoundRobin), Some((partners[..3].to_vec(), 7)));
-            assert_eq!(table(&cluster, Way::BondFixed), Some((vec![partners[0]; 3], 1)));
-            assert_eq!(table(&cluster, Way::One), None);
+            assert_eq!(table(&cluster, Spreading::RoundRobin), Some((partners[..3].to_vec(), 7)));
+            assert_eq!(table(&cluster, Spreading::BondFixed), Some((vec![partners[0]; 3], 1)));
+            assert_eq!(table(&cluster, Spreading::One), None);
         }
     }
 
-    /// Four hosts with two cables between any two: a bundle is a pair of NICs, and the host at its other end sees the same
-    /// bundle.
+    /// Four hosts with two cables between any two: a bundle is a pair of NICs, and the host at its other end
+    /// sees the same bundle.
     #[test]
     fn under_bonding_the_nics_to_a_host_have_the_address_of_the_first() {
         let options = Options { nics_per_cable: 2, ..Options::default() };
@@ -205,7 +206,8 @@ mod tests {
         assert_eq!(shown.len(), 4 * 6);
         for host in &cluster.hosts {
             let own: Vec<_> = host.nics.iter().map(|nic| nic.mac.expect("an address")).collect();
-            // NICs come in the order of the cables: eth1 and eth2 lead to the same host, eth3 and eth4 to the next.
+            // NICs come in the order of the cables: eth1 and eth2 lead to the same host, eth3 and eth4 to the
+            // next.
             let expected = [own[0], own[0], own[2], own[2], own[4], own[4]];
             assert_eq!(own.iter().map(|mac| shown[mac]).collect::<Vec<_>>(), expected);
         }

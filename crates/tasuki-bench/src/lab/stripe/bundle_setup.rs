@@ -24,8 +24,8 @@ const MPTCP_PATHS: &str = "8";
 const DISCARD: u16 = 9;
 /// Time in which what an earlier measurement has left in queues passes.
 const SETTLE: Duration = Duration::from_millis(50);
-/// Polls that may find nothing before interrupts are on again. One bounds interrupts per second, as NICs do and as
-/// `tasuki tune` sets it: a packet that comes after a pause as long as the delay is taken at once.
+/// Polls that may find nothing before interrupts are on again. One bounds interrupts per second, as NICs do
+/// and as `tasuki tune` sets it: a packet that comes after a pause as long as the delay is taken at once.
 const DEFERRED_POLLS: u32 = 1;
 
 /// Makes this host as a JSON text says, which another process of the same measurement has written.
@@ -50,7 +50,8 @@ pub fn set_up_bundle(specification: &str) -> Result<(), BenchError> {
     }
     for _ in 0..2 {
         bundle.nics.iter().try_for_each(|nic| announce_mac(&nic.interface))?;
-        // Frames with other addresses that an earlier measurement has left in queues pass between the two rounds.
+        // Frames with other addresses that an earlier measurement has left in queues pass between the two
+        // rounds.
         thread::sleep(SETTLE);
     }
     announce_addresses(&bundle.announced)?;
@@ -69,8 +70,8 @@ fn pass_over(error: NetlinkError, is_harmless: fn(&NetlinkError) -> bool) -> Res
     if is_harmless(&error) { Ok(()) } else { Err(error) }
 }
 
-/// Has a processor receive what comes in by an interface (Documentation/networking/scaling.rst): otherwise, in a lab, the one
-/// that sent a frame would receive it as well.
+/// Has a processor receive what comes in by an interface (Documentation/networking/scaling.rst): otherwise,
+/// in a lab, the one that sent a frame would receive it as well.
 fn receive_on(interface: &str, processor: Option<usize>) -> Result<(), BenchError> {
     // The kernel reads groups of 32 processors, the highest first.
     let group = |number: usize| match processor {
@@ -81,8 +82,9 @@ fn receive_on(interface: &str, processor: Option<usize>) -> Result<(), BenchErro
     write(&format!("/sys/class/net/{interface}/queues/rx-0/rps_cpus"), &groups.join(","))
 }
 
-/// Sends a frame to everybody on a NIC's network (an empty datagram to the discard port), so that switches learn where its MAC
-/// address is: another NIC may have had it a moment ago, and what is sent to it would go there.
+/// Sends a frame to everybody on a NIC's network (an empty datagram to the discard port), so that switches
+/// learn where its MAC address is: another NIC may have had it a moment ago, and what is sent to it would go
+/// there.
 fn announce_mac(interface: &str) -> Result<(), BenchError> {
     let spoken = || {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
@@ -95,8 +97,9 @@ fn announce_mac(interface: &str) -> Result<(), BenchError> {
         .map_err(|error: io::Error| BenchError::refused(format!("cannot send by {interface}: {error}")))
 }
 
-/// Delays receive interrupts as a NIC does. Virtual interfaces have no such setting, but the kernel can hold back the poll for
-/// what has come in (Documentation/networking/napi.rst) on an interface that merges packets (`rx-gro`).
+/// Delays receive interrupts as a NIC does. Virtual interfaces have no such setting, but the kernel can hold
+/// back the poll for what has come in (Documentation/networking/napi.rst) on an interface that merges packets
+/// (`rx-gro`).
 fn delay(interface: &str, delay_us: u32) -> Result<(), BenchError> {
     Ethtool::open(interface)?.set_features(|name| name == "rx-gro", true)?;
     let set =
@@ -109,7 +112,8 @@ fn write(path: &str, text: &str) -> Result<(), BenchError> {
     fs::write(path, text).map_err(|error| BenchError::refused(format!("cannot write {path}: {error}")))
 }
 
-/// Sets the addresses, with their NICs, that Multipath TCP tells the other side of a connection; none: it tells nothing.
+/// Sets the addresses, with their NICs, that Multipath TCP tells the other side of a connection; none: it
+/// tells nothing.
 fn announce_addresses(addresses: &[(String, Ipv4Addr)]) -> Result<(), BenchError> {
     if !fs::exists("/proc/sys/net/mptcp/enabled")? {
         return match addresses {

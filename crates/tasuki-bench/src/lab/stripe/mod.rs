@@ -1,5 +1,5 @@
-//! One TCP stream over 1 to 8 NICs, by Tasuki's striping and by its rivals, in interleaved repetitions: the NIC distribution
-//! paper's figures 2 to 4 again.
+//! One TCP stream over 1 to 8 NICs, by Tasuki's striping and by its rivals, in interleaved repetitions: the
+//! NIC distribution paper's figures 2 to 4 again.
 
 mod bundle;
 mod bundle_setup;
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     BenchError, Machine,
     raw::{Measure, Outcome, Peer, Serve, StreamTest, Streamed, Test},
-    stripe::{Cabling, FailedCase, StripeReport, Way},
+    stripe::{Cabling, FailedCase, Spreading, StripeReport},
 };
 use points::{Point, labs, points};
 use quota::Quotas;
@@ -51,7 +51,7 @@ pub struct StripeOptions {
     /// What is between the hosts.
     pub networks: Vec<Cabling>,
     /// How the stream is spread over several NICs.
-    pub ways: Vec<Way>,
+    pub spreadings: Vec<Spreading>,
     /// Numbers of NICs.
     pub nics: Vec<u32>,
     /// Lengths of messages, bytes.
@@ -119,14 +119,14 @@ fn measure_point(
     groups: Option<&Quotas>,
 ) -> Result<Streamed, BenchError> {
     set_up_bundles(point.network, point.wanted, own_processor)?;
-    let way = point.wanted.way;
-    let test = stream(way, point.case.streams, point.case.bytes, options.seconds);
-    run_pair(point.network, way, vec![test], groups)?.streams.pop().ok_or_else(nothing_measured)
+    let spreading = point.wanted.spreading;
+    let test = stream(spreading, point.case.streams, point.case.bytes, options.seconds);
+    run_pair(point.network, spreading, vec![test], groups)?.streams.pop().ok_or_else(nothing_measured)
 }
 
 /// Streams of messages of so many bytes, from the first host to the second.
-pub(super) fn stream(way: Way, streams: u32, bytes: u32, seconds: f64) -> Test {
-    let (mptcp, warm_up_s) = (way == Way::Mptcp, WARM_UP * seconds);
+pub(super) fn stream(spreading: Spreading, streams: u32, bytes: u32, seconds: f64) -> Test {
+    let (mptcp, warm_up_s) = (spreading == Spreading::Mptcp, WARM_UP * seconds);
     Test::Stream(StreamTest { mptcp, streams, bytes, seconds, warm_up_s })
 }
 
@@ -134,25 +134,25 @@ pub(super) fn nothing_measured() -> BenchError {
     BenchError::refused("the peers measured nothing")
 }
 
-/// Tests from the first host of a network to the second, all of which must succeed. They go to the second host's identity
-/// address, but with one NIC, and for the first path of Multipath TCP, to its first link address: connections to the identity
-/// address are spread over the NICs even where nothing is striped.
+/// Tests from the first host of a network to the second, all of which must succeed. They go to the second
+/// host's identity address, but with one NIC, and for the first path of Multipath TCP, to its first link
+/// address: connections to the identity address are spread over the NICs even where nothing is striped.
 pub(super) fn run_pair(
     network: &Testbed,
-    way: Way,
+    spreading: Spreading,
     tests: Vec<Test>,
     groups: Option<&Quotas>,
 ) -> Result<Outcome, BenchError> {
     let pair = Pair { from: HostId(0), to: HostId(1) };
     let far = &network.plan.hosts[pair.to.0];
     let link = far.links.first().map(|link| link.address);
-    let link = link.filter(|_| matches!(way, Way::One | Way::Mptcp));
+    let link = link.filter(|_| matches!(spreading, Spreading::One | Spreading::Mptcp));
     let server = SocketAddr::from((network.cluster.lab_management(pair.to), PORT));
     let serving = Peer::Serve(Serve {
         listen: server,
         interface: None,
         cpu: own_processor(1),
-        patience_s: MEETING_SECONDS,
+        silence_limit_s: MEETING_SECONDS,
     });
     let measuring = Peer::Measure(Measure {
         server,
@@ -171,9 +171,9 @@ pub(super) fn run_pair(
     }
 }
 
-/// Groups with a share of a processor with which, as in the paper, two NICs are as much as it can do, and that share in per
-/// cent. It begins with what the busier side's process spends on two NICs, and is made smaller until a third NIC brings
-/// nothing, or larger until two bring what they can.
+/// Groups with a share of a processor with which, as in the paper, two NICs are as much as it can do, and
+/// that share in per cent. It begins with what the busier side's process spends on two NICs, and is made
+/// smaller until a third NIC brings nothing, or larger until two bring what they can.
 fn slow_quotas(
     options: &StripeOptions,
     network: &Testbed,
@@ -186,11 +186,11 @@ fn slow_quotas(
     session.progress.step("how slow a processor must be");
     let bytes = options.bytes.iter().copied().min().unwrap_or(1024);
     let rate = |nics: usize, groups: Option<&Quotas>| {
-        let way = Way::RoundRobin;
-        let wanted = Wanted { way, nics, granularity: options.granularity, delay_us: None };
+        let spreading = Spreading::RoundRobin;
+        let wanted = Wanted { spreading, nics, granularity: options.granularity, delay_us: None };
         set_up_bundles(network, wanted, own_processor)?;
-        let test = stream(way, options.streams, bytes, options.seconds.max(1.0));
-        run_pair(network, way, vec![test], groups)?.streams.pop().ok_or_else(nothing_measured)
+        let test = stream(spreading, options.streams, bytes, options.seconds.max(1.0));
+        run_pair(network, spreading, vec![test], groups)?.streams.pop().ok_or_else(nothing_measured)
     };
     let free = rate(2, None)?;
     let mut percent = (100.0 * free.sender.process.max(free.receiver.process)).clamp(0.2, 100.0);

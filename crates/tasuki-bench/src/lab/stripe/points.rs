@@ -4,7 +4,7 @@ use super::{Speed, StripeOptions, Wanted};
 use crate::{
     BenchError,
     lab::{LabBuilder, Testbed},
-    stripe::{Cabling, Case, Way},
+    stripe::{Cabling, Case, Spreading},
 };
 use tasuki_cluster::{
     Rate, Striping,
@@ -45,25 +45,30 @@ impl StripeOptions {
         }
     }
 
-    /// Ways and numbers of NICs, number by number. One NIC is one way only. On a slow processor Tasuki is measured alone, as
-    /// the paper's figure 2 is.
-    fn ways_on(&self, cabling: Cabling, speed: Speed) -> Vec<(Way, u32)> {
+    /// Spreadings with numbers of NICs, number by number. One NIC is one spreading only. On a slow processor
+    /// Tasuki is measured alone, as the paper's figure 2 is.
+    fn spreadings_on(&self, cabling: Cabling, speed: Speed) -> Vec<(Spreading, u32)> {
         let mut all = Vec::new();
         for &nics in &self.nics {
             if nics == 1 {
-                all.push((Way::One, 1));
+                all.push((Spreading::One, 1));
                 continue;
             }
-            let is_measured = |way: &Way| {
-                *way != Way::One && way.works_over(cabling) && (speed == Speed::Fast || way.is_ours())
+            let is_measured = |spreading: &Spreading| {
+                *spreading != Spreading::One
+                    && spreading.works_over(cabling)
+                    && (speed == Speed::Fast || spreading.is_ours())
             };
-            all.extend(self.ways.iter().copied().filter(is_measured).map(|way| (way, nics)));
+            all.extend(
+                self.spreadings.iter().copied().filter(is_measured).map(|spreading| (spreading, nics)),
+            );
         }
         all
     }
 }
 
-/// A lab of two hosts with so many NICs each, of this rate and MTU; `stem` begins its name. It ends with this value.
+/// A lab of two hosts with so many NICs each, of this rate and MTU; `stem` begins its name. It ends with this
+/// value.
 pub(in crate::lab) fn lab(
     builder: &dyn LabBuilder,
     stem: &str,
@@ -114,10 +119,10 @@ pub(super) fn points<'a>(
         for &bytes in &options.bytes {
             for &speed in &options.speeds {
                 let quota_percent = slow_percent.filter(|_| speed == Speed::Slow);
-                for (way, nics) in options.ways_on(*cabling, speed) {
+                for (spreading, nics) in options.spreadings_on(*cabling, speed) {
                     let case = Case {
                         cabling: *cabling,
-                        way,
+                        spreading,
                         nics,
                         bytes,
                         streams: options.streams,
@@ -126,7 +131,7 @@ pub(super) fn points<'a>(
                         quota_percent,
                     };
                     let granularity = options.granularity;
-                    let wanted = Wanted { way, nics: nics as usize, granularity, delay_us: None };
+                    let wanted = Wanted { spreading, nics: nics as usize, granularity, delay_us: None };
                     points.push(Point { case, network, wanted });
                 }
             }

@@ -1,5 +1,5 @@
-//! A slower processor: control groups that let a process run for a part of the time only. They end with their value; those
-//! that a killed command has left behind are removed by the next one.
+//! A slower processor: control groups that let a process run for a part of the time only. They end with their
+//! value; those that a killed command has left behind are removed by the next one.
 
 use crate::BenchError;
 use nix::{errno::Errno, sys::signal::kill, unistd::Pid};
@@ -31,15 +31,16 @@ impl Quotas {
     pub fn new(percent: f64) -> Result<Self, BenchError> {
         let (root, is_v2) = controller(&fs::read_to_string("/proc/mounts")?).ok_or_else(|| {
             BenchError::refused(
-                "no control group for processor time is mounted (cpu, below /sys/fs/cgroup): a slow processor cannot be \
-                 had; measure with --cpu fast",
+                "no control group for processor time is mounted (cpu, below /sys/fs/cgroup): a slow \
+                 processor cannot be had; measure with --cpu fast",
             )
         })?;
         remove_left_behind(&root);
         let group = |side: &str| root.join(format!("{NAME}-{}-{side}", process::id()));
         let quotas = Self { groups: [group("sender"), group("receiver")], is_v2 };
         if is_v2 {
-            // The controller is usually on already. Where it is refused, the files below are missing, which is reported then.
+            // The controller is usually on already. Where it is refused, the files below are missing, which
+            // is reported then.
             let _ = fs::write(root.join("cgroup.subtree_control"), "+cpu");
         }
         for group in &quotas.groups {
@@ -93,8 +94,8 @@ fn times(percent: f64) -> (u64, u64) {
     ((period * share).max(QUOTA_MIN_US).round() as u64, period.round() as u64)
 }
 
-/// Where groups for processor time are made, and whether by the rules of version 2 (cgroups(7)), from the text of
-/// `/proc/mounts`.
+/// Where groups for processor time are made, and whether by the rules of version 2 (cgroups(7)), from the
+/// text of `/proc/mounts`.
 fn controller(mounts: &str) -> Option<(PathBuf, bool)> {
     let fields = || mounts.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let of_kind = |kind: &'static str| fields().filter(move |fields| fields.get(2) == Some(&kind));

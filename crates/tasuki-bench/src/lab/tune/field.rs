@@ -124,7 +124,8 @@ impl<'a> Field<'a> {
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// Runs the program under test through some phases while `tasuki tune run` sets the delay, up to `most_us` microseconds.
+    /// Runs the program under test through some phases while `tasuki tune run` sets the delay, up to
+    /// `most_us` microseconds.
     pub fn run_tuned(&self, phases: Vec<Phase>, seed: u64, most_us: u32) -> Result<Tuned, BenchError> {
         let _ = run_limited(&mut self.network.command(HOSTS[0], ["rm", "-f", LOG]), LIMIT)?;
         let mut tuner = self.start(HOSTS[0], &self.tuner(most_us)?)?;
@@ -146,7 +147,8 @@ impl<'a> Field<'a> {
         Ok(SocketAddrV4::new(address, PORT))
     }
 
-    /// The arguments of what follows the load: `tasuki tune run`, or the same controller that tells the emulated NIC.
+    /// The arguments of what follows the load: `tasuki tune run`, or the same controller that tells the
+    /// emulated NIC.
     fn tuner(&self, most_us: u32) -> Result<Vec<OsString>, BenchError> {
         let interface = self.interface.clone();
         if self.timer == Timer::Nic {
@@ -205,7 +207,8 @@ fn ask<T: DeserializeOwned>(network: &Testbed, host: HostId, role: &Role) -> Res
     Err(BenchError::refused(format!("load peer in {name}: {}: {}", output.reason(), output.stderr_tail(3))))
 }
 
-/// Keeps a thread of the kernel on its host's processor, and has it preempt programs there, as an interrupt does.
+/// Keeps a thread of the kernel on its host's processor, and has it preempt programs there, as an interrupt
+/// does.
 fn preempt_programs(thread: u32, cpu: usize) -> Result<(), BenchError> {
     let fail = |why: String| {
         BenchError::refused(format!(

@@ -1,5 +1,6 @@
-//! The controller of `tasuki tune run` for an emulated NIC, which is told its delay by a packet, because no NIC of the kernel's
-//! has such a timer in a lab. It samples the host as `tasuki tune run` does, and writes the same figures into a log.
+//! The controller of `tasuki tune run` for an emulated NIC, which is told its delay by a packet, because no
+//! NIC of the kernel's has such a timer in a lab. It samples the host as `tasuki tune run` does, and writes
+//! the same figures into a log.
 
 use crate::{BenchError, load::set_delay};
 use serde::{Deserialize, Serialize};
@@ -32,7 +33,8 @@ pub(super) struct Follow {
     pub log: PathBuf,
 }
 
-/// Follows the load until `stop` is set, as a JSON text says, which another process of the same measurement has written.
+/// Follows the load until `stop` is set, as a JSON text says, which another process of the same measurement
+/// has written.
 pub fn follow_load(specification: &str, stop: &AtomicBool) -> Result<(), BenchError> {
     let follow: Follow = serde_json::from_str(specification)?;
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;

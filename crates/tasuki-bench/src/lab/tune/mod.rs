@@ -1,4 +1,5 @@
-//! The interrupt delay's controller against every fixed delay, at eight levels of load and at two in turn, with real parts.
+//! The interrupt delay's controller against every fixed delay, at eight levels of load and at two in turn,
+//! with real parts.
 
 mod field;
 mod follow;
@@ -43,12 +44,14 @@ pub struct TuneOptions {
     pub repetitions: usize,
     /// Time that counts under a fixed delay, seconds.
     pub seconds: f64,
-    /// Time that the controller has to settle before it counts, and the length of each turn of two levels, seconds.
+    /// Time that the controller has to settle before it counts, and the length of each turn of two levels,
+    /// seconds.
     pub settle: f64,
 }
 
 impl TuneOptions {
-    /// The delays that are tried, microseconds: those that the controller chooses from. Refuses what would fail later.
+    /// The delays that are tried, microseconds: those that the controller chooses from. Refuses what would
+    /// fail later.
     pub fn delays(&self) -> Result<Vec<u32>, BenchError> {
         let bad = |text: &str| Err(BenchError::refused(text));
         let is_time = |seconds: f64| (0.1..=600.0).contains(&seconds);
@@ -99,9 +102,9 @@ pub fn measure(
     Ok(TuneReport { machine, timer: options.timer, rows, failures, interrupted })
 }
 
-/// The emulated NIC as a machine of the model, as a first measurement has it: a program that only waits has 17,302 answers a
-/// second, and a stream of 83,052 packets a second takes 59 % of a processor without a delay (measured once, on the machine of
-/// `PRESENT`). Of the costs only the sum counts here.
+/// The emulated NIC as a machine of the model, as a first measurement has it: a program that only waits has
+/// 17,302 answers a second, and a stream of 83,052 packets a second takes 59 % of a processor without a delay
+/// (measured once, on the machine of `PRESENT`). Of the costs only the sum counts here.
 const NIC: tasuki_tune::Machine = tasuki_tune::Machine {
     name: "nic",
     source: "`tasuki bench tune --timer nic --level 0,7`, with the levels of `present`",
@@ -120,8 +123,8 @@ fn load(number: usize, timer: Timer) -> Load {
     Load { compute_ns, waits, stream_rate }
 }
 
-/// One repetition: every fixed delay, then the controller. Fixed delays have nothing to adapt to, so that their turns can be
-/// short.
+/// One repetition: every fixed delay, then the controller. Fixed delays have nothing to adapt to, so that
+/// their turns can be short.
 fn measure_row(
     options: &TuneOptions,
     field: &Field<'_>,

@@ -1,5 +1,5 @@
-//! What the kernel's polling thread does, seen from outside of the lab: the processor time that it takes, and how often it is
-//! woken, which stands for interrupts.
+//! What the kernel's polling thread does, seen from outside of the lab: the processor time that it takes, and
+//! how often it is woken, which stands for interrupts.
 
 use crate::BenchError;
 use nix::{
@@ -20,8 +20,8 @@ use tasuki_sys::clock::monotonic_ns;
 /// Time between two samples. What happens between two samples is taken to happen evenly.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The number of the kernel's thread of this name. No other thread has the name: the number of what the thread polls is part of
-/// it.
+/// The number of the kernel's thread of this name. No other thread has the name: the number of what the
+/// thread polls is part of it.
 pub(super) fn polling_thread(name: &str) -> Result<u32, BenchError> {
     let is_it =
         |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim_end() == name);

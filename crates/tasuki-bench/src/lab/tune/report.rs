@@ -84,15 +84,15 @@ pub(super) struct Row {
 /// What is made of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Verdict {
-    /// By fixed delay in microseconds: turns over those of the best fixed delay of each level, mean over levels, median over
-    /// repetitions.
+    /// By fixed delay in microseconds: turns over those of the best fixed delay of each level, mean over
+    /// levels, median over repetitions.
     fixed: Vec<(u32, f64)>,
     /// The fixed delay with the most turns, microseconds.
     best_us: u32,
     /// That is better than the shortest and than the longest, by more than chance (95 %).
     between: bool,
-    /// The controller over the best fixed delay, by repetition. It is made of medians, so that a disturbance of the machine
-    /// that takes half of a window counts as one window, however much it took.
+    /// The controller over the best fixed delay, by repetition. It is made of medians, so that a disturbance
+    /// of the machine that takes half of a window counts as one window, however much it took.
     ratio: PairedRatio,
     /// What came of the controller, mean over all turns.
     controller: Run,
@@ -205,10 +205,10 @@ pub struct TuneReport {
 }
 
 /// Below the table.
-const NOTES: &str = "Best fixed: by turns per second, of those tried. Controller: `tasuki tune run`, its turns over those of the \
-    best fixed delay: median of the repetitions, and the interval that holds the true one with 95 % (`?`: fewer than six \
-    repetitions cannot say). Interrupts: wake-ups of the kernel's polling thread. Program / kernel: shares of the host's \
-    processor.\n";
+const NOTES: &str = "Best fixed: by turns per second, of those tried. Controller: `tasuki tune run`, its \
+    turns over those of the best fixed delay: median of the repetitions, and the interval that holds the \
+    true one with 95 % (`?`: fewer than six repetitions cannot say). Interrupts: wake-ups of the kernel's \
+    polling thread. Program / kernel: shares of the host's processor.\n";
 
 impl TuneReport {
     /// As JSON, with what was made of each row.

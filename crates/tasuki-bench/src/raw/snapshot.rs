@@ -1,4 +1,5 @@
-//! What the kernel has counted so far, for one side of a stream: processor time, segments, what was sent again and what came out of order.
+//! Counters of the kernel for one side of a stream: processor time, segments sent and received, sent again
+//! and out of order.
 
 use super::stream::Side;
 use std::{collections::BTreeMap, fs, io, net::TcpStream, time::Instant};
@@ -8,7 +9,7 @@ use tasuki_sys::{
 };
 
 /// Counters at one moment.
-pub(super) struct Look {
+pub(super) struct Snapshot {
     at: Instant,
     process_s: f64,
     core: Option<Ticks>,
@@ -16,10 +17,11 @@ pub(super) struct Look {
     received_by: BTreeMap<String, u64>,
 }
 
-impl Look {
-    /// Looks now. `core`: the processor that this side stays on. With `mptcp` the counters are those of the whole network
-    /// namespace: the kernel tells a connection's own only for its first path.
-    pub fn now(core: Option<usize>, streams: &[TcpStream], mptcp: bool) -> io::Result<Self> {
+impl Snapshot {
+    /// Reads all counters. `core` is the processor that this side stays on. With `mptcp` the counters are
+    /// those of the whole network namespace, because the kernel tells the counters of a single connection
+    /// only for its first path.
+    pub fn take(core: Option<usize>, streams: &[TcpStream], mptcp: bool) -> io::Result<Self> {
         Ok(Self {
             at: Instant::now(),
             process_s: process_seconds()?,
@@ -29,8 +31,8 @@ impl Look {
         })
     }
 
-    /// What was counted between an earlier look and this one.
-    pub fn since(&self, before: &Look) -> Side {
+    /// The counts between an earlier snapshot and this one.
+    pub fn since(&self, before: &Snapshot) -> Side {
         let seconds = (self.at - before.at).as_secs_f64();
         let core = self.core.zip(before.core).and_then(|(now, then)| now.since(&then).shares());
         Side {
@@ -46,13 +48,14 @@ impl Look {
         }
     }
 
-    fn received_since(&self, before: &Look) -> BTreeMap<String, u64> {
+    fn received_since(&self, before: &Snapshot) -> BTreeMap<String, u64> {
         let of = |name: &str| before.received_by.get(name).copied().unwrap_or(0);
         self.received_by.iter().map(|(name, bytes)| (name.clone(), bytes.saturating_sub(of(name)))).collect()
     }
 }
 
-/// Bytes that each interface has received (`/proc/net/dev`: its name, a colon, and the number of bytes first).
+/// Bytes that each interface has received (`/proc/net/dev` has its name, a colon, and first the number of
+/// bytes).
 fn received_by(text: &str) -> BTreeMap<String, u64> {
     let of_line = |line: &str| {
         let (name, numbers) = line.split_once(':')?;
@@ -61,7 +64,7 @@ fn received_by(text: &str) -> BTreeMap<String, u64> {
     text.lines().filter_map(of_line).collect()
 }
 
-/// Seconds that this process has spent on processors, its threads' together.
+/// Processor time of this process so far, all threads together, seconds.
 fn process_seconds() -> io::Result<f64> {
     let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
     Ok(time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
@@ -87,7 +90,7 @@ fn of_namespace() -> io::Result<TcpCounts> {
         data_out: counter(&snmp, "Tcp", "OutSegs"),
         resent: counter(&snmp, "Tcp", "RetransSegs"),
         data_in: counter(&snmp, "Tcp", "InSegs"),
-        // Of the whole connection's data: each path by itself keeps its order.
+        // This counts the order within the whole connection. Each path by itself keeps its order.
         out_of_order: counter(&netstat, "MPTcpExt", "OFOQueue"),
     })
 }
@@ -98,7 +101,8 @@ mod tests {
 
     #[test]
     fn interfaces_are_told_apart() {
-        let text = "Inter-|   Receive  |  Transmit\n face |bytes    packets|bytes\n    lo:     100       2\n  eth1:7000 5 0\n";
+        let text = "Inter-|   Receive  |  Transmit\n face \
+                    |bytes    packets|bytes\n    lo:     100       2\n  eth1:7000 5 0\n";
         let expected = [("lo".to_owned(), 100), ("eth1".to_owned(), 7000)];
         assert_eq!(received_by(text), BTreeMap::from(expected));
     }
