@@ -1,13 +1,13 @@
-//! What somebody needs who plugs the cables in: the list of all cables, rack by rack, and labels for their ends.
+//! Papers for plugging the cables in: the list of all cables, rack by rack, and labels for their ends.
 
 use crate::Moves;
 use std::fmt::Write;
 use tasuki_cluster::{Cluster, End};
 
-/// What stands for the rack of hosts that are in none.
+/// The name of the rack for hosts that are in none.
 pub(crate) const NO_RACK: &str = "no rack";
 
-/// The rack of an end; switches have none in cluster files.
+/// The rack of a cable's end; switches have none in cluster files.
 fn rack(cluster: &Cluster, end: End) -> &str {
     match end {
         End::Nic(nic) => {
@@ -17,19 +17,19 @@ fn rack(cluster: &Cluster, end: End) -> &str {
     }
 }
 
-/// One end of a cable as it is listed.
+/// One end of a cable in the list.
 pub struct ListedEnd {
     /// The rack that this end is in.
     pub rack: String,
-    /// What is written on both ends of the cable.
+    /// The label on both ends of the cable.
     pub label: String,
-    /// This end.
+    /// Host or switch, and port, of this end.
     pub here: String,
-    /// The other end, with its rack where that is another.
+    /// Host or switch, and port, of the other end, with its rack if that is another one.
     pub there: String,
-    /// Length of the cable, or nothing if it is not known.
+    /// Length of the cable; empty if it is unknown.
     pub length: String,
-    /// What to do when a cluster grows: `stays`, `plug in`, or nothing.
+    /// What to do with the cable of a cluster that grows: `stays` or `plug in`; empty for a new cluster.
     pub action: &'static str,
 }
 
@@ -55,20 +55,21 @@ pub fn listed_ends(cluster: &Cluster, moves: Option<&Moves>) -> Vec<ListedEnd> {
             });
         }
     }
-    // The sort is stable, so cables keep their order within a rack; racks come in the order of the hosts, switches last.
+    // The sort is stable, so that cables keep their order within a rack. Racks come in the order of the
+    // hosts, switches last.
     let order = |name: &str| cluster.hosts.iter().position(|host| host.rack.as_deref() == Some(name));
     all.sort_by_key(|end| order(&end.rack).unwrap_or(usize::MAX));
     all
 }
 
-/// The cables as text, one end a line, with a box to tick.
+/// The list of cables as text: one end a line, with a box to tick.
 pub fn cabling_list(cluster: &Cluster, moves: Option<&Moves>) -> String {
     let mut text = format!(
         "Cabling of {}: {} cables. Both ends of a cable carry its label.\n",
         cluster.name,
         cluster.cables.len()
     );
-    // Writing into a text cannot fail, here and below.
+    // Writing into a string cannot fail, here and below.
     if let Some(moves) = moves {
         let _ = writeln!(text, "{} stay, {} are unplugged first:", moves.kept, moves.moved);
         moves.unplug.iter().for_each(|[a, b]| {

@@ -1,32 +1,32 @@
-//! Several networks measured, to be looked at side by side.
+//! Measures several networks for a comparison side by side.
 
 use crate::{ENGINES, MEASURE_STEPS, Measures, PlanningError, Prices, Steps, measure, network};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tasuki_topo::{Engine, Limits, Network, PathRule, RouteError, route};
 
-/// Engines whose need of virtual channels tells networks apart.
+/// Engines whose need of virtual channels is compared.
 const COMPARED: [Engine; 4] = [
     Engine::Minimal(PathRule::SpreadPerHost),
     Engine::Structured(PathRule::SpreadPerHost),
     Engine::Lash,
     Engine::Dfsssp,
 ];
-/// Hosts up to which the engines are asked; more take long.
+/// Largest number of hosts up to which the engines are run; larger networks would take too long.
 const HOSTS_MAX: usize = 2048;
-/// Steps that [`compare()`] reports for each network.
+/// Number of steps that [`compare()`] reports for each network.
 pub const COMPARE_STEPS: u64 = MEASURE_STEPS + 1;
 
-/// A network among others.
+/// A network of the comparison.
 #[derive(Debug, Serialize)]
 pub struct Compared {
-    /// Its name as it was given.
+    /// Its name on the command line.
     pub given: String,
-    /// What it gives.
+    /// Its measures.
     #[serde(flatten)]
     pub measures: Measures,
-    /// Virtual channels that engines need, by the engine's name; none where the engine has no route, or where it would take
-    /// long.
+    /// Number of virtual channels that engines need, by the name of the engine; `None` if the engine has no
+    /// route, or the network has more than 2,048 hosts.
     pub channels: BTreeMap<&'static str, Option<u32>>,
 }
 

@@ -2,7 +2,7 @@
 
 use tasuki_topo::{Engine, PathRule};
 
-/// All engines that can be asked for, with the names under which they are.
+/// All engines, with their names on the command line.
 pub const ENGINES: [(&str, Engine); 11] = [
     ("minimal", Engine::Minimal(PathRule::SpreadPerHost)),
     ("minimal-low-port", Engine::Minimal(PathRule::LowPortFirst)),
@@ -17,7 +17,7 @@ pub const ENGINES: [(&str, Engine); 11] = [
     ("any-channels", Engine::AnyChannels),
 ];
 
-/// The engine of that name, or which names there are.
+/// The engine of a given name; the error lists all names.
 pub fn engine_named(text: &str) -> Result<Engine, String> {
     let found = ENGINES.iter().find(|(name, _)| *name == text).map(|&(_, engine)| engine);
     let names = || ENGINES.map(|(name, _)| name).join(", ");

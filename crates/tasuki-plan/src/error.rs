@@ -1,4 +1,4 @@
-//! Why there is no plan.
+//! Errors of planning.
 
 use std::{io, path::PathBuf};
 use tasuki_cluster::{ClusterErrors, generate::GenerateError};
@@ -9,10 +9,10 @@ use thiserror::Error;
 /// Why a cabling cannot be planned, measured or simulated.
 #[derive(Debug, Error)]
 pub enum PlanningError {
-    /// What was asked for is not possible. The text says why, and what would be.
+    /// The request is not possible. The text says why, and what would be possible.
     #[error("{0}")]
     Request(String),
-    /// A file holds something else than it should.
+    /// A file does not hold what it should.
     #[error("{}: {why}", path.display())]
     Contents {
         /// The file.
@@ -23,11 +23,11 @@ pub enum PlanningError {
     /// A file or folder could not be read, made or written.
     #[error("cannot {verb} {}: {source}", path.display())]
     File {
-        /// What could not be done: `read`, `make`, `write`.
+        /// What failed: `read`, `make` or `write`.
         verb: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: io::Error,
     },
     /// The cluster file has errors.
@@ -36,7 +36,7 @@ pub enum PlanningError {
     /// The addresses do not suffice for the cluster.
     #[error(transparent)]
     Addresses(#[from] tasuki_cluster::PlanError),
-    /// There is no cluster of that shape.
+    /// There is no cluster of this shape.
     #[error(transparent)]
     Shape(#[from] GenerateError),
     /// The parts make no network.
@@ -59,7 +59,7 @@ pub enum PlanningError {
     Trace {
         /// The file of the trace.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: TraceError,
     },
     /// The kernel does not say how much processor time was used.

@@ -1,4 +1,4 @@
-//! Files with errors that name them.
+//! Reads and writes text files, with errors that name the file.
 
 use crate::PlanningError;
 use std::{fs, path::Path};

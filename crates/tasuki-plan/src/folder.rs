@@ -1,4 +1,4 @@
-//! Everything about a chosen proposal, as files in a folder.
+//! Writes everything about a chosen proposal into the files of a folder.
 
 use crate::{
     Inventory, PlanningError, Ranked, TablesFile,
@@ -10,8 +10,8 @@ use crate::{
 use std::{fs, path::Path};
 use tasuki_topo::{Engine, Limits, Network, PathRule, route};
 
-/// Writes cluster file, tables, cabling list, labels, picture and page into a folder, which is made if it is not there;
-/// returns each file with what is in it.
+/// Writes cluster file, tables, cabling list, labels, picture and page into a folder, which is made if it
+/// does not exist. Returns each file with a description of its content.
 pub fn write_folder(
     folder: &Path,
     one: &Ranked,
@@ -20,7 +20,7 @@ pub fn write_folder(
     let fail = |source| PlanningError::File { verb: "make", path: folder.into(), source };
     fs::create_dir_all(folder).map_err(fail)?;
     let net = Network::from_cluster(&one.cluster)?;
-    // Ethernet and relaying hosts drop packets instead of waiting for room, so that there is no deadlock to avoid.
+    // Ethernet and relaying hosts drop packets instead of waiting for room, so that no deadlock can arise.
     let tables = route(&net, Engine::Minimal(PathRule::SpreadPerHost), Limits::lossy())?;
     let files = [
         ("cluster.toml", "the cluster file", one.cluster.to_toml()),
@@ -70,7 +70,7 @@ fn page(one: &Ranked, net: &Network, inventory: &Inventory) -> Result<Page, Plan
     })
 }
 
-/// What the proposal gives: name and value of each line.
+/// The properties of the proposal: name and value of each line.
 fn gives(one: &Ranked) -> Vec<[String; 2]> {
     let mega = |rate: f64| format!("{} Mbit/s", digits((rate / 1e5).round() / 10.0));
     let mut gives = vec![

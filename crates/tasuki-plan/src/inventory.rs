@@ -1,9 +1,9 @@
-//! What there is to be cabled.
+//! The parts to be cabled.
 
 use std::str::FromStr;
 use tasuki_cluster::{Rate, generate::Options};
 
-/// Hosts of one kind, switches, and what is known of the place where they stand.
+/// Hosts of one kind, switches, and the racks where they stand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inventory {
     /// Number of hosts, at least 2.
@@ -16,42 +16,42 @@ pub struct Inventory {
     pub rate: Rate,
     /// MTU of every port, bytes.
     pub mtu: u32,
-    /// PCI Express slot that all NICs of a host share; `None`: it holds back nothing.
+    /// PCI Express slot that all NICs of a host share; `None` if it is no bottleneck.
     pub pcie: Option<PcieSlot>,
-    /// Hosts per rack; `None`: no racks, and no cable lengths.
+    /// Number of hosts per rack; `None`: no racks, and no cable lengths.
     pub hosts_per_rack: Option<usize>,
-    /// What parts cost.
+    /// Prices of parts.
     pub prices: Prices,
     /// Seed of all searches.
     pub seed: u64,
 }
 
 impl Inventory {
-    /// How hosts and NICs of the inventory are made, one cable at a time.
+    /// Options for the builder of clusters: rate and MTU of all NICs, one cable at a time.
     pub(crate) fn options(&self) -> Options {
         Options { rate: self.rate, mtu: self.mtu, ..Options::default() }
     }
 }
 
-/// A switch that somebody owns.
+/// A switch of the inventory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnSwitch {
-    /// Ports.
+    /// Number of ports.
     pub ports: u32,
-    /// Rate of a port, if it is not that of the hosts' ports.
+    /// Rate of a port; `None`: that of the hosts' ports.
     pub rate: Option<Rate>,
 }
 
-/// What parts cost, in any currency; `None`: nothing.
+/// Prices of parts, in any currency; a part without a price costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Prices {
-    /// A cable.
+    /// Price of a cable.
     pub cable: Option<f64>,
-    /// A port of a NIC.
+    /// Price of a port of a NIC.
     pub nic: Option<f64>,
-    /// A switch.
+    /// Price of a switch.
     pub switch: Option<f64>,
-    /// A metre of cable, on top of the cable's own price; counts where lengths are known.
+    /// Price of a metre of cable, in addition to the price of the cable; counts only if lengths are known.
     pub metre: Option<f64>,
 }
 
@@ -60,13 +60,14 @@ pub struct Prices {
 pub struct PcieSlot {
     /// Generation, 1 to 5.
     pub generation: u8,
-    /// Lanes, 1 to 16.
+    /// Number of lanes, 1 to 16.
     pub lanes: u8,
 }
 
 impl PcieSlot {
-    /// Payload in each direction, bit/s: transfers per second and lane, less the line code (8b/10b, then 128b/130b), less 24
-    /// bytes of framing, header and checks for every 256 bytes of payload.
+    /// Rate of payload in each direction, bit/s: the transfers per second of all lanes, less the line code
+    /// (8b/10b, or 128b/130b from generation 3 on), less 24 bytes of framing, header and checks for every 256
+    /// bytes of payload.
     pub fn bits_per_second(self) -> f64 {
         let lane = match self.generation {
             1 => 2.5e9 * 0.8,

@@ -1,10 +1,12 @@
-//! Planning the cables of a cluster: which cablings so many hosts, ports and switches allow, what each of them
-//! gives, and what somebody needs who plugs one in.
+//! Planning the cables of a cluster: the cablings that an inventory of hosts, ports and switches allows, the
+//! bandwidth, distances and resilience of each, and the lists and labels for plugging the cables in.
 //!
-//! - [`Inventory`] says what there is; [`proposals`] are the cablings that it allows, [`grown`] those that keep cables
-//!   of a cluster that is there. [`rank`] says what a proposal gives, [`write_folder`] writes everything about one.
-//! - [`network`] finds a network by the name of a file or of a shape. [`measure()`] and [`compare()`] say what a network
-//!   gives, [`routes()`] and [`verify_tables`] whether tables lead everywhere, [`simulate`] what packets meet in it.
+//! - [`Inventory`] lists hosts, ports and switches. [`proposals`] returns the cablings that it allows,
+//!   [`grown`] those that keep cables of an existing cluster. [`rank`] measures a proposal, [`write_folder`]
+//!   writes everything about one.
+//! - [`network`] finds a network by the name of a file or of a shape. [`measure()`] and [`compare()`] measure
+//!   networks, [`routes()`] and [`verify_tables`] check whether routing tables lead everywhere, [`simulate`]
+//!   sends packets.
 //! - [`picture`] draws a network.
 #![forbid(unsafe_code)]
 
@@ -49,5 +51,5 @@ pub use tables::TablesFile;
 pub use traffic::{TrafficPattern, TrafficRates};
 pub use verify::{TableFault, Verdict, VerifyOptions, verify_tables};
 
-/// What is called when a step of some work begins, with what it is, so that somebody who waits can be told.
+/// A function that is called with the name of each step of a long operation as it begins, to report progress.
 pub type Steps<'a> = &'a mut dyn FnMut(&str);

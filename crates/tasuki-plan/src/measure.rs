@@ -1,4 +1,4 @@
-//! What a network gives, all of it at once: parts, distances, bisections, single points of failure, cost.
+//! Measures everything about a network: parts, distances, bisections, single points of failure, cost.
 
 use crate::{Prices, Range, Steps, digits};
 use serde::Serialize;
@@ -10,16 +10,16 @@ use tasuki_topo::{
     },
 };
 
-/// Steps that [`measure`] reports.
+/// Number of steps that [`measure`] reports.
 pub const MEASURE_STEPS: u64 = 4;
-/// Random halves for the effective bisection, at most.
+/// Largest number of random halves for the effective bisection.
 const HALVES: usize = 60;
-/// Tables of random shortest paths for the effective bisection.
+/// Number of tables of random shortest paths for the effective bisection.
 const RANDOM_TABLES: usize = 4;
-/// Hosts times channels that all random halves together may come to: a second or so.
+/// Largest product of hosts, channels and random halves; it takes about a second.
 const HALVES_EFFORT: usize = 100_000_000;
 
-/// Everything that is measured.
+/// All measures of a network.
 #[derive(Debug, Serialize)]
 pub struct Measures {
     /// Name of the network.
@@ -30,45 +30,46 @@ pub struct Measures {
     pub switches: usize,
     /// Number of cables.
     pub cables: usize,
-    /// Ends of cables at hosts.
+    /// Number of cable ends at hosts.
     pub nics: usize,
-    /// Ends of cables at switches.
+    /// Number of cable ends at switches.
     pub switch_ports: usize,
-    /// Most cables that join a forwarding node to others.
+    /// Largest number of cables that join a forwarding node to others.
     pub degree: u32,
-    /// Cables between the two forwarding nodes that are farthest apart.
+    /// Number of cables between the two forwarding nodes that are farthest apart.
     pub diameter: Option<u32>,
-    /// Switches or relays passed, mean over ordered pairs of different hosts.
+    /// Number of switches or relays passed, mean over ordered pairs of different hosts.
     pub average_distance: Option<f64>,
-    /// Switches or relays passed, mean over ordered pairs of hosts that include each host with itself, as in the
-    /// RHiNET-2 paper.
+    /// Number of switches or relays passed, mean over ordered pairs of hosts that include each host with
+    /// itself, as in the RHiNET-2 paper.
     pub average_distance_with_self: Option<f64>,
-    /// Switches or relays passed between the two hosts that are farthest apart.
+    /// Number of switches or relays passed between the two hosts that are farthest apart.
     pub longest_distance: Option<u32>,
-    /// Ordered pairs of hosts without a route.
+    /// Number of ordered pairs of hosts without a route.
     pub unconnected_pairs: u64,
-    /// Cables that the worst cut into two halves of the hosts goes through.
+    /// Bisection: number of cables across the worst cut into two halves of the hosts.
     pub bisection_cables: Range,
-    /// What those of the worst cut carry in one direction.
+    /// Bisection: rate across the worst cut in one direction.
     pub bisection_bits_per_second: Range,
-    /// Over choices of single shortest paths, one direction; none if hosts are unconnected.
+    /// Effective bisection in one direction, over choices of single shortest paths; `None` if hosts are
+    /// unconnected.
     pub effective_bisection_bits_per_second: Option<Range>,
-    /// What every ordered pair gets when all send to all over all shortest paths.
+    /// Rate of every ordered pair if all send to all over all shortest paths.
     pub all_to_all_bits_per_second: Option<f64>,
     /// Switches and relays whose loss separates hosts.
     pub weak_nodes: Vec<WeakPart>,
     /// Cables whose loss separates hosts.
     pub weak_cables: Vec<WeakPart>,
-    /// What all parts cost; none where no price is known.
+    /// Cost of all parts; `None` if no price is known.
     pub cost: Option<f64>,
 }
 
 /// A single point of failure.
 #[derive(Debug, Serialize)]
 pub struct WeakPart {
-    /// Its name; a cable's are those of its two ends.
+    /// Its name; that of a cable is the names of its two ends.
     pub part: String,
-    /// Ordered pairs of hosts that its loss separates.
+    /// Number of ordered pairs of hosts that its loss separates.
     pub pairs: u64,
 }
 
@@ -110,7 +111,7 @@ pub fn measure(net: &Network, prices: &Prices, step: Steps<'_>) -> Measures {
     }
 }
 
-/// The bisection in cables and in bit/s; one search serves both where all cables have one rate.
+/// The bisection in cables and in bit/s; one search serves both if all cables have the same rate.
 fn bisections(net: &Network) -> (Range, Range) {
     let cut = |count| {
         let found = bisection(net, count, DEFAULT_EFFORT);
@@ -124,7 +125,7 @@ fn bisections(net: &Network) -> (Range, Range) {
     }
 }
 
-/// How many random halves of the hosts are tried: fewer where each takes long.
+/// The number of random halves of the hosts to try; it is smaller in large networks, where each takes longer.
 fn halves(net: &Network) -> usize {
     let work = net.hosts().len() * net.channels();
     (HALVES_EFFORT / work.max(1)).clamp(3, HALVES)
@@ -141,14 +142,14 @@ fn weak_parts(net: &Network, weak: &WeakPoints) -> [Vec<WeakPart>; 2] {
     [nodes.collect(), cables.collect()]
 }
 
-/// What all parts cost; `None` where no price is given.
+/// The cost of all parts; `None` if no price is given.
 fn cost(prices: &Prices, cables: usize, nics: usize, switches: usize) -> Option<f64> {
     let parts = [(prices.cable, cables), (prices.nic, nics), (prices.switch, switches)];
     let priced = parts.iter().any(|(price, _)| price.is_some());
     priced.then(|| parts.iter().map(|&(price, count)| price.unwrap_or(0.0) * count as f64).sum())
 }
 
-/// What was measured, in words: name and value of each line of a table.
+/// The measures as text: name and value of each line of a table.
 pub fn measure_rows(measures: &Measures) -> Vec<[String; 2]> {
     let mut rows = Vec::new();
     let known = |value: Option<String>| value.unwrap_or_else(|| "not connected".into());
@@ -177,7 +178,7 @@ pub fn measure_rows(measures: &Measures) -> Vec<[String; 2]> {
     rows
 }
 
-/// The first few parts with the pairs that their loss separates.
+/// The names of the first few parts, with the number of pairs that their loss separates.
 fn list(parts: &[WeakPart]) -> String {
     const SHOWN: usize = 4;
     let mut text: Vec<String> =

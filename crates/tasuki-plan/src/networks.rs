@@ -12,27 +12,26 @@ use tasuki_topo::{
     shapes::{self, ClosHosts, Fit, PairRing},
 };
 
-/// Seed of the graphs that are drawn or searched for by name.
+/// Seed of random graphs and of searched graphs that are given by name.
 const SEED: u64 = 1;
 
-/// The end of `--help`: what a command says, and the shapes.
+/// The text at the end of `--help`: that of the command, and the shapes.
 pub fn source_help(text: &str) -> String {
-    let graphs = "  \
-         hypercube:D        2^D hosts that relay, D cables each\n  \
-         random:N/D         N relaying hosts with D cables each, at random\n  \
-         optimal:N/D        the same with short paths, by search\n  \
-         petersen, hoffman-singleton  10 and 50 relaying hosts: the best that 3 and 7 cables each allow\n  \
-         dragonfly:G/R/H    G groups of R, fully connected inside, H cables of each to other groups\n  \
-         ...+H              any of these, full, ring, mesh or torus of switches with H hosts each: torus:4x4+4\n  \
-         fat-tree:P/Q/R+H   P cables up, Q down, R levels above the leaves, H hosts per leaf\n  \
-         clos:N+H           N lower switches with H hosts each, N upper ones; clos-both:N+H: hosts at both\n  \
-         leaf-spine:L/S+H   L switches with H hosts each, S switches above\n  \
-         score-iii-myrinet  SCore III: 512 hosts at 2 Gbit/s, three tiers of 16-port crossbars\n  \
-         score-iii-ethernet SCore III: the same hosts on two planes of 100 Mbit/s, 1 Gbit/s above each 32\n";
+    let graphs = "  hypercube:D        2^D hosts that relay, D cables each\n  random:N/D         N relaying \
+         hosts with D cables each, at random\n  optimal:N/D        the same with short paths, by \
+         search\n  petersen, hoffman-singleton  10 and 50 relaying hosts: the best that 3 and 7 cables each \
+         allow\n  dragonfly:G/R/H    G groups of R, fully connected inside, H cables of each to other \
+         groups\n  ...+H              any of these, full, ring, mesh or torus of switches with H hosts each: \
+         torus:4x4+4\n  fat-tree:P/Q/R+H   P cables up, Q down, R levels above the leaves, H hosts per \
+         leaf\n  clos:N+H           N lower switches with H hosts each, N upper ones; clos-both:N+H: hosts \
+         at both\n  leaf-spine:L/S+H   L switches with H hosts each, S switches \
+         above\n  score-iii-myrinet  SCore III: 512 hosts at 2 Gbit/s, three tiers of 16-port \
+         crossbars\n  score-iii-ethernet SCore III: the same hosts on two planes of 100 Mbit/s, 1 Gbit/s \
+         above each 32\n";
     format!("{text}\n\nShapes (cables at 1 Gbit/s):\n{}{graphs}", shapes_help())
 }
 
-/// The network that a command names.
+/// The network of a given name: a cluster file or a shape.
 pub fn network(name: &str) -> Result<Network, PlanningError> {
     let path = Path::new(name);
     if path.is_file() || name.ends_with(".toml") {
@@ -47,7 +46,7 @@ pub fn network(name: &str) -> Result<Network, PlanningError> {
     Ok(Network::from_cluster(&generate(&shape, &Options::default())?)?)
 }
 
-/// The graphs with their own generators; `None` for other names.
+/// The graphs that have their own generators; `None` for other names.
 fn graph(name: &str) -> Result<Option<Network>, PlanningError> {
     let (shape, hosts) = name.split_once('+').map_or((name, None), |(shape, hosts)| (shape, Some(hosts)));
     let (kind, sizes) = shape.split_once(':').unwrap_or((shape, ""));
@@ -84,7 +83,7 @@ fn graph(name: &str) -> Result<Option<Network>, PlanningError> {
     }))
 }
 
-/// Kinds of graphs, with an example of each.
+/// Kinds of graphs, each with an example.
 const EXAMPLES: [(&str, &str); 16] = [
     ("petersen", "petersen"),
     ("hoffman-singleton", "hoffman-singleton"),

@@ -1,11 +1,11 @@
-//! Trees of switches that hosts are plugged into.
+//! Planes: trees of switches that hosts are plugged into.
 
 use crate::OwnSwitch;
 use std::cmp::Reverse;
 use tasuki_cluster::{End, SwitchId, generate::ClusterBuilder};
 
-/// A tree of switches that takes `nics` NICs of every host. The first switch is the root, and every other one is cabled
-/// to it once, because switches without a spanning tree protocol bear no loop.
+/// A tree of switches that takes `nics` NICs of every host. The first switch is the root, and every other one
+/// is cabled to it once, because switches without a spanning tree protocol must not form a loop.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plane {
     pub switches: Vec<OwnSwitch>,
@@ -13,7 +13,8 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
-    /// Ports that a tree of these switches has left for hosts; 0 if the root has too few ports for the other switches.
+    /// Number of ports that a tree of these switches has left for hosts; 0 if the root has too few ports for
+    /// the other switches.
     fn room(switches: &[OwnSwitch]) -> usize {
         let cables = switches.len().saturating_sub(1);
         let ports: usize = switches.iter().map(|switch| switch.ports as usize).sum();
@@ -30,7 +31,7 @@ impl Plane {
             used[at] += 1;
             End::Port { switch: switches[at], port: used[at] }
         };
-        // Cables between switches take the ports that hosts leave, but their ports are set aside before.
+        // Cables between switches take the ports that hosts leave free; enough ports are reserved for them.
         let mut free: Vec<usize> = self.switches.iter().map(|switch| switch.ports as usize).collect();
         for other in 1..switches.len() {
             free[0] -= 1;
@@ -54,8 +55,8 @@ impl Plane {
     }
 }
 
-/// Trees of switches, each with ports for all hosts, largest switches first; and how many NICs of every host go to each.
-/// Switches that are left over and do not suffice for another tree are left out.
+/// Makes trees of switches, each with ports for all hosts, the largest switches first, and divides the NICs
+/// of every host among them. Left-over switches that do not suffice for another tree are not used.
 pub(crate) fn planes(hosts: usize, nics: usize, switches: &[OwnSwitch]) -> Vec<Plane> {
     let mut sizes = switches.to_vec();
     sizes.sort_by_key(|switch| Reverse((switch.ports, switch.rate)));
@@ -68,7 +69,8 @@ pub(crate) fn planes(hosts: usize, nics: usize, switches: &[OwnSwitch]) -> Vec<P
         }
     }
     for _ in planes.len()..nics {
-        // The next NIC goes to the tree with the fewest NICs that has ports for all hosts once more.
+        // The next NIC goes to the tree with the fewest NICs among those that have another port for every
+        // host.
         let room = |plane: &&mut Plane| Plane::room(&plane.switches) >= hosts * (plane.nics + 1);
         let Some(plane) = planes.iter_mut().filter(room).min_by_key(|plane| plane.nics) else { break };
         plane.nics += 1;
@@ -76,7 +78,7 @@ pub(crate) fn planes(hosts: usize, nics: usize, switches: &[OwnSwitch]) -> Vec<P
     planes
 }
 
-/// The trees in words: how many switches, and how many NICs of each host.
+/// The trees as text: their switches, and the number of NICs of each host.
 pub(crate) fn describe(planes: &[Plane]) -> String {
     let switches: usize = planes.iter().map(|plane| plane.switches.len()).sum();
     let nics: usize = planes.iter().map(|plane| plane.nics).sum();
@@ -99,12 +101,13 @@ mod tests {
 
     #[test]
     fn switches_become_trees_with_room_for_all() {
-        // One that holds all; two of 8 hold 14; three of 8 hold 20, and none is left for a second tree.
+        // One switch of 8 ports holds 8 hosts, two hold 14, three hold 20; none is left for a second tree.
         assert_eq!(shape(&planes(8, 1, &own(&[8]))), [(vec![8], 1)]);
         assert_eq!(shape(&planes(14, 2, &own(&[8, 8]))), [(vec![8, 8], 1)]);
         assert_eq!(shape(&planes(15, 2, &own(&[8, 8]))), []);
         assert_eq!(shape(&planes(20, 2, &own(&[8, 8, 8]))), [(vec![8, 8, 8], 1)]);
-        // A switch with twice the ports takes two NICs; a second one takes a NIC before that.
+        // A switch with twice the ports takes two NICs of every host, unless there is a second switch for one
+        // of them.
         assert_eq!(shape(&planes(4, 3, &own(&[8]))), [(vec![8], 2)]);
         assert_eq!(shape(&planes(4, 3, &own(&[4, 8]))), [(vec![8], 2), (vec![4], 1)]);
         // Four switches of 2 ports would take more cables at the root than it has.

@@ -1,4 +1,4 @@
-//! The cablings that hosts, ports and switches allow.
+//! The cablings that an inventory of hosts, ports and switches allows.
 
 use crate::{
     Inventory, Moves, PlanningError,
@@ -12,13 +12,13 @@ const EFFORT: u64 = 100_000_000;
 
 /// A cabling.
 pub struct Proposal {
-    /// What it is, in a few words.
+    /// A short description.
     pub what: String,
-    /// What speaks for it, or against it.
+    /// Its advantages and disadvantages in a sentence.
     pub why: &'static str,
     /// The cluster that it makes.
     pub cluster: Cluster,
-    /// What becomes of the cables of a cluster that grows; `None`: no cable is there before.
+    /// What happens to the cables of a cluster that grows; `None` for a new cluster.
     pub moves: Option<Moves>,
 }
 
@@ -42,7 +42,7 @@ pub fn proposals(inventory: &Inventory) -> Result<Vec<Proposal>, PlanningError> 
     if let Some(first) = planes.first() {
         add(Direct::nothing(describe(&planes), WHY_SWITCHED), &planes);
         if nics > 1 && hosts > 2 {
-            // One NIC of each host to a switch, the others to each other.
+            // One NIC of each host goes to a switch, the others are cabled to each other.
             let one = [Plane { nics: 1, ..first.clone() }];
             let beside = directs(hosts, nics - 1, seed)?.into_iter();
             for direct in beside.chain(groups(hosts, nics)) {
@@ -63,7 +63,7 @@ const WHY_SWITCHED: &str = "no host relays; who loses a switch loses what was on
 const WHY_BESIDE: &str = "cables for those that have them, the switch for all others; either may fail";
 const WHY_GROUPS: &str = "cables inside a group; the switch joins the groups, and they are apart without it";
 
-/// Why nothing can be proposed, and what could be.
+/// The error that nothing can be proposed, with what would help.
 fn impossible(inventory: &Inventory) -> PlanningError {
     let &Inventory { hosts, nics, .. } = inventory;
     let ports: Vec<String> = inventory.switches.iter().map(|switch| switch.ports.to_string()).collect();
@@ -73,20 +73,20 @@ fn impossible(inventory: &Inventory) -> PlanningError {
         _ => format!("switches of {} ports, which join hosts only as a tree", ports.join(", ")),
     };
     PlanningError::request(format!(
-        "{hosts} hosts with {nics} port{} and {given} cannot be connected: give each host 2 ports, or add a switch of \
-         {hosts} ports or more (--switch {hosts})",
+        "{hosts} hosts with {nics} port{} and {given} cannot be connected: give each host 2 ports, or add a \
+         switch of {hosts} ports or more (--switch {hosts})",
         if nics == 1 { " each" } else { "s each" }
     ))
 }
 
-/// Cables from host to host.
+/// A cabling from host to host.
 #[derive(Clone, Debug, PartialEq)]
 struct Direct {
     what: String,
     why: &'static str,
     /// The two hosts of each cable, by their numbers.
     cables: Vec<(usize, usize)>,
-    /// Parallel cables for each of `cables`.
+    /// Number of parallel cables for each of `cables`.
     copies: usize,
 }
 
@@ -101,7 +101,7 @@ impl Direct {
     }
 }
 
-/// All ways to cable hosts without a switch.
+/// All cablings of hosts without a switch.
 fn directs(hosts: usize, nics: usize, seed: u64) -> Result<Vec<Direct>, PlanningError> {
     let mut all = Vec::new();
     if nics + 1 >= hosts {
@@ -129,7 +129,8 @@ fn directs(hosts: usize, nics: usize, seed: u64) -> Result<Vec<Direct>, Planning
     Ok(all)
 }
 
-/// Groups of as many hosts as one has ports, cross-connected inside; the last port stays free for a switch.
+/// Groups of as many hosts as a host has ports, fully connected inside; the last port of each host stays free
+/// for a switch.
 fn groups(hosts: usize, size: usize) -> Option<Direct> {
     let several = size > 1 && hosts > size && hosts.is_multiple_of(size);
     several.then(|| {
@@ -148,7 +149,8 @@ mod tests {
     use crate::{OwnSwitch, Prices};
     use tasuki_cluster::{AddressPlan, DEFAULT_MTU, DEFAULT_RATE};
 
-    /// Whatever is proposed is a cluster file without errors that needs no more than there is, and has an address plan.
+    /// Every proposal is a cluster file without errors that needs no more parts than the inventory has, and
+    /// has an address plan.
     #[test]
     fn all_proposals_are_clusters() {
         let inventories: &[(usize, usize, &[u32])] = &[

@@ -8,7 +8,7 @@ const HOST_M: f64 = 0.0445;
 const TOP_M: f64 = 2.0;
 /// Width of a rack, in metres.
 const RACK_M: f64 = 0.6;
-/// Between a port and the side of its rack, at each end of a cable, in metres.
+/// Length of cable between a port and the side of its rack, at each end, in metres.
 const SLACK_M: f64 = 0.4;
 /// Lengths that cables are sold in, in metres; longer ones in steps of 10.
 const SOLD_M: [f64; 13] = [0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 30.0, 50.0];
@@ -18,11 +18,11 @@ const SOLD_M: [f64; 13] = [0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 
 struct Place {
     /// Number of the rack, from 0.
     rack: usize,
-    /// Above the lowest host, in metres.
+    /// Height above the lowest host, in metres.
     height: f64,
 }
 
-/// Where everything stands: hosts in order, `per_rack` to a rack; switches on top of the rack in the middle.
+/// The places of all parts: hosts in order, `per_rack` to a rack; switches on top of the rack in the middle.
 struct Room {
     per_rack: usize,
     racks: usize,
@@ -58,8 +58,8 @@ impl Room {
     }
 }
 
-/// Puts hosts that stand nowhere yet into racks of `per_rack` hosts, and gives cables without a length the one that they
-/// need.
+/// Puts hosts without a rack into racks of `per_rack` hosts, and gives cables without a length the shortest
+/// that is long enough.
 pub fn furnish(cluster: &mut Cluster, per_rack: usize) {
     let hosts = cluster.hosts.len();
     let room = Room { per_rack, racks: hosts.div_ceil(per_rack), hosts };

@@ -5,26 +5,26 @@ use serde::Serialize;
 /// A value that is known to lie in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Range {
-    /// It is no less.
+    /// The value is no less.
     pub lower: f64,
-    /// It is no more.
+    /// The value is no more.
     pub upper: f64,
 }
 
 impl Range {
-    /// In another unit, of which `unit` are one of this.
+    /// The range divided by `unit`, that is, in a unit which is this many times as large.
     pub fn scaled(self, unit: f64) -> Self {
         Self { lower: self.lower / unit, upper: self.upper / unit }
     }
 
-    /// As text: one value, or a range where the ends differ in what is printed.
+    /// The range as text: a single value if both ends are printed alike.
     pub fn show(self, unit: &str) -> String {
         let (lower, upper) = (digits(self.lower), digits(self.upper));
         if lower == upper { format!("{upper}{unit}") } else { format!("{lower} to {upper}{unit}") }
     }
 }
 
-/// A number with three significant digits after the point at most, without trailing zeros.
+/// A number with at most three significant digits after the point, without trailing zeros.
 pub fn digits(value: f64) -> String {
     let text = if value >= 100.0 { format!("{value:.0}.") } else { format!("{value:.3}") };
     text.trim_end_matches(|c| c == '0' && text.contains('.')).trim_end_matches('.').to_owned()

@@ -1,4 +1,4 @@
-//! What each proposal gives, and which is better than another.
+//! Measures proposals and puts them in order.
 
 use crate::{
     Inventory, MEASURE_STEPS, Measures, Moves, PlanningError, Proposal, Range, Steps, digits, furnish,
@@ -14,39 +14,42 @@ use tasuki_topo::{
 
 /// Relative width of the ranges of bandwidths to aim for.
 const WIDTH: f64 = 0.05;
-/// Phases of the search for a bandwidth after which a wider range will do.
+/// Largest number of phases of the search for a bandwidth; the range stays wider if it has not ended by then.
 const PHASES: u32 = 60;
-/// Elementary steps that all single failures of a proposal may take: seconds.
+/// Limit of the elementary steps for all single failures of a proposal; they take seconds.
 const FAILURE_EFFORT: usize = 3_000_000_000;
-/// Steps that [`rank`] reports.
+/// Number of steps that [`rank`] reports.
 pub const RANK_STEPS: u64 = MEASURE_STEPS + 2;
 
-/// A proposal and what it gives.
+/// A proposal with its measures.
 #[derive(Serialize)]
 pub struct Ranked {
     /// Its number among all proposals, from 1; 0 until they are in order.
     pub number: usize,
-    /// What it is, in a few words.
+    /// A short description.
     pub what: String,
-    /// What speaks for it, or against it.
+    /// Its advantages and disadvantages in a sentence.
     pub why: &'static str,
-    /// What every host sends when all send to all over all shortest paths, split evenly as the routes do, bit/s.
+    /// Rate of every host if all send to all over all shortest paths, split evenly as the routes do, bit/s.
     pub all_to_all_bits_per_second: f64,
-    /// What every host sends when all send to all over the best routes that there could be.
+    /// Rate of every host if all send to all over the best possible routes.
     pub all_to_all_best_bits_per_second: Range,
-    /// What every host sends to the next one when all do so at once, over the best routes.
+    /// Rate of every host to the next one if all send at once, over the best possible routes.
     pub neighbour_bits_per_second: Range,
-    /// All to all after the worst single cable fails; 0 if that separates hosts, none if not computed.
+    /// Rate of every host if all send to all after the worst single cable has failed; 0 if this separates
+    /// hosts, `None` if not computed.
     pub after_cable_bits_per_second: Option<f64>,
-    /// All to all after the worst single switch fails; 0 if that separates hosts, none if not computed.
+    /// Rate of every host if all send to all after the worst single switch has failed; 0 if this separates
+    /// hosts, `None` if not computed.
     pub after_switch_bits_per_second: Option<f64>,
-    /// What its network gives in general.
+    /// The measures of its network.
     pub measures: Measures,
     /// The names of both ends of each cable.
     pub cabling: Vec<[String; 2]>,
-    /// Whether the hosts' PCI Express slots hold back what their ports could carry, in words; none if no slot is known.
+    /// Whether the hosts' PCI Express slots limit the rate of their ports, as text; `None` if no slot is
+    /// known.
     pub pcie: Option<String>,
-    /// What becomes of the cables that there are, where a cluster grows.
+    /// What happens to the existing cables of a cluster that grows; `None` for a new cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves: Option<Moves>,
     /// The cluster, with racks and lengths.
@@ -54,22 +57,22 @@ pub struct Ranked {
     pub cluster: Cluster,
 }
 
-/// What makes one proposal better than another.
+/// The property that decides which proposal is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Best {
-    /// Most bandwidth between every pair when all send to all.
+    /// Most bandwidth between every pair if all send to all.
     Bandwidth,
     /// Fewest switches and relays between hosts.
     Hops,
     /// Most bandwidth left after the worst single cable or switch fails.
     Failure,
-    /// Least cost, or without prices fewest cables and switches.
+    /// Least cost, or fewest cables and switches if there are no prices.
     Cost,
-    /// Fewest cables moved, where a cluster grows.
+    /// Fewest cables moved, for a cluster that grows.
     Moved,
 }
 
-/// Says what a proposal gives.
+/// Measures a proposal.
 pub fn rank(proposal: Proposal, inventory: &Inventory, step: Steps<'_>) -> Result<Ranked, PlanningError> {
     let Proposal { what, why, mut cluster, moves } = proposal;
     if let Some(per_rack) = inventory.hosts_per_rack {
@@ -114,7 +117,8 @@ pub fn rank(proposal: Proposal, inventory: &Inventory, step: Steps<'_>) -> Resul
     })
 }
 
-/// Whether a slot of so many bit/s holds all to all back, which is `split` with it and `whole` without.
+/// Whether a slot of `slot` bit/s limits the rate of all to all, which is `split` with the slot and `whole`
+/// without.
 fn slot_note(slot: f64, split: f64, whole: f64) -> String {
     match split < whole * (1.0 - 1e-9) {
         true => format!(
@@ -126,16 +130,17 @@ fn slot_note(slot: f64, split: f64, whole: f64) -> String {
     }
 }
 
-/// A range of what a host sends, as far as its slot of so many bit/s lets it. The slot also carries what the host relays,
-/// which the lower end takes into account as if all ports were full.
+/// The range of a host's rate under the limit of its slot, in bit/s. The slot also carries traffic that the
+/// host relays; the lower end takes this into account as if all ports were full.
 fn within_slot(range: Range, net: &Network, slot: f64) -> Range {
     let ports = |&node: &NodeId| net.out(node).map(|channel| net.rate_bps(channel) as f64).sum::<f64>();
     let most = net.hosts().iter().map(ports).fold(0.0, f64::max);
     Range { lower: range.lower * (slot / most).min(1.0), upper: range.upper.min(slot) }
 }
 
-/// What every pair still gets when all send to all, in bit/s, after the worst loss of one cable and of one switch; `whole` is
-/// what it gets without any loss. A network without switches loses nothing by the second.
+/// The rate of every pair if all send to all, in bit/s, after the worst loss of one cable and after that of
+/// one switch. `whole` is the rate without any loss, which a network without switches keeps in the second
+/// case.
 fn after_failures(net: &Network, whole: f64, slot: f64) -> [Option<f64>; 2] {
     let switches = (0..net.nodes().len() as u32).map(NodeId).filter(|&node| net.host_of(node).is_none());
     let switches: Vec<NodeId> = switches.collect();

@@ -1,4 +1,4 @@
-//! Routes through a network by several engines, each checked by the verifier.
+//! Makes routes through a network by several engines, and checks each by the verifier.
 
 use crate::{
     ENGINES, PlanningError, Steps, TablesFile, TrafficPattern, TrafficRates, traffic::Flows, write_file,
@@ -7,18 +7,18 @@ use serde::Serialize;
 use std::path::PathBuf;
 use tasuki_topo::{Claims, Engine, HostId, Limits, Network, NodeId, Report, Tables, route, verify};
 
-/// Which routes are asked for.
+/// Options of routes.
 #[derive(Clone, Debug)]
 pub struct RouteOptions {
-    /// This engine alone; `None`: all.
+    /// The engine; `None`: all engines.
     pub engine: Option<Engine>,
-    /// Virtual channels, and whether packets wait for room.
+    /// Virtual channels of the network, and whether packets wait for room.
     pub limits: Limits,
-    /// Traffic to judge the tables by.
+    /// Traffic pattern whose rates over the tables are computed.
     pub pattern: Option<TrafficPattern>,
-    /// Whether all entries of the tables are asked for.
+    /// Whether all entries of the tables are returned.
     pub entries: bool,
-    /// Where the tables are written; of several engines the last one's stay.
+    /// File to write the tables to. If several engines make tables, those of the last one stay.
     pub output: Option<PathBuf>,
 }
 
@@ -29,48 +29,48 @@ pub struct Routes {
     pub network: String,
     /// Number of hosts.
     pub hosts: usize,
-    /// Whether packets wait where there is no room, so that they could wait in a circle.
+    /// Whether packets wait if there is no room, so that they could wait in a circle.
     pub lossless: bool,
-    /// Virtual channels that every cable has.
+    /// Number of virtual channels of every cable.
     pub channels: u8,
-    /// What each engine made.
+    /// The result of each engine.
     pub engines: Vec<EngineRoutes>,
 }
 
-/// What one engine made.
+/// The result of one engine.
 #[derive(Debug, Serialize)]
 pub struct EngineRoutes {
     /// Name of the engine.
     pub engine: &'static str,
-    /// Why there are no tables; none if there are.
+    /// Why there are no tables; `None` if there are.
     pub failed: Option<String>,
-    /// The tables as the verifier sees them.
+    /// The findings of the verifier.
     #[serde(flatten)]
     pub checked: Option<CheckedRoutes>,
 }
 
-/// Tables as the verifier sees them.
+/// The findings of the verifier about tables.
 #[derive(Debug, Serialize)]
 pub struct CheckedRoutes {
-    /// Why the tables do not hold what is claimed; none if all is proven.
+    /// Why the tables do not hold what is claimed; `None` if all is proven.
     pub refuted: Option<String>,
-    /// Virtual channels in use, as the verifier counts them.
+    /// Number of virtual channels in use, as the verifier counts them.
     pub channels_used: u32,
-    /// Ordered pairs of hosts.
+    /// Number of ordered pairs of hosts.
     pub pairs: u64,
-    /// Pairs whose packets arrive.
+    /// Number of pairs whose packets arrive.
     pub delivered: u64,
-    /// Pairs with a path longer than necessary.
+    /// Number of pairs with a path longer than necessary.
     pub longer: u64,
-    /// By how many cables a path is longer than necessary, at most.
+    /// Largest number of cables by which a path is longer than necessary.
     pub excess_max: u32,
-    /// Cables on the longest path.
+    /// Number of cables on the longest path.
     pub cables_max: u32,
-    /// Cables on a path, mean over delivered pairs.
+    /// Number of cables on a path, mean over delivered pairs.
     pub cables_mean: f64,
-    /// With one virtual channel on the same paths: a smallest circle of cables in which packets can wait.
+    /// A smallest circle of cables in which packets could wait if the same paths had one virtual channel.
     pub circle_with_one_channel: Option<Vec<String>>,
-    /// What the pattern that was asked for gets.
+    /// Rates of the traffic pattern that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<TrafficRates>,
     /// All entries of the tables, if they were asked for.
@@ -83,7 +83,7 @@ pub struct CheckedRoutes {
 pub struct TableEntry {
     /// The node that has the table.
     pub node: String,
-    /// Where a packet is going.
+    /// The destination of a packet.
     pub to: String,
     /// The node that the packet goes to next.
     pub next: String,
@@ -101,7 +101,8 @@ impl Routes {
     }
 }
 
-/// Has engines make routes, and checks them. An engine that fails is an error only where it is the one that was asked for.
+/// Makes routes by engines, and checks them. An engine that fails is an error only if it is the one that was
+/// asked for.
 pub fn routes(net: &Network, options: &RouteOptions, step: Steps<'_>) -> Result<Routes, PlanningError> {
     step("bounds");
     let flows = options.pattern.map(|pattern| Flows::new(net, pattern)).transpose()?;
@@ -124,7 +125,7 @@ pub fn routes(net: &Network, options: &RouteOptions, step: Steps<'_>) -> Result<
     })
 }
 
-/// Tables by one engine and what the verifier says of them.
+/// Makes tables by one engine and checks them.
 fn check(
     net: &Network,
     engine: Engine,
@@ -155,7 +156,7 @@ fn check(
     })
 }
 
-/// The circle in which packets can wait on the same paths without virtual channels.
+/// The circle in which packets could wait if the same paths had one virtual channel.
 fn circle_with_one_channel(net: &Network, tables: &Tables, report: &Report) -> Option<Vec<String>> {
     let names = |report: &Report| {
         let circle = report.circle.as_ref()?;
@@ -176,7 +177,7 @@ fn circle_with_one_channel(net: &Network, tables: &Tables, report: &Report) -> O
     names(&verify(net, &flat, 1))
 }
 
-/// Nodes that have a row.
+/// The nodes that have a row.
 fn rows<'a>(net: &'a Network, tables: &'a Tables) -> impl Iterator<Item = (NodeId, usize)> + 'a {
     (0..net.nodes().len() as u32).map(NodeId).filter_map(|node| Some((node, tables.row(node)?)))
 }

@@ -1,4 +1,4 @@
-//! Routing tables as files.
+//! Files of routing tables.
 
 use crate::{PlanningError, files::read_file};
 use serde::{Deserialize, Serialize};
@@ -13,12 +13,12 @@ const FORMAT: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct TablesFile {
     format: u32,
-    /// For people; not compared with anything.
+    /// Name for the reader; the check does not use it.
     #[serde(default)]
     network: String,
     #[serde(default)]
     engine: String,
-    /// Virtual channels in use.
+    /// Number of virtual channels in use.
     channels: u8,
     nodes: Vec<NodeTable>,
 }
@@ -37,9 +37,9 @@ struct NodeTable {
 #[serde(deny_unknown_fields)]
 struct Entry {
     host: String,
-    /// Port out, from 1.
+    /// Output port, from 1.
     port: u16,
-    /// Virtual channel of packets that enter the network here.
+    /// First virtual channel of packets that enter the network here.
     #[serde(default, skip_serializing_if = "is_zero")]
     channel: u8,
 }
@@ -64,7 +64,7 @@ fn is_zero(channel: &u8) -> bool {
 }
 
 impl TablesFile {
-    /// The tables of a network.
+    /// The file of the tables of a network.
     pub fn new(net: &Network, tables: &Tables) -> Self {
         let nodes = (0..net.nodes().len() as u32).map(NodeId);
         let nodes = nodes.filter_map(|node| Some(node_table(net, tables, node, tables.row(node)?))).collect();
@@ -77,7 +77,7 @@ impl TablesFile {
         }
     }
 
-    /// As text.
+    /// The text of the file.
     pub fn to_json(&self) -> Result<String, PlanningError> {
         Ok(format!("{}\n", serde_json::to_string_pretty(self)?))
     }
@@ -93,7 +93,7 @@ impl TablesFile {
         }
     }
 
-    /// The tables for a network whose parts have the names of the file; `path` is for messages.
+    /// The tables for a network whose parts have the names of the file; `path` is for error messages.
     pub fn tables(&self, net: &Network, path: &Path) -> Result<Tables, PlanningError> {
         let wrong = |why: String| PlanningError::Contents { path: path.into(), why };
         let by_name: HashMap<&str, NodeId> =
@@ -168,7 +168,7 @@ mod tests {
     use crate::ENGINES;
     use tasuki_topo::{Limits, route, shapes, verify};
 
-    /// Tables read back as they were written: the verifier sees no difference.
+    /// To the verifier, tables that are read back are equal to those that were written.
     #[test]
     fn tables_read_back() -> Result<(), PlanningError> {
         let fit = shapes::Fit::switches(2);

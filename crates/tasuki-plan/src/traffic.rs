@@ -1,4 +1,4 @@
-//! What a traffic pattern gets over given tables, beside what any routes could give.
+//! The rates that a traffic pattern gets over given tables, and the best that it could get over any routes.
 
 use crate::{PlanningError, Range, digits};
 use serde::Serialize;
@@ -7,10 +7,10 @@ use tasuki_topo::{
     bounds::{MAX_PHASES, Pattern, Traffic, concurrent, max_min_fair, together},
 };
 
-/// Relative width of the range of what any routes could give.
+/// Relative width of the range of the best rate.
 const WIDTH: f64 = 0.02;
 
-/// Who sends to whom, all at once.
+/// Which hosts send to which, all at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrafficPattern {
     /// Every host to every other.
@@ -21,14 +21,14 @@ pub enum TrafficPattern {
     Switches(Pattern),
 }
 
-/// A pattern on one network.
+/// The flows of a pattern on a network.
 pub(crate) struct Flows {
     traffic: Traffic,
     /// Rate that all flows can reach together over the best routes, bit/s.
     best: Range,
 }
 
-/// What the flows of a pattern get.
+/// The rates that the flows of a pattern get.
 #[derive(Debug, Serialize)]
 pub struct TrafficRates {
     /// The least of the flows' max-min fair rates, bit/s.
@@ -42,7 +42,7 @@ pub struct TrafficRates {
 }
 
 impl Flows {
-    /// The flows of a pattern. An error if the network's switches have no such pattern.
+    /// Finds the flows of a pattern; an error if the network's switches have no such pattern.
     pub fn new(net: &Network, pattern: TrafficPattern) -> Result<Self, PlanningError> {
         let traffic = match pattern {
             TrafficPattern::AllToAll => Traffic::all_to_all(net),
@@ -53,7 +53,7 @@ impl Flows {
         Ok(Self { traffic, best: Range { lower: best.lower_bps, upper: best.upper_bps } })
     }
 
-    /// What they get over tables.
+    /// The rates of the flows over given tables.
     pub fn over(&self, net: &Network, tables: &Tables) -> Result<TrafficRates, PlanningError> {
         let paths = self.traffic.paths(net, tables)?;
         let fair = max_min_fair(net, &self.traffic, &paths);
@@ -67,7 +67,7 @@ impl Flows {
 }
 
 impl TrafficRates {
-    /// As text: fair rates, and by how much the best routes could do better.
+    /// The rates as text: fair rates, and by how much the best routes could exceed these routes.
     pub fn show(&self) -> String {
         let mega = |rate: f64| digits(rate / 1e6);
         let gap = |best: f64| (best / self.together_bits_per_second).max(1.0);

@@ -1,54 +1,54 @@
-//! Tables from a file, checked on a network, or on what failures leave of it.
+//! Checks tables from a file on a network, whole or after failures.
 
 use crate::{PlanningError, TablesFile};
 use serde::Serialize;
 use std::path::Path;
 use tasuki_topo::{Claims, HostId, LinkId, Network, NodeId, verify};
 
-/// Faulty pairs that are listed.
+/// Number of faulty pairs to list.
 const WITNESSES: usize = 20;
 
-/// What tables are to hold.
+/// Options of the check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifyOptions {
-    /// Virtual channels that every cable has; `None`: as many as the tables claim.
+    /// Number of virtual channels of every cable; `None`: as many as the tables claim.
     pub channels: Option<u8>,
-    /// The network drops packets instead of waiting, so that a circle of waiting is no fault.
+    /// Whether the network drops packets instead of waiting, so that a circle of waiting is no fault.
     pub lossy: bool,
-    /// A path that is longer than necessary is a fault.
+    /// Whether a path that is longer than necessary is a fault.
     pub minimal: bool,
-    /// What has failed: names of nodes, or of the two nodes that a cable joins (`a,b`).
+    /// Failed parts: names of nodes, or of the two nodes that a cable joins (`a,b`).
     pub without: Vec<String>,
 }
 
-/// What was found.
+/// The findings of the check.
 #[derive(Debug, Serialize)]
 pub struct Verdict {
     /// Name of the network.
     pub network: String,
-    /// What made the tables, as the file says.
+    /// Name of the engine that made the tables, as the file says.
     pub engine: String,
-    /// Why the tables do not hold what is claimed; none if all is proven.
+    /// Why the tables do not hold what is claimed; `None` if all is proven.
     pub refuted: Option<String>,
     /// Whether a circle of waiting is a fault.
     pub lossless: bool,
-    /// Virtual channels in use.
+    /// Number of virtual channels in use.
     pub channels_used: u32,
-    /// Ordered pairs of hosts.
+    /// Number of ordered pairs of hosts.
     pub pairs: u64,
-    /// Pairs whose packets arrive.
+    /// Number of pairs whose packets arrive.
     pub delivered: u64,
     /// The first pairs that are not delivered.
     pub faults: Vec<TableFault>,
-    /// Pairs with a path longer than necessary.
+    /// Number of pairs with a path longer than necessary.
     pub longer: u64,
-    /// By how many cables a path is longer than necessary, at most.
+    /// Largest number of cables by which a path is longer than necessary.
     pub excess_max: u32,
-    /// Cables on the longest path.
+    /// Number of cables on the longest path.
     pub cables_max: u32,
-    /// Cables on a path, mean over delivered pairs.
+    /// Number of cables on a path, mean over delivered pairs.
     pub cables_mean: f64,
-    /// How many (cable, channel) pairs can wait for another one.
+    /// Number of dependencies: pairs of (cable, virtual channel) of which the first can wait for the second.
     pub dependencies: u64,
     /// A smallest circle of cables in which packets can wait for each other.
     pub circle: Option<Vec<String>>,
@@ -65,7 +65,7 @@ pub struct TableFault {
     pub what: String,
 }
 
-/// Checks the tables of a file.
+/// Checks the tables of a file on a network.
 pub fn verify_tables(net: Network, file: &Path, options: &VerifyOptions) -> Result<Verdict, PlanningError> {
     let net = fail(net, &options.without)?;
     let tables = TablesFile::load(file)?.tables(&net, file)?;

@@ -1,5 +1,5 @@
-//! The cluster that a cabling makes of an old one: cables that are there keep their ports, the others take the lowest
-//! free ports.
+//! Makes the grown cluster from an old one and a cabling: cables that stay keep their ports, the others take
+//! the lowest free ports.
 
 use super::{Part, Target, pair};
 use crate::{Inventory, Proposal};
@@ -9,27 +9,28 @@ use tasuki_cluster::{
     generate::{ClusterBuilder, Options},
 };
 
-/// What becomes of the cables of the old cluster.
+/// What happens to the cables of the old cluster.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Moves {
-    /// Cables that stay as they are.
+    /// Number of cables that stay as they are.
     pub kept: usize,
-    /// Cables that are unplugged, at one end or at both, to be used again or put away.
+    /// Number of cables that are unplugged at one end or both, to be used again or put away.
     pub moved: usize,
-    /// Cables of the new cluster beyond those that there were.
+    /// Number of cables that the new cluster has more than the old one.
     pub added: usize,
     /// The cables to unplug.
     pub unplug: Vec<[String; 2]>,
-    /// By cable of the new cluster: whether it is there already.
+    /// `[cable]` of the new cluster: whether it is there already.
     pub there: Vec<bool>,
 }
 
-/// The proposal that a target makes of the old cluster.
+/// The proposal for a target cabling of the old cluster.
 pub(super) fn lay(old: &Cluster, target: Target, inventory: &Inventory) -> Proposal {
     let mut wanted: BTreeMap<(Part, Part), usize> = BTreeMap::new();
     target.pairs.into_iter().for_each(|pair| *wanted.entry(pair).or_default() += 1);
     let mut moves = Moves::default();
-    // Labels follow the order of the cables: what stays keeps its number, what is new takes those that come free.
+    // Labels follow the order of the cables. Cables that stay keep their number, new ones take numbers that
+    // come free.
     let mut slots: Vec<Option<Cable>> = Vec::new();
     for cable in &old.cables {
         let left = wanted.get_mut(&pair(cable)).filter(|left| **left > 0);
@@ -67,7 +68,7 @@ pub(super) fn lay(old: &Cluster, target: Target, inventory: &Inventory) -> Propo
             slots[first_free] = Some(Cable { ends: [first, second], length_m: None });
         }
     }
-    // Numbers that stay free are closed up.
+    // Numbers that are still free are removed.
     let is_used = |(_, slot): &(&bool, &Option<Cable>)| slot.is_some();
     moves.there = moves.there.iter().zip(&slots).filter(is_used).map(|(&there, _)| there).collect();
     let mut cluster = builder.finish();
@@ -77,7 +78,7 @@ pub(super) fn lay(old: &Cluster, target: Target, inventory: &Inventory) -> Propo
     Proposal { what: target.what, why: target.why, cluster, moves: Some(moves) }
 }
 
-/// The lowest end of a part that no cable has and that is not `besides`; hosts get another NIC if they need one.
+/// The lowest free end of a part other than `besides`; a host without one gets another NIC.
 fn free_end(builder: &mut ClusterBuilder, part: Part, besides: Option<End>) -> End {
     let cluster = builder.cluster();
     let is_taken =
@@ -95,7 +96,7 @@ fn free_end(builder: &mut ClusterBuilder, part: Part, besides: Option<End>) -> E
     }
 }
 
-/// Leaves out switches at the end of the list that no cable leads to.
+/// Removes switches without cables at the end of the list.
 fn drop_idle_switches(cluster: &mut Cluster) {
     let is_idle = |switch: usize, cluster: &Cluster| {
         let to = |end: &End| matches!(end, End::Port { switch: at, .. } if at.0 == switch);

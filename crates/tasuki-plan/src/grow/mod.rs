@@ -1,4 +1,4 @@
-//! Growing a cluster: cablings for more hosts that leave as many cables as they can where they are.
+//! Growing a cluster: cablings for more hosts that leave as many cables as possible in their place.
 
 mod lay;
 mod overlay;
@@ -12,13 +12,13 @@ use std::iter;
 use tasuki_cluster::{Cable, Cluster, End, Switch, generate::ClusterBuilder};
 use tasuki_topo::grow::{Grown, Site, grow, most_moves};
 
-/// Effort of the search for one cabling, in its elementary steps: about a second.
+/// Effort of the search for one cabling, in elementary steps: about a second.
 const EFFORT: u64 = 400_000_000;
-/// Steps that [`grown`] reports.
+/// Number of steps that [`grown`] reports.
 pub const GROW_STEPS: u64 = 3;
 
-const WHY_FEWEST: &str = "no way was found to move fewer cables and leave no host without its ports; new hosts are cabled to each other \
-     where that saves a move";
+const WHY_FEWEST: &str = "no way was found to move fewer cables and leave no host without its ports; new \
+     hosts are cabled to each other where that saves a move";
 const WHY_GROWN: &str = "more cables are moved, for shorter ways";
 
 /// A part that cables lead to: a host or a switch, by its number.
@@ -28,7 +28,8 @@ enum Part {
     Switch(usize),
 }
 
-/// A cabling to be: hosts and switches of the old cluster first, then those that are added.
+/// The cabling of a grown cluster: hosts and switches of the old cluster come first, then those that are
+/// added.
 struct Target {
     what: String,
     why: &'static str,
@@ -37,9 +38,9 @@ struct Target {
     pairs: Vec<(Part, Part)>,
 }
 
-/// Proposals for an old cluster that becomes one of `inventory.hosts` hosts with `inventory.nics` ports each: the new hosts
-/// put in with few cables moved, then every one of `fresh`, which are proposals for so many hosts, laid over the old cluster.
-/// `inventory.switches` are those that are added.
+/// Proposals for an old cluster that grows to `inventory.hosts` hosts with `inventory.nics` ports each. First
+/// come those that insert the new hosts with few cables moved, then those of `fresh`, which are proposals for
+/// as many hosts, laid over the old cluster. `inventory.switches` are the added ones.
 pub fn grown(
     old: &Cluster,
     inventory: &Inventory,
@@ -77,8 +78,8 @@ fn pair(cable: &Cable) -> (Part, Part) {
     ordered(part(cable.ends[0]), part(cable.ends[1]))
 }
 
-/// The new hosts put in with the fewest cables moved, with as many moved as they would take if all their ports went to old
-/// hosts (what putting in one host after the other comes to), and with half of that.
+/// The cablings that insert the new hosts: with the fewest cables moved, with as many moved as if all their
+/// ports went to old hosts (as when the hosts are added one after the other), and with half of that.
 fn put_in(old: &Cluster, inventory: &Inventory, step: Steps<'_>) -> Result<Vec<Target>, PlanningError> {
     let mut builder = ClusterBuilder::extend(old.clone(), &inventory.options());
     inventory.switches.iter().for_each(|switch| {
@@ -95,7 +96,7 @@ fn put_in(old: &Cluster, inventory: &Inventory, step: Steps<'_>) -> Result<Vec<T
         if found.apart > 0 {
             return Err(no_port(&site, &found, inventory));
         }
-        // More moves are worth showing only where they shorten the distances.
+        // A cabling with more moves is shown only if it shortens the distances.
         if found.sum >= shortest {
             continue;
         }
@@ -111,7 +112,7 @@ fn put_in(old: &Cluster, inventory: &Inventory, step: Steps<'_>) -> Result<Vec<T
     Ok(targets)
 }
 
-/// What is there and what is added, as the search numbers it: hosts, then switches.
+/// The site for the search, which numbers hosts first, then switches.
 fn site(old: &Cluster, inventory: &Inventory, switches: &[Switch]) -> Site {
     let hosts = inventory.hosts;
     let number = |part: Part| match part {
@@ -129,7 +130,7 @@ fn site(old: &Cluster, inventory: &Inventory, switches: &[Switch]) -> Site {
     }
 }
 
-/// Why the best cabling that was found leaves hosts apart.
+/// The error that the best cabling found leaves hosts unconnected.
 fn no_port(site: &Site, found: &Grown, inventory: &Inventory) -> PlanningError {
     let mut reached = vec![0];
     let mut at = 0;
@@ -145,8 +146,8 @@ fn no_port(site: &Site, found: &Grown, inventory: &Inventory) -> PlanningError {
     }
     let apart = (0..site.relays.len()).rev().find(|host| !reached.contains(host)).unwrap_or(0);
     PlanningError::request(format!(
-        "host number {} finds no port: with {} of each host and those of the switches no cabling was found that joins all; \
-         add a switch (--switch PORTS) or ports (--nics)",
+        "host number {} finds no port: with {} of each host and those of the switches no cabling was found \
+         that joins all; add a switch (--switch PORTS) or ports (--nics)",
         apart + 1,
         inventory.nics
     ))

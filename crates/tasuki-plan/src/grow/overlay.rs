@@ -1,15 +1,15 @@
-//! A cabling laid over a cluster that is there: its hosts and switches are identified with old ones, so that many
-//! cables can stay.
+//! Lays the cabling of a proposal over an existing cluster: its hosts and switches are matched with old ones
+//! such that many cables can stay.
 
 use super::{Part, Target, ordered, pair};
 use crate::{Inventory, Proposal};
 use std::collections::BTreeSet;
 use tasuki_cluster::{Cluster, Switch, generate::ClusterBuilder};
 
-/// Rounds of exchanges of hosts at most.
+/// Largest number of rounds of exchanges of hosts.
 const ROUNDS_MAX: usize = 20;
 
-/// A proposal's cabling, its hosts numbered so that many cables of the old cluster are kept.
+/// The cabling of a proposal, with its hosts numbered such that many cables of the old cluster stay.
 pub(super) fn overlay(old: &Cluster, proposal: &Proposal, inventory: &Inventory) -> Target {
     let fresh = &proposal.cluster;
     let (switches, place) = place_switches(old, &fresh.switches, inventory);
@@ -29,8 +29,8 @@ pub(super) fn overlay(old: &Cluster, proposal: &Proposal, inventory: &Inventory)
     Target { what: proposal.what.clone(), why: proposal.why, switches, pairs }
 }
 
-/// All switches, old ones first, and by fresh switch the number that it has among them: an old one with as many ports, or
-/// a new one.
+/// All switches, old ones first, and for each fresh switch its number among them: that of an old one with as
+/// many ports, or of a new one.
 fn place_switches(old: &Cluster, fresh: &[Switch], inventory: &Inventory) -> (Vec<Switch>, Vec<usize>) {
     let mut builder = ClusterBuilder::extend(old.clone(), &inventory.options());
     let mut taken = vec![false; old.switches.len()];
@@ -48,18 +48,18 @@ fn place_switches(old: &Cluster, fresh: &[Switch], inventory: &Inventory) -> (Ve
     (builder.finish().switches, place)
 }
 
-/// What decides which number a fresh host gets.
+/// The data from which the numbers of fresh hosts are chosen.
 struct Numbering {
-    /// Pairs of parts that the old cluster has cables between.
+    /// Pairs of parts between which the old cluster has cables.
     there: BTreeSet<(Part, Part)>,
-    /// By fresh host: the parts that it has cables to.
+    /// `[fresh host]`: the parts that it has cables to.
     beside: Vec<Vec<Part>>,
-    /// By fresh switch: its number in the grown cluster.
+    /// `[fresh switch]`: its number in the grown cluster.
     place: Vec<usize>,
 }
 
 impl Numbering {
-    /// A fresh part under its number in the grown cluster.
+    /// A fresh part by its number in the grown cluster.
     fn of(&self, part: Part, numbers: &[usize]) -> Part {
         match part {
             Part::Host(host) => Part::Host(numbers[host]),
@@ -67,14 +67,14 @@ impl Numbering {
         }
     }
 
-    /// Cables of a fresh host that are there already.
+    /// Number of cables of a fresh host that are there already.
     fn kept_at(&self, host: usize, numbers: &[usize]) -> usize {
         let own = Part::Host(numbers[host]);
         let is_there = |&&other: &&Part| self.there.contains(&ordered(own, self.of(other, numbers)));
         self.beside[host].iter().filter(is_there).count()
     }
 
-    /// By fresh host its number: exchanges two hosts wherever that keeps more cables.
+    /// Finds `[fresh host]` its number, by exchanging two hosts wherever this keeps more cables.
     fn search(&self) -> Vec<usize> {
         let hosts = self.beside.len();
         let mut numbers: Vec<usize> = (0..hosts).collect();

@@ -1,15 +1,16 @@
-//! Where the parts of a network stand in its picture.
+//! Places of the parts of a network in its picture.
 //!
-//! Parts of grids stand by their coordinates, trees of switches in tiers, all else in a circle, with switches that join
-//! relaying hosts in the middle of it. Hosts that only switches are beside stand next to the first of these switches.
+//! Parts of grids stand by their coordinates, trees of switches in tiers, all other parts in a circle, with
+//! switches that join relaying hosts in the middle of it. Hosts that have switches for their only neighbours
+//! stand next to the first of these.
 
 use std::f64::consts::TAU;
 use tasuki_topo::{Network, NodeId};
 
-/// Width and height that a part takes, with its distance from the next one, in units of the picture.
+/// Width and height of a part including the distance to the next one, in units of the picture.
 pub(super) const STEP: (f64, f64) = (96.0, 64.0);
 
-/// Hosts in a row below a switch of a grid, at most.
+/// Largest number of hosts in a row below a switch of a grid.
 const GRID_COLUMNS: usize = 4;
 /// Distance of hosts below a switch of a grid, as shares of [`STEP`].
 const HOST_STEP: (f64, f64) = (0.72, 0.6);
@@ -17,7 +18,7 @@ const HOST_STEP: (f64, f64) = (0.72, 0.6);
 /// Angle, in radians, over which the hosts of a switch in a circle are spread outside of it.
 const FAN: f64 = TAU / 4.0;
 
-/// How far from its switch a host stands if so many hosts share an angle.
+/// The distance of a host from its switch if `hosts` hosts share an angle.
 fn reach(hosts: usize, angle: f64) -> f64 {
     (hosts as f64 * STEP.0 * 0.9 / angle).max(1.5 * STEP.0)
 }
@@ -29,16 +30,16 @@ pub(super) struct Point {
     pub y: f64,
 }
 
-/// The network with what matters to a picture.
+/// The network, as far as the picture needs it.
 struct Parts<'a> {
     net: &'a Network,
-    /// By node: neighbours, each once.
+    /// `[node]`: its neighbours, each once.
     beside: Vec<Vec<usize>>,
-    /// By node: whether it is a host that only switches are beside.
+    /// `[node]`: whether it is a host that has only switches for neighbours.
     leaf: Vec<bool>,
 }
 
-/// A point for every node of a network.
+/// Finds a point for every node of a network.
 pub(super) fn layout(net: &Network) -> Vec<Point> {
     let parts = Parts::new(net);
     let mut points = match (parts.is_grid(), parts.tiers()) {
@@ -75,18 +76,18 @@ impl<'a> Parts<'a> {
         0..self.beside.len()
     }
 
-    /// Whether the network has coordinates that say more than a circle does: a single ring is drawn as a circle.
+    /// Whether the network is drawn by its coordinates. A single ring is drawn as a circle.
     fn is_grid(&self) -> bool {
         self.net.grid().is_some_and(|grid| grid.dims.len() > 1 || !grid.wraps)
     }
 
-    /// Hosts that only switches are beside and whose first switch is this one.
+    /// The leaf hosts whose first switch is this one.
     fn hanging(&self, switch: usize) -> Vec<usize> {
         self.nodes().filter(|&node| self.leaf[node] && self.beside[node].first() == Some(&switch)).collect()
     }
 
-    /// Switches in tiers, lowest first; `None` unless hosts have cables to the lowest tier only and no cable stays within a
-    /// tier.
+    /// Switches in tiers, lowest first; `None` unless hosts have cables to the lowest tier only and no cable
+    /// stays within a tier.
     fn tiers(&self) -> Option<Vec<Vec<usize>>> {
         let inner: Vec<usize> = self.nodes().filter(|&node| !self.leaf[node]).collect();
         if inner.iter().any(|&node| self.net.host_of(NodeId(node as u32)).is_some()) {
@@ -136,7 +137,8 @@ impl<'a> Parts<'a> {
         points
     }
 
-    /// Places nodes by their coordinates; a third and fourth dimension are blocks beside and below each other.
+    /// Places nodes by their coordinates; a third and fourth dimension are blocks beside and below each
+    /// other.
     fn grid(&self) -> Vec<Point> {
         let Some(grid) = self.net.grid() else { return Vec::new() };
         let most = self.nodes().map(|node| self.hanging(node).len()).max().unwrap_or(0);
@@ -156,8 +158,8 @@ impl<'a> Parts<'a> {
         points
     }
 
-    /// Places relaying hosts (or switches, if no host relays) in a circle, in an order in which cables are short, and switches
-    /// between relaying hosts in a smaller circle.
+    /// Places relaying hosts (or switches, if no host relays) in a circle, in an order in which cables are
+    /// short, and switches between relaying hosts in a smaller circle.
     fn circle(&self) -> Vec<Point> {
         let inner = self.nodes().filter(|&node| !self.leaf[node]);
         let (hosts, switches): (Vec<usize>, Vec<usize>) =

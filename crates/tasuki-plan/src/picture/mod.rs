@@ -1,4 +1,4 @@
-//! Pictures of networks: where parts stand, as SVG, and as a page that needs nothing else.
+//! Pictures of networks as SVG, and pages with them that need no other file.
 
 mod layout;
 mod page;
@@ -9,10 +9,10 @@ pub use page::{Page, Section};
 use crate::PlanningError;
 use tasuki_topo::Network;
 
-/// Hosts and switches at most: nobody could see more.
+/// Largest number of hosts and switches of a picture; more could not be seen.
 const NODES_MAX: usize = 1500;
 
-/// The picture of a network as SVG, unless the network is too large for one.
+/// The picture of a network as SVG; an error if the network is too large for one.
 pub fn draw(net: &Network) -> Result<String, PlanningError> {
     match net.nodes().len() {
         count if count > NODES_MAX => Err(PlanningError::request(format!(
@@ -23,7 +23,7 @@ pub fn draw(net: &Network) -> Result<String, PlanningError> {
     }
 }
 
-/// The text as it is written between tags or in quotes.
+/// A text as it must be written between tags or in quotes.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,27 +1,27 @@
-//! A page of one file: no script, style or font from elsewhere.
+//! A page that is one file, without scripts, styles or fonts from elsewhere.
 
 use super::escape;
 use std::fmt::Write;
 
-/// A page to be.
+/// The content of a page.
 pub struct Page {
     /// The heading, and the title of the window.
     pub title: String,
-    /// Below the title.
+    /// Text below the title.
     pub summary: String,
-    /// As [`super::draw`] makes it; may be empty.
+    /// A picture made by [`super::draw`]; may be empty.
     pub picture: String,
-    /// What comes below the picture.
+    /// The sections below the picture.
     pub sections: Vec<Section>,
 }
 
 /// A heading and a table.
 pub struct Section {
-    /// Above the table.
+    /// Heading above the table.
     pub heading: String,
-    /// Below the heading; may be empty.
+    /// Text below the heading; may be empty.
     pub note: String,
-    /// Names of the columns; empty: the table has no head.
+    /// Names of the columns; if empty, the table has no head.
     pub columns: Vec<String>,
     /// Cells, row by row.
     pub rows: Vec<Vec<String>>,
@@ -29,7 +29,8 @@ pub struct Section {
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
-body{font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:76rem;padding:1.5rem;background:#fff;color:#111827}\
+body{font:15px/1.5 system-ui,sans-serif;margin:0 \
+auto;max-width:76rem;padding:1.5rem;background:#fff;color:#111827}\
 h1{font-size:1.5rem;margin:0 0 .3rem}h2{font-size:1.1rem;margin:2rem 0 .3rem}\
 p{margin:.2rem 0 .8rem;max-width:60rem}\
 figure{margin:1rem 0;border:1px solid #d1d5db;border-radius:8px;overflow:auto;text-align:center}\
@@ -47,7 +48,8 @@ const SCRIPT: &str = "\
 const svg=document.querySelector('figure svg');\
 if(svg){const parts=[...svg.querySelectorAll('.part')],cables=[...svg.querySelectorAll('.cable')];\
 const show=node=>{const near=new Set([node]);\
-cables.forEach(c=>{const on=node!==null&&(c.dataset.a===node||c.dataset.b===node);c.classList.toggle('lit',on);\
+cables.forEach(c=>{const \
+on=node!==null&&(c.dataset.a===node||c.dataset.b===node);c.classList.toggle('lit',on);\
 if(on){near.add(c.dataset.a);near.add(c.dataset.b)}});\
 parts.forEach(p=>p.classList.toggle('dim',node!==null&&!near.has(p.dataset.node)))};\
 parts.forEach(p=>{p.addEventListener('mouseenter',()=>show(p.dataset.node));\
@@ -66,8 +68,8 @@ impl Page {
         if !self.picture.is_empty() {
             let _ = writeln!(
                 text,
-                "<figure>\n{}<figcaption>Square: host. Round: switch. Thick: faster cables. Point at a part to see its \
-                 cables; at a cable, to see its ends.</figcaption>\n</figure>",
+                "<figure>\n{}<figcaption>Square: host. Round: switch. Thick: faster cables. Point at a part \
+                 to see its cables; at a cable, to see its ends.</figcaption>\n</figure>",
                 self.picture
             );
         }

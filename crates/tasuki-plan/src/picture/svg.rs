@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use tasuki_topo::{Network, NodeId};
 
-/// Characters of a name that is printed whole, at most.
+/// Largest number of characters of a name that is printed whole.
 const NAME_MAX: usize = 11;
 
 const STYLE: &str = "\
@@ -18,7 +18,8 @@ const STYLE: &str = "\
 text{font:12px system-ui,sans-serif;fill:#111827;text-anchor:middle;dominant-baseline:central}\
 .lit{stroke:#dc2626;stroke-opacity:1;stroke-width:3}\
 .dim{opacity:.25}\
-@media(prefers-color-scheme:dark){.host rect{fill:#1e3a8a;stroke:#93c5fd}.switch rect{fill:#78350f;stroke:#fcd34d}\
+@media(prefers-color-scheme:dark){.host rect{fill:#1e3a8a;stroke:#93c5fd}.switch \
+rect{fill:#78350f;stroke:#fcd34d}\
 text{fill:#f3f4f6}.cable{stroke:#9ca3af}}";
 
 /// The picture of a network.
@@ -29,13 +30,14 @@ pub(super) fn svg(net: &Network) -> String {
     };
     let (left, right) = (edge(|p| p.x, f64::min, f64::MAX), edge(|p| p.x, f64::max, f64::MIN));
     let (top, bottom) = (edge(|p| p.y, f64::min, f64::MAX), edge(|p| p.y, f64::max, f64::MIN));
-    // Cables that are bent around parts need room beside them.
+    // The margin has room for cables that are bent around parts.
     let margin = STEP.0;
     let (x, y) = (left - margin, top - margin);
     let (width, height) = (right - left + 2.0 * margin, bottom - top + 2.0 * margin);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{x:.0} {y:.0} {width:.0} {height:.0}\" \
-         width=\"{width:.0}\" height=\"{height:.0}\" style=\"--wide:{width:.0}px\" role=\"img\" aria-label=\"{}\">\n<style>{STYLE}</style>\n",
+         width=\"{width:.0}\" height=\"{height:.0}\" style=\"--wide:{width:.0}px\" role=\"img\" \
+         aria-label=\"{}\">\n<style>{STYLE}</style>\n",
         escape(net.name())
     );
     cables(net, &points, &mut text);
@@ -48,7 +50,8 @@ pub(super) fn svg(net: &Network) -> String {
         let wide = 14.0 + 7.0 * short.chars().count().max(2) as f64;
         let _ = writeln!(
             text,
-            "<g class=\"part {kind}\" data-node=\"{i}\" transform=\"translate({:.1} {:.1})\"><title>{}</title>\
+            "<g class=\"part {kind}\" data-node=\"{i}\" transform=\"translate({:.1} \
+             {:.1})\"><title>{}</title>\
              <rect x=\"{:.1}\" y=\"-11\" width=\"{wide:.1}\" height=\"22\" rx=\"{}\"/><text>{}</text></g>",
             point.x,
             point.y,
@@ -62,7 +65,8 @@ pub(super) fn svg(net: &Network) -> String {
     text
 }
 
-/// What is shown of a part that somebody points at: its kind, its name, how many cables it has and where they lead.
+/// The text shown when the reader points at a part: its kind, its name, its number of cables and where they
+/// lead.
 fn title(net: &Network, node: NodeId) -> String {
     let beside: Vec<&str> = net.out(node).map(|channel| net.label(net.to(channel))).collect();
     let kind = if net.host_of(node).is_some() { "host" } else { "switch" };
@@ -84,8 +88,8 @@ fn cables(net: &Network, points: &[Point], text: &mut String) {
         let (middle_x, middle_y) = ((from.x + to.x) / 2.0 + bend.x, (from.y + to.y) / 2.0 + bend.y);
         let _ = writeln!(
             text,
-            "<path class=\"{class}\" data-a=\"{}\" data-b=\"{}\" d=\"M{:.1} {:.1}Q{middle_x:.1} {middle_y:.1} {:.1} \
-             {:.1}\"><title>{}</title></path>",
+            "<path class=\"{class}\" data-a=\"{}\" data-b=\"{}\" d=\"M{:.1} {:.1}Q{middle_x:.1} \
+             {middle_y:.1} {:.1} {:.1}\"><title>{}</title></path>",
             a.0,
             b.0,
             from.x,
@@ -97,8 +101,9 @@ fn cables(net: &Network, points: &[Point], text: &mut String) {
     }
 }
 
-/// How far the middle of a cable is drawn off the straight line, so that parallel cables (this one is number `parallel` of its
-/// kind) do not cover each other, and none leads through a part that is not one of its ends.
+/// How far the middle of a cable is drawn off the straight line, such that parallel cables (this one is
+/// number `parallel` of them) do not cover each other and none leads through a part that is not one of its
+/// ends.
 fn bend(points: &[Point], a: NodeId, b: NodeId, parallel: usize) -> Point {
     let (from, to) = (points[a.ix()], points[b.ix()]);
     let (dx, dy) = (to.x - from.x, to.y - from.y);
@@ -111,7 +116,8 @@ fn bend(points: &[Point], a: NodeId, b: NodeId, parallel: usize) -> Point {
     let blocked = (0..points.len()).filter(|&i| i != a.ix() && i != b.ix()).any(|i| across(&i));
     // Parallel cables are 0, 1, -1, 2, -2, ... steps off the line.
     let turn = parallel.div_ceil(2) as f64 * if parallel % 2 == 1 { 1.0 } else { -1.0 };
-    // A cable is bent up or to the left, whichever end is the first: hosts stand below switches and to their right.
+    // A cable is bent up or to the left, whichever end is the first: hosts stand below switches and to their
+    // right.
     let side = if dx > 0.0 || (dx == 0.0 && dy < 0.0) { 1.0 } else { -1.0 };
     let off = turn * 16.0 + if blocked { side * (26.0 + length * 0.12) } else { 0.0 };
     Point { x: dy / length * off, y: -dx / length * off }

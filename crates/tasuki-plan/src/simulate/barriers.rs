@@ -12,17 +12,17 @@ use tasuki_sim::{
 };
 use tasuki_topo::{Network, Tables};
 
-/// Rounds per order of the hosts.
+/// Number of rounds per order of the hosts.
 const ROUNDS: usize = 6;
-/// Rounds per order that come before the time counts.
+/// Number of rounds per order before the time counts.
 const WARM_ROUNDS: usize = 2;
 
-/// Barriers of one kind.
+/// Times of barriers with messages of one length.
 #[derive(Serialize)]
 pub struct BarrierTimes {
-    /// Length of a message.
+    /// Length of a message, bytes.
     pub bytes: u32,
-    /// Orders of the hosts.
+    /// Number of orders of the hosts.
     pub lists: u32,
     /// Time of a barrier, mean over the orders.
     pub mean_us: f64,
@@ -30,17 +30,17 @@ pub struct BarrierTimes {
     pub least_us: f64,
     /// Time of a barrier in the worst order.
     pub most_us: f64,
-    /// Along the chain of messages that determines the time: what hosts took.
+    /// Time that hosts took along the chain of messages that determines the time of the barrier.
     pub host_us: f64,
-    /// Along that chain: what messages took into their first cable.
+    /// Time that messages took into their first cable, along this chain.
     pub injection_us: f64,
-    /// Along that chain: switches and cables.
+    /// Time in switches and cables, along this chain.
     pub hops_us: f64,
-    /// Along that chain: waiting for cables and buffers.
+    /// Time of waiting for cables and buffers, along this chain.
     pub waiting_us: f64,
 }
 
-/// Barriers of a shape over so many random orders, with messages of one length.
+/// Simulates barriers of a shape over `lists` random orders of the hosts, with messages of one length.
 pub(super) fn barriers(
     options: &Options,
     net: &Network,

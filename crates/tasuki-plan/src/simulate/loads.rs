@@ -1,4 +1,4 @@
-//! Hosts that send by a pattern.
+//! Runs in which hosts send by a pattern, at a load or within a window.
 
 use super::Options;
 use crate::PlanningError;
@@ -15,45 +15,45 @@ use tasuki_topo::{Network, Tables};
 /// One run of a pattern.
 #[derive(Serialize)]
 pub struct Point {
-    /// Length of a packet, headers included.
+    /// Length of a packet, headers included, bytes.
     pub bytes: u32,
-    /// What each sender offered, percent of its cable's rate; none in a closed loop.
+    /// Load that each sender offered, per cent of its cable's rate; `None` in a closed loop.
     pub load_percent: Option<u16>,
-    /// Hosts that sent.
+    /// Number of hosts that sent.
     pub senders: usize,
-    /// What each sender offered.
+    /// Rate that each sender offered; `None` in a closed loop.
     pub offered_bits_per_second: Option<f64>,
-    /// Per sender: what arrived, or in a closed loop what was acknowledged.
+    /// Rate per sender that arrived, or in a closed loop was acknowledged.
     pub got_bits_per_second: f64,
-    /// From when a packet was due until its tail arrived, mean.
+    /// Time from when a packet was due until its tail arrived, mean.
     pub latency_mean_us: Option<f64>,
-    /// From when a packet was due until its tail arrived: what one of a hundred packets exceeds.
+    /// Time from when a packet was due until its tail arrived, 99th percentile.
     pub latency_p99_us: Option<f64>,
-    /// From when a packet's head left its host until its tail arrived, mean.
+    /// Time from when a packet's head left its host until its tail arrived, mean.
     pub inside_mean_us: Option<f64>,
-    /// Packets that arrived.
+    /// Number of packets that arrived.
     pub delivered: u64,
-    /// Packets that a queue had no room for.
+    /// Number of packets that a queue had no room for.
     pub dropped: u64,
-    /// Times that a packet found its next cable busy or the buffer behind it full.
+    /// Number of times that a packet found its next cable busy or the buffer behind it full.
     pub waits: u64,
 }
 
 impl Point {
-    /// What arrived, over what was offered.
+    /// Share of the offered load that arrived.
     pub fn accepted(&self) -> f64 {
         self.offered_bits_per_second.map_or(1.0, |offered| self.got_bits_per_second / offered)
     }
 }
 
-/// What one packet takes on the first cable of the first host that sends, ps.
+/// Time of a packet on the first cable of the first host that sends, ps.
 fn packet_ps(fabric: &Fabric, targets: &[Targets], bytes: u32) -> u64 {
     let sender = targets.iter().position(|targets| *targets != Targets::None).unwrap_or(0) as u32;
     let to = targets.get(sender as usize).copied().and_then(|mut targets| targets.next(&mut Rng::new(0)));
     fabric.injection(sender, to.unwrap_or(0), bytes).max(1)
 }
 
-/// Open loop at one load; also the fabric's counts.
+/// Simulates an open loop at one load; also returns the fabric's counts.
 pub(super) fn open(
     options: &Options,
     net: &Network,
@@ -88,7 +88,8 @@ pub(super) fn open(
     Ok((point, counts))
 }
 
-/// Closed loop with a window of packets; `lengths` are those of a packet and of an acknowledgement.
+/// Simulates a closed loop with a window of packets; `lengths` are those of a packet and of an
+/// acknowledgement.
 pub(super) fn closed(
     options: &Options,
     net: &Network,

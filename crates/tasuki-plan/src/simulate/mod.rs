@@ -1,4 +1,4 @@
-//! What packets meet in a network: rate and latency under a load, barriers, the messages of a program.
+//! Simulations of packets in a network: rate and latency under a load, barriers, the messages of a program.
 
 mod barriers;
 mod loads;
@@ -18,50 +18,51 @@ use tasuki_sim::fabric::{
 };
 use tasuki_topo::{Engine, Network, Tables};
 
-/// What is simulated.
+/// Options of a simulation.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Who sends to whom.
+    /// Which hosts send to which.
     pub pattern: Pattern,
-    /// What happens.
+    /// The traffic.
     pub traffic: Traffic,
-    /// Lengths of packets, headers included, each of which is simulated by itself.
+    /// Lengths of packets, headers included, bytes; each is simulated by itself.
     pub bytes: Vec<u32>,
-    /// What makes the routes.
+    /// The engine that makes the routes.
     pub engine: Engine,
-    /// Switches and cables.
+    /// Properties of switches and cables.
     pub settings: Settings,
-    /// What a host takes for a packet or message that it sends, and for one that it receives, ps.
+    /// Time of a host for a packet or message that it sends, and for one that it receives, ps.
     pub host_ps: u64,
-    /// How long a run is: as many packets as a host's cable could carry one after the other.
+    /// Length of a run, as the number of packets that a host's cable could carry in it.
     pub packets: u64,
     /// Seed of everything random.
     pub seed: u64,
 }
 
-/// What happens in a simulated network.
+/// The traffic of a simulation.
 #[derive(Clone, Debug)]
 pub enum Traffic {
-    /// Hosts offer packets at random times: so many percent of what their cables carry, each load by itself.
+    /// Hosts offer packets at random times. The loads are in per cent of the rate of their cables; each is
+    /// simulated by itself.
     Open(Vec<u16>),
-    /// Hosts have packets that are not acknowledged yet, up to a window.
+    /// Each host keeps a window of packets that are not acknowledged yet.
     Closed {
-        /// Packets of a host that are not acknowledged, at most.
+        /// Largest number of packets of a host that are not acknowledged.
         window: u32,
         /// Length of an acknowledgement, bytes.
         ack_bytes: u32,
     },
     /// Barriers of all hosts.
     Barriers {
-        /// How a barrier is made.
+        /// The algorithm of the barrier.
         shape: BarrierShape,
-        /// Random orders of the hosts that it is made over.
+        /// Number of random orders of the hosts over which barriers are made.
         lists: u32,
     },
 }
 
 impl Options {
-    /// Steps that [`simulate`] reports.
+    /// Number of steps that [`simulate`] reports.
     pub fn steps(&self) -> u64 {
         let loads = match &self.traffic {
             Traffic::Open(loads) => loads.len(),
@@ -71,16 +72,16 @@ impl Options {
     }
 }
 
-/// What was simulated.
+/// The results of a simulation.
 #[derive(Serialize)]
 pub struct Simulation {
     /// Name of the network.
     pub network: String,
     /// Number of hosts.
     pub hosts: usize,
-    /// Name of what made the routes.
+    /// Name of the engine that made the routes.
     pub engine: &'static str,
-    /// Virtual channels in use.
+    /// Number of virtual channels in use.
     pub channels: u8,
     /// The seed.
     pub seed: u64,
@@ -92,7 +93,7 @@ pub struct Simulation {
     pub barriers: Vec<BarrierTimes>,
 }
 
-/// Simulates. `step` is called after each step.
+/// Runs a simulation. `step` is called after each step.
 pub fn simulate(
     options: &Options,
     net: &Network,

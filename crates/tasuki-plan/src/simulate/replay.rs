@@ -1,4 +1,4 @@
-//! The messages of a program in a network.
+//! Simulates the messages of a program in a network.
 
 use super::Options;
 use crate::{PlanningError, files::read_file};
@@ -10,42 +10,42 @@ use tasuki_sim::fabric::{
 };
 use tasuki_topo::{Network, Tables};
 
-/// What a replay took.
+/// The result of a replay.
 #[derive(Serialize)]
 pub struct Replayed {
     /// Name of the network.
     pub network: String,
     /// Number of hosts.
     pub hosts: usize,
-    /// Name of what made the routes.
+    /// Name of the engine that made the routes.
     pub engine: &'static str,
-    /// Ranks of the program.
+    /// Number of ranks of the program.
     pub ranks: usize,
-    /// Events of the trace.
+    /// Number of events of the trace.
     pub events: usize,
-    /// Until the last rank was done.
+    /// Time until the last rank was done.
     pub time_us: f64,
     /// Time that ranks computed, mean.
     pub computing_mean_us: f64,
-    /// Time that the rank computed that did most.
+    /// Time that the rank computed which computed longest.
     pub computing_most_us: f64,
     /// Time that ranks waited for messages, mean.
     pub waiting_mean_us: f64,
-    /// Time that the rank waited for messages that did most.
+    /// Time that the rank waited for messages which waited longest.
     pub waiting_most_us: f64,
-    /// Messages, those of collective operations included.
+    /// Number of messages, those of collective operations included.
     pub messages: u64,
     /// Bytes of all messages.
     pub message_bytes: u64,
-    /// Messages between ranks of one host.
+    /// Number of messages between ranks of one host.
     pub local_messages: u64,
-    /// Packets that messages between hosts made.
+    /// Number of packets of the messages between hosts.
     pub packets: u64,
-    /// Times that a packet found its next cable busy or the buffer behind it full.
+    /// Number of times that a packet found its next cable busy or the buffer behind it full.
     pub packet_waits: u64,
 }
 
-/// Replays the trace of a file with packets of the one length that the options have.
+/// Replays the trace of a file. The options must have exactly one length of packets.
 pub fn replay(
     options: &Options,
     file: &Path,

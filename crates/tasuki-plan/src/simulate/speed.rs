@@ -1,4 +1,4 @@
-//! How fast the simulator itself is.
+//! The speed of the simulator itself.
 
 use super::{Options, Traffic, loads::open};
 use crate::PlanningError;
@@ -9,25 +9,26 @@ use nix::sys::{
 use serde::Serialize;
 use tasuki_topo::{Network, Tables};
 
-/// Runs per load; the fastest counts, as others use the machine too.
+/// Number of runs per load. The fastest counts, because other programs use the machine too.
 const RUNS: usize = 3;
 
-/// One load.
+/// The speed under one load.
 #[derive(Serialize)]
 pub struct Speed {
-    /// What each sender offers, percent of its cable's rate.
+    /// Load that each sender offers, per cent of its cable's rate.
     pub load_percent: u16,
-    /// Packets that arrived.
+    /// Number of packets that arrived.
     pub packets: u64,
     /// Packets per second of processor time.
     pub packets_per_second: f64,
     /// Cables that packets passed, per second of processor time.
     pub packet_hops_per_second: f64,
-    /// What arrived, over what was offered.
+    /// Share of the offered load that arrived.
     pub accepted_share: f64,
 }
 
-/// Processor time of this thread so far, seconds: it shows less of what others do on the machine than a clock does.
+/// Processor time of this thread so far, seconds. Other programs on the machine disturb it less than they
+/// would a clock.
 fn processor_seconds() -> Result<f64, PlanningError> {
     let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
     let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
