@@ -1,4 +1,4 @@
-//! `tasuki demo`: what `make run` shows.
+//! `tasuki demo`: the demonstration that `make run` shows.
 
 use crate::{
     args::DemoArgs,
@@ -24,17 +24,17 @@ use tasuki_cluster::generate::{Options, Shape, generate};
 use tasuki_lab::LabOptions;
 use tasuki_launch::Provider;
 
-/// Four hosts, cabled directly and through one switch, each lab with its title.
+/// The labs, each with its title: four hosts, cabled directly and through one switch.
 const NETWORKS: [(&str, &str); 2] = [("full:4", "cables"), ("star:4", "one switch")];
 const PAIR_TESTS: [&str; 2] = ["pingpong:8,1k,64k", "stream:8k,64k"];
 const ALL_TESTS: [&str; 4] = ["barrier", "allreduce:8", "alltoall:16k,64k", "heat:8k"];
 const TRANSPORTS: [Wanted; 2] = [Wanted::Tcp, Wanted::Tasuki];
-/// Real programs: the two of the paper on cross-connection, in the size for workstations.
+/// Real programs: two of those in the cross-connection paper, in the size for workstations.
 const KERNELS: [Kernel; 2] = [Kernel::Is, Kernel::Cg];
 const KERNEL_CLASS: Class = Class::W;
 const KERNEL_LIMIT: Duration = Duration::from_secs(120);
 
-/// Stands the labs up, measures a stock MPI on them, and takes them down.
+/// Builds the labs, measures a stock MPI on them, and takes them down.
 pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
     tasuki_lab::need_root()?;
@@ -61,11 +61,11 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     let session = Session { progress: &bar, interrupted: &interrupted };
     let report = measurement.run(session)?;
     println!("{}", summary(&report));
-    // A user who has pressed Ctrl-C wants to see the end, not another measurement.
+    // After Ctrl-C the command ends with its report and makes no further measurement.
     let kernels = match report.interrupted {
         true => None,
         false => {
-            // Reports compare with the first network, which is to be the switch.
+            // Reports compare with the first network, which becomes the switch.
             networks.reverse();
             Some(run_kernels(&networks, &kernels, &mpis, arguments.repetitions, session)?)
         }
@@ -76,7 +76,7 @@ pub fn run(arguments: &DemoArgs) -> Result<ExitCode, Failure> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Stands the labs of both networks up.
+/// Builds the labs of both networks.
 fn labs(arguments: &DemoArgs) -> Result<Vec<Testbed>, Failure> {
     let mut networks = Vec::new();
     for (shape, title) in NETWORKS {
@@ -96,23 +96,25 @@ fn labs(arguments: &DemoArgs) -> Result<Vec<Testbed>, Failure> {
     Ok(networks)
 }
 
-/// What failed, how the figures are to be read, and how long it all took.
+/// Prints failures, an explanation of the figures, and the time that the demonstration took.
 fn print_end(report: &Report, arguments: &DemoArgs, begun: Instant) {
     for failure in &report.failures {
         eprintln!("tasuki: {} on {}: {}: {}", failure.stack, failure.network, failure.tests, failure.reason);
         eprintln!("{}", failure.stderr_tail);
     }
     println!(
-        "tcp is the MPI's own TCP, tasuki the same binary over Tasuki. On the cables every pair of hosts has a line of \
-         its own; through the switch a host has one for all its peers: that is what alltoall shows. All ranks of all hosts share this machine's {} cores, and an \
-         emulated switch is slower than a real one: compare figures of one table, not with other machines'. \
-         Lines of {} leave the cores time to spare; --rate 1G asks for more than they may have.",
+        "tcp is the MPI's own TCP, tasuki the same binary over Tasuki. On the cables every pair of hosts has \
+         a line of its own; through the switch a host has one for all its peers: that is what alltoall \
+         shows. All ranks of all hosts share this machine's {} cores, and an emulated switch is slower than \
+         a real one: compare figures of one table, not with other machines'. Lines of {} leave the cores \
+         time to spare; --rate 1G asks for more than they may have.",
         report.machine.cores, arguments.rate
     );
     eprintln!("the labs are gone again; {:.0} s in all", begun.elapsed().as_secs_f64());
 }
 
-/// NAS kernels on both networks, their results compared with the published ones, and printed.
+/// Runs NAS kernels on both networks, verifies their results against the published ones, and prints the
+/// figures.
 fn run_kernels(
     networks: &[Testbed],
     programs: &[KernelStacks],
@@ -128,8 +130,8 @@ fn run_kernels(
     Ok(report)
 }
 
-/// One row per test and transport: both networks side by side, how much better the cables are, and how much
-/// better Tasuki is than TCP on either.
+/// The table with a row per test and transport: both networks side by side, how many times as good the cables
+/// are as the switch, and how many times as good Tasuki is as TCP on either.
 fn summary(report: &Report) -> Rows {
     let (cables, switch) = (NETWORKS[0].1, NETWORKS[1].1);
     let mut rows =
@@ -150,7 +152,7 @@ fn summary(report: &Report) -> Rows {
             tcp.map(|tcp| format!("{:.2} x", figure.unit.gain(figure.median, tcp.median)))
         };
         let against_tcp = against_tcp(record).zip(against_tcp(other));
-        // Without an MPI the stack says more than its lane: tcp, tcp spinning, udp ...
+        // Of tests without an MPI the name of the stack says more than the lane: tcp, tcp-spin, udp ...
         let over = if record.test.starts_with("raw-") { &record.stack } else { &record.lane };
         rows.add_row([
             record.test.clone(),

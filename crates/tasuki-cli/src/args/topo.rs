@@ -6,7 +6,7 @@ use super::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use tasuki_cluster::Rate;
+use tasuki_cluster::{DEFAULT_MTU, MTU_MAX, MTU_MIN, Rate};
 use tasuki_plan::{Inventory, OwnSwitch, PcieSlot, TrafficPattern, engine_named};
 use tasuki_topo::{Engine, bounds::Pattern};
 
@@ -15,65 +15,70 @@ use tasuki_topo::{Engine, bounds::Pattern};
 pub enum TopoCommand {
     /// What a cabling gives: diameter, distances, bisection, parts and cost, single points of failure
     #[command(after_help = crate::topo::source_help(
-        "Definitions (docs/topologies.md has them in full):\n  \
-         distance             switches and relaying hosts that a packet passes: 1 through one switch, 0 over a direct\n                       \
-         cable. Mean over ordered pairs of different hosts; papers also count each host's pair with\n                       \
-         itself, so that figure is given too\n  \
-         diameter             cables between the two nodes that forward and are farthest apart\n  \
-         bisection            what the worst cut into two halves of the hosts leaves, one direction; a range holds the truth\n  \
-         effective bisection  what random halves exchange at once over single shortest paths, one direction; the range is\n                       \
-         over choices of paths\n  \
-         all to all           what every pair gets when all send to all over all shortest paths, split evenly\n\n\
-         Examples:\n  tasuki topo measure torus:4x4\n  tasuki topo measure torus:4x4+4         # switches with 4 hosts each\n  \
-         tasuki topo measure cluster.toml --price-cable 8 --price-switch 120"))]
+        "Definitions (docs/topologies.md has them in full):\n  distance             switches and relaying \
+         hosts that a packet passes: 1 through one switch, 0 over a direct\n                       cable. \
+         Mean over ordered pairs of different hosts; papers also count each host's pair \
+         with\n                       itself, so that figure is given too\n  diameter             cables \
+         between the two nodes that forward and are farthest apart\n  bisection            what the worst \
+         cut into two halves of the hosts leaves, one direction; a range holds the truth\n  effective \
+         bisection  what random halves exchange at once over single shortest paths, one direction; the range \
+         is\n                       over choices of paths\n  all to all           what every pair gets when \
+         all send to all over all shortest paths, split evenly\n\n\
+         Examples:\n  tasuki topo measure torus:4x4\n  tasuki topo measure torus:4x4+4         # switches \
+         with 4 hosts each\n  tasuki topo measure cluster.toml --price-cable 8 --price-switch 120"))]
     Measure(MeasureArgs),
     /// Routing tables by each engine, checked by a verifier that shares no code with them
     #[command(after_help = crate::topo::source_help(
-        "Packets of a network that never drops (credits, pause frames) can wait for each other in a circle. Engines avoid\n\
-         that with virtual channels, or with longer paths. One that needs more channels than there are fails and says how\n\
-         many it takes. `one channel` says what the same paths would do with a single one: the circle is a smallest one.\n\
+        "Packets of a network that never drops (credits, pause frames) can wait for each other in a circle. \
+         Engines avoid\n\
+         that with virtual channels, or with longer paths. One that needs more channels than there are fails \
+         and says how\n\
+         many it takes. `one channel` says what the same paths would do with a single one: the circle is a \
+         smallest one.\n\
          Plain Ethernet and relaying hosts drop packets instead: --lossy, one channel, no deadlock.\n\n\
-         Engines:\n  \
-         minimal            shortest paths, spread over hosts; layers of channels where one is not free of deadlock\n  \
-         minimal-low-port   shortest paths, always the lowest port\n  \
-         dimension-order    dimension by dimension; meshes, tori, rings, hypercubes only\n  \
-         up-down            up a tree, then down: one channel, longer paths\n  \
-         structured         shortest paths, one more channel at every hop; structured-low-port\n  \
-         descending-layers  shortest paths, one more channel at every turn from down to up; descending-layers-low-port\n  \
-         lash               shortest paths laid into layers\n  \
-         dfsssp             shortest paths balanced by load, laid into layers\n  \
-         any-channels       works with any number of channels, one included; longer paths where it must\n\n\
+         Engines:\n  minimal            shortest paths, spread over hosts; layers of channels where one is \
+         not free of deadlock\n  minimal-low-port   shortest paths, always the lowest \
+         port\n  dimension-order    dimension by dimension; meshes, tori, rings, hypercubes \
+         only\n  up-down            up a tree, then down: one channel, longer \
+         paths\n  structured         shortest paths, one more channel at every hop; \
+         structured-low-port\n  descending-layers  shortest paths, one more channel at every turn from down \
+         to up; descending-layers-low-port\n  lash               shortest paths laid into \
+         layers\n  dfsssp             shortest paths balanced by load, laid into \
+         layers\n  any-channels       works with any number of channels, one included; longer paths where it \
+         must\n\n\
          Examples:\n  tasuki topo route ring:5\n  tasuki topo route torus:4x4+4 --channels 2\n  \
          tasuki topo route torus:4x4 --engine up-down --tables\n  \
          tasuki topo route torus:4x4+4 --channels 16 --pattern complement"))]
     Route(RouteArgs),
     /// Packets in switches and cables: rate and latency over load, barriers, deadlock, what Ethernet drops
     #[command(after_help = crate::topo::source_help(
-        "Switches pass packets on as their heads come (virtual cut-through), through virtual channels that stop their senders when \
-         they are full; with --ethernet they store, forward and drop. Hosts offer packets at random times (--load), or wait \
-         for acknowledgements (--window), or hold barriers (--barrier), or do what the ranks of a program did (--trace). The\n\
+        "Switches pass packets on as their heads come (virtual cut-through), through virtual channels that \
+         stop their senders when they are full; with --ethernet they store, forward and drop. Hosts offer \
+         packets at random times (--load), or wait for acknowledgements (--window), or hold barriers \
+         (--barrier), or do what the ranks of a program did (--trace). The\n\
          model and the format of traces: docs/simulator.md.\n\n\
-         Columns:\n  \
-         offered, got  Mbit/s per sending host; `got` counts what arrived\n  \
-         mean, p99     us from when a packet was due until its tail arrived; beyond saturation it grows with the length of the run\n  \
-         inside        us from its head's departure: switches, cables, and waiting between them\n\n\
-         Examples:\n  tasuki topo simulate torus:4x4+4 --engine structured\n  \
-         tasuki topo simulate torus:4x4+4 --pattern complement --window 1 --bytes 256,1024,4096 --buffer 8192\n  \
-         tasuki topo simulate clos:4+4 --barrier multicast --bytes 136\n  \
-         tasuki topo simulate torus:4x4 --trace cg.trace --ethernet          # how long a program's messages take here\n  \
-         tasuki topo simulate ring:6+2 --ignore-deadlock --load 80      # what virtual channels are for\n  \
-         tasuki topo simulate cluster.toml --ethernet --pattern hot-spot --hot 50"))]
+         Columns:\n  offered, got  Mbit/s per sending host; `got` counts what arrived\n  mean, p99     us \
+         from when a packet was due until its tail arrived; beyond saturation it grows with the length of \
+         the run\n  inside        us from its head's departure: switches, cables, and waiting between \
+         them\n\n\
+         Examples:\n  tasuki topo simulate torus:4x4+4 --engine structured\n  tasuki topo simulate \
+         torus:4x4+4 --pattern complement --window 1 --bytes 256,1024,4096 --buffer 8192\n  tasuki topo \
+         simulate clos:4+4 --barrier multicast --bytes 136\n  tasuki topo simulate torus:4x4 --trace \
+         cg.trace --ethernet          # how long a program's messages take here\n  tasuki topo simulate \
+         ring:6+2 --ignore-deadlock --load 80      # what virtual channels are for\n  tasuki topo simulate \
+         cluster.toml --ethernet --pattern hot-spot --hot 50"))]
     Simulate(Box<SimulateArgs>),
-    /// The published evaluation of topologies on RHiNET-2, run again: every cell published, simulated, difference
+    /// The published evaluation of topologies on RHiNET-2, run again: every cell published, simulated,
+    /// difference
     #[command(after_help = "\
-The tables and stated figures of Koibuchi, Watanabe, Otsuka, Amano (IPSJ Transactions 2004): 16 switches with 8 ports, 64 \
-hosts, barriers and bandwidths on mesh, torus, ring, fat tree and Clos networks. The model is fitted to figure 4 and table 8; \
-waiting comes from the simulation. Of the irregular networks A and B only statistics are known: a range over the graphs that \
-have them. Tables 10 to 12 need traces of programs that are not published. All that went in is listed at the end, and in \
-docs/simulator.md.
+The tables and stated figures of Koibuchi, Watanabe, Otsuka, Amano (IPSJ Transactions 2004): 16 switches \
+with 8 ports, 64 hosts, barriers and bandwidths on mesh, torus, ring, fat tree and Clos networks. The model \
+is fitted to figure 4 and table 8; waiting comes from the simulation. Of the irregular networks A and B only \
+statistics are known: a range over the graphs that have them. Tables 10 to 12 need traces of programs that \
+are not published. All that went in is listed at the end, and in docs/simulator.md.
 
-`agrees`: within 2 % or two of the paper's standard errors; within 5 points for what complement traffic loses (T9), within 3 \
-for torus over mesh (F6); a range must hold the published figure.
+`agrees`: within 2 % or two of the paper's standard errors; within 5 points for what complement traffic \
+loses (T9), within 3 for torus over mesh (F6); a range must hold the published figure.
 
 Examples:
   tasuki topo rhinet2
@@ -81,7 +86,8 @@ Examples:
   tasuki topo rhinet2 --sensitivity          # which choice of the model moves which cell
   tasuki topo rhinet2 --json | jq -r '.[] | [.table, .cell, .published, .simulated] | @tsv'")]
     Rhinet2(Rhinet2Args),
-    /// Slow receivers (figures 5 to 7 of the ATM paper), and many senders at once, over this transport, simulated
+    /// Slow receivers (figures 5 to 7 of the ATM paper), and many senders at once, over this transport,
+    /// simulated
     #[command(after_help = super::receivers::RECEIVERS_HELP)]
     Receivers(super::ReceiversArgs),
     /// A network part by part, and its picture
@@ -142,7 +148,8 @@ pub enum Traffics {
     AllToAll,
     /// Every host to the next one
     Neighbour,
-    /// Between switches, one host of each sending and another receiving: number of the switch in binary, bits reversed
+    /// Between switches, one host of each sending and another receiving: number of the switch in binary, bits
+    /// reversed
     BitReversal,
     /// The same, halves of the bits exchanged
     MatrixTranspose,
@@ -220,20 +227,23 @@ impl From<Best> for tasuki_plan::Best {
 /// Options of `tasuki plan`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is proposed, as far as hosts, ports and switches allow: every host cabled to every other, rings, tori, graphs found \
-by search for short paths (hosts relay for each other), switches (joined to a tree where one is too small; as many trees \
-as there are NICs and switches for), and one switch with cables beside it.
+What is proposed, as far as hosts, ports and switches allow: every host cabled to every other, rings, tori, \
+graphs found by search for short paths (hosts relay for each other), switches (joined to a tree where one is \
+too small; as many trees as there are NICs and switches for), and one switch with cables beside it.
 
-Every proposal keeps to the rules of cluster files: `tasuki lab up` stands it up on this machine, and `tasuki cluster rails` \
-shows what each pair of hosts gets.
+Every proposal keeps to the rules of cluster files: `tasuki lab up` stands it up on this machine, and \
+`tasuki cluster rails` shows what each pair of hosts gets.
 
 Examples:
   tasuki plan --hosts 8 --nics 3
   tasuki plan --hosts 8 --nics 2 --switch 8 --switch 16 --rate 2.5G --price-cable 5 --best cost
   tasuki plan --hosts 16 --nics 4 --choose 2 -o cluster.toml && tasuki lab up cluster.toml
-  tasuki plan --hosts 32 --nics 4 --rack-hosts 16 --folder plan     # cluster file, cabling list, labels, picture, page
-  tasuki plan --hosts 9 --nics 3 --grow cluster.toml --best moved   # hosts more, as few cables moved as possible
-  tasuki plan --hosts 8 --nics 4 --rate 10G --pcie 3x4              # a four-port card in a slot of four lanes")]
+  tasuki plan --hosts 32 --nics 4 --rack-hosts 16 --folder plan     # cluster file, cabling list, labels, \
+  picture, page
+  tasuki plan --hosts 9 --nics 3 --grow cluster.toml --best moved   # hosts more, as few cables moved as \
+  possible
+  tasuki plan --hosts 8 --nics 4 --rate 10G --pcie 3x4              # a four-port card in a slot of four \
+  lanes")]
 pub struct PlanArgs {
     /// Number of hosts
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=256))]
@@ -248,27 +258,34 @@ pub struct PlanArgs {
     #[arg(long, default_value = "1G", value_parser = rate)]
     pub rate: Rate,
     /// MTU of every port, bytes
-    #[arg(long, default_value_t = tasuki_cluster::DEFAULT_MTU, value_parser = clap::value_parser!(u32).range(i64::from(tasuki_cluster::MTU_MIN)..=i64::from(tasuki_cluster::MTU_MAX)))]
+    #[arg(
+        long,
+        default_value_t = DEFAULT_MTU,
+        value_parser = clap::value_parser!(u32).range(i64::from(MTU_MIN)..=i64::from(MTU_MAX))
+    )]
     pub mtu: u32,
     #[command(flatten)]
     pub prices: Prices,
     /// What the best proposal has most of, or least
     #[arg(long, value_enum, default_value_t)]
     pub best: Best,
-    /// Cluster file of what is there already: every proposal says which of its cables stay and which are moved; --hosts and
-    /// --nics are what there will be, --switch what is added
+    /// Cluster file of what is there already: every proposal says which of its cables stay and which are
+    /// moved; --hosts and --nics are what there will be, --switch what is added
     #[arg(long, value_name = "FILE")]
     pub grow: Option<PathBuf>,
-    /// PCI Express slot of every host's card or cards, generation and lanes: holds back what a host sends and relays
+    /// PCI Express slot of every host's card or cards, generation and lanes: holds back what a host sends and
+    /// relays
     #[arg(long, value_name = "GENxLANES")]
     pub pcie: Option<PcieSlot>,
-    /// Hosts of a rack: gives racks and cable lengths (hosts 4.45 cm apart, racks 60 cm; cables run over the top)
+    /// Hosts of a rack: gives racks and cable lengths (hosts 4.45 cm apart, racks 60 cm; cables run over the
+    /// top)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub rack_hosts: Option<u32>,
     /// Seed of the search for graphs
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Write everything about the chosen proposal here: cluster file, tables, cabling list by rack, labels, picture, page
+    /// Write everything about the chosen proposal here: cluster file, tables, cabling list by rack, labels,
+    /// picture, page
     #[arg(long, value_name = "DIRECTORY")]
     pub folder: Option<PathBuf>,
     /// Print the cabling list of this proposal [default: 1 with --output or --folder]
@@ -299,10 +316,10 @@ impl PlanArgs {
     }
 }
 
-/// Ports of a switch that `plan` takes, at most.
+/// The largest number of ports of a switch that `plan` takes.
 const PORTS_MAX: u32 = 4096;
 
-/// Reads a switch: its ports, and their rate if it is another than that of the hosts' ports.
+/// Reads a switch: its number of ports, and their rate if this is not that of the hosts' ports.
 fn own_switch(text: &str) -> Result<OwnSwitch, String> {
     let (ports, speed) = text.split_once('@').map_or((text, None), |(ports, speed)| (ports, Some(speed)));
     let ports = ports.parse().ok().filter(|ports| (2..=PORTS_MAX).contains(ports));

@@ -1,4 +1,4 @@
-//! What measurements need of labs and MPIs, made of what the command has.
+//! Gives the measurements of `tasuki-bench` access to the labs and MPIs of the command.
 
 use super::LabNetwork;
 use crate::{
@@ -25,7 +25,7 @@ impl LabAccess for LabNetwork {
     }
 }
 
-/// A lab as measurements see it.
+/// The testbed of a lab.
 pub fn testbed(network: LabNetwork) -> Testbed {
     Testbed {
         name: network.name.clone(),
@@ -56,14 +56,14 @@ fn refused(failure: Failure) -> BenchError {
     BenchError::Refused(failure.message)
 }
 
-/// The MPIs of this machine, over the transports that are asked for.
+/// The MPIs of this machine, with the transports that the user asked for.
 pub struct LabMpis {
     finder: Finder,
     wanted: Vec<Wanted>,
 }
 
 impl LabMpis {
-    /// Each MPI is to be measured over these transports.
+    /// The MPIs, each to be measured over these transports.
     pub fn over(wanted: &[Wanted]) -> Result<Self, Failure> {
         Ok(Self { finder: Finder::here()?, wanted: wanted.to_vec() })
     }

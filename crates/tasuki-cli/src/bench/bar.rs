@@ -42,7 +42,7 @@ impl Progress for Bar {
     }
 }
 
-/// Set by Ctrl-C. The second one ends the command at once; its labs end with it.
+/// A flag that Ctrl-C sets. The second Ctrl-C ends the command at once, and its labs with it.
 pub fn interruption() -> Result<Arc<AtomicBool>, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     flag::register_conditional_shutdown(consts::SIGINT, 130, Arc::clone(&interrupted))?;

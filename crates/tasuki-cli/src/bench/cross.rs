@@ -1,4 +1,5 @@
-//! `tasuki bench cross`: the cross-connection paper's (a) to (d), between two hosts or with parallel programs.
+//! `tasuki bench cross`: the cross-connection paper's (a) to (d), between two hosts or with parallel
+//! programs.
 
 use super::{Bar, LabMpis, Labs, code, interruption, results::give};
 use crate::{args::BenchCross, failure::Failure};

@@ -1,4 +1,4 @@
-//! `tasuki bench drain`: how fast a host takes bursts, what its buffer holds, and what it loses of more.
+//! `tasuki bench drain`: how fast a host takes bursts, how much its buffer holds, and how much it loses.
 
 use super::{Bar, results::give, testbeds};
 use crate::{
@@ -29,7 +29,7 @@ pub fn run(arguments: &BenchDrain) -> Result<ExitCode, Failure> {
         slow: arguments.slow,
         buffer_bytes: arguments.buffer,
     };
-    // Ctrl-C ends the command at once: half of the bursts would say little.
+    // Ctrl-C ends the command at once, because half of the bursts would say little.
     let (bar, interrupted) = (Bar::default(), AtomicBool::new(false));
     let session = Session { progress: &bar, interrupted: &interrupted };
     let mut reports = Vec::new();

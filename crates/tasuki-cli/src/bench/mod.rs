@@ -1,5 +1,5 @@
-//! `tasuki bench ...` and what `tasuki demo` shares with it: arguments, progress and what is printed. What is measured, and
-//! how, is in `tasuki-bench`.
+//! `tasuki bench ...` and what `tasuki demo` shares with it: arguments, progress and what is printed. What is
+//! measured, and how, is in `tasuki-bench`.
 
 mod access;
 mod bar;
@@ -42,13 +42,14 @@ pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The internal command that is a raw peer inside a host.
+/// Runs the internal command that is a raw peer inside of a host.
 pub fn raw_peer(specification: &str) -> Result<ExitCode, Failure> {
     println!("{}", tasuki_bench::raw::peer(specification)?);
     Ok(ExitCode::SUCCESS)
 }
 
-/// The internal command that follows the load of the host that it runs in until SIGTERM, for an emulated NIC.
+/// Runs the internal command that follows the load of the host that it runs in until SIGTERM, for an emulated
+/// NIC.
 pub fn load_follow(specification: &str) -> Result<ExitCode, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::clone(&stop))?;
@@ -56,19 +57,19 @@ pub fn load_follow(specification: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The internal command that is a program under load, or its partner, inside a host.
+/// Runs the internal command that is a program under load, or its partner, inside a host.
 pub fn load_peer(specification: &str) -> Result<ExitCode, Failure> {
     println!("{}", tasuki_bench::load::peer(specification)?);
     Ok(ExitCode::SUCCESS)
 }
 
-/// The internal command that makes the NICs of the host that it runs in as `bench stripe` wants them.
+/// Runs the internal command that sets up the NICs of the host that it runs in for `bench stripe`.
 pub fn bundle_here(specification: &str) -> Result<ExitCode, Failure> {
     tasuki_bench::lab::stripe::set_up_bundle(specification)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The failure of a measurement; the exit code tells that the user ended it.
+/// The failure of a measurement; if the user ended it, the exit code says so.
 fn failure(error: BenchError) -> Failure {
     match error {
         BenchError::Interrupted(_) => Failure::new(error).with_code(130),

@@ -1,4 +1,5 @@
-//! `tasuki bench mpi`: every MPI over its own TCP and over Tasuki, in turn, with the raw ceilings of the same network.
+//! `tasuki bench mpi`: every MPI over its own TCP and over Tasuki, in turn, with the raw ceilings of the same
+//! network.
 
 use super::{Bar, LabMpis, code, interruption, results::give, testbeds};
 use crate::{args::BenchMpi, failure::Failure};
@@ -28,7 +29,7 @@ pub fn run(arguments: &BenchMpi) -> Result<ExitCode, Failure> {
     }
     problems.iter().chain(&others).for_each(|problem| bar.note(&format!("left out: {problem}")));
     let networks = testbeds(&arguments.source)?;
-    // They serve to the end of the measurement.
+    // The brokers run to the end of the measurement.
     let _brokers = if arguments.as_user { Some(Brokers::start(&networks)?) } else { None };
     let spread = if arguments.one_host { Spread::OneHost } else { Spread::All };
     let measurement = Measurement {

@@ -33,7 +33,7 @@ pub fn run(arguments: &BenchNas) -> Result<ExitCode, Failure> {
     Ok(code(report.is_good()))
 }
 
-/// Refuses at once what would fail later.
+/// Refuses options at once that would fail later.
 fn check(arguments: &BenchNas) -> Result<(), Failure> {
     if let Some(ranks) = arguments.ranks.iter().find(|ranks| !Kernel::Is.allows(**ranks)) {
         let most = Kernel::MOST_RANKS;

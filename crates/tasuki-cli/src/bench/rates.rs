@@ -1,4 +1,4 @@
-//! `tasuki bench rates`: at which rate a message can be sent without loss, computed.
+//! `tasuki bench rates`: computes the rate at which a message can be sent without loss.
 
 use crate::{args::BenchRates, failure::Failure, terminal::print_json};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `tasuki bench raw`: what TCP, UDP and bare frames give between two hosts, without any MPI.
+//! `tasuki bench raw`: latency and throughput of TCP, UDP and bare frames between two hosts, without any MPI.
 
 use super::{code, testbeds};
 use crate::{

@@ -9,7 +9,7 @@ use tasuki_bench::lab::{
     startup::Startups,
 };
 
-/// Most ranks: what the labs are made for.
+/// The largest number of ranks, for which the labs are made.
 const RANKS_MAX: u32 = 256;
 
 /// Runs the command.
@@ -32,7 +32,7 @@ pub fn run(arguments: &BenchStartup) -> Result<ExitCode, Failure> {
     Ok(code(report.is_good()))
 }
 
-/// Refuses at once what would fail later.
+/// Refuses options at once that would fail later.
 fn check(arguments: &BenchStartup) -> Result<(), Failure> {
     if let Some(ranks) = arguments.ranks.iter().find(|ranks| !(2..=RANKS_MAX).contains(*ranks)) {
         return Err(Failure::new(format!("{ranks} ranks: give numbers from 2 to {RANKS_MAX}")));
@@ -53,7 +53,7 @@ fn stacks(arguments: &BenchStartup, mpis: &LabMpis, bar: &Bar) -> Result<Vec<Bui
     Ok(stacks)
 }
 
-/// The labs asked for; else as many hosts as ranks on one switch, and on two.
+/// The labs that the user asked for, or if none, as many hosts as ranks on one switch and on two switches.
 fn networks(arguments: &BenchStartup) -> Result<Vec<Testbed>, Failure> {
     let source = &arguments.source;
     if !source.shape.is_empty() || !source.cluster.is_empty() || source.lab.is_some() {

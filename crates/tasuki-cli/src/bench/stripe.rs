@@ -1,4 +1,4 @@
-//! `tasuki bench stripe`: one TCP stream over several NICs, by Tasuki's striping and by its rivals.
+//! `tasuki bench stripe`: one TCP stream over several NICs, by Tasuki's striping and by other means.
 
 use super::{Bar, Labs, code, failure, interruption, results::give};
 use crate::{args::BenchStripe, failure::Failure};

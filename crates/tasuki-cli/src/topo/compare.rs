@@ -23,7 +23,7 @@ pub fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Networks as columns.
+/// The table, with a column for each network.
 fn show(all: &[Compared]) -> Rows {
     let mut rows = table([""]);
     rows.set_header(std::iter::once("").chain(all.iter().map(|one| one.given.as_str())));

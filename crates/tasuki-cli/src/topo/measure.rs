@@ -9,7 +9,7 @@ use crate::{
 use std::process::ExitCode;
 use tasuki_plan::{MEASURE_STEPS, Measures, measure, measure_rows, network};
 
-/// Prints what is measured.
+/// Measures a network and prints the measures.
 pub fn run(arguments: &MeasureArgs) -> Result<ExitCode, Failure> {
     let bar = progress_bar(MEASURE_STEPS + 1).with_prefix("measure");
     let mut step = steps(&bar);

@@ -31,7 +31,7 @@ pub fn run(command: TopoCommand) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Says on a bar which step begins, and moves it on.
+/// A function that shows the name of the step that begins on a progress bar, and moves the bar on.
 fn steps(bar: &ProgressBar) -> impl FnMut(&str) {
     |what| {
         bar.set_message(what.to_owned());

@@ -26,7 +26,7 @@ pub fn plan(arguments: &PlanArgs) -> Result<ExitCode, Failure> {
     });
     let chosen = chosen.transpose()?;
     if let (Some(one), Some(path)) = (chosen, &arguments.output) {
-        // What does not fit the address ranges is said now, not by `lab up`.
+        // A cluster that does not fit the address ranges is refused now and not only by `lab up`.
         AddressPlan::new(&one.cluster)?;
         write_file(path, &one.cluster.to_toml())?;
     }
@@ -59,7 +59,7 @@ pub fn plan(arguments: &PlanArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All proposals and what they give, the best one first.
+/// All proposals with their measures, the best one first.
 fn ranked(arguments: &PlanArgs, inventory: &Inventory) -> Result<Vec<Ranked>, Failure> {
     let found = found(arguments, inventory)?;
     let bar = progress_bar(found.len() as u64 * RANK_STEPS).with_prefix("plan");
@@ -72,7 +72,7 @@ fn ranked(arguments: &PlanArgs, inventory: &Inventory) -> Result<Vec<Ranked>, Fa
     Ok(ranked)
 }
 
-/// All proposals; where a cluster grows, laid over what is there.
+/// All proposals; those for a cluster that grows are laid over the existing one.
 fn found(arguments: &PlanArgs, inventory: &Inventory) -> Result<Vec<Proposal>, Failure> {
     let Some(path) = &arguments.grow else {
         return match arguments.best {
@@ -85,7 +85,7 @@ fn found(arguments: &PlanArgs, inventory: &Inventory) -> Result<Vec<Proposal>, F
     let old = Cluster::load(path)?;
     let there = old.switches.iter().map(|switch| OwnSwitch { ports: switch.ports, rate: Some(switch.rate) });
     let switches = there.chain(inventory.switches.iter().copied()).collect();
-    // What cannot be cabled anew may still take one host more.
+    // A cluster that cannot be cabled anew may still have room for another host.
     let fresh = proposals(&Inventory { switches, ..inventory.clone() }).unwrap_or_default();
     let bar = progress_bar(GROW_STEPS).with_prefix("grow");
     let grown = grown(&old, inventory, &fresh, &mut steps(&bar));
@@ -139,10 +139,10 @@ fn print(ranked: &[Ranked]) {
         println!("{}. {}: {}.{pcie}", one.number, one.what, one.why);
     }
     println!(
-        "\nMbit/s in one direction. all to all: what each host sends when all send to all, over the routes that Tasuki sets; \
-         best: the most that any\nroutes could give. next: each host to the next one, over the best routes. bisection: \
-         between the worst two halves. cable fails, switch fails:\nall to all after the worst such loss; 0 separates \
-         hosts. hops, most: switches and hosts passed, on average and at most. moved: cables to unplug, of those that \
-         there are."
+        "\nMbit/s in one direction. all to all: what each host sends when all send to all, over the routes \
+         that Tasuki sets; best: the most that any\nroutes could give. next: each host to the next one, over \
+         the best routes. bisection: between the worst two halves. cable fails, switch fails:\nall to all \
+         after the worst such loss; 0 separates hosts. hops, most: switches and hosts passed, on average and \
+         at most. moved: cables to unplug, of those that there are."
     );
 }

@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use tasuki_plan::{CheckedRoutes, ENGINES, EngineRoutes, RouteOptions, Routes, digits, network, routes};
 use tasuki_topo::Limits;
 
-/// Makes routes, checks them and prints what was found; fails where the one engine asked for does, or the check.
+/// Makes routes, checks them and prints what was found; fails where the one engine asked for does, or the
+/// check.
 pub fn run(arguments: &RouteArgs) -> Result<ExitCode, Failure> {
     let net = network(&arguments.network)?;
     let options = RouteOptions {

@@ -28,13 +28,13 @@ struct Node {
     name: String,
     /// `host` (sends and receives), `relay` (a host that also forwards) or `switch`.
     kind: &'static str,
-    /// Where the ports lead, from port 1 on; none where no cable is plugged in.
+    /// The other ends of its ports, from port 1 on; `None` for a port without a cable.
     ports: Vec<Option<String>>,
 }
 
 #[derive(Debug, Serialize)]
 struct Cable {
-    /// Name and port (from 1) of both ends.
+    /// Names and ports (from 1) of both ends.
     ends: [(String, u32); 2],
     bits_per_second: u64,
 }
@@ -107,7 +107,7 @@ fn shown(net: &Network) -> Shown {
     }
 }
 
-/// The page: picture, figures, parts, cables.
+/// The page with picture, measures, parts and cables.
 fn page(net: &Network, shown: &Shown) -> Result<Page, Failure> {
     let bar = progress_bar(MEASURE_STEPS).with_prefix("measure");
     let measures = measure(net, &Prices::default(), &mut steps(&bar));

@@ -61,7 +61,7 @@ fn options(arguments: &SimulateArgs) -> Options {
     }
 }
 
-/// What the options say of switches and cables.
+/// The settings of switches and cables from the options.
 fn settings(arguments: &SimulateArgs) -> Settings {
     let base = if arguments.ethernet { Settings::ethernet() } else { Settings::lossless() };
     let flow = arguments.go.map_or(FlowControl::Credits, |go| FlowControl::GoAndStop { go });
@@ -74,7 +74,7 @@ fn settings(arguments: &SimulateArgs) -> Settings {
     Settings { room, largest, switch_ps, cable_ps: arguments.cable_ns * 1000, ..base }
 }
 
-/// How fast the simulator is.
+/// Measures the speed of the simulator and prints it.
 fn run_speed(
     arguments: &SimulateArgs,
     options: &Options,
@@ -120,7 +120,7 @@ fn run_trace(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a replay with packets of so many bytes at most.
+/// Prints a replay with packets of at most `bytes` bytes.
 fn print_replayed(replayed: &Replayed, packet_bytes: u32) {
     println!(
         "{}: {} ranks on {} hosts, {} events; {}\n",
@@ -198,7 +198,7 @@ fn print(simulation: &Simulation) {
     println!("{rows}");
 }
 
-/// Rate and latency over load; over the length of packets where there is no load.
+/// Plots rate and latency over the load, or over the length of packets if there is no load.
 fn panels(simulation: &Simulation) -> Vec<Panel> {
     let loads = simulation.points.iter().any(|point| point.load_percent.is_some());
     let mut lengths: Vec<u32> = simulation.points.iter().map(|point| point.bytes).collect();

@@ -1,4 +1,4 @@
-//! `tasuki tune run`: the delay's length follows the load.
+//! `tasuki tune run`: the daemon whose interrupt delay follows the load.
 
 use super::{folder, following, named};
 use crate::{args::TuneRun, background, failure::Failure, places::host_name};
@@ -12,10 +12,10 @@ use tasuki_tune::Lengths;
 use tasuki_tuned::{Tuner, TunerOptions};
 use tasuki_watch::TunePlan;
 
-/// The first step of the lengths above none, microseconds.
+/// The shortest delay above none that the daemon tries, microseconds.
 const STEP_US: u32 = 10;
 
-/// Microseconds of a bound.
+/// A bound of the delay in microseconds.
 fn bound(delay: Delay, name: &str) -> Result<u32, Failure> {
     match delay {
         Delay::Off => Ok(0),
@@ -24,7 +24,7 @@ fn bound(delay: Delay, name: &str) -> Result<u32, Failure> {
     }
 }
 
-/// Runs until SIGTERM or SIGINT; then the NICs are as they were.
+/// Runs until SIGTERM or SIGINT, and then restores the NICs.
 pub fn run(arguments: &TuneRun) -> Result<ExitCode, Failure> {
     if arguments.background {
         background::leave_terminal();
@@ -62,7 +62,7 @@ pub fn run(arguments: &TuneRun) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be done: the cluster file's plan, or what was asked for.
+/// The plan of the cluster file, or one made of the options.
 fn plan(arguments: &TuneRun) -> Result<TunePlan, Failure> {
     if arguments.planned {
         return TunePlan::load()?.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! `tasuki tune`: the receive-interrupt delay, by hand and by load.
+//! `tasuki tune`: sets the receive-interrupt delay by hand or by load.
 
 mod daemon;
 mod simulate;
@@ -31,22 +31,24 @@ pub fn run(command: TuneCommand) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The folder of the record: beside that of `apply`, so that each can be undone without the other.
+/// The folder of the record of changes. It is not that of `apply`, so that either can be undone without the
+/// other.
 pub fn folder(state_dir: Option<&Path>) -> PathBuf {
     state_folder_or(state_dir).join("tune")
 }
 
-/// The folder of the record of a daemon that follows a cluster file's plan: nobody's else, so that it can be taken back by itself.
+/// The folder of the record of a daemon that follows the plan of a cluster file. No other command uses it, so
+/// that the daemon's changes can be taken back by themselves.
 pub fn following(state_dir: Option<&Path>) -> PathBuf {
     state_folder_or(state_dir).join("following")
 }
 
-/// Whether a folder holds a record.
+/// Whether a folder holds a record of changes.
 pub fn is_kept(folder: &Path) -> bool {
     folder.join("changes.json").exists()
 }
 
-/// Those that were named, or those of the rails.
+/// The NICs that were named, or if none were, those of the rails.
 fn named(nics: &[String]) -> Result<Vec<String>, Failure> {
     if !nics.is_empty() {
         return Ok(nics.to_vec());
@@ -62,7 +64,7 @@ fn named(nics: &[String]) -> Result<Vec<String>, Failure> {
 }
 
 fn open(state_dir: Option<&Path>, mode: Mode) -> Result<Setup, Failure> {
-    // An interrupt delay cuts nobody off.
+    // `true` allows changes of the NIC that the user is logged in by, as a delay cuts no connection off.
     Ok(Setup::open(&host_name(), &folder(state_dir), mode, true)?)
 }
 
@@ -72,29 +74,29 @@ fn show(arguments: &TuneShow) -> Result<ExitCode, Failure> {
     if nics.is_empty() {
         nics = present_nics();
     }
-    let looks = nics.iter().map(|nic| setup.delay_of(nic)).collect::<Result<Vec<_>, _>>()?;
+    let delays = nics.iter().map(|nic| setup.delay_of(nic)).collect::<Result<Vec<_>, _>>()?;
     if arguments.json {
-        print_json(&looks)?;
+        print_json(&delays)?;
     } else {
-        print(&looks);
+        print(&delays);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(looks: &[DelayLook]) {
+fn print(delays: &[DelayLook]) {
     let mut rows = table(["NIC", "driver", "means", "delay", "settings"]);
-    for look in looks {
-        for (number, means) in look.means.iter().filter(|means| means.means != Means::Module).enumerate() {
+    for nic in delays {
+        for (number, means) in nic.means.iter().filter(|means| means.means != Means::Module).enumerate() {
             let first = |text: &str| if number == 0 { text.to_owned() } else { String::new() };
-            let used = if look.best().is_some_and(|best| best.means == means.means) { "*" } else { "" };
+            let used = if nic.best().is_some_and(|best| best.means == means.means) { "*" } else { "" };
             let delay = match means.obstacle {
                 Some(_) => "-".into(),
                 None => means.delay.map_or("-".into(), |delay| delay.to_string()),
             };
             let setting = means.obstacle.as_ref().unwrap_or(&means.setting);
             rows.add_row([
-                first(&look.interface),
-                first(&look.driver),
+                first(&nic.interface),
+                first(&nic.driver),
                 format!("{}{used}", means.means),
                 delay,
                 setting.clone(),
@@ -105,11 +107,12 @@ fn print(looks: &[DelayLook]) {
     println!("* is what `tasuki tune` uses, unless --by says otherwise");
 }
 
-/// Nobody else may be at the delays.
+/// An error if the daemon runs, because it would change the delays again.
 fn refuse_beside_daemon() -> Result<(), Failure> {
     match said::<TunerNote>() {
         Some(note) => Err(Failure::new(format!(
-            "`tasuki tune run` (process {}) sets the delay of this host's NICs; end it first: tasuki tune undo",
+            "`tasuki tune run` (process {}) sets the delay of this host's NICs; end it first: tasuki tune \
+             undo",
             note.pid
         ))),
         None => Ok(()),
@@ -143,7 +146,7 @@ fn set(arguments: &TuneSet) -> Result<ExitCode, Failure> {
     finish(report, "changed", mode, arguments.change.json)
 }
 
-/// With a bar: some drivers are waited for.
+/// Makes a change with a progress bar, because some drivers take long.
 fn set_all(setup: &mut Setup, wishes: &[Wish]) -> Result<Report, Failure> {
     let bar = progress_bar(wishes.len() as u64).with_prefix("delays");
     let report = setup.tune(wishes, &mut |done| {
@@ -174,13 +177,13 @@ fn undo(arguments: &TuneChange) -> Result<ExitCode, Failure> {
     let mode = arguments.mode();
     let report = restore(arguments.state_dir(), mode)?;
     if report.done {
-        // The folder around the record's, if nothing else is in it.
+        // Removes the folder around that of the record, if it is empty.
         let _ = fs::remove_dir(state_folder_or(arguments.state_dir()));
     }
     finish(report, "restored", mode, arguments.json)
 }
 
-/// Ends the daemon, and gives NICs back what they had.
+/// Ends the daemon, and restores the NICs.
 pub fn restore(state_dir: Option<&Path>, mode: Mode) -> Result<Report, Failure> {
     if mode == Mode::Change && nix::unistd::Uid::effective().is_root() {
         crate::apply::end_tuner()?;
@@ -188,7 +191,7 @@ pub fn restore(state_dir: Option<&Path>, mode: Mode) -> Result<Report, Failure> 
     let mut report = open(state_dir, mode)?.undo(&mut |_| ())?;
     if let Some(left) = undo_at(&host_name(), &following(state_dir), mode)? {
         if report.changes.is_empty() {
-            // That there was nothing to undo is not true.
+            // The note of the first undo, that there was nothing to undo, is no longer true.
             report.notes.clear();
         }
         crate::apply::add(&mut report, left);
@@ -197,7 +200,7 @@ pub fn restore(state_dir: Option<&Path>, mode: Mode) -> Result<Report, Failure> 
     Ok(report)
 }
 
-/// Takes back what the record in a folder says, if there is one.
+/// Takes back the changes that the record in a folder lists, if there is one.
 pub fn undo_at(host: &str, folder: &Path, mode: Mode) -> Result<Option<Report>, Failure> {
     match is_kept(folder) {
         true => Ok(Some(Setup::open(host, folder, mode, true)?.undo(&mut |_| ())?)),
@@ -205,7 +208,7 @@ pub fn undo_at(host: &str, folder: &Path, mode: Mode) -> Result<Option<Report>, 
     }
 }
 
-/// Whether there is something to restore.
+/// Whether there are changes to restore, or a daemon runs.
 pub fn is_tuned(state_dir: Option<&Path>) -> bool {
     is_kept(&folder(state_dir)) || is_kept(&following(state_dir)) || said::<TunerNote>().is_some()
 }

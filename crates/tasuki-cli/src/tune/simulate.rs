@@ -1,4 +1,5 @@
-//! `tasuki tune simulate`: the controller against every fixed delay, and against what the kernel has for `adaptive-rx`.
+//! `tasuki tune simulate`: the controller against every fixed delay, and against what the kernel has for
+//! `adaptive-rx`.
 
 use crate::{
     args::TuneSimulate,
