@@ -1,4 +1,5 @@
-//! The whole library on one machine: Open MPI over shared memory against loopback TCP, as table, JSON and plots.
+//! The whole library on one machine: Open MPI over shared memory against loopback TCP, as table, JSON and
+//! plots.
 //!
 //! `cargo run --release -p tasuki-bench --example local -- FOLDER`
 

@@ -1,8 +1,9 @@
-//! What a frame costs on an Ethernet line, and what a protocol can get out of one.
+//! The time that frames take on an Ethernet line, and the payload that a protocol can carry on it.
 
 /// Ethernet header: two addresses and the type.
 pub const HEADER_BYTES: u64 = 14;
-/// Shortest frame without its check sequence; shorter ones are padded (IEEE 802.3, 4.2.3.3: 64 with it).
+/// Shortest frame without its check sequence (IEEE 802.3, 4.2.3.3: 64 bytes with it); shorter ones are
+/// padded.
 pub const SHORTEST_FRAME_BYTES: u64 = 60;
 /// Frame check sequence.
 pub const CHECK_BYTES: u64 = 4;
@@ -29,25 +30,25 @@ pub const fn wire_bytes(frame_bytes: u64) -> u64 {
 /// How a protocol fills frames of an MTU when it streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
-    /// Bytes of a full frame that are the user's.
+    /// Payload bytes of a full frame.
     pub payload_bytes: u64,
     /// Bytes of a full frame, Ethernet header included, without check sequence.
     pub frame_bytes: u64,
 }
 
 impl Framing {
-    /// TCP over IPv4. `None` if nothing fits.
+    /// TCP over IPv4. `None` if the MTU has no room for payload.
     pub fn tcp(mtu: u64, timestamps: bool) -> Option<Self> {
         let options = if timestamps { TCP_TIMESTAMPS_BYTES } else { 0 };
         Self::with_overhead(mtu, IPV4_BYTES + TCP_BYTES + options)
     }
 
-    /// UDP over IPv4, no fragments.
+    /// UDP over IPv4, without fragments.
     pub fn udp(mtu: u64) -> Option<Self> {
         Self::with_overhead(mtu, IPV4_BYTES + UDP_BYTES)
     }
 
-    /// Frames of an own ethertype.
+    /// Frames of an ethertype of their own.
     pub fn raw(mtu: u64) -> Option<Self> {
         Self::with_overhead(mtu, 0)
     }
@@ -62,7 +63,7 @@ impl Framing {
         self.payload_bytes as f64 / wire_bytes(self.frame_bytes) as f64
     }
 
-    /// Payload bytes per second on a line of this rate, full all the time.
+    /// Payload bytes per second on a line of this rate that is always full.
     pub fn goodput(&self, bits_per_second: u64) -> f64 {
         bits_per_second as f64 / 8.0 * self.efficiency()
     }

@@ -1,8 +1,8 @@
-//! HPC Challenge (`hpcc`), the parallel program by which a stack is judged to work: its input, and every
+//! HPC Challenge (`hpcc`), the parallel program that decides whether a stack works: its input, and every
 //! verification that its output reports.
 //!
-//! The program reads `hpccinf.txt` and appends to `hpccoutf.txt` in the working directory of rank 0. Most of its
-//! verdicts are lines of the section of each test, not fields of the summary at the end; both are read.
+//! The program reads `hpccinf.txt` and appends to `hpccoutf.txt` in the working directory of rank 0. Most of
+//! its verdicts are lines in the section of a test, not fields of the summary at the end; both are read.
 
 mod input;
 mod verify;
@@ -32,22 +32,23 @@ pub enum HpccError {
         /// The error.
         source: io::Error,
     },
-    /// Memory too small for the number of ranks.
+    /// The memory is too small for the number of ranks.
     #[error("hpcc with {ranks} ranks needs at least {least} bytes for its matrix, not {memory}")]
     Memory {
-        /// Ranks asked for.
+        /// Number of ranks asked for.
         ranks: u32,
         /// Bytes asked for.
         memory: u64,
         /// Bytes needed.
         least: u64,
     },
-    /// No ranks.
+    /// The number of ranks is zero.
     #[error("hpcc needs at least one rank")]
     NoRanks,
 }
 
-/// Writes the input file into `folder` and removes an output of an earlier run, to which hpcc would append.
+/// Writes the input file into `folder`, and removes the output of an earlier run, because hpcc would append
+/// to it.
 pub fn prepare(folder: &Path, input: &Input) -> Result<(), HpccError> {
     let output = folder.join(OUTPUT_FILE);
     match std::fs::remove_file(&output) {

@@ -1,23 +1,23 @@
-//! What every figure must be read together with: kernel, processor, user.
+//! The machine on which figures are measured: kernel, processors, user.
 
 use nix::{sys::utsname::uname, unistd::geteuid};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The machine and the user that measured.
+/// A machine, and the user that measures on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Kernel name and release, e.g. `Linux 6.1.0-18-amd64`.
     pub kernel: String,
     /// Processor model.
     pub cpu: String,
-    /// Processors that this process may use.
+    /// Number of processors that this process may use.
     pub cores: usize,
-    /// `root` or `user`: what the measuring was allowed to do.
+    /// `root` or `user`, which decides what the measurement was allowed to do.
     pub user: String,
 }
 
-/// As tables have it above them: `2 x Xeon, Linux 6.1, as root`.
+/// The line above tables: `2 x Xeon, Linux 6.1, as root`.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kernel, cpu, cores, user } = self;
@@ -26,7 +26,7 @@ impl fmt::Display for Machine {
 }
 
 impl Machine {
-    /// Asks this machine.
+    /// This machine and user.
     pub fn here() -> Self {
         let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Self {
@@ -43,7 +43,8 @@ fn kernel() -> String {
     format!("{} {}", name.sysname().to_string_lossy(), name.release().to_string_lossy())
 }
 
-/// x86 says `model name`, 64-bit ARM only numbers, RISC-V `uarch`, POWER `cpu`.
+/// The processor model from `/proc/cpuinfo`: x86 has `model name`, RISC-V `uarch`, POWER `cpu`, 64-bit ARM
+/// only numbers.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     ["model name", "uarch", "cpu"].iter().find_map(|key| {
         cpuinfo.lines().find_map(|line| {

@@ -1,5 +1,6 @@
-//! The NAS Parallel Benchmarks of `bench/nas`, Himeno and Linpack beside them: which kernels, classes and numbers of ranks there are, how their programs
-//! are built ([`build`]) and started ([`Options`]), and what they print ([`Outcome`]). `docs/nas.md` describes them.
+//! The NAS Parallel Benchmarks of `bench/nas`, Himeno and Linpack: their kernels, classes and numbers of
+//! ranks, how their programs are built ([`build`]) and started ([`Options`]), and what they print
+//! ([`Outcome`]). `docs/reference/nas.md` describes them.
 
 mod build;
 pub mod challenge;
@@ -32,14 +33,16 @@ pub enum Kernel {
     Ft,
     /// Symmetric successive over-relaxation: very many small messages between neighbours.
     Lu,
-    /// Himeno: Jacobi's method in three dimensions, single precision; faces between neighbours. Not of the NAS suite.
+    /// Himeno: Jacobi's method in three dimensions in single precision; messages are faces between
+    /// neighbours. It is not part of the NAS suite.
     Himeno,
-    /// Linpack, which is part of the HPC Challenge that a distribution brings ([`linpack`]): large messages along rows and columns.
+    /// Linpack, as part of the HPC Challenge of the Linux distribution ([`linpack`]): large messages along
+    /// rows and columns.
     Linpack,
 }
 
 impl Kernel {
-    /// All that are built from `bench/nas`.
+    /// All kernels that are built from `bench/nas`.
     pub const ALL: [Self; 7] = [Self::Is, Self::Ep, Self::Cg, Self::Mg, Self::Ft, Self::Lu, Self::Himeno];
 
     /// Its classes, the smallest first.
@@ -64,7 +67,7 @@ impl Kernel {
         }
     }
 
-    /// The name of its program: in small letters.
+    /// The name of its program, in small letters.
     pub fn program(self) -> &'static str {
         match self {
             Self::Is => "is",
@@ -78,10 +81,11 @@ impl Kernel {
         }
     }
 
-    /// Most ranks that it runs on.
+    /// The largest number of ranks.
     pub const MOST_RANKS: u32 = 64;
 
-    /// Powers of two up to [`Kernel::MOST_RANKS`], the same for all kernels and classes.
+    /// Whether it runs on this number of ranks: all kernels and classes take powers of two up to
+    /// [`Kernel::MOST_RANKS`].
     pub fn allows(self, ranks: u32) -> bool {
         ranks.is_power_of_two() && ranks <= Self::MOST_RANKS
     }
@@ -93,7 +97,7 @@ impl fmt::Display for Kernel {
     }
 }
 
-/// A name that is no kernel's, or no class's.
+/// A name of no kernel, or of no class.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("there is no {kind} '{name}': {choices}")]
 pub struct UnknownName {
@@ -107,7 +111,7 @@ impl FromStr for Kernel {
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
         let mut all = Self::ALL.into_iter().chain([Self::Linpack]);
-        // The program that Linpack comes with, and that measures more.
+        // Linpack is also known by the name of its program, which measures more.
         let is_hpcc = name.eq_ignore_ascii_case(linpack::PROGRAM);
         let wanted = if is_hpcc { Self::Linpack.name() } else { name };
         let found = all.find(|kernel| kernel.name().eq_ignore_ascii_case(wanted));
@@ -124,7 +128,7 @@ impl FromStr for Kernel {
 pub enum Class {
     /// Himeno's smallest size, XS.
     Xs,
-    /// Sample: well below a second. Himeno's size S is larger.
+    /// Sample: well below a second. (Himeno's size S is larger.)
     S,
     /// Workstation: about a second.
     W,
@@ -141,7 +145,7 @@ pub enum Class {
 impl Class {
     const ALL: [Self; 7] = [Self::Xs, Self::S, Self::W, Self::A, Self::B, Self::M, Self::L];
 
-    /// Its letter, as the programs take and print it: `X` for XS.
+    /// Its letter in arguments and output of the programs; `X` for XS.
     pub fn letter(self) -> char {
         match self {
             Self::Xs => 'X',
@@ -177,25 +181,28 @@ impl FromStr for Class {
     }
 }
 
-/// A message to damage on its way to the program, to see that verification notices.
+/// A message to damage on its way to the program, to test that verification notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Which message, counted from 1 by the rank that receives it; results of collective operations count too.
+    /// Number of the message, counted from 1 by the rank that receives it; results of collective operations
+    /// count too.
     pub message: u32,
-    /// The rank that receives it; the last one if `None`.
+    /// The rank that receives it; if `None`, the last one.
     pub rank: Option<u32>,
-    /// The bit of its payload; if `None` the highest exponent bit of a number in its middle.
+    /// The bit of its payload; if `None`, the highest exponent bit of a number in its middle.
     pub bit: Option<u64>,
 }
 
-/// What a program is told.
+/// Options of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Size of the problem.
     pub class: Class,
-    /// Print computation, communication and waiting of each rank. Costs a barrier before each collective operation.
+    /// Whether to print computation, communication and waiting of each rank. This adds a barrier before each
+    /// collective operation.
     pub profile: bool,
-    /// Compare digests of all messages' payload, beside the kernel's own verification. Costs a pass over it at both ends.
+    /// Compare digests of all messages' payload, beside the kernel's own verification. Costs a pass over it
+    /// at both ends.
     pub digest: bool,
     /// Write the communication trace to this file, on the host of rank 0.
     pub trace: Option<PathBuf>,

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file that could not be written, made or moved.
+/// A file that could not be written or moved, or a folder that could not be made.
 pub(crate) struct FileError {
     pub path: PathBuf,
     pub source: io::Error,
@@ -16,19 +16,20 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> FileError {
     move |source| FileError { path, source }
 }
 
-/// What is built, and from what.
+/// A program, and what it is built from.
 pub(crate) struct Recipe<'a> {
-    /// File names, which may name one folder deep, and texts.
+    /// Names and texts of the source files; a name may contain one folder.
     pub sources: &'a [(&'a str, &'a str)],
-    /// What else decides what comes out: flags, the processor.
+    /// Everything else that the program depends on: flags, the processor.
     pub circumstances: &'a str,
-    /// Name of the program that `make` leaves in the folder.
+    /// Name of the file that `make` leaves in the folder.
     pub product: &'a str,
 }
 
 impl Recipe<'_> {
-    /// Builds into `target` by `make`, which is given a folder with the sources; unless it is there already, built from the same
-    /// by the same compiler. Two builds at once into the same file do not disturb each other.
+    /// Builds `target` by `make`, which is given a folder with the sources, unless `target` has been built
+    /// from the same sources by the same compiler. Two builds at once into the same file do not disturb each
+    /// other.
     pub fn build<E: From<FileError>>(
         &self,
         compiler: &Path,
@@ -42,7 +43,7 @@ impl Recipe<'_> {
         }
         let folder = self.unpack(target.parent().unwrap_or(Path::new(".")))?;
         make(folder.path())?;
-        // Renamed, not written in place: a program that is running must not change.
+        // The program is renamed into its place, because a file of a running program must not be written.
         std::fs::rename(folder.path().join(self.product), target).map_err(at(target))?;
         std::fs::write(&stamp_file, stamp).map_err(at(&stamp_file))?;
         Ok(())
@@ -60,7 +61,7 @@ impl Recipe<'_> {
         Ok(folder)
     }
 
-    /// Changes whenever the program would be another one: compiler (path, size, time), circumstances, source.
+    /// A text that changes whenever the program would: compiler (path, size, time), circumstances, sources.
     fn stamp(&self, compiler: &Path) -> String {
         let facts = std::fs::metadata(compiler).ok();
         let facts = facts.map(|facts| (facts.len(), facts.modified().ok()));

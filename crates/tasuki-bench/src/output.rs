@@ -1,16 +1,16 @@
-//! What `tasuki-mpi-bench` prints: one JSON object per line, one line per test and size.
+//! The output of `tasuki-mpi-bench`: a JSON object per line, for each test and size.
 
 use crate::Unit;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// How every line of ours begins. Other lines are some MPI's remarks.
+/// Beginning of every line of results. Other lines are remarks of the MPI.
 const BEGIN: &str = "{\"test\":";
 
-/// A line of ours that does not hold what it should.
+/// A line of results that does not hold what it should.
 #[derive(Debug, Error)]
 pub enum OutputError {
-    /// Not the JSON that the program writes.
+    /// The line is not the JSON that the program writes.
     #[error("line {number} of the program's output: {source}: {line}")]
     Malformed {
         /// Line number from 1.
@@ -20,7 +20,7 @@ pub enum OutputError {
         /// What the parser says.
         source: serde_json::Error,
     },
-    /// No times, or times that no clock gives.
+    /// The line has no times, or times that no clock gives.
     #[error("line {number} of the program's output: samples must be finite and above zero: {line}")]
     Samples {
         /// Line number from 1.
@@ -30,26 +30,26 @@ pub enum OutputError {
     },
 }
 
-/// One point that one run measured.
+/// The result of one run at one point.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Line {
     /// Name of the test.
     pub test: String,
     /// Message size in bytes.
     pub bytes: u64,
-    /// Ranks of the program.
+    /// Number of ranks of the program.
     pub ranks: u32,
-    /// Ranks that took part; the others slept.
+    /// Number of ranks that took part; the others slept.
     pub active_ranks: u32,
-    /// Hosts on which the ranks found themselves (distinct processor names).
+    /// Number of hosts on which the ranks found themselves (distinct processor names).
     pub hosts: u32,
-    /// User and system seconds of the ranks that took part.
+    /// User and system time of the ranks that took part, seconds.
     pub cpu_s: f64,
-    /// Payload bytes that they moved meanwhile.
+    /// Payload that these ranks moved in that time, bytes.
     pub moved_bytes: f64,
-    /// What was compared with what it should be; `None` if the test moves nothing.
+    /// Which data was verified; `None` if the test moves none.
     pub verified: Option<String>,
-    /// Seconds per message or operation, one value for each batch.
+    /// Time per message or operation, seconds; one value for each batch.
     pub samples: Vec<f64>,
 }
 
@@ -59,7 +59,7 @@ impl Line {
         if self.test == "stream" { Unit::MegabytesPerSecond } else { Unit::Microseconds }
     }
 
-    /// The samples in that unit.
+    /// The samples in the unit of [`Self::unit`].
     pub fn values(&self) -> Vec<f64> {
         let bytes = self.bytes as f64;
         let is_rate = self.unit() == Unit::MegabytesPerSecond;
@@ -68,7 +68,7 @@ impl Line {
     }
 }
 
-/// The points in a program's standard output.
+/// The results in a program's standard output.
 pub fn parse_lines(output: &str) -> Result<Vec<Line>, OutputError> {
     let ours = output.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with(BEGIN));
     ours.map(|(index, text)| {
@@ -88,7 +88,10 @@ pub fn parse_lines(output: &str) -> Result<Vec<Line>, OutputError> {
 mod tests {
     use super::*;
 
-    const PINGPONG: &str = r#"{"test":"pingpong","bytes":8,"ranks":4,"active_ranks":2,"hosts":2,"iterations":10,"operations":2,"moved_bytes":320,"cpu_s":0.5,"elapsed_s":1,"verified":"every byte","samples":[2e-06,3e-06]}"#;
+    const PINGPONG: &str = concat!(
+        r#"{"test":"pingpong","bytes":8,"ranks":4,"active_ranks":2,"hosts":2,"iterations":10,"operations":2,"#,
+        r#""moved_bytes":320,"cpu_s":0.5,"elapsed_s":1,"verified":"every byte","samples":[2e-06,3e-06]}"#
+    );
 
     #[test]
     fn reads_our_lines_among_others() {

@@ -1,5 +1,6 @@
-//! Plots as SVG: one panel per network, a logarithmic axis for the figure. Tests over sizes become curves with
-//! a band from the tenth to the ninetieth percentile; tests with one figure per stack become a row of bars.
+//! Plots as SVG, with one panel per network and a logarithmic axis for the figure. Tests over sizes become
+//! curves with a band from the tenth to the ninetieth percentile; tests with one figure per stack become a
+//! row of bars.
 
 mod bars;
 mod curves;
@@ -22,7 +23,7 @@ use thiserror::Error;
 pub struct PlotError {
     /// The test.
     pub test: String,
-    /// What the drawing library says.
+    /// The error of the drawing library.
     pub reason: String,
 }
 
@@ -49,7 +50,7 @@ const FINE_GRID: RGBColor = RGBColor(238, 238, 238);
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-/// One panel for each network of the records, all of one test, with the same axes.
+/// Draws records of one test: a panel for each network, all with the same axes.
 pub fn panels(test: &str, records: &[&Record]) -> Result<String, PlotError> {
     let fail = |reason: String| PlotError { test: test.into(), reason };
     let shape = Shape::of(records).ok_or_else(|| fail("no finite figure above zero".into()))?;
@@ -58,7 +59,7 @@ pub fn panels(test: &str, records: &[&Record]) -> Result<String, PlotError> {
     Ok(text)
 }
 
-/// What all panels share.
+/// The axes and labels that all panels share.
 struct Shape<'a> {
     networks: Vec<&'a str>,
     /// Labels of the curves or bars, see [`Shape::label`].
@@ -108,12 +109,12 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// The stack, with the number of ranks if the plot has several.
+/// The label of a record: its stack, with the number of ranks if the plot has several.
 fn label(record: &Record, several_ranks: bool) -> String {
     if several_ranks { format!("{}, {} ranks", record.stack, record.ranks) } else { record.stack.clone() }
 }
 
-/// The range of the values with some air, never empty.
+/// A range somewhat larger than that of the values, never empty.
 fn around(values: impl Iterator<Item = f64>) -> Option<Range<f64>> {
     let (mut low, mut high) = (f64::INFINITY, 0.0f64);
     for value in values.filter(|value| value.is_finite() && *value > 0.0) {
@@ -165,7 +166,8 @@ fn draw(text: &mut String, test: &str, shape: &Shape<'_>, records: &[&Record]) -
     Ok(())
 }
 
-/// Whether each label has at most one record on the network: nothing to draw a curve through.
+/// Whether each label has at most one record on the network, so that there is nothing to draw a curve
+/// through.
 fn has_one_each(shape: &Shape<'_>, network: &str, records: &[&Record]) -> bool {
     let count = |label: &String| {
         let same = |record: &&&Record| record.network == network && shape.label(record) == *label;
@@ -174,7 +176,7 @@ fn has_one_each(shape: &Shape<'_>, network: &str, records: &[&Record]) -> bool {
     shape.labels.iter().all(|label| count(label) <= 1)
 }
 
-/// A figure on an axis: three digits, without a point that says nothing.
+/// The label of a figure on an axis: up to three digits, without a needless decimal point.
 fn axis_label(value: f64) -> String {
     let text = crate::table::significant(value);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

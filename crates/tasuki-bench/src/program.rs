@@ -1,4 +1,4 @@
-//! The MPI program, its source in this crate: built with the compiler wrapper of each MPI.
+//! The MPI program, whose source is part of this crate; it is built with the compiler wrapper of each MPI.
 
 use crate::once::{FileError, Recipe};
 use std::{
@@ -13,7 +13,7 @@ use thiserror::Error;
 /// Name of the program.
 pub const NAME: &str = "tasuki-mpi-bench";
 
-/// The tests it knows.
+/// The tests of the program.
 pub const TESTS: [&str; 6] = ["pingpong", "stream", "barrier", "allreduce", "alltoall", "heat"];
 
 const SOURCES: [(&str, &str); 6] = [
@@ -26,12 +26,13 @@ const SOURCES: [(&str, &str); 6] = [
 ];
 
 const FLAGS: [&str; 4] = ["-std=c11", "-O2", "-Wall", "-Wextra"];
+/// Limit of the time for a build.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Why the program could not be built.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// A source file could not be written, or the result not be moved to its place.
+    /// A source file could not be written, or the program could not be moved to its place.
     #[error("{path}: {source}")]
     File {
         /// The file.
@@ -56,12 +57,12 @@ pub enum BuildError {
         program: String,
         /// Exit code or time limit.
         reason: String,
-        /// What it said.
+        /// Standard error of the compiler.
         stderr: String,
     },
 }
 
-/// Builds the program with an `mpicc` into `target`, unless it is there already, built from this source by that
+/// Builds the program with an `mpicc` into `target`, unless `target` has been built from this source by that
 /// compiler. Two builds at once into the same file do not disturb each other.
 pub fn build(mpicc: &Path, target: &Path) -> Result<(), BuildError> {
     let recipe = Recipe { sources: &SOURCES, circumstances: &format!("{FLAGS:?}"), product: NAME };

@@ -1,4 +1,4 @@
-//! One figure with everything that it must be read together with.
+//! Records: a figure with the conditions under which it was measured.
 
 use crate::{Machine, stats::Summary};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// How good `value` is compared with `reference`: above 1 if better.
+    /// How many times as good `value` is as `reference`: above 1 if better.
     pub fn gain(self, value: f64, reference: f64) -> f64 {
         match self {
             Unit::Microseconds => reference / value,
@@ -43,20 +43,20 @@ impl fmt::Display for Unit {
 pub struct Ceiling {
     /// The value, measured in the same run or computed from the line rate.
     pub value: f64,
-    /// What it is, e.g. `packet-ring ping-pong, 8 bytes`.
+    /// What gave the value, e.g. `packet-ring ping-pong, 8 bytes`.
     pub of: String,
 }
 
 /// One test at one size over one stack on one network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Name of the test. `raw-` in front: peers without MPI.
+    /// Name of the test; it begins with `raw-` if it was made without MPI.
     pub test: String,
     /// Message size in bytes (0 for a barrier; for `heat` a row of the grid).
     pub bytes: u64,
-    /// Processes of the program.
+    /// Number of processes of the program.
     pub ranks: u32,
-    /// Hosts that they were on.
+    /// Number of hosts that they were on.
     pub hosts: u32,
     /// Name of the network.
     pub network: String,
@@ -68,7 +68,7 @@ pub struct Record {
     pub p10: f64,
     /// Ninetieth percentile.
     pub p90: f64,
-    /// What one of a thousand calls exceeds, in `unit`, if calls were timed one by one.
+    /// The 99.9th percentile, in `unit`, if calls were timed one by one.
     #[serde(default)]
     pub p99_9: Option<f64>,
     /// Unit of the figures.
@@ -83,17 +83,17 @@ pub struct Record {
     pub kernel: String,
     /// Processor model.
     pub cpu: String,
-    /// Processors of the machine.
+    /// Number of processors of the machine.
     pub cores: usize,
-    /// Processor seconds, both sides together, per 10^9 bytes moved; `None` if nothing was moved.
+    /// Processor seconds of both sides together per 10^9 bytes moved; `None` if the test moves no bytes.
     pub cpu_s_per_gb: Option<f64>,
-    /// The raw limit of the same network in the same run; `None` where there is no such limit.
+    /// The raw limit of the same network, measured in the same run; `None` if there is no such limit.
     pub ceiling: Option<Ceiling>,
-    /// What was compared with what it should be; `None` if the test moves nothing that could be.
+    /// Which data was verified; `None` if the test moves none that could be.
     pub verified: Option<String>,
     /// All samples in `unit`, one per batch.
     pub samples: Vec<f64>,
-    /// The median of each repetition, in order: what ratios of interleaved runs are made of.
+    /// The median of each repetition, in order, from which ratios of interleaved runs are made.
     pub repetitions: Vec<f64>,
 }
 
@@ -121,14 +121,14 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// One repetition.
+    /// Adds a repetition.
     pub fn add(&mut self, values: Vec<f64>, cpu_s: f64, moved_bytes: f64) {
         self.repetitions.push(values);
         self.cpu_s += cpu_s;
         self.moved_bytes += moved_bytes;
     }
 
-    /// `None` without a single sample.
+    /// The record; `None` if there is no sample.
     pub fn record(self, point: Point, machine: &Machine) -> Option<Record> {
         let samples: Vec<f64> = self.repetitions.iter().flatten().copied().collect();
         let Summary { median, p10, p90 } = Summary::of(&samples)?;
@@ -193,7 +193,7 @@ pub(crate) mod tests {
         }
     }
 
-    // The keys that readers of the JSON were promised.
+    // The documentation promises these keys to readers of the JSON.
     #[test]
     fn json_has_the_promised_keys() {
         let record = record(point("pingpong", 8, "mesh", "a"), &[&[1.0, 2.0, 3.0], &[4.0, 5.0]]);

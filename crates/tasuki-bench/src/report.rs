@@ -1,4 +1,4 @@
-//! What a run of a plan gives.
+//! The report of a plan: records, failures and comparisons.
 
 use crate::{
     Machine, Record, plot,
@@ -8,20 +8,20 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A run that gave no figures. Others go on without it.
+/// A run that gave no figures. It does not end the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedRun {
     /// Name of the network.
     pub network: String,
     /// Name of the stack; `raw` for the peers without MPI.
     pub stack: String,
-    /// What was to be run, as on the program's command line.
+    /// The tests of the run, as on the program's command line.
     pub tests: String,
-    /// Repetition, from 1. Later ones of the same run were left out.
+    /// Number of the repetition, from 1. In later repetitions this run was left out.
     pub repetition: usize,
-    /// Why, in words.
+    /// Why it failed.
     pub reason: String,
-    /// The last lines of its standard error.
+    /// The last lines of standard error of the run.
     pub stderr_tail: String,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for FailedRun {
     }
 }
 
-/// What stands below every table: what came to grief, and whether there would have been more.
+/// The text below every table: failures, and whether the measurement was interrupted.
 pub fn ending(failures: impl IntoIterator<Item = impl fmt::Display>, interrupted: bool) -> String {
     let mut text: String = failures.into_iter().map(|failure| format!("FAILED {failure}\n")).collect();
     if interrupted {
@@ -49,20 +49,20 @@ pub struct Comparison {
     pub test: String,
     /// Message size in bytes.
     pub bytes: u64,
-    /// Processes.
+    /// Number of processes.
     pub ranks: u32,
     /// Name of the network.
     pub network: String,
     /// The stack that is compared.
     pub stack: String,
-    /// Times as good as the baseline (above 1: better).
+    /// How many times as good it is as the baseline (above 1: better).
     pub gain: PairedRatio,
 }
 
 /// Records of a plan, and what failed.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Where it was measured.
+    /// The machine on which it was measured.
     pub machine: Machine,
     /// The figures, in the order of the plan.
     pub records: Vec<Record>,
@@ -78,20 +78,21 @@ impl Report {
         table::render(self, None)
     }
 
-    /// The same with a column that compares every stack with `baseline`.
+    /// Like [`Self::table`], with a column that compares every stack with `baseline`.
     pub fn table_against(&self, baseline: &str) -> String {
         let title = format!("against {baseline}");
         table::render(self, Some(&Against { title, baseline: &|_| Some(baseline.to_owned()) }))
     }
 
-    /// The same with a column `title` that compares every record with the stack that `baseline` names for it.
+    /// Like [`Self::table`], with a column `title` that compares every record with the stack that `baseline`
+    /// names for it.
     pub fn table_against_each(&self, title: &str, baseline: &dyn Fn(&Record) -> Option<String>) -> String {
         table::render(self, Some(&Against { title: title.into(), baseline }))
     }
 
     /// All records as a JSON array.
     pub fn json(&self) -> String {
-        // A record is plain data with string keys; there is nothing in it that JSON cannot hold.
+        // Serialising cannot fail, as records are plain data with string keys.
         serde_json::to_string_pretty(&self.records).unwrap_or_default()
     }
 
@@ -104,7 +105,8 @@ impl Report {
             .collect()
     }
 
-    /// A plot of one test, one panel per network and one line per stack; `None` if there are no such records.
+    /// A plot of one test, with one panel per network and one line per stack; `None` if the test has no
+    /// records.
     pub fn svg(&self, test: &str) -> Result<Option<String>, plot::PlotError> {
         let records: Vec<&Record> = self.records.iter().filter(|record| record.test == test).collect();
         if records.is_empty() { Ok(None) } else { plot::panels(test, &records).map(Some) }
@@ -121,7 +123,7 @@ impl Report {
         names
     }
 
-    /// Compares every stack with `baseline` wherever both were measured, pair by pair of repetitions.
+    /// Compares every stack with `baseline` at every point where both were measured, in pairs of repetitions.
     pub fn compare(&self, baseline: &str) -> Vec<Comparison> {
         self.records.iter().filter_map(|record| self.comparison(record, baseline)).collect()
     }
@@ -131,7 +133,7 @@ impl Report {
             return None;
         }
         let base = self.records.iter().find(|base| base.stack == baseline && same_point(base, record))?;
-        // The same number of repetitions, or pairs would be made of different moments.
+        // With different numbers of repetitions, pairs would consist of runs at different times.
         if base.repetitions.len() != record.repetitions.len() {
             return None;
         }

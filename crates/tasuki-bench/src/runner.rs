@@ -1,4 +1,5 @@
-//! Runs a plan: every stack in turn, several times over, so that the drift of the machine meets all alike.
+//! Runs a plan: every stack in turn, several times over, so that drift of the machine affects all stacks
+//! alike.
 
 mod gather;
 mod plan;
@@ -10,55 +11,56 @@ use crate::{FailedRun, Machine, Report, parse_lines, raw};
 use gather::Gather;
 use std::{error::Error, ops::ControlFlow, time::Duration};
 
-/// Lines of standard error that a report keeps of a failed run.
+/// Number of lines of standard error that a report keeps of a failed run.
 const TAIL_LINES: usize = 12;
 
 /// One run of the MPI program.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
-    /// On which network.
+    /// The network to run on.
     pub network: &'a Network,
-    /// Over which stack.
+    /// The stack to run over.
     pub stack: &'a Stack,
-    /// With how many ranks, spread evenly over the network's hosts.
+    /// Number of ranks, spread evenly over the network's hosts.
     pub ranks: u32,
     /// The program's arguments.
     pub arguments: &'a [String],
-    /// The run must have been stopped when this has passed.
+    /// Time after which the launcher must stop the run.
     pub limit: Duration,
-    /// Repetition, from 0.
+    /// Number of the repetition, from 0.
     pub repetition: usize,
 }
 
-/// Whatever a launcher could not do.
+/// Why a launcher could not start something.
 pub type LaunchError = Box<dyn Error + Send + Sync>;
 
 /// Starts programs on networks.
 pub trait Launch {
-    /// Runs `tasuki-mpi-bench`, built for the stack's MPI, and returns what it printed. An error means that it
-    /// could not be started; a program that failed is an [`Output`].
+    /// Runs `tasuki-mpi-bench`, built for the stack's MPI, and returns what it printed. An error means that
+    /// it could not be started; a program that failed is an [`Output`].
     fn launch(&mut self, run: &Run<'_>) -> Result<Output, LaunchError>;
 
-    /// Measures the raw limits of a network between two of its hosts (see [`raw`]), for the ceilings. Called in
-    /// every repetition. The default measures nothing.
+    /// Measures the raw limits of a network between two of its hosts (see [`raw`]), for the ceilings. Called
+    /// in every repetition. The default measures nothing.
     fn raw(&mut self, _network: &Network) -> Result<Vec<raw::Outcome>, LaunchError> {
         Ok(Vec::new())
     }
 }
 
-/// Where a run of a plan has got to.
+/// How far the run of a plan has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// Steps that are over.
+    /// Number of steps done.
     pub done: usize,
-    /// Steps of the plan.
+    /// Number of steps of the plan.
     pub total: usize,
-    /// The step that begins: `repetition 1 of 3, mesh, openmpi-4.1: pingpong:8 stream:65536`.
+    /// The step that begins, for example `repetition 1 of 3, mesh, openmpi-4.1: pingpong:8 stream:65536`.
     pub step: &'a str,
 }
 
-/// Runs a plan. `progress` is called before each step; `Break` ends the run there, and the report holds what was
-/// measured so far. A run that fails is reported and left out of later repetitions; the others go on.
+/// Runs a plan. `progress` is called before each step; `Break` ends the run there, and the report holds what
+/// was measured so far. A run that fails is reported and left out of later repetitions, and does not end the
+/// others.
 pub fn run(
     plan: &Plan,
     launch: &mut dyn Launch,
@@ -117,7 +119,8 @@ impl Runner<'_> {
         }
     }
 
-    /// What failed once is not tried again: it would cost its time limit every time.
+    /// Whether a run has failed before. It is not tried again, as it could take its time limit in every
+    /// repetition.
     fn has_failed(&self, step: &Step, stack: &str, tests: &str) -> bool {
         let network = &self.plan.networks[step.network].name;
         let same = |f: &FailedRun| f.network == *network && f.stack == stack && f.tests == tests;
@@ -130,7 +133,8 @@ impl Runner<'_> {
         self.failures.push(FailedRun { network, stack, tests, repetition, reason, stderr_tail });
     }
 
-    /// If the peers cannot work at all, that is not tried again; a single test that fails is reported once.
+    /// Measures the raw limits. Peers that cannot work at all are not tried again; a single test that fails
+    /// is reported once.
     fn measure_raw(&mut self, step: &Step) {
         const STACK: &str = "raw";
         const ALL: &str = "raw limits";
@@ -183,7 +187,7 @@ impl Runner<'_> {
     }
 }
 
-/// A run counts only if it did all that it was asked to, on the hosts on which it was to be.
+/// Checks that a run made all tests that it was asked for, on as many hosts as the network has.
 fn check_lines(lines: &[crate::Line], set: &TestSet, network: &Network) -> Result<(), String> {
     for test in &set.tests {
         for bytes in test.sizes_or_none() {
@@ -202,7 +206,7 @@ fn check_lines(lines: &[crate::Line], set: &TestSet, network: &Network) -> Resul
     }
 }
 
-/// An error with its causes.
+/// The text of an error and of its causes.
 fn describe(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,5 +1,5 @@
-//! How long an MPI program takes to start: the program (`bench/startup`), what it prints, and the figures. `docs/bench.md` says
-//! what each phase is.
+//! The time that an MPI program takes to start: the program (`bench/startup`), its output, and the figures.
+//! `docs/reference/bench.md` explains the phases.
 
 mod report;
 
@@ -18,54 +18,55 @@ pub const NAME: &str = "tasuki-startup";
 
 const SOURCES: [(&str, &str); 1] = [("startup.c", include_str!("../../../bench/startup/startup.c"))];
 
-/// Builds the program with an `mpicc` into `target`, unless it is there already, built from this source by that
+/// Builds the program with an `mpicc` into `target`, unless `target` has been built from this source by that
 /// compiler.
 pub fn build(mpicc: &Path, target: &Path) -> Result<(), BuildError> {
     let recipe = Recipe { sources: &SOURCES, circumstances: "", product: NAME };
     recipe.build(mpicc, target, |folder| compile(mpicc, folder, NAME, &SOURCES))
 }
 
-/// Seconds of CLOCK_MONOTONIC: the clock of the program's times.
+/// Time of CLOCK_MONOTONIC, which is the clock of the program, seconds.
 pub fn now() -> f64 {
     clock_gettime(ClockId::CLOCK_MONOTONIC)
         .map_or(f64::NAN, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
 }
 
-/// One start, in seconds.
+/// The phases of one start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
-    /// From the start of the launcher until the last rank had come to `main`.
+    /// From the start of the launcher until the last rank had reached `main`, seconds.
     pub launch_s: f64,
-    /// Until the last rank had left `MPI_Init`.
+    /// From then until the last rank had left `MPI_Init`, seconds.
     pub init_s: f64,
-    /// Until every rank had heard from every other.
+    /// From then until every rank had heard from every other, seconds.
     pub meeting_s: f64,
-    /// Until the launcher had ended.
+    /// From then until the launcher had ended, seconds.
     pub end_s: f64,
 }
 
 impl Phases {
-    /// From the start of the launcher to its end.
+    /// From the start of the launcher to its end, seconds.
     pub fn total_s(self) -> f64 {
         self.launch_s + self.init_s + self.meeting_s + self.end_s
     }
 }
 
-/// Output that is not that of a finished start.
+/// Why an output is not that of a finished start.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum StartupError {
-    /// The line is missing.
+    /// The line of results is missing.
     #[error("no line 'startup ...' in the program's output: did it end early?")]
     Missing,
-    /// It does not say what it should.
+    /// The line does not hold what it should.
     #[error("line '{0}' of the program's output")]
     Malformed(String),
-    /// Ranks heard from others than they should.
+    /// Ranks heard from other ranks than they should; their number.
     #[error("{0} messages came from somebody else than was asked")]
     Wrong(u32),
 }
 
-/// Reads what a program has printed that was started and had ended at these times of [`now`]: number of ranks and phases.
+/// Reads the output of a program that was started and had ended at these times of [`now`]. Returns the number
+/// of ranks and the phases.
 pub fn parse(output: &str, started: f64, ended: f64) -> Result<(u32, Phases), StartupError> {
     let line = output.lines().find(|line| line.starts_with("startup ")).ok_or(StartupError::Missing)?;
     let malformed = || StartupError::Malformed(line.into());
@@ -87,11 +88,11 @@ pub fn parse(output: &str, started: f64, ended: f64) -> Result<(u32, Phases), St
     Ok((count("ranks")?, Phases { launch_s, init_s, meeting_s, end_s }))
 }
 
-/// Milliseconds to start an application on SCore III's nodes over Ethernet, with one and two networks.
-/// Source: SCore III paper, table 3 (one user's mode).
+/// Numbers of nodes, each with the milliseconds to start an application on them over Ethernet with one and
+/// with two networks (SCore III paper, table 3, mode with one user).
 const SCORE_III: [(u32, [u32; 2]); 3] = [(16, [2380, 5480]), (32, [2720, 5720]), (64, [3410, 6280])];
 
-/// What the SCore III paper publishes for so many nodes with so many rails, seconds.
+/// The time that the SCore III paper publishes for this number of nodes and of rails, seconds.
 pub fn published(nodes: u32, rails: usize) -> Option<f64> {
     let (_, all) = SCORE_III.iter().find(|(known, _)| *known == nodes)?;
     all.get(rails.checked_sub(1)?).map(|milliseconds| f64::from(*milliseconds) / 1000.0)

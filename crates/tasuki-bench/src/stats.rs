@@ -14,7 +14,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// `None` without samples, or if one is not a finite number.
+    /// The summary of samples; `None` if there are none, or if one is not a finite number.
     pub fn of(samples: &[f64]) -> Option<Self> {
         let sorted = sorted(samples)?;
         let at = |q| quantile(&sorted, q);
@@ -22,12 +22,13 @@ impl Summary {
     }
 }
 
-/// The median; `None` without samples, or if one is not a finite number.
+/// The median of samples; `None` if there are none, or if one is not a finite number.
 pub fn median(samples: &[f64]) -> Option<f64> {
     quantile_of(samples, 0.5)
 }
 
-/// The quantile `q` (0 to 1) of samples in any order; `None` without samples, or if one is not a finite number.
+/// The quantile `q` (0 to 1) of samples in any order; `None` if there are none, or if one is not a finite
+/// number.
 pub fn quantile_of(samples: &[f64], q: f64) -> Option<f64> {
     quantile(&sorted(samples)?, q)
 }
@@ -53,19 +54,20 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Probability that the interval holds the median of the population (0 to 1). Below what was asked for
-    /// if there are too few samples: fewer than six cannot give 95 %.
+    /// Probability that the interval holds the median of the population (0 to 1). With too few samples it is
+    /// below what was asked for: fewer than six cannot give 95 %.
     pub confidence: f64,
 }
 
-/// The narrowest interval between two order statistics, symmetric in rank, that holds the median with at least
-/// the probability `wanted`: of n samples as many as k lie below the median with the binomial probability
+/// The narrowest interval between two order statistics, symmetric in rank, that holds the median with at
+/// least the probability `wanted`. Of n samples exactly k lie below the median with the binomial probability
 /// C(n, k) / 2^n. With too few samples it is the whole range.
 pub fn median_interval(samples: &[f64], wanted: f64) -> Option<Interval> {
     let sorted = sorted(samples)?;
     let n = sorted.len();
     let last = n.checked_sub(1)?;
-    // P(at most `cut` samples below the median), the probability to miss on one side.
+    // `tail` is P(at most `cut` samples below the median): the probability that the interval misses the
+    // median on one side.
     let mut term = 0.5f64.powi(i32::try_from(n).ok()?);
     let mut tail = term;
     let mut best = Interval { low: sorted[0], high: sorted[last], confidence: 1.0 - 2.0 * tail };
@@ -82,13 +84,13 @@ pub fn median_interval(samples: &[f64], wanted: f64) -> Option<Interval> {
     Some(best)
 }
 
-/// How two series compare that were measured in turn (A B A B ...): the drift of the machine, which is often
+/// The ratio of two series that were measured in turn (A B A B ...). The drift of the machine, which is often
 /// larger than the difference, cancels within each pair.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairedRatio {
     /// Median of the ratios of the pairs.
     pub median: f64,
-    /// Where the true median ratio lies.
+    /// An interval that holds the true median ratio.
     pub interval: Interval,
     /// Number of pairs.
     pub pairs: usize,
@@ -96,7 +98,7 @@ pub struct PairedRatio {
 
 impl PairedRatio {
     /// The ratios `numerator[i] / denominator[i]`, with the interval for 95 %. Surplus values of the longer
-    /// series are left out; `None` without a pair, or if a value is not a finite number above zero.
+    /// series are left out. `None` if there is no pair, or if a value is not a finite number above zero.
     pub fn of(numerator: &[f64], denominator: &[f64]) -> Option<Self> {
         let positive = |value: &f64| value.is_finite() && *value > 0.0;
         let pairs = numerator.iter().zip(denominator);
@@ -107,7 +109,7 @@ impl PairedRatio {
         Some(Self { median: median(&ratios)?, interval, pairs: ratios.len() })
     }
 
-    /// Whether the interval lies wholly on one side of 1: the two series differ.
+    /// Whether the interval lies wholly on one side of 1, so that the two series differ.
     pub fn is_decided(&self) -> bool {
         self.interval.confidence >= 0.95 && !(self.interval.low..=self.interval.high).contains(&1.0)
     }
@@ -156,8 +158,9 @@ mod tests {
         assert_eq!(PairedRatio::of(&[f64::INFINITY], &[1.0]), None);
     }
 
-    // The table of order-statistic intervals for the median in Conover, Practical Nonparametric Statistics:
-    // n = 6: (x1, x6) 96.88 %; n = 10: (x2, x9) 97.85 %; n = 15: (x4, x12) 96.48 %; n = 20: (x6, x15) 95.86 %.
+    // The table of order-statistic intervals for the median in Conover, Practical Nonparametric Statistics, has
+    // n = 6: (x1, x6) 96.88 %; n = 10: (x2, x9) 97.85 %; n = 15: (x4, x12) 96.48 %; n = 20: (x6, x15)
+    // 95.86 %.
     #[test]
     fn intervals_are_those_of_the_binomial_table() {
         for (n, rank, confidence) in
@@ -173,8 +176,8 @@ mod tests {
         assert_eq!((one.low, one.high, one.confidence), (3.0, 3.0, 0.0));
     }
 
-    // A machine that drifts by 3 x during the run, and one stack that is always 0.8 times the other: the pooled
-    // samples overlap widely, the pairs show it exactly.
+    // A machine that drifts by 3 x during the run, and one stack that is always 0.8 times the other: the
+    // pooled samples overlap widely, the pairs show it exactly.
     #[test]
     fn pairs_cancel_drift() {
         let slow: Vec<f64> = (0..8).map(|i| 10.0 * (1.0 + f64::from(i) / 4.0)).collect();

@@ -1,5 +1,6 @@
-//! One TCP stream over several NICs, by Tasuki's striping and by its rivals: what is compared ([`Way`]), where ([`Cabling`]), and what came of
-//! it ([`StripeReport`]), beside what the NIC distribution paper published.
+//! One TCP stream over several NICs, by Tasuki's striping and by other means: what is compared
+//! ([`Spreading`]), on which cabling ([`Cabling`]), and the results ([`StripeReport`]), beside those that the
+//! NIC distribution paper published.
 
 mod published;
 mod report;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 use thiserror::Error;
 
-/// What is between two hosts with several NICs each.
+/// How two hosts with several NICs each are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cabling {
@@ -23,29 +24,31 @@ pub enum Cabling {
     Switches,
 }
 
-/// How one stream is spread over NICs.
+/// How one stream is spread over the NICs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
-    /// Not at all: one NIC.
+pub enum Spreading {
+    /// It is not spread: one NIC carries all.
     One,
-    /// Tasuki: the NIC on which a packet will be gone first.
+    /// Tasuki: each packet takes the NIC that will have sent it first.
     ShortestDelay,
-    /// Tasuki: one NIC after the other, each to its partner. The paper's scheme.
+    /// Tasuki: one NIC after the other, each to its partner, which is the paper's scheme.
     RoundRobin,
-    /// Tasuki: to each NIC its part of the bytes.
+    /// Tasuki: each NIC gets its share of the bytes.
     ByteWeighted,
-    /// Tasuki: all packets of a connection on one NIC.
+    /// Tasuki: all packets of a connection take one NIC.
     FlowHash,
-    /// Bonding as the paper's section 2.2 describes it: one NIC after the other, all frames to the address of one NIC.
+    /// Bonding as the paper's section 2.2 describes it: one NIC after the other, all frames to the address of
+    /// one NIC.
     BondFixed,
-    /// Bonding as the kernel's balance-rr does it, and as the cross-connection paper says: all NICs of a host have one address.
+    /// Bonding as the kernel's balance-rr does it and the cross-connection paper describes it: all NICs of a
+    /// host have one address.
     BondOneMac,
     /// The kernel's Multipath TCP, which a program must ask for.
     Mptcp,
 }
 
-/// A name that is neither.
+/// A name of no cabling, or of no spreading.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("there is no {kind} '{name}': {choices}")]
 pub struct UnknownName {
@@ -54,7 +57,7 @@ pub struct UnknownName {
     choices: String,
 }
 
-/// The value of that name.
+/// The value with a given name.
 fn named<T: Copy + fmt::Display>(kind: &'static str, all: &[T], name: &str) -> Result<T, UnknownName> {
     let found = all.iter().find(|known| known.to_string() == name).copied();
     found.ok_or_else(|| {
@@ -64,7 +67,7 @@ fn named<T: Copy + fmt::Display>(kind: &'static str, all: &[T], name: &str) -> R
 }
 
 impl Cabling {
-    /// All of them.
+    /// All cablings.
     pub const ALL: [Self; 3] = [Self::Cables, Self::Switch, Self::Switches];
 }
 
@@ -86,8 +89,8 @@ impl FromStr for Cabling {
     }
 }
 
-impl Way {
-    /// All of them.
+impl Spreading {
+    /// All spreadings.
     pub const ALL: [Self; 8] = [
         Self::One,
         Self::ShortestDelay,
@@ -99,18 +102,19 @@ impl Way {
         Self::Mptcp,
     ];
 
-    /// Whether it is Tasuki's.
+    /// Whether it is one of Tasuki's policies.
     pub fn is_ours(self) -> bool {
         matches!(self, Self::ShortestDelay | Self::RoundRobin | Self::ByteWeighted | Self::FlowHash)
     }
 
-    /// Whether it can work there: with a cable for each NIC, or a switch for each, frames to the address of another NIC reach nobody.
+    /// Whether it works on a cabling. Frames to the address of another NIC need one switch for all NICs: over
+    /// a cable or a switch for each NIC they would reach no host.
     pub fn works_over(self, cabling: Cabling) -> bool {
         self != Self::BondFixed || cabling == Cabling::Switch
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for Spreading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::One => "one",
@@ -125,7 +129,7 @@ impl fmt::Display for Way {
     }
 }
 
-impl FromStr for Way {
+impl FromStr for Spreading {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, UnknownName> {
@@ -139,13 +143,13 @@ mod tests {
 
     #[test]
     fn names_are_read_back_and_others_refused() {
-        for way in Way::ALL {
-            assert_eq!(way.to_string().parse(), Ok(way));
+        for spreading in Spreading::ALL {
+            assert_eq!(spreading.to_string().parse(), Ok(spreading));
         }
         for cabling in Cabling::ALL {
             assert_eq!(cabling.to_string().parse(), Ok(cabling));
         }
-        let said = "bonding".parse::<Way>().map_err(|error| error.to_string());
+        let said = "bonding".parse::<Spreading>().map_err(|error| error.to_string());
         assert!(said.is_err_and(|said| said.contains("'bonding'") && said.contains("bond-one-mac")));
     }
 }

@@ -1,13 +1,13 @@
-//! The table for people.
+//! The table of records for a terminal.
 
 use crate::{
     Record, Report, ending,
     stats::{PairedRatio, Summary},
 };
-use comfy_table::{Cell, CellAlignment, Table, TableComponent, presets};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use std::fmt::Write;
 
-/// What every record is compared with: how the column says it, and the name of the stack.
+/// What every record is compared with: the title of the column, and the stack.
 pub(crate) struct Against<'a> {
     pub title: String,
     pub baseline: &'a dyn Fn(&Record) -> Option<String>,
@@ -20,7 +20,8 @@ pub(crate) fn render(report: &Report, against: Option<&Against<'_>>) -> String {
     }
     if !report.records.is_empty() {
         text += &body(report, against);
-        text += "of ceiling: 100 % is the raw limit of the same network in the same run (see `ceiling` in the JSON)\n";
+        text += "of ceiling: 100 % is the raw limit of the same network in the same run (see `ceiling` in \
+                 the JSON)\n";
     }
     text + &ending(&report.failures, report.interrupted)
 }
@@ -62,7 +63,15 @@ pub(crate) fn plain() -> Table {
     table
 }
 
-/// Stacks that are to be compared come below each other.
+/// An empty table with a head and without any lines.
+pub(crate) fn borderless<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header.into_iter().collect::<Vec<_>>());
+    table
+}
+
+/// The records, sorted such that stacks to compare come below each other.
 fn sorted(records: &[Record]) -> Vec<&Record> {
     let order = |name: &str, of: fn(&Record) -> &str| records.iter().position(|r| of(r) == name);
     let mut rows: Vec<&Record> = records.iter().collect();
@@ -99,23 +108,23 @@ fn row(record: &Record, tails: bool, compare: bool, gain: Option<PairedRatio>) -
     cells
 }
 
-/// `1.85 x (1.7 to 2.0)`; a `?` says that the pairs do not decide who is better.
+/// A ratio as in `1.85 x (1.7 to 2.0)`; a `?` says that the pairs do not decide which of the two is better.
 pub(crate) fn describe(gain: &PairedRatio) -> String {
     describe_range(gain.median, gain.interval.low, gain.interval.high, gain.is_decided())
 }
 
-/// The same of its parts.
+/// The text of [`describe`] from the parts of a ratio.
 pub(crate) fn describe_range(gain: f64, low: f64, high: f64, decided: bool) -> String {
     let doubt = if decided { "" } else { " ?" };
     format!("{gain:.2} x ({low:.2} to {high:.2}){doubt}")
 }
 
-/// `1.85 (1.70 to 2.01)`: the median, and from the tenth to the ninetieth percentile.
+/// A figure as in `1.85 (1.70 to 2.01)`: the median, and the tenth and the ninetieth percentile.
 pub(crate) fn with_spread(of: &Summary) -> String {
     format!("{} ({} to {})", significant(of.median), significant(of.p10), significant(of.p90))
 }
 
-/// Three significant digits, without an exponent.
+/// A number with three significant digits, without an exponent.
 pub(crate) fn significant(value: f64) -> String {
     if value == 0.0 {
         return "0".into();

@@ -13,9 +13,10 @@ use tasuki_bench::{
 };
 use tasuki_process::run_limited;
 
+/// Limit of the time of a run.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// The program built for the MPI of the system, once for all tests.
+/// The program, built once for all tests with the MPI of the system.
 fn built() -> Option<PathBuf> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     BUILT.get_or_init(build).clone()
@@ -33,7 +34,8 @@ fn build() -> Option<PathBuf> {
     }
 }
 
-/// Open MPI with more ranks than cores, as root or not; on another MPI the options are environment only.
+/// An mpirun that allows Open MPI more ranks than cores, as root too. The options are environment variables,
+/// which other MPIs ignore.
 fn mpirun(transport: &str, ranks: u32) -> Command {
     let mut command = Command::new("mpirun");
     command
@@ -100,7 +102,7 @@ fn every_test_verifies_what_it_moves() {
         "alltoall:1,5000",
         "heat:64,264",
     ];
-    // Three ranks: no power of two, and more than this machine may have cores.
+    // Three ranks are no power of two, and may be more than this machine has cores.
     let Some(output) = run(3, &[&QUICK[..], &tests[..]].concat()) else { return };
     assert!(output.is_success(), "{}: {}", output.reason(), output.stderr);
     let lines = parse_lines(&output.stdout).unwrap_or_default();
@@ -109,14 +111,14 @@ fn every_test_verifies_what_it_moves() {
         assert_eq!((line.ranks, line.hosts), (3, 1), "{line:?}");
         assert_eq!(line.verified.is_some(), line.test != "barrier", "{line:?}");
         assert!((3..=4).contains(&line.samples.len()), "{line:?}");
-        // Payload by definition: what one operation moves, times a whole number of operations.
+        // The payload is that of one operation times a whole number of operations.
         let bytes = line.bytes as f64;
         let moved = match line.test.as_str() {
             "pingpong" => 2.0 * bytes,
             "stream" => bytes,
             "allreduce" => 3.0 * bytes,
             "alltoall" => 6.0 * bytes,
-            // Three ranks stand in a row: two borders, crossed by a row of points both ways.
+            // Three ranks in a row have two borders, which a row of points crosses in both directions.
             "heat" => 4.0 * bytes,
             _ => 0.0,
         };
@@ -150,7 +152,7 @@ fn nonsense_on_the_command_line_is_refused() {
         &[],
     ];
     for arguments in wrong {
-        // Without a launcher: one rank, started much faster.
+        // Without a launcher there is one rank, which starts much faster.
         let Some(program) = built() else { return };
         let Ok(output) = run_limited(Command::new(program).args(arguments), LIMIT) else {
             panic!("not started")
@@ -160,10 +162,10 @@ fn nonsense_on_the_command_line_is_refused() {
     }
 }
 
-/// Local mpirun; a stack's name says which transport it uses.
+/// A local mpirun; the name of a stack is that of its transport.
 struct Local {
     program: PathBuf,
-    /// How often each stack was started.
+    /// Number of starts of each stack.
     started: BTreeMap<String, usize>,
     order: Vec<String>,
 }
@@ -226,7 +228,7 @@ fn stacks_run_in_turn_and_failures_stay_alone() {
         .collect();
     let of = |stack| [(stack, "pingpong", 8, 2), (stack, "pingpong", 4096, 2), (stack, "barrier", 0, 2)];
     assert_eq!(good, [of("vader,self"), of("tcp,self")].concat());
-    // Once in the first repetition; in the second only those that had worked.
+    // All run once in the first repetition; in the second, only those that had worked.
     assert_eq!(local.order, [&stacks[..], &["vader,self", "tcp,self"]].concat());
     let why: BTreeMap<&str, &str> =
         report.failures.iter().map(|f| (f.stack.as_str(), f.reason.as_str())).collect();

@@ -1,5 +1,5 @@
-//! The NAS kernels built with real MPIs and run on this machine over shared memory: their own verification against the
-//! published values is the oracle. Without an MPI they are skipped.
+//! The NAS kernels, built with real MPIs and run on this machine over shared memory. The oracle is their own
+//! verification against the published values. Without an MPI they are skipped.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,6 +10,7 @@ use std::{
 use tasuki_bench::nas::{BuildError, Class, Damage, Kernel, Options, Outcome, build, parse};
 use tasuki_process::{Output, run_limited};
 
+/// Limit of the time of a run.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// An MPI to build with and to start with.
@@ -77,7 +78,8 @@ fn build_all(mpi: Mpi) -> Option<PathBuf> {
 }
 
 fn run(mpi: Mpi, kernel: Kernel, ranks: u32, options: &Options) -> Option<Output> {
-    /// One at a time: ranks of several runs that share cores wait for each other's time slices.
+    /// Runs are made one at a time, because ranks of several runs on the same cores would wait for each
+    /// other's time slices.
     static TURN: Mutex<()> = Mutex::new(());
     let program = built(mpi)?.join(kernel.program());
     let _turn = TURN.lock();
@@ -88,13 +90,14 @@ fn run(mpi: Mpi, kernel: Kernel, ranks: u32, options: &Options) -> Option<Output
     }
 }
 
-/// What mpirun ends with when a rank died of SIGSEGV.
+/// Exit code of mpirun after a rank has died of SIGSEGV.
 const SEGV: i32 = 128 + 11;
 
 /// Runs and expects success. `None` if there is no MPI.
 ///
-/// Open MPI 4.1 was seen to end so after the program had printed its result, in both ranks, once in hundreds of runs, on a crowded machine. Only then it is run
-/// once more: what is tested here is the program.
+/// On a busy machine, about once in hundreds of runs, both ranks of Open MPI 4.1 die of SIGSEGV after the
+/// program has printed its result. Only in this case it is run once more, as the program is tested here, not
+/// the MPI.
 fn verified(mpi: Mpi, kernel: Kernel, ranks: u32, options: &Options) -> Option<Outcome> {
     let class = options.class;
     let mut output = run(mpi, kernel, ranks, options)?;
@@ -111,7 +114,8 @@ fn verified(mpi: Mpi, kernel: Kernel, ranks: u32, options: &Options) -> Option<O
     Some(outcome)
 }
 
-/// The smallest classes of every kernel from the `from`-th up to before the `to`-th, on every number of ranks.
+/// The smallest classes of every kernel from the `from`-th up to before the `to`-th, on every number of
+/// ranks.
 fn all_verify(mpi: Mpi, from: usize, to: usize, ranks: &[u32]) {
     for kernel in Kernel::ALL {
         for &class in &kernel.classes()[from..to] {
@@ -147,7 +151,8 @@ fn one_damaged_message_makes_every_kernel_fail() {
     }
 }
 
-/// The lowest bit of one number changes the result by less than its tolerance: only the digest sees it.
+/// The lowest bit of one number changes the result by less than its tolerance, so that only the digest sees
+/// it.
 #[test]
 fn digests_see_a_bit_that_verification_cannot() {
     let damage = Some(Damage { message: 20, rank: Some(1), bit: Some(0) });
@@ -209,8 +214,8 @@ fn sent_bytes(events: &[Event], rank: usize, ranks: usize) -> u64 {
     bytes.sum()
 }
 
-/// What a replay needs: the k-th message from one rank to another has one size at both ends, and all ranks call the
-/// same collective operations in the same order.
+/// Asserts what a replay needs: the k-th message from one rank to another has the same size at both ends, and
+/// all ranks call the same collective operations in the same order.
 fn assert_replayable(events: &[Event], ranks: usize) {
     let sizes = |what: &str, from: usize, to: usize| -> Vec<u64> {
         let (rank, peer) = if what == "send" { (from, to) } else { (to, from) };
@@ -251,7 +256,7 @@ fn profile_and_trace_tell_the_same_bytes_and_the_times_add_up() {
             assert_eq!(sent_bytes(&events, rank, 4), told.bytes, "{kernel}, rank {rank}");
             let own = events.iter().filter(|event| event.rank == rank);
             let computed: f64 = own.map(|event| event.compute_us).sum();
-            // The profile also counts the time in which a rank has ended and the slowest has not.
+            // The profile also counts the time from a rank's end to the end of the slowest rank.
             least_idle = least_idle.min(told.computation_s - computed * 1e-6);
         }
         assert!(

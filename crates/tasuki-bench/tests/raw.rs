@@ -1,4 +1,5 @@
-//! The raw peers on a cable between two network namespaces (needs root), and on loopback where that is enough.
+//! The raw peers on a cable between two network namespaces (needs root), and on loopback where that is
+//! enough.
 
 mod namespaces;
 
@@ -17,7 +18,7 @@ const ALL: [Protocol; 4] = [Protocol::Tcp, Protocol::TcpSpin, Protocol::Udp, Pro
 
 fn serve_options(address: Ipv4Addr, interface: Option<&str>) -> Serve {
     let listen = SocketAddr::from((address, PORT));
-    Serve { listen, interface: interface.map(Into::into), cpu: None, patience_s: 30.0 }
+    Serve { listen, interface: interface.map(Into::into), cpu: None, silence_limit_s: 30.0 }
 }
 
 fn measure_options(address: Ipv4Addr, interface: Option<&str>, tests: Vec<Test>) -> Measure {
@@ -56,7 +57,7 @@ fn run(cable: &Cable, tests: Vec<Test>) -> Outcome<raw::Outcome> {
 #[test]
 fn every_protocol_plays_ping_pong_at_every_size() -> Outcome {
     let Some(cable) = cable(1500)? else { return Ok(()) };
-    // One frame, just one, two, and many.
+    // These sizes take a short frame, just one frame, two frames, and many.
     let sizes = [4, 1472, 1485, 20_000];
     let outcome = run(&cable, ALL.map(|protocol| ping_pong(protocol, &sizes)).to_vec())?;
     assert_eq!(outcome.failures, []);
@@ -94,7 +95,7 @@ fn throughput_counts_full_frames_with_what_they_cost_on_the_line() -> Outcome {
 fn a_cut_cable_is_reported_and_does_not_stop_the_peers() -> Outcome {
     let Some(cable) = cable(1500)? else { return Ok(()) };
     let [near, far] = &cable.ends;
-    // Control goes over a second cable, as over a management network.
+    // The control connection uses a second cable, like a management network.
     let control = namespaces::join(near, far, "m0", [[10, 9, 0, 1], [10, 9, 0, 2]])?;
     within(near.namespace.as_fd(), || -> Outcome {
         let mut netlink = Netlink::open()?;
@@ -109,7 +110,7 @@ fn a_cut_cable_is_reported_and_does_not_stop_the_peers() -> Outcome {
     ];
     let mut server = serve_options(control[1], Some("e0"));
     let mut client = measure_options(control[1], Some("e0"), tests);
-    (server.patience_s, client.data) = (60.0, far.address);
+    (server.silence_limit_s, client.data) = (60.0, far.address);
     let outcome = thread::scope(|scope| -> Outcome<raw::Outcome> {
         let served = scope.spawn(|| within(far.namespace.as_fd(), || raw::serve(&server)));
         let measured = within(near.namespace.as_fd(), || raw::measure(&client));
@@ -121,18 +122,18 @@ fn a_cut_cable_is_reported_and_does_not_stop_the_peers() -> Outcome {
     for protocol in [Protocol::PacketRing, Protocol::Udp, Protocol::Tcp] {
         assert!(failed.contains(&protocol), "{:?}", outcome.failures);
     }
-    // A dead interface refuses frames, or takes them and nothing arrives.
+    // An interface that is down refuses frames, or takes them and loses them.
     assert!(outcome.throughputs.iter().all(|result| result.frames == 0 && result.received_frames == 0));
     Ok(())
 }
 
-/// Bursts into a buffer that holds so much payload.
+/// A test with bursts into a buffer of 64 KiB.
 fn drain(protocol: Protocol, bursts: u32, slow: Slow, send_bps: Option<u64>) -> DrainTest {
     DrainTest { protocol, bursts, bytes: 500_000, send_bps, slow, buffer_bytes: 64 << 10 }
 }
 
-// Nothing can take more than was in the buffer and what drained meanwhile, however the machine is loaded. (How much less it takes
-// depends on the load: see the test after this one.)
+// However busy the machine is, a receiver takes at most what was in the buffer and what it drained in the
+// meantime. (How much less it takes depends on the load: see `equation_1_is_what_a_real_ring_loses`.)
 #[test]
 fn a_receiver_takes_what_its_buffer_holds_and_what_it_drains() -> Outcome {
     let Some(cable) = cable(1500)? else { return Ok(()) };
@@ -162,7 +163,8 @@ fn a_receiver_takes_what_its_buffer_holds_and_what_it_drains() -> Outcome {
             if test.slow == steady {
                 let receiver = Receiver { drain_bps: 52e6, buffer_bytes: result.buffer_bytes };
                 let least = receiver.overflow_bytes(burst.sent_bytes, burst.send_bps());
-                // Of UDP's buffer a packet more may be on its way out; what the sender's clock has not seen are microseconds.
+                // With UDP one more packet may be on its way out of the buffer, and the receiver drains for
+                // some microseconds that the sender's clock does not count.
                 assert!(
                     burst.lost_bytes() as f64 >= least - 8.0 * packet as f64 - 0.05 * least,
                     "{burst:?} {least}"
@@ -202,7 +204,7 @@ fn equation_1_is_what_a_real_ring_loses() -> Outcome {
     Ok(())
 }
 
-/// Loopback on a port of its own: no root needed.
+/// Runs both peers over loopback on a port of their own, which needs no root.
 fn loopback(port: u16, tests: Vec<Test>) -> Outcome<raw::Outcome> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let server = Serve { listen, ..serve_options(Ipv4Addr::LOCALHOST, None) };
@@ -248,7 +250,7 @@ fn what_cannot_be_measured_is_said_and_the_rest_is_measured() -> Outcome {
 fn nobody_is_waited_for_forever() -> Outcome {
     let port = free_port()?;
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let server = Serve { listen, patience_s: 0.05, ..serve_options(Ipv4Addr::LOCALHOST, None) };
+    let server = Serve { listen, silence_limit_s: 0.05, ..serve_options(Ipv4Addr::LOCALHOST, None) };
     assert!(matches!(raw::serve(&server), Err(RawError::Control { .. })));
     let client = measure_options(Ipv4Addr::LOCALHOST, None, Vec::new());
     let client = Measure { server: listen, connect_s: 0.05, ..client };
@@ -276,7 +278,8 @@ fn a_peer_that_dies_in_a_test_ends_the_other() -> Outcome {
 
 #[test]
 fn a_specification_with_a_spelling_mistake_is_refused() {
-    for text in ["", "{}", r#"{"role":"serve","listen":"127.0.0.1:1","interfaec":"e0","patience_s":1}"#] {
+    for text in ["", "{}", r#"{"role":"serve","listen":"127.0.0.1:1","interfaec":"e0","silence_limit_s":1}"#]
+    {
         assert!(matches!(raw::peer(text), Err(RawError::Specification(_))), "{text}");
     }
 }
@@ -285,7 +288,7 @@ fn stream(mptcp: bool, streams: u32, bytes: u32) -> StreamTest {
     StreamTest { mptcp, streams, bytes, seconds: 0.3, warm_up_s: 0.1 }
 }
 
-// What a connection brings has come in by the cable, with headers.
+// The payload that a connection brings has come in by the cable, with headers.
 #[test]
 fn streams_bring_their_messages_over_the_cable() -> Outcome {
     let Some(cable) = cable(1500)? else { return Ok(()) };
@@ -314,7 +317,7 @@ fn streams_that_make_no_sense_are_refused() -> Outcome {
         [stream(false, 0, 1), stream(false, 1, 0), StreamTest { seconds: 0.0, ..stream(false, 1, 1) }];
     let outcome = run(&cable, tests.map(Test::Stream).to_vec())?;
     assert_eq!((outcome.failures.len(), outcome.streams.len()), (3, 0), "{outcome:?}");
-    // And the peers go on.
+    // The peers go on after that.
     let good = run(&cable, vec![Test::Stream(tests[0]), Test::Stream(stream(false, 1, 1))])?;
     assert_eq!((good.failures.len(), good.streams.len()), (1, 1), "{good:?}");
     Ok(())

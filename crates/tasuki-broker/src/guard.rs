@@ -4,7 +4,7 @@
 use nix::{errno::Errno, ifaddrs::getifaddrs, net::if_::if_nameindex};
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// Tasuki's ethertype, as `docs/wire.md` defines it.
+/// Tasuki's ethertype, as `docs/reference/wire.md` defines it.
 const ETHERTYPE: u16 = 0x88b5;
 
 /// Why no rules can be made.

@@ -1,5 +1,5 @@
 //! The broker: opens raw lanes for programs that may not open them, and passes them over a Unix socket. What
-//! those programs can do with them, and what not, is in `docs/security.md`.
+//! those programs can do with them, and what not, is in `docs/guide/security.md`.
 //!
 //! One thread reads and writes, and never blocks on a client. A few others open and close packet sockets,
 //! which takes the kernel some milliseconds each (it waits until all processors have passed through a

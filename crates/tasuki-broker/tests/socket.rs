@@ -1,4 +1,4 @@
-//! What a program can do with a socket that the broker gave, and what not: the claims of `docs/security.md`,
+//! What a program can do with a socket that the broker gave, and what not: the claims of `docs/guide/security.md`,
 //! tried as a user without any capability.
 
 mod common;
@@ -74,7 +74,7 @@ fn frame(to: [u8; 6], from: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> 
     frame
 }
 
-/// A packet for an endpoint (`docs/wire.md`: its id is at byte 12).
+/// A packet for an endpoint (`docs/reference/wire.md`: its id is at byte 12).
 fn packet(endpoint: u32) -> Vec<u8> {
     let mut packet = vec![0xaa; 64];
     packet[12..16].copy_from_slice(&endpoint.to_le_bytes());

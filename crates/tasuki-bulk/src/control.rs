@@ -1,5 +1,5 @@
 //! Control messages between the two sides of a transfer, on a channel that loses, changes and reorders
-//! nothing: `docs/wire.md`, "Length-coded bulk".
+//! nothing: `docs/reference/wire.md`, "Length-coded bulk".
 
 use crate::round::{PACKETS_MAX, Sizes};
 

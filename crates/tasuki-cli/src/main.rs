@@ -16,7 +16,6 @@ mod failure;
 mod fleet;
 mod lab;
 mod pages;
-mod picture;
 mod run;
 mod shape;
 mod stats;

@@ -10,17 +10,18 @@ use tasuki_cluster::{
     generate::{Options, Shape, generate, shapes_help},
 };
 
-/// The shapes, for `--help`.
+/// The list of shapes, for `--help`.
 pub fn help() -> String {
     format!("Shapes:\n{}", shapes_help())
 }
 
-/// A shape to build a lab of, and the rate of its cables if they have one of their own: `full:4` or `full:4@33M`.
+/// A shape to build a lab of, and the rate of its cables if they have one of their own: `full:4` or
+/// `full:4@33M`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RatedShape {
     /// Hosts and cables.
     pub shape: Shape,
-    /// Rate of every cable; goes before `--rate`.
+    /// Rate of every cable; it has priority over `--rate`.
     pub rate: Option<Rate>,
 }
 
@@ -44,7 +45,7 @@ impl fmt::Display for RatedShape {
     }
 }
 
-/// Reads a cluster file, or generates the shape.
+/// Reads a cluster file, or generates a shape.
 pub fn cluster(file: Option<&Path>, shape: Option<&Shape>, options: &Options) -> Result<Cluster, Failure> {
     match (file, shape) {
         (Some(file), _) => Ok(Cluster::load(file)?),

@@ -218,7 +218,7 @@ fn apply_check_tcp_and_undo_on_the_drivers_of_the_papers_nics() {
     n2.ok("root", "ip link set ens5 mtu 9000");
 
     // This is not done earlier: with long queues a host that is too slow for its NIC loses nothing, and its
-    // cables seem slow (docs/check.md).
+    // cables seem slow (docs/guide/check.md).
     for guest in both {
         guest.ok("root", "tasuki apply cluster.toml --here --rings 1024");
         let rings = guest.ok("root", "ethtool -g ens4 && ethtool -g ens5");

@@ -30,7 +30,7 @@ fn cluster() -> String {
 /// the NICs' shares of what n2 received.
 fn stream(n1: &Guest, n2: &Guest, address: &str) -> (f64, Vec<f64>) {
     let serve = format!(
-        r#"{{"role":"serve","listen":"{address}:7117","interface":null,"cpu":null,"patience_s":300}}"#
+        r#"{{"role":"serve","listen":"{address}:7117","interface":null,"cpu":null,"silence_limit_s":300}}"#
     );
     let test = r#"{"kind":"stream","mptcp":false,"streams":1,"bytes":1024,"seconds":6,"warm_up_s":3}"#;
     let measure = format!(

@@ -1,5 +1,5 @@
 //! Messages that MPI_Mprobe has matched, received into types with gaps: Open MPI loses those over libfabric,
-//! with any provider, and the library that `tasuki run` preloads corrects that (docs/mpi.md).
+//! with any provider, and the library that `tasuki run` preloads corrects that (docs/guide/run.md).
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! A rank dies, or a host with all its ranks: no other rank goes on with wrong results, and none waits for
 //! ever. The launcher's own clean-up is off, so that it does not depend on luck which of them is faster.
-//! Which MPIs ignore errors, and why that ends processes, is in docs/mpi.md.
+//! Which MPIs ignore errors, and why that ends processes, is in docs/results/mpi-behaviour.md.
 
 mod support;
 

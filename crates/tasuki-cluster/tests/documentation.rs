@@ -1,10 +1,10 @@
-//! The first example of docs/cluster-file.md is a valid cluster file, and the report of an error in it is the
+//! The first example of docs/reference/cluster-file.md is a valid cluster file, and the report of an error in it is the
 //! one that is printed.
 
 use std::path::Path;
 use tasuki_cluster::{AddressPlan, Cluster};
 
-const PAGE: &str = include_str!("../../../docs/cluster-file.md");
+const PAGE: &str = include_str!("../../../docs/reference/cluster-file.md");
 
 /// The first block of code with this language mark.
 fn block(mark: &str) -> &'static str {

@@ -128,7 +128,8 @@ fn no_rails(facts: &HostFacts) -> Vec<Finding> {
     let problem = facts.rails_problem.clone().unwrap_or_default();
     let what =
         format!("between hosts: udp over one routed way only, as there is no table of rails ({problem})");
-    let remedy = "in a lab: tasuki lab up; else name the file with TASUKI_RAILS (docs/cluster-file.md)";
+    let remedy =
+        "in a lab: tasuki lab up; else name the file with TASUKI_RAILS (docs/reference/cluster-file.md)";
     vec![Finding::slower(&facts.host, what, remedy)]
 }
 

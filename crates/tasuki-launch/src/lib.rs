@@ -6,7 +6,7 @@
 //! - [`Job`] says what is to run where; [`Job::command`] turns it into a [`LaunchCommand`].
 //! - [`environment`] gives the settings that a plain `mpirun` or `srun` needs.
 //!
-//! What each MPI is told, and why, is in `docs/mpi.md`.
+//! What each MPI is told, and why, is in `docs/reference/mpi-settings.md`.
 //!
 //! # Ends and signals
 //!

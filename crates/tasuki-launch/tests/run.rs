@@ -104,7 +104,7 @@ fn alltoall_on_every_installed_mpi() {
 #[test]
 fn abort_codes_come_back() {
     for_each("fault", &["abort", "7"], |mpi, code, output| {
-        // Intel's launcher or its proxies sometimes die of SIGPIPE instead (docs/mpi.md).
+        // Intel's launcher or its proxies sometimes die of SIGPIPE instead (docs/reference/exit-codes.md).
         let is_theirs = mpi.flavour == Flavour::Intel && matches!(code, None | Some(255 | 141));
         assert!(code == Some(7) || is_theirs, "{}: {code:?}: {output}", mpi.id())
     });

@@ -7,9 +7,9 @@ use tasuki_link::{LinkError, Mac, RawLink, RawOptions};
 use tasuki_random::Random;
 use tasuki_sys::packet::{PacketSocket, RingSize};
 
-/// `docs/wire.md`, "Carriage".
+/// `docs/reference/wire.md`, "Carriage".
 const ETHERTYPE: u16 = 0x88b5;
-/// `docs/wire.md`, "Packet": where a packet says whose it is, little-endian.
+/// `docs/reference/wire.md`, "Packet": where a packet says whose it is, little-endian.
 const ENDPOINT: std::ops::Range<usize> = 12..16;
 const MACS: [Mac; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
 const MIB: u64 = 1 << 20;

@@ -11,7 +11,7 @@ pub const ENVELOPE: u64 = 1024;
 
 /// Credit that two endpoints have at each other before any frame has passed, bytes: enough for the first
 /// short messages of a conversation, which otherwise would have to be requested and granted (a wire constant:
-/// docs/wire.md).
+/// docs/reference/wire.md).
 pub const INITIAL_CREDIT: u64 = 4096;
 
 /// Credit that a message costs of which `early` bytes are sent without a grant.

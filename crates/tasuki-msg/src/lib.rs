@@ -1,5 +1,5 @@
 //! The message layer of one endpoint: sequencing, tag matching, unexpected messages, probes, eager and
-//! rendezvous transfer, flow control, silence and goodbye. `docs/message-layer.md` is its design.
+//! rendezvous transfer, flow control, silence and goodbye. `docs/internals/message-layer.md` is its design.
 //!
 //! The layer is a state machine: no IO, no clock, no threads, and no payload. Payload stays in buffers of the
 //! caller; the layer says which bytes of which send go into a frame, and where the bytes of a frame that

@@ -144,7 +144,7 @@ impl Incoming {
 mod tests {
     use super::*;
 
-    /// `docs/message-layer.md` states the memory per envelope and per operation, which follows from these
+    /// `docs/internals/message-layer.md` states the memory per envelope and per operation, which follows from these
     /// sizes.
     #[test]
     fn records_stay_small() {

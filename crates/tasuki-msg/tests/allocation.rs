@@ -111,7 +111,7 @@ impl Pair {
     }
 }
 
-/// Checks what `docs/message-layer.md` states: an unexpected envelope costs less than 1 KiB at the receiver,
+/// Checks what `docs/internals/message-layer.md` states: an unexpected envelope costs less than 1 KiB at the receiver,
 /// with four kinds of wildcard in use and no two tags alike; a send that waits for its receiver costs less
 /// than 512 bytes.
 fn envelopes_are_small(pair: &mut Pair) {

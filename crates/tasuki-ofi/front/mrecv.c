@@ -177,7 +177,7 @@ static int size_to_unpack(int count, handle type)
 		return 0;
 	if (size > INT_MAX) {
 		fprintf(stderr, "tasuki: a matched message cannot be received into an element of %lld bytes: Open MPI would lose "
-				"it (docs/mpi.md); use MPI_Recv\n", size);
+				"it (docs/guide/run.md); use MPI_Recv\n", size);
 		mpi.abort(mpi.world, 1);
 	}
 	return (int)size;

@@ -55,7 +55,7 @@ pub fn end(peer: &Address) {
     TOLD.call_once(|| {
         log::say(&format!(
             "ends, since its peer {peer} has died: after that an MPI may go on with wrong results. ({VARIABLE}=report: errors are \
-             reported to the MPI instead; for programs that handle them, see docs/mpi.md.)"
+             reported to the MPI instead; for programs that handle them, see docs/guide/run.md.)"
         ));
     });
     // SAFETY: takes a signal and an action; a limit is plain data. Nothing is wrong with this process: neither a core file nor a handler's

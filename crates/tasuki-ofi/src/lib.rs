@@ -5,7 +5,7 @@
 //! unwinds into C, none blocks but those that wait by definition, and none says "try again" for want of room: an MPI would ask
 //! again for ever without ever looking at its queue.
 //!
-//! See `docs/libfabric.md` for what is offered and what not.
+//! See `docs/reference/libfabric.md` for what is offered and what not.
 
 pub mod abi;
 mod death;

@@ -109,7 +109,7 @@ impl Proto {
         let Some(Frame::Hello(greeting)) = packet.frames().next() else {
             return Err(DropReason::Handshake);
         };
-        //= docs/wire.md#greeting
+        //= docs/reference/wire.md#greeting
         //# A greeting with a wrong proof or addressee gets no answer.
         if !self.plant.is(Defect::AnyIncarnation) {
             greeting.check(self.local.incarnation, &self.local.secret)?;

@@ -134,7 +134,7 @@ impl Conn {
 
     /// Takes the peer's list of rails.
     pub fn on_rails(&mut self, rails: &Rails<'_>, cx: &mut Context<'_>) {
-        //= docs/wire.md#rail
+        //= docs/reference/wire.md#rail
         //# a list with a change that is not higher than the last one says nothing new.
         if rails.change <= self.their_change && self.their_change != 0 {
             return;

@@ -220,7 +220,7 @@ impl Conn {
         None
     }
 
-    //= docs/wire.md#greeting
+    //= docs/reference/wire.md#greeting
     //# More frames may follow in the same packet: the first message need not wait for the welcome.
     fn send_hello(
         &mut self,

@@ -1,4 +1,5 @@
-//! The paper's protocol (section 4) on a receiver as in the model: a burst, a list of what is missing, a burst of that, and so on.
+//! The paper's protocol (section 4) with a receiver as in the model: a burst of the whole message, a list of
+//! what is missing, a burst of that, and so on.
 
 use crate::{Receiver, Slow, Static, Tank};
 
@@ -9,22 +10,22 @@ pub struct Path {
     pub link_bps: u64,
     /// What the sender can do, bit/s.
     pub sender_bps: u64,
-    /// Along the link, one way, with what hosts need for a short message, ns.
+    /// Time that a short message takes along the link in one direction, that in both hosts included, ns.
     pub way_ns: u64,
     /// Largest packet, bytes.
     pub packet_bytes: u64,
-    /// R and B.
+    /// R and B of the receiver.
     pub receiver: Receiver,
-    /// How it drains at `receiver.drain_bps`.
+    /// How the receiver is slower than `receiver.drain_bps`.
     pub slow: Slow,
 }
 
 /// At which rate a message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// The link's.
+    /// At the link's rate.
     Unpaced,
-    /// That of equation (2), with the R that is the receiver's mean.
+    /// At the rate of equation (2), with the mean rate of the receiver as R.
     Static,
 }
 
@@ -33,15 +34,15 @@ pub enum Pace {
 pub struct Sent {
     /// From the receiver's request to its notice that all is there, s.
     pub seconds: f64,
-    /// Packets that the first burst lost, of all.
+    /// Share of all packets that the first burst lost, 0 to 1.
     pub lost: f64,
     /// Bursts.
     pub bursts: u32,
 }
 
 impl Path {
-    /// Sends a message of so many bytes by the steps of section 4, beginning at `start_ns` of the receiver's time (a receiver that varies is now
-    /// fast and now slow).
+    /// Sends a message of so many bytes by the steps of section 4, beginning at `start_ns` of the receiver's
+    /// time (a receiver that varies is now fast and now slow).
     pub fn send(&self, message: u64, pace: Pace, start_ns: u64) -> Sent {
         let fastest = self.link_bps.min(self.sender_bps);
         let mean =
@@ -53,7 +54,7 @@ impl Path {
         let drain = self.receiver.drain_bps as u64;
         let mut tank = Tank::new(self.receiver.buffer_bytes, self.slow, drain);
         let packets = message.div_ceil(self.packet_bytes.max(1)).max(1);
-        // The request, the start message and its acknowledgement.
+        // Before the first burst come the request, the start message and its acknowledgement.
         let mut now = start_ns + 3 * self.way_ns;
         let (mut missing, mut lost_first, mut bursts) = (packets, None, 0);
         let last = message - (packets - 1) * self.packet_bytes;
@@ -68,7 +69,7 @@ impl Path {
             }
             bursts += 1;
             lost_first.get_or_insert(lost);
-            // The receiver takes out what has come, asks for the rest or says that it is done.
+            // The receiver empties its buffer, and then asks for the rest or says that it is done.
             let drained = self.slow.done_at(now + self.way_ns, tank.held(), drain);
             tank.drain_until(drained);
             now = drained + 2 * self.way_ns;
@@ -103,7 +104,7 @@ mod tests {
         assert!(paced.seconds < unpaced.seconds, "{paced:?} {unpaced:?}");
     }
 
-    /// A sender that can do 70 Mbit/s to a receiver that can do 101 loses nothing either way, at 70 (figure 7).
+    /// A sender that can do 70 Mbit/s loses nothing to a receiver that can do 101, paced or not (figure 7).
     #[test]
     fn slow_senders_need_no_pace() {
         let path = to(1, 70_000_000);

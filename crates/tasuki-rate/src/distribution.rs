@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 /// What was measured of something that varies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// Samples.
+    /// Number of samples.
     pub count: usize,
-    /// Their mean: what the paper takes as R.
+    /// Mean of the samples: what the paper takes as R.
     pub mean: f64,
     /// Standard deviation; 0 of a single sample.
     pub deviation: f64,
-    /// The smallest.
+    /// The smallest sample.
     pub least: f64,
-    /// The largest.
+    /// The largest sample.
     pub most: f64,
     /// Samples in bins of equal width, from the least to the most; the last bin holds its upper end, too.
     pub bins: Vec<Bin>,
@@ -22,17 +22,17 @@ pub struct Distribution {
 /// One bar of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bin {
-    /// Where it begins.
+    /// Its lower end.
     pub from: f64,
-    /// Where it ends.
+    /// Its upper end.
     pub to: f64,
-    /// Samples in it.
+    /// Number of samples in it.
     pub count: usize,
 }
 
 impl Distribution {
-    /// The distribution of some samples in at most `bins` bins (as many as are needed if all samples are the same). `None` without samples,
-    /// or if one is not finite.
+    /// The distribution of some samples in at most `bins` bins (as many as are needed if all samples are the
+    /// same). `None` without samples, or if one is not finite.
     pub fn of(samples: &[f64], bins: usize) -> Option<Self> {
         if samples.is_empty() || samples.iter().any(|sample| !sample.is_finite()) {
             return None;

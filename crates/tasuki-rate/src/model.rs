@@ -1,4 +1,4 @@
-//! Equations (1) and (2).
+//! Equations (1) and (2) of the paper.
 
 use crate::slow::{bits, scaled};
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,9 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Bytes that find no room of a message of `message` bytes sent at `send_bps`: equation (1) of the paper, with
-    /// T = M/S. Never negative: a buffer that is not full loses nothing. A message that comes no faster than the receiver
-    /// drains loses nothing either.
+    /// Bytes that find no room of a message of `message` bytes sent at `send_bps`: equation (1) of the paper,
+    /// with T = M/S. Never negative: a buffer that is not full loses nothing. A message that comes no faster
+    /// than the receiver drains loses nothing either.
     pub fn overflow_bytes(&self, message: u64, send_bps: f64) -> f64 {
         let message = message as f64;
         if send_bps <= 0.0 {
@@ -27,20 +27,20 @@ impl Receiver {
         (message - (self.buffer_bytes as f64 + drained)).max(0.0)
     }
 
-    /// The highest rate at which a message of `message` bytes loses nothing, bit/s: equation (2), S = R/(1 - B/M). `None`: at any
-    /// rate, because the buffer holds the whole message.
+    /// The highest rate at which a message of `message` bytes loses nothing, bit/s: equation (2), S = R/(1 -
+    /// B/M). `None`: at any rate, because the buffer holds the whole message.
     pub fn send_rate(&self, message: u64) -> Option<f64> {
         let beyond = message.checked_sub(self.buffer_bytes).filter(|beyond| *beyond > 0)?;
         Some(self.drain_bps * message as f64 / beyond as f64)
     }
 }
 
-/// Not a receiver.
+/// The text is no receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is no receiver: R in bit/s and B in bytes, as in 52M/64K")]
 pub struct ParseReceiverError(String);
 
-/// `52M/64K`: R in bit/s (k, M, G: powers of 1000), B in bytes (K, M: powers of 1024).
+/// The text is `52M/64K`: R in bit/s (k, M, G: powers of 1000), B in bytes (K, M: powers of 1024).
 impl FromStr for Receiver {
     type Err = ParseReceiverError;
 
@@ -56,7 +56,8 @@ impl FromStr for Receiver {
     }
 }
 
-/// The paper's way to send: the rate follows from the message's length and two numbers that were measured before.
+/// The paper's way to send: the rate follows from the message's length and two numbers that were measured
+/// before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Static {
     /// The receiver.
@@ -66,14 +67,15 @@ pub struct Static {
 }
 
 impl Static {
-    /// The rate for a message of so many bytes, bit/s: equation (2), but no more than the link has (section 6.1). Messages that fit into
-    /// the buffer go at the link's rate.
+    /// The rate for a message of so many bytes, bit/s: equation (2), but no more than the link has (section
+    /// 6.1). Messages that fit into the buffer go at the link's rate.
     pub fn rate_bps(&self, message: u64) -> f64 {
         self.receiver.send_rate(message).map_or(self.link_bps, |rate| rate.min(self.link_bps))
     }
 
-    /// How fast a transport sends `message` bytes of payload whose packets hold `payload_share` (0 to 1) of payload: R, B and the link count
-    /// whole packets. `None`: at any rate, because the buffer holds the whole message.
+    /// How fast a transport sends `message` bytes of payload, of whose packets a share `payload_share`, 0 to 1,
+    /// is payload: R, B and the link count whole packets. `None`: at any rate, because the buffer holds the
+    /// whole message.
     pub fn paced(&self, message: u64, payload_share: f64) -> Option<Paced> {
         let packets = (message as f64 / payload_share) as u64;
         let rate = self.receiver.send_rate(packets)?.min(self.link_bps);
@@ -85,15 +87,15 @@ impl Static {
     }
 }
 
-/// A sender that was late catches up with one so-manieth of the receiver's buffer at once.
+/// A sender that was held up may send the receiver's buffer divided by this at once, to catch up.
 const CATCH_UP: u64 = 16;
 
 /// The rate of one message, as its sender needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paced {
-    /// Payload, bit/s.
+    /// Rate of the payload, bit/s.
     pub payload_bps: u64,
-    /// What may leave at once, bytes.
+    /// Bytes that may leave at once after the sender was held up.
     pub slack_bytes: u64,
 }
 
@@ -109,7 +111,7 @@ mod tests {
             let rate = SS5.send_rate(message).unwrap();
             assert!(SS5.overflow_bytes(message, rate) < 1e-6 * message as f64);
             let lost = SS5.overflow_bytes(message, rate * 1.01);
-            // A hundredth faster: the receiver has a hundredth less time, and drains that much less.
+            // At a hundredth more the receiver has a hundredth less time, and drains that much less.
             let less = (message - SS5.buffer_bytes) as f64 * (1.0 - 1.0 / 1.01);
             assert!((lost - less).abs() < 1e-6 * message as f64, "{message}: {lost} {less}");
         }

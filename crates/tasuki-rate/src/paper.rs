@@ -1,11 +1,12 @@
-//! What the paper states: Ooi, Osawa, Yuba, "Improvement of MPI data transfer throughput on an ATM workstation cluster", sections 5 and 6.
+//! What the paper states: Ooi, Osawa, Yuba, "Improvement of MPI data transfer throughput on an ATM
+//! workstation cluster", sections 5 and 6.
 
 use crate::{Receiver, Static};
 
 /// User data that an ATM connection of its cluster carries, bit/s (section 5).
 pub const LINK_BPS: f64 = 135.63e6;
 
-/// A burst of its measurement of R, bytes (section 6.1), of which it made [`BURSTS`].
+/// Length of a burst in the paper's measurement of R, bytes (section 6.1); it made [`BURSTS`] of them.
 pub const BURST_BYTES: u64 = 2_000_000;
 /// Bursts of one measurement of R.
 pub const BURSTS: u32 = 1000;
@@ -15,13 +16,13 @@ pub const BURSTS: u32 = 1000;
 pub struct Host {
     /// `SS5` or `SS20`.
     pub name: &'static str,
-    /// R as measured, and B; KiB, not kB: only so all cells of table 1 come out.
+    /// R as measured, and B. The paper's "KB" are KiB: with kB not all cells of table 1 come out.
     pub receiver: Receiver,
-    /// Its column of table 1, Mbit/s.
+    /// The host's column of table 1, Mbit/s.
     pub table1_mbps: [u32; 10],
 }
 
-/// Both kinds.
+/// Both kinds of hosts.
 pub const HOSTS: [Host; 2] = [
     Host {
         name: "SS5",
@@ -31,7 +32,7 @@ pub const HOSTS: [Host; 2] = [
     Host {
         name: "SS20",
         receiver: Receiver { drain_bps: 101e6, buffer_bytes: 128 << 10 },
-        // 137 is what equation (2) gives; such messages are sent at the link's rate.
+        // Equation (2) gives 137, which is above the link's rate; such messages are sent at the link's rate.
         table1_mbps: [137, 116, 111, 108, 107, 106, 105, 104, 104, 104],
     },
 ];

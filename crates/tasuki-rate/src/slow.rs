@@ -1,4 +1,4 @@
-//! In which way a receiver is slow.
+//! How a receiver is slow.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
@@ -8,34 +8,36 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "slow", rename_all = "kebab-case")]
 pub enum Slow {
-    /// As fast as it can.
+    /// It takes what has come as fast as it can.
     #[default]
     No,
-    /// At one rate: a slower machine.
+    /// It takes it at one rate, as a slower machine does.
     Steady {
         /// Bit/s.
         bps: u64,
     },
-    /// At full speed in the first part of each period, not at all in the rest: a process that shares its processor or has a quota.
+    /// It takes it at full speed in the first part of each period and not at all in the rest, as a process
+    /// does that shares its processor or has a quota.
     Quota {
-        /// How much of the time, 1 to 99.
+        /// Length of the first part, 1 to 99 per cent of the period.
         percent: u8,
-        /// ns.
+        /// Length of a period, ns.
         period_ns: u64,
     },
-    /// At two rates in turn, half a period each: a load that comes and goes.
+    /// It takes it at two rates in turn, half a period each, as under a load that comes and goes.
     Varying {
-        /// In the first half, bit/s.
+        /// Rate in the first half, bit/s.
         high_bps: u64,
-        /// In the second half, bit/s.
+        /// Rate in the second half, bit/s.
         low_bps: u64,
-        /// ns.
+        /// Length of a period, ns.
         period_ns: u64,
     },
 }
 
 impl Slow {
-    /// What is drained between two times of a receiver that does at most `full_bps`, in bits times 10^9 (a rate of 1 bit/s drains 1 in a ns).
+    /// What a receiver that does at most `full_bps` drains between two times, in bits times 10^9: a rate of 1
+    /// bit/s drains 1 of these in a ns.
     pub fn drained(&self, from_ns: u64, to_ns: u64, full_bps: u64) -> u128 {
         self.total(to_ns, full_bps).saturating_sub(self.total(from_ns, full_bps))
     }
@@ -44,7 +46,8 @@ impl Slow {
     pub fn done_at(&self, from_ns: u64, bytes: u64, full_bps: u64) -> u64 {
         let wanted = self.total(from_ns, full_bps) + u128::from(bytes) * 8_000_000_000;
         let mut step = 1u64;
-        // Find a time that is late enough, then the first one: what is drained never becomes less.
+        // First a time that is late enough is found, then by halving the first such time: what is drained
+        // never becomes less.
         let late = loop {
             let at = from_ns.saturating_add(step);
             if self.total(at, full_bps) >= wanted {
@@ -76,7 +79,7 @@ impl Slow {
         }
     }
 
-    /// Drained since time 0.
+    /// What is drained from time 0 on, in bits times 10^9.
     fn total(&self, to_ns: u64, full_bps: u64) -> u128 {
         let (to, full) = (u128::from(to_ns), u128::from(full_bps));
         let in_turn = |period_ns: u64, first_ns: u128, rates: [u128; 2]| {
@@ -101,7 +104,7 @@ impl Slow {
     }
 }
 
-/// Not a way to be slow.
+/// The text does not say how a receiver is slow.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is no way to be slow: none, steady:52M, quota:50%/10ms or varying:20M-80M/10ms")]
 pub struct ParseSlowError(String);
@@ -140,12 +143,12 @@ fn parse(text: &str) -> Option<Slow> {
     }
 }
 
-/// `52M`: bit/s, at least 1.
+/// Reads a rate as `52M`, in bit/s, at least 1.
 pub(crate) fn bits(text: &str) -> Option<u64> {
     scaled(text, &[("G", 1e9), ("M", 1e6), ("k", 1e3)])
 }
 
-/// `10ms`: ns, at least 1.
+/// Reads a time as `10ms`, in ns, at least 1.
 fn nanoseconds(text: &str) -> Option<u64> {
     scaled(text, &[("us", 1e3), ("ms", 1e6), ("s", 1e9)])
 }
@@ -176,7 +179,7 @@ mod tests {
     use super::*;
 
     const FULL: u64 = 1000;
-    const WAYS: [Slow; 4] = [
+    const ALL: [Slow; 4] = [
         Slow::No,
         Slow::Steady { bps: 300 },
         Slow::Quota { percent: 25, period_ns: 400 },
@@ -185,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_drains_is_the_sum_of_every_nanosecond() {
-        // By hand, ns for ns.
+        // The rate in each nanosecond, written out once more.
         let rate =
             |slow: &Slow, at: u64| match *slow {
                 Slow::No => FULL,
@@ -201,7 +204,7 @@ mod tests {
                     }
                 }
             };
-        for slow in WAYS {
+        for slow in ALL {
             for (from, to) in [(0, 0), (0, 1), (0, 1200), (37, 1111), (399, 401)] {
                 let sum: u64 = (from..to).map(|at| rate(&slow, at)).sum();
                 assert_eq!(slow.drained(from, to, FULL), u128::from(sum), "{slow} {from} {to}");
@@ -211,7 +214,7 @@ mod tests {
 
     #[test]
     fn done_is_when_the_last_byte_has_drained() {
-        for slow in WAYS {
+        for slow in ALL {
             let full = 8_000_000_000;
             for (from, bytes) in [(0, 1), (37, 100), (350, 1), (11, 5000)] {
                 let done = slow.done_at(from, bytes, full);
@@ -225,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_are_read_as_they_are_written() {
+    fn texts_are_read_back() {
         for text in ["none", "steady:52M", "quota:50%/10ms", "varying:20M-80M/10ms"] {
             assert_eq!(text.parse::<Slow>().unwrap().to_string(), text);
         }
@@ -250,7 +253,7 @@ mod tests {
 
     #[test]
     fn the_mean_is_that_of_many_periods() {
-        for slow in WAYS {
+        for slow in ALL {
             let long = 1_200_000;
             let mean = slow.drained(0, long, FULL) as f64 / long as f64;
             assert!((slow.mean_bps(FULL) - mean).abs() < 1e-6, "{slow}");

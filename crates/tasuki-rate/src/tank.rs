@@ -1,15 +1,16 @@
-//! A receiver with a buffer of exactly B bytes that empties at some rate, and nothing else: no credits, no asking for less.
+//! A receiver with a buffer of exactly B bytes that empties at some rate, and that never asks its sender for
+//! less: there are no credits.
 
 use crate::Slow;
 
-/// The receiver of the model, packet by packet. What arrives goes into the buffer whole or not at all; what is in it
-/// leaves as [`Slow`] says, to the byte. Times are in ns, of any clock that does not go back.
+/// The receiver of the model, packet by packet. What arrives goes into the buffer whole or not at all; what
+/// is in it leaves as [`Slow`] says, to the byte. Times are in ns, of any clock that does not go back.
 #[derive(Clone, Debug)]
 pub struct Tank {
     slow: Slow,
     link_bps: u64,
     capacity: u64,
-    /// Bits in the buffer, times 10^9: what a rate of 1 bit/s takes away in one ns is 1.
+    /// Bits in the buffer, times 10^9: a rate of 1 bit/s takes 1 of these away in a ns.
     level: u128,
     now: u64,
     taken: u64,
@@ -22,7 +23,7 @@ pub struct Tank {
 const PER_BYTE: u128 = 8_000_000_000;
 
 impl Tank {
-    /// An empty one. `link_bps` is the rate at which it empties where `slow` does not slow it.
+    /// An empty tank. `link_bps` is the rate at which it empties where `slow` does not slow it.
     pub fn new(capacity_bytes: u64, slow: Slow, link_bps: u64) -> Self {
         let (level, now, taken, dropped, dropped_packets, highest) = (0, 0, 0, 0, 0, 0);
         Self {
@@ -38,7 +39,7 @@ impl Tank {
         }
     }
 
-    /// So many bytes arrive at once; false if they find no room.
+    /// Puts in so many bytes that arrive at once; false, and all are dropped, if they find no room.
     pub fn arrive(&mut self, now_ns: u64, bytes: u64) -> bool {
         self.drain_until(now_ns);
         let level = self.level + u128::from(bytes) * PER_BYTE;
@@ -53,7 +54,7 @@ impl Tank {
         true
     }
 
-    /// Lets time pass.
+    /// Lets time pass, and the buffer empty, until `now_ns`.
     pub fn drain_until(&mut self, now_ns: u64) {
         if now_ns > self.now {
             let drained = self.slow.drained(self.now, now_ns, self.link_bps);
@@ -64,26 +65,26 @@ impl Tank {
 
     /// Bytes in the buffer, rounded up.
     pub fn held(&self) -> u64 {
-        // Below the capacity, which has 64 bits.
+        // What is held is at most the capacity, which has 64 bits.
         self.level.div_ceil(PER_BYTE) as u64
     }
 
-    /// Most bytes that have been in the buffer, rounded up.
+    /// The most bytes that were ever in the buffer, rounded up.
     pub fn most_held(&self) -> u64 {
         self.highest.div_ceil(PER_BYTE) as u64
     }
 
-    /// Bytes that found room.
+    /// Bytes that have found room.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Bytes that found none.
+    /// Bytes that have found no room.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Packets that found no room.
+    /// Packets that have found no room.
     pub fn dropped_packets(&self) -> u64 {
         self.dropped_packets
     }
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_tank_takes_what_fits_and_no_byte_more() {
-        // 8 bit/s: a byte a second.
+        // At 8 bit/s a byte leaves in a second.
         let mut tank = Tank::new(10, Slow::Steady { bps: 8 }, 1000);
         assert!(tank.arrive(0, 10) && !tank.arrive(0, 1));
         assert!(!tank.arrive(999_999_999, 1), "not a whole byte has left");

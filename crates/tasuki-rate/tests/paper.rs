@@ -5,10 +5,10 @@ use tasuki_rate::{
     paper::{HOSTS, LINK_BPS, TABLE1_BYTES},
 };
 
-/// Table 1, all 20 cells, rounded as the paper says ("digits below Mbps are rounded half up").
+/// Table 1 comes out, all 20 cells, rounded as the paper says ("digits below Mbps are rounded half up").
 #[test]
 fn table_1_comes_from_r_and_b() {
-    // As printed in the paper; here once more, so that the crate's own copy is checked, too.
+    // The table as it is printed in the paper. The crate has a copy of its own, which is checked, too.
     let printed = [
         ("SS5", 52.0, 64 * 1024, [60, 56, 54, 54, 53, 53, 53, 53, 53, 53]),
         ("SS20", 101.0, 128 * 1024, [137, 116, 111, 108, 107, 106, 105, 104, 104, 104]),
@@ -28,7 +28,8 @@ fn table_1_comes_from_r_and_b() {
     assert!(HOSTS[1].sending().rate_bps(1_000_000) < LINK_BPS);
 }
 
-/// Sends a message in packets of `packet` bytes at `send_bps`, each complete at its last bit; returns what was dropped.
+/// Sends a message in packets of `packet` bytes at `send_bps`, each complete at its last bit; returns what
+/// was dropped.
 fn send(receiver: Receiver, message: u64, packet: u64, send_bps: f64) -> u64 {
     let drain = receiver.drain_bps as u64;
     let mut tank = Tank::new(receiver.buffer_bytes, Slow::Steady { bps: drain }, 10 * drain);
@@ -44,8 +45,9 @@ fn send(receiver: Receiver, message: u64, packet: u64, send_bps: f64) -> u64 {
     tank.dropped()
 }
 
-/// Equation (1) is about a fluid. Packets differ from it by less than three of them: one that does not fit though a part of it would,
-/// one that is not there before its last bit, and what drains while they come. With smaller packets the difference vanishes.
+/// Equation (1) is about a fluid. Packets differ from it by less than three packets: one that does not fit
+/// although a part of it would, one that counts only with its last bit, and what drains while these two come.
+/// With smaller packets the difference vanishes.
 #[test]
 fn equation_1_is_what_overflows() {
     let mut random = 1u64;
@@ -70,7 +72,8 @@ fn equation_1_is_what_overflows() {
         overflowed += u64::from(expected > 0.0);
     }
     assert!(overflowed > 100, "{overflowed} of the cases say something");
-    // In the limit of small packets the equation is exact: to a thousandth of a per cent with packets of 8 bytes.
+    // In the limit of small packets the equation is exact: to a thousandth of a per cent with packets of 8
+    // bytes.
     for host in HOSTS {
         let expected = host.receiver.overflow_bytes(2_000_000, LINK_BPS);
         let got = send(host.receiver, 2_000_000, 8, LINK_BPS);
@@ -78,12 +81,14 @@ fn equation_1_is_what_overflows() {
     }
 }
 
-/// At the rate of equation (2) a message fills the buffer and loses nothing; a little faster it loses.
+/// At the rate of equation (2) a message fills the buffer and loses nothing; sent a little faster it loses
+/// something.
 #[test]
 fn the_rate_of_equation_2_fills_the_buffer_and_loses_nothing() {
     for host in HOSTS {
         for message in TABLE1_BYTES {
-            let packet = 48; // an ATM cell's payload
+            // Payload of an ATM cell.
+            let packet = 48;
             let rate = host.receiver.send_rate(message).unwrap();
             assert_eq!(send(host.receiver, message, packet, rate * 0.9999), 0, "{} {message}", host.name);
             let lost = send(host.receiver, message, packet, rate * 1.01);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// Striping: plain TCP and UDP to another host of the cluster over all NICs that lead there (the scheme of Fukunaga et al., "NIC
-// distribution": the sender picks a NIC per packet and writes the address of the matching NIC of the receiver into it, from a
-// table). It runs on the egress of every NIC of the bundle. Routes pick some NIC, as without it; the program picks another one,
-// rewrites both MAC addresses and redirects. A packet of TCP is here still a super-frame of up to gso_max_segs frames.
+// Striping: plain TCP and UDP to another host of the cluster over all NICs that lead there (the scheme of
+// Fukunaga et al., "NIC distribution": the sender picks a NIC per packet and writes the address of the
+// matching NIC of the receiver into it, from a table). It runs on the egress of every NIC of the bundle. The
+// kernel's routes pick a NIC, as without striping; the program picks another one, rewrites both MAC addresses
+// and redirects. At this point a packet of TCP is still a super-frame of up to gso_max_segs frames.
 //
-// What it does not touch: packets to link addresses (they mean one NIC, as Tasuki's own rails do), sockets bound to a NIC
-// (SO_BINDTODEVICE), link-local and group addresses, and all protocols but TCP and UDP. It returns "unspecified" for them and
-// for what it has finished with, so that other programs on the same hook still see the packet.
+// What it does not touch: packets to link addresses (they mean one NIC, as Tasuki's own rails do), sockets
+// bound to a NIC (SO_BINDTODEVICE), link-local and group addresses, and all protocols but TCP and UDP. It
+// returns "unspecified" for them and for what it has finished with, so that other programs on the same hook
+// still see the packet.
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -23,21 +25,23 @@
 #define SLOTS 32             // rails to one host
 #define NICS 32              // NICs of this host
 #define FAMILY_INET 2        // AF_INET; the header that defines it is not for eBPF
-#define FRESH 1000000000ull  // ns: `tasuki watch` is believed for so long after its last word
+#define FRESH 1000000000ull  // ns: `tasuki watch` is believed for so long after it last wrote
 #define RECHECK 20000000ull  // ns: the kernel is asked about a slot at most this often
-#define SPREAD 100000000ull  // ns: no NIC may be thought to be busy for longer than the freest and this
-#define TRIES 4              // NICs that are tried before the packet goes the way of its route
+#define SPREAD 100000000ull  // ns: a NIC counts as busy for at most so much longer than the freest NIC
+#define TRIES 4              // NICs that are tried before the packet goes as the kernel's route says
 // Preamble, frame check sequence and gap: what a frame takes on the wire beside its bytes (IEEE 802.3).
 #define WIRE_OVERHEAD 24
 #define WIRE_MINIMUM 84
 
 enum policy { SHORTEST_DELAY, ROUND_ROBIN, BYTE_WEIGHTED, FLOW_HASH };
 
-// All structures: keep in step with `layout.rs`.
+// The layouts of all these structures must be those of `layout.rs`.
 struct config {
 	__u32 policy;
-	__u32 mark;      // tc_index of packets whose NIC is chosen; differs from host to host, as a lab hands packets over whole
-	__u32 asks;      // interface index on behalf of which the kernel is asked for ways
+	// tc_index of packets whose NIC is chosen; it differs from host to host, because a lab hands packets over
+	// whole
+	__u32 mark;
+	__u32 asks;      // interface index on behalf of which the kernel is asked for routes
 	__u32 unused;
 };
 
@@ -46,27 +50,28 @@ struct nic {
 	__u8 mac[ETH_ALEN];
 	__u8 unused[2];
 	__u64 ps_per_byte;
-	__u64 free;  // ns: when all that it was given will be on the wire
+	__u64 free;  // ns: when all packets that it was given will be on the wire
 };
 
-enum flag { FIXED = 1, KNOWN = 2 };  // the MAC address stands in the cluster file; is known
+// Flags of a slot: its MAC address stands in the cluster file (FIXED), or is known (KNOWN).
+enum flag { FIXED = 1, KNOWN = 2 };
 
-// One line of the destination table: peer, own NIC -> the NIC at the other end.
+// One line of the destination table: for a peer and a NIC of this host, the NIC at the other end.
 struct slot {
 	__u32 nic;
 	__be32 remote;  // link address of the other end
 	__u8 mac[ETH_ALEN];
 	__u8 flags;
-	__u8 dead;  // says the kernel
+	__u8 dead;  // as the kernel says
 	__u64 ps_per_byte;
-	__u64 free;     // as of a NIC: the other end, or what lies between, may be slower
-	__u64 checked;  // ns
+	__u64 free;     // ns: as that of a NIC; the other end, or what lies between, may be slower than the NIC
+	__u64 checked;  // ns: when the kernel was last asked about the slot
 };
 
 struct peer {
 	__u32 slots;
 	__u32 turn;    // of round robin
-	__u32 cursor;  // the slot that is looked at next, if it is dead
+	__u32 cursor;  // the slot that is checked next, if it is dead
 	__u32 unused;
 	struct slot slot[SLOTS];
 };
@@ -91,7 +96,7 @@ struct {
 	__type(value, struct config);
 } settings SEC(".maps");
 
-// All NICs in one value: one look-up for all of them.
+// All NICs are one value of a map, so that one look-up finds all of them.
 struct bundle {
 	struct nic nic[NICS];
 };
@@ -103,7 +108,7 @@ struct {
 	__type(value, struct bundle);
 } nics SEC(".maps");
 
-// Interface index -> number in `nics`.
+// By interface index: the NIC's number in `nics`.
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NICS);
@@ -113,12 +118,12 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);  // the loader sets it, here and below
+	__uint(max_entries, 1);  // the loader sets it, as in the maps below
 	__type(key, __u32);
 	__type(value, struct peer);
 } peers SEC(".maps");
 
-// Identity address (network order) -> number in `peers`.
+// By identity address (network order): the peer's number in `peers`.
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -131,7 +136,8 @@ struct mac {
 	__u8 unused[2];
 };
 
-// MAC address of any NIC of a peer -> number in `peers`: IPv6 has no identity addresses.
+// By MAC address of any NIC of a peer: the peer's number in `peers`. It serves IPv6, which has no identity
+// addresses.
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
@@ -139,7 +145,8 @@ struct {
 	__type(value, __u32);
 } macs SEC(".maps");
 
-// By `tasuki watch`: dead slots of each peer, one bit each; and when it last looked (CLOCK_MONOTONIC).
+// Written by `tasuki watch`: the dead slots of each peer, one bit each; and when it last looked
+// (CLOCK_MONOTONIC).
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -168,7 +175,7 @@ struct {
 	__type(value, __u64);
 } passed SEC(".maps");
 
-// A packet, what it takes on the wire, and what is to be known to find its NIC.
+// A packet, what it takes on the wire, and what its NIC is found by.
 struct packet {
 	__u64 now;   // ns
 	__u64 base;  // least time at which a living slot is free, ns
@@ -179,7 +186,7 @@ struct packet {
 	__u32 wire;       // with overhead
 	__u32 here;       // number of the NIC that it is on
 	__u32 dead;       // slots that cannot be used, one bit each
-	__u32 by_kernel;  // the watch is silent: the kernel's word on slots counts
+	__u32 by_kernel;  // the watch is silent, so that the kernel says which slots are dead
 };
 
 static __always_inline struct bundle *bundle(void)
@@ -199,7 +206,7 @@ static __always_inline int pass(enum pass why)
 	return TC_ACT_UNSPEC;
 }
 
-// Time on the wire, ns.
+// Time that so many bytes take on the wire, ns.
 static __always_inline __u64 duration(const struct packet *packet, __u64 ps_per_byte)
 {
 	return packet->wire * ps_per_byte / 1000;
@@ -210,7 +217,7 @@ static __always_inline __u64 later(__u64 a, __u64 b)
 	return a > b ? a : b;
 }
 
-// Of TCP and UDP the length of all headers, and where the packet goes; 0 of what is not striped.
+// The length of all headers of a packet of TCP or UDP, and where it goes; 0 for a packet that is not striped.
 static __always_inline int headers(struct __sk_buff *skb, struct packet *packet, __be32 *to, struct mac *mac)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
@@ -234,7 +241,7 @@ static __always_inline int headers(struct __sk_buff *skb, struct packet *packet,
 
 		if ((void *)(ip + 1) > end)
 			return 0;
-		// Group and link-local addresses mean one NIC.
+		// Packets to group and link-local addresses are meant for one NIC.
 		if (ip->daddr.s6_addr[0] == 0xff ||
 		    (ip->daddr.s6_addr[0] == 0xfe && (ip->daddr.s6_addr[1] & 0xc0) == 0x80))
 			return 0;
@@ -276,8 +283,8 @@ static __always_inline int is_bound(struct __sk_buff *skb)
 	return sk && sk->bound_dev_if;
 }
 
-// The functions that are not static are verified by themselves, once: with them in one piece the verifier would walk through all
-// combinations of living slots.
+// Functions that are not static are verified by themselves, once each. If all were one piece, the verifier
+// would walk through all combinations of living slots.
 
 // The slots that can be used, one bit each. Sets `base`.
 __noinline __u32 look(struct peer *peer, struct packet *packet)
@@ -296,7 +303,7 @@ __noinline __u32 look(struct peer *peer, struct packet *packet)
 			break;
 		if (packet->dead >> i & 1 || (packet->by_kernel && slot->dead))
 			continue;
-		// Nobody would ask for the MAC address on behalf of IPv6.
+		// With IPv6 a slot's MAC address must be known already: nothing would ask for it.
 		if (packet->is_v6 && !(slot->flags & KNOWN))
 			continue;
 		free = later(all->nic[slot->nic % NICS].free, slot->free);
@@ -333,7 +340,7 @@ static __always_inline __u64 weight(const struct slot *slot)
 	return 1000000000000ull / (slot->ps_per_byte + 1);
 }
 
-// A slot by the flow's hash, the faster ones more often.
+// A slot by the flow's hash, faster slots more often.
 __noinline __u32 by_hash(struct peer *peer, __u32 usable, __u32 hash)
 {
 	__u64 total = 0, point;
@@ -356,7 +363,7 @@ __noinline __u32 by_hash(struct peer *peer, __u32 usable, __u32 hash)
 	return nth(usable, 0);
 }
 
-// The slot by which the packet will be there first (or, by weight, the one that has least of its part).
+// The slot by which the packet will arrive first or, by weight, the slot that has carried least of its share.
 __noinline __u32 least(struct peer *peer, struct packet *packet, __u32 usable)
 {
 	struct bundle *all = bundle();
@@ -366,7 +373,8 @@ __noinline __u32 least(struct peer *peer, struct packet *packet, __u32 usable)
 	if (!peer || !packet || !all)
 		return SLOTS;
 	since = packet->policy == BYTE_WEIGHTED ? packet->base : packet->now;
-	// One that was away must not get everything until it has caught up, which after a flood may be long.
+	// A slot that was dead must not get all packets until it has caught up, which after a flood may take
+	// long.
 	most = later(packet->base, since) + SPREAD;
 	for (__u32 i = 0; i < SLOTS; i++) {
 		struct slot *slot = &peer->slot[i];
@@ -378,7 +386,7 @@ __noinline __u32 least(struct peer *peer, struct packet *packet, __u32 usable)
 		if (free > most)
 			free = most;
 		free = (later(free, since) + duration(packet, slot->ps_per_byte)) * 2;
-		// Of equals the one that needs no redirection.
+		// Among equals the slot is taken that needs no redirection.
 		free += slot->nic != packet->here;
 		if (free < best) {
 			best = free;
@@ -388,8 +396,8 @@ __noinline __u32 least(struct peer *peer, struct packet *packet, __u32 usable)
 	return at;
 }
 
-// Adds to a clock, which begins anew if it was idle. As long as it is not, nothing that another processor adds at the same time
-// is lost: what is would make a full NIC look free until it is idle again.
+// Adds to a clock, which begins anew if it was idle. While it is not idle, what another processor adds at the
+// same time is not lost: a loss would make a full NIC look free until it is idle again.
 static __always_inline void advance(__u64 *clock, __u64 since, __u64 by)
 {
 	if (*clock >= since)
@@ -398,7 +406,7 @@ static __always_inline void advance(__u64 *clock, __u64 since, __u64 by)
 		*clock = since + by;
 }
 
-// Puts a packet on the account of a NIC.
+// Adds a packet to what a NIC has been given.
 static __always_inline void charge(const struct packet *packet, struct nic *nic, struct slot *slot)
 {
 	__u64 since = packet->policy == BYTE_WEIGHTED ? packet->base : packet->now;
@@ -420,9 +428,10 @@ static __always_inline void account(const struct packet *packet, __u32 number)
 	count->moved += number != packet->here;
 }
 
-// Asks the kernel whether a slot can be used, and for the MAC address at its other end. Its answer follows the carrier (with
-// up to a second's delay), the interface being up, and ARP.
-static __always_inline void ask(struct __sk_buff *skb, struct slot *slot, __u32 index, __u32 number, __u32 asks, __u64 now)
+// Asks the kernel whether a slot can be used, and for the MAC address at its other end. The answer follows
+// from the carrier (up to a second late), from whether the interface is up, and from ARP.
+static __always_inline void ask(struct __sk_buff *skb, struct slot *slot, __u32 index, __u32 number,
+				__u32 asks, __u64 now)
 {
 	struct bpf_fib_lookup way = {};
 	struct mac mac = {};
@@ -438,7 +447,7 @@ static __always_inline void ask(struct __sk_buff *skb, struct slot *slot, __u32 
 		return;
 	}
 	slot->dead = 0;
-	// Where several own NICs reach the same one, the route to it has one of them.
+	// Where several NICs of this host reach the same NIC, the kernel's route to it names one of them.
 	if (slot->flags & FIXED || (answer == BPF_FIB_LKUP_RET_SUCCESS && way.ifindex != index))
 		return;
 	if (answer == BPF_FIB_LKUP_RET_NO_NEIGH) {
@@ -451,9 +460,9 @@ static __always_inline void ask(struct __sk_buff *skb, struct slot *slot, __u32 
 	bpf_map_update_elem(&macs, &mac, &number, BPF_ANY);
 }
 
-// Has the kernel asked about a slot, where that is due.
-static __always_inline void refresh(struct __sk_buff *skb, struct slot *slot, __u32 index, __u32 number, __u32 asks,
-				    const struct packet *packet)
+// Asks the kernel about a slot, if that is due.
+static __always_inline void refresh(struct __sk_buff *skb, struct slot *slot, __u32 index, __u32 number,
+				    __u32 asks, const struct packet *packet)
 {
 	if (!packet->by_kernel && slot->flags & FIXED)
 		return;
@@ -461,8 +470,8 @@ static __always_inline void refresh(struct __sk_buff *skb, struct slot *slot, __
 		ask(skb, slot, index, number, asks, packet->now);
 }
 
-static __always_inline int send(struct __sk_buff *skb, const struct packet *packet, __u32 mark, const struct slot *slot,
-				const struct nic *nic)
+static __always_inline int send(struct __sk_buff *skb, const struct packet *packet, __u32 mark,
+				const struct slot *slot, const struct nic *nic)
 {
 	struct bpf_redir_neigh next = { .nh_family = FAMILY_INET, .ipv4_nh = slot->remote };
 	int is_known = slot->flags & KNOWN;
@@ -471,7 +480,7 @@ static __always_inline int send(struct __sk_buff *skb, const struct packet *pack
 	__builtin_memcpy(both, slot->mac, ETH_ALEN);
 	__builtin_memcpy(both + ETH_ALEN, nic->mac, ETH_ALEN);
 	if (slot->nic == packet->here) {
-		// It may be addressed to another NIC of the peer's on the same switch.
+		// The packet may be addressed to another NIC of the peer on the same switch.
 		if (is_known)
 			bpf_skb_store_bytes(skb, 0, both, ETH_ALEN, 0);
 		return TC_ACT_UNSPEC;
@@ -498,7 +507,7 @@ static __always_inline int stripe(struct __sk_buff *skb, const struct config *co
 	if (!packet->by_kernel) {
 		packet->dead = *verdict;
 	} else {
-		// The dead come back: one of the slots per packet is looked at.
+		// Dead slots may live again: with every packet one of them is checked.
 		slot = &peer->slot[peer->cursor++ % SLOTS];
 		if (slot->dead)
 			refresh(skb, slot, all->nic[slot->nic % NICS].index, number, config->asks, packet);
@@ -528,7 +537,7 @@ static __always_inline int stripe(struct __sk_buff *skb, const struct config *co
 	return pass(ALL_DEAD);
 }
 
-// A packet that stays where it is occupies its NIC all the same.
+// A packet that is not redirected occupies its NIC like any other.
 static __always_inline int stay(const struct packet *packet, enum pass why)
 {
 	struct bundle *all = bundle();

@@ -1,5 +1,5 @@
-//! What is attached to a host's NICs. A filter's name says which plan it belongs to, so that anybody may look; the tables
-//! are root's.
+//! What is attached to a host's NICs. A filter's name says which plan it belongs to, so that every user can
+//! see whether a host stripes; only root may read the tables.
 
 use crate::{StripeError, error::doing};
 use aya::{
@@ -9,7 +9,7 @@ use aya::{
 use std::collections::BTreeSet;
 use tasuki_sys::netlink::{AttachedProgram, Netlink};
 
-/// Priority of the filters: after those that people give by hand, which count from 1.
+/// Priority of the filters: they run after those that people set by hand, which are numbered from 1.
 pub const PRIORITY: u16 = 0x7a51;
 /// How the filters' names begin.
 const NAME: &str = "tasuki-stripe";
@@ -22,15 +22,16 @@ pub(crate) fn name(sum: u32, nics: usize) -> String {
 /// Striping that is in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Checksum of the plan, as given to [`crate::install`]; `None`: some of its NICs are missing, or of another plan.
+    /// Checksum of the plan, as given to [`crate::install`]; `None`: some NICs of the plan are missing, or
+    /// have the filter of another plan.
     pub sum: Option<u32>,
     /// The kernel's number of the program.
     pub program: u32,
-    /// Interface indices of the NICs that it is on.
+    /// Interface indices of the NICs that the program is on.
     pub nics: Vec<u32>,
 }
 
-/// The striping of the namespace, if there is any. Needs no rights.
+/// The striping of the network namespace of `netlink`, if there is any. Needs no privileges.
 pub fn find(netlink: &mut Netlink) -> Result<Option<Found>, StripeError> {
     let all = all(netlink)?;
     let Some((_, first)) = all.first() else { return Ok(None) };
@@ -43,7 +44,7 @@ pub fn find(netlink: &mut Netlink) -> Result<Option<Found>, StripeError> {
     Ok(Some(Found { sum: sum.filter(|_| is_whole), program: first.id, nics }))
 }
 
-/// Our filters, by interface.
+/// All striping filters, each with the index of its interface.
 pub(crate) fn all(netlink: &mut Netlink) -> Result<Vec<(u32, AttachedProgram)>, StripeError> {
     let mut all = Vec::new();
     for index in netlink.clsacts()? {
@@ -76,7 +77,7 @@ impl Found {
         Err(lost())
     }
 
-    /// The same as a map of one value for each number.
+    /// One of the program's tables that is an array. Needs root.
     pub(crate) fn array(&self, name: &str) -> Result<Map, StripeError> {
         Ok(Map::Array(self.table(name)?))
     }

@@ -14,16 +14,16 @@ use tasuki_sys::netlink::Netlink;
 pub struct StripeCounts {
     /// The NICs of the bundle.
     pub nics: Vec<NicCounts>,
-    /// Packets that are not striped: to others than hosts of the cluster, to link addresses, or of other protocols than TCP
-    /// and UDP.
+    /// Packets that are not striped: to others than hosts of the cluster, to link addresses, or of other
+    /// protocols than TCP and UDP.
     pub others: u64,
     /// Packets of sockets that are bound to a NIC.
     pub bound: u64,
-    /// Packets to hosts to which all ways are dead; they go as the route says.
+    /// Packets to hosts to which all rails are dead; they go as the kernel's route says.
     pub no_way: u64,
 }
 
-/// What one NIC sent of it.
+/// What one NIC sent of what was striped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicCounts {
     /// Interface name.
@@ -32,14 +32,15 @@ pub struct NicCounts {
     pub packets: u64,
     /// Frames on the wire.
     pub frames: u64,
-    /// Their bytes, without preamble, frame check sequence and gap.
+    /// Bytes of these frames, without preamble, frame check sequence and gap.
     pub bytes: u64,
-    /// Packets that the route had given to another NIC.
+    /// Packets that the kernel's route had given to another NIC.
     pub moved: u64,
 }
 
 impl StripeCounts {
-    /// Of the namespace of `netlink`; `None`: nothing is striped there. Needs root where something is.
+    /// The counters of the network namespace of `netlink`; `None`: nothing is striped there. Needs root where
+    /// something is striped.
     pub fn read(netlink: &mut Netlink) -> Result<Option<Self>, StripeError> {
         let Some(found) = attached::find(netlink)? else { return Ok(None) };
         let links = netlink.links()?;
@@ -68,7 +69,7 @@ impl StripeCounts {
     }
 }
 
-/// Interface index and number of every NIC.
+/// Interface index of every NIC, and its number in the bundle.
 fn numbers(found: &Found) -> Result<Vec<(u32, u32)>, StripeError> {
     let table = Map::HashMap(found.table("numbers")?);
     let table: aya::maps::HashMap<_, u32, u32> = table.try_into().map_err(doing("use a table"))?;

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Why striping fails.
 
 use tasuki_sys::netlink::NetlinkError;
 use thiserror::Error;
@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Why striping cannot be set, read or taken away.
 #[derive(Debug, Error)]
 pub enum StripeError {
-    /// The kernel does not take the program or its tables.
+    /// The kernel refused the program or its tables.
     #[error("striping: cannot {doing}: {why}{}", advice(why))]
     Program {
         /// What was attempted.
@@ -35,10 +35,10 @@ fn advice(why: &str) -> &'static str {
     if refused { ". It needs root, and a kernel that lets root load eBPF programs" } else { "" }
 }
 
-/// For `map_err`.
+/// An argument for `map_err`: the error of what was attempted.
 pub(crate) fn doing<E: std::error::Error>(doing: &'static str) -> impl FnOnce(E) -> StripeError {
     move |error| {
-        // The loader's own words say little; the kernel's are behind them.
+        // What the loader says is little; what the kernel said is in the sources of its error.
         let mut why = error.to_string();
         let mut source = error.source();
         while let Some(cause) = source {

@@ -1,43 +1,45 @@
-//! The program's tables as words of 64 bits, each field at its place. Keep in step with `bpf/stripe.bpf.c`.
+//! The program's tables as bytes, each field at its place. The layouts must be those of the structures in
+//! `bpf/stripe.bpf.c`.
 
 use std::net::Ipv4Addr;
 use tasuki_cluster::{MacAddr, Rate, StripePolicy};
 
-/// Rails to one host.
+/// Rails to one host, at most.
 pub const SLOTS: usize = tasuki_cluster::STRIPE_MAX;
 
-/// `struct config`.
+/// Layout of `struct config`.
 pub type Config = [u32; 4];
-/// `struct nic`.
+/// Layout of `struct nic`.
 pub type Nic = [u8; 32];
-/// `struct bundle`.
+/// Layout of `struct bundle`.
 pub type Bundle = [Nic; tasuki_cluster::STRIPE_MAX];
-/// `struct slot`.
+/// Layout of `struct slot`.
 pub type Slot = [u8; 40];
-/// `struct peer`.
+/// Layout of `struct peer`.
 pub type Peer = [u8; 16 + SLOTS * 40];
-/// `struct mac`.
+/// Layout of `struct mac`.
 pub type Mac = [u8; 8];
-/// `struct count`.
+/// Layout of `struct count`.
 pub type Count = [u64; 4];
-/// Packets that were not striped, by reason (`enum pass`).
+/// Number of reasons for which a packet is not striped (`enum pass`).
 pub const PASSES: usize = 3;
 
-/// `FIXED | KNOWN`: the MAC address is known for good.
+/// Flags `FIXED | KNOWN` of a slot: its MAC address is known for good.
 const FIXED_AND_KNOWN: u8 = 3;
 
-/// `mark` tells packets whose NIC is chosen; `asks` is the interface that forwards.
+/// The configuration. `mark` is on packets whose NIC is chosen already; `asks` is the interface that
+/// forwards.
 pub fn config(policy: StripePolicy, mark: u16, asks: u32) -> Config {
     let policy = StripePolicy::ALL.iter().position(|known| *known == policy).unwrap_or(0);
     [policy as u32, u32::from(mark), asks, 0]
 }
 
-/// Time that a byte takes, picoseconds.
+/// Time that a byte takes at a rate, picoseconds.
 fn ps_per_byte(rate: Rate) -> u64 {
     8_000_000_000_000 / rate.bits_per_second.max(1)
 }
 
-/// An own NIC.
+/// A NIC of this host, by its interface index.
 pub fn nic(index: u32, mac: [u8; 6], rate: Rate) -> Nic {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&index.to_ne_bytes());
@@ -59,7 +61,7 @@ pub fn slot(nic: usize, remote: Ipv4Addr, mac: Option<MacAddr>, rate: Rate) -> S
     bytes
 }
 
-/// Another host; at most [`SLOTS`] of its slots.
+/// Another host with its slots, of which the first [`SLOTS`] count.
 pub fn peer(slots: &[Slot]) -> Peer {
     let mut bytes = [0; 16 + SLOTS * 40];
     let slots = &slots[..slots.len().min(SLOTS)];

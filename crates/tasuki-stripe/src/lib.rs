@@ -1,8 +1,8 @@
 //! Plain TCP and UDP over all NICs: an eBPF program on the egress of every NIC of the bundle, and its tables.
 //!
-//! The program lives as long as its filters: no process and no file stands behind it. What it does is in `bpf/stripe.bpf.c`;
-//! what a host is to stripe over is a [`StripePlan`] of `tasuki-cluster`. Everything acts on the network namespace of the
-//! calling thread (or in which the given [`Netlink`] was opened).
+//! The program lives as long as its filters: no process and no file stands behind it. What it does is in
+//! `bpf/stripe.bpf.c`; what a host is to stripe over is a [`StripePlan`] of `tasuki-cluster`. Everything acts
+//! on the network namespace of the calling thread (or in which the given [`Netlink`] was opened).
 #![forbid(unsafe_code)]
 
 mod attached;

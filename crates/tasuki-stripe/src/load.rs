@@ -15,13 +15,14 @@ use std::os::fd::AsFd;
 use tasuki_cluster::{IDENTITY_INTERFACE, STRIPE_MAX, StripePlan};
 use tasuki_sys::netlink::{Link, Netlink};
 
-/// Compiled from `bpf/stripe.bpf.c` by the build script.
+/// The object that the build script compiles from `bpf/stripe.bpf.c`.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/stripe.bpf.o"));
 /// Name of the classifier in the object.
 const PROGRAM: &str = "tasuki_stripe";
 
-/// Stripes as planned, in the place of what an earlier call set up. `sum` identifies the plan for [`attached::find`]. Every NIC of the
-/// plan must have a clsact. Packets in flight lose nothing: a NIC's program is replaced at one stroke.
+/// Has a host stripe as planned, in the place of what an earlier call set up. `sum` identifies the plan for
+/// [`attached::find`]. Every NIC of the plan must have a clsact. No packet is lost: a NIC's program is
+/// replaced in one step.
 pub fn install(netlink: &mut Netlink, plan: &StripePlan, sum: u32) -> Result<(), StripeError> {
     let links = netlink.links()?;
     let mut ebpf = load(plan, &links)?;
@@ -67,11 +68,13 @@ fn load(plan: &StripePlan, links: &[Link]) -> Result<Ebpf, StripeError> {
         .map_max_entries("peers", peers)
         .map_max_entries("identities", peers)
         .map_max_entries("verdicts", peers)
-        // A NIC that was exchanged has a new address before its old one is forgotten.
+        // A NIC that was exchanged has a new address before its old one is forgotten, so there are more
+        // addresses than NICs.
         .map_max_entries("macs", macs * 4)
         .load(OBJECT)
         .map_err(doing("load the tables"))?;
-    // The host's number in the range of identities: another one on every host of a lab, and never 0.
+    // The mark is the host's number in the range of identities, which differs between the hosts of a lab. It
+    // is never 0.
     let mark = (plan.identity.to_bits() as u16).max(1);
     let asks = link(links, IDENTITY_INTERFACE)?.index;
     set(&mut ebpf, "settings", 0, layout::config(plan.policy, mark, asks))?;

@@ -1,11 +1,13 @@
-//! What `tasuki watch` says of the ways: it hears every NIC's greetings and so knows sooner than the kernel.
+//! What `tasuki watch` says of the rails: it hears the hellos of every NIC, and so knows sooner than the
+//! kernel which are dead.
 
 use crate::{Found, StripeError, error::doing};
 use aya::maps::{Array, MapData};
 use tasuki_sys::clock::monotonic_ns;
 
-/// The program's tables for the watch. While it is told something at least every second, the program believes the watch;
-/// otherwise it asks the kernel, which is told of a lost carrier up to a second late and of a silent cable never.
+/// The program's tables that the watch writes. The program believes the watch as long as it is told something
+/// at least every second. Otherwise it asks the kernel, which hears of a lost carrier up to a second late and
+/// never of a silent cable.
 pub struct Verdicts {
     program: u32,
     dead: Array<MapData, u32>,
@@ -27,7 +29,7 @@ impl Verdicts {
         self.program == found.program
     }
 
-    /// Says which slots of each peer are dead, one bit each, in the order of the plan.
+    /// Says which slots of each peer are dead: by peer in the order of the plan, one bit per slot.
     pub fn say(&mut self, dead: &[u32]) -> Result<(), StripeError> {
         for ((number, said), dead) in (0..).zip(&mut self.said).zip(dead) {
             if said != dead {
@@ -38,7 +40,7 @@ impl Verdicts {
         self.heartbeat.set(0, monotonic_ns(), 0).map_err(doing("write the heartbeat"))
     }
 
-    /// Nobody will say anything any more: from now on the kernel is asked.
+    /// Tells the program that the watch ends, so that it asks the kernel from now on.
     pub fn leave(&mut self) -> Result<(), StripeError> {
         self.heartbeat.set(0, 0, 0).map_err(doing("write the heartbeat"))
     }

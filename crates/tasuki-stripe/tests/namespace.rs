@@ -1,4 +1,5 @@
-//! The program in the kernel: it loads, its tables are what it thinks they are, and it goes away whole.
+//! The program in the kernel: it loads, it reads its tables as they were written, and removing it leaves
+//! nothing.
 
 use nix::sched::{CloneFlags, unshare};
 use std::{
@@ -12,7 +13,7 @@ use tasuki_sys::netlink::{Gateway, Netlink, Route, VethEnd};
 const SELF: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const PEER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
-/// A host of its own with two NICs, whose cables end nowhere.
+/// A network namespace of its own with two NICs, whose cables end nowhere.
 fn host() -> Netlink {
     unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
     let mut netlink = Netlink::open().expect("rtnetlink");
@@ -63,7 +64,7 @@ fn plan(policy: StripePolicy, is_known: bool) -> StripePlan {
     }
 }
 
-/// Packets per NIC after ten datagrams more.
+/// Sends ten datagrams; returns the packets of each NIC so far.
 fn send_ten(netlink: &mut Netlink) -> [u64; 2] {
     let counts = |netlink: &mut Netlink| StripeCounts::read(netlink).expect("counters").expect("striping");
     let before = counts(netlink);
@@ -90,23 +91,25 @@ fn the_program_stripes_as_it_is_told_and_goes_away_whole() {
         assert_eq!(find(&mut netlink).expect("looks").and_then(|found| found.sum), Some(7));
         assert_eq!(send_ten(&mut netlink), [5, 5], "addresses known: {is_known}");
     }
-    // What the watch holds for dead gets nothing; both dead: the route's way, unstriped.
+    // A rail that the watch says is dead gets nothing. If both are dead, packets go as the kernel's route
+    // says, unstriped.
     let found = find(&mut netlink).expect("looks").expect("striping");
     let mut verdicts = Verdicts::open(&found).expect("tables");
     for (dead, expected) in [(0b10, [10, 0]), (0b01, [0, 10]), (0b11, [0, 0]), (0, [5, 5])] {
         verdicts.say(&[dead]).expect("says");
         assert_eq!(send_ten(&mut netlink), expected, "dead: {dead:b}");
     }
-    // Without the watch the kernel's word counts: eth2 goes down, and comes back with its route.
+    // Without the watch the program believes the kernel: eth2 goes down, and comes back with its route.
     verdicts.leave().expect("leaves");
     let second = netlink.link("eth2").expect("there").index;
     netlink.set_up(second, false).expect("down");
-    std::thread::sleep(std::time::Duration::from_millis(50)); // The kernel is asked every 20 ms.
+    // The program asks the kernel every 20 ms.
+    std::thread::sleep(std::time::Duration::from_millis(50));
     assert_eq!(send_ten(&mut netlink), [10, 0]);
-    // One of another plan replaces it at a stroke.
+    // The program of another plan replaces it in one step.
     install(&mut netlink, &plan(StripePolicy::FlowHash, true), 8).expect("it loads");
     assert_eq!(find(&mut netlink).expect("looks").and_then(|found| found.sum), Some(8));
-    // A NIC that was torn out is seen.
+    // A NIC that has lost its filter is noticed.
     netlink.delete_clsact(second).expect("goes");
     assert_eq!(find(&mut netlink).expect("looks").expect("striping").sum, None);
     remove(&mut netlink).expect("goes");

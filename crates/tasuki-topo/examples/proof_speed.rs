@@ -1,7 +1,8 @@
-//! How long tables take to make and to prove: `cargo run --release -p tasuki-topo --example proof_speed [hosts]`.
+//! How long tables take to make and to prove: `cargo run --release -p tasuki-topo --example proof_speed
+//! [hosts]`.
 //!
-//! For every network and engine: milliseconds to route, milliseconds to prove (the fastest of five), virtual channels,
-//! paths longer than necessary and destinations on the escape tree.
+//! For every network and engine: milliseconds to route, milliseconds to prove (the fastest of five), virtual
+//! channels, paths longer than necessary and destinations on the escape tree.
 
 use std::time::Instant;
 use tasuki_topo::shapes::{self, ClosHosts, Fit, PairRing};

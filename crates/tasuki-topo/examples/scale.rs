@@ -1,8 +1,9 @@
-//! Processor time to make and to prove tables as the number of hosts grows; one thread. And to search a graph for 64 hosts.
+//! Processor time to make and to prove tables as the number of hosts grows; one thread. It also measures the
+//! search of a graph for 64 hosts.
 //!
-//! `cargo run --release -p tasuki-topo --example scale -- [MOST_HOSTS [SECONDS]]`: networks of 64, 256, ... up to
-//! MOST_HOSTS hosts (65,536). Four times the hosts take at least ten times as long, so an engine that took a tenth of
-//! SECONDS (60) is left out on the larger networks of that shape.
+//! `cargo run --release -p tasuki-topo --example scale -- [MOST_HOSTS [SECONDS]]`: networks of 64, 256, ...
+//! up to MOST_HOSTS hosts (65,536). Four times the hosts take at least ten times as long, so an engine that
+//! took a tenth of SECONDS (60) is left out on the larger networks of that shape.
 
 use std::error::Error;
 use std::time::Instant;
@@ -108,8 +109,8 @@ fn measure(net: &Network, engine: Engine) -> Result<f64, Box<dyn Error>> {
     Ok(all)
 }
 
-/// Processor time of this process, so that what else the machine does makes no difference; where the kernel does not tell,
-/// wall-clock time.
+/// Processor time of this process, so that what else the machine does makes no difference; where the kernel
+/// does not tell, wall-clock time.
 struct Clock(Instant, Option<u64>);
 
 impl Clock {

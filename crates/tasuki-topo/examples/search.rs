@@ -1,7 +1,8 @@
 //! What the search for graphs finds, and how long it takes on one processor.
 //!
-//! `cargo run --release -p tasuki-topo --example search -- [VERTICES DEGREE [SEEDS [EFFORT]]]`: by default the graphs of the Graph Golf
-//! competition of 2016 with up to 256 vertices, and (64, 3), (64, 4), one seed, the default effort.
+//! `cargo run --release -p tasuki-topo --example search -- [VERTICES DEGREE [SEEDS [EFFORT]]]`: by default
+//! the graphs of the Graph Golf competition of 2016 with up to 256 vertices, and (64, 3), (64, 4), one seed,
+//! the default effort.
 
 use std::error::Error;
 use std::time::Instant;
@@ -20,7 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let begin = Instant::now();
             let found = order_degree(vertices, degree, seed, word(3, DEFAULT_EFFORT))?;
             println!(
-                "{vertices:>4} {degree:>2} seed {seed:>2}: diameter {} (least {}), average {:.5} (least {:.5}), {:.2} s",
+                "{vertices:>4} {degree:>2} seed {seed:>2}: diameter {} (least {}), average {:.5} (least \
+                 {:.5}), {:.2} s",
                 found.diameter,
                 least_diameter(vertices, degree),
                 found.average,

@@ -138,7 +138,7 @@ impl NetworkBuilder {
     }
 }
 
-/// Ports of a node at most: tables hold a rule for every pair of them.
+/// The largest number of ports of a node: tables hold a rule for every pair of them.
 const MAX_PORTS: usize = 4096;
 const TOO_MANY_PORTS: NetworkError =
     NetworkError::TooLarge { what: "ports of a node", limit: MAX_PORTS as u64 };

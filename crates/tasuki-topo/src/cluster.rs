@@ -6,8 +6,8 @@ use crate::network::{Kind, Network, NodeId, Port};
 use tasuki_cluster::{Cluster, End};
 
 impl Network {
-    /// The network of a cluster: hosts first, then switches, both in file order. NIC `i` of a host is port `i`, port
-    /// `p` of a switch (from 1) is port `p - 1`; a cable runs at the lower rate of its two ends.
+    /// The network of a cluster: hosts first, then switches, both in file order. NIC `i` of a host is port
+    /// `i`, port `p` of a switch (from 1) is port `p - 1`; a cable runs at the lower rate of its two ends.
     pub fn from_cluster(cluster: &Cluster) -> Result<Network, NetworkError> {
         let mut builder = NetworkBuilder::new(cluster.name.clone());
         for host in &cluster.hosts {

@@ -1,23 +1,24 @@
-//! Simulated annealing without floating point (Kirkpatrick, Gelatt, Vecchi, Science 1983), so that the same seed takes the same
-//! decisions on every machine.
+//! Simulated annealing without floating point (Kirkpatrick, Gelatt, Vecchi, Science 1983), so that the same
+//! seed takes the same decisions on every machine.
 
 use crate::random::SplitMix64;
 
-/// One unit of cost, as temperatures are given.
+/// A temperature of this number is one unit of cost.
 pub(crate) const UNIT: u64 = 1 << 16;
 
-/// By how much a step may be worse to be taken at a temperature: `w` or more with a probability of about 2^(-w / temperature).
-/// The temperature is in 1/[`UNIT`] of a cost and below 2^40.
+/// Draws by how much a step may be worse and still be taken: by `w` or more with a probability of about
+/// 2^(-w / temperature). The temperature is in 1/[`UNIT`] of a unit of cost, and below 2^40.
 pub(crate) fn allowance(temperature: u64, random: &mut SplitMix64) -> u64 {
     let number = random.next_u64() | 1;
     let zeros = number.leading_zeros();
-    // -log2(number / 2^64); log2(1 + m) is about m, off by 0.09 at most.
+    // This is -log2(number / 2^64), with log2(1 + m) taken as m, which is off by 0.09 at most.
     let mantissa = (number << zeros << 1) >> 48;
     let luck = ((u64::from(zeros) + 1) << 16) - mantissa;
     (temperature * luck) >> 32
 }
 
-/// The temperature after `done` of `all` steps: falls with the third power of what is left.
+/// The temperature after `done` of `all` steps. It falls with the third power of the share of steps that
+/// remain.
 pub(crate) fn temperature(hot: u64, cold: u64, done: u64, all: u64) -> u64 {
     let left = (u128::from(all.saturating_sub(done)) << 16) / u128::from(all.max(1));
     let cube = ((left * left * left) >> 32) as u64;
@@ -28,7 +29,8 @@ pub(crate) fn temperature(hot: u64, cold: u64, done: u64, all: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The share of steps taken that are `w` worse is 2^(-w / temperature), within what the line for the logarithm costs.
+    /// The share of steps taken that are `w` worse is 2^(-w / temperature), within the error of the
+    /// approximated logarithm.
     #[test]
     fn worse_steps_are_taken_as_often_as_the_temperature_says() {
         let mut random = SplitMix64::new(5);

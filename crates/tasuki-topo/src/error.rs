@@ -1,4 +1,4 @@
-//! What can be wrong with a network or with a wish for routes, and what to do about it.
+//! Errors of networks and of routing, each with what to do about it.
 
 use thiserror::Error;
 
@@ -74,7 +74,8 @@ pub enum NetworkError {
 pub enum RouteError {
     /// There is no path between two hosts, whatever the routing.
     #[error(
-        "no path from {from} to {to}: the network is disconnected (or only a host that does not relay joins them); add a cable"
+        "no path from {from} to {to}: the network is disconnected (or only a host that does not relay joins \
+         them); add a cable"
     )]
     Disconnected {
         /// Name of the source.
@@ -87,7 +88,8 @@ pub enum RouteError {
     TooFewHosts(usize),
     /// The engine would need more virtual channels than allowed.
     #[error(
-        "{engine} needs {need} virtual channels here, {have} are allowed; allow {need}, or take another engine ({hint})"
+        "{engine} needs {need} virtual channels here, {have} are allowed; allow {need}, or take another \
+         engine ({hint})"
     )]
     NeedsChannels {
         /// The engine.
@@ -110,7 +112,8 @@ pub enum RouteError {
     },
     /// Dimension order meets a cable that is missing or down.
     #[error(
-        "dimension order needs the cable from {from} in dimension {dimension} ({direction}), which is missing or down; take an engine for irregular networks"
+        "dimension order needs the cable from {from} in dimension {dimension} ({direction}), which is \
+         missing or down; take an engine for irregular networks"
     )]
     GridCableMissing {
         /// Name of the node.

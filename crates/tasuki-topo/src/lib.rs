@@ -1,16 +1,17 @@
-//! Topologies: what a cabling gives, how packets find their way through it, and a proof that they do.
+//! Topologies: what a cabling gives, routes through it, and a proof that packets arrive.
 //!
-//! - [`Network`]: switches, hosts and cables as a graph; built by [`shapes`], by hand with [`NetworkBuilder`],
-//!   or from a cluster file with [`Network::from_cluster`].
-//! - [`search`]: graphs with short paths for a given number of vertices and ports, beside what none can beat.
-//! - [`mod@grow`]: further hosts in a cabling that is there, with few cables moved.
+//! - [`Network`]: switches, hosts and cables as a graph; built by [`shapes`], by hand with
+//!   [`NetworkBuilder`], or from a cluster file with [`Network::from_cluster`].
+//! - [`search`]: graphs with short paths for a given number of vertices and ports, and bounds that none can
+//!   beat.
+//! - [`mod@grow`]: adds hosts to an existing cabling, with few cables moved.
 //! - [`measure`]: diameter, average distance, bisection, single points of failure.
 //! - [`route()`]: routing engines that emit destination-indexed [`Tables`].
 //! - [`verify()`]: an independent check of any [`Tables`]; it shares no code with the engines.
-//! - [`bounds`]: what a traffic pattern gets over given routes, and what no routing could exceed.
+//! - [`bounds`]: the rates of a traffic pattern over given routes, and what no routing could exceed.
 //!
-//! Everything is deterministic: what is random takes a seed. Definitions and their sources are in
-//! `docs/topologies.md`.
+//! Everything is deterministic: random choices take a seed. Definitions and their sources are in
+//! `docs/reference/topologies.md`.
 #![forbid(unsafe_code)]
 
 pub mod bounds;

@@ -219,7 +219,7 @@ impl Network {
         format!("{}[{}]->{}", self.label(from), self.out_port(channel).0, self.label(to))
     }
 
-    /// The same network after the given cables and nodes failed. A failed node keeps its number, without cables;
+    /// This network after the given cables and nodes failed. A failed node keeps its number, without cables;
     /// a failed host remains in [`Network::hosts`]. Unknown numbers are ignored.
     pub fn without(&self, links: &[LinkId], nodes: &[NodeId]) -> Network {
         let mut net = self.clone();

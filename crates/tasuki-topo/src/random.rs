@@ -2,7 +2,8 @@
 
 use tasuki_random::Random;
 
-/// The numbers of [`tasuki_random::Random`], taken into a range and a shuffle in ways that seeds of networks hang on.
+/// The numbers of [`tasuki_random::Random`], with a range and a shuffle of its own: what a seed gives depends
+/// on exactly these.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(Random);
 

@@ -1,9 +1,10 @@
-//! Destination-indexed routing tables: what engines emit, what the verifier reads, what switches are loaded with.
+//! Routing tables indexed by destination. Engines emit them, the verifier reads them, and switches are loaded
+//! with them.
 //!
-//! A packet carries its destination and its virtual channel. A node that has a row looks the destination up and
-//! gets an output port; a host without a row sends everything over its only cable. The virtual channel of the
-//! first cable is chosen at the source, and at every node a rule for the pair (port in, port out) keeps, raises or
-//! sets it.
+//! A packet carries its destination and its virtual channel. A node that has a row looks the destination up
+//! and gets an output port; a host without a row sends everything over its only cable. The virtual channel of
+//! the first cable is chosen at the source, and at every node a rule for the pair (port in, port out) keeps,
+//! raises or sets it.
 
 use crate::network::{ChannelId, HostId, Network, NodeId, Port};
 use thiserror::Error;
@@ -16,10 +17,10 @@ const NONE: u16 = Tables::NO_PORT;
 pub enum Start {
     /// Always 0.
     Zero,
-    /// By destination: `[host]`.
+    /// The destination decides: `[host]`.
     Destination(Vec<u8>),
-    /// By the row that the packet enters by and its destination: `[host * rows + row]`. The row of entry is the
-    /// source's own, or the row of its only neighbour.
+    /// The destination and the row where the packet enters decide: `[host * rows + row]`. The row of entry is
+    /// the source's own, or the row of its only neighbour.
     Entry(Vec<u8>),
 }
 
@@ -30,7 +31,7 @@ pub enum TurnRule {
     Keep,
     /// It grows by 1.
     Raise,
-    /// It becomes this.
+    /// It becomes this number.
     Set(u8),
 }
 
@@ -52,11 +53,13 @@ pub struct Tables {
     hosts: usize,
     row_of: Vec<u32>,
     rows: usize,
-    /// `[host * rows + row]`: whoever makes or checks tables goes destination by destination.
+    /// `[host * rows + row]`: the output port. Engines and the verifier go destination by destination, so
+    /// that the rows of one destination are next to each other.
     next: Vec<u16>,
     vcs: u8,
     start: Start,
-    /// By row: number of ports, and a rule for every pair of ports in row-major order. Empty: all keep.
+    /// `[row]`: number of ports, and a rule for every pair of ports, `[port in * ports + port out]`. Empty if
+    /// all rules are [`TurnRule::Keep`].
     turns: Vec<(usize, Vec<TurnRule>)>,
     escaped: u32,
 }
@@ -106,7 +109,7 @@ impl Tables {
     pub fn vcs(&self) -> u8 {
         self.vcs
     }
-    /// Destinations that are reached over the spanning tree because no other way fitted; see
+    /// Number of destinations that are reached over the spanning tree because no other routes fitted; see
     /// [`crate::Engine::AnyChannels`].
     pub fn escaped(&self) -> u32 {
         self.escaped
@@ -215,7 +218,7 @@ impl Tables {
     }
 }
 
-/// Why tables lead nowhere.
+/// Why tables give no path.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PathError {
     /// A host number out of range.

@@ -1,7 +1,9 @@
-//! How many pairs are how far apart, by sets of bits: after round `k` the set of a part has all ends within `k` cables.
+//! Counts pairs of parts by their distance, with sets of bits: after round `k` the set of a part has all ends
+//! (the parts that count) within `k` cables.
 
-/// Ordered pairs of the first `ends` parts that are at most 0, 1, 2, ... cables apart, each with itself included, until all are or no
-/// more part is reached. `near` has the neighbours of all parts; only parts that forward lead on.
+/// Numbers of ordered pairs of the first `ends` parts that are at most 0, 1, 2, ... cables apart, the pair of
+/// a part with itself included. The list ends when all pairs are counted or a round reaches no further part.
+/// `near` has the neighbours of all parts; a path passes only parts that forward.
 pub(crate) fn within(near: &[Vec<u32>], ends: usize, forwards: impl Fn(usize) -> bool) -> Vec<u64> {
     let words = ends.div_ceil(64);
     let mut now = vec![0u64; near.len() * words];
@@ -26,7 +28,7 @@ pub(crate) fn within(near: &[Vec<u32>], ends: usize, forwards: impl Fn(usize) ->
             of_all += to.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             of_ends = if part < ends { of_all } else { of_ends };
         }
-        // A round may reach no further end, but other parts that lead to one.
+        // Even if a round reaches no further end, it may reach parts that lead to one.
         if of_all == std::mem::replace(&mut known, of_all) {
             break;
         }

@@ -13,8 +13,8 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * b.abs().max(1e-300)
 }
 
-/// Bertsekas and Gallager, "Data Networks", 6.5.2: rates are max-min fair if and only if they are feasible and every
-/// flow crosses a full channel on which no flow has a higher rate.
+/// Bertsekas and Gallager, "Data Networks", 6.5.2: rates are max-min fair if and only if they are feasible
+/// and every flow crosses a full channel on which no flow has a higher rate.
 fn assert_max_min_fair(
     net: &Network,
     traffic: &Traffic,
@@ -54,7 +54,7 @@ fn fair_rates_are_max_min_fair() -> Check {
         let paths = traffic.paths(&net, &tables)?;
         let fair = max_min_fair(&net, &traffic, &paths);
         assert_max_min_fair(&net, &traffic, &paths, &fair.rates_bps, &format!("seed {seed}"));
-        // What all can have at once is what the worst-off flow has per unit of demand.
+        // The rate that all flows can have at once is the least max-min fair rate per unit of demand.
         let shares = fair.rates_bps.iter().zip(&traffic.flows).map(|(rate, flow)| rate / flow.demand);
         assert!(near(shares.fold(f64::INFINITY, f64::min), together(&net, &traffic, &paths)), "seed {seed}");
     }
@@ -88,8 +88,9 @@ fn concurrent_flow_of_known_networks() -> Check {
     let torus = shapes::torus(&[4, 4], PairRing::OneCable, &Fit::switches(1).rates(DEFAULT, 100 * DEFAULT))?;
     let star = shapes::from_edges("star", 1, &[], &Fit::switches(8))?;
     let clos = shapes::myrinet_clos(4, ClosHosts::Lower, &Fit::switches(4))?;
-    // Edge-transitive networks: all-to-all fills every channel alike, so the rate is channels / sum of distances.
-    // Ring of 8: 16 channels, sum of distances 8 * (1+1+2+2+3+3+4) = 128. Torus 4x4: 64 channels, 16 * 32.
+    // Edge-transitive networks: all-to-all fills every channel alike, so the rate is channels / sum of
+    // distances. Ring of 8: 16 channels, sum of distances 8 * (1+1+2+2+3+3+4) = 128. Torus 4x4: 64 channels,
+    // 16 * 32.
     for (net, expected) in
         [(&ring, one * 16.0 / 128.0), (&torus, one * 64.0 / 512.0), (&star, one / 7.0), (&clos, one / 15.0)]
     {
@@ -133,8 +134,8 @@ fn concurrent_flow_brackets_every_routing_and_every_cut() -> Check {
     Ok(())
 }
 
-/// The pattern of table 9: complement on the 4x4 torus leaves no flow sharing a channel under structured channels with
-/// low port first ("all packets ... without contention", 4.3.1); on the mesh flows must share.
+/// The pattern of table 9: complement on the 4x4 torus leaves no flow sharing a channel under structured
+/// channels with low port first ("all packets ... without contention", 4.3.1); on the mesh flows must share.
 #[test]
 fn complement_on_torus_and_mesh() -> Check {
     let four = Fit::switches(4);
@@ -151,7 +152,8 @@ fn complement_on_torus_and_mesh() -> Check {
     let traffic = Traffic::between_switches(&mesh, Pattern::Complement)?;
     let tables = route(&mesh, Engine::Structured(PathRule::SpreadPerHost), Limits::lossless(16))?;
     let found = bounds(&mesh, &tables, &traffic, 0.02)?;
-    // All 16 flows cross both middles (8 each way over 4 channels): no routing gives all of them more than half.
+    // All 16 flows cross both middles (8 each way over 4 channels): no routing gives all of them more than
+    // half.
     assert!(found.over_any.upper_bps <= DEFAULT as f64 * 0.5 * 1.021);
     assert!(found.over_routes_bps <= found.over_any.upper_bps);
     Ok(())
@@ -211,9 +213,9 @@ fn odd_cases() -> Check {
     Ok(())
 }
 
-/// A full fat tree has ways for every shift of its hosts at full rate (Zahavi, "D-Mod-K routing providing non-blocking traffic
-/// for shift permutations on real life fat trees", 2010). Hosts spread over shortest paths find them for shifts by whole
-/// subtrees, on two levels above the leaves and on three.
+/// A full fat tree has routes for every shift of its hosts at full rate (Zahavi, "D-Mod-K routing providing
+/// non-blocking traffic for shift permutations on real life fat trees", 2010). Hosts spread over shortest
+/// paths find them for shifts by whole subtrees, on two levels above the leaves and on three.
 #[test]
 fn spread_hosts_do_not_meet_in_a_fat_tree() -> Check {
     for (width, levels) in [(4, 2), (2, 3), (4, 1)] {

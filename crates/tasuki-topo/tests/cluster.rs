@@ -29,8 +29,8 @@ fn examples_have_proven_routes() -> Check {
     Ok(())
 }
 
-/// Four hosts, each cabled to all others: no switch or relay on any path, 2 x 2 cables between halves, no weak point.
-/// Five in a ring: two neighbours directly, two over one host; 2 cables between halves.
+/// Four hosts, each cabled to all others: no switch or relay on any path, 2 x 2 cables between halves, no
+/// weak point. Five in a ring: two neighbours directly, two over one host; 2 cables between halves.
 #[test]
 fn measures_of_direct_cabling() -> Check {
     let (_, full) = example("full4.toml")?;
@@ -44,7 +44,8 @@ fn measures_of_direct_cabling() -> Check {
     Ok(())
 }
 
-/// Four hosts at three switches: losing a switch or a cable separates nobody; with one switch, losing it does.
+/// Four hosts at three switches: losing a switch or a cable separates nobody; with one switch, losing it
+/// does.
 #[test]
 fn measures_of_switches() -> Check {
     let (_, planes) = example("planes4x3.toml")?;

@@ -11,7 +11,7 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * b
 }
 
-/// One switch: whoever is paired with whom, half of the hosts send at full rate.
+/// On one switch half of the hosts send at full rate, however they are paired.
 #[test]
 fn a_switch_gives_every_half_everything() -> Check {
     let star = shapes::from_edges("star", 1, &[], &Fit::switches(8))?;
@@ -21,9 +21,9 @@ fn a_switch_gives_every_half_everything() -> Check {
     Ok(())
 }
 
-/// Two switches with two hosts each, one cable between them: of the three ways to pair four hosts one stays at the
-/// switches (2 Gbit/s in one direction) and two send both pairs over the cable (1 Gbit/s): 4/3 on average, and there is
-/// but one path.
+/// Two switches with two hosts each, one cable between them: of the three ways to pair four hosts one stays
+/// at the switches (2 Gbit/s in one direction) and two send both pairs over the cable (1 Gbit/s): 4/3 on
+/// average, and there is but one path.
 #[test]
 fn one_cable_between_two_switches() -> Check {
     let net = shapes::from_edges("two", 2, &[(0, 1)], &Fit::switches(2))?;
@@ -36,16 +36,17 @@ fn one_cable_between_two_switches() -> Check {
     Ok(())
 }
 
-/// A Clos network could carry every pairing at full rate (it has full bisection), but destination-indexed tables do not
-/// know the pairing: less than full, and the choice of paths matters. Low port first leaves three of four upper
-/// switches idle: each lower switch has one cable for all its traffic to others.
+/// A Clos network could carry every pairing at full rate (it has full bisection), but destination-indexed
+/// tables do not know the pairing: less than full, and the choice of paths matters. Low port first leaves
+/// three of four upper switches idle: each lower switch has one cable for all its traffic to others.
 #[test]
 fn multistage_networks_are_no_crossbars() -> Check {
     let clos = shapes::myrinet_clos(4, ClosHosts::Lower, &Fit::switches(4))?;
     let found = effective_bisection(&clos, 200, 4, 3)?;
     let full = 8.0 * ONE;
     assert!(found.highest_bps < full * 0.99 && found.highest_bps > full * 0.5, "{found:?}");
-    // With one cable per lower switch and direction: 4 Gbit/s between switches; 3 of 15 partners are at one's own.
+    // With one cable per lower switch and direction: 4 Gbit/s between switches; 3 of 15 partners are at one's
+    // own.
     assert!(found.lowest_bps < found.highest_bps * 0.9 && found.lowest_bps < full * 0.65, "{found:?}");
     assert_eq!(found, effective_bisection(&clos, 200, 4, 3)?, "the same seed gives the same figures");
     let apart = shapes::from_edges("apart", 2, &[], &Fit::switches(2))?;
@@ -53,8 +54,9 @@ fn multistage_networks_are_no_crossbars() -> Check {
     Ok(())
 }
 
-/// Where every channel is alike, even splitting is as good as any routing: channels / sum of distances. Ring of 8: 16 /
-/// (8 * 16). Torus 4x4 of relays: 64 / (16 * 32). One switch with 8 hosts: 1/7. Three in a line: 2 flows per channel.
+/// Where every channel is alike, even splitting is as good as any routing: channels / sum of distances. Ring
+/// of 8: 16 / (8 * 16). Torus 4x4 of relays: 64 / (16 * 32). One switch with 8 hosts: 1/7. Three in a line: 2
+/// flows per channel.
 #[test]
 fn evenly_split_paths() -> Check {
     let relays = Fit::relays();

@@ -1,4 +1,5 @@
-//! Every engine on random irregular networks, whole and with every single cable lost: the verifier finds nothing.
+//! Every engine on random irregular networks, whole and with every single cable lost: the verifier finds
+//! nothing.
 
 mod common;
 
@@ -10,8 +11,8 @@ use tasuki_topo::{Claims, Engine, Limits, LinkId, Network, PathRule, RouteError,
 /// Virtual channels of the RHiNET-2 switch.
 const VCS: u8 = 16;
 
-/// Routes with an engine and proves the result. If the engine asks for more channels, it must be content with exactly
-/// what it asks for, and with no less.
+/// Routes with an engine and proves the result. If the engine asks for more channels, it must be content with
+/// exactly what it asks for, and with no less.
 fn route_and_prove(net: &Network, engine: Engine, vcs: u8, what: &str) {
     fn fail(what: &str, engine: Engine, error: &dyn std::fmt::Display) -> ! {
         panic!("{what}, {}: {error}", engine.name())
@@ -136,8 +137,8 @@ fn dimension_order_on_grids() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Facts about channel needs: structured channels take one per cable between switches on the longest path; trees and
-/// Clos networks with hosts at one tier need a single channel (RHiNET-2 paper, 4.1.1).
+/// Facts about channel needs: structured channels take one per cable between switches on the longest path;
+/// trees and Clos networks with hosts at one tier need a single channel (RHiNET-2 paper, 4.1.1).
 #[test]
 fn channel_needs_that_are_known() -> Result<(), Box<dyn std::error::Error>> {
     let need = |net: &Network, engine: Engine| match route(net, engine, Limits::lossless(1)) {
@@ -156,7 +157,8 @@ fn channel_needs_that_are_known() -> Result<(), Box<dyn std::error::Error>> {
         shapes::leaf_spine(6, 4, 2, &Fit::switches(8))?,
         shapes::full(6, &four)?,
     ] {
-        // Structured channels count hops, and descending layers go by one root where these networks have several.
+        // Structured channels count hops, and descending layers go by one root where these networks have
+        // several.
         let counting = |e: &Engine| matches!(e, Engine::Structured(_) | Engine::DescendingLayers(_));
         for engine in engines().filter(|e| !counting(e)) {
             assert_eq!(need(&net, engine), 1, "{}, {}", net.name(), engine.name());
@@ -169,7 +171,8 @@ fn channel_needs_that_are_known() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What an engine asks for is what it takes: with one channel fewer it asks again, with that many it uses them all.
+/// An engine needs exactly as many channels as it asks for: with one fewer it asks again, with that many it uses them
+/// all.
 #[test]
 fn the_number_of_channels_asked_for_is_exact() {
     let mut asked = 0;
@@ -195,8 +198,8 @@ fn the_number_of_channels_asked_for_is_exact() {
     assert!(asked > 50, "{asked}");
 }
 
-/// With hosts at both tiers of the Clos network, paths between hosts of one tier may use the other tier's switches, and
-/// a per-host spread over one channel has circles: the engine says so instead of emitting it.
+/// With hosts at both tiers of the Clos network, paths between hosts of one tier may use the other tier's
+/// switches, and a per-host spread over one channel has circles: the engine says so instead of emitting it.
 #[test]
 fn clos_with_hosts_on_both_tiers_needs_more_than_one_channel() -> Result<(), Box<dyn std::error::Error>> {
     let net = shapes::myrinet_clos(4, ClosHosts::Both, &Fit::switches(4))?;

@@ -1,4 +1,4 @@
-//! Growing cablings against an exhaustive search, and what holds of all of them.
+//! Growing cablings against an exhaustive search, and properties of all grown cablings.
 
 use tasuki_testkit::replay::Replay;
 use tasuki_topo::grow::{Grown, Site, grow, most_moves};
@@ -6,14 +6,15 @@ use tasuki_topo::{SplitMix64, shapes};
 
 const EFFORT: u64 = 20_000_000;
 
-/// Old hosts, new hosts, switches with their ports, ports of every host, and the cables that are there.
+/// A site: numbers of old and new hosts, the ports of each switch, ports of every host, and the existing cables.
 fn site(old: usize, new: usize, nics: usize, switches: &[usize], cables: &[(usize, usize)]) -> Site {
     let hosts = old + new;
     let ports = (0..hosts).map(|_| nics).chain(switches.iter().copied()).collect();
     Site { old_hosts: old, relays: vec![true; hosts], ports, cables: cables.to_vec() }
 }
 
-/// A site's cost as the documentation defines it, with distances by Floyd and Warshall: no code of the search.
+/// A site's cost as the documentation defines it, with distances by Floyd and Warshall: no code of the
+/// search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     apart: u64,
@@ -65,7 +66,8 @@ fn cost(site: &Site, cables: &[(usize, usize)], free_moves: usize) -> Cost {
     Cost { apart, idle, excess: moved.saturating_sub(free_moves), sum, moved }
 }
 
-/// The least cost of all cablings there are: every pair of parts with no, one, two... cables, as far as ports and the rules let it.
+/// The least cost of all possible cablings: every pair of parts with no, one, two... cables, as far as the ports and the
+/// rules allow.
 struct Exhaustive<'a> {
     site: &'a Site,
     free_moves: usize,
@@ -90,7 +92,8 @@ impl Exhaustive<'_> {
         let Some(&(a, b)) = self.pairs.get(at) else {
             self.seen += 1;
             let cost = cost(self.site, &self.cables, self.free_moves);
-            // Fewer hosts apart come first, so a distance over pairs that have a way compares among equals only.
+            // Fewer hosts apart come first, so a distance over pairs that have a way compares among equals
+            // only.
             self.best = Some(self.best.map_or(cost, |best| best.min(cost)));
             return;
         };
@@ -127,7 +130,8 @@ fn found(site: &Site, free_moves: usize, seed: u64) -> Grown {
     found
 }
 
-/// Nothing that there is beats what the search finds, with no move free, one, two, and as many as one host after the other takes.
+/// No possible cabling is better than the one that the search finds: with no free move, one, two, and as many as adding
+/// one host after the other takes.
 #[test]
 fn no_cabling_is_better() {
     let ring4 = [(0, 1), (1, 2), (2, 3), (3, 0)];
@@ -205,9 +209,9 @@ fn no_cabling_of_random_small_sites_is_better() {
     }
 }
 
-/// Counting alone says how few moves there can be: `k` new hosts have at most `k (k - 1) / 2` cables among themselves, every other
-/// one of their ports takes an end that is free or that a moved cable gives, two each; and one cable is moved at least to join
-/// them where no port is free. Random regular graphs of 8 to 48 hosts come down to that.
+/// Counting gives a lower bound of the moves: `k` new hosts have at most `k (k - 1) / 2` cables among themselves. Each of
+/// their other ports takes a free port, or one of the two that a moved cable frees; and at least one cable is moved if no
+/// port is free. The search reaches this bound on random regular graphs of 8 to 48 hosts.
 #[test]
 fn as_few_are_moved_as_counting_allows() {
     for (old, degree, new) in
@@ -218,7 +222,7 @@ fn as_few_are_moved_as_counting_allows() {
         let cables: Vec<(usize, usize)> = regular.links().iter().map(ends).collect();
         let site = site(old, new, degree, &[], &cables);
         let outside = (new * degree).saturating_sub(new * (new - 1));
-        // Where only one port of all is left over, no move for it alone gains anything.
+        // If only one port is left over, no move for it alone gains anything.
         let least = (outside / 2).max(1);
         let few = found(&site, 0, 1);
         assert_eq!((few.apart, few.idle, few.moved), (0, new * degree % 2, least), "{old} {degree} {new}");

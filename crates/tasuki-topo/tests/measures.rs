@@ -1,17 +1,19 @@
-//! Measures against facts from elsewhere: the tables of the RHiNET-2 paper, known graphs, formulas of the literature.
+//! Measures against facts from elsewhere: the tables of the RHiNET-2 paper, known graphs, formulas of the
+//! literature.
 
 use tasuki_topo::measure::{Count, SelfPairs, bisection, degree, diameter, distances};
 use tasuki_topo::shapes::{self, ClosHosts, Fit, PairRing};
 use tasuki_topo::{Network, NetworkBuilder, NodeId, Port};
 
-/// Enough for every network here, and short without optimisation.
+/// Effort of a search: enough for every network here, and quick without optimisation.
 const EFFORT: u64 = 50_000_000;
 
 fn ok(net: Result<Network, tasuki_topo::NetworkError>) -> Network {
     net.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Table 1: 2-D mesh n x n: 2(n-1), 4. 2-D torus n x n: n, 4. Fat tree (p,q,r): 2r, p+q. Myrinet-Clos n x n: 2, n.
+/// Table 1: 2-D mesh n x n: 2(n-1), 4. 2-D torus n x n: n, 4. Fat tree (p,q,r): 2r, p+q. Myrinet-Clos n x n:
+/// 2, n.
 #[test]
 fn table_1_diameter_and_degree() {
     let fit = Fit::switches(1);
@@ -31,8 +33,9 @@ fn table_1_diameter_and_degree() {
     }
 }
 
-/// Tables 3, 5 and 7: "average distance" is switches on the path over all ordered pairs of hosts, a host's pair with
-/// itself included (rounded half up to one digit); the fat tree of 14 switches alone needs self pairs excluded.
+/// Tables 3, 5 and 7: "average distance" is switches on the path over all ordered pairs of hosts, a host's
+/// pair with itself included (rounded half up to one digit); the fat tree of 14 switches alone needs self
+/// pairs excluded.
 #[test]
 fn average_distances_of_the_paper() {
     let four = Fit::switches(4);
@@ -85,8 +88,8 @@ fn the_papers_networks_fit_eight_ports() {
     assert_eq!(degree(&tree), 6);
 }
 
-/// Petersen: 10 vertices, degree 3, diameter 2, 15 edges. Hoffman-Singleton: 50, 7, 2, 175. Both are Moore graphs
-/// (n = 1 + d^2), so from each vertex d are at distance 1 and d(d-1) at distance 2; girth 5.
+/// Petersen: 10 vertices, degree 3, diameter 2, 15 edges. Hoffman-Singleton: 50, 7, 2, 175. Both are Moore
+/// graphs (n = 1 + d^2), so from each vertex d are at distance 1 and d(d-1) at distance 2; girth 5.
 #[test]
 fn moore_graphs() {
     for (net, n, d) in [
@@ -138,7 +141,8 @@ fn hypercube_full_ring_dragonfly_leaf_spine() {
     );
     let full = ok(shapes::full(9, &Fit::relays()));
     assert_eq!((diameter(&full), degree(&full), full.links().len()), (Some(1), 8, 36));
-    // Dragonfly with a = 4, h = 2 and the full a*h + 1 = 9 groups: any two groups share one cable; diameter 3.
+    // Dragonfly with a = 4, h = 2 and the full a*h + 1 = 9 groups: any two groups share one cable;
+    // diameter 3.
     let dragonfly = ok(shapes::dragonfly(9, 4, 2, &Fit::switches(2)));
     assert_eq!((diameter(&dragonfly), degree(&dragonfly), dragonfly.switches()), (Some(3), 5, 36));
     let mut between = std::collections::BTreeMap::new();
@@ -238,7 +242,7 @@ fn bisection_of_regular_networks() {
     }
 }
 
-/// What cannot be finished is an interval that holds the truth, and the half named attains its upper end.
+/// A search that cannot be finished gives an interval that holds the truth, and a half that attains its upper end.
 #[test]
 fn bisection_without_effort_is_an_honest_interval() {
     let net = ok(shapes::mesh(&[6, 6], &Fit::switches(2)));
@@ -265,8 +269,8 @@ fn networks_of_hardly_anything() {
     assert_eq!(diameter(&none), None);
 }
 
-/// SCore III: 512 hosts in 16 groups of 32; Ethernet: two planes, 100 Mbit/s to the hosts, one 1 Gbit/s cable per
-/// group and plane upwards: 16 Gbit/s of the 51.2 Gbit/s that full bisection would be.
+/// SCore III: 512 hosts in 16 groups of 32; Ethernet: two planes, 100 Mbit/s to the hosts, one 1 Gbit/s cable
+/// per group and plane upwards: 16 Gbit/s of the 51.2 Gbit/s that full bisection would be.
 #[test]
 fn score_iii_ethernet() {
     let net = ok(shapes::score_iii_ethernet(16, 32));
@@ -281,8 +285,8 @@ fn score_iii_ethernet() {
     assert_eq!(full, 51_200_000_000);
 }
 
-/// SCore III: Myrinet with full bisection: 512 hosts at 2 Gbit/s, 256 times that in each direction; the paper counts
-/// both: 1 Tbit/s. Three tiers of 16-port crossbars, as in the Clos enclosures that it was built from.
+/// SCore III: Myrinet with full bisection: 512 hosts at 2 Gbit/s, 256 times that in each direction; the paper
+/// counts both: 1 Tbit/s. Three tiers of 16-port crossbars, as in the Clos enclosures that it was built from.
 #[test]
 fn score_iii_myrinet() {
     let net = ok(shapes::score_iii_myrinet());

@@ -1,5 +1,5 @@
-//! Against OpenSM, the subnet manager of InfiniBand, which routes a fabric that ibsim simulates: paths, reachability,
-//! channel needs. `scripts/oracles` unpacks both; without them the tests are skipped.
+//! Against OpenSM, the subnet manager of InfiniBand, which routes a fabric that ibsim simulates: paths,
+//! reachability, channel needs. `scripts/oracles` unpacks both; without them the tests are skipped.
 
 mod common;
 
@@ -7,7 +7,8 @@ use common::{exhaustive, irregular, oracle::opensm::OpenSm};
 use tasuki_topo::shapes::{self, ClosHosts, Fit, PairRing};
 use tasuki_topo::{Engine, Kind, Limits, Network, PathRule, Report, Start, route, verify};
 
-/// What one routing gives: theirs and ours, both as our verifier sees the tables with one channel, and the channels.
+/// The routes of OpenSM and ours by one algorithm, as our verifier sees the tables with one channel, and the
+/// channels that each needs.
 struct Both {
     theirs: (Report, Option<u32>),
     ours: (Report, u32),
@@ -27,7 +28,7 @@ fn both(opensm: &OpenSm, net: &Network, name: &str, engine: Engine) -> Both {
     Both { theirs: (theirs, lanes), ours: (verify(net, &ours, 3), channels) }
 }
 
-/// What may differ.
+/// Results that may differ between OpenSM and us.
 struct Differs {
     /// Channels that (they, we) need for LASH and DFSSSP.
     lanes: [(u32, u32); 2],
@@ -52,9 +53,9 @@ fn compare(opensm: &OpenSm, net: &Network) -> Differs {
     let found = both("minhop", minimal);
     let shortest = found.ours.0.cables;
     assert_eq!((found.theirs.0.cables, found.theirs.0.longer), (shortest, 0), "{what}, minhop");
-    // Up*/down* from the same root. Ours never has a circle. OpenSM looks for the shortest legal way from each switch by
-    // itself; where packets come to it from above and it sends them up again, its tables do have a circle (an exhaustive
-    // search finds it too).
+    // Up*/down* from the same root. Ours never has a circle. OpenSM looks for the shortest legal path from
+    // each switch by itself; where packets come to it from above and it sends them up again, its tables do
+    // have a circle (an exhaustive search finds it too).
     let found = both("updn", Engine::UpDown);
     assert!(found.ours.0.circle.is_none(), "{what}, updn: {:?}", found.ours.0.circle);
     let (circle, cables) = (found.theirs.0.circle.is_some(), (found.theirs.0.cables, found.ours.0.cables));
@@ -64,7 +65,7 @@ fn compare(opensm: &OpenSm, net: &Network) -> Differs {
         let found = both(name, engine);
         assert_eq!((found.theirs.0.cables, found.ours.0.cables), (shortest, shortest), "{what}, {name}");
         let theirs = found.theirs.1.unwrap_or_else(|| panic!("{what}, {name}: OpenSM names no number"));
-        // They say that one channel does, or that it does not; our verifier must find the same of their tables.
+        // OpenSM says whether one channel is enough; our verifier must find the same of its tables.
         // (DFSSSP also lays the paths to switches into its channels, which no host asks for.)
         let circle = found.theirs.0.circle.is_some();
         assert!(

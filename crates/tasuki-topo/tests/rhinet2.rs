@@ -1,5 +1,5 @@
-//! What the RHiNET-2 paper says of its networks besides distances (those are in `measures.rs`): parts, and the order of the
-//! networks by cables.
+//! What the RHiNET-2 paper says of its networks besides distances (those are in `measures.rs`): parts, and
+//! the order of the networks by cables.
 
 use tasuki_topo::measure::{SelfPairs, diameter, distances};
 use tasuki_topo::shapes::{self, ClosHosts, Fit, PairRing};
@@ -10,8 +10,9 @@ fn inner(net: &Network) -> usize {
     net.links().len() - net.hosts().len()
 }
 
-/// Tables 3, 5 and 7: hosts and switches; the cables between switches follow from the shapes (n-ring: n; mesh a x b:
-/// 2ab - a - b; torus: 2ab, a size of 2 counting once; Clos n x n: n squared; fat tree: p per switch below the top).
+/// Tables 3, 5 and 7: hosts and switches; the cables between switches follow from the shapes (n-ring: n; mesh
+/// a x b: 2ab - a - b; torus: 2ab, a size of 2 counting once; Clos n x n: n squared; fat tree: p per switch
+/// below the top).
 #[test]
 fn parts_of_the_papers_networks() -> Result<(), NetworkError> {
     let four = Fit::switches(4);
@@ -34,9 +35,10 @@ fn parts_of_the_papers_networks() -> Result<(), NetworkError> {
     Ok(())
 }
 
-/// The paper shows its irregular network B in a figure only. A stand-in that fits all that is stated: the mesh without the
-/// row cables 5-6 and 13-14 (switches numbered row by row from 0): average distance 3.6 (3.625), and fewer cables than
-/// the mesh, which has fewer than the torus. What is selected like this proves nothing about the paper's other tables.
+/// The paper shows its irregular network B in a figure only. A stand-in that fits all that is stated: the
+/// mesh without the row cables 5-6 and 13-14 (switches numbered row by row from 0): average distance 3.6
+/// (3.625), and fewer cables than the mesh, which has fewer than the torus. What is selected like this proves
+/// nothing about the paper's other tables.
 #[test]
 fn a_stand_in_for_network_b() -> Result<(), NetworkError> {
     let four = Fit::switches(4);

@@ -35,9 +35,9 @@ fn oracle(found: &Found) -> (u32, f64, usize) {
     (all().max().unwrap(), mean, degree.into_iter().max().unwrap())
 }
 
-/// Moore graphs, by Hoffman and Singleton (1960) and by proof: K_n, rings, Petersen. Graphs that meet the bound of the
-/// average too: the Heawood graph (14 vertices of degree 3, distances 3 * 1, 6 * 2, 4 * 3), the Moebius ladder of 8 and
-/// the Clebsch graph (16 of degree 5), both of diameter 2.
+/// Moore graphs, by Hoffman and Singleton (1960) and by proof: K_n, rings, Petersen. Graphs that meet the
+/// bound of the average too: the Heawood graph (14 vertices of degree 3, distances 3 * 1, 6 * 2, 4 * 3), the
+/// Moebius ladder of 8 and the Clebsch graph (16 of degree 5), both of diameter 2.
 #[test]
 fn moore_graphs_meet_the_bounds() {
     for (n, d, far, mean) in [(10, 3, 2, 15.0 / 9.0), (50, 7, 2, 91.0 / 49.0), (8, 7, 1, 1.0), (7, 2, 3, 2.0)]
@@ -54,8 +54,8 @@ fn moore_graphs_meet_the_bounds() {
     }
 }
 
-/// The largest graphs of a degree and diameter, all proven optimal: Combinatorics Wiki, "The Degree Diameter Problem for
-/// General Graphs"; Elspas 1964; Alegre, Fiol, Yebra 1986; Buset 2000.
+/// The largest graphs of a degree and diameter, all proven optimal: Combinatorics Wiki, "The Degree Diameter
+/// Problem for General Graphs"; Elspas 1964; Alegre, Fiol, Yebra 1986; Buset 2000.
 #[test]
 fn finds_the_largest_graphs_of_small_degree_and_diameter() {
     for (n, d, far) in [(20, 3, 3), (15, 4, 2), (24, 5, 2)] {
@@ -64,8 +64,9 @@ fn finds_the_largest_graphs_of_small_degree_and_diameter() {
     }
 }
 
-/// The best of all submissions to Graph Golf 2016 (research.nii.ac.jp/graphgolf/2016, as of 26 September 2016): smallest
-/// diameter, then smallest average. Of eight seeds one must come up to the record for (36, 3), and within 2 % for (64, 8).
+/// The best of all submissions to Graph Golf 2016 (research.nii.ac.jp/graphgolf/2016, as of 26 September
+/// 2016): smallest diameter, then smallest average. Of eight seeds one must come up to the record for
+/// (36, 3), and within 2 % for (64, 8).
 #[test]
 fn matches_or_comes_close_to_graph_golf() {
     for (n, d, far, mean, slack) in [(36, 3, 4, 3.067, 1.0002), (64, 8, 3, 1.927, 1.02)] {
@@ -104,7 +105,8 @@ fn is_never_worse_than_random_and_never_better_than_the_bound() {
 
 #[test]
 fn hosts_on_switches() {
-    // One switch that holds all is best; two of 12 hold 20 with two cables between them at the least.
+    // One switch that holds all hosts is best. Two switches of 12 ports hold 20 hosts and have two cables
+    // between them.
     let one = order_radix(8, 12, 4, 1, EFFORT).unwrap();
     assert_eq!((one.hosts.len(), one.hosts[0]), (1, 8));
     for (hosts, radix, most) in [(20, 12, 2), (64, 8, 40), (100, 12, 30)] {

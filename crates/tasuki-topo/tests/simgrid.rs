@@ -1,4 +1,5 @@
-//! Against SimGrid: what flows get at saturation, and which topology gives more. `scripts/oracles --full` unpacks it.
+//! Against SimGrid: what flows get at saturation, and which topology gives more. `scripts/oracles --full`
+//! unpacks it.
 
 mod common;
 
@@ -7,7 +8,7 @@ use tasuki_topo::bounds::{Pattern, Traffic, max_min_fair};
 use tasuki_topo::shapes::{self, ClosHosts, Fit, PairRing};
 use tasuki_topo::{Engine, Limits, Network, PathRule, route};
 
-/// 64 hosts on 16 switches (and one more on 32), in the order of nothing in particular.
+/// Networks of 64 hosts on 16 switches, and one on 32, in no particular order.
 fn nets() -> Vec<Network> {
     let four = Fit::switches(4);
     [
@@ -27,12 +28,12 @@ fn nets() -> Vec<Network> {
 
 /// The topologies by what all flows get together, the best one first.
 fn order(mut totals: Vec<(String, f64)>) -> Vec<String> {
-    // What differs by rounding only is ordered by name.
+    // Totals that differ by rounding only are ordered by name.
     totals.sort_by(|a, b| (b.1 / 1e3).round().total_cmp(&(a.1 / 1e3).round()).then(a.0.cmp(&b.0)));
     totals.into_iter().map(|(name, _)| name).collect()
 }
 
-/// What is asked of a network; none if it does not fit.
+/// The traffic to ask for on a network; `None` if the pattern does not fit it.
 type Asked = fn(&Network) -> Option<Traffic>;
 
 /// Every flow's rate, and the order of the topologies, for patterns of the RHiNET-2 paper and for neighbours.

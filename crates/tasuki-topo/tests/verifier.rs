@@ -9,8 +9,8 @@ use tasuki_topo::{
     Refutation, SplitMix64, Start, Tables, TurnRule, prove, route, verify,
 };
 
-/// Compares everything: counts, every faulty pair and its kind, dependencies; and the circle is real and no longer
-/// than the shortest one.
+/// Compares everything: counts, every faulty pair and its kind, dependencies; and the circle is real and no
+/// longer than the shortest one.
 fn compare(net: &Network, tables: &Tables, what: &str) -> bool {
     let found = verify(net, tables, usize::MAX);
     let expected = exhaustive(net, tables);
@@ -79,7 +79,8 @@ fn mutate(net: &Network, tables: &mut Tables, random: &mut SplitMix64) {
     }
 }
 
-/// A network, tables of some engine for it, 1 to 3 mutations; now and then the cables change under the tables too.
+/// A network, tables of some engine for it, 1 to 3 mutations; now and then the cables change under the tables
+/// too.
 fn damaged(seed: u64) -> Option<(Network, Tables)> {
     let mut random = SplitMix64::new(seed);
     let mut net = match random.below(8) {

@@ -1,19 +1,20 @@
-//! How many NICs of a bundle to use: fewer while the processor and not the wire is the limit. The paper saw bonding cost one of its programs (CG) 10 %
-//! because the processor was full at moments, and gain another (IS) 21 %.
+//! How many NICs of a bundle to use: fewer while the processor and not the wire is the limit. The paper saw
+//! bonding cost one of its programs (CG) 10 % because the processor was full at moments, and gain another
+//! (IS) 21 %.
 
 use serde::Serialize;
 
-/// From this use on the processor is the limit.
+/// Share of the processors' time that is not idle from which on the processor is the limit.
 const BUSY: f64 = 0.95;
-/// The wire is not the limit as long as it carries less than this part of what it can.
+/// Share of what the wire can carry below which the wire is not the limit.
 const ROOM: f64 = 0.8;
-/// Periods in a row that must say the same before something is done.
+/// Periods in a row that must demand a change before it is made.
 const SURE: u32 = 3;
 /// Periods that a trial takes.
 const TRIAL: u32 = 3;
-/// A difference of less than this is none.
-const LEAST_GAIN: f64 = 0.02;
-/// Periods after a trial that was for nothing before the next, at first and at most.
+/// Share by which traffic or programs' time must differ for the difference to count.
+const GAIN_MIN: f64 = 0.02;
+/// Periods between a trial that was for nothing and the next trial, at first and at most.
 const PAUSE: [u32; 2] = [16, 512];
 
 /// What is seen of a bundle in a period.
@@ -21,7 +22,7 @@ const PAUSE: [u32; 2] = [16, 512];
 pub struct BundleSample {
     /// Part of the processors' time that was not idle, 0 to 1.
     pub busy: f64,
-    /// Part that programs had, 0 to 1.
+    /// Part of the processors' time that programs had, 0 to 1.
     pub user: f64,
     /// Bit/s that went through the bundle, the larger of both directions.
     pub bits: f64,
@@ -31,15 +32,15 @@ pub struct BundleSample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BundleStep {
-    /// Nothing.
+    /// All stays as it is.
     Stay,
-    /// One NIC less, to see.
+    /// One NIC is taken out, to see whether that helps.
     Less,
-    /// It helped: it stays out.
+    /// Taking the NIC out has helped, so it stays out.
     Kept,
-    /// It did not help: back in.
+    /// Taking the NIC out has not helped, so it is put back.
     Back,
-    /// One more: the wire is the limit, or the processor no longer.
+    /// One more NIC is used, because the wire is the limit, or the processor no longer is.
     More,
 }
 
@@ -48,13 +49,19 @@ pub enum BundleStep {
 pub struct Bundle {
     /// Rates of its NICs, bit/s, in the order in which they are left in.
     rates: Vec<f64>,
+    /// NICs in use: the first so many.
     used: usize,
+    /// Periods in a row that have demanded the same change.
     sure: u32,
-    /// A trial: periods left, and turns and time before it.
+    /// A trial: periods left, and the means of bit/s and of programs' time before it.
     trial: Option<(u32, [f64; 2])>,
+    /// Sums of bit/s and of programs' time over the last periods.
     since: [f64; 2],
+    /// Number of these periods.
     periods: f64,
+    /// Periods until the next trial may begin.
     wait: u32,
+    /// Periods to wait after the next trial that is for nothing.
     pause: u32,
 }
 
@@ -65,16 +72,17 @@ impl Bundle {
         Self { rates, used, sure: 0, trial: None, since: [0.0; 2], periods: 0.0, wait: 0, pause: PAUSE[0] }
     }
 
-    /// How many are in use: the first so many.
+    /// How many NICs are in use: the first so many.
     pub fn used(&self) -> usize {
         self.used
     }
 
+    /// What the first so many NICs can carry, bit/s.
     fn carries(&self, nics: usize) -> f64 {
         self.rates[..nics].iter().sum()
     }
 
-    /// Takes what was seen in a period, and decides for the next.
+    /// Takes what was seen in a period, and decides for the next period.
     pub fn step(&mut self, sample: &BundleSample) -> BundleStep {
         self.wait = self.wait.saturating_sub(1);
         self.since = [self.since[0] + sample.bits, self.since[1] + sample.user];
@@ -112,6 +120,7 @@ impl Bundle {
         (self.since, self.periods, self.sure) = ([0.0; 2], 0.0, 0);
     }
 
+    /// Makes a change if [`SURE`] periods in a row have demanded it before this one.
     fn surely(&mut self, act: impl FnOnce(&mut Self) -> BundleStep) -> BundleStep {
         if self.sure == 0 {
             (self.since, self.periods) = ([0.0; 2], 0.0);
@@ -125,6 +134,7 @@ impl Bundle {
         step
     }
 
+    /// A period of a trial with so many periods left, this one included; `before`: the means before it.
     fn in_trial(&mut self, left: u32, before: [f64; 2]) -> BundleStep {
         if left > 1 {
             self.trial = Some((left - 1, before));
@@ -134,8 +144,8 @@ impl Bundle {
         self.trial = None;
         self.restart();
         let gain = |which: usize| after[which] / before[which].max(1e-9) - 1.0;
-        // As much goes through, and programs have more of the processor; or more goes through.
-        let helps = gain(0) > LEAST_GAIN || (gain(0) > -LEAST_GAIN && gain(1) > LEAST_GAIN);
+        // It helps if more goes through, or if as much goes through and programs have more of the processor.
+        let helps = gain(0) > GAIN_MIN || (gain(0) > -GAIN_MIN && gain(1) > GAIN_MIN);
         if helps {
             self.pause = PAUSE[0];
             return BundleStep::Kept;
@@ -151,8 +161,9 @@ impl Bundle {
 mod tests {
     use super::*;
 
-    /// A host that computes and sends: every bit costs the processor something, more with every NIC in the bundle (packets come out of order, and
-    /// every NIC interrupts). What it could send besides is bounded by the processor and by the wire.
+    /// A host that computes and sends: every bit costs the processor something, more with every NIC in the
+    /// bundle (packets come out of order, and every NIC interrupts). What it could send besides is bounded by
+    /// the processor and by the wire.
     fn host(nics: usize, demand: f64, cost: f64, extra: f64) -> BundleSample {
         let per_bit = cost * (1.0 + extra * (nics as f64 - 1.0));
         let bits = demand.min(1e9 * nics as f64).min(0.95 / per_bit);
@@ -170,13 +181,13 @@ mod tests {
 
     #[test]
     fn a_bundle_that_costs_more_than_it_carries_loses_a_nic() {
-        // As CG: half of a NIC's rate, and 10 % of the processor for the second NIC.
+        // The paper's CG: it sends at half of a NIC's rate, and the second NIC costs 10 % of the processor.
         assert_eq!(after(40, 0.5e9, 4e-10, 0.5).used(), 1);
     }
 
     #[test]
     fn a_bundle_that_the_wire_limits_keeps_its_nics() {
-        // As IS: it sends all that goes through.
+        // The paper's IS: it sends all that goes through.
         assert_eq!(after(400, 1.9e9, 2e-10, 0.1).used(), 2);
         // A second NIC that costs nothing is not worth a change.
         let mut bundle = Bundle::new(vec![1e9; 2]);

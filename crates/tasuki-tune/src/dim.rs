@@ -1,30 +1,31 @@
-//! The kernel's own way to adapt a delay, for comparison: "Net DIM" (Documentation/networking/net_dim.rst, lib/dim, Linux 6.18), which drivers run with
-//! `adaptive-rx`. What it does, written anew for the model: it looks every 64 interrupts, at packets and interrupts per millisecond, and climbs in a
+//! The kernel's own way to adapt a delay, for comparison: "Net DIM" (Documentation/networking/net_dim.rst,
+//! lib/dim, Linux 6.18), which drivers run with `adaptive-rx`. What it does, written anew for the model:
+//! every 64 interrupts it compares packets and interrupts per millisecond with those before, and climbs in a
 //! table of five delays. It knows nothing of the processor and of programs.
 
 use crate::Sample;
 
-/// Interrupts between two looks (`DIM_NEVENTS`).
+/// Interrupts between two steps (`DIM_NEVENTS`).
 pub const EVENTS: u64 = 64;
-/// Delays of the table for NICs whose time begins with a frame, microseconds (`NET_DIM_RX_EQE_PROFILES`). Its bounds of 256 frames are beyond what
-/// comes in these times here.
+/// Delays of the table for NICs whose time begins with a frame, microseconds (`NET_DIM_RX_EQE_PROFILES`). The
+/// table also bounds frames, by 256, which is beyond what comes in these times here.
 const LENGTHS: [u32; 5] = [1, 8, 64, 128, 256];
-/// The one that it begins with.
+/// Number of the delay that it begins with.
 const FIRST: usize = 1;
-/// More than so much is a difference.
+/// Share by which two rates must differ to count as different.
 const SIGNIFICANT: f64 = 0.1;
-/// So many steps without a top tire it, and so many looks it rests then.
+/// Steps without reaching a top after which it rests, and the number of steps that it rests then.
 const TIRED: usize = 2 * LENGTHS.len();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// No neighbour was better.
     OnTop,
-    /// It went to and fro for too long.
+    /// It has gone to and fro for too long.
     Resting,
-    /// To longer delays.
+    /// It climbs to longer delays.
     Right,
-    /// To shorter ones.
+    /// It climbs to shorter delays.
     Left,
 }
 
@@ -38,12 +39,16 @@ enum Change {
 /// The algorithm.
 #[derive(Clone, Debug)]
 pub struct Dim {
+    /// Number of the delay in force.
     at: usize,
     state: State,
+    /// Steps to longer delays since it last turned there.
     steps_right: usize,
+    /// Steps to shorter delays since it last turned there.
     steps_left: usize,
+    /// Steps since it was last on top; while it rests, the steps that are left of its rest.
     tired: usize,
-    /// Packets and interrupts per second at the last look.
+    /// Packets and interrupts per second at the last step.
     before: [f64; 2],
 }
 
@@ -59,7 +64,8 @@ impl Dim {
         LENGTHS[self.at]
     }
 
-    /// Looks at what has happened since the last look, 64 interrupts ago; returns the delay from now on, microseconds.
+    /// Takes what has happened since the last step, 64 interrupts ago; returns the delay from now on,
+    /// microseconds.
     pub fn step(&mut self, sample: &Sample) -> u32 {
         let now = [sample.packet_rate(), sample.interrupt_rate()];
         let was_on_top = self.state == State::OnTop;
@@ -75,7 +81,7 @@ impl Dim {
             }
             State::Right | State::Left => self.climb(change),
         }
-        // While it stays on top it is held against what was there first.
+        // As long as it stays on top, rates are compared with those when it got there.
         if !was_on_top || self.state != State::OnTop {
             self.before = now;
         }
@@ -103,7 +109,7 @@ impl Dim {
         }
     }
 
-    /// One step back from several: the one before was the best.
+    /// Whether this is one step back after several ahead: the delay is the best then.
     fn is_on_top(&self) -> bool {
         match self.state {
             State::Right => self.steps_left > 1 && self.steps_right == 1,
@@ -125,7 +131,7 @@ impl Dim {
         }
     }
 
-    /// A step, unless the table ends there.
+    /// Takes a step; false, and none is taken, if the table ends there.
     fn advance(&mut self) -> bool {
         match self.state {
             State::Right if self.at + 1 < LENGTHS.len() => {
@@ -143,7 +149,9 @@ impl Dim {
     }
 }
 
-/// More packets are better (and more bytes, which the model does not tell from them), then fewer interrupts.
+/// Compares packets and interrupts per second. More packets are better (the kernel also takes more bytes for
+/// better, which the model does not tell from packets); if packets do not differ, fewer interrupts are
+/// better.
 fn compare(now: [f64; 2], before: [f64; 2]) -> Change {
     if before[0] == 0.0 {
         return if now[0] > 0.0 { Change::Better } else { Change::Same };
@@ -166,7 +174,8 @@ mod tests {
         Sample { seconds: 1.0, busy: 0.5, user: 0.5, packets, sent: 0.0, interrupts }
     }
 
-    /// Where net_dim.rst says that it ends: bandwidth the same whatever the delay, each longer one with half the interrupts, so the longest is the best.
+    /// net_dim.rst says where it ends if bandwidth is the same whatever the delay and each longer delay has
+    /// half the interrupts: at the longest.
     #[test]
     fn a_stream_that_no_delay_slows_ends_at_the_longest() {
         let mut dim = Dim::default();
@@ -177,7 +186,8 @@ mod tests {
         assert_eq!(dim.us(), 256);
     }
 
-    /// Packets that come only once the last was answered: every longer delay has fewer, which counts more than interrupts.
+    /// Packets that come only once the last was answered: every longer delay has fewer packets, which counts
+    /// more than that it has fewer interrupts.
     #[test]
     fn answers_that_are_waited_for_end_at_the_shortest() {
         let mut dim = Dim::default();
@@ -190,7 +200,8 @@ mod tests {
         assert_eq!(last[30..], [1; 10]);
     }
 
-    /// To and fro between neighbours, which tires it after ten steps; then it rests for ten looks ("parking tired").
+    /// It goes to and fro between neighbours, which tires it after ten steps; then it rests for ten steps
+    /// ("parking tired").
     #[test]
     fn what_does_not_change_tires_it() {
         let mut dim = Dim::default();

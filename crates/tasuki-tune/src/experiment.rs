@@ -1,10 +1,11 @@
-//! The controller against every fixed length, at every level.
+//! Runs of the model: at a level of load, or at two in turn, under a fixed delay, under the controller or
+//! under its rival.
 
 use crate::{Controller, Dim, Lengths, Load, Machine, Model, dim::EVENTS, level};
 use serde::Serialize;
 
-/// Fixed lengths that the controller is held against, microseconds: off, and from its first step to its longest by factors of the square root
-/// of two, twice as many as its own.
+/// Fixed lengths that the controller is held against, microseconds: off, and from its first step to its
+/// longest by factors of the square root of two, twice as many as its own.
 pub fn fixed_lengths(machine: &Machine) -> Vec<u32> {
     let [least, step, most] = machine.bounds_us;
     let number = |n: u32| (f64::from(step) * 2f64.powf(f64::from(n) / 2.0)).round() as u32;
@@ -43,7 +44,7 @@ fn outcome(machine: &Machine, load: &Load, model: &Model, before: &crate::Counte
     }
 }
 
-/// A level under a fixed length.
+/// Runs a level under a fixed length.
 pub fn fixed(machine: &Machine, number: usize, us: u32, seed: u64, seconds: f64) -> Outcome {
     let load = level(machine, number);
     let mut model = Model::new(machine.costs, load, seed);
@@ -57,7 +58,7 @@ pub fn fixed(machine: &Machine, number: usize, us: u32, seed: u64, seconds: f64)
 /// What sets the delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// Nobody: so many microseconds.
+    /// Nothing changes it: it is so many microseconds.
     Fixed(u32),
     /// The controller, which begins at the shortest.
     Controller,
@@ -65,6 +66,7 @@ pub enum By {
     Dim,
 }
 
+/// What sets the delay, with its state.
 enum Driver {
     Fixed(u32),
     Controller(Box<Controller>),
@@ -80,7 +82,7 @@ impl Driver {
         }
     }
 
-    /// Drives a model for so long; returns the mean length.
+    /// Sets the delay of a model for so many seconds; returns the mean length, microseconds.
     fn drive(&mut self, model: &mut Model, seconds: f64) -> f64 {
         match self {
             Self::Fixed(us) => {
@@ -94,7 +96,7 @@ impl Driver {
     }
 }
 
-/// How exactly the end of [`EVENTS`] interrupts is found, seconds.
+/// Resolution with which the end of [`EVENTS`] interrupts is found, seconds.
 const SLICE: f64 = 1e-4;
 
 fn drive_dim(dim: &mut Dim, model: &mut Model, seconds: f64) -> f64 {
@@ -114,7 +116,7 @@ fn drive_dim(dim: &mut Dim, model: &mut Model, seconds: f64) -> f64 {
     us_ns / (model.counters().ns - begun.ns)
 }
 
-/// Lets a controller drive a model for so many periods; returns the mean length.
+/// Lets a controller set the delay of a model for so many periods; returns the mean length, microseconds.
 fn drive(controller: &mut Controller, model: &mut Model, periods: usize) -> f64 {
     let mut us = 0.0;
     for _ in 0..periods {
@@ -129,7 +131,7 @@ fn drive(controller: &mut Controller, model: &mut Model, periods: usize) -> f64 
 
 fn controller(machine: &Machine) -> Controller {
     let [least, step, most] = machine.bounds_us;
-    // Those of the machines are in order.
+    // The bounds of all machines are in order, so that this does not fail.
     Controller::new(Lengths::new(least, step, most).unwrap_or_else(|_| unreachable!()))
 }
 
@@ -137,7 +139,7 @@ fn periods(seconds: f64) -> usize {
     (seconds / PERIOD).round() as usize
 }
 
-/// A level under what sets the delay, which has `warm` seconds before it counts.
+/// Runs a level while something sets the delay: `warm` seconds that do not count, then `seconds` that do.
 pub fn adapting(machine: &Machine, number: usize, by: By, seed: u64, warm: f64, seconds: f64) -> Outcome {
     let load = level(machine, number);
     let mut model = Model::new(machine.costs, load, seed);
@@ -148,7 +150,8 @@ pub fn adapting(machine: &Machine, number: usize, by: By, seed: u64, warm: f64, 
     outcome(machine, &load, &model, &before, us)
 }
 
-/// Two levels in turn, `turn` seconds each, so many times each. Everything counts, the first steps of what sets the delay too. Returns one outcome per level.
+/// Runs two levels in turn, `turn` seconds each and so many times each. All time counts, that of the first
+/// steps of what sets the delay too. Returns one outcome per level.
 pub fn alternating(
     machine: &Machine,
     numbers: [usize; 2],
@@ -178,7 +181,8 @@ pub fn alternating(
     sums
 }
 
-/// Mean and the half of its 95 % confidence interval (Student's t). With fewer than two values the half is infinite.
+/// Mean of some values and the half of its 95 % confidence interval (Student's t), which is infinite with
+/// fewer than two values.
 pub fn mean_and_half(values: &[f64]) -> (f64, f64) {
     let count = values.len();
     let mean = values.iter().sum::<f64>() / count.max(1) as f64;

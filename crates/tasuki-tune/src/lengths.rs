@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-/// Off, and lengths that double from a shortest to a longest: with steps of two the best of them is at most a factor of the square root of two
-/// away from any length, which costs a sum of a falling and a rising part (a/d + b d) at most 6 % of it.
+/// Off, and lengths that double from a shortest to a longest. With steps of two the best of them is at most a
+/// factor of the square root of two away from any length d, which makes the cost of a delay (a/d + b d, a
+/// falling and a rising part) at most 6 % larger than the least cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lengths(Vec<u32>);
 
@@ -40,7 +41,7 @@ impl Lengths {
         Ok(Self(lengths))
     }
 
-    /// How many, at least 2.
+    /// How many lengths there are, at least 2.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -51,7 +52,7 @@ impl Lengths {
         self.0[number.min(self.0.len() - 1)]
     }
 
-    /// The number of the longest that is not longer than this.
+    /// The number of the longest length that is not longer than this; 0 if all are longer.
     pub fn up_to(&self, us: u32) -> usize {
         self.0.iter().rposition(|length| *length <= us).unwrap_or(0)
     }

@@ -1,13 +1,18 @@
-//! The receive-interrupt delay set by load: the future work of Fukunaga, Umeno, Ashihara ("Tuning of Small-scale PC-cluster", section 7).
+//! The receive-interrupt delay set by load: the future work of Fukunaga, Umeno, Ashihara ("Tuning of
+//! Small-scale PC-cluster", section 7).
 //!
-//! A long delay saves the processor interrupts, a short one saves the program waiting. [`Controller`] chooses the length from what a host shows
-//! of itself ([`Sample`]): processor use, packets, interrupts. [`Bundle`] takes NICs out of a bundle while the processor and not the wire is the
-//! limit (section 6). [`Model`] is a host to try them on, [`level`] what runs on it, [`Dim`] a rival.
+//! A long delay saves the processor interrupts, a short one saves the program waiting. [`Controller`] chooses
+//! the length from what a host shows of itself ([`Sample`]): processor use, packets, interrupts. [`Bundle`]
+//! takes NICs out of a bundle while the processor and not the wire is the limit (section 6). [`Model`] is a
+//! host to try them on, [`level`] what runs on it, [`Dim`] a rival; [`comparison`] holds the controller
+//! against every fixed delay.
 //!
-//! Nothing here reads a clock or performs IO.
+//! Nothing here reads a clock or performs IO: what a host shows, and what is set on it, is the business of
+//! `tasuki-tuned`.
 #![forbid(unsafe_code)]
 
 mod bundle;
+pub mod comparison;
 mod controller;
 mod dim;
 pub mod experiment;

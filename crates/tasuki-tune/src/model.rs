@@ -1,5 +1,5 @@
-//! A host as a processor, a NIC with an interrupt delay, a program that computes and waits for answers, and a stream that arrives meanwhile.
-//! Deterministic: the same seed gives the same run.
+//! A host as a processor, a NIC with an interrupt delay, a program that computes and waits for answers, and a
+//! stream that arrives meanwhile. Deterministic: the same seed gives the same run.
 
 use crate::Sample;
 use std::collections::VecDeque;
@@ -17,9 +17,10 @@ pub struct Costs {
 /// What a host does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Processor time that the program computes between two exchanges, nanoseconds, on average (exponentially distributed).
+    /// Processor time that the program computes between two exchanges, nanoseconds, on average (exponentially
+    /// distributed).
     pub compute_ns: f64,
-    /// Whether it then waits for an answer; else it goes on computing.
+    /// Whether the program then waits for an answer; otherwise it goes on computing.
     pub waits: bool,
     /// Time from a question to the arrival of its answer, nanoseconds.
     pub round_trip_ns: f64,
@@ -32,9 +33,9 @@ pub struct Load {
 pub struct Counters {
     /// Time, nanoseconds.
     pub ns: f64,
-    /// Of it, time that the program had the processor.
+    /// Time that the program had the processor, nanoseconds.
     pub user_ns: f64,
-    /// Of it, time that interrupts and packets had the processor.
+    /// Time that interrupts and packets had the processor, nanoseconds.
     pub kernel_ns: f64,
     /// Packets received.
     pub packets: u64,
@@ -49,7 +50,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// The time between two looks.
+    /// What happened since earlier counters.
     pub fn since(&self, before: &Counters) -> Sample {
         let ns = self.ns - before.ns;
         let user = self.user_ns - before.user_ns;
@@ -75,15 +76,17 @@ pub struct Model {
     costs: Costs,
     load: Load,
     delay_ns: f64,
-    /// State of SplitMix64 (Steele, Lea, Flood 2014).
     random: Random,
     counters: Counters,
-    /// Packets in the ring; true: the answer.
+    /// Packets in the ring; true: the answer that the program waits for.
     ring: VecDeque<bool>,
+    /// When the next packet of the stream arrives, nanoseconds.
     next_stream: f64,
+    /// When the answer arrives, nanoseconds; `None`: none is under way.
     answer: Option<f64>,
-    /// Processor time until the program asks; `None`: it waits.
+    /// Processor time until the program asks, nanoseconds; `None`: it waits.
     remaining: Option<f64>,
+    /// When the last interrupt began, nanoseconds.
     last_interrupt: f64,
 }
 
@@ -107,24 +110,24 @@ impl Model {
         model
     }
 
-    /// Sets the time from one interrupt to the next, microseconds; 0: off. A packet that comes later than that after an interrupt interrupts at
-    /// once (Intel's ITR, and `gro_flush_timeout` with one deferral).
+    /// Sets the time from one interrupt to the next, microseconds; 0: off. A packet that comes later than
+    /// that after an interrupt interrupts at once (Intel's ITR, and `gro_flush_timeout` with one deferral).
     pub fn set_delay_us(&mut self, us: u32) {
         self.delay_ns = f64::from(us) * 1000.0;
     }
 
-    /// What it does from now on.
+    /// Sets what the host does from now on.
     pub fn set_load(&mut self, load: Load) {
         self.load = load;
         self.next_stream = self.counters.ns + self.gap();
     }
 
-    /// What has happened.
+    /// What has happened since the beginning.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Time until the next packet of the stream.
+    /// Time until the next packet of the stream, nanoseconds.
     fn gap(&mut self) -> f64 {
         match self.load.stream_rate {
             rate if rate > 0.0 => self.random.exponential(1e9 / rate),
@@ -132,14 +135,14 @@ impl Model {
         }
     }
 
-    /// Processor time of a turn. To send a question costs what a packet costs.
+    /// Processor time of a turn, nanoseconds. To send a question costs what a packet costs.
     fn work(&mut self) -> f64 {
         let compute =
             if self.load.compute_ns > 0.0 { self.random.exponential(self.load.compute_ns) } else { 0.0 };
         compute + if self.load.waits { self.costs.packet_ns } else { 0.0 }
     }
 
-    /// Goes on for so long, seconds.
+    /// Runs the host for so many seconds.
     pub fn run(&mut self, seconds: f64) {
         let end = self.counters.ns + seconds * 1e9;
         while self.counters.ns < end {
@@ -165,7 +168,8 @@ impl Model {
         }
     }
 
-    /// The processor is the program's, or idle, until then.
+    /// Lets time pass until `until`, nanoseconds, during which the program has the processor if it does not
+    /// wait.
     fn spend(&mut self, until: f64) {
         if let Some(remaining) = &mut self.remaining {
             let took = until - self.counters.ns;
@@ -175,6 +179,7 @@ impl Model {
         self.counters.ns = until;
     }
 
+    /// The program has computed: it asks, or begins its next turn.
     fn ask(&mut self) {
         if self.load.waits {
             self.remaining = None;
@@ -186,7 +191,7 @@ impl Model {
         }
     }
 
-    /// A packet is in the ring at this time.
+    /// Puts the packet that arrives at this time, nanoseconds, into the ring.
     fn arrive(&mut self, at: f64) {
         let is_answer = self.answer == Some(at);
         if is_answer {
@@ -194,7 +199,7 @@ impl Model {
         } else {
             self.next_stream = at + self.gap();
         }
-        // A real answer that is dropped comes again; here it finds room.
+        // On a real host an answer that is dropped is sent again; here it always finds room.
         if self.ring.len() < RING || is_answer {
             self.ring.push_back(is_answer);
         } else {
@@ -202,7 +207,7 @@ impl Model {
         }
     }
 
-    /// The processor takes what is in the ring, and what comes while it does.
+    /// The processor takes what is in the ring, and what arrives meanwhile.
     fn interrupt(&mut self) {
         let begun = self.counters.ns;
         self.last_interrupt = begun;

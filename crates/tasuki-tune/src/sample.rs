@@ -9,11 +9,11 @@ pub struct Sample {
     pub seconds: f64,
     /// Part of the processors' time that was not idle, 0 to 1.
     pub busy: f64,
-    /// Part that programs had, outside of the kernel, 0 to 1.
+    /// Part of the processors' time that programs had, outside of the kernel, 0 to 1.
     pub user: f64,
     /// Packets that the NICs received.
     pub packets: f64,
-    /// Packets that they sent, without bare acknowledgements: what programs had to say.
+    /// Packets that the NICs sent, without bare acknowledgements: what programs had to say.
     pub sent: f64,
     /// Interrupts of the NICs.
     pub interrupts: f64,

@@ -42,7 +42,7 @@ fn within_a_tenth_of_the_best_fixed_length_at_every_level() {
             let ranked = ranked(&machine, level, &seeds, 3.0);
             let (best, best_turns) = &ranked[0];
             let at = |us: u32| &ranked.iter().find(|(length, _)| *length == us).expect("a length").1;
-            // Better than either extreme by more than chance.
+            // Whether the best length is better than either extreme by more than chance.
             let is_between = [0, machine.bounds_us[2]].iter().all(|end| {
                 let (mean, half) = mean_and_half(&ratios(best_turns, at(*end)));
                 mean - half > 1.0
@@ -56,7 +56,8 @@ fn within_a_tenth_of_the_best_fixed_length_at_every_level() {
             let (mean, half) = mean_and_half(&ratios(&own, best_turns));
             let run = runs[0];
             eprintln!(
-                "{} level {level}: best fixed {best} us{}, controller {:.0} us on average: {mean:.3} +- {half:.3} of it; {:.0} interrupts/s, {:.0} % busy",
+                "{} level {level}: best fixed {best} us{}, controller {:.0} us on average: {mean:.3} +- \
+                 {half:.3} of it; {:.0} interrupts/s, {:.0} % busy",
                 machine.name,
                 if is_between { " (between)" } else { "" },
                 run.us,
@@ -84,8 +85,8 @@ fn better_than_any_fixed_length_when_the_load_alternates() {
     let (turn, times) = (8.0, 5);
     for machine in Machine::ALL {
         for levels in [[0, LEVELS - 1], [1, LEVELS - 2]] {
-            // A level's turns count by what its best fixed length makes of it. A fixed length has nothing to adapt, so its turns in turn are its turns at
-            // each level alone.
+            // A level's turns count as a share of those under its best fixed length. A fixed length has
+            // nothing to adapt to, so that its turns at two levels in turn are its turns at each level alone.
             let alone = levels.map(|level| ranked(&machine, level, &seeds, 3.0));
             let best = [0, 1].map(|which| mean_and_half(&alone[which][0].1).0);
             let both = |turns: [f64; 2]| (turns[0] / best[0] + turns[1] / best[1]) / 2.0;
@@ -103,7 +104,8 @@ fn better_than_any_fixed_length_when_the_load_alternates() {
             let (us, score) = &fixed[0];
             let (mean, half) = mean_and_half(&ratios(&own, score));
             eprintln!(
-                "{} levels {levels:?} in turn: best fixed {us} us {:.3}, controller {:.3}: {mean:.3} +- {half:.3}",
+                "{} levels {levels:?} in turn: best fixed {us} us {:.3}, controller {:.3}: {mean:.3} +- \
+                 {half:.3}",
                 machine.name,
                 mean_and_half(score).0,
                 mean_and_half(&own).0

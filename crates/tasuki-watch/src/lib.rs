@@ -33,7 +33,7 @@ pub fn stop() -> Result<bool, WatchError> {
 }
 
 /// A checksum of what hosts must agree on to trust each other's hellos: hosts, NICs and cables.
-//= docs/wire.md#cable-probes
+//= docs/reference/wire.md#cable-probes
 //# one line for every host in the order of the file, its name and those of its NICs, and
 //# one for every cable, its two ends
 pub fn fingerprint(cluster: &Cluster) -> u32 {

@@ -87,7 +87,7 @@ impl fmt::Debug for Runs<'_> {
     }
 }
 
-//= docs/wire.md#ack
+//= docs/reference/wire.md#ack
 //# The first run ends at `largest` and
 //# holds `run` more numbers below it.
 fn read_run(reader: &mut Reader<'_>, last: u64) -> Result<Run, DropReason> {
@@ -95,7 +95,7 @@ fn read_run(reader: &mut Reader<'_>, last: u64) -> Result<Run, DropReason> {
     Ok(Run { first, last })
 }
 
-//= docs/wire.md#ack
+//= docs/reference/wire.md#ack
 //# Each further run ends `gap` + 2 below the beginning of the run before it.
 fn read_below(reader: &mut Reader<'_>, above: Run) -> Result<Run, DropReason> {
     let gap = reader.var()?;
@@ -104,7 +104,7 @@ fn read_below(reader: &mut Reader<'_>, above: Run) -> Result<Run, DropReason> {
 }
 
 impl<'a> Ack<'a> {
-    //= docs/wire.md#ack
+    //= docs/reference/wire.md#ack
     //# No run may reach below 0, and none ends above 2^48 - 1.
     pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Ack<'a>, DropReason> {
         let path = Path::from_byte(reader.u8()?).ok_or(DropReason::Ack)?;

@@ -110,7 +110,7 @@ impl<'a> PacketBuilder<'a> {
         Ok(self.len)
     }
 
-    //= docs/wire.md#greeting
+    //= docs/reference/wire.md#greeting
     //# A packet whose `peer` is 0 begins with a hello, and a hello is
     //# nowhere else.
     fn check_place(&self, frame: &Frame<'_>) -> Result<(), EmitError> {

@@ -92,7 +92,7 @@ impl<'a> CableProbe<'a> {
         }
         let kind = reader.u8()?;
         let length = usize::from(reader.u16()?);
-        //= docs/wire.md#cable-probes
+        //= docs/reference/wire.md#cable-probes
         //# What follows behind its `length` is padding, which a receiver must ignore.
         let probe = bytes.get(..length).ok_or(DropReason::Length)?;
         if length < CABLE_HEAD_LEN {
@@ -150,7 +150,7 @@ impl<'a> CableProbe<'a> {
 }
 
 /// The checksum of a probe, whatever stands in its checksum field. `probe` has at least a head.
-//= docs/wire.md#cable-probes
+//= docs/reference/wire.md#cable-probes
 //# The checksum is that of packets: the CRC32C of all bytes of the probe except the four of the checksum.
 fn checksum(probe: &[u8]) -> u32 {
     crate::crc::of(&probe[..CHECKSUM_OFFSET], &probe[CHECKSUM_OFFSET + 4..])

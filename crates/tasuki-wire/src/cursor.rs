@@ -10,7 +10,7 @@ use crate::drop_reason::DropReason;
 const VAR_LONG: u8 = 248;
 
 /// Bytes that `value` takes as a `var`.
-//= docs/wire.md#conventions
+//= docs/reference/wire.md#conventions
 //# A `var` must have the shortest form that holds its value.
 pub const fn var_len(value: u64) -> usize {
     if value < VAR_LONG as u64 { 1 } else { 1 + (64 - value.leading_zeros() as usize).div_ceil(8) }
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    //= docs/wire.md#conventions
+    //= docs/reference/wire.md#conventions
     //# A first byte of 248 or more says how many bytes follow: the first byte less 247.
     pub(crate) fn var(&mut self) -> Result<u64, DropReason> {
         let first = self.u8()?;
@@ -198,7 +198,7 @@ impl<'a> Writer<'a> {
 mod tests {
     use super::*;
 
-    /// The examples of the table in docs/wire.md#conventions.
+    /// The examples of the table in docs/reference/wire.md#conventions.
     const EXAMPLES: [(u64, &[u8]); 6] = [
         (0, &[0x00]),
         (247, &[0xf7]),

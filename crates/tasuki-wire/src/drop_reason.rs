@@ -4,9 +4,9 @@ use std::fmt;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident $name:literal;)*) => {
-        /// Why a receiver drops a packet and counts it, in the order of the table in `docs/wire.md`. A packet
+        /// Why a receiver drops a packet and counts it, in the order of the table in `docs/reference/wire.md`. A packet
         /// is always dropped as a whole.
-        //= docs/wire.md#malformed-input
+        //= docs/reference/wire.md#malformed-input
         //# A receiver never answers a packet that it drops, never acts on a part of it, and counts it by
         //# reason.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +19,7 @@ macro_rules! reasons {
             /// All reasons, in order: `ALL[reason.index()] == reason`.
             pub const ALL: &'static [DropReason] = &[$(DropReason::$variant,)*];
 
-            /// The name of its counter, as in `docs/wire.md`.
+            /// The name of its counter, as in `docs/reference/wire.md`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(DropReason::$variant => $name,)*

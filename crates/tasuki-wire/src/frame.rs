@@ -9,7 +9,7 @@ use crate::ids::{Path, RefuseReason};
 use crate::message::{Control, Data, Start};
 use crate::rails::Rails;
 
-/// The types of frames, which are their first bytes: the table in `docs/wire.md`, section "Frames".
+/// The types of frames, which are their first bytes: the table in `docs/reference/wire.md`, section "Frames".
 pub(crate) mod kind {
     pub const PADDING: u8 = 0x00;
     pub const PING: u8 = 0x01;
@@ -86,14 +86,14 @@ pub enum Frame<'a> {
 
 impl<'a> Frame<'a> {
     /// Whether the receiver must acknowledge the packet that the frame comes in.
-    //= docs/wire.md#frames
+    //= docs/reference/wire.md#frames
     //# Every frame but padding and ack asks to be acknowledged.
     pub fn asks_for_ack(&self) -> bool {
         !matches!(self, Frame::Padding(_) | Frame::Ack(_))
     }
 
     /// The first position that the frame covers, and their number, if the frame is to be delivered once.
-    //= docs/wire.md#position
+    //= docs/reference/wire.md#position
     //# a data frame
     //# covers as many positions as it has bytes of payload, each other frame covers one.
     pub fn positions(&self) -> Option<(u64, u64)> {

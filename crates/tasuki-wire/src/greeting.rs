@@ -36,7 +36,7 @@ pub struct Greeting<'a> {
 
 impl<'a> Greeting<'a> {
     /// Checks that the greeting is for this incarnation, from a sender that was given its address.
-    //= docs/wire.md#greeting
+    //= docs/reference/wire.md#greeting
     //# A greeting with a wrong proof or addressee gets no answer.
     pub fn check(&self, incarnation: u64, secret: &Secret) -> Result<(), DropReason> {
         // Both are compared in one step, so that the time taken does not tell how much of the proof was

@@ -70,7 +70,7 @@ impl RawHeader {
 
 impl Header {
     /// Checks that the packet is for this endpoint, from a sender that was given its address.
-    //= docs/wire.md#who-may-speak
+    //= docs/reference/wire.md#who-may-speak
     //# So whoever was not given the address cannot make it accept anything.
     pub fn check_destination(&self, endpoint: u32, secret: &Secret) -> Result<(), DropReason> {
         if self.endpoint != endpoint {
@@ -109,7 +109,7 @@ impl Header {
 }
 
 /// The checksum of a packet, computed as if its checksum field were 0. `packet` has at least a header.
-//= docs/wire.md#checksum
+//= docs/reference/wire.md#checksum
 //# The checksum is the CRC32C (polynomial 0x1EDC6F41, reflected, initial value and final exclusive-or
 //# 0xFFFFFFFF) of all bytes of the packet except the four of the checksum itself.
 pub(crate) fn checksum(packet: &[u8]) -> u32 {

@@ -7,7 +7,7 @@ use crate::emit_error::EmitError;
 use crate::limits::MAX_RAILS;
 
 /// A lane: a datapath on a rail.
-//= docs/wire.md#carriage
+//= docs/reference/wire.md#carriage
 //# 0 raw Ethernet, 1 UDP, 2 AF_XDP; 3 to 7 are reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
@@ -20,7 +20,7 @@ pub enum Lane {
 }
 
 /// A path, that is a lane of a rail. Each path has its own packet numbers.
-//= docs/wire.md#carriage
+//= docs/reference/wire.md#carriage
 //# Rail and lane together are a *path*, one byte: the rail in bits 0 to 4, the lane in bits 5 to 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path {
@@ -57,7 +57,7 @@ pub struct Secret(pub [u8; 16]);
 
 impl Secret {
     /// The half of the secret that every packet to the endpoint carries.
-    //= docs/wire.md#who-may-speak
+    //= docs/reference/wire.md#who-may-speak
     //# Its first half is in every packet to it,
     //# its second half in every greeting to it.
     pub fn token(&self) -> u64 {
@@ -83,7 +83,7 @@ impl fmt::Debug for Secret {
 }
 
 /// Why a hello was refused.
-//= docs/wire.md#greeting
+//= docs/reference/wire.md#greeting
 //# 1 no room for another peer, 2 leaving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefuseReason {

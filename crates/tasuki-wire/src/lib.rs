@@ -1,4 +1,4 @@
-//! The wire format of Tasuki's packets: parsing and emitting. `docs/wire.md` is its specification.
+//! The wire format of Tasuki's packets: parsing and emitting. `docs/reference/wire.md` is its specification.
 //!
 //! [`Packet::parse`] checks a whole packet and then hands out its frames; [`Brief::parse`] does so for the
 //! most frequent packets; [`PacketBuilder`] writes a packet. None of them allocates, and payload is borrowed.

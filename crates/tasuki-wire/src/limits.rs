@@ -1,17 +1,17 @@
 //! Sizes and limits of the format.
 
 /// Size of the header, bytes.
-//= docs/wire.md#packet
+//= docs/reference/wire.md#packet
 //# A packet is a header of 32 bytes and one or more frames
 pub const HEADER_LEN: usize = 32;
 
 /// Ethertype of Ethernet frames that carry one packet each.
-//= docs/wire.md#carriage
+//= docs/reference/wire.md#carriage
 //# frames have the type 0x88B5
 pub const ETHERTYPE: u16 = 0x88b5;
 
 /// Size of the optional tag, bytes.
-//= docs/wire.md#who-may-speak
+//= docs/reference/wire.md#who-may-speak
 //# flag bit 0 reserves the last 16 bytes of the packet
 pub const TAG_LEN: usize = 16;
 
@@ -19,22 +19,22 @@ pub const TAG_LEN: usize = 16;
 pub const MAX_PACKET_LEN: usize = u16::MAX as usize;
 
 /// Most runs of packet numbers in one ack.
-//= docs/wire.md#ack
+//= docs/reference/wire.md#ack
 //# A frame holds at most 64 runs, so count is at most 63.
 pub const MAX_ACK_RUNS: usize = 64;
 
 /// Most rails between two endpoints; rails are numbered below this.
-//= docs/wire.md#carriage
+//= docs/reference/wire.md#carriage
 //# A *rail* is a way between two hosts, numbered 0 to 31 by agreement of the two endpoints.
 pub const MAX_RAILS: usize = 32;
 
 /// Smallest MTU of a rail, bytes: that of IPv6, so that every IP path is good enough.
-//= docs/wire.md#rail
+//= docs/reference/wire.md#rail
 //# largest Ethernet or IP payload of the rail, at least 1280
 pub const MIN_MTU: u16 = 1280;
 
 /// Largest packet number.
-//= docs/wire.md#packet
+//= docs/reference/wire.md#packet
 //# A path whose numbers are used up (2^48 of them: nine years at a million packets per second) must fall
 //# silent.
 pub const MAX_PACKET_NUMBER: u64 = (1 << 48) - 1;
@@ -61,7 +61,7 @@ impl Carriage {
     }
 
     /// The largest packet on a rail of this MTU, bytes.
-    //= docs/wire.md#sizes
+    //= docs/reference/wire.md#sizes
     //# The largest packet is the MTU of the rail less what the lane puts in front of it
     pub const fn packet_len(self, mtu: u16) -> usize {
         (mtu as usize).saturating_sub(self.overhead())

@@ -95,19 +95,19 @@ impl<'a> Start<'a> {
     }
 }
 
-//= docs/wire.md#start
+//= docs/reference/wire.md#start
 //# Bit 5 must not be set without bit 0.
 fn has_tag_for_service(tag: bool, service: bool) -> bool {
     tag || !service
 }
 
-//= docs/wire.md#start
+//= docs/reference/wire.md#start
 //# inline <= early <= len.
 fn sizes_agree(len: u64, early: u64, inline: u64) -> bool {
     inline <= early && early <= len
 }
 
-//= docs/wire.md#start
+//= docs/reference/wire.md#start
 //# In an eager frame the three are the
 //# same, given once; a request in which they are the same must not be sent.
 fn is_eager(len: u64, early: u64, inline: u64) -> bool {
@@ -148,7 +148,7 @@ impl<'a> Data<'a> {
         len
     }
 
-    //= docs/wire.md#data
+    //= docs/reference/wire.md#data
     //# `len` bytes, at least 1, which begin `offset` bytes into message `seq`; offset + len is at most
     //# 2^64 - 1.
     pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Data<'a>, DropReason> {
@@ -188,7 +188,7 @@ pub struct Mark {
 }
 
 /// What message layers tell each other besides messages. Only the message layer knows the meaning.
-//= docs/wire.md#control
+//= docs/reference/wire.md#control
 //# Grants, credits and returns are running totals, of which the largest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
@@ -298,7 +298,7 @@ impl Control {
 }
 
 /// Reads the position of a frame that covers one position.
-//= docs/wire.md#position
+//= docs/reference/wire.md#position
 //# The end of what a frame covers
 //# is at most 2^64 - 1.
 fn read_position(reader: &mut Reader<'_>) -> Result<u64, DropReason> {

@@ -27,11 +27,11 @@ impl<'a> Packet<'a> {
     /// Checks what came as one Ethernet payload or UDP datagram. Everything else that a receiver tests needs
     /// its state: [`Header::check_destination`], [`crate::Greeting::check`], the peer's name and the packet
     /// number.
-    //= docs/wire.md#malformed-input
+    //= docs/reference/wire.md#malformed-input
     //# The reasons up to `handshake` need nothing but the packet.
     pub fn parse(datagram: &'a [u8]) -> Result<Packet<'a>, DropReason> {
         let raw = RawHeader::read(datagram)?;
-        //= docs/wire.md#carriage
+        //= docs/reference/wire.md#carriage
         //# a receiver must ignore the bytes after the packet's own length.
         let packet = datagram.get(..usize::from(raw.length)).ok_or(DropReason::Length)?;
         let frames = packet.get(HEADER_LEN..).ok_or(DropReason::Length)?;
@@ -41,7 +41,7 @@ impl<'a> Packet<'a> {
         if raw.flags & !FLAG_TAG != 0 {
             return Err(DropReason::Flags);
         }
-        //= docs/wire.md#who-may-speak
+        //= docs/reference/wire.md#who-may-speak
         //# a receiver that has
         //# no key must drop a packet with a tag.
         if raw.flags & FLAG_TAG != 0 {
@@ -89,7 +89,7 @@ impl<'a> Packet<'a> {
             }
             read += 1;
         }
-        //= docs/wire.md#greeting
+        //= docs/reference/wire.md#greeting
         //# A packet whose `peer` is 0 begins with a hello, and a hello is
         //# nowhere else.
         if hello_first != (self.header.peer == 0) || hello_later {

@@ -85,7 +85,7 @@ impl Rail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rails<'a> {
     /// Number of the change.
-    //= docs/wire.md#rail
+    //= docs/reference/wire.md#rail
     //# A list replaces every list with
     //# a lower `change`; a list with a change that is not higher than the last one says nothing new.
     pub change: u64,
@@ -119,7 +119,7 @@ impl<'a> RailList<'a> {
         list.iter().copied().chain(read)
     }
 
-    //= docs/wire.md#rail
+    //= docs/reference/wire.md#rail
     //# The rails of one list are in ascending order of their numbers, each number once.
     fn is_ascending(&self) -> bool {
         self.iter().zip(self.iter().skip(1)).all(|(one, next)| one.rail < next.rail)

@@ -1,11 +1,11 @@
-//! `hpccinf.txt`: one matrix, one block size, one process grid.
+//! The input `hpccinf.txt`: one matrix, one block size, one process grid.
 
 use super::HpccError;
 
 /// Columns of a block: small enough for small matrices, large enough for the BLAS of the distributions.
 const BLOCK: u64 = 80;
 
-/// What a run is to do.
+/// The input of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
     order: u64,
@@ -14,11 +14,11 @@ pub struct Input {
 }
 
 impl Input {
-    /// A run of `ranks` ranks whose matrix takes at most `memory_bytes`, all ranks together. The other tests of
-    /// hpcc derive their sizes from the matrix's.
+    /// A run of `ranks` ranks whose matrix takes at most `memory_bytes`, all ranks together. The other tests
+    /// of hpcc derive their sizes from the matrix's.
     pub fn new(ranks: u32, memory_bytes: u64) -> Result<Self, HpccError> {
         let (rows, columns) = grid(ranks).ok_or(HpccError::NoRanks)?;
-        // Every row and column of the grid gets a block, and the vectors of the FFT need a minimum.
+        // Every row and column of the grid needs a block, and the vectors of the FFT need a minimum.
         let least_order = BLOCK * u64::from(columns).max(3);
         let least = least_order * least_order * 8;
         if memory_bytes < least {
@@ -28,7 +28,7 @@ impl Input {
         Ok(Self { order, rows, columns })
     }
 
-    /// Ranks that the grid occupies.
+    /// Number of ranks of the grid.
     pub fn ranks(&self) -> u32 {
         self.rows * self.columns
     }
@@ -38,7 +38,7 @@ impl Input {
         self.order
     }
 
-    /// The file. hpcc reads by line number and takes the first words of each line.
+    /// The text of the file. hpcc reads by line number and takes the first words of each line.
     pub fn text(&self) -> String {
         let Self { order, rows, columns } = self;
         let lines = [
@@ -83,7 +83,7 @@ impl Input {
     }
 }
 
-/// The most square grid of exactly so many ranks, fewer rows than columns (as HPL wants it).
+/// The most square grid of exactly this number of ranks, with no more rows than columns, as HPL recommends.
 fn grid(ranks: u32) -> Option<(u32, u32)> {
     let rows = (1..=ranks.isqrt()).rev().find(|rows| ranks.is_multiple_of(*rows))?;
     Some((rows, ranks / rows))
@@ -104,14 +104,14 @@ mod tests {
 
     #[test]
     fn the_matrix_fits_the_memory() {
-        // 8 MB hold 1000 x 1000 doubles; 960 is the largest multiple of the block below.
+        // 8 MB hold 1000 x 1000 doubles; 960 is the largest multiple of the block size up to 1000.
         let Ok(input) = Input::new(4, 8_000_000) else { panic!("refused") };
         assert_eq!((input.order(), input.ranks()), (960, 4));
         assert!(matches!(Input::new(4, 1000), Err(HpccError::Memory { .. })));
         assert!(matches!(Input::new(0, 8_000_000), Err(HpccError::NoRanks)));
     }
 
-    // The line numbers of hpcc's README, section 3.
+    // Line numbers are those of hpcc's README, section 3.
     #[test]
     fn values_are_on_the_lines_where_hpcc_reads_them() {
         let Ok(input) = Input::new(6, 8_000_000) else { panic!("refused") };

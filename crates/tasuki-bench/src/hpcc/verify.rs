@@ -1,8 +1,8 @@
-//! Reads `hpccoutf.txt`: every verdict of hpcc, test by test, and the figures of its summary.
+//! The output `hpccoutf.txt`: every verdict of hpcc, test by test, and the figures of its summary.
 
 use std::collections::BTreeMap;
 
-/// hpcc accepts this share of wrong entries in its RandomAccess tables (updates may race by design).
+/// Share of wrong entries in the tables of RandomAccess that hpcc accepts (updates may race by design).
 const RANDOM_ACCESS_TOLERANCE: f64 = 0.01;
 /// `HPL_dlamch(HPL_MACH_EPS)` for IEEE doubles.
 const EPSILON: f64 = 1.110223e-16;
@@ -14,14 +14,14 @@ pub struct Check {
     pub name: String,
     /// Whether it holds.
     pub passed: bool,
-    /// What the output says.
+    /// The text of the output.
     pub detail: String,
 }
 
 /// A judged run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Every verification, in the order of hpcc's tests; one that is missing in the output has failed.
+    /// Every verification, in the order of hpcc's tests. One that is missing in the output has failed.
     pub checks: Vec<Check>,
     /// The numbers of the summary, e.g. `HPL_Tflops`, `MPIFFT_Gflops`, `MPIRandomAccess_GUPs`.
     pub figures: BTreeMap<String, f64>,
@@ -57,7 +57,7 @@ impl Outcome {
         self.checks.iter().all(|check| check.passed)
     }
 
-    /// What did not pass.
+    /// The verifications that failed.
     pub fn failed(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| !check.passed)
     }
@@ -79,7 +79,7 @@ impl<'a> Judge<'a> {
             let (key, value) = line.split_once('=')?;
             Some((key.to_owned(), value.trim().parse().ok()?))
         };
-        // Without a threshold nothing can pass.
+        // A threshold that is missing becomes NaN, below which no number is.
         let threshold = threshold.unwrap_or(f64::NAN);
         Self { text, threshold, figures: summary.lines().filter_map(figure).collect(), checks: Vec::new() }
     }
@@ -92,7 +92,7 @@ impl<'a> Judge<'a> {
         self.figures.get(key).copied().unwrap_or(f64::NAN)
     }
 
-    /// The text of a test's section. A section without an end counts as missing: the run broke off in it.
+    /// The text of a test's section. A section without an end counts as missing, as the run broke off there.
     fn section(&self, name: &str) -> Option<&'a str> {
         between(self.text, &format!("Begin of {name} section."), &format!("End of {name} section."))
     }
@@ -112,7 +112,7 @@ impl<'a> Judge<'a> {
         self.push(format!("{name} errors"), passed, line.unwrap_or("missing"));
     }
 
-    /// `Node(s) with error 0`, which each of the local tests must say at least once.
+    /// Checks for `Node(s) with error 0`, which each of the local tests must print at least once.
     fn node_errors(&mut self, name: &str) {
         const MARK: &str = "Node(s) with error";
         let lines = self.section(name).map(|text| lines_with(text, MARK)).unwrap_or_default();
@@ -120,7 +120,7 @@ impl<'a> Judge<'a> {
         self.push(format!("{name} nodes"), passed, or_missing(&lines));
     }
 
-    /// Every number behind `mark` in the section is below the threshold, and there is one.
+    /// Checks that the section has numbers behind `mark`, and that all of them are below the threshold.
     fn every_line(&mut self, section: &str, mark: &str, what: &str) {
         let lines = self.section(section).map(|text| lines_with(text, mark)).unwrap_or_default();
         let small = |line: &&str| number_after(line, mark).is_some_and(|value| value < self.threshold);
@@ -146,7 +146,7 @@ impl<'a> Judge<'a> {
         self.push("PTRANS residual", residual < self.threshold, format!("{residual}"));
     }
 
-    /// `Finished 5 tests`, `5 ... passed`, `0 ... failed`, `0 ... skipped`.
+    /// Checks `Finished 5 tests`, `5 ... passed`, `0 ... failed` and `0 ... skipped`.
     fn tally(&mut self, name: &str, section: &str) {
         let count = |mark: &str| {
             let line = section.lines().find(|line| line.contains(mark))?;
@@ -163,7 +163,7 @@ impl<'a> Judge<'a> {
         self.push(format!("{name} tally"), good, detail);
     }
 
-    /// hpcc's own criterion: max |x - x0| / ln(size) / eps below the threshold.
+    /// Checks hpcc's own criterion: max |x - x0| / ln(size) / eps is below the threshold.
     fn fourier(&mut self) {
         for name in ["MPIFFT", "StarFFT"] {
             let section = self.section(name).unwrap_or("");
@@ -175,7 +175,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// It verifies nothing; it must have ended and given figures, which one rank alone cannot.
+    /// This test verifies nothing. It must have ended and, on more than one rank, given figures.
     fn latency_bandwidth(&mut self, ranks: u32) {
         let keys =
             ["MaxPingPongLatency_usec", "MinPingPongBandwidth_GBytes", "RandomlyOrderedRingLatency_usec"];
@@ -309,7 +309,7 @@ mod tests {
             let cut = SAMPLE.len() * share / 10;
             assert!(failed(&SAMPLE[..cut]).contains(&"run complete".to_owned()), "cut at {cut}");
         }
-        // An older good run in the same file does not excuse the last one.
+        // An older good run in the same file does not make up for the last one.
         let appended = format!("{SAMPLE}{}", &SAMPLE[..SAMPLE.len() / 2]);
         assert!(!Outcome::of(&appended, 4).verified());
     }

@@ -1,18 +1,18 @@
-//! The receiving NIC's own timer, emulated where it costs the host under test nothing: on its partner's processor, which holds packets back as the
-//! NIC's hardware would.
+//! The timer of a receiving NIC, emulated so that it takes no time of the host under test: the partner's
+//! processor holds packets back as the NIC's hardware would.
 
 use super::partner::BYTES;
 use std::net::{SocketAddr, UdpSocket};
 
-/// Packets that wait at most; what comes then raises the interrupt at once, as a receive ring that is nearly full does (256 descriptors are e1000's
-/// default).
+/// Number of waiting packets at which the interrupt comes at once, as from a receive ring that is nearly full
+/// (e1000 has 256 descriptors by default).
 const RING: usize = 256;
 
-/// Packets on their way into the host, of which interrupts are at least the delay apart.
+/// The packets on their way into the host. Interrupts are at least the delay apart.
 #[derive(Debug)]
 pub(super) struct Nic {
     delay_ns: f64,
-    /// The last interrupt.
+    /// Time of the last interrupt, nanoseconds of the partner's clock.
     last_ns: f64,
     waiting: Vec<([u8; BYTES], SocketAddr)>,
 }
@@ -24,18 +24,18 @@ impl Default for Nic {
 }
 
 impl Nic {
-    /// Interrupts are so far apart from now on.
+    /// Sets the delay, microseconds.
     pub fn set_us(&mut self, us: f64) {
-        // Whatever came in, it is a time.
+        // The number came by the network; anything that is no positive number means no delay.
         self.delay_ns = if us > 0.0 { us.min(1e6) * 1e3 } else { 0.0 };
     }
 
-    /// A packet arrives.
+    /// Takes a packet that arrives.
     pub fn receive(&mut self, bytes: [u8; BYTES], to: SocketAddr) {
         self.waiting.push((bytes, to));
     }
 
-    /// Whether it is time for an interrupt.
+    /// Whether an interrupt comes now.
     fn interrupts(&mut self, now_ns: f64) -> bool {
         let is_due = now_ns - self.last_ns >= self.delay_ns || self.waiting.len() >= RING;
         let interrupts = is_due && !self.waiting.is_empty();
@@ -45,11 +45,11 @@ impl Nic {
         interrupts
     }
 
-    /// Hands over what waits, if it is time.
+    /// Hands the waiting packets over if an interrupt comes now.
     pub fn turn(&mut self, now_ns: f64, socket: &UdpSocket) {
         if self.interrupts(now_ns) {
             for (bytes, to) in self.waiting.drain(..) {
-                // A full queue loses it, as a full switch would.
+                // If the queue is full, the packet is lost, as in a full switch.
                 let _ = socket.send_to(&bytes, to);
             }
         }
@@ -60,7 +60,8 @@ impl Nic {
 mod tests {
     use super::*;
 
-    /// Interrupts, and packets, of one packet per microsecond for a millisecond.
+    /// Numbers of interrupts and of packets handed over if a packet arrives every microsecond for a
+    /// millisecond.
     fn flooded(us: f64) -> (usize, usize) {
         let (mut nic, mut interrupts, mut packets) = (Nic::default(), 0, 0);
         nic.set_us(us);
@@ -77,9 +78,9 @@ mod tests {
     #[test]
     fn interrupts_are_at_least_the_delay_apart_and_a_full_ring_waits_for_none() {
         assert_eq!(flooded(0.0), (1000, 1000));
-        // At 0, 100, ... 900 us.
+        // Interrupts come at 0, 100, ... 900 us.
         assert_eq!(flooded(100.0), (10, 901));
-        // The first at once, then whenever 256 are there.
+        // The first interrupt comes at once, later ones whenever 256 packets wait.
         assert_eq!(flooded(1e6), (4, 1 + 3 * 256));
         assert_eq!(flooded(f64::NAN), (1000, 1000));
     }

@@ -1,4 +1,4 @@
-//! What answers the program under test, and sends the stream.
+//! The partner of the program under test: it answers, and sends the stream.
 
 use tasuki_random::Random;
 
@@ -10,29 +10,30 @@ use std::{
 };
 use tasuki_sys::clock::monotonic_ns;
 
-/// Bytes of a question, of its answer, and of a packet of the stream.
+/// Bytes of a question, of an answer, and of a packet of the stream.
 pub(super) const BYTES: usize = 16;
-/// A stream that is late by more, because its sender did not run, goes on from there: otherwise a burst would follow.
+/// A stream that is late by more than this, because its sender did not run, goes on without catching up;
+/// otherwise a burst would follow. Nanoseconds.
 const LATE_NS: f64 = 1e6;
 
-/// What is wanted of the partner.
+/// What the partner is asked for. It answers every question with the question itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ask {
-    /// The same back.
+    /// An answer.
     Answer,
-    /// A stream of this rate from now on; and the same back.
+    /// A stream of this rate from now on.
     Rate,
-    /// Interrupts of the asking host's NIC so many microseconds apart from now on; and the same back.
+    /// Interrupts of the asking host's NIC this many microseconds apart from now on.
     Delay,
-    /// Its end.
+    /// To end.
     End,
 }
 
-/// A question; the answer is the same.
+/// A question, and its answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Question {
     pub kind: Ask,
-    /// Packets per second, or microseconds.
+    /// Packets per second for [`Ask::Rate`], microseconds for [`Ask::Delay`].
     pub rate: f64,
     pub sequence: u32,
 }
@@ -57,7 +58,7 @@ impl Question {
     }
 }
 
-/// The stream.
+/// The stream of packets.
 struct Stream {
     to: Option<SocketAddr>,
     rate: f64,
@@ -76,7 +77,7 @@ impl Stream {
         if self.rate > 0.0 { self.random.exponential(1e9 / self.rate) } else { f64::INFINITY }
     }
 
-    /// Where a packet goes that is due.
+    /// The address for a packet, if one is due.
     fn due(&mut self, now_ns: f64) -> Option<SocketAddr> {
         if now_ns < self.next_ns {
             return None;
@@ -110,7 +111,7 @@ pub(super) fn run(options: &Partner) -> Result<(), LoadError> {
     }
 }
 
-/// Answers a question, if there is one; true: that was the last.
+/// Answers a question, if there is one; true if it was the last.
 fn answer(socket: &UdpSocket, stream: &mut Stream, nic: &mut Nic, now_ns: f64) -> Result<bool, LoadError> {
     let mut bytes = [0; BYTES];
     let (count, from) = match socket.recv_from(&mut bytes) {
@@ -133,18 +134,19 @@ fn answer(socket: &UdpSocket, stream: &mut Stream, nic: &mut Nic, now_ns: f64) -
     }
     nic.receive(bytes, from);
     if question.kind == Ask::End {
-        // Nobody waits for the last one any longer than this.
+        // The last answer goes out without delay.
         nic.set_us(0.0);
         nic.turn(now_ns, socket);
     }
     Ok(question.kind == Ask::End)
 }
 
-/// Tells the partner at this address how far apart the interrupts of the asking host's NIC are to be. What is lost is told again with the next change.
+/// Tells the partner that a socket is connected to how far apart the interrupts of the asking host's NIC must
+/// be. If the message is lost, the next change makes up for it.
 pub fn set_delay(socket: &UdpSocket, us: u32) -> io::Result<()> {
     let question = Question { kind: Ask::Delay, rate: f64::from(us), sequence: 0 };
     match socket.send(&question.bytes()) {
-        // Not there yet, or not any more.
+        // A refused connection means that the partner does not run yet, or has ended.
         Err(error) if error.kind() != ErrorKind::ConnectionRefused => Err(error),
         _ => Ok(()),
     }

@@ -20,11 +20,13 @@ use tasuki_sys::{
     napi::{self, Deferral},
 };
 
-/// A question without an answer is asked again after so long.
-const PATIENCE: Duration = Duration::from_millis(20);
-/// So many without an answer in a row: nobody is there. Long enough for a partner that is still to start.
+/// A question without an answer is asked again after this long.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(20);
+/// After this many questions without an answer in a row there is no partner: 10 s, long enough for one that
+/// is starting.
 const TRIES: u32 = 500;
 
+/// The program under test.
 struct Program<'a> {
     work: &'a Work,
     socket: UdpSocket,
@@ -33,15 +35,15 @@ struct Program<'a> {
     asked_again: u64,
 }
 
-/// Does what it is told, and returns what came of each phase.
+/// Runs all phases, and returns the result of each.
 pub(super) fn run(work: &Work) -> Result<Vec<Done>, LoadError> {
     pin(work.cpu).map_err(while_doing("stay on a processor"))?;
-    // The stream goes as far as to a socket that nobody reads: the kernel has its work, and no program is woken.
+    // The stream goes to a socket that is never read, so that the kernel has its work but wakes no program.
     let sink = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, STREAM_PORT)).map_err(while_doing("bind"))?;
     setsockopt(&sink, RcvBuf, &1).map_err(|errno| while_doing("bound a socket's buffer")(errno.into()))?;
     let mut program = Program::new(work)?;
     let done = work.phases.iter().map(|phase| program.phase(phase)).collect();
-    // Nobody answers any more if this one's answer is lost.
+    // The partner ends with this, so that a lost answer would not come again: none is waited for.
     let _ = program.tell(&Question { kind: Ask::End, rate: 0.0, sequence: 0 });
     drop(sink);
     done
@@ -51,7 +53,7 @@ impl<'a> Program<'a> {
     fn new(work: &'a Work) -> Result<Self, LoadError> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(while_doing("bind"))?;
         socket.connect(work.partner).map_err(while_doing("connect"))?;
-        socket.set_read_timeout(Some(PATIENCE)).map_err(while_doing("bound a wait"))?;
+        socket.set_read_timeout(Some(ASK_AGAIN_AFTER)).map_err(while_doing("bound a wait"))?;
         Ok(Self { work, socket, random: Random::new(work.seed), sequence: 0, asked_again: 0 })
     }
 
@@ -80,7 +82,7 @@ impl<'a> Program<'a> {
         napi::set_deferral(&self.work.interface, delay).map_err(while_doing("set the delay"))
     }
 
-    /// Turns until so much time has passed.
+    /// Makes turns for `seconds`; returns their number.
     fn turns(&mut self, load: &Load, seconds: f64) -> Result<u64, LoadError> {
         let end = monotonic_ns() + (seconds * 1e9) as u64;
         let mut turns = 0;
@@ -95,7 +97,7 @@ impl<'a> Program<'a> {
         Ok(turns)
     }
 
-    /// What the NIC has received.
+    /// Number of packets that the NIC has received so far.
     fn packets(&self) -> u64 {
         let path = format!("/sys/class/net/{}/statistics/rx_packets", self.work.interface);
         fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
@@ -103,7 +105,7 @@ impl<'a> Program<'a> {
 
     fn tell(&self, question: &Question) -> Result<(), LoadError> {
         match self.socket.send(&question.bytes()) {
-            // Refused: the partner is not there yet.
+            // A refused connection means that the partner does not run yet.
             Err(error) if error.kind() != ErrorKind::ConnectionRefused => Err(while_doing("ask")(error)),
             _ => Ok(()),
         }
@@ -127,13 +129,13 @@ impl<'a> Program<'a> {
         let mut bytes = [0; BYTES];
         loop {
             match self.socket.recv(&mut bytes) {
-                // An older one is the second answer to a question that was asked twice.
+                // An older answer is the second one to a question that was asked twice.
                 Ok(_) if Question::parse(&bytes).is_some_and(|it| it.sequence == self.sequence) => {
                     return Ok(true);
                 }
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                    std::thread::sleep(PATIENCE);
+                    std::thread::sleep(ASK_AGAIN_AFTER);
                     return Ok(false);
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {

@@ -1,4 +1,4 @@
-//! What is made ready before: how the NIC is polled, and how fast the processor works.
+//! Preparations of a load: how the NIC is polled, and how fast the processor works.
 
 use super::{LoadError, while_doing};
 use crate::raw::pin;
@@ -9,7 +9,8 @@ use tasuki_sys::{ethtool::Ethtool, napi};
 /// How a NIC is polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Polled {
-    /// The number of its receiving instance, which is in the name of the kernel's thread that polls it: `napi/eth1-8193`.
+    /// The number of its NAPI instance, which is part of the name of the kernel thread that polls it:
+    /// `napi/eth1-8193`.
     pub instance: u32,
 }
 
@@ -20,8 +21,9 @@ pub struct Steps {
     pub per_us: f64,
 }
 
-/// Has a NIC's packets one by one, and polled by a thread of the kernel: a veth interface polls only with merging on, and passes by its polling
-/// what has a whole segment to it.
+/// Makes a NIC receive its packets one by one, polled by a thread of the kernel. A veth interface polls only
+/// if merging (GRO) is on, and packets that are whole segments (TSO, GSO) bypass the polling, so that
+/// segmentation is off.
 pub(super) fn set_up(interface: &str) -> Result<Polled, LoadError> {
     let features = |name: &str, on: bool| {
         Ethtool::open(interface)?.set_features(|feature| feature == name, on).map(drop)
@@ -42,17 +44,17 @@ pub(super) fn set_up(interface: &str) -> Result<Polled, LoadError> {
     Ok(Polled { instance })
 }
 
-/// So many steps, each of which needs the one before.
+/// Makes `steps` steps of work, each of which needs the result of the one before.
 pub(super) fn work(steps: u64) -> u64 {
     let mut state = black_box(1u64);
     for _ in 0..steps {
-        // Without it the loop would be a formula.
+        // Without the black box the compiler would replace the loop by a formula.
         state = black_box(state).wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
     }
     black_box(state)
 }
 
-/// Times that the speed is measured; the best one was disturbed least.
+/// Number of measurements of the speed, of which the best one counts, as it was disturbed least.
 const TRIES: usize = 200;
 
 pub(super) fn calibrate(cpu: usize) -> Result<Steps, LoadError> {

@@ -1,4 +1,4 @@
-//! Builds the programs from the sources that this crate carries, with the compiler wrapper of any MPI.
+//! Builds the programs from sources that are part of this crate, with the compiler wrapper of any MPI.
 
 use super::Kernel;
 use crate::once::{FileError, Recipe};
@@ -15,7 +15,7 @@ macro_rules! sources {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../../../../bench/nas/", $name)))),*] };
 }
 
-/// All files, for all kernels; the script knows which belong to one.
+/// The files of all kernels; the build script selects those of one kernel.
 const SOURCES: &[(&str, &str)] = sources![
     "build.sh",
     "common/damage.c",
@@ -49,13 +49,13 @@ const SOURCES: &[(&str, &str)] = sources![
     "mg.h",
 ];
 
-/// A compiler that hangs must end some day; one on a machine with much else to do is slow.
+/// Limit of the time for a build. It ends a compiler that hangs, and is long enough for a busy machine.
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// Why a program could not be built.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// A source file could not be written, or the result not be moved to its place.
+    /// A source file could not be written, or the program could not be moved to its place.
     #[error("{path}: {source}")]
     File {
         /// The file.
@@ -78,13 +78,14 @@ pub enum BuildError {
         kernel: Kernel,
         /// Exit code or time limit.
         reason: String,
-        /// What it said.
+        /// Standard error of the compiler.
         stderr: String,
     },
 }
 
-/// Builds a kernel's program with an `mpicc` into `target`, for the processor of this machine, unless it is there already,
-/// built from this source by that compiler. Two builds at once into the same file do not disturb each other.
+/// Builds a kernel's program with an `mpicc` into `target`, for the processor of this machine, unless
+/// `target` has been built from this source by that compiler. Two builds at once into the same file do not
+/// disturb each other.
 pub fn build(kernel: Kernel, mpicc: &Path, target: &Path) -> Result<(), BuildError> {
     let processor = crate::Machine::here().cpu;
     let recipe = Recipe { sources: SOURCES, circumstances: &processor, product: kernel.program() };
@@ -97,7 +98,7 @@ impl From<FileError> for BuildError {
     }
 }
 
-/// A path that stays right in another folder; a bare name is looked up in PATH anyway.
+/// A path of the compiler that is valid in another folder; a bare name stays, as it is looked up in PATH.
 fn from_elsewhere(mpicc: &Path) -> PathBuf {
     if mpicc.components().count() < 2 {
         return mpicc.into();
@@ -105,7 +106,7 @@ fn from_elsewhere(mpicc: &Path) -> PathBuf {
     std::path::absolute(mpicc).unwrap_or_else(|_| mpicc.into())
 }
 
-/// Exit code of a shell that does not find a command.
+/// Exit code of a shell that has not found a command.
 const NOT_FOUND: i32 = 127;
 
 fn compile(kernel: Kernel, mpicc: &Path, folder: &Path) -> Result<(), BuildError> {

@@ -1,4 +1,5 @@
-//! What hpcc measures beside Linpack, network by network: transposing a matrix, updates all over the memory, a Fourier transform, and messages round a ring.
+//! Figures of hpcc besides Linpack, network by network: transposing a matrix, random updates of the memory, a
+//! Fourier transform, and messages around a ring.
 
 use super::{Case, Kernel, NasReport, Outcome, cross};
 use crate::{
@@ -11,14 +12,14 @@ use serde::Serialize;
 /// A figure of hpcc's summary.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Its name there.
+    /// Its name in the summary.
     pub key: &'static str,
-    /// What it is called here.
+    /// Its name in tables.
     pub name: &'static str,
-    /// The unit, in which `factor` has it.
+    /// The unit of tables. The value of the summary times `factor` is in this unit.
     pub unit: &'static str,
     factor: f64,
-    /// Less is better.
+    /// Whether it is a time, so that less is better.
     is_time: bool,
 }
 
@@ -26,7 +27,7 @@ const fn rate(key: &'static str, name: &'static str, unit: &'static str, factor:
     Figure { key, name, unit, factor, is_time: false }
 }
 
-/// Those in which messages between hosts have a part.
+/// The figures that depend on messages between hosts.
 pub const FIGURES: [Figure; 8] = [
     rate("HPL_Tflops", "HPL", "GFLOP/s", 1e3),
     rate("PTRANS_GBs", "PTRANS", "MB/s", 1e3),
@@ -38,27 +39,27 @@ pub const FIGURES: [Figure; 8] = [
     Figure { is_time: true, ..rate("RandomlyOrderedRingLatency_usec", "ring, random, latency", "us", 1.0) },
 ];
 
-/// A figure on a network.
+/// A figure of one case.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChallengeRecord {
-    /// What was measured.
+    /// Name of the figure.
     pub figure: &'static str,
-    /// The unit of the figures.
+    /// The unit of the values.
     pub unit: &'static str,
-    /// The size: a class, as Linpack has it here.
+    /// The class of Linpack in the same run.
     pub class: String,
-    /// Hosts.
+    /// Number of hosts.
     pub hosts: u32,
-    /// The network.
+    /// Name of the network.
     pub network: String,
-    /// The MPI.
+    /// Name of the stack.
     pub stack: String,
-    /// Of the repetitions.
+    /// Median and spread of the repetitions.
     #[serde(flatten)]
     pub summary: Summary,
-    /// Times as good as on the first network, in words.
+    /// How many times as good it is as on the network (a), as text.
     pub against: Option<String>,
-    /// Times as good as on the network that differs in one thing, in words.
+    /// How many times as good it is as on the network that differs in one thing, as text.
     pub step: Option<String>,
 }
 
@@ -82,7 +83,7 @@ fn record(
     runs: &[Outcome],
 ) -> Option<ChallengeRecord> {
     let own = values(figure, runs);
-    // One rank alone has no ring.
+    // One rank alone has no ring, so that the figures of the ring are 0 or less.
     let summary = Summary::of(&own).filter(|summary| summary.median > 0.0)?;
     let against = |network: &str| {
         let base = values(figure, report.like(case, network, &case.stack)?);
@@ -105,7 +106,7 @@ fn record(
     })
 }
 
-/// The same for a terminal; nothing if hpcc was not among the programs.
+/// All figures as a table for a terminal; empty if hpcc was not among the programs.
 pub fn table(report: &NasReport) -> String {
     let records = records(report);
     if records.is_empty() {
@@ -138,7 +139,8 @@ mod tests {
         nas::{Class, linpack},
     };
 
-    /// A real output of hpcc on four ranks, with another order and these figures.
+    /// The judged output of a real run of hpcc on four ranks, with the order of the matrix and two figures
+    /// replaced.
     fn run(transposed: f64, latency: f64) -> Outcome {
         let mut judged = hpcc::Outcome::of(include_str!("../../tests/data/hpccoutf.txt"), 4);
         for (key, value) in

@@ -1,5 +1,6 @@
-//! The cross-connection paper's (a) to (d): what the networks are called, which step leads from one to the next, what the paper says of
-//! each (section 4.2; the bars of its figures 6 and 7 are lost), and a table of the kernels on them.
+//! The networks (a) to (d) of the cross-connection paper: their names, the steps from one to the next, what
+//! the paper says of each (section 4.2; the bars of its figures 6 and 7 are lost), and a table of the kernels
+//! on them.
 
 use super::{Kernel, NasRecord, NasReport};
 use crate::table::{plain, significant};
@@ -10,18 +11,18 @@ use serde::Serialize;
 pub const SWITCH: &str = "(a) switch";
 /// (b): every host cabled to every other.
 pub const CABLES: &str = "(b) cables";
-/// (b) with as much rate in all NICs of a host as one has in (a).
+/// (b) where all NICs of a host together have the rate of one NIC in (a).
 pub const CABLES_CONTROL: &str = "(b) control";
 /// (c): (b) without interrupt delay.
 pub const DELAY_OFF: &str = "(c) delay off";
-/// (d): (c) with two cables for each, bonded.
+/// (d): (c) with two cables in place of each, bonded.
 pub const BONDED: &str = "(d) bonded";
 /// (d), striped by Tasuki instead of bonded.
 pub const STRIPED: &str = "(d') striped";
 /// (d) with two cables of half the rate.
 pub const BONDED_CONTROL: &str = "(d) control";
 
-/// What each network is compared with, beside (a): the one from which it differs in one thing.
+/// Pairs of a network and the one from which it differs in one thing, with which it is compared besides (a).
 pub const STEPS: [(&str, &str); 6] = [
     (CABLES, SWITCH),
     (CABLES_CONTROL, SWITCH),
@@ -36,7 +37,7 @@ pub fn step_before(network: &str) -> Option<&'static str> {
     STEPS.iter().find(|(name, _)| *name == network).map(|(_, before)| *before)
 }
 
-/// What the paper says of a kernel on one of its networks: class A, 1 Gbit/s.
+/// A statement of the paper about a kernel on one of its networks, for class A and 1 Gbit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Statement {
     /// The program.
@@ -45,17 +46,17 @@ pub struct Statement {
     /// The network.
     #[serde(skip)]
     pub network: &'static str,
-    /// What it is compared with.
+    /// The network that it is compared with, or [`ONE_HOST`].
     pub of: &'static str,
-    /// PCs.
+    /// Number of PCs.
     pub hosts: u32,
-    /// Times as many operations per second; `None` where the paper has words only.
+    /// How many times as many operations per second it makes; `None` if the paper gives no number.
     pub gain: Option<f64>,
-    /// In its words.
+    /// The statement in words.
     pub says: &'static str,
 }
 
-/// What one host alone is called as something to compare with.
+/// Name of one host alone in comparisons.
 pub const ONE_HOST: &str = "one host";
 
 const fn figure(kernel: Kernel, network: &'static str, of: &'static str, hosts: u32, gain: f64) -> Statement {
@@ -72,11 +73,12 @@ const fn words(
     Statement { kernel, network, of, hosts, gain: None, says }
 }
 
-/// Operations per second of IS on two PCs in (c) and (d), and on one, in millions.
+/// Million operations per second of IS on two PCs in (c) and (d).
 const IS_ON_TWO: [f64; 2] = [19.6, 23.8];
+/// Million operations per second of IS on one PC.
 const IS_ON_ONE: f64 = 30.8;
 
-/// Everything that section 4.2 and figures 6 and 7's text say.
+/// All statements of section 4.2 and of the texts of figures 6 and 7.
 pub const STATEMENTS: [Statement; 17] = [
     figure(Kernel::Is, CABLES, SWITCH, 4, 2.5),
     figure(Kernel::Cg, CABLES, SWITCH, 4, 1.4),
@@ -97,12 +99,13 @@ pub const STATEMENTS: [Statement; 17] = [
     words(Kernel::Ep, DELAY_OFF, CABLES, 2, "no change against"),
 ];
 
-/// What the paper says of a kernel on a network. The number of hosts need not be the paper's: it ran (a) to (c) on four PCs, (b) to (d) on two.
+/// The statements of the paper about a kernel on a network, whatever the number of hosts: the paper ran (a)
+/// to (c) on four PCs, (b) to (d) on two.
 pub fn statements(kernel: Kernel, network: &str) -> impl Iterator<Item = &'static Statement> {
     STATEMENTS.iter().filter(move |it| it.kernel == kernel && it.network == network)
 }
 
-/// The gain that the paper gives for a step, and where.
+/// The gain that the paper gives for a kernel on a network compared with another, and its place in the paper.
 pub fn published(kernel: Kernel, network: &str, of: &str) -> Option<(f64, &'static str)> {
     let found = statements(kernel, network).find(|it| it.of == of)?;
     let source = match found.hosts {
@@ -122,12 +125,14 @@ impl std::fmt::Display for Statement {
     }
 }
 
-/// Below the table.
-const NOTES: &str = "of (a), of step: operations per second against (a), and against the network that differs in one thing; medians of pairs of repetitions and 95 % \
-    (all pairs if fewer than six), ?: not decided.\n\
-    published: the cross-connection paper, section 4.2: class A, 1 Gbit/s, (a) to (c) on four PCs, (d) on two.\n";
+/// Notes below the table.
+const NOTES: &str = "of (a), of step: operations per second against (a), and against the network that \
+    differs in one thing; medians of pairs of repetitions and 95 % (all pairs if fewer than six), ?: not \
+    decided.\n\
+    published: the cross-connection paper, section 4.2: class A, 1 Gbit/s, (a) to (c) on four PCs, (d) on \
+    two.\n";
 
-/// The kernels on these networks, for a terminal; `note` comes below the table.
+/// A table of the kernels on these networks, for a terminal; `note` comes below it.
 pub fn table(report: &NasReport, note: &str) -> String {
     let records = report.records();
     let mut table = plain();
@@ -187,7 +192,8 @@ mod tests {
         nas::{Case, Class, Outcome},
     };
 
-    // Section 4.2: IS at 19.6 Mop/s on two PCs in (c), 23.8 in (d), 1.21 times as much, and 30.8 on one PC alone; 2.5 and 1.05 times on four.
+    // Section 4.2: IS at 19.6 Mop/s on two PCs in (c), 23.8 in (d), 1.21 times as much, and 30.8 on one PC
+    // alone; 2.5 and 1.05 times on four.
     #[test]
     fn statements_are_those_of_the_text() {
         let of = |network: &str, of: &str| published(Kernel::Is, network, of).map(|(gain, _)| gain);

@@ -1,4 +1,5 @@
-//! Linpack as the HPC Challenge runs it: how large it is in each class, what its output says, and the peak of which it reaches a share.
+//! Linpack as part of the HPC Challenge: its size in each class, the figures of its output, and the peak of a
+//! processor, of which it reaches a share.
 
 use super::{Class, Kernel, Outcome, ParseError};
 use crate::hpcc::{self, HpccError, Input};
@@ -10,10 +11,10 @@ use thiserror::Error;
 pub const PROGRAM: &str = "hpcc";
 
 const PEAK_SOURCE: &str = include_str!("../../../../bench/peak/peak.c");
-/// For the compiler, and for the program, which takes a second.
+/// Limit of the time for the compiler, and for the program, which takes a second.
 const PEAK_LIMIT: Duration = Duration::from_secs(120);
 
-/// Order of the matrix: from a fraction of a second to minutes on a core.
+/// Order of the matrix of a class; they take from a fraction of a second to minutes on a core.
 pub fn order(class: Class) -> u64 {
     match class {
         Class::Xs | Class::S => 960,
@@ -23,12 +24,12 @@ pub fn order(class: Class) -> u64 {
     }
 }
 
-/// What hpcc is told.
+/// The input of hpcc for a class.
 pub fn input(class: Class, ranks: u32) -> Result<Input, HpccError> {
     Input::new(ranks, order(class) * order(class) * 8)
 }
 
-/// The figures of a judged run. It is verified if all that hpcc checks holds, not of Linpack alone.
+/// The figures of a judged run. It counts as verified if all checks of hpcc hold, not only those of Linpack.
 pub fn outcome(class: Class, ranks: u32, judged: &hpcc::Outcome) -> Result<Outcome, ParseError> {
     let figure = |key: &str| {
         let value = judged.figures.get(key).copied().ok_or_else(|| ParseError::Missing(key.into()))?;
@@ -56,29 +57,30 @@ pub fn outcome(class: Class, ranks: u32, judged: &hpcc::Outcome) -> Result<Outco
         verified: judged.verified(),
         version: format!("HPCC {}", version.iter().map(f64::to_string).collect::<Vec<_>>().join(".")),
         breakdown: Vec::new(),
-        // All ranks multiply at the same time; the figure is their mean.
+        // The figure is the mean of the ranks, which all multiply at the same time.
         dgemm_mops: Some(figure("StarDGEMM_Gflops")? * 1e3 * f64::from(ranks)),
         challenge: judged.figures.clone(),
     })
 }
 
-/// Why the peak is not known.
+/// Why the peak is unknown.
 #[derive(Debug, Error)]
 pub enum PeakError {
-    /// A folder, a file or a program.
+    /// A folder or a file could not be made, or a program not be started.
     #[error(transparent)]
     System(#[from] io::Error),
     /// The compiler or the program ended badly.
     #[error("{0}")]
     Failed(String),
-    /// The program said something else.
+    /// The program did not print a number.
     #[error(transparent)]
     Output(#[from] ParseError),
 }
 
-/// Million floating-point operations per second that one processor of this machine makes at most: a program of fused multiplications
-/// and additions in its widest vector registers, built by this C compiler. The nominal clock would not tell: it says nothing of
-/// the number of vector units, and processors leave it both ways.
+/// The peak of one processor of this machine, million floating-point operations per second. It is measured by
+/// a program of fused multiplications and additions in the widest vector registers, built by this C compiler.
+/// The nominal clock would not tell, as it says nothing of the number of vector units, and processors run
+/// faster and slower than it.
 pub fn peak_mops(compiler: &Path) -> Result<f64, PeakError> {
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("peak.c"), PEAK_SOURCE)?;
@@ -89,7 +91,7 @@ pub fn peak_mops(compiler: &Path) -> Result<f64, PeakError> {
     Ok(super::outcome::number(&said, "Mflop/s")?)
 }
 
-/// What a command that ended well said.
+/// Standard output of a command, which must end well.
 fn succeed(command: &mut Command) -> Result<String, PeakError> {
     let output = run_limited(command, PEAK_LIMIT)?;
     if output.is_success() {
@@ -103,7 +105,8 @@ fn succeed(command: &mut Command) -> Result<String, PeakError> {
 mod tests {
     use super::*;
 
-    /// A real output, of a matrix of order 300 on four ranks; here of the order of class S.
+    /// The judged output of a real run on four ranks, where the order of the matrix (300) is replaced by that
+    /// of class S.
     fn judged() -> hpcc::Outcome {
         let sample = include_str!("../../tests/data/hpccoutf.txt");
         let mut judged = hpcc::Outcome::of(sample, 4);
@@ -118,7 +121,7 @@ mod tests {
         assert!((outcome.mops - 2117.47).abs() < 1e-6, "{outcome:?}");
         assert_eq!(outcome.seconds, 0.00856447);
         assert_eq!((outcome.version.as_str(), outcome.size.as_str()), ("HPCC 1.5.0", "960"));
-        // Four ranks of 4.67692 Gflop/s.
+        // This is four ranks of 4.67692 Gflop/s each.
         assert!(outcome.dgemm_mops.is_some_and(|mops| (mops - 18707.68).abs() < 1e-6), "{outcome:?}");
     }
 
@@ -143,7 +146,8 @@ mod tests {
         }
     }
 
-    // Every processor on which this runs has a clock of 100 MHz to 10 GHz, and makes 1 to 64 operations in each of its cycles.
+    // Every processor on which this runs has a clock of 100 MHz to 10 GHz, and makes 1 to 64 operations in
+    // each of its cycles.
     #[test]
     fn the_peak_is_that_of_a_processor() {
         let peak = match peak_mops(Path::new("cc")) {

@@ -1,4 +1,5 @@
-//! What a program prints: the customary lines `Name = value`, and with `--profile` a table of the ranks' times.
+//! The output of a program: the customary lines `Name = value`, and with `--profile` a table of the ranks'
+//! times.
 
 use super::{Class, Kernel};
 use std::{collections::BTreeMap, str::FromStr};
@@ -7,70 +8,72 @@ use thiserror::Error;
 /// The result of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// What ran.
+    /// The kernel.
     pub kernel: Kernel,
-    /// How large it was.
+    /// The class of its problem.
     pub class: Class,
-    /// The size in words: a number of keys, or `64x64x64`.
+    /// The size as text: a number of keys, or `64x64x64`.
     pub size: String,
-    /// Iterations; 0 for EP, which has none.
+    /// Number of iterations; 0 for EP, which has none.
     pub iterations: u32,
-    /// Wall-clock seconds of the slowest rank in the timed section.
+    /// Time of the slowest rank in the timed section, seconds.
     pub seconds: f64,
-    /// Processor seconds of all ranks in the timed section, user and system: waiting that spins is in it. `None`: the program
-    /// does not say.
+    /// Processor time of all ranks in the timed section, user and system, seconds; it includes waiting by
+    /// polling. `None` if the program does not say.
     pub cpu_s: Option<f64>,
-    /// Ranks.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Operations per second of all ranks together, in millions, as the reports count them.
+    /// Million operations per second of all ranks together, as the NAS reports count operations.
     pub mops: f64,
     /// What an operation is.
     pub operation: String,
-    /// The result agrees with the published one (and all messages' digests, if asked for).
+    /// Whether the result agrees with the published one (and so do the digests of all messages, if asked
+    /// for).
     pub verified: bool,
     /// The version of the programs.
     pub version: String,
-    /// Where each rank's time went, by rank; empty without `--profile`.
+    /// `[rank]`: what its time was spent on; empty without `--profile`.
     pub breakdown: Vec<Breakdown>,
-    /// Linpack: operations per second of all ranks together, in millions, in products of matrices without messages, as the same run
-    /// measured them.
+    /// For Linpack: million operations per second of all ranks together in products of matrices without
+    /// messages, measured by the same run.
     pub dgemm_mops: Option<f64>,
-    /// Linpack: the rest of what the same run of hpcc says in its summary, by name ([`super::challenge`]).
+    /// For Linpack: the other figures in the summary of the same run of hpcc, by name ([`super::challenge`]).
     pub challenge: BTreeMap<String, f64>,
 }
 
-/// Where one rank's time went, and what it sent.
+/// What the time of one rank was spent on, and what it sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Breakdown {
-    /// Seconds outside of MPI.
+    /// Time outside of MPI, seconds.
     pub computation_s: f64,
-    /// Seconds inside of MPI but for waiting.
+    /// Time inside of MPI without waiting, seconds.
     pub communication_s: f64,
-    /// Seconds until a message was there, or until the last rank had come to a collective operation.
+    /// Time of waiting for messages, and for the last rank at collective operations, seconds.
     pub waiting_s: f64,
-    /// Messages sent; a collective operation counts as one, an all-to-all as one for each other rank.
+    /// Number of messages sent; a collective operation counts as one, an all-to-all as one for each other
+    /// rank.
     pub messages: u64,
-    /// Payload bytes of these.
+    /// Payload of these messages, bytes.
     pub bytes: u64,
 }
 
-/// Output that is not that of a finished run.
+/// Why an output is not that of a finished run.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ParseError {
-    /// A line is missing: the program ended early, or is another one.
+    /// A line is missing: the program ended early, or is another program.
     #[error("no line '{0}' in the program's output: did it end early?")]
     Missing(String),
     /// A line holds something else than it should.
     #[error("line '{name}' of the program's output: '{value}'")]
     Malformed {
-        /// What stands before the equals sign, or the table's name.
+        /// The text before the equals sign, or the name of the table.
         name: String,
-        /// What stands after it.
+        /// The text after the equals sign.
         value: String,
     },
 }
 
-/// Reads what a program has printed; other lines are some MPI's remarks.
+/// Reads the output of a program. Other lines are remarks of the MPI.
 pub fn parse(output: &str) -> Result<Outcome, ParseError> {
     let seconds: f64 = number(output, "Time in seconds")?;
     let cpu_s: f64 = number(output, "CPU seconds")?;
@@ -130,7 +133,7 @@ fn verification(output: &str) -> Result<bool, ParseError> {
     }
 }
 
-/// The rows of the table, but for the last one, which is their mean.
+/// The rows of the table without the last one, which is their mean.
 fn breakdown(output: &str) -> Result<Vec<Breakdown>, ParseError> {
     const HEAD: [&str; 4] = ["Rank", "Computation", "Communication", "Waiting"];
     let mut lines = output.lines().skip_while(|line| !line.split_whitespace().take(4).eq(HEAD));
@@ -166,7 +169,7 @@ fn row(columns: &[&str]) -> Option<Breakdown> {
 mod tests {
     use super::*;
 
-    /// The customary form, with some MPI's remark in between.
+    /// The customary form, with a remark of an MPI in between.
     const OUTPUT: &str = "
 
  CG Benchmark Completed.

@@ -1,4 +1,4 @@
-//! What the papers publish of kernels on networks: the gain of a cabling over one switch with one NIC per host.
+//! Gains that the papers publish for kernels: those of a cabling over one switch with one NIC per host.
 
 use super::{Class, Kernel};
 
@@ -7,22 +7,22 @@ use super::{Class, Kernel};
 pub struct Published {
     /// The program.
     pub kernel: Kernel,
-    /// Its class.
+    /// The class of its problem.
     pub class: Class,
     /// The cabling, as `--shape` names it.
     pub network: &'static str,
-    /// What it is compared with.
+    /// The network that it is compared with.
     pub against: &'static str,
-    /// Times as many operations per second.
+    /// How many times as many operations per second it makes.
     pub gain: f64,
-    /// Where it says so.
+    /// The place in the paper.
     pub source: &'static str,
 }
 
 const CROSS: &str = "cross-connection paper, section 4.2: four PCs, 1 Gbit/s";
 const NICS: &str = "NIC distribution paper, section 3: four PCs, four NICs of 100 Mbit/s";
 
-/// Everything published; the figures' other bars are lost.
+/// All published gains; the other bars of the figures are lost.
 pub const PUBLISHED: [Published; 4] = [
     Published {
         kernel: Kernel::Is,
@@ -58,7 +58,7 @@ pub const PUBLISHED: [Published; 4] = [
     },
 ];
 
-/// What was published for this comparison.
+/// The published gain of this comparison, if there is one.
 pub fn published(kernel: Kernel, class: Class, network: &str, against: &str) -> Option<&'static Published> {
     let wanted = (kernel, class, network, against);
     PUBLISHED.iter().find(|it| (it.kernel, it.class, it.network, it.against) == wanted)

@@ -1,4 +1,5 @@
-//! A test with one figure per stack: the stacks side by side, a dot for the median in a bar from p10 to p90.
+//! Plots of tests with one figure per stack: the stacks side by side, each with a dot for the median in a bar
+//! from p10 to p90.
 
 use super::{Area, Drawn, FINE_GRID, GRID, Shape, axis_label};
 use crate::Record;
@@ -27,14 +28,14 @@ pub(super) fn panel(area: &Area<'_>, network: &str, shape: &Shape<'_>, records: 
         .y_desc(shape.unit.to_string())
         .y_label_formatter(&|value| axis_label(*value))
         .draw()?;
-    // Long names, or many of them, are written in two rows.
+    // If names are long or many, they are written in two rows.
     let rows = if shape.labels.iter().map(String::len).sum::<usize>() > 60 { 2 } else { 1 };
     let names = TextStyle::from(("sans-serif", 12)).pos(Pos::new(HPos::Center, VPos::Center));
     for (index, label) in shape.labels.iter().enumerate() {
         let (x, colour) = (index as f64, shape.colour(label));
         let below = chart.backend_coord(&(x, shape.values.start));
         let below = (below.0, below.1 + 12 + 14 * (index % rows) as i32);
-        // The area's own coordinates, to which the chart's absolute ones must be brought back.
+        // Origin of the area, to be taken off the chart's absolute coordinates.
         let base = area.get_base_pixel();
         area.draw(&Text::new(label.clone(), (below.0 - base.0, below.1 - base.1), names.clone()))?;
         let Some(record) = records.iter().find(|record| shape.label(record) == *label) else { continue };

@@ -1,4 +1,4 @@
-//! A test over message sizes: both axes logarithmic, one curve per stack.
+//! Plots of tests over message sizes: both axes logarithmic, one curve per stack.
 
 use super::{Area, Drawn, FINE_GRID, GRID, Shape, axis_label};
 use crate::{Record, Unit};
@@ -6,7 +6,8 @@ use plotters::{coord::combinators::LogCoord, prelude::*};
 
 type Axes<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<LogCoord<f64>, LogCoord<f64>>>;
 
-/// A size on a logarithmic axis, where there is no zero: it is drawn at half a byte.
+/// The place of a record's size on the axis. A size of zero is drawn at half a byte, as the axis is
+/// logarithmic.
 pub(super) fn x(record: &Record) -> f64 {
     if record.bytes == 0 { 0.5 } else { record.bytes as f64 }
 }
@@ -28,7 +29,7 @@ pub(super) fn panel(area: &Area<'_>, network: &str, shape: &Shape<'_>, records: 
         .x_label_formatter(&|size| size_label(*size))
         .y_label_formatter(&|value| axis_label(*value))
         .draw()?;
-    // All bands first, so that none lies over another stack's curve.
+    // All bands are drawn first, so that none covers another stack's curve.
     for draw in [band, curve] {
         for label in &shape.labels {
             let mut points: Vec<&Record> =
@@ -40,7 +41,7 @@ pub(super) fn panel(area: &Area<'_>, network: &str, shape: &Shape<'_>, records: 
         }
     }
     limit(&mut chart, records)?;
-    // Times and rates both rise with the size: the corner that stays free of what matters.
+    // Times and rates both rise with the size, which leaves these corners free for the legend.
     let corner = match shape.unit {
         Unit::Microseconds => SeriesLabelPosition::UpperLeft,
         Unit::MegabytesPerSecond | Unit::MegaOperations => SeriesLabelPosition::LowerRight,
@@ -61,7 +62,7 @@ fn band(chart: &mut Axes<'_, '_>, _label: &str, colour: RGBColor, points: &[&Rec
     let band: Vec<(f64, f64)> = upper.chain(lower).collect();
     chart.draw_series([Polygon::new(band, colour.mix(0.15))])?;
     if let [only] = points {
-        // A band of a single point has no width.
+        // The band of a single point has no width, so that a line is drawn.
         let bar = [(x(only), only.p10), (x(only), only.p90)];
         chart.draw_series([PathElement::new(bar, colour.mix(0.6))])?;
     }
@@ -78,7 +79,7 @@ fn curve(chart: &mut Axes<'_, '_>, label: &str, colour: RGBColor, points: &[&Rec
     Ok(())
 }
 
-/// The raw limit, where there is one.
+/// Draws the raw limit of those records that have one.
 fn limit(chart: &mut Axes<'_, '_>, records: &[&Record]) -> Drawn {
     let mut points: Vec<(f64, f64)> =
         records.iter().filter_map(|record| Some((x(record), record.ceiling.as_ref()?.value))).collect();
@@ -88,7 +89,7 @@ fn limit(chart: &mut Axes<'_, '_>, records: &[&Record]) -> Drawn {
     Ok(())
 }
 
-/// `8`, `4k`, `1M`; other numbers as they are.
+/// The label of a size: `8`, `4k`, `1M`; numbers that are no multiple of these stay as they are.
 fn size_label(size: f64) -> String {
     let bytes = size.round() as u64;
     match bytes {

@@ -1,4 +1,4 @@
-//! Curves on plain axes: what is computed, not measured.
+//! Plots with linear axes.
 
 use super::{COLOURS, Drawn, FINE_GRID, GRID, PlotError, axis_label};
 use plotters::prelude::*;
@@ -7,20 +7,20 @@ use std::ops::Range;
 /// One panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// Above it.
+    /// Title above the panel.
     pub title: String,
-    /// The axis along the bottom, with its unit.
+    /// Label of the horizontal axis, with its unit.
     pub x: String,
-    /// The axis up.
+    /// Label of the vertical axis.
     pub y: String,
-    /// Name and points of each curve.
+    /// Names and points of the curves.
     pub curves: Vec<(String, Vec<(f64, f64)>)>,
 }
 
 const SIZE: (u32, u32) = (520, 360);
 const PER_ROW: usize = 2;
 
-/// Panels beside and below each other as SVG.
+/// Draws panels beside and below each other, as SVG.
 pub fn lines(panels: &[Panel]) -> Result<String, PlotError> {
     let name = || panels.first().map_or_else(String::new, |panel| panel.title.clone());
     let fail = |reason: String| PlotError { test: name(), reason };
@@ -78,7 +78,7 @@ fn draw(text: &mut String, panels: &[Panel]) -> Drawn {
     Ok(())
 }
 
-/// From zero (or the least, if that is below) to a little above the most.
+/// A range from zero (or the smallest value, if that is below) to somewhat above the largest value.
 fn span(values: impl Iterator<Item = f64>) -> Range<f64> {
     let (mut low, mut high) = (0.0f64, 0.0f64);
     for value in values.filter(|value| value.is_finite()) {

@@ -10,29 +10,31 @@ use std::{
     time::Duration,
 };
 
-/// How long a blocking receive sleeps before its caller looks at other things.
+/// Longest sleep of a blocking receive, after which its caller checks the time and the control connection.
 pub(super) const SLEEP: Duration = Duration::from_millis(50);
 
-/// Carries messages between two peers. Both know their size; the first four bytes are a sequence number.
+/// Carries messages between two peers. Both know the size of a message; its first four bytes are a sequence
+/// number.
 pub(super) trait Channel {
-    /// Sends a message; bounded in time.
+    /// Sends a message; the time that this takes is bounded.
     fn send(&mut self, message: &[u8]) -> io::Result<()>;
 
-    /// True: the buffer holds a message of its length. False: not yet; the same buffer must be given again.
+    /// Receives a message; true if the buffer holds all of it. If false, the next call must be given the same
+    /// buffer.
     fn receive(&mut self, message: &mut [u8]) -> io::Result<bool>;
 
     /// Whether messages can be lost.
     fn is_lossy(&self) -> bool;
 }
 
-/// TCP. Whether it sleeps depends on the socket's mode.
+/// Messages over TCP. Whether a call sleeps depends on the socket's mode.
 pub(super) struct TcpChannel {
     stream: TcpStream,
     filled: usize,
 }
 
 impl TcpChannel {
-    /// With `spin` no call ever sleeps.
+    /// A channel over a connection; with `spin` no call ever sleeps.
     pub fn new(stream: TcpStream, spin: bool) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         super::sockets::bound_calls(&stream, SLEEP)?;
@@ -84,7 +86,8 @@ impl Channel for TcpChannel {
     }
 }
 
-/// UDP, never sleeping. Answers whoever wrote first.
+/// Messages over UDP. No call sleeps. A socket that is not connected connects to the sender of the first
+/// message.
 pub(super) struct UdpChannel {
     socket: UdpSocket,
     connected: bool,
@@ -100,7 +103,7 @@ impl UdpChannel {
 impl Channel for UdpChannel {
     fn send(&mut self, message: &[u8]) -> io::Result<()> {
         match self.socket.send(message) {
-            // A full queue loses the message, as a full switch would.
+            // If the queue is full, the message is lost, as in a full switch.
             Err(error) if is_nothing(&error) || is_queue_full(&error) => Ok(()),
             result => result.map(drop),
         }
@@ -129,7 +132,7 @@ impl Channel for UdpChannel {
     }
 }
 
-/// The interface's queue is full, or its cable is down.
+/// Whether an error says that the interface's queue is full or its cable is down.
 pub(super) fn is_queue_full(error: &io::Error) -> bool {
     error.raw_os_error() == Some(nix::errno::Errno::ENOBUFS as i32)
 }

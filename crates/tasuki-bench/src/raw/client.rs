@@ -21,21 +21,23 @@ use std::{
 
 /// Longest wait for an answer that the other peer can give at once.
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(15);
-/// Longest that a peer may be told to take.
-const LONGEST: Duration = Duration::from_secs(3600);
-/// Message sizes: room for the sequence number, and what a UDP datagram or a ring can hold.
-pub(super) const LEAST_BYTES: u32 = 4;
-pub(super) const MOST_BYTES: u32 = 1 << 20;
-pub(super) const MOST_UDP_BYTES: u32 = 65_507;
+/// The largest number of seconds that a specification may give.
+const SECONDS_MAX: Duration = Duration::from_secs(3600);
+/// The smallest message of a ping-pong, bytes: it has room for the sequence number.
+pub(super) const MESSAGE_BYTES_MIN: u32 = 4;
+/// The largest message of a ping-pong, bytes: the ring has room for it.
+pub(super) const MESSAGE_BYTES_MAX: u32 = 1 << 20;
+/// The largest message of a ping-pong over UDP, bytes: one datagram over IPv4.
+pub(super) const UDP_MESSAGE_BYTES_MAX: u32 = 65_507;
 
-/// Makes all tests with a peer that serves. A test that fails is in the outcome; the others go on. An error means
-/// that the peers cannot work together at all.
+/// Makes all tests with a peer that serves. A failed test is listed in the outcome and does not end the
+/// others. An error means that the peers cannot work together at all.
 pub fn measure(options: &Measure) -> Result<Outcome, RawError> {
-    let patience = seconds(options.connect_s, "connect_s")?;
+    let limit = seconds(options.connect_s, "connect_s")?;
     if let Some(cpu) = options.cpu {
         pin(cpu).map_err(|error| RawError::Value(format!("processor {cpu}: {error}")))?;
     }
-    let mut control = Control::connect(options.server, patience)?;
+    let mut control = Control::connect(options.server, limit)?;
     let mut outcome = Outcome::default();
     for test in &options.tests {
         match test {
@@ -78,7 +80,7 @@ pub fn measure(options: &Measure) -> Result<Outcome, RawError> {
     Ok(outcome)
 }
 
-/// Files a result, or its failure unless that ends everything.
+/// Adds a result or a failure to its list; returns an error if the control connection has failed.
 fn keep<T>(
     result: Result<T, RawError>,
     protocol: Protocol,
@@ -94,11 +96,11 @@ fn keep<T>(
     Ok(())
 }
 
-/// A number of seconds of a specification.
+/// Checks a number of seconds of a specification; `name` is that of its field.
 pub(super) fn seconds(value: f64, name: &str) -> Result<Duration, RawError> {
-    let valid = (0.0..=LONGEST.as_secs_f64()).contains(&value);
+    let valid = (0.0..=SECONDS_MAX.as_secs_f64()).contains(&value);
     valid.then(|| Duration::from_secs_f64(value)).ok_or_else(|| {
-        RawError::Value(format!("{name} must be 0 to {} seconds, not {value}", LONGEST.as_secs()))
+        RawError::Value(format!("{name} must be 0 to {} seconds, not {value}", SECONDS_MAX.as_secs()))
     })
 }
 
@@ -116,7 +118,8 @@ pub(super) fn prepare(
     protocol: Protocol,
     work: Work,
 ) -> Result<Data, RawError> {
-    // Keeps frames of one test out of the next, and of another pair on the same switch.
+    // The number tells the frames of this test from those of earlier tests and of other pairs on the same
+    // switch.
     let session = RandomState::new().hash_one(std::process::id()) as u32;
     let interface = options.interface.as_deref();
     let link = match protocol {
@@ -145,7 +148,7 @@ pub(super) fn prepare(
             sockets::connect_tcp(to, interface).map(Data::Tcp).map_err(sockets::error(protocol, "connect"))
         }
     };
-    // The other peer is waiting for data that will not come: end its test too.
+    // If this failed, the other peer waits for data that will not come, so that its test is ended too.
     opened.inspect_err(|_| drop(finish(control)))
 }
 
@@ -155,6 +158,7 @@ pub(super) fn finish(control: &mut Control) -> Result<Answer, RawError> {
     control.receive(ANSWER_LIMIT)
 }
 
+/// The error for an answer that does not belong to the request.
 pub(super) fn unexpected(answer: Answer) -> RawError {
     match answer {
         Answer::Refused { reason } => RawError::Refused(reason),
@@ -174,23 +178,29 @@ impl PingPongTest {
         let Self { protocol, bytes, .. } = *self;
         self.check()?;
         let data = prepare(options, control, protocol, Work::Echo { bytes })?;
-        // The data side is closed before the stop: that ends a TCP peer's wait.
+        // The data side is closed before the other peer is told to stop, because this ends the wait of a TCP
+        // peer.
         let pinged = self.ping(data);
         let answer = finish(control)?;
         let Pinged { samples, resent, cpu_s, messages } = pinged?;
         let Answer::Echoed { cpu_s: peer_cpu_s, messages: echoed } = answer else {
             return Err(unexpected(answer));
         };
-        // The other side does not know which messages were samples: each costs it the same.
+        // The other side does not know which messages were samples, so that its time is shared equally by all
+        // messages.
         let cpu_s = cpu_s + peer_cpu_s * messages as f64 / echoed.max(messages) as f64;
         Ok(PingPong { protocol, bytes, samples, resent, cpu_s, moved_bytes: 2 * messages * u64::from(bytes) })
     }
 
     fn check(&self) -> Result<(), RawError> {
         seconds(self.seconds, "seconds")?;
-        let most = if self.protocol == Protocol::Udp { MOST_UDP_BYTES } else { MOST_BYTES };
-        if !(LEAST_BYTES..=most).contains(&self.bytes) {
-            return Err(RawError::Value(format!("{} takes {LEAST_BYTES} to {most} bytes", self.protocol)));
+        let most = if self.protocol == Protocol::Udp { UDP_MESSAGE_BYTES_MAX } else { MESSAGE_BYTES_MAX };
+        if !(MESSAGE_BYTES_MIN..=most).contains(&self.bytes) {
+            return Err(RawError::Value(format!(
+                "{} takes {MESSAGE_BYTES_MIN} to {most} \
+                                                bytes",
+                self.protocol
+            )));
         }
         if !(1..=1000).contains(&self.samples) || self.seconds == 0.0 {
             return Err(RawError::Value("samples must be 1 to 1000 and seconds above 0".into()));
@@ -253,9 +263,9 @@ impl ThroughputTest {
     }
 }
 
-/// Payload of a datagram that fills a frame on this path.
+/// The payload of a datagram that fills a frame on this path, bytes.
 pub(super) fn udp_payload(socket: &UdpSocket) -> nix::Result<usize> {
     let mtu = getsockopt(socket, IpMtu)?;
     let payload = Framing::udp(mtu.try_into().unwrap_or(0)).map_or(1, |framing| framing.payload_bytes);
-    Ok(payload.min(MOST_UDP_BYTES.into()) as usize)
+    Ok(payload.min(UDP_MESSAGE_BYTES_MAX.into()) as usize)
 }

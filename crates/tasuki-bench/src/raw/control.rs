@@ -1,4 +1,4 @@
-//! The control connection: one JSON text per line, question and answer.
+//! The control connection: requests and answers, each a line of JSON.
 
 use super::{Protocol, RawError, Side, StreamTest, sockets::CALL_LIMIT};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -12,65 +12,66 @@ use std::{
 };
 use tasuki_rate::Slow;
 
-/// Longest line.
+/// The longest line, bytes.
 const LINE_BYTES: u64 = 64 * 1024;
 
-/// From the peer that measures.
+/// A request of the measuring peer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
 pub(super) enum Request {
-    /// Get ready for a test.
+    /// Asks to prepare a test.
     Prepare {
         protocol: Protocol,
-        /// The answering peer's address on the path.
+        /// The serving peer's address on the path.
         data: Ipv4Addr,
-        /// Marks the frames of this test.
+        /// Number in all frames of this test.
         session: u32,
-        /// Where frames for the asking peer go.
+        /// The measuring peer's MAC address, if the test uses frames.
         mac: Option<[u8; 6]>,
         work: Work,
     },
-    /// A burst is about to be sent. If `held`, nothing is to be taken before all of it has been sent.
+    /// Says that a burst is about to be sent. If `held`, nothing may be taken before all of it has been sent.
     Burst { held: bool },
-    /// So many packets of a burst were sent.
+    /// Says that a burst has been sent, and how many packets it had.
     Sent { packets: u64 },
-    /// The test is over: say what came of it.
+    /// Ends the test and asks for its result.
     Stop,
 }
 
-/// The test that is being prepared.
+/// What the serving peer does in a test.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "kebab-case")]
 pub(super) enum Work {
-    /// Send everything of this size back.
+    /// Sends all messages of this size back.
     Echo { bytes: u32 },
-    /// Count what arrives.
+    /// Counts what arrives.
     Count { warm_up_s: f64 },
-    /// Take bursts, into a buffer of so many bytes.
+    /// Takes bursts out of a buffer of `buffer_bytes`.
     Drain { slow: Slow, buffer_bytes: u64 },
-    /// Take messages from connections.
+    /// Takes messages from connections.
     Stream(StreamTest),
 }
 
-/// From the peer that answers.
+/// An answer of the serving peer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub(super) enum Answer {
-    /// Go ahead: the port to send to, or the MAC address.
+    /// The test is prepared; the port to send to, or the MAC address.
     Ready { port: u16, mac: Option<[u8; 6]> },
-    /// It is over: what was sent back, and the processor time that took.
+    /// The ping-pong is over: number of messages sent back, and processor time.
     Echoed { cpu_s: f64, messages: u64 },
-    /// It is over: what arrived, and the processor time that took.
+    /// The counting is over: what arrived, and processor time.
     Counted { cpu_s: f64, counted: Counted },
-    /// Ready for a burst.
+    /// The receiver is ready for a burst.
     Go,
-    /// What was taken of a burst: payload, packets, and the time from the first packet to the last.
+    /// What was taken of a burst: payload, packets, payload of the first packet, and the time from the first
+    /// packet to the last.
     Took { bytes: u64, packets: u64, first_bytes: u64, seconds: f64 },
-    /// The bursts are over.
+    /// The bursts are over; processor time.
     Drained { cpu_s: f64 },
-    /// The streams are over: what each brought while it counted.
+    /// The streams are over: payload that each brought in the time that counts.
     Streamed { received_bytes: Vec<u64>, receiver: Side },
-    /// It cannot be made, or broke off.
+    /// The test cannot be made, or it broke off.
     Refused { reason: String },
 }
 
@@ -94,21 +95,21 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Waits for the other peer.
-    pub fn accept(listen: SocketAddr, patience: Duration) -> Result<Self, RawError> {
+    /// Waits for the other peer's connection, for at most `limit`.
+    pub fn accept(listen: SocketAddr, limit: Duration) -> Result<Self, RawError> {
         let fail = |doing| move |source| RawError::Control { address: listen, doing, source };
         let listener = TcpListener::bind(listen).map_err(fail("listen"))?;
         listener.set_nonblocking(true).map_err(fail("listen"))?;
-        if !wait_readable(&listener, patience).map_err(fail("wait"))? {
+        if !wait_readable(&listener, limit).map_err(fail("wait"))? {
             return Err(fail("wait for the other peer")(io::ErrorKind::TimedOut.into()));
         }
         let (stream, peer) = listener.accept().map_err(fail("accept"))?;
         Self::new(stream, peer)
     }
 
-    /// Calls the other peer until it is there.
-    pub fn connect(server: SocketAddr, patience: Duration) -> Result<Self, RawError> {
-        let deadline = Instant::now() + patience;
+    /// Connects to the other peer, again and again until it listens or `limit` has passed.
+    pub fn connect(server: SocketAddr, limit: Duration) -> Result<Self, RawError> {
+        let deadline = Instant::now() + limit;
         loop {
             let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(10));
             match TcpStream::connect_timeout(&server, left) {
@@ -141,13 +142,13 @@ impl Control {
         self.receive_or_end(limit)?.ok_or_else(|| self.error("receive", io::ErrorKind::UnexpectedEof.into()))
     }
 
-    /// The same; `None` if the other peer closed the connection between two messages.
+    /// Like [`Self::receive`], but `None` if the other peer has closed the connection after its last message.
     pub fn receive_or_end<T: DeserializeOwned>(&mut self, limit: Duration) -> Result<Option<T>, RawError> {
         self.read_line(limit).map_err(|source| self.error("receive", source))
     }
 
     fn read_line<T: DeserializeOwned>(&mut self, limit: Duration) -> io::Result<Option<T>> {
-        // A zero time-out would mean none.
+        // A time-out of zero would mean that there is none.
         self.stream.get_ref().set_read_timeout(Some(limit.max(Duration::from_millis(1))))?;
         let mut line = String::new();
         let count = self.stream.by_ref().take(LINE_BYTES).read_line(&mut line)?;
@@ -157,7 +158,7 @@ impl Control {
         serde_json::from_str(&line).map(Some).map_err(io::Error::other)
     }
 
-    /// Whether the other peer has said something, or gone. Never waits.
+    /// Whether a message of the other peer has arrived, or it has closed the connection. Never waits.
     pub fn is_pending(&self) -> bool {
         !self.stream.buffer().is_empty()
             || wait_readable(self.stream.get_ref(), Duration::ZERO).unwrap_or(true)
@@ -177,7 +178,7 @@ pub(super) fn wait_readable(descriptor: &impl AsFd, limit: Duration) -> io::Resu
         let mut descriptors = [PollFd::new(descriptor.as_fd(), PollFlags::POLLIN)];
         match poll(&mut descriptors, timeout) {
             Ok(0) if left.is_zero() => return Ok(false),
-            // poll counts whole milliseconds: the rest of one is left.
+            // The time-out of poll is in whole milliseconds, so that less than one may be left.
             Ok(0) | Err(nix::errno::Errno::EINTR) => {}
             Ok(_) => return Ok(true),
             Err(errno) => return Err(errno.into()),

@@ -1,22 +1,25 @@
-//! Messages in frames of our ethertype: as many frames as they need, put together again in any order.
+//! Messages in frames of [`ETHERTYPE`]: each is cut into as many frames as it needs, and put together again
+//! whatever their order.
 //!
-//! After the Ethernet header each frame has 16 bytes of ours, in network order: session (4), message (4), index of
-//! the part (2), number of parts (2), payload bytes (2; NICs pad short frames), zero (2).
+//! The Ethernet header of each frame is followed by 16 bytes in network order: session (4), message (4),
+//! index of the part (2), number of parts (2), payload bytes (2; NICs pad short frames), zero (2).
 
 use super::{ETHERTYPE, channel::Channel, channel::is_queue_full, sockets::is_nothing, spin::Spin};
 use std::{io, thread, time::Duration};
 use tasuki_sys::packet::{PacketError, PacketKind, PacketRing, PacketSocket, RingSize};
 
+/// Bytes of the Ethernet header.
 const ETHERNET: usize = 14;
-const OURS: usize = 16;
-/// Bytes before the payload.
-pub(super) const OVERHEAD: usize = ETHERNET + OURS;
-/// Largest message in parts: bounds what a stray frame can make us keep.
-const MOST_PARTS: usize = 32 * 1024;
-/// After so long a full queue has lost the frame.
-const QUEUE_PATIENCE: Duration = Duration::from_millis(10);
+/// Bytes of the header that follows it.
+const PART_HEADER: usize = 16;
+/// Bytes of a frame before the payload.
+pub(super) const OVERHEAD: usize = ETHERNET + PART_HEADER;
+/// The largest number of parts of a message; it bounds the memory that a stray frame can take.
+const PARTS_MAX: usize = 32 * 1024;
+/// A frame that a full queue has not taken after this long counts as lost.
+const QUEUE_LIMIT: Duration = Duration::from_millis(10);
 
-/// What the 16 bytes say.
+/// The 16 bytes after the Ethernet header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub session: u32,
@@ -27,9 +30,9 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Splits a received frame; `None` if it is not one of ours.
+    /// Splits a received frame into header and payload; `None` if it is no part of a message.
     pub fn parse(frame: &[u8]) -> Option<(Self, &[u8])> {
-        let (header, rest) = frame.get(ETHERNET..)?.split_at_checked(OURS)?;
+        let (header, rest) = frame.get(ETHERNET..)?.split_at_checked(PART_HEADER)?;
         let short = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
         let long = |at: usize| u32::from(short(at)) << 16 | u32::from(short(at + 2));
         let part =
@@ -48,16 +51,16 @@ impl Part {
     }
 }
 
-/// A ring with a peer at the other end.
+/// A packet ring, and the peer that its frames go to.
 pub(super) struct FrameLink {
     ring: PacketRing,
     session: u32,
-    /// Ethernet header of everything that is sent, then room for the rest.
+    /// The frame that is sent: its Ethernet header stays, the rest is written anew.
     frame: Vec<u8>,
 }
 
 impl FrameLink {
-    /// Opens a ring of so many frames. Nothing can be sent before [`FrameLink::set_peer`].
+    /// Opens a ring of `slots` frames. [`FrameLink::set_peer`] must be called before anything is sent.
     pub fn open(interface: &str, slots: u32, session: u32) -> Result<Self, PacketError> {
         let socket = PacketSocket::open(interface, ETHERTYPE)?;
         socket.set_qdisc_bypass(true)?;
@@ -82,17 +85,17 @@ impl FrameLink {
         self.frame.len().saturating_sub(OVERHEAD).min(usize::from(u16::MAX))
     }
 
-    /// Sends one part. False: the queue stayed full, the frame is lost.
+    /// Sends one part; false if the queue stayed full, so that the frame is lost.
     pub fn send_part(&mut self, part: Part, payload: &[u8]) -> io::Result<bool> {
         let end = OVERHEAD + payload.len();
         let room = self.frame.get_mut(ETHERNET..end).ok_or(io::ErrorKind::InvalidInput)?;
         part.write(room);
-        room[OURS..].copy_from_slice(payload);
+        room[PART_HEADER..].copy_from_slice(payload);
         self.send_spinning(end)
     }
 
-    /// Sends the first `end` bytes of the frame buffer once more. Sleeps, for at most `limit`, while the socket
-    /// has no room. False: the frame has not been sent.
+    /// Sends the first `end` bytes of the frame buffer once more; false if they have not been sent. Sleeps
+    /// for at most `limit` if the socket has no room.
     pub fn send_again(&self, end: usize, limit: Duration) -> io::Result<bool> {
         match self.ring.socket().send(&self.frame[..end]) {
             Ok(_) => Ok(true),
@@ -111,7 +114,7 @@ impl FrameLink {
             match self.ring.socket().send(&self.frame[..end]) {
                 Ok(_) => return Ok(true),
                 Err(error) if is_nothing(&error) || is_queue_full(&error) => {
-                    if spin.idle().is_some_and(|waited| waited > QUEUE_PATIENCE) {
+                    if spin.idle().is_some_and(|waited| waited > QUEUE_LIMIT) {
                         return Ok(false);
                     }
                 }
@@ -120,8 +123,8 @@ impl FrameLink {
         }
     }
 
-    /// Hands the next frame, if there is one of this session for us, to `take`, with its length on arrival.
-    /// False: no frame is waiting.
+    /// Takes the next frame; false if there is none. If it is one of this session for this host, `take` gets
+    /// it, with its length on arrival.
     pub fn next(&mut self, take: impl FnOnce(Part, &[u8], usize)) -> bool {
         let Some(frame) = self.ring.next_frame() else { return false };
         if frame.kind() == PacketKind::Host && frame.vlan().is_none() {
@@ -137,7 +140,7 @@ impl FrameLink {
         self.ring.wait(limit)
     }
 
-    /// Frames that did not fit into the ring since the last call.
+    /// Number of frames since the last call that did not fit into the ring.
     pub fn drops(&self) -> u64 {
         self.ring.socket().statistics().map(|counters| counters.drops.into()).unwrap_or(0)
     }
@@ -166,7 +169,8 @@ impl Channel for FrameChannel {
         let number = message.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
         let total = u16::try_from(count).map_err(io::Error::other)?;
         for (index, payload) in message.chunks(room).enumerate() {
-            // Both fit: a part is never larger than an MTU, an index never larger than the number of parts.
+            // Both numbers fit, as a part is never larger than an MTU and an index never larger than the
+            // number of parts.
             let (index, length) = (index as u16, payload.len() as u16);
             let part = Part { session: self.link.session(), message: number, index, count: total, length };
             self.link.send_part(part, payload)?;
@@ -178,7 +182,7 @@ impl Channel for FrameChannel {
         let room = self.link.payload_bytes();
         let assembly = &mut self.assembly;
         let mut whole = false;
-        // Until nothing is waiting, or a message is whole.
+        // Takes frames until none is waiting or a message is whole.
         while !whole && self.link.next(|part, payload, _| whole = assembly.add(part, payload, room, message))
         {
         }
@@ -190,7 +194,7 @@ impl Channel for FrameChannel {
     }
 }
 
-/// Parts of the newest message seen.
+/// The parts of the newest message seen.
 #[derive(Default)]
 struct Assembly {
     message: u32,
@@ -199,13 +203,15 @@ struct Assembly {
 }
 
 impl Assembly {
-    /// True if the part made the message whole. Parts of older messages and parts that do not fit are dropped.
+    /// Adds a part; true if it makes the message whole. Parts of older messages and parts that do not fit are
+    /// dropped.
     fn add(&mut self, part: Part, payload: &[u8], room: usize, message: &mut [u8]) -> bool {
         let newer = part.message.wrapping_sub(self.message).cast_signed();
-        if newer < 0 || usize::from(part.count) > MOST_PARTS {
+        if newer < 0 || usize::from(part.count) > PARTS_MAX {
             return false;
         }
-        // The same number again after it was whole: it was sent again because our answer was lost.
+        // The number of a message that is whole comes again if the message was sent again, because the answer
+        // was lost.
         if newer > 0 || self.missing == 0 {
             self.message = part.message;
             self.seen.clear();
@@ -258,7 +264,7 @@ mod tests {
         assert!(!assembly.add(part(0, 1, 3, 2), &[8, 8], 2, &mut buffer), "of an older message");
         assert!(assembly.add(part(1, 1, 3, 2), &[3, 4], 2, &mut buffer));
         assert_eq!(buffer, [1, 2, 3, 4, 5]);
-        // Sent again: whole once more.
+        // The message is sent again, and becomes whole once more.
         assert!(!assembly.add(part(1, 0, 3, 2), &[1, 2], 2, &mut buffer));
         assert!(!assembly.add(part(1, 1, 3, 2), &[3, 4], 2, &mut buffer));
         assert!(assembly.add(part(1, 2, 3, 1), &[5], 2, &mut buffer));

@@ -2,23 +2,24 @@
 
 use super::{
     Protocol, Test,
-    client::{LEAST_BYTES, MOST_BYTES, MOST_UDP_BYTES},
+    client::{MESSAGE_BYTES_MAX, MESSAGE_BYTES_MIN, UDP_MESSAGE_BYTES_MAX},
 };
 
 const ALL: [Protocol; 4] = [Protocol::Tcp, Protocol::TcpSpin, Protocol::Udp, Protocol::PacketRing];
-/// Short batches: what a busy machine does to a few of them stays out of the median.
+/// Number of batches per size. Many short batches keep disturbances of a few of them out of the median.
 const SAMPLES: u32 = 100;
 /// Time before counting, as a share of the time that counts.
 const WARM_UP: f64 = 0.3;
 
-/// Ping-pong of every protocol at those of the sizes that it takes, sizes below the smallest rounded up to it,
-/// for `seconds` each; then one-way streams for ten times as long, paced to 1.25 times the line's rate if one
-/// is given: enough to fill it, without keeping the receiver off a shared processor.
+/// The tests: a ping-pong of every protocol for `seconds` at each of the sizes that the protocol takes, sizes
+/// below the smallest rounded up to it; then one-way streams for ten times as long. If the line's rate is
+/// given, these are paced to 1.25 times this rate, which fills the line without keeping the receiver off a
+/// shared processor.
 pub fn limits(sizes: &[u64], seconds: f64, line_bits_per_second: Option<u64>) -> Vec<Test> {
     let ping_pong = |protocol: Protocol| {
-        let most = if protocol == Protocol::Udp { MOST_UDP_BYTES } else { MOST_BYTES };
+        let most = if protocol == Protocol::Udp { UDP_MESSAGE_BYTES_MAX } else { MESSAGE_BYTES_MAX };
         let fitting = sizes.iter().filter_map(|size| u32::try_from(*size).ok()).filter(|size| *size <= most);
-        let mut bytes: Vec<u32> = fitting.map(|size| size.max(LEAST_BYTES)).collect();
+        let mut bytes: Vec<u32> = fitting.map(|size| size.max(MESSAGE_BYTES_MIN)).collect();
         bytes.sort_unstable();
         bytes.dedup();
         Test::PingPong { protocol, bytes, seconds, samples: SAMPLES }

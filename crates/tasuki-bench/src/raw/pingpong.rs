@@ -12,26 +12,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A message that has not come back after so long is sent again. Well above what a busy machine adds.
+/// A message that has not come back after this long is sent again. The time is well above the delays of a
+/// busy machine.
 const RESEND_AFTER: Duration = Duration::from_millis(20);
-/// A path that loses so many messages in a row is cut.
+/// A path that loses this many messages in a row is taken as cut.
 const TRIES: u32 = 100;
-/// The answering side gives up after hearing nothing for so long.
+/// The answering side gives up if nothing arrives for this long.
 const IDLE_LIMIT: Duration = Duration::from_secs(30);
-/// Fewer samples say nothing of a spread.
-const LEAST_SAMPLES: usize = 3;
+/// The smallest number of samples that says anything of a spread. With this many, the test ends after twice
+/// its time.
+const SAMPLES_MIN: usize = 3;
 
-/// What the asking side measured.
+/// The result of the asking side.
 pub(super) struct Pinged {
     pub samples: Vec<f64>,
     pub resent: u64,
-    /// Processor time of this side.
+    /// Processor time of this side, seconds.
     pub cpu_s: f64,
-    /// Messages each way.
+    /// Number of messages in each direction.
     pub messages: u64,
 }
 
-/// What the answering side did.
+/// The result of the answering side.
 pub(super) struct Echoed {
     pub cpu_s: f64,
     pub messages: u64,
@@ -49,7 +51,8 @@ pub(super) struct Pinger<'a> {
 
 impl<'a> Pinger<'a> {
     pub fn new(protocol: Protocol, channel: &'a mut dyn Channel, bytes: u32) -> Self {
-        // 251 is prime: no period that a lost part could hide in.
+        // The period of 251 is a prime number, so that a part in the wrong place differs from what belongs
+        // there.
         let out: Vec<u8> = (0..bytes).map(|index| (index % 251) as u8).collect();
         let back = vec![0; out.len()];
         Self { protocol, channel, out, back, sequence: 0, resent: 0 }
@@ -65,7 +68,7 @@ impl<'a> Pinger<'a> {
         let (cpu, start) = (cpu_seconds(), Instant::now());
         let mut taken: Vec<f64> = Vec::new();
         while taken.len() < samples as usize {
-            let enough = taken.len() >= LEAST_SAMPLES && start.elapsed().as_secs_f64() > 2.0 * seconds;
+            let enough = taken.len() >= SAMPLES_MIN && start.elapsed().as_secs_f64() > 2.0 * seconds;
             if enough {
                 break;
             }
@@ -77,7 +80,7 @@ impl<'a> Pinger<'a> {
         Ok(Pinged { samples: taken, resent: self.resent, cpu_s, messages })
     }
 
-    /// Warms up on the way.
+    /// Finds the number of messages that take `share` seconds; this also warms the path up.
     fn calibrate(&mut self, share: f64) -> Result<u32, RawError> {
         let mut count = 1u32;
         loop {
@@ -104,7 +107,7 @@ impl<'a> Pinger<'a> {
         let (mut spin, mut tries) = (Spin::default(), 1);
         loop {
             let arrived = self.channel.receive(&mut self.back);
-            // An older number is the second answer to a message that was sent twice.
+            // An answer with an older number is the second one to a message that was sent twice.
             if arrived.map_err(sockets::error(self.protocol, "receive"))? && self.back[..4] == self.out[..4] {
                 return Ok(());
             }
@@ -143,7 +146,7 @@ impl<'a> Pinger<'a> {
     }
 }
 
-/// The answering side: sends everything back until the other peer says stop, or is gone.
+/// Runs the answering side: sends every message back until the other peer says stop or is gone.
 pub(super) fn echo(
     protocol: Protocol,
     channel: &mut dyn Channel,
@@ -174,7 +177,7 @@ pub(super) fn echo(
     }
 }
 
-/// The other peer has closed its end: that is how it says stop on TCP.
+/// Whether an error says that the other peer has closed its end, which on TCP is how it says stop.
 fn has_ended(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -186,7 +189,7 @@ fn has_ended(error: &io::Error) -> bool {
 mod tests {
     use super::*;
 
-    /// A path to oneself that loses, doubles or damages by a fixed rhythm.
+    /// A path that brings messages back, but loses every n-th one and can double or damage all.
     struct Faulty {
         waiting: Vec<Vec<u8>>,
         sent: u32,
@@ -231,7 +234,7 @@ mod tests {
         let lossy = Faulty { waiting: Vec::new(), sent: 0, lose_every: 3, double: true, damage: false };
         let Ok(result) = measure(lossy) else { panic!("gave up") };
         // A lost message costs one resend; which ones fall into the samples depends on calibration.
-        assert!(result.samples.len() >= LEAST_SAMPLES);
+        assert!(result.samples.len() >= SAMPLES_MIN);
         assert!(result.samples.iter().all(|sample| sample.is_finite() && *sample > 0.0));
         assert!(result.messages >= result.samples.len() as u64);
     }

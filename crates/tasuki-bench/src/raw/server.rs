@@ -1,4 +1,4 @@
-//! The peer that answers.
+//! The peer that serves.
 
 use super::{
     Protocol, RawError, Serve,
@@ -20,29 +20,29 @@ use std::{
 };
 
 const NO_CONNECTIONS: &str = "streams go over connections of their own";
-/// Frames that fit into the ring of a throughput test: 100 ms of 1 Gbit/s at MTU 1500.
+/// Number of frames in the ring of a throughput test: 100 ms of 1 Gbit/s at MTU 1500.
 const COUNTING_SLOTS: u32 = 8192;
-/// And of a ping-pong: a message of 1 MiB at MTU 1500.
+/// Number of frames in the ring of a ping-pong: a message of 1 MiB at MTU 1500.
 pub(super) const ECHO_SLOTS: u32 = 1024;
 
-/// Answers one measuring peer until it closes its control connection. Gives up when nobody comes, or nothing is
-/// said, for `patience_s`.
+/// Serves one measuring peer until that closes its control connection. Gives up if no peer connects, or no
+/// request comes, within `silence_limit_s`.
 pub fn serve(options: &Serve) -> Result<(), RawError> {
-    let patience = seconds(options.patience_s, "patience_s")?;
+    let limit = seconds(options.silence_limit_s, "silence_limit_s")?;
     if let Some(cpu) = options.cpu {
         pin(cpu).map_err(|error| RawError::Value(format!("processor {cpu}: {error}")))?;
     }
-    let mut control = Control::accept(options.listen, patience)?;
+    let mut control = Control::accept(options.listen, limit)?;
     let interface = options.interface.as_deref();
-    while let Some(request) = control.receive_or_end(patience)? {
+    while let Some(request) = control.receive_or_end(limit)? {
         let Request::Prepare { protocol, data, session, mac, work } = request else {
-            // The stop of a test that broke off here: its answer has been given already.
+            // This is the stop of a test that broke off on this side, which has been answered already.
             continue;
         };
         let test = Prepared { protocol, data, session, mac, work, interface, cpu: options.cpu };
         let answer = match test.run(&mut control) {
             Ok(answer) => answer,
-            // Without a control connection there is nobody left to tell.
+            // Without a control connection the other peer cannot be told.
             Err(error @ RawError::Control { .. }) => return Err(error),
             Err(error) => Answer::Refused { reason: error.to_string() },
         };
@@ -51,6 +51,7 @@ pub fn serve(options: &Serve) -> Result<(), RawError> {
     Ok(())
 }
 
+/// A test that the other peer has asked for.
 struct Prepared<'a> {
     protocol: Protocol,
     data: Ipv4Addr,
@@ -62,7 +63,7 @@ struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// Opens the data side, says ready, takes part in the test.
+    /// Opens the data side, tells the other peer that it is ready, and takes part in the test.
     fn run(&self, control: &mut Control) -> Result<Answer, RawError> {
         if let Work::Stream(test) = &self.work {
             return stream::serve(test, self.data, self.interface, self.cpu, control);
@@ -105,7 +106,8 @@ impl Prepared<'_> {
             Work::Drain { buffer_bytes, .. } => {
                 resize(&socket, usize::try_from(buffer_bytes).unwrap_or(usize::MAX))
             }
-            // As much as the system lets us: a receiver that is off the processor for a while must not lose.
+            // The buffer is as large as the system allows, so that a receiver that is off the processor for a
+            // while loses nothing.
             _ => resize(&socket, 16 << 20),
         }
         control.send(&Answer::Ready { port, mac: None })?;
@@ -166,11 +168,12 @@ fn done(cpu_before: f64, counted: Counted) -> Answer {
     Answer::Counted { cpu_s: cpu_seconds() - cpu_before, counted }
 }
 
-/// The measuring peer's data connection. It gives up if that peer says or closes something instead.
+/// Accepts the measuring peer's data connection. Gives up if that peer sends a request or closes the control
+/// connection instead.
 pub(super) fn accept(listener: &TcpListener, control: &Control) -> io::Result<TcpStream> {
-    const LOOKS: u32 = 100;
-    for _ in 0..LOOKS {
-        if wait_readable(listener, CALL_LIMIT / LOOKS)? {
+    const POLLS: u32 = 100;
+    for _ in 0..POLLS {
+        if wait_readable(listener, CALL_LIMIT / POLLS)? {
             let (stream, _) = listener.accept()?;
             return Ok(stream);
         }
@@ -181,8 +184,8 @@ pub(super) fn accept(listener: &TcpListener, control: &Control) -> io::Result<Tc
     Err(io::ErrorKind::TimedOut.into())
 }
 
-/// Payload of this connection's full segments, and their options: the kernel counts timestamps out of the
-/// segment size, and says only for the whole network namespace whether it uses them.
+/// The payload of this connection's full segments, and their options. The kernel's segment size does not
+/// include the timestamps, and whether it uses them is known only for the whole network namespace.
 fn segments(stream: &TcpStream) -> io::Result<Segments> {
     let payload = getsockopt(stream, TcpMaxSeg)?;
     let setting = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_timestamps").unwrap_or_default();
@@ -190,13 +193,14 @@ fn segments(stream: &TcpStream) -> io::Result<Segments> {
     Ok(Segments { payload: payload.into(), options })
 }
 
-/// The socket's buffer; the kernel doubles it for its own records (socket(7)).
+/// Sets the size of the socket's receive buffer; the kernel doubles it for its own records (socket(7)).
 fn resize(socket: &UdpSocket, bytes: usize) {
     use nix::sys::socket::{
         setsockopt,
         sockopt::{RcvBuf, RcvBufForce},
     };
-    // The second is for root, the first obeys the system's limit. Neither is needed.
+    // The first call obeys the system's limit, the second needs root. A test works without either, so that
+    // errors are ignored.
     let _ = setsockopt(socket, RcvBuf, &bytes);
     let _ = setsockopt(socket, RcvBufForce, &bytes);
 }

@@ -15,14 +15,15 @@ use std::{
     time::Duration,
 };
 
-/// No single call waits longer.
+/// Longest wait of a single call.
 pub(super) const CALL_LIMIT: Duration = Duration::from_secs(5);
 
+/// Makes the error of a failed socket; `doing` says what was being done.
 pub(super) fn error(protocol: Protocol, doing: &'static str) -> impl FnOnce(io::Error) -> RawError {
     move |source| RawError::Socket { protocol, doing, source }
 }
 
-/// Holds a socket to one interface, so that a test of one cable cannot take another way.
+/// Binds a socket to an interface, so that a test of one cable cannot take another route.
 fn hold_to(socket: &impl AsFd, interface: Option<&str>) -> io::Result<()> {
     if let Some(name) = interface {
         setsockopt(socket, BindToDevice, &OsString::from(name))?;
@@ -30,7 +31,7 @@ fn hold_to(socket: &impl AsFd, interface: Option<&str>) -> io::Result<()> {
     Ok(())
 }
 
-/// Bounds every blocking call on the socket.
+/// Bounds the time of every blocking call on the socket: sends by [`CALL_LIMIT`], receives by `receive`.
 pub(super) fn bound_calls(socket: &impl AsFd, receive: Duration) -> io::Result<()> {
     let value =
         |limit: Duration| TimeVal::new(limit.as_secs().cast_signed(), i64::from(limit.subsec_micros()));
@@ -46,7 +47,7 @@ pub(super) fn listen_tcp(address: Ipv4Addr, interface: Option<&str>) -> io::Resu
     Ok(listener)
 }
 
-/// Connects, for at most the limit of a call.
+/// Connects; gives up after [`CALL_LIMIT`].
 pub(super) fn connect_tcp(to: SocketAddrV4, interface: Option<&str>) -> io::Result<TcpStream> {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
     hold_to(&socket, interface)?;
@@ -56,7 +57,8 @@ pub(super) fn connect_tcp(to: SocketAddrV4, interface: Option<&str>) -> io::Resu
     Ok(TcpStream::from(socket))
 }
 
-/// Connects a socket whose calls are bounded: the kernel says that it is still at it when the time is up.
+/// Connects a socket whose calls are bounded. When the time is up, the kernel returns EINPROGRESS, which
+/// becomes an error.
 pub(super) fn connect_within_limit(socket: &impl AsFd, to: SocketAddrV4) -> io::Result<()> {
     match connect(socket.as_fd().as_raw_fd(), &SockaddrIn::from(to)) {
         Err(Errno::EINPROGRESS) => {
@@ -79,7 +81,7 @@ pub(super) fn connect_udp(to: SocketAddrV4, interface: Option<&str>) -> io::Resu
     Ok(socket)
 }
 
-/// Whether an error says that there is nothing at the moment.
+/// Whether an error says that there is nothing to take, or no room to send, at the moment.
 pub(super) fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }

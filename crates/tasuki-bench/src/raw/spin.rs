@@ -1,4 +1,4 @@
-//! Waiting without sleeping, and what it costs.
+//! Waiting without sleeping, and the processor time of a thread.
 
 use nix::{
     sched::{CpuSet, sched_setaffinity},
@@ -13,13 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Polls between two looks at the clock.
+/// Number of polls per reading of the clock.
 const POLLS: u32 = 64;
-/// After so long without anything the processor is offered to others at every poll: with more processes than
-/// processors the one that is waited for may be waiting for this one's.
+/// A wait that has lasted this long yields the processor at every poll. If there are more processes than
+/// processors, the process that is waited for may need this one.
 const YIELD_AFTER: Duration = Duration::from_micros(20);
 
-/// One wait.
+/// One wait without sleeping.
 #[derive(Default)]
 pub(super) struct Spin {
     polls: u32,
@@ -28,7 +28,8 @@ pub(super) struct Spin {
 }
 
 impl Spin {
-    /// To be called after every poll that found nothing. Now and then it returns how long the wait has been.
+    /// Must be called after every poll that found nothing. Every [`POLLS`] calls it returns how long the wait
+    /// has lasted.
     pub fn idle(&mut self) -> Option<Duration> {
         if self.long {
             thread::yield_now();
@@ -54,7 +55,8 @@ pub(crate) fn pin(cpu: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// User and system seconds of this thread so far. Of the thread: a process may hold both peers.
+/// User and system time of this thread so far, seconds. It is that of the thread because a process may hold
+/// both peers.
 pub(crate) fn cpu_seconds() -> f64 {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_THREAD) else { return 0.0 };
     let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();

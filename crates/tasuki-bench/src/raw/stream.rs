@@ -1,14 +1,16 @@
-//! Messages of one length over TCP connections, as many as go through, with what that costs both sides: processor time, segments sent again
-//! and segments out of order. What `netperf -t TCP_STREAM -m BYTES` measures, and what the NIC distribution paper's figures 2 to 4 show.
+//! Messages of one length over TCP connections, as fast as they go, with the processor time, the segments
+//! sent again and the segments out of order of both sides. `netperf -t TCP_STREAM -m BYTES` measures the same
+//! throughput, and figures 2 to 4 of the NIC distribution paper show it.
 //!
-//! Both sides count for the same time after a warm-up, each by its own clock; the sender goes on until the receiver is surely done.
+//! Both sides count for the same time after a warm-up, each by its own clock. The sender goes on until the
+//! receiver is certainly done.
 
 use super::{
     Measure, Protocol, RawError,
     client::{ANSWER_LIMIT, finish, seconds, unexpected},
     control::{Answer, Control, Request, Work},
-    look::Look,
     server::accept,
+    snapshot::Snapshot,
     sockets::{self, CALL_LIMIT, is_nothing},
 };
 use nix::sys::socket::{Backlog, SockaddrIn, bind, listen};
@@ -23,61 +25,63 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most connections at once.
-const MOST_STREAMS: u32 = 1024;
-/// Longest message.
-const MOST_BYTES: u32 = 16 << 20;
-/// The sender goes on so much longer than the receiver counts.
+/// The largest number of connections of a test.
+const STREAMS_MAX: u32 = 1024;
+/// The longest message of a stream, bytes.
+const STREAM_MESSAGE_BYTES_MAX: u32 = 16 << 20;
+/// Time for which the sender goes on after the receiver should be done counting.
 const TAIL: Duration = Duration::from_millis(300);
-/// A receiver takes what is there, up to so much at once.
+/// The largest number of bytes that a receiver takes by one call.
 const RECEIVE_BYTES: usize = 64 * 1024;
 
-/// What to send.
+/// A test with streams of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StreamTest {
     /// Multipath TCP instead of TCP.
     pub mptcp: bool,
-    /// Connections at once.
+    /// Number of connections at once.
     pub streams: u32,
-    /// Length of a message, one call of the sender each; bytes.
+    /// Length of a message, which is one call of the sender; bytes.
     pub bytes: u32,
     /// Time to count, seconds.
     pub seconds: f64,
-    /// Time before that, seconds.
+    /// Time before counting, seconds.
     pub warm_up_s: f64,
 }
 
-/// What one side spent while it counted.
+/// The counters of one side over the time in which it counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// For how long, seconds.
+    /// Length of that time, seconds.
     pub seconds: f64,
-    /// Processor time of the process, as a share of that time; 1 is one processor. What the kernel does for others in interrupts meanwhile
-    /// is booked on whoever is running.
+    /// Processor time of the process as a share of that time; 1 is one processor. It includes interrupts that
+    /// the kernel handles for others while the process runs.
     pub process: f64,
-    /// Share of that time in which the side's processor was not idle, whoever was running; `None` if it has none of its own.
+    /// Share of that time in which the side's processor was not idle, whichever process ran; `None` if the
+    /// side has no processor of its own.
     pub core: Option<f64>,
-    /// Share of that time that its processor was in interrupts: where packets are received.
+    /// Share of that time in which the side's processor handled interrupts, where the kernel receives
+    /// packets; `None` like [`Self::core`].
     pub interrupts: Option<f64>,
-    /// Segments with data sent (Multipath TCP: all segments).
+    /// Number of segments with data sent (Multipath TCP: all segments).
     pub data_out: u64,
-    /// Segments sent again.
+    /// Number of segments sent again.
     pub resent: u64,
-    /// Segments with data received (Multipath TCP: all segments).
+    /// Number of segments with data received (Multipath TCP: all segments).
     pub data_in: u64,
-    /// Of those received, out of order.
+    /// Number of segments received out of order.
     pub out_of_order: u64,
-    /// What came in by each interface meanwhile, by name; bytes of all frames.
+    /// Bytes of all frames that each interface received in that time, by the name of the interface.
     pub received_by: BTreeMap<String, u64>,
 }
 
-/// What came of a [`StreamTest`].
+/// The result of a [`StreamTest`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Streamed {
-    /// What was asked for.
+    /// The test.
     pub test: StreamTest,
-    /// Payload bytes that each connection brought while the receiver counted.
+    /// Payload that each connection brought while the receiver counted, bytes.
     pub received_bytes: Vec<u64>,
     /// The side that sends.
     pub sender: Side,
@@ -86,12 +90,12 @@ pub struct Streamed {
 }
 
 impl Streamed {
-    /// Payload received per second, all connections together, bytes.
+    /// Payload received over all connections together, bytes per second.
     pub fn bytes_per_second(&self) -> f64 {
         self.received_bytes.iter().sum::<u64>() as f64 / self.receiver.seconds.max(1e-9)
     }
 
-    /// Jain's fairness index of the connections: 1 if all have the same, 1/n if one has all.
+    /// Jain's fairness index of the n connections: 1 if all brought the same, 1/n if one brought all.
     pub fn fairness(&self) -> f64 {
         let of =
             |power: i32| self.received_bytes.iter().map(|&bytes| (bytes as f64).powi(power)).sum::<f64>();
@@ -116,17 +120,17 @@ impl StreamTest {
         let bad = |text: String| Err(RawError::Value(text));
         match self {
             _ if seconds(self.seconds, "seconds")?.is_zero() => bad("seconds must be above 0".into()),
-            _ if !(1..=MOST_STREAMS).contains(&self.streams) => {
-                bad(format!("streams must be 1 to {MOST_STREAMS}"))
+            _ if !(1..=STREAMS_MAX).contains(&self.streams) => {
+                bad(format!("streams must be 1 to {STREAMS_MAX}"))
             }
-            _ if !(1..=MOST_BYTES).contains(&self.bytes) => {
-                bad(format!("a message has 1 to {MOST_BYTES} bytes"))
+            _ if !(1..=STREAM_MESSAGE_BYTES_MAX).contains(&self.bytes) => {
+                bad(format!("a message has 1 to {STREAM_MESSAGE_BYTES_MAX} bytes"))
             }
             _ => Ok(()),
         }
     }
 
-    /// The measuring, sending side.
+    /// Runs the measuring side, which sends.
     pub(super) fn run(&self, options: &Measure, control: &mut Control) -> Result<Streamed, RawError> {
         self.check()?;
         let error = |doing| sockets::error(Protocol::Tcp, doing);
@@ -140,7 +144,7 @@ impl StreamTest {
         let streams: io::Result<Vec<_>> =
             (0..self.streams).map(|_| self.connect(to, options.interface.as_deref())).collect();
         let sent = streams.and_then(|streams| self.send(&streams, options.cpu));
-        // With the streams closed, the other peer's part ends, too.
+        // The streams are closed by now, which ends the other peer's part too.
         let answer = finish(control)?;
         let sender = sent.map_err(error("send"))?;
         let Answer::Streamed { received_bytes, receiver } = answer else { return Err(unexpected(answer)) };
@@ -166,9 +170,10 @@ impl StreamTest {
             let senders: Vec<_> =
                 streams.iter().map(|stream| scope.spawn(|| send_until(stream, &message, end))).collect();
             thread::sleep(warm_up);
-            let before = Look::now(core, streams, self.mptcp);
+            let before = Snapshot::take(core, streams, self.mptcp);
             thread::sleep(counted);
-            let side = before.and_then(|before| Ok(Look::now(core, streams, self.mptcp)?.since(&before)));
+            let side =
+                before.and_then(|before| Ok(Snapshot::take(core, streams, self.mptcp)?.since(&before)));
             for sender in senders {
                 sender.join().map_err(|_| io::Error::other("a sender panicked"))??;
             }
@@ -177,7 +182,7 @@ impl StreamTest {
     }
 }
 
-/// Sends one message after another, then waits until the other side has all.
+/// Sends one message after another until `end`, then waits until the other side has received all.
 fn send_until(mut stream: &TcpStream, message: &[u8], end: Instant) -> io::Result<()> {
     while Instant::now() < end {
         stream.write_all(message)?;
@@ -189,7 +194,7 @@ fn send_until(mut stream: &TcpStream, message: &[u8], end: Instant) -> io::Resul
     }
 }
 
-/// The answering, receiving side.
+/// Runs the serving side, which receives.
 pub(super) fn serve(
     test: &StreamTest,
     data: Ipv4Addr,
@@ -210,7 +215,8 @@ pub(super) fn serve(
     Ok(Answer::Streamed { received_bytes, receiver })
 }
 
-/// On all addresses: further paths lead to others than the first.
+/// Listens on all addresses, because the further paths of a Multipath TCP connection lead to other addresses
+/// than the first.
 fn listen_mptcp() -> io::Result<TcpListener> {
     let socket = tasuki_sys::tcp::mptcp_socket()?;
     bind(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)))?;
@@ -237,9 +243,9 @@ fn receive(test: &StreamTest, streams: &[TcpStream], core: Option<usize>) -> io:
             .map(|(stream, total)| scope.spawn(|| receive_all(stream, total)))
             .collect();
         thread::sleep(Duration::from_secs_f64(test.warm_up_s));
-        let (before, bytes_before) = (Look::now(core, streams, test.mptcp), so_far());
+        let (before, bytes_before) = (Snapshot::take(core, streams, test.mptcp), so_far());
         thread::sleep(Duration::from_secs_f64(test.seconds));
-        let after = Look::now(core, streams, test.mptcp);
+        let after = Snapshot::take(core, streams, test.mptcp);
         let received = so_far().into_iter().zip(bytes_before).map(|(now, then)| now - then).collect();
         for receiver in receivers {
             receiver.join().map_err(|_| io::Error::other("a receiver panicked"))??;
@@ -248,7 +254,7 @@ fn receive(test: &StreamTest, streams: &[TcpStream], core: Option<usize>) -> io:
     })
 }
 
-/// Takes everything up to the end of the stream.
+/// Takes everything up to the end of the stream, and counts it in `total`.
 fn receive_all(mut stream: &TcpStream, total: &AtomicU64) -> io::Result<()> {
     let mut buffer = vec![0; RECEIVE_BYTES];
     loop {
@@ -276,7 +282,8 @@ mod tests {
         }
     }
 
-    // Jain, Chiu, Hawe: DEC-TR-301 (1984): k of n users with the same and the others with nothing have k/n.
+    // Jain, Chiu, Hawe: DEC-TR-301 (1984): if k of n users have the same and the others nothing,
+    // the index is k/n.
     #[test]
     fn figures_follow_from_the_counters() {
         let one_of_four = streamed(&[800, 0, 0, 0]);

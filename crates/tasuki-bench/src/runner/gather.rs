@@ -1,4 +1,4 @@
-//! Collects what the runs give, and makes records of it with their ceilings.
+//! Collects the results of runs, and makes records of them with their ceilings.
 
 use super::{Network, Plan};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 const RAW_PINGPONG: &str = "raw-pingpong";
 const RAW_STREAM: &str = "raw-stream";
 
-/// A point, by its place in the plan.
+/// A point, by its indices in the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Key {
     network: usize,
@@ -61,7 +61,7 @@ impl Gather {
         }
     }
 
-    /// The raw peers' results; a throughput test to which nothing came is none.
+    /// Adds the results of the raw peers. A throughput test in which nothing arrived gives no figure.
     pub fn add_raw(&mut self, network: usize, outcome: Outcome) {
         for result in outcome.ping_pongs {
             let source = Source::Raw(result.protocol);
@@ -125,17 +125,17 @@ impl Entry {
         };
         let is_mpi = matches!(self.key.source, Source::Stack(_));
         let mut record = self.gathered.record(point, machine)?;
-        // Of a rate it would be the best of a thousand.
+        // A percentile of times only: of rates it would be the best of a thousand.
         let calls = plan.calls.filter(|_| is_mpi && record.unit == Unit::Microseconds);
         record.p99_9 = calls.and_then(|_| stats::quantile_of(&record.samples, 0.999));
         Some(record)
     }
 }
 
-/// The best that the network could do. For everything that ends with a message from one host to another: the
-/// fastest raw half round trip of the same size, or of the largest smaller one that was measured (no MPI can be
-/// faster than that). For streaming: what raw frames could carry at the line's rate, or else the fastest raw
-/// stream measured. A program that also computes has none.
+/// The best that the network could do. For tests that end with a message from one host to another, this is
+/// the fastest raw half round trip of messages of the same size, or of the largest smaller size that was
+/// measured (no MPI can be faster than that). For streaming it is what raw frames could carry at the line's
+/// rate, or if this is unknown the fastest raw stream measured. A program that also computes has no ceiling.
 fn ceiling(record: &Record, network: &Network, records: &[Record]) -> Option<Ceiling> {
     let here = |test: &'static str| {
         records.iter().filter(move |raw| raw.test == test && raw.network == record.network)
@@ -144,7 +144,7 @@ fn ceiling(record: &Record, network: &Network, records: &[Record]) -> Option<Cei
         "pingpong" | "barrier" | "allreduce" | "alltoall" | RAW_PINGPONG if record.hosts > 1 => {
             let smallest = here(RAW_PINGPONG).map(|raw| raw.bytes).min()?;
             let fits = |raw: &&Record| raw.bytes <= record.bytes.max(smallest);
-            // Larger first: a larger message is the closer limit.
+            // Of the sizes up to that of the test, the largest one gives the closest limit.
             let size = here(RAW_PINGPONG).filter(fits).map(|raw| raw.bytes).max()?;
             let best = here(RAW_PINGPONG)
                 .filter(|raw| raw.bytes == size)

@@ -1,11 +1,12 @@
-//! What is to be measured.
+//! The plan of a measurement: networks, stacks and tests.
 
 use super::{Step, Work};
 use crate::{ethernet::Framing, program};
 use std::{ops::RangeInclusive, str::FromStr, time::Duration};
 use thiserror::Error;
 
-/// How many calls can be timed one by one: enough for a 99.9th percentile, and no more than the program takes.
+/// The numbers of calls that can be timed one by one: enough for a 99.9th percentile, and no more than the
+/// program takes.
 pub const CALLS: RangeInclusive<u32> = 1_000..=1_000_000;
 
 /// Why a plan cannot be run, or a test not be understood.
@@ -14,7 +15,7 @@ pub enum PlanError {
     /// A list is empty.
     #[error("the plan names no {0}")]
     Nothing(&'static str),
-    /// Two networks or stacks of one name could not be told apart in the records.
+    /// Two networks or two stacks have the same name, so that records could not tell them apart.
     #[error("two {kind} are called {name}")]
     Twice {
         /// Networks or stacks.
@@ -22,15 +23,16 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
-    /// Not a test of the program.
+    /// The program has no such test.
     #[error("no test is called `{0}`; there are {all}", all = program::TESTS.join(", "))]
     NoSuchTest(String),
-    /// Not a number of bytes.
+    /// A size is not a number of bytes.
     #[error("`{0}` is not a size in bytes, such as 64, 4k or 1M")]
     Size(String),
-    /// Time or samples that give no measurement.
+    /// Time, samples, calls or ranks are out of range.
     #[error(
-        "seconds per point must be above 0 and at most 3600, samples from 1 to 1000, calls from 1000 to 1000000, ranks at least 1"
+        "seconds per point must be above 0 and at most 3600, samples from 1 to 1000, calls from 1000 to \
+         1000000, ranks at least 1"
     )]
     Amount,
 }
@@ -58,7 +60,7 @@ pub struct Network {
     pub name: String,
     /// Hosts over which ranks are spread.
     pub hosts: u32,
-    /// Rate and MTU, if the rate is held; `None` where only software limits it.
+    /// Rate and MTU if the rate is limited; `None` if only software limits it.
     pub line: Option<LineRate>,
     /// Offloads of the hosts' interfaces, as records state them.
     pub offloads: String,
@@ -78,12 +80,12 @@ pub struct Stack {
 pub struct TestPlan {
     /// Name of the test.
     pub name: String,
-    /// Message sizes in bytes; empty: the test has none.
+    /// Message sizes in bytes; empty if the test has none.
     pub sizes: Vec<u64>,
 }
 
 impl TestPlan {
-    /// The sizes in the program's output: 0 stands for none.
+    /// The sizes as the program prints them: 0 for a test without sizes.
     pub(crate) fn sizes_or_none(&self) -> Vec<u64> {
         if self.sizes.is_empty() { vec![0] } else { self.sizes.clone() }
     }
@@ -120,7 +122,7 @@ fn size(text: &str) -> Result<u64, PlanError> {
     number.and_then(|number| number.checked_mul(factor)).ok_or_else(|| PlanError::Size(text.into()))
 }
 
-/// Tests that one run of the program makes, one after the other.
+/// The tests that one run of the program makes, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestSet {
     /// Ranks of the run.
@@ -136,22 +138,22 @@ impl TestSet {
     }
 }
 
-/// What to measure, where, how often.
+/// What to measure, on which networks, and how often.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// Networks, one after the other within a repetition.
     pub networks: Vec<Network>,
     /// Stacks, in turn for each set of tests.
     pub stacks: Vec<Stack>,
-    /// Sets of tests: one run of the program each.
+    /// Sets of tests; each is one run of the program.
     pub sets: Vec<TestSet>,
-    /// How often everything is repeated. Six or more give ratios with 95 % confidence.
+    /// Number of repetitions. Six or more give ratios with 95 % confidence.
     pub repetitions: usize,
     /// Time for one test at one size in one repetition, seconds.
     pub seconds_per_point: f64,
-    /// Batches into which that time is divided.
+    /// Number of batches into which this time is divided.
     pub samples_per_point: u32,
-    /// So many calls are timed one by one instead of batches, for the 99.9th percentile: as many as [`CALLS`] says.
+    /// Number of calls to time one by one instead of batches, for the 99.9th percentile; within [`CALLS`].
     pub calls: Option<u32>,
     /// A run that takes longer is stopped and counts as failed.
     pub run_limit: Duration,
@@ -179,8 +181,8 @@ impl Plan {
         if time && samples && calls && ranks { Ok(()) } else { Err(PlanError::Amount) }
     }
 
-    /// The order of the runs: within a repetition and network first the raw limits, then each set of tests over
-    /// all stacks in turn.
+    /// The runs in their order: for each repetition and network first the raw limits, then each set of tests
+    /// over all stacks in turn.
     pub(crate) fn steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         for repetition in 0..self.repetitions {

@@ -10,18 +10,18 @@ use comfy_table::{Cell, CellAlignment, Table};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// What is started several times.
+/// A case: what is started several times under the same conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartupCase {
-    /// Processes.
+    /// Number of processes.
     pub ranks: u32,
-    /// Hosts that they are on.
+    /// Number of hosts that they are on.
     pub hosts: u32,
-    /// Rails between two hosts.
+    /// Number of rails between two hosts.
     pub rails: usize,
     /// Name of the network.
     pub network: String,
-    /// Name of the MPI, and of what carries its messages if that is not its own.
+    /// Name of the MPI, and of the transport if that is not the MPI's own.
     pub stack: String,
     /// What carries the messages between hosts.
     pub lane: String,
@@ -34,17 +34,17 @@ pub struct StartupCase {
 pub struct StartupRecord {
     /// `startup`.
     pub test: &'static str,
-    /// Processes.
+    /// Number of processes.
     pub ranks: u32,
-    /// Hosts that they were on.
+    /// Number of hosts that they were on.
     pub hosts: u32,
-    /// Rails between two hosts.
+    /// Number of rails between two hosts.
     pub rails: usize,
     /// Name of the network.
     pub network: String,
     /// Name of the stack.
     pub stack: String,
-    /// Median from the launcher's start to its end.
+    /// Time from the launcher's start to its end, median.
     pub median: f64,
     /// Tenth percentile.
     pub p10: f64,
@@ -52,15 +52,15 @@ pub struct StartupRecord {
     pub p90: f64,
     /// `s`.
     pub unit: &'static str,
-    /// Median of each phase, see [`Phases`].
+    /// Median of this phase, see [`Phases`].
     pub launch_s: f64,
-    /// See [`Phases`].
+    /// Median of this phase, see [`Phases`].
     pub init_s: f64,
-    /// See [`Phases`].
+    /// Median of this phase, see [`Phases`].
     pub meeting_s: f64,
-    /// See [`Phases`].
+    /// Median of this phase, see [`Phases`].
     pub end_s: f64,
-    /// SCore III paper, table 3, for as many nodes and networks; seconds.
+    /// Published time for as many nodes and networks (SCore III paper, table 3), seconds.
     pub published: Option<f64>,
     /// What carried the messages.
     pub lane: String,
@@ -72,13 +72,13 @@ pub struct StartupRecord {
     pub kernel: String,
     /// Processor model.
     pub cpu: String,
-    /// Processors of the machine.
+    /// Number of processors of the machine.
     pub cores: usize,
     /// All repetitions, seconds.
     pub samples: Vec<f64>,
 }
 
-/// Starts of many cases.
+/// The starts of many cases.
 #[derive(Clone, Debug)]
 pub struct StartupReport {
     machine: Machine,
@@ -89,12 +89,12 @@ pub struct StartupReport {
 }
 
 impl StartupReport {
-    /// Nothing has been started yet.
+    /// A report without starts.
     pub fn new(machine: Machine) -> Self {
         Self { machine, cases: Vec::new(), failures: Vec::new(), interrupted: false }
     }
 
-    /// A start has succeeded.
+    /// Adds a start that has succeeded.
     pub fn add(&mut self, case: &StartupCase, phases: Phases) {
         match self.cases.iter_mut().find(|(known, _)| known == case) {
             Some((_, all)) => all.push(phases),
@@ -102,17 +102,17 @@ impl StartupReport {
         }
     }
 
-    /// A start has failed.
+    /// Adds a start that has failed.
     pub fn fail(&mut self, failure: FailedRun) {
         self.failures.push(failure);
     }
 
-    /// Every start succeeded.
+    /// Whether every start succeeded.
     pub fn is_good(&self) -> bool {
         self.failures.is_empty()
     }
 
-    /// The figures, in the order in which cases were first run.
+    /// The records, in the order in which their cases were first run.
     pub fn records(&self) -> Vec<StartupRecord> {
         self.cases.iter().filter_map(|(case, all)| self.record(case, all)).collect()
     }
@@ -148,7 +148,8 @@ impl StartupReport {
         })
     }
 
-    /// How many times as fast a case starts as the same of another stack, from interleaved repetitions.
+    /// How many times as fast a case starts as the same case with another stack, from interleaved
+    /// repetitions.
     pub fn against(&self, case: &StartupCase, stack: &str) -> Option<PairedRatio> {
         let find = |stack: &str| {
             let same = |other: &StartupCase| {
@@ -162,7 +163,7 @@ impl StartupReport {
 
     /// All records as a JSON array.
     pub fn json(&self) -> String {
-        // A record is plain data with string keys; there is nothing in it that JSON cannot hold.
+        // Serialising cannot fail, as records are plain data with string keys.
         serde_json::to_string_pretty(&self.records()).unwrap_or_default()
     }
 
@@ -171,9 +172,10 @@ impl StartupReport {
         let mut text = format!("{}\n", self.machine);
         if !self.cases.is_empty() {
             let _ = writeln!(text, "{}", self.body(&baseline));
-            text += "seconds from the launcher's start to its end, and what they are made of: until all ranks are in main; until all \
-                     have left MPI_Init; until all have heard from all; until the launcher has ended. Published: SCore III, \
-                     table 3, as many nodes of two 933 MHz processors with as many 100 Mbit/s networks\n";
+            text += "seconds from the launcher's start to its end, and what they are made of: until all \
+                     ranks are in main; until all have left MPI_Init; until all have heard from all; until \
+                     the launcher has ended. Published: SCore III, table 3, as many nodes of two 933 MHz \
+                     processors with as many 100 Mbit/s networks\n";
         }
         text + &ending(&self.failures, self.interrupted)
     }

@@ -42,7 +42,7 @@ pub const STRANGER: User = User { uid: 4203, gid: 4203, groups: &[4300] };
 
 /// Addresses of the NICs.
 pub const MACS: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
-/// Tasuki's ethertype, as `docs/wire.md` defines it.
+/// Tasuki's ethertype, as `docs/reference/wire.md` defines it.
 pub const ETHERTYPE: u16 = 0x88b5;
 
 /// The user that a thread becomes.

@@ -58,7 +58,7 @@ pub struct HostsArgs {
 
 All hosts are checked before the first is changed: one that does not answer, lacks an interface or refuses
 permission stops all. What a host was like is written to its state folder first; `tasuki undo` restores it,
-also after a crash. Interfaces that the file does not name are never touched. See docs/apply.md.")]
+also after a crash. Interfaces that the file does not name are never touched. See docs/guide/set-up.md.")]
 pub struct ApplyArgs {
     /// Cluster file; - reads it from standard input. With --lab: instead of the lab's own
     pub cluster: Option<PathBuf>,
@@ -129,7 +129,7 @@ pub struct StateArgs {
 When all cables between two hosts are dead (no carrier, or nothing is heard, also in one direction only),
 their packets go through other hosts within a second, and back once a cable has been well for a second. All
 hosts tell each other what is dead, so that all routes agree. `tasuki apply --no-watch`, or `fallback =
-false` in the cluster file, keeps pairs to their own cables. See docs/watch.md.
+false` in the cluster file, keeps pairs to their own cables. See docs/guide/watch.md.
 
 Examples:
   tasuki watch --status --lab ring      # what is dead, and who is led around it

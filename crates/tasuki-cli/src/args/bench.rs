@@ -6,11 +6,12 @@ use super::{
     rate::rate,
     stripe::{BenchCross, BenchStripe},
 };
-use crate::{bench::Setting, shape::RatedShape, transport::Wanted};
+use crate::{shape::RatedShape, transport::Wanted};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tasuki_bench::{
     CALLS,
+    lab::mpi::Setting,
     nas::{Class, Kernel},
 };
 use tasuki_cluster::Rate;
@@ -23,17 +24,20 @@ pub enum BenchCommand {
     Mpi(BenchMpi),
     /// NAS kernels, Himeno and Linpack on labs: over TCP and over Tasuki, beside one host alone
     Nas(BenchNas),
-    /// How long an MPI program takes to start, 2 to 64 ranks, over TCP and over Tasuki, and what takes the time
+    /// How long an MPI program takes to start, 2 to 64 ranks, over TCP and over Tasuki, and what takes the
+    /// time
     Startup(BenchStartup),
     /// TCP, UDP and bare frames between two hosts, without any MPI: the ceilings
     Raw(BenchRaw),
     /// How fast a host takes bursts and what its buffer holds: the rates at which it can be sent to
     #[command(after_help = super::drain::drain_help())]
     Drain(BenchDrain),
-    /// One TCP stream over several NICs: striping, bonding and Multipath TCP; bandwidth, processor time, order
+    /// One TCP stream over several NICs: striping, bonding and Multipath TCP; bandwidth, processor time,
+    /// order
     #[command(after_help = super::stripe::STRIPE_HELP)]
     Stripe(BenchStripe),
-    /// Two hosts through a switch, by a cable, without interrupt delay, by two cables: the cross-connection paper
+    /// Two hosts through a switch, by a cable, without interrupt delay, by two cables: the cross-connection
+    /// paper
     #[command(after_help = super::stripe::CROSS_HELP)]
     Cross(BenchCross),
     /// The interrupt delay's controller against every fixed delay, at eight levels of load and at two in turn
@@ -48,8 +52,8 @@ pub enum BenchCommand {
 #[derive(Debug, Args)]
 #[command(after_help = crate::shape::help())]
 pub struct LabSource {
-    /// Build a lab of this shape for the measurement, as full:4 (see below), or as full:4@33M with a rate of its own;
-    /// several are measured in turn
+    /// Build a lab of this shape for the measurement, as full:4 (see below), or as full:4@33M with a rate of
+    /// its own; several are measured in turn
     #[arg(long)]
     pub shape: Vec<RatedShape>,
     /// Build a lab of this cluster file for the measurement
@@ -129,10 +133,12 @@ pub struct BenchMpi {
     /// What carries the messages; with several, each MPI runs over all of them in turn
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["tcp"])]
     pub transport: Vec<Wanted>,
-    /// Each MPI over Tasuki once more with this variable in its ranks, as TASUKI_RATE=window, compared with Tasuki as it is
+    /// Each MPI over Tasuki once more with this variable in its ranks, as TASUKI_RATE=window, compared with
+    /// Tasuki as it is
     #[arg(long, value_name = "NAME=VALUE")]
     pub variant: Vec<Setting>,
-    /// Each MPI over Tasuki once more with the provider of this folder (that of another build), compared with this one's
+    /// Each MPI over Tasuki once more with the provider of this folder (that of another build), compared with
+    /// this one's
     #[arg(long, value_name = "FOLDER")]
     pub other_provider: Vec<PathBuf>,
     /// Tests with two ranks, with sizes in bytes
@@ -141,11 +147,12 @@ pub struct BenchMpi {
     /// Tests with a rank on every host
     #[arg(long, default_values = ["barrier", "allreduce:8,8k,1M", "alltoall:8,1k,64k", "heat:4k,16k"])]
     pub all: Vec<String>,
-    /// All ranks on the first host, two for each test: inside a host `tcp` means the MPI's own shared memory, and
-    /// --transport shm is libfabric's
+    /// All ranks on the first host, two for each test: inside a host `tcp` means the MPI's own shared memory,
+    /// and --transport shm is libfabric's
     #[arg(long)]
     pub one_host: bool,
-    /// Ranks over Tasuki run as an ordinary user, who gets the raw lane from a broker on every host; MPICH and Intel MPI
+    /// Ranks over Tasuki run as an ordinary user, who gets the raw lane from a broker on every host; MPICH
+    /// and Intel MPI
     #[arg(long)]
     pub as_user: bool,
     /// How often everything is repeated; six or more give ratios with 95 % confidence
@@ -154,8 +161,12 @@ pub struct BenchMpi {
     /// Time for one test at one size in one repetition, in seconds
     #[arg(long, default_value_t = 0.3)]
     pub seconds: f64,
-    /// Time so many calls of each test one by one instead of batches, and tell what one of a thousand exceeds (p99.9)
-    #[arg(long, value_parser = clap::value_parser!(u32).range(i64::from(*CALLS.start())..=i64::from(*CALLS.end())))]
+    /// Time so many calls of each test one by one instead of batches, and tell what one of a thousand exceeds
+    /// (p99.9)
+    #[arg(
+        long,
+        value_parser = clap::value_parser!(u32).range(i64::from(*CALLS.start())..=i64::from(*CALLS.end()))
+    )]
     pub calls: Option<u32>,
     #[command(flatten)]
     pub results: Results,

@@ -1,17 +1,21 @@
 //! `tasuki bench tune`
 
 use super::Results;
+use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use std::{fmt, str::FromStr};
+use tasuki_bench::{lab::tune::TuneOptions, load::Timer};
 use tasuki_host::Delay;
 use tasuki_tune::LEVELS;
 
 /// Explains `tasuki bench tune`.
 pub const TUNE_HELP: &str = "\
-Two hosts and a cable of their own. On the first runs a program that computes, asks the second and waits for its answer, while a stream of packets \
-arrives; the levels are those of `tasuki tune simulate`, 0 (only waits) to 7 (only computes). For each level and repetition: turns of the \
-program per second under every fixed delay, then under `tasuki tune run`, with interrupts per second and processor time. Then two levels in turn. \
-docs/tune.md explains the figures. It makes its own lab (root; two processors; Linux 6.8 or newer), and ends it.
+Two hosts and a cable of their own. On the first runs a program that computes, asks the second and waits for \
+its answer, while a stream of packets arrives; the levels are those of `tasuki tune simulate`, 0 (only \
+waits) to 7 (only computes). For each level and repetition: turns of the program per second under every \
+fixed delay, then under `tasuki tune run`, with interrupts per second and processor time. Then two levels in \
+turn. docs/results/interrupt-delay.md explains the figures. It makes its own lab (root; two processors; Linux 6.8 or newer), \
+and ends it.
 
 Examples:
   tasuki bench tune                                       # all of it, about three quarters of an hour
@@ -58,7 +62,8 @@ pub struct BenchTune {
     /// Levels that take turns
     #[arg(long, value_delimiter = ',')]
     pub pair: Vec<LevelPair>,
-    /// Whose timer keeps interrupts apart: the kernel's, or one that costs the host nothing, as that of a NIC, emulated by its partner
+    /// Whose timer keeps interrupts apart: the kernel's, or one that costs the host nothing, as that of a
+    /// NIC, emulated by its partner
     #[arg(long, value_enum, default_value_t)]
     pub timer: TimerArg,
     /// The longest delay, fixed and of the controller
@@ -70,9 +75,29 @@ pub struct BenchTune {
     /// Time that counts under a fixed delay, in seconds; four times as long under the controller
     #[arg(long, default_value_t = 1.2)]
     pub seconds: f64,
-    /// Time that the controller has to settle before it counts, in seconds; each turn of two levels is as long
+    /// Time that the controller has to settle before it counts, in seconds; each turn of two levels is as
+    /// long
     #[arg(long, default_value_t = 10.0)]
     pub settle: f64,
     #[command(flatten)]
     pub results: Results,
+}
+
+impl BenchTune {
+    /// What is measured.
+    pub fn options(&self) -> Result<TuneOptions, Failure> {
+        let Delay::Fixed(most_us) = self.most else { return Err(Failure::new("--most is a time")) };
+        Ok(TuneOptions {
+            levels: self.level.iter().map(|level| *level as usize).collect(),
+            pairs: self.pair.iter().map(|pair| pair.0).collect(),
+            timer: match self.timer {
+                TimerArg::Kernel => Timer::Kernel,
+                TimerArg::Nic => Timer::Nic,
+            },
+            most_us,
+            repetitions: self.repetitions,
+            seconds: self.seconds,
+            settle: self.settle,
+        })
+    }
 }

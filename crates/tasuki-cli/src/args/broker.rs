@@ -7,9 +7,9 @@ use tasuki_link::broker::SOCKET;
 /// Options of the broker.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Short messages between hosts take half the time in Ethernet frames of Tasuki's own (docs/transport.md,
+Short messages between hosts take half the time in Ethernet frames of Tasuki's own (docs/internals/transport.md,
 \"Lanes\"), for which a program needs CAP_NET_RAW. MPI programs have none, so this service opens the sockets
-and passes them to members of a group. What such a member can do then, and what not: docs/security.md.
+and passes them to members of a group. What such a member can do then, and what not: docs/guide/security.md.
 Programs ask it by themselves, at TASUKI_BROKER or the usual place, if they may not open sockets; without it
 they use UDP. It runs until SIGTERM; lanes that it has given go on.
 
@@ -21,7 +21,7 @@ As a service (the Debian package brings the units):
 By hand:
   sudo tasuki broker --group users
 
-Rules that let lanes send nothing but Tasuki's frames, see docs/security.md:
+Rules that let lanes send nothing but Tasuki's frames, see docs/guide/security.md:
   tasuki broker --print-guard _tasuki | nft -f -    # and start the broker with --guarded")]
 pub struct BrokerArgs {
     /// Where to listen; a socket from systemd (LISTEN_FDS) goes before it

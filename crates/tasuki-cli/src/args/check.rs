@@ -22,7 +22,7 @@ Examples:
   tasuki check --lab ring --json --report check.html
 
 Exit codes, as monitoring systems and Slurm's HealthCheckProgram want them: 0 nothing found, 1 warnings only,
-2 faults, 3 a host could not be checked. See docs/check.md.")]
+2 faults, 3 a host could not be checked. See docs/guide/check.md.")]
 pub struct CheckArgs {
     /// Cluster file: all its hosts, over ssh. With --lab: the plan that the lab is held against
     pub cluster: Option<PathBuf>,

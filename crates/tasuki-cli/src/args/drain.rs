@@ -7,23 +7,25 @@ use tasuki_rate::Slow;
 
 /// Explains `tasuki bench drain`.
 const DRAIN_HELP: &str = "\
-Sends bursts to a host that empties its buffer as fast as it can (or as it is told to), and asks for nothing: no credits, no \
-acknowledgements. What it takes per second is R, what its buffer holds is B. From both follows at which rate S a message of \
-M bytes can be sent to it without loss: S = R/(1 - B/M). What is lost at a higher rate is M - B - R M/S. docs/rate.md has more.
+Sends bursts to a host that empties its buffer as fast as it can (or as it is told to), and asks for \
+nothing: no credits, no acknowledgements. What it takes per second is R, what its buffer holds is B. From \
+both follows at which rate S a message of M bytes can be sent to it without loss: S = R/(1 - B/M). What is \
+lost at a higher rate is M - B - R M/S. docs/internals/rate-model.md has more.
 
-With frames (packet-ring) B is exact, whole frames in a ring; with UDP it is the socket's, and measured by filling it. If R is \
-the line's rate, then the line was the limit, not the host: --unshaped takes it away.
+With frames (packet-ring) B is exact, whole frames in a ring; with UDP it is the socket's, and measured by \
+filling it. If R is the line's rate, then the line was the limit, not the host: --unshaped takes it away.
 
 Examples:
   tasuki bench drain --shape full:2 --unshaped                       # this host's R, B and rates
   tasuki bench drain --shape full:2 --rate 1G --protocol packet-ring --slow steady:52M --buffer 65536 \\
-                     --send-rate 135M --bursts 20                    # what a slow receiver loses, beside equation (1)
+                     --send-rate 135M --bursts 20                    # what a slow receiver loses, beside \
+                     equation (1)
   tasuki bench drain --lab ring --slow quota:50%/10ms --json";
 
 /// Explains `tasuki bench rates`.
 pub const RATES_HELP: &str = "\
-Without --drain: table 1 of the paper (Ooi, Osawa, Yuba: Improvement of MPI data transfer throughput on an ATM workstation \
-cluster), computed from its R and B, beside what is printed there.
+Without --drain: table 1 of the paper (Ooi, Osawa, Yuba: Improvement of MPI data transfer throughput on an \
+ATM workstation cluster), computed from its R and B, beside what is printed there.
 
 Examples:
   tasuki bench rates
@@ -91,7 +93,7 @@ pub struct BenchRates {
     pub json: bool,
 }
 
-/// The explanation, and what shapes there are.
+/// The explanation of the command, and the list of shapes.
 pub fn drain_help() -> String {
     format!("{DRAIN_HELP}\n\n{}", crate::shape::help())
 }

@@ -21,7 +21,7 @@ mod tune;
 
 pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs, WatchArgs};
 pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, DemoArgs, LabSource, Results};
-pub use bench_tune::{BenchTune, TimerArg};
+pub use bench_tune::BenchTune;
 pub use broker::BrokerArgs;
 pub use check::CheckArgs;
 pub use cluster::{ClusterCommand, ClusterNew};
@@ -31,10 +31,10 @@ pub use rate::rate;
 pub use receivers::ReceiversArgs;
 pub use remote::RemoteArgs;
 pub use run::{EnvArgs, RunArgs};
-pub use simulate::{Barriers, Rhinet2Args, SimulateArgs, Simulated};
+pub use simulate::{Rhinet2Args, SimulateArgs};
 pub use stats::{DoctorArgs, StatsArgs};
 pub use stripe::{BenchCross, BenchStripe};
-pub use topo::{Best, ENGINES, MeasureArgs, OwnSwitch, PlanArgs, Prices, RouteArgs, TopoCommand, Traffics};
+pub use topo::{Best, MeasureArgs, PlanArgs, RouteArgs, TopoCommand};
 pub use topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
 pub use tune::{By, TuneChange, TuneCommand, TuneJson, TuneRun, TuneSet, TuneShow, TuneSimulate};
 

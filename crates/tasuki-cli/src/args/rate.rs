@@ -2,8 +2,8 @@
 
 use tasuki_cluster::Rate;
 
-/// Reads a rate with its unit. A file may say plain bit/s; whoever types `--rate 1000` means something else, and would wait long for
-/// the first message.
+/// Reads a rate with its unit. A cluster file may give plain bit/s; on the command line, `--rate 1000` is an
+/// error, as it is hardly meant in bit/s: the first message would take very long.
 pub fn rate(text: &str) -> Result<Rate, String> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(format!("{text} bit/s is hardly meant: write a unit, as {text}M or 1G"));

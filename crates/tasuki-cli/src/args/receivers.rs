@@ -6,11 +6,14 @@ use std::path::PathBuf;
 /// Explains `tasuki topo receivers`.
 pub const RECEIVERS_HELP: &str = "\
 Simulates, always with the same result:
-  - figures 5 to 7 of the ATM paper (equal hosts, fast to slow, slow to fast), and receivers with a quota or a load that comes and goes. \
-Unpaced and static are the paper's protocol on the paper's model; window and adaptive are this transport's own layers, which are told neither R \
-nor B. Mean of ten messages, as in the paper; throughput counts everything from request to completion; loss is packets lost of packets in the message.
-  - with --crowd: 16 senders to one receiver, and everybody to everybody, through a switch with ports of 16 x 64 KiB, with one queue and with two.
-docs/rate.md says what went in.
+  - figures 5 to 7 of the ATM paper (equal hosts, fast to slow, slow to fast), and receivers with a quota or \
+a load that comes and goes. Unpaced and static are the paper's protocol on the paper's model; window and \
+adaptive are this transport's own layers, which are told neither R nor B. Mean of ten messages, as in the \
+paper; throughput counts everything from request to completion; loss is packets lost of packets in the \
+message.
+  - with --crowd: 16 senders to one receiver, and everybody to everybody, through a switch with ports of 16 \
+  x 64 KiB, with one queue and with two.
+docs/results/grants.md says what went in.
 
 Examples:
   tasuki topo receivers

@@ -2,7 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use tasuki_topo::Engine;
+use tasuki_plan::engine_named;
+use tasuki_sim::fabric::loads::{BarrierShape, Pattern};
+use tasuki_topo::{Engine, bounds};
 
 /// Options of `tasuki topo simulate`.
 #[derive(Debug, Args)]
@@ -16,8 +18,13 @@ pub struct SimulateArgs {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
     pub hot: u8,
     /// What each sending host offers, percent of its cable's rate
-    #[arg(long, value_delimiter = ',', default_value = "10,20,30,40,50,60,70,80,90,100", conflicts_with_all = ["window", "barrier"],
-        value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "10,20,30,40,50,60,70,80,90,100",
+        conflicts_with_all = ["window", "barrier"],
+        value_parser = clap::value_parser!(u16).range(1..=1000)
+    )]
     pub load: Vec<u16>,
     /// Closed loop: each host has so many packets that are not acknowledged (remote writes)
     #[arg(long, conflicts_with = "barrier", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -25,20 +32,29 @@ pub struct SimulateArgs {
     /// Barriers of all hosts instead of a pattern, over random orders of the hosts
     #[arg(long, value_enum, conflicts_with = "pattern")]
     pub barrier: Option<Barriers>,
-    /// Replays the messages of a program (format: docs/simulator.md); rank 0 is on the first host
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["pattern", "load", "window", "barrier", "speed", "plot"])]
+    /// Replays the messages of a program (format: docs/reference/trace-format.md); rank 0 is on the first host
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["pattern", "load", "window", "barrier", "speed", "plot"]
+    )]
     pub trace: Option<PathBuf>,
     /// Random orders for --barrier
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub lists: u32,
     /// Length of a packet, headers included
-    #[arg(long, value_delimiter = ',', default_value = "1024", value_parser = clap::value_parser!(u32).range(16..=1_000_000))]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "1024",
+        value_parser = clap::value_parser!(u32).range(16..=1_000_000)
+    )]
     pub bytes: Vec<u32>,
     /// Length of an acknowledgement, for --window
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(16..=1_000_000))]
     pub ack_bytes: u32,
     /// Routes (see `tasuki topo route --help`)
-    #[arg(long, short, value_parser = super::topo::engine, default_value = "minimal")]
+    #[arg(long, short, value_parser = engine_named, default_value = "minimal")]
     pub engine: Engine,
     /// Virtual channels that every cable has
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=254))]
@@ -59,10 +75,21 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "NS", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub switch_ns: Option<u64>,
     /// Along a cable, 5 ns per metre
-    #[arg(long, value_name = "NS", default_value_t = 25, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    #[arg(
+        long,
+        value_name = "NS",
+        default_value_t = 25,
+        value_parser = clap::value_parser!(u64).range(..=1_000_000)
+    )]
     pub cable_ns: u64,
-    /// A host for a packet or message that it sends, and the same for one that it receives (--window, --barrier)
-    #[arg(long, value_name = "NS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
+    /// A host for a packet or message that it sends, and the same for one that it receives
+    /// (--window, --barrier)
+    #[arg(
+        long,
+        value_name = "NS",
+        default_value_t = 1000,
+        value_parser = clap::value_parser!(u64).range(..=1_000_000_000)
+    )]
     pub host_ns: u64,
     /// Use the engine's paths with one virtual channel, even if packets can wait for each other in a circle
     #[arg(long)]
@@ -84,6 +111,22 @@ pub struct SimulateArgs {
     pub json: bool,
 }
 
+impl SimulateArgs {
+    /// Who sends to whom.
+    pub fn pattern(&self) -> Pattern {
+        match self.pattern {
+            Simulated::Uniform => Pattern::Uniform,
+            Simulated::HotSpot => Pattern::HotSpot(self.hot),
+            Simulated::AllToAll => Pattern::AllToAll,
+            Simulated::Neighbour => Pattern::Neighbour,
+            Simulated::BitReversal => Pattern::Switches(bounds::Pattern::BitReversal),
+            Simulated::MatrixTranspose => Pattern::Switches(bounds::Pattern::MatrixTranspose),
+            Simulated::Butterfly => Pattern::Switches(bounds::Pattern::Butterfly),
+            Simulated::Complement => Pattern::Switches(bounds::Pattern::Complement),
+        }
+    }
+}
+
 /// Traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Simulated {
@@ -96,7 +139,8 @@ pub enum Simulated {
     AllToAll,
     /// Every host to the next one
     Neighbour,
-    /// Between switches, one host of each sending and another receiving: number of the switch in binary, bits reversed
+    /// Between switches, one host of each sending and another receiving: number of the switch in binary, bits
+    /// reversed
     BitReversal,
     /// The same, halves of the bits exchanged
     MatrixTranspose,
@@ -115,6 +159,16 @@ pub enum Barriers {
     Dissemination,
     /// Up a binary tree and down again
     Tree,
+}
+
+impl From<Barriers> for BarrierShape {
+    fn from(kind: Barriers) -> Self {
+        match kind {
+            Barriers::Multicast => Self::Multicast,
+            Barriers::Dissemination => Self::Dissemination,
+            Barriers::Tree => Self::Tree(2),
+        }
+    }
 }
 
 /// Options of `tasuki topo rhinet2`.

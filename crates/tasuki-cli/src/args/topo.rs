@@ -5,74 +5,80 @@ use super::{
     simulate::{Rhinet2Args, SimulateArgs},
 };
 use clap::{Args, Subcommand, ValueEnum};
-use std::{path::PathBuf, str::FromStr};
-use tasuki_cluster::Rate;
-use tasuki_topo::{Engine, PathRule};
+use std::path::PathBuf;
+use tasuki_cluster::{DEFAULT_MTU, MTU_MAX, MTU_MIN, Rate};
+use tasuki_plan::{Inventory, OwnSwitch, PcieSlot, TrafficPattern, engine_named};
+use tasuki_topo::{Engine, bounds::Pattern};
 
 /// What to do with a topology.
 #[derive(Debug, Subcommand)]
 pub enum TopoCommand {
     /// What a cabling gives: diameter, distances, bisection, parts and cost, single points of failure
     #[command(after_help = crate::topo::source_help(
-        "Definitions (docs/topologies.md has them in full):\n  \
-         distance             switches and relaying hosts that a packet passes: 1 through one switch, 0 over a direct\n                       \
-         cable. Mean over ordered pairs of different hosts; papers also count each host's pair with\n                       \
-         itself, so that figure is given too\n  \
-         diameter             cables between the two nodes that forward and are farthest apart\n  \
-         bisection            what the worst cut into two halves of the hosts leaves, one direction; a range holds the truth\n  \
-         effective bisection  what random halves exchange at once over single shortest paths, one direction; the range is\n                       \
-         over choices of paths\n  \
-         all to all           what every pair gets when all send to all over all shortest paths, split evenly\n\n\
-         Examples:\n  tasuki topo measure torus:4x4\n  tasuki topo measure torus:4x4+4         # switches with 4 hosts each\n  \
-         tasuki topo measure cluster.toml --price-cable 8 --price-switch 120"))]
+        "Definitions (docs/reference/topologies.md has them in full):\n  distance             switches and relaying \
+         hosts that a packet passes: 1 through one switch, 0 over a direct\n                       cable. \
+         Mean over ordered pairs of different hosts; papers also count each host's pair \
+         with\n                       itself, so that figure is given too\n  diameter             cables \
+         between the two nodes that forward and are farthest apart\n  bisection            what the worst \
+         cut into two halves of the hosts leaves, one direction; a range holds the truth\n  effective \
+         bisection  what random halves exchange at once over single shortest paths, one direction; the range \
+         is\n                       over choices of paths\n  all to all           what every pair gets when \
+         all send to all over all shortest paths, split evenly\n\n\
+         Examples:\n  tasuki topo measure torus:4x4\n  tasuki topo measure torus:4x4+4         # switches \
+         with 4 hosts each\n  tasuki topo measure cluster.toml --price-cable 8 --price-switch 120"))]
     Measure(MeasureArgs),
     /// Routing tables by each engine, checked by a verifier that shares no code with them
     #[command(after_help = crate::topo::source_help(
-        "Packets of a network that never drops (credits, pause frames) can wait for each other in a circle. Engines avoid\n\
-         that with virtual channels, or with longer paths. One that needs more channels than there are fails and says how\n\
-         many it takes. `one channel` says what the same paths would do with a single one: the circle is a smallest one.\n\
+        "Packets of a network that never drops (credits, pause frames) can wait for each other in a circle. \
+         Engines avoid\n\
+         that with virtual channels, or with longer paths. One that needs more channels than there are fails \
+         and says how\n\
+         many it takes. `one channel` says what the same paths would do with a single one: the circle is a \
+         smallest one.\n\
          Plain Ethernet and relaying hosts drop packets instead: --lossy, one channel, no deadlock.\n\n\
-         Engines:\n  \
-         minimal            shortest paths, spread over hosts; layers of channels where one is not free of deadlock\n  \
-         minimal-low-port   shortest paths, always the lowest port\n  \
-         dimension-order    dimension by dimension; meshes, tori, rings, hypercubes only\n  \
-         up-down            up a tree, then down: one channel, longer paths\n  \
-         structured         shortest paths, one more channel at every hop; structured-low-port\n  \
-         descending-layers  shortest paths, one more channel at every turn from down to up; descending-layers-low-port\n  \
-         lash               shortest paths laid into layers\n  \
-         dfsssp             shortest paths balanced by load, laid into layers\n  \
-         any-channels       works with any number of channels, one included; longer paths where it must\n\n\
+         Engines:\n  minimal            shortest paths, spread over hosts; layers of channels where one is \
+         not free of deadlock\n  minimal-low-port   shortest paths, always the lowest \
+         port\n  dimension-order    dimension by dimension; meshes, tori, rings, hypercubes \
+         only\n  up-down            up a tree, then down: one channel, longer \
+         paths\n  structured         shortest paths, one more channel at every hop; \
+         structured-low-port\n  descending-layers  shortest paths, one more channel at every turn from down \
+         to up; descending-layers-low-port\n  lash               shortest paths laid into \
+         layers\n  dfsssp             shortest paths balanced by load, laid into \
+         layers\n  any-channels       works with any number of channels, one included; longer paths where it \
+         must\n\n\
          Examples:\n  tasuki topo route ring:5\n  tasuki topo route torus:4x4+4 --channels 2\n  \
          tasuki topo route torus:4x4 --engine up-down --tables\n  \
          tasuki topo route torus:4x4+4 --channels 16 --pattern complement"))]
     Route(RouteArgs),
     /// Packets in switches and cables: rate and latency over load, barriers, deadlock, what Ethernet drops
     #[command(after_help = crate::topo::source_help(
-        "Switches pass packets on as their heads come (virtual cut-through), through virtual channels that stop their senders when \
-         they are full; with --ethernet they store, forward and drop. Hosts offer packets at random times (--load), or wait \
-         for acknowledgements (--window), or hold barriers (--barrier), or do what the ranks of a program did (--trace). The\n\
-         model and the format of traces: docs/simulator.md.\n\n\
-         Columns:\n  \
-         offered, got  Mbit/s per sending host; `got` counts what arrived\n  \
-         mean, p99     us from when a packet was due until its tail arrived; beyond saturation it grows with the length of the run\n  \
-         inside        us from its head's departure: switches, cables, and waiting between them\n\n\
-         Examples:\n  tasuki topo simulate torus:4x4+4 --engine structured\n  \
-         tasuki topo simulate torus:4x4+4 --pattern complement --window 1 --bytes 256,1024,4096 --buffer 8192\n  \
-         tasuki topo simulate clos:4+4 --barrier multicast --bytes 136\n  \
-         tasuki topo simulate torus:4x4 --trace cg.trace --ethernet          # how long a program's messages take here\n  \
-         tasuki topo simulate ring:6+2 --ignore-deadlock --load 80      # what virtual channels are for\n  \
-         tasuki topo simulate cluster.toml --ethernet --pattern hot-spot --hot 50"))]
+        "Switches pass packets on as their heads come (virtual cut-through), through virtual channels that \
+         stop their senders when they are full; with --ethernet they store, forward and drop. Hosts offer \
+         packets at random times (--load), or wait for acknowledgements (--window), or hold barriers \
+         (--barrier), or do what the ranks of a program did (--trace). The\n\
+         model and the format of traces: docs/internals/simulator.md.\n\n\
+         Columns:\n  offered, got  Mbit/s per sending host; `got` counts what arrived\n  mean, p99     us \
+         from when a packet was due until its tail arrived; beyond saturation it grows with the length of \
+         the run\n  inside        us from its head's departure: switches, cables, and waiting between \
+         them\n\n\
+         Examples:\n  tasuki topo simulate torus:4x4+4 --engine structured\n  tasuki topo simulate \
+         torus:4x4+4 --pattern complement --window 1 --bytes 256,1024,4096 --buffer 8192\n  tasuki topo \
+         simulate clos:4+4 --barrier multicast --bytes 136\n  tasuki topo simulate torus:4x4 --trace \
+         cg.trace --ethernet          # how long a program's messages take here\n  tasuki topo simulate \
+         ring:6+2 --ignore-deadlock --load 80      # what virtual channels are for\n  tasuki topo simulate \
+         cluster.toml --ethernet --pattern hot-spot --hot 50"))]
     Simulate(Box<SimulateArgs>),
-    /// The published evaluation of topologies on RHiNET-2, run again: every cell published, simulated, difference
+    /// The published evaluation of topologies on RHiNET-2, run again: every cell published, simulated,
+    /// difference
     #[command(after_help = "\
-The tables and stated figures of Koibuchi, Watanabe, Otsuka, Amano (IPSJ Transactions 2004): 16 switches with 8 ports, 64 \
-hosts, barriers and bandwidths on mesh, torus, ring, fat tree and Clos networks. The model is fitted to figure 4 and table 8; \
-waiting comes from the simulation. Of the irregular networks A and B only statistics are known: a range over the graphs that \
-have them. Tables 10 to 12 need traces of programs that are not published. All that went in is listed at the end, and in \
-docs/simulator.md.
+The tables and stated figures of Koibuchi, Watanabe, Otsuka, Amano (IPSJ Transactions 2004): 16 switches \
+with 8 ports, 64 hosts, barriers and bandwidths on mesh, torus, ring, fat tree and Clos networks. The model \
+is fitted to figure 4 and table 8; waiting comes from the simulation. Of the irregular networks A and B only \
+statistics are known: a range over the graphs that have them. Tables 10 to 12 need traces of programs that \
+are not published. All that went in is listed at the end, and in docs/internals/simulator.md.
 
-`agrees`: within 2 % or two of the paper's standard errors; within 5 points for what complement traffic loses (T9), within 3 \
-for torus over mesh (F6); a range must hold the published figure.
+`agrees`: within 2 % or two of the paper's standard errors; within 5 points for what complement traffic \
+loses (T9), within 3 for torus over mesh (F6); a range must hold the published figure.
 
 Examples:
   tasuki topo rhinet2
@@ -80,7 +86,8 @@ Examples:
   tasuki topo rhinet2 --sensitivity          # which choice of the model moves which cell
   tasuki topo rhinet2 --json | jq -r '.[] | [.table, .cell, .published, .simulated] | @tsv'")]
     Rhinet2(Rhinet2Args),
-    /// Slow receivers (figures 5 to 7 of the ATM paper), and many senders at once, over this transport, simulated
+    /// Slow receivers (figures 5 to 7 of the ATM paper), and many senders at once, over this transport,
+    /// simulated
     #[command(after_help = super::receivers::RECEIVERS_HELP)]
     Receivers(super::ReceiversArgs),
     /// A network part by part, and its picture
@@ -112,7 +119,7 @@ pub struct RouteArgs {
     /// Cluster file, or a shape as torus:4x4 (see below)
     pub network: String,
     /// Only this engine (see below) [default: all]
-    #[arg(long, short, value_parser = engine)]
+    #[arg(long, short, value_parser = engine_named)]
     pub engine: Option<Engine>,
     /// Virtual channels that every cable has
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..))]
@@ -141,7 +148,8 @@ pub enum Traffics {
     AllToAll,
     /// Every host to the next one
     Neighbour,
-    /// Between switches, one host of each sending and another receiving: number of the switch in binary, bits reversed
+    /// Between switches, one host of each sending and another receiving: number of the switch in binary, bits
+    /// reversed
     BitReversal,
     /// The same, halves of the bits exchanged
     MatrixTranspose,
@@ -149,6 +157,19 @@ pub enum Traffics {
     Butterfly,
     /// The same, all bits inverted
     Complement,
+}
+
+impl From<Traffics> for TrafficPattern {
+    fn from(traffics: Traffics) -> Self {
+        match traffics {
+            Traffics::AllToAll => Self::AllToAll,
+            Traffics::Neighbour => Self::Neighbour,
+            Traffics::BitReversal => Self::Switches(Pattern::BitReversal),
+            Traffics::MatrixTranspose => Self::Switches(Pattern::MatrixTranspose),
+            Traffics::Butterfly => Self::Switches(Pattern::Butterfly),
+            Traffics::Complement => Self::Switches(Pattern::Complement),
+        }
+    }
 }
 
 /// What parts cost, in any currency.
@@ -168,6 +189,13 @@ pub struct Prices {
     pub price_metre: Option<f64>,
 }
 
+impl From<Prices> for tasuki_plan::Prices {
+    fn from(prices: Prices) -> Self {
+        let Prices { price_cable: cable, price_nic: nic, price_switch: switch, price_metre: metre } = prices;
+        Self { cable, nic, switch, metre }
+    }
+}
+
 /// What makes one proposal better than another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Best {
@@ -184,23 +212,38 @@ pub enum Best {
     Moved,
 }
 
-/// Options of `tasuki plan`.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = "\
-What is proposed, as far as hosts, ports and switches allow: every host cabled to every other, rings, tori, graphs found \
-by search for short paths (hosts relay for each other), switches (joined to a tree where one is too small; as many trees \
-as there are NICs and switches for), and one switch with cables beside it.
+impl From<Best> for tasuki_plan::Best {
+    fn from(best: Best) -> Self {
+        match best {
+            Best::Bandwidth => Self::Bandwidth,
+            Best::Hops => Self::Hops,
+            Best::Failure => Self::Failure,
+            Best::Cost => Self::Cost,
+            Best::Moved => Self::Moved,
+        }
+    }
+}
 
-Every proposal keeps to the rules of cluster files: `tasuki lab up` stands it up on this machine, and `tasuki cluster rails` \
-shows what each pair of hosts gets.
+/// Options of `tasuki plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What is proposed, as far as hosts, ports and switches allow: every host cabled to every other, rings, tori, \
+graphs found by search for short paths (hosts relay for each other), switches (joined to a tree where one is \
+too small; as many trees as there are NICs and switches for), and one switch with cables beside it.
+
+Every proposal keeps to the rules of cluster files: `tasuki lab up` stands it up on this machine, and \
+`tasuki cluster rails` shows what each pair of hosts gets.
 
 Examples:
   tasuki plan --hosts 8 --nics 3
   tasuki plan --hosts 8 --nics 2 --switch 8 --switch 16 --rate 2.5G --price-cable 5 --best cost
   tasuki plan --hosts 16 --nics 4 --choose 2 -o cluster.toml && tasuki lab up cluster.toml
-  tasuki plan --hosts 32 --nics 4 --rack-hosts 16 --folder plan     # cluster file, cabling list, labels, picture, page
-  tasuki plan --hosts 9 --nics 3 --grow cluster.toml --best moved   # hosts more, as few cables moved as possible
-  tasuki plan --hosts 8 --nics 4 --rate 10G --pcie 3x4              # a four-port card in a slot of four lanes")]
+  tasuki plan --hosts 32 --nics 4 --rack-hosts 16 --folder plan     # cluster file, cabling list, labels, \
+  picture, page
+  tasuki plan --hosts 9 --nics 3 --grow cluster.toml --best moved   # hosts more, as few cables moved as \
+  possible
+  tasuki plan --hosts 8 --nics 4 --rate 10G --pcie 3x4              # a four-port card in a slot of four \
+  lanes")]
 pub struct PlanArgs {
     /// Number of hosts
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=256))]
@@ -209,33 +252,40 @@ pub struct PlanArgs {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub nics: u32,
     /// A switch with so many ports, and their rate if it is another: 8 or 16@10G; once per switch
-    #[arg(long = "switch", value_name = "PORTS[@RATE]")]
+    #[arg(long = "switch", value_name = "PORTS[@RATE]", value_parser = own_switch)]
     pub switches: Vec<OwnSwitch>,
     /// Rate of every port
     #[arg(long, default_value = "1G", value_parser = rate)]
     pub rate: Rate,
     /// MTU of every port, bytes
-    #[arg(long, default_value_t = tasuki_cluster::DEFAULT_MTU, value_parser = clap::value_parser!(u32).range(i64::from(tasuki_cluster::MTU_MIN)..=i64::from(tasuki_cluster::MTU_MAX)))]
+    #[arg(
+        long,
+        default_value_t = DEFAULT_MTU,
+        value_parser = clap::value_parser!(u32).range(i64::from(MTU_MIN)..=i64::from(MTU_MAX))
+    )]
     pub mtu: u32,
     #[command(flatten)]
     pub prices: Prices,
     /// What the best proposal has most of, or least
     #[arg(long, value_enum, default_value_t)]
     pub best: Best,
-    /// Cluster file of what is there already: every proposal says which of its cables stay and which are moved; --hosts and
-    /// --nics are what there will be, --switch what is added
+    /// Cluster file of what is there already: every proposal says which of its cables stay and which are
+    /// moved; --hosts and --nics are what there will be, --switch what is added
     #[arg(long, value_name = "FILE")]
     pub grow: Option<PathBuf>,
-    /// PCI Express slot of every host's card or cards, generation and lanes: holds back what a host sends and relays
+    /// PCI Express slot of every host's card or cards, generation and lanes: holds back what a host sends and
+    /// relays
     #[arg(long, value_name = "GENxLANES")]
     pub pcie: Option<PcieSlot>,
-    /// Hosts of a rack: gives racks and cable lengths (hosts 4.45 cm apart, racks 60 cm; cables run over the top)
+    /// Hosts of a rack: gives racks and cable lengths (hosts 4.45 cm apart, racks 60 cm; cables run over the
+    /// top)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub rack_hosts: Option<u32>,
     /// Seed of the search for graphs
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Write everything about the chosen proposal here: cluster file, tables, cabling list by rack, labels, picture, page
+    /// Write everything about the chosen proposal here: cluster file, tables, cabling list by rack, labels,
+    /// picture, page
     #[arg(long, value_name = "DIRECTORY")]
     pub folder: Option<PathBuf>,
     /// Print the cabling list of this proposal [default: 1 with --output or --folder]
@@ -249,88 +299,36 @@ pub struct PlanArgs {
     pub json: bool,
 }
 
-/// A switch that somebody owns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnSwitch {
-    /// Ports.
-    pub ports: u32,
-    /// Rate of a port, if it is not that of the hosts' ports.
-    pub rate: Option<Rate>,
-}
-
-/// A PCI Express slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PcieSlot {
-    /// Generation, 1 to 5.
-    pub generation: u8,
-    /// Lanes, 1 to 16.
-    pub lanes: u8,
-}
-
-impl PcieSlot {
-    /// Payload in each direction, bit/s: transfers per second and lane, less the line code (8b/10b, then 128b/130b), less 24
-    /// bytes of framing, header and checks for every 256 bytes of payload.
-    pub fn bits_per_second(self) -> f64 {
-        let lane = match self.generation {
-            1 => 2.5e9 * 0.8,
-            2 => 5.0e9 * 0.8,
-            generation => 8.0e9 * f64::from(1u32 << (generation - 3)) * 128.0 / 130.0,
-        };
-        lane * f64::from(self.lanes) * 256.0 / 280.0
+impl PlanArgs {
+    /// What there is to be cabled.
+    pub fn inventory(&self) -> Inventory {
+        Inventory {
+            hosts: self.hosts as usize,
+            nics: self.nics as usize,
+            switches: self.switches.clone(),
+            rate: self.rate,
+            mtu: self.mtu,
+            pcie: self.pcie,
+            hosts_per_rack: self.rack_hosts.map(|hosts| hosts as usize),
+            prices: self.prices.into(),
+            seed: self.seed,
+        }
     }
 }
 
-impl FromStr for PcieSlot {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = text.split_once('x').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-        let known = |&(generation, lanes): &(u8, u8)| {
-            (1..=5).contains(&generation) && [1, 2, 4, 8, 16].contains(&lanes)
-        };
-        let slot = numbers.filter(known).map(|(generation, lanes)| Self { generation, lanes });
-        slot.ok_or_else(|| "write generation (1 to 5) and lanes (1, 2, 4, 8, 16), as 3x4".into())
-    }
-}
-
-/// Most ports of a switch that `plan` takes.
+/// The largest number of ports of a switch that `plan` takes.
 const PORTS_MAX: u32 = 4096;
 
-impl FromStr for OwnSwitch {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (ports, speed) = text.split_once('@').map_or((text, None), |(ports, speed)| (ports, Some(speed)));
-        let ports = ports.parse().ok().filter(|ports| (2..=PORTS_MAX).contains(ports));
-        let wrong = || format!("write the number of ports, from 2 to {PORTS_MAX}, as 8 or 16@10G");
-        Ok(Self { ports: ports.ok_or_else(wrong)?, rate: speed.map(rate).transpose()? })
-    }
+/// Reads a switch: its number of ports, and their rate if this is not that of the hosts' ports.
+fn own_switch(text: &str) -> Result<OwnSwitch, String> {
+    let (ports, speed) = text.split_once('@').map_or((text, None), |(ports, speed)| (ports, Some(speed)));
+    let ports = ports.parse().ok().filter(|ports| (2..=PORTS_MAX).contains(ports));
+    let wrong = || format!("write the number of ports, from 2 to {PORTS_MAX}, as 8 or 16@10G");
+    Ok(OwnSwitch { ports: ports.ok_or_else(wrong)?, rate: speed.map(rate).transpose()? })
 }
 
 /// Reads a price.
 fn price(text: &str) -> Result<f64, String> {
     let price = text.parse().ok().filter(|price: &f64| price.is_finite() && *price >= 0.0);
     price.ok_or_else(|| "write a number, 0 or more, as 8 or 12.50".into())
-}
-
-/// Names of engines on the command line.
-pub const ENGINES: [(&str, Engine); 11] = [
-    ("minimal", Engine::Minimal(PathRule::SpreadPerHost)),
-    ("minimal-low-port", Engine::Minimal(PathRule::LowPortFirst)),
-    ("dimension-order", Engine::DimensionOrder),
-    ("up-down", Engine::UpDown),
-    ("structured", Engine::Structured(PathRule::SpreadPerHost)),
-    ("structured-low-port", Engine::Structured(PathRule::LowPortFirst)),
-    ("descending-layers", Engine::DescendingLayers(PathRule::SpreadPerHost)),
-    ("descending-layers-low-port", Engine::DescendingLayers(PathRule::LowPortFirst)),
-    ("lash", Engine::Lash),
-    ("dfsssp", Engine::Dfsssp),
-    ("any-channels", Engine::AnyChannels),
-];
-
-/// Reads the name of an engine.
-pub fn engine(text: &str) -> Result<Engine, String> {
-    let found = ENGINES.iter().find(|(name, _)| *name == text).map(|&(_, engine)| engine);
-    let names = || ENGINES.map(|(name, _)| name).join(", ");
-    found.ok_or_else(|| format!("there is no such engine; there are {}", names()))
 }

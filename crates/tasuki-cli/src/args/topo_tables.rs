@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 /// Examples of `tasuki topo show`.
 pub const SHOW_HELP: &str = "\
-Prints every part with its ports and where their cables lead, in the order of the ports. Pictures need nothing else: the \
-SVG goes into any document; the page opens in any browser, also without a network, and shows a part's cables when you point \
-at it.
+Prints every part with its ports and where their cables lead, in the order of the ports. Pictures need \
+nothing else: the SVG goes into any document; the page opens in any browser, also without a network, and \
+shows a part's cables when you point at it.
 
 Examples:
   tasuki topo show cluster.toml
@@ -33,17 +33,18 @@ pub struct ShowArgs {
 
 /// What `tasuki topo verify` does.
 pub const VERIFY_HELP: &str = "\
-Follows every pair of hosts through the tables as switches would: does the packet arrive, on which virtual channels, over \
-how many cables more than necessary? All that packets can wait for makes a graph; a circle in it is a possible deadlock, and \
-the smallest one is printed. The verifier shares no code with what makes tables, and does not care where they come from.
+Follows every pair of hosts through the tables as switches would: does the packet arrive, on which virtual \
+channels, over how many cables more than necessary? All that packets can wait for makes a graph; a circle in \
+it is a possible deadlock, and the smallest one is printed. The verifier shares no code with what makes \
+tables, and does not care where they come from.
 
 The file is JSON, as `tasuki topo route NETWORK --engine E --output FILE` writes it:
   {\"format\": 1, \"engine\": \"by hand\", \"channels\": 1,
    \"nodes\": [{\"node\": \"sw1\", \"to\": [{\"host\": \"n1\", \"port\": 1}, ...],
               \"turns\": [{\"in\": 1, \"out\": 2, \"rule\": \"raise\"}]}, ...]}
-Nodes with several cables have tables, ports count from 1 as `topo show` prints them. `channel` beside a host is the virtual \
-channel of packets that enter at this node. `turns` say what becomes of it from port to port: raise it, or {\"set\": N}; all \
-others keep it.
+Nodes with several cables have tables, ports count from 1 as `topo show` prints them. `channel` beside a \
+host is the virtual channel of packets that enter at this node. `turns` say what becomes of it from port to \
+port: raise it, or {\"set\": N}; all others keep it.
 
 Exit code 0 if everything is proven, 1 if not.
 
@@ -78,8 +79,9 @@ pub struct VerifyArgs {
 
 /// Examples of `tasuki topo compare`.
 pub const COMPARE_HELP: &str = "\
-Measures several networks and prints them side by side. Rows are explained by `tasuki topo measure --help`; channels are \
-the virtual channels that an engine needs on the network, if packets wait instead of being dropped.
+Measures several networks and prints them side by side. Rows are explained by `tasuki topo measure --help`; \
+channels are the virtual channels that an engine needs on the network, if packets wait instead of being \
+dropped.
 
 Examples:
   tasuki topo compare ring:8 torus:4x2 optimal:8/3 full:8

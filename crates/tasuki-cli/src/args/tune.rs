@@ -17,7 +17,8 @@ pub enum TuneCommand {
     Status(TuneJson),
     /// End `tasuki tune run`, and give NICs the delay back that they had before the first `set` or `run`
     Undo(TuneChange),
-    /// The controller against every fixed delay and the kernel's adaptive-rx, on a model of a host: eight levels of load, and two in turn
+    /// The controller against every fixed delay and the kernel's adaptive-rx, on a model of a host: eight
+    /// levels of load, and two in turn
     Simulate(TuneSimulate),
 }
 
@@ -93,8 +94,9 @@ pub struct TuneShow {
   sudo tasuki tune set eth1 --delay adaptive     # the driver's own choice
   sudo tasuki tune undo                          # as it was
 
-The NIC's own timer is taken if the driver lets it be set, the kernel's otherwise; --by says which. What the NIC had before is
-written down first, so that `undo` restores it also after a crash. See docs/tune.md.")]
+The NIC's own timer is taken if the driver lets it be set, the kernel's otherwise; --by says which. What the \
+  NIC had before is
+written down first, so that `undo` restores it also after a crash. See docs/guide/interrupt-delay.md.")]
 pub struct TuneSet {
     /// NICs [default: those that `tasuki apply` has set up]
     pub nics: Vec<String>,
@@ -116,10 +118,13 @@ pub struct TuneSet {
 #[command(after_help = "Examples:
   sudo tasuki tune run eth1 eth2 --log /var/log/tasuki-tune.jsonl     # in the foreground, until Ctrl-C
   sudo systemd-run --unit tasuki-tune tasuki tune run eth1            # as a service
-  sudo tasuki tune run --bundle                                       # may also take NICs out of a striped bundle
+  sudo tasuki tune run --bundle                                       # may also take NICs out of a striped \
+  bundle
 
-It tries a neighbouring delay now and then, and keeps what lets more packets in or leaves programs more of the processor; the shorter
-one if neither differs. At its end, by Ctrl-C, SIGTERM or `tasuki tune undo`, NICs are as they were. See docs/tune.md.")]
+It tries a neighbouring delay now and then, and keeps what lets more packets in or leaves programs more of \
+  the processor; the shorter
+one if neither differs. At its end, by Ctrl-C, SIGTERM or `tasuki tune undo`, NICs are as they were. See \
+  docs/guide/interrupt-delay.md.")]
 pub struct TuneRun {
     /// NICs, all with the same delay [default: those that `tasuki apply` has set up]
     pub nics: Vec<String>,
@@ -135,7 +140,8 @@ pub struct TuneRun {
     /// By this means, and no other
     #[arg(long, value_enum)]
     pub by: Option<By>,
-    /// Write every period to this file, one JSON object per line: time, delay, reason, packets and interrupts per second, processor use
+    /// Write every period to this file, one JSON object per line: time, delay, reason, packets and interrupts
+    /// per second, processor use
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// As the cluster file says, by what `tasuki apply` has written here
@@ -144,7 +150,8 @@ pub struct TuneRun {
     /// Say on standard output that it runs, then be silent
     #[arg(long, hide = true)]
     pub background: bool,
-    /// Take NICs out of the striped bundle while the processor and not the wire is the limit; needs `tasuki watch`
+    /// Take NICs out of the striped bundle while the processor and not the wire is the limit; needs `tasuki
+    /// watch`
     #[arg(long)]
     pub bundle: bool,
     #[command(flatten)]

@@ -1,255 +1,47 @@
-//! `tasuki bench drain`: how fast a host takes bursts, what its buffer holds, and what it loses of more.
+//! `tasuki bench drain`: how fast a host takes bursts, how much its buffer holds, and how much it loses.
 
-use super::{
-    LabNetwork,
-    rates::{self, RateRow},
-    raw::{Pair, choose, measure},
-    results::give,
-};
+use super::{Bar, results::give, testbeds};
 use crate::{
     args::{BenchDrain, Packets},
     failure::Failure,
-    terminal::{progress_bar, table},
 };
-use serde::Serialize;
-use std::{fmt::Write, process::ExitCode};
+use std::{process::ExitCode, sync::atomic::AtomicBool};
 use tasuki_bench::{
-    Machine,
-    plot::{Panel, lines},
-    raw::{Burst, Drain, DrainTest, Protocol, Test},
-    stats::Summary,
+    lab::{
+        Session,
+        drain::{DrainOptions, DrainReport, drain},
+        peers::Pair,
+    },
+    plot::lines,
+    raw::Protocol,
 };
-use tasuki_rate::{Distribution, Receiver, Slow, Static, paper::TABLE1_BYTES};
-
-/// Bursts between two steps of the progress bar.
-const CHUNK: u32 = 50;
-const BINS: usize = 20;
-/// A spread of so much about the mean is none.
-const NARROW: f64 = 0.01;
-/// From so much of the line's rate on, the line is the limit and not the host.
-const LINE_LIMITED: f64 = 0.93;
-
-/// What was measured on one network, and what follows.
-#[derive(Serialize)]
-struct Report {
-    network: String,
-    from: String,
-    to: String,
-    protocol: Protocol,
-    slow: String,
-    burst_bytes: u64,
-    packet_bytes: u64,
-    /// B, bytes.
-    buffer_bytes: u64,
-    /// R, bit/s.
-    drain_bps: Distribution,
-    /// The line's rate, if something holds it.
-    line_bps: Option<u64>,
-    /// R is the line's, not the host's.
-    line_limited: bool,
-    /// Lost of all that was sent.
-    lost_percent: f64,
-    overflow: Option<Overflow>,
-    rates: Vec<RateRow>,
-    machine: Machine,
-    bursts: Vec<Burst>,
-}
-
-/// What bursts lost, beside equation (1) for the time that each took.
-#[derive(Serialize)]
-struct Overflow {
-    send_bps: Summary,
-    lost_bytes: Summary,
-    equation_1_bytes: Summary,
-    /// Lost over equation (1), burst by burst.
-    ratio: Summary,
-}
 
 /// Runs the command.
 pub fn run(arguments: &BenchDrain) -> Result<ExitCode, Failure> {
+    let options = DrainOptions {
+        protocol: match arguments.protocol {
+            Packets::Udp => Protocol::Udp,
+            Packets::PacketRing => Protocol::PacketRing,
+        },
+        bursts: arguments.bursts,
+        bytes: arguments.bytes,
+        send_bps: arguments.send_rate.map(|rate| rate.bits_per_second),
+        slow: arguments.slow,
+        buffer_bytes: arguments.buffer,
+    };
+    // Ctrl-C ends the command at once, because half of the bursts would say little.
+    let (bar, interrupted) = (Bar::default(), AtomicBool::new(false));
+    let session = Session { progress: &bar, interrupted: &interrupted };
     let mut reports = Vec::new();
-    for network in LabNetwork::of(&arguments.source)? {
-        let pair = choose(&network, arguments.from.as_deref(), arguments.to.as_deref())?;
-        let drain = bursts(&network, &pair, arguments)?;
-        reports.push(report(&network, &pair, arguments.bytes, drain)?);
+    for network in testbeds(&arguments.source)? {
+        let pair = Pair::choose(&network, arguments.from.as_deref(), arguments.to.as_deref())?;
+        reports.push(drain(&network, pair, &options, session)?);
     }
-    let text: String = reports.iter().map(text).collect();
+    let text: String = reports.iter().map(DrainReport::text).collect();
     let plots = || {
-        let panels: Vec<_> = reports.iter().map(histogram).collect();
+        let panels: Vec<_> = reports.iter().map(DrainReport::histogram).collect();
         Ok(vec![("drain.svg".to_owned(), lines(&panels)?)])
     };
     give(&arguments.results, "drain", &text, &serde_json::to_string_pretty(&reports)?, plots)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// All bursts, some at a time.
-fn bursts(network: &LabNetwork, pair: &Pair, arguments: &BenchDrain) -> Result<Drain, Failure> {
-    let protocol = match arguments.protocol {
-        Packets::Udp => Protocol::Udp,
-        Packets::PacketRing => Protocol::PacketRing,
-    };
-    let bar = progress_bar(arguments.bursts.into()).with_prefix("drain").with_message(network.name.clone());
-    let mut all: Option<Drain> = None;
-    let mut left = arguments.bursts;
-    while left > 0 || all.is_none() {
-        let bursts = left.min(CHUNK);
-        let test = DrainTest {
-            protocol,
-            bursts,
-            bytes: arguments.bytes,
-            send_bps: arguments.send_rate.map(|rate| rate.bits_per_second),
-            slow: arguments.slow,
-            buffer_bytes: arguments.buffer,
-        };
-        let mut outcome = measure(network, pair, vec![Test::Drain(test)])?;
-        if let Some(failure) = outcome.failures.first() {
-            return Err(Failure::new(failure.to_string()));
-        }
-        let drain = outcome.drains.pop().ok_or_else(|| Failure::new("the raw peers measured nothing"))?;
-        match &mut all {
-            None => all = Some(drain),
-            Some(all) => {
-                all.bursts.extend(drain.bursts);
-                all.cpu_s += drain.cpu_s;
-            }
-        }
-        left -= bursts;
-        bar.inc(bursts.into());
-    }
-    bar.finish_and_clear();
-    all.ok_or_else(|| Failure::new("--bursts 0: nothing would be measured"))
-}
-
-fn report(network: &LabNetwork, pair: &Pair, burst_bytes: u64, drain: Drain) -> Result<Report, Failure> {
-    let name = |host| network.cluster.host_of(host).name.clone();
-    let samples: Vec<f64> = drain.bursts.iter().filter_map(Burst::drain_bps).collect();
-    let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
-    // Twenty bars of the same rate say nothing.
-    let is_narrow = samples.iter().all(|sample| (sample / mean - 1.0).abs() < NARROW);
-    let drain_bps = Distribution::of(&samples, if is_narrow { 1 } else { BINS })
-        .ok_or_else(|| Failure::new("the receiver took less than two packets of every burst"))?;
-    let line_bps = network.line_bits_per_second(pair.from, pair.to);
-    let line_limited = drain.slow == Slow::No
-        && line_bps.is_some_and(|line| drain_bps.mean > LINE_LIMITED * payload_share(&drain) * line as f64);
-    let mean_bps = match drain.slow {
-        // Known better than measured.
-        Slow::Steady { bps } => bps as f64,
-        _ => drain_bps.mean,
-    };
-    let receiver = Receiver { drain_bps: mean_bps, buffer_bytes: drain.buffer_bytes };
-    let (sent, lost) = drain
-        .bursts
-        .iter()
-        .fold((0, 0), |(sent, lost), burst| (sent + burst.sent_bytes, lost + burst.lost_bytes()));
-    let link_bps = line_bps.map_or(f64::INFINITY, |line| line as f64 * payload_share(&drain));
-    // Without a line's rate the fastest sender known is this one.
-    let fastest = drain.bursts.iter().map(Burst::send_bps).fold(0.0, f64::max);
-    let link_bps = if link_bps.is_finite() { link_bps } else { fastest };
-    Ok(Report {
-        network: network.name.clone(),
-        from: name(pair.from),
-        to: name(pair.to),
-        protocol: drain.protocol,
-        slow: drain.slow.to_string(),
-        burst_bytes,
-        packet_bytes: drain.packet_bytes,
-        buffer_bytes: drain.buffer_bytes,
-        line_bps,
-        line_limited,
-        lost_percent: 100.0 * lost as f64 / (sent as f64).max(1.0),
-        overflow: overflow(receiver, &drain.bursts),
-        rates: rates::rows(&name(pair.to), Static { receiver, link_bps }, &TABLE1_BYTES),
-        machine: Machine::here(),
-        drain_bps,
-        bursts: drain.bursts,
-    })
-}
-
-/// Share of the line that is payload.
-fn payload_share(drain: &Drain) -> f64 {
-    use tasuki_bench::ethernet::{HEADER_BYTES, IPV4_BYTES, UDP_BYTES, wire_bytes};
-    let headers = match drain.protocol {
-        Protocol::Udp => HEADER_BYTES + IPV4_BYTES + UDP_BYTES,
-        // Addresses and type, and 16 bytes of our own.
-        _ => HEADER_BYTES + 16,
-    };
-    drain.packet_bytes as f64 / wire_bytes(headers + drain.packet_bytes) as f64
-}
-
-/// Where equation (1) expects a loss.
-fn overflow(receiver: Receiver, bursts: &[Burst]) -> Option<Overflow> {
-    let expected = |burst: &Burst| receiver.overflow_bytes(burst.sent_bytes, burst.send_bps());
-    let bursts: Vec<&Burst> = bursts.iter().filter(|burst| expected(burst) > 0.0).collect();
-    let summary =
-        |of: &dyn Fn(&Burst) -> f64| Summary::of(&bursts.iter().map(|burst| of(burst)).collect::<Vec<f64>>());
-    Some(Overflow {
-        send_bps: summary(&Burst::send_bps)?,
-        lost_bytes: summary(&|burst| burst.lost_bytes() as f64)?,
-        equation_1_bytes: summary(&expected)?,
-        ratio: summary(&|burst| burst.lost_bytes() as f64 / expected(burst))?,
-    })
-}
-
-fn text(report: &Report) -> String {
-    let mega = |bps: f64| format!("{:.1}", bps / 1e6);
-    let r = &report.drain_bps;
-    let mut text = format!(
-        "{}, {} to {}, {} ({}): R = {} Mbit/s (deviation {}, {} to {}) over {} bursts of {} bytes, B = {} bytes, lost {:.2} %\n",
-        report.network,
-        report.from,
-        report.to,
-        report.protocol,
-        if report.slow == "none" { "not slowed".into() } else { format!("slowed: {}", report.slow) },
-        mega(r.mean),
-        mega(r.deviation),
-        mega(r.least),
-        mega(r.most),
-        r.count,
-        report.burst_bytes,
-        report.buffer_bytes,
-        report.lost_percent,
-    );
-    if report.line_limited {
-        text += "R is the line's rate: the line was the limit, not the host (--unshaped takes it away).\n";
-    }
-    let most = r.bins.iter().map(|bin| bin.count).max().unwrap_or(1).max(1);
-    for bin in &r.bins {
-        let bar = "#".repeat((50 * bin.count).div_ceil(most));
-        // Writing into a text cannot fail.
-        let _ = writeln!(text, "{:>9} to {:>8} Mbit/s {:>5} {bar}", mega(bin.from), mega(bin.to), bin.count);
-    }
-    if let Some(overflow) = &report.overflow {
-        let mut shown = table(["", "median", "p10", "p90"]);
-        let mut row = |name: &str, summary: Summary, scale: f64, digits: usize| {
-            let cell = |value: f64| format!("{:.digits$}", value / scale);
-            shown.add_row([name.into(), cell(summary.median), cell(summary.p10), cell(summary.p90)]);
-        };
-        row("sent at, Mbit/s", overflow.send_bps, 1e6, 1);
-        row("lost, bytes", overflow.lost_bytes, 1.0, 0);
-        row("equation (1), bytes", overflow.equation_1_bytes, 1.0, 0);
-        row("lost over equation (1)", overflow.ratio, 1.0, 3);
-        let _ = writeln!(text, "\n{shown}");
-    }
-    text + "\n" + &rates::text(&report.rates)
-}
-
-/// As figure 4 of the paper: how often which rate was measured.
-fn histogram(report: &Report) -> Panel {
-    let r = &report.drain_bps;
-    let mut points = Vec::new();
-    for bin in &r.bins {
-        let share = 100.0 * bin.count as f64 / r.count as f64;
-        points.extend([
-            (bin.from / 1e6, 0.0),
-            (bin.from / 1e6, share),
-            (bin.to / 1e6, share),
-            (bin.to / 1e6, 0.0),
-        ]);
-    }
-    Panel {
-        title: format!("{}: how fast {} receives ({})", report.network, report.to, report.protocol),
-        x: "Mbit/s".into(),
-        y: "bursts, %".into(),
-        curves: vec![(report.slow.clone(), points)],
-    }
 }

@@ -1,35 +1,31 @@
-//! `tasuki bench ...` and what `tasuki demo` shares with it.
+//! `tasuki bench ...` and what `tasuki demo` shares with it: arguments, progress and what is printed. What is
+//! measured, and how, is in `tasuki-bench`.
 
+mod access;
+mod bar;
+mod cross;
 mod drain;
-mod kernels;
-mod launch;
-mod linpack;
 mod mpi;
 mod nas;
 mod network;
-mod ordinary;
 mod rates;
 mod raw;
 mod results;
-mod stacks;
 mod startup;
 mod stripe;
 mod tune;
-mod turns;
-mod variants;
 
-pub use kernels::{Kernels, programs};
-pub use launch::Spread;
-pub use mpi::{Measurement, over_tcp};
+pub use access::{LabMpis, Labs, testbed, testbeds};
+pub use bar::{Bar, interruption};
 pub use network::LabNetwork;
-pub use raw::core;
 pub use results::write_all;
-pub use stacks::{BuiltStack, Program, build as build_stacks, over};
-pub use stripe::bundle_here;
-pub use variants::Setting;
 
 use crate::{args::BenchCommand, failure::Failure};
-use std::process::ExitCode;
+use std::{
+    process::ExitCode,
+    sync::{Arc, atomic::AtomicBool},
+};
+use tasuki_bench::BenchError;
 
 /// Runs a bench command.
 pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
@@ -39,27 +35,49 @@ pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
         BenchCommand::Startup(arguments) => startup::run(&arguments),
         BenchCommand::Drain(arguments) => drain::run(&arguments),
         BenchCommand::Stripe(arguments) => stripe::run(&arguments),
-        BenchCommand::Cross(arguments) => stripe::run_cross(&arguments),
+        BenchCommand::Cross(arguments) => cross::run(&arguments),
         BenchCommand::Tune(arguments) => tune::run(&arguments),
         BenchCommand::Rates(arguments) => rates::run(&arguments),
         BenchCommand::Raw(arguments) => raw::run(&arguments),
     }
 }
 
-/// The internal command that is a raw peer inside a host.
+/// Runs the internal command that is a raw peer inside of a host.
 pub fn raw_peer(specification: &str) -> Result<ExitCode, Failure> {
     println!("{}", tasuki_bench::raw::peer(specification)?);
     Ok(ExitCode::SUCCESS)
 }
 
-/// The internal command that follows the load of a host inside of which it runs, for an emulated NIC.
+/// Runs the internal command that follows the load of the host that it runs in until SIGTERM, for an emulated
+/// NIC.
 pub fn load_follow(specification: &str) -> Result<ExitCode, Failure> {
-    tune::follow::run(&serde_json::from_str(specification)?)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::clone(&stop))?;
+    tasuki_bench::lab::tune::follow_load(specification, &stop)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The internal command that is a program under load, or its partner, inside a host.
+/// Runs the internal command that is a program under load, or its partner, inside a host.
 pub fn load_peer(specification: &str) -> Result<ExitCode, Failure> {
     println!("{}", tasuki_bench::load::peer(specification)?);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the internal command that sets up the NICs of the host that it runs in for `bench stripe`.
+pub fn bundle_here(specification: &str) -> Result<ExitCode, Failure> {
+    tasuki_bench::lab::stripe::set_up_bundle(specification)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The failure of a measurement; if the user ended it, the exit code says so.
+fn failure(error: BenchError) -> Failure {
+    match error {
+        BenchError::Interrupted(_) => Failure::new(error).with_code(130),
+        _ => Failure::new(error),
+    }
+}
+
+/// The exit code of a measurement.
+fn code(is_good: bool) -> ExitCode {
+    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,35 +1,39 @@
 //! `tasuki bench nas`: real parallel programs on networks, beside one host alone.
 
-use super::{
-    LabNetwork,
-    kernels::{Kernels, check_classes, plots, programs},
-    mpi::over_tcp,
-    results::give,
-};
+use super::{Bar, LabMpis, code, interruption, results::give, testbeds};
 use crate::{args::BenchNas, failure::Failure};
 use std::{process::ExitCode, time::Duration};
-use tasuki_bench::nas::Kernel;
+use tasuki_bench::{
+    lab::{
+        Session,
+        kernels::{Kernels, check_classes, kernel_plots, kernel_stacks},
+        mpi::over_tcp,
+    },
+    nas::Kernel,
+};
 
 /// Runs the command.
 pub fn run(arguments: &BenchNas) -> Result<ExitCode, Failure> {
     check(arguments)?;
-    let programs = programs(&arguments.kernel, &arguments.mpi, &arguments.transport)?;
-    let networks = LabNetwork::of(&arguments.source)?;
-    let report = Kernels {
+    let (bar, mpis) = (Bar::default(), LabMpis::over(&arguments.transport)?);
+    let programs = kernel_stacks(&arguments.kernel, &arguments.mpi, &mpis, &bar)?;
+    let networks = testbeds(&arguments.source)?;
+    let kernels = Kernels {
         networks: &networks,
         programs: &programs,
         classes: &arguments.class,
         ranks: &arguments.ranks,
         repetitions: arguments.repetitions,
         limit: Duration::from_secs(arguments.limit),
-    }
-    .run()?;
+        mpis: &mpis,
+    };
+    let report = kernels.run(Session { progress: &bar, interrupted: &*interruption()? })?;
     let table = report.table(over_tcp);
-    give(&arguments.results, "nas", &table, &report.json(), || plots("nas", &report))?;
-    Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    give(&arguments.results, "nas", &table, &report.json(), || Ok(kernel_plots("nas", &report)?))?;
+    Ok(code(report.is_good()))
 }
 
-/// Says at once what would fail later.
+/// Refuses options at once that would fail later.
 fn check(arguments: &BenchNas) -> Result<(), Failure> {
     if let Some(ranks) = arguments.ranks.iter().find(|ranks| !Kernel::Is.allows(**ranks)) {
         let most = Kernel::MOST_RANKS;
@@ -38,5 +42,5 @@ fn check(arguments: &BenchNas) -> Result<(), Failure> {
     if arguments.repetitions == 0 {
         return Err(Failure::new("--repetitions 0: nothing would be measured"));
     }
-    check_classes(&arguments.kernel, &arguments.class)
+    Ok(check_classes(&arguments.kernel, &arguments.class)?)
 }

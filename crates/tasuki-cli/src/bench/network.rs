@@ -7,8 +7,7 @@ use crate::{
     shape::{self, RatedShape},
 };
 use std::ops::Deref;
-use tasuki_bench::{LineRate, Network};
-use tasuki_cluster::{AddressPlan, Cluster, HostId, Rail, generate};
+use tasuki_cluster::{AddressPlan, Cluster, generate};
 use tasuki_fleet::LabHosts;
 use tasuki_lab::{LabOptions, StartingLab};
 
@@ -78,41 +77,6 @@ impl LabNetwork {
     fn new(name: String, hosts: LabHosts, own: Option<StartingLab>) -> Result<Self, Failure> {
         let plan = AddressPlan::new(&hosts.cluster)?;
         Ok(Self { name, hosts, plan, _own: own })
-    }
-
-    /// The first direct rail between two hosts, if there is one.
-    pub fn direct_rail(&self, a: HostId, b: HostId) -> Option<Rail> {
-        self.cluster.rails(a, b).into_iter().find(Rail::is_direct)
-    }
-
-    /// Two hosts with a direct rail, the first ones of the file.
-    pub fn neighbours(&self) -> Option<(HostId, HostId)> {
-        let hosts = self.cluster.hosts.len();
-        (1..hosts).map(|other| (HostId(0), HostId(other))).find(|&(a, b)| self.direct_rail(a, b).is_some())
-    }
-
-    /// Rate of the line between two hosts in bit/s, all direct rails together; `None` if nothing holds it.
-    pub fn line_bits_per_second(&self, a: HostId, b: HostId) -> Option<u64> {
-        if self.options.unshaped {
-            return None;
-        }
-        let direct = self.cluster.rails(a, b).into_iter().filter(Rail::is_direct);
-        // A rate given to the lab holds for every cable.
-        let rate = |rail: Rail| self.options.rate.unwrap_or(rail.rate).bits_per_second;
-        Some(direct.map(rate).sum())
-    }
-
-    /// As the bench crate wants it.
-    pub fn description(&self) -> Network {
-        let mtu = self.cluster.hosts.iter().flat_map(|host| &host.nics).map(|nic| nic.mtu).min();
-        let pair = self.neighbours().and_then(|(a, b)| self.line_bits_per_second(a, b));
-        let line = pair.zip(mtu).map(|(pair_bits_per_second, mtu)| LineRate { pair_bits_per_second, mtu });
-        Network {
-            name: self.name.clone(),
-            hosts: self.cluster.hosts.len() as u32,
-            line,
-            offloads: if self.options.offloads { "on" } else { "off" }.into(),
-        }
     }
 }
 

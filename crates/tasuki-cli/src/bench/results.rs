@@ -1,9 +1,10 @@
-//! Where results go.
+//! Prints results and writes them into a folder.
 
 use crate::{args::Results, failure::Failure, output::visible_json};
 use std::{fs, path::Path};
 
-/// Prints what was measured, as a table or as JSON, and writes both, with plots, into the folder that was asked for.
+/// Prints what was measured, as a table or as JSON, and writes both, with plots, into the folder that was
+/// asked for.
 pub fn give(
     asked: &Results,
     stem: &str,
@@ -24,7 +25,7 @@ pub fn give(
     Ok(())
 }
 
-/// Writes files, names and texts, into a folder, which is made if it is not there.
+/// Writes files, given by names and texts, into a folder, which is made if it does not exist.
 pub fn write_all(folder: &Path, files: &[(String, String)]) -> Result<(), Failure> {
     fs::create_dir_all(folder)
         .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;

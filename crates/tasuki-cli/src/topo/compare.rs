@@ -1,51 +1,18 @@
 //! `tasuki topo compare`
 
-use super::{
-    measure::{Measures, STEPS, measure},
-    network::network,
-    range::digits,
-};
+use super::steps;
 use crate::{
-    args::{CompareArgs, ENGINES},
+    args::CompareArgs,
     failure::Failure,
     terminal::{Rows, print_json, progress_bar, table},
 };
-use serde::Serialize;
-use std::{collections::BTreeMap, process::ExitCode};
-use tasuki_topo::{Engine, Limits, Network, PathRule, RouteError, route};
-
-/// Engines whose need of channels tells networks apart; more hosts than this take long.
-const COMPARED: [Engine; 4] = [
-    Engine::Minimal(PathRule::SpreadPerHost),
-    Engine::Structured(PathRule::SpreadPerHost),
-    Engine::Lash,
-    Engine::Dfsssp,
-];
-const HOSTS_MAX: usize = 2048;
-
-/// A network among others.
-#[derive(Debug, Serialize)]
-struct Compared {
-    /// As given on the command line.
-    given: String,
-    #[serde(flatten)]
-    measures: Measures,
-    /// Virtual channels that engines need; none where there is no way at all, or where it would take long.
-    channels: BTreeMap<&'static str, Option<u32>>,
-}
+use std::process::ExitCode;
+use tasuki_plan::{COMPARE_STEPS, Compared, compare, compared_engines, digits};
 
 /// Measures networks and prints them side by side.
 pub fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
-    let bar = progress_bar(arguments.networks.len() as u64 * (STEPS + 1)).with_prefix("compare");
-    let one = |given: &String| {
-        let net = network(given)?;
-        let measures = measure(&net, &arguments.prices, &bar);
-        bar.set_message("channels");
-        let channels = channels(&net);
-        bar.inc(1);
-        Ok(Compared { given: given.clone(), measures, channels })
-    };
-    let all: Result<Vec<Compared>, Failure> = arguments.networks.iter().map(one).collect();
+    let bar = progress_bar(arguments.networks.len() as u64 * COMPARE_STEPS).with_prefix("compare");
+    let all = compare(&arguments.networks, &arguments.prices.into(), &mut steps(&bar));
     bar.finish_and_clear();
     let all = all?;
     if arguments.json {
@@ -56,18 +23,7 @@ pub fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn channels(net: &Network) -> BTreeMap<&'static str, Option<u32>> {
-    let need = |engine: Engine| match route(net, engine, Limits::lossless(1)) {
-        _ if net.hosts().len() > HOSTS_MAX => None,
-        Ok(_) => Some(1),
-        Err(RouteError::NeedsChannels { need, .. }) => Some(need),
-        Err(_) => None,
-    };
-    let compared = ENGINES.into_iter().filter(|(_, engine)| COMPARED.contains(engine));
-    compared.map(|(name, engine)| (name, need(engine))).collect()
-}
-
-/// Networks as columns.
+/// The table, with a column for each network.
 fn show(all: &[Compared]) -> Rows {
     let mut rows = table([""]);
     rows.set_header(std::iter::once("").chain(all.iter().map(|one| one.given.as_str())));
@@ -90,8 +46,7 @@ fn show(all: &[Compared]) -> Rows {
     });
     row("weak switches, relays", &|one| Some(one.measures.weak_nodes.len().to_string()));
     row("weak cables", &|one| Some(one.measures.weak_cables.len().to_string()));
-    for (name, engine) in ENGINES.into_iter().filter(|(_, engine)| COMPARED.contains(engine)) {
-        let _ = engine;
+    for name in compared_engines() {
         row(&format!("channels, {name}"), &|one| one.channels.get(name)?.map(|need| need.to_string()));
     }
     if all.iter().any(|one| one.measures.cost.is_some()) {

@@ -1,156 +1,20 @@
 //! `tasuki topo measure`
 
-use super::{
-    network::network,
-    range::{Range, digits},
-};
+use super::steps;
 use crate::{
-    args::{MeasureArgs, Prices},
+    args::MeasureArgs,
     failure::Failure,
     terminal::{print_json, progress_bar, table},
 };
-use indicatif::ProgressBar;
-use serde::Serialize;
 use std::process::ExitCode;
-use tasuki_topo::{
-    LinkId, Network,
-    bounds::{all_to_all_split, effective_bisection},
-    measure::{
-        Count, DEFAULT_EFFORT, SelfPairs, WeakPoints, bisection, degree, diameter, distances, weak_points,
-    },
-};
+use tasuki_plan::{MEASURE_STEPS, Measures, measure, measure_rows, network};
 
-/// Steps of a progress bar that one [`measure`] takes.
-pub const STEPS: u64 = 4;
-/// Random halves for the effective bisection at most, and tables of random shortest paths.
-const HALVES: usize = 60;
-const RANDOM_TABLES: usize = 4;
-
-/// Everything that is measured.
-#[derive(Debug, Serialize)]
-pub struct Measures {
-    pub network: String,
-    pub hosts: usize,
-    pub switches: usize,
-    pub cables: usize,
-    /// Ends of cables at hosts.
-    pub nics: usize,
-    /// Ends of cables at switches.
-    pub switch_ports: usize,
-    /// Most cables that join a forwarding node to others.
-    pub degree: u32,
-    /// Cables between the two forwarding nodes that are farthest apart.
-    pub diameter: Option<u32>,
-    /// Switches or relays passed, mean over ordered pairs of different hosts.
-    pub average_distance: Option<f64>,
-    /// The same with the pair of each host with itself, as in the RHiNET-2 paper.
-    pub average_distance_with_self: Option<f64>,
-    pub longest_distance: Option<u32>,
-    pub unconnected_pairs: u64,
-    pub bisection_cables: Range,
-    pub bisection_bits_per_second: Range,
-    /// Over choices of single shortest paths, one direction; none if hosts are unconnected.
-    pub effective_bisection_bits_per_second: Option<Range>,
-    /// Of every ordered pair when all send to all over all shortest paths.
-    pub all_to_all_bits_per_second: Option<f64>,
-    pub weak_nodes: Vec<Weak>,
-    pub weak_cables: Vec<Weak>,
-    pub cost: Option<f64>,
-}
-
-/// A single point of failure.
-#[derive(Debug, Serialize)]
-pub struct Weak {
-    pub part: String,
-    /// Ordered pairs of hosts that lose each other.
-    pub pairs: u64,
-}
-
-/// Measures a network.
-pub fn measure(net: &Network, prices: &Prices, bar: &ProgressBar) -> Measures {
-    let step = |what: &'static str| {
-        bar.set_message(what);
-        bar.inc(1);
-    };
-    step("distances");
-    let far = distances(net);
-    let diameter = diameter(net);
-    step("bisection");
-    let (bisection_cables, bisection_bits_per_second) = bisections(net);
-    step("effective bisection");
-    let effective = effective_bisection(net, halves(net), RANDOM_TABLES, 1).ok();
-    step("single points of failure");
-    let [weak_nodes, weak_cables] = weak_parts(net, &weak_points(net));
-    let ends = || net.links().iter().flat_map(|link| link.ends);
-    let nics = ends().filter(|&(node, _)| net.host_of(node).is_some()).count();
-    let (switches, cables) = (net.switches(), net.links().len());
-    Measures {
-        network: net.name().to_owned(),
-        hosts: net.hosts().len(),
-        switches,
-        cables,
-        nics,
-        switch_ports: ends().count() - nics,
-        degree: degree(net),
-        diameter,
-        average_distance: far.average(SelfPairs::Excluded),
-        average_distance_with_self: far.average(SelfPairs::Included),
-        longest_distance: far.longest(),
-        unconnected_pairs: far.unconnected,
-        bisection_cables,
-        bisection_bits_per_second,
-        effective_bisection_bits_per_second: effective
-            .map(|found| Range { lower: found.lowest_bps, upper: found.highest_bps }),
-        all_to_all_bits_per_second: all_to_all_split(net),
-        weak_nodes,
-        weak_cables,
-        cost: cost(prices, cables, nics, switches),
-    }
-}
-
-/// In cables and in bit/s; one search serves both where all cables have one rate.
-fn bisections(net: &Network) -> (Range, Range) {
-    let cut = |count| {
-        let found = bisection(net, count, DEFAULT_EFFORT);
-        Range { lower: found.lower as f64, upper: found.upper as f64 }
-    };
-    let cables = cut(Count::Cables);
-    let rate = net.links().first().map_or(0, |link| link.rate_bps);
-    match net.links().iter().all(|link| link.rate_bps == rate) {
-        true => (cables, Range { lower: cables.lower * rate as f64, upper: cables.upper * rate as f64 }),
-        false => (cables, cut(Count::BitsPerSecond)),
-    }
-}
-
-/// Fewer random halves where each takes long.
-fn halves(net: &Network) -> usize {
-    let work = net.hosts().len() * net.channels();
-    (100_000_000 / work.max(1)).clamp(3, HALVES)
-}
-
-fn weak_parts(net: &Network, weak: &WeakPoints) -> [Vec<Weak>; 2] {
-    let cable = |end: LinkId| {
-        let [a, b] = net.links()[end.ix()].ends.map(|(node, _)| net.label(node));
-        format!("{a} - {b}")
-    };
-    let nodes = weak.nodes.iter().map(|loss| Weak { part: net.label(loss.part).into(), pairs: loss.pairs });
-    let cables = weak.cables.iter().map(|loss| Weak { part: cable(loss.part), pairs: loss.pairs });
-    [nodes.collect(), cables.collect()]
-}
-
-/// What all parts cost; nothing where no price is given.
-fn cost(prices: &Prices, cables: usize, nics: usize, switches: usize) -> Option<f64> {
-    let parts = [(prices.price_cable, cables), (prices.price_nic, nics), (prices.price_switch, switches)];
-    let priced = parts.iter().any(|(price, _)| price.is_some());
-    priced.then(|| parts.iter().map(|&(price, count)| price.unwrap_or(0.0) * count as f64).sum())
-}
-
-/// Prints what is measured.
+/// Measures a network and prints the measures.
 pub fn run(arguments: &MeasureArgs) -> Result<ExitCode, Failure> {
-    let bar = progress_bar(STEPS + 1).with_prefix("measure");
-    bar.set_message("network");
-    bar.inc(1);
-    let measures = network(&arguments.network).map(|net| measure(&net, &arguments.prices, &bar));
+    let bar = progress_bar(MEASURE_STEPS + 1).with_prefix("measure");
+    let mut step = steps(&bar);
+    step("network");
+    let measures = network(&arguments.network).map(|net| measure(&net, &arguments.prices.into(), &mut step));
     bar.finish_and_clear();
     let measures = measures?;
     if arguments.json {
@@ -163,48 +27,8 @@ pub fn run(arguments: &MeasureArgs) -> Result<ExitCode, Failure> {
 
 fn print(measures: &Measures) {
     let mut shown = table(["", measures.network.as_str()]);
-    for row in rows(measures) {
+    for row in measure_rows(measures) {
         shown.add_row(row);
     }
     println!("{shown}");
-}
-
-/// What was measured, in words.
-pub fn rows(measures: &Measures) -> Vec<[String; 2]> {
-    let mut rows = Vec::new();
-    let known = |value: Option<String>| value.unwrap_or_else(|| "not connected".into());
-    let mut row = |what: &str, value: String| rows.push([what.to_owned(), value]);
-    row("hosts, switches", format!("{}, {}", measures.hosts, measures.switches));
-    row("cables", measures.cables.to_string());
-    row("NICs, switch ports", format!("{}, {}", measures.nics, measures.switch_ports));
-    row("most cables between forwarding nodes", measures.degree.to_string());
-    row("diameter (cables)", known(measures.diameter.map(|d| d.to_string())));
-    let passed = measures.average_distance.zip(measures.longest_distance);
-    let with_self = measures.average_distance_with_self.map(|mean| format!(" ({mean:.3} with self pairs)"));
-    let passed = passed
-        .map(|(mean, most)| format!("{mean:.3} on average{}, {most} at most", with_self.unwrap_or_default()));
-    row("distance (switches or relays passed)", known(passed));
-    row("bisection (cables)", measures.bisection_cables.show(""));
-    row("bisection, one direction", measures.bisection_bits_per_second.scaled(1e9).show(" Gbit/s"));
-    let effective = measures.effective_bisection_bits_per_second;
-    row("effective bisection", known(effective.map(|range| range.scaled(1e9).show(" Gbit/s"))));
-    let pair = measures.all_to_all_bits_per_second;
-    row("all to all, every pair", known(pair.map(|rate| format!("{} Mbit/s", digits(rate / 1e6)))));
-    row("switches, relays whose loss separates hosts", weak(&measures.weak_nodes));
-    row("cables whose loss separates hosts", weak(&measures.weak_cables));
-    if let Some(cost) = measures.cost {
-        row("cost", format!("{cost:.2}"));
-    }
-    rows
-}
-
-/// The parts with the pairs that their loss separates; the first few.
-fn weak(parts: &[Weak]) -> String {
-    const SHOWN: usize = 4;
-    let mut text: Vec<String> =
-        parts.iter().take(SHOWN).map(|weak| format!("{} ({} pairs)", weak.part, weak.pairs)).collect();
-    if parts.len() > SHOWN {
-        text.push(format!("{} more", parts.len() - SHOWN));
-    }
-    if text.is_empty() { "none".into() } else { text.join(", ") }
 }

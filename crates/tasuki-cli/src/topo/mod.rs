@@ -1,30 +1,20 @@
 //! `tasuki topo ...` and `tasuki plan`
 
 mod compare;
-mod draft;
-mod folder;
-mod grow;
 mod measure;
-mod network;
 mod plan;
-mod propose;
-mod racks;
-mod range;
 mod receivers;
-mod replay;
 mod rhinet2;
 mod route;
 mod show;
 mod simulate;
-mod speed;
-mod tables;
-mod traffic;
 mod verify;
 
-pub use network::source_help;
 pub use plan::plan;
+pub use tasuki_plan::source_help;
 
 use crate::{args::TopoCommand, failure::Failure};
+use indicatif::ProgressBar;
 use std::process::ExitCode;
 
 /// Runs a topology command.
@@ -38,5 +28,13 @@ pub fn run(command: TopoCommand) -> Result<ExitCode, Failure> {
         TopoCommand::Show(arguments) => show::run(&arguments),
         TopoCommand::Verify(arguments) => verify::run(&arguments),
         TopoCommand::Compare(arguments) => compare::run(&arguments),
+    }
+}
+
+/// A function that shows the name of the step that begins on a progress bar, and moves the bar on.
+fn steps(bar: &ProgressBar) -> impl FnMut(&str) {
+    |what| {
+        bar.set_message(what.to_owned());
+        bar.inc(1);
     }
 }

@@ -1,4 +1,4 @@
-//! `tasuki topo receivers`: figures 5 to 7 of the ATM paper, and crowds, simulated.
+//! `tasuki topo receivers`: simulates figures 5 to 7 of the ATM paper, and many senders at once.
 
 use crate::{
     args::ReceiversArgs,
@@ -17,29 +17,29 @@ use tasuki_sim::transport::{
 /// One point of a figure.
 #[derive(Serialize)]
 struct Row {
-    /// Which hosts.
+    /// Name of the case: which hosts send and receive.
     case: &'static str,
-    /// Of the paper, if it has one.
+    /// Number of the figure of the paper, if it has this case.
     figure: Option<u8>,
     message_bytes: u64,
-    /// What the receiver can take, and the sender send, in the mean, Mbit/s.
+    /// The most that the receiver can take and the sender can send, mean, Mbit/s.
     most_mbps: f64,
     way: &'static str,
     /// Payload from request to completion, mean, Mbit/s.
     mbps: f64,
-    /// Packets lost of those of the message, mean, %.
+    /// Share of the packets of a message that is lost, mean, %.
     lost_percent: f64,
-    /// What the paper states of it.
+    /// The statement of the paper about the case.
     published: Option<&'static str>,
 }
 
-/// One crowd.
+/// A case with many senders.
 #[derive(Serialize)]
 struct CrowdRow {
     crowd: &'static str,
-    /// How receivers grant.
+    /// How receivers grant senders to send.
     way: &'static str,
-    /// How what is short goes; `raw, first` through ports that send tagged frames first.
+    /// How short messages are sent; `raw, first` means through ports that send tagged frames first.
     short: &'static str,
     goodput_percent: f64,
     fairness: f64,
@@ -112,7 +112,7 @@ fn print(rows: &[Row]) {
     println!("{shown}");
 }
 
-/// A file per case: throughput and loss over the length.
+/// Writes a plot per case: throughput and loss over the length of messages.
 fn plots(rows: &[Row]) -> Result<Vec<(String, String)>, Failure> {
     let mut files: Vec<(String, String)> = Vec::new();
     for case in Receivers::all() {

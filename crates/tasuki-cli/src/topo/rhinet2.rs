@@ -10,7 +10,7 @@ use std::{fs, path::Path, process::ExitCode};
 use tasuki_bench::plot::{Panel, lines};
 use tasuki_sim::rhinet2::{Cell, Effort, Figure, Model, Moved, STAGES, figures, run as rerun, sensitivity};
 
-/// A cell.
+/// A cell of a table of the paper, published and simulated.
 #[derive(Serialize)]
 struct Record {
     table: &'static str,
@@ -20,9 +20,9 @@ struct Record {
     simulated: f64,
     difference: f64,
     difference_percent: Option<f64>,
-    /// Over all graphs, or path choices, that fit what is stated.
+    /// Range over all graphs, or all choices of paths, that fit the statements of the paper.
     range: Option<[f64; 2]>,
-    /// None where nothing is demanded.
+    /// Whether the simulation agrees with the paper; `None` if it need not.
     agrees: Option<bool>,
     #[serde(skip_serializing_if = "str::is_empty")]
     note: &'static str,
@@ -156,17 +156,17 @@ fn print_constants(constants: &[Constant]) {
     println!("{rows}");
 }
 
-/// Two digits after the point.
+/// A number with two digits after the point.
 fn digits2(value: f64) -> String {
     trimmed(format!("{value:.2}"))
 }
 
-/// A number with a point, without zeros that say nothing.
+/// A number with a decimal point, without trailing zeros.
 fn trimmed(text: String) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Which choice moves which cell.
+/// Prints which choice of the model changes which cells.
 fn moved(effort: Effort, json: bool) -> Result<ExitCode, Failure> {
     #[derive(Serialize)]
     struct Row {
@@ -200,7 +200,7 @@ fn moved(effort: Effort, json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file per figure of the paper.
+/// Writes a plot per figure of the paper.
 fn write_plots(folder: &Path, figures: &[Figure]) -> Result<(), Failure> {
     let fail = |error| Failure::new(format!("cannot write plots to {}: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(fail)?;

@@ -1,17 +1,18 @@
 //! `tasuki topo show`
 
-use super::{
-    measure::{STEPS, measure, rows},
-    network::network,
-};
+use super::steps;
 use crate::{
-    args::{Prices, ShowArgs},
+    args::ShowArgs,
     failure::Failure,
-    picture::{Page, Section, draw, write},
     terminal::{print_json, progress_bar, table},
 };
 use serde::Serialize;
 use std::process::ExitCode;
+use tasuki_plan::{
+    MEASURE_STEPS, Prices, measure, measure_rows, network,
+    picture::{Page, Section, draw},
+    write_file,
+};
 use tasuki_topo::{Kind, Network, NodeId};
 
 /// A network, part by part.
@@ -27,13 +28,13 @@ struct Node {
     name: String,
     /// `host` (sends and receives), `relay` (a host that also forwards) or `switch`.
     kind: &'static str,
-    /// Where the ports lead, from port 1 on; none where no cable is plugged in.
+    /// The other ends of its ports, from port 1 on; `None` for a port without a cable.
     ports: Vec<Option<String>>,
 }
 
 #[derive(Debug, Serialize)]
 struct Cable {
-    /// Name and port (from 1) of both ends.
+    /// Names and ports (from 1) of both ends.
     ends: [(String, u32); 2],
     bits_per_second: u64,
 }
@@ -43,10 +44,10 @@ pub fn run(arguments: &ShowArgs) -> Result<ExitCode, Failure> {
     let net = network(&arguments.network)?;
     let shown = shown(&net);
     if let Some(path) = &arguments.svg {
-        write(path, &draw(&net)?)?;
+        write_file(path, &draw(&net)?)?;
     }
     if let Some(path) = &arguments.html {
-        write(path, &page(&net, &shown)?.html())?;
+        write_file(path, &page(&net, &shown)?.html())?;
     }
     if arguments.json {
         print_json(&shown)?;
@@ -106,10 +107,10 @@ fn shown(net: &Network) -> Shown {
     }
 }
 
-/// The page: picture, figures, parts, cables.
+/// The page with picture, measures, parts and cables.
 fn page(net: &Network, shown: &Shown) -> Result<Page, Failure> {
-    let bar = progress_bar(STEPS).with_prefix("measure");
-    let measures = measure(net, &Prices::default(), &bar);
+    let bar = progress_bar(MEASURE_STEPS).with_prefix("measure");
+    let measures = measure(net, &Prices::default(), &mut steps(&bar));
     bar.finish_and_clear();
     let text = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let parts = shown.nodes.iter().map(|node| vec![node.name.clone(), node.kind.into(), ports(node)]);
@@ -125,9 +126,9 @@ fn page(net: &Network, shown: &Shown) -> Result<Page, Failure> {
         sections: vec![
             Section {
                 heading: "What it gives".into(),
-                note: "Definitions: docs/topologies.md of Tasuki.".into(),
+                note: "Definitions: docs/reference/topologies.md of Tasuki.".into(),
                 columns: Vec::new(),
-                rows: rows(&measures).into_iter().map(Vec::from).collect(),
+                rows: measure_rows(&measures).into_iter().map(Vec::from).collect(),
             },
             Section {
                 heading: "Parts".into(),

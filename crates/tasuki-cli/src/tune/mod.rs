@@ -1,9 +1,6 @@
-//! `tasuki tune`: the receive-interrupt delay, by hand and by load.
+//! `tasuki tune`: sets the receive-interrupt delay by hand or by load.
 
 mod daemon;
-pub mod line;
-mod reload;
-pub mod sampler;
 mod simulate;
 
 use crate::{
@@ -12,15 +9,12 @@ use crate::{
     failure::Failure,
     terminal::{print_json, progress_bar, table},
 };
-use std::{fs, path::Path, process::ExitCode, time::Duration};
+use std::{fs, path::Path, process::ExitCode};
 use tasuki_apply::{restore_tuning, state_folder, tune_folder};
-use tasuki_cluster::{HostRail, RailTable};
 use tasuki_fleet::host_name;
 use tasuki_host::{Delay, DelayLook, Means, Mode, Report, Setup, Wish};
+use tasuki_tuned::{cabled_nics, present_nics, reload_check, reload_now_or_later};
 use tasuki_watch::{TunerNote, said};
-
-/// Longest period while every length is tried: for a first look it is enough.
-pub const BRIEF: Duration = Duration::from_millis(100);
 
 /// Runs the command.
 pub fn run(command: TuneCommand) -> Result<ExitCode, Failure> {
@@ -34,77 +28,55 @@ pub fn run(command: TuneCommand) -> Result<ExitCode, Failure> {
     }
 }
 
-/// This host's rails; none if nothing was set up.
-fn rails() -> Vec<HostRail> {
-    let table = RailTable::load(Path::new(RailTable::PATH));
-    table.map_or_else(|_| Vec::new(), |table| table.rails().cloned().collect())
-}
-
-/// The NICs of this host's rails.
-fn cabled() -> Vec<String> {
-    let mut nics: Vec<_> = rails().into_iter().map(|rail| rail.nic).collect();
-    nics.sort();
-    nics.dedup();
-    nics
-}
-
-/// All interfaces but loopback.
-fn present() -> Vec<String> {
-    let names = nix::net::if_::if_nameindex();
-    let names =
-        names.iter().flat_map(|all| all.to_slice()).map(|one| one.name().to_string_lossy().into_owned());
-    names.filter(|name| name != "lo").collect()
-}
-
-/// Those that were named, or those of the rails.
+/// The NICs that were named, or if none were, those of the rails.
 fn named(nics: &[String]) -> Result<Vec<String>, Failure> {
     if !nics.is_empty() {
         return Ok(nics.to_vec());
     }
-    let cabled = cabled();
+    let cabled = cabled_nics();
     if cabled.is_empty() {
         return Err(Failure::new(format!(
             "name NICs: nothing was set up here by `tasuki apply` that would say which; there are {}",
-            present().join(", ")
+            present_nics().join(", ")
         )));
     }
     Ok(cabled)
 }
 
 fn open(state_dir: Option<&Path>, mode: Mode) -> Result<Setup, Failure> {
-    // An interrupt delay cuts nobody off.
+    // `true` allows changes of the NIC that the user is logged in by, as a delay cuts no connection off.
     Ok(Setup::open(&host_name(), &tune_folder(state_dir), mode, true)?)
 }
 
 fn show(arguments: &TuneShow) -> Result<ExitCode, Failure> {
     let mut setup = open(None, Mode::Show)?;
-    let mut nics = if arguments.nics.is_empty() { cabled() } else { arguments.nics.clone() };
+    let mut nics = if arguments.nics.is_empty() { cabled_nics() } else { arguments.nics.clone() };
     if nics.is_empty() {
-        nics = present();
+        nics = present_nics();
     }
-    let looks = nics.iter().map(|nic| setup.delay_of(nic)).collect::<Result<Vec<_>, _>>()?;
+    let delays = nics.iter().map(|nic| setup.delay_of(nic)).collect::<Result<Vec<_>, _>>()?;
     if arguments.json {
-        print_json(&looks)?;
+        print_json(&delays)?;
     } else {
-        print(&looks);
+        print(&delays);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(looks: &[DelayLook]) {
+fn print(delays: &[DelayLook]) {
     let mut rows = table(["NIC", "driver", "means", "delay", "settings"]);
-    for look in looks {
-        for (number, means) in look.means.iter().filter(|means| means.means != Means::Module).enumerate() {
+    for nic in delays {
+        for (number, means) in nic.means.iter().filter(|means| means.means != Means::Module).enumerate() {
             let first = |text: &str| if number == 0 { text.to_owned() } else { String::new() };
-            let used = if look.best().is_some_and(|best| best.means == means.means) { "*" } else { "" };
+            let used = if nic.best().is_some_and(|best| best.means == means.means) { "*" } else { "" };
             let delay = match means.obstacle {
                 Some(_) => "-".into(),
                 None => means.delay.map_or("-".into(), |delay| delay.to_string()),
             };
             let setting = means.obstacle.as_ref().unwrap_or(&means.setting);
             rows.add_row([
-                first(&look.interface),
-                first(&look.driver),
+                first(&nic.interface),
+                first(&nic.driver),
                 format!("{}{used}", means.means),
                 delay,
                 setting.clone(),
@@ -115,11 +87,12 @@ fn print(looks: &[DelayLook]) {
     println!("* is what `tasuki tune` uses, unless --by says otherwise");
 }
 
-/// Nobody else may be at the delays.
+/// An error if the daemon runs, because it would change the delays again.
 fn refuse_beside_daemon() -> Result<(), Failure> {
     match said::<TunerNote>() {
         Some(note) => Err(Failure::new(format!(
-            "`tasuki tune run` (process {}) sets the delay of this host's NICs; end it first: tasuki tune undo",
+            "`tasuki tune run` (process {}) sets the delay of this host's NICs; end it first: tasuki tune \
+             undo",
             note.pid
         ))),
         None => Ok(()),
@@ -146,14 +119,14 @@ fn set(arguments: &TuneSet) -> Result<ExitCode, Failure> {
         _ => Vec::new(),
     };
     if arguments.reload {
-        reload::check(&setup, &drivers)?;
+        reload_check(&setup, &drivers)?;
     }
     let mut report = set_all(&mut setup, &wishes)?;
-    reload::now_or_later(&mut report, &drivers, arguments.reload, arguments.delay)?;
+    reload_now_or_later(&mut report, &drivers, arguments.reload, arguments.delay)?;
     finish(report, "changed", mode, arguments.change.json)
 }
 
-/// With a bar: some drivers are waited for.
+/// Makes a change with a progress bar, because some drivers take long.
 fn set_all(setup: &mut Setup, wishes: &[Wish]) -> Result<Report, Failure> {
     let bar = progress_bar(wishes.len() as u64).with_prefix("delays");
     let report = setup.tune(wishes, &mut |done| {
@@ -184,7 +157,7 @@ fn undo(arguments: &TuneChange) -> Result<ExitCode, Failure> {
     let mode = arguments.mode();
     let report = restore_tuning(arguments.state_dir(), mode)?;
     if report.done {
-        // The folder around the record's, if nothing else is in it.
+        // Removes the folder around that of the record, if it is empty.
         let _ = fs::remove_dir(state_folder(arguments.state_dir()));
     }
     finish(report, "restored", mode, arguments.json)

@@ -14,7 +14,7 @@ import struct
 import sys
 import time
 
-ETHERTYPE = 0x88B5  # docs/wire.md
+ETHERTYPE = 0x88B5  # docs/reference/wire.md
 
 TABLE = []
 for byte in range(256):
@@ -55,7 +55,7 @@ def capture_raw(nic, count):
 
 
 def with_another_token(payload, rng):
-    # docs/wire.md: the token is at 20, the checksum, of all but itself, at 28.
+    # docs/reference/wire.md: the token is at 20, the checksum, of all but itself, at 28.
     packet = bytearray(payload)
     packet[20:28] = rng.randbytes(8)
     packet[28:32] = struct.pack("<I", crc32c(bytes(packet[:28] + packet[32:])))

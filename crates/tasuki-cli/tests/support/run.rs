@@ -187,7 +187,7 @@ impl Running {
 impl Finished {
     /// Whether Open MPI 5's launcher has lost the connection to its own daemons and given up (with status 0)
     /// before any rank began. That was seen once in some thousand runs on a busy machine, and nothing that
-    /// carries messages is involved (docs/mpi.md).
+    /// carries messages is involved (docs/guide/run.md).
     fn never_began(&self) -> bool {
         self.stdout.is_empty() && self.stderr.contains("UNSUPPORTED DAEMON ERROR STATE: NO PATH TO TARGET")
     }

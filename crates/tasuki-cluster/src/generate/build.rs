@@ -4,24 +4,18 @@
 use super::Options;
 use crate::{Addressing, Cable, Cluster, End, Host, HostId, Nic, NicId, SshOptions, Switch, SwitchId};
 
-pub(super) struct Builder {
+/// A cluster in the making. Hosts are named n1, n2, ..., their NICs eth1, eth2, ..., switches sw1, sw2, ...; a name
+/// that something has already is passed over.
+pub struct ClusterBuilder {
     cluster: Cluster,
     options: Options,
+    /// The cluster began empty, so that no name can be taken: large clusters need not look for one that is.
+    is_new: bool,
 }
 
-impl Builder {
-    pub(super) fn new(name: String, hosts: usize, options: &Options) -> Self {
-        let host = |number| Host {
-            name: format!("n{number}"),
-            management: None,
-            ssh: SshOptions::default(),
-            cores: options.cores,
-            rack: None,
-            module: None,
-            relay: true,
-            delay: None,
-            nics: Vec::new(),
-        };
+impl ClusterBuilder {
+    /// A cluster of so many hosts without NICs. New hosts, NICs and cables are as `options` says.
+    pub fn new(name: String, hosts: usize, options: &Options) -> Self {
         let cluster = Cluster {
             name,
             source: None,
@@ -30,53 +24,98 @@ impl Builder {
             striping: None,
             tune: None,
             ssh: SshOptions::default(),
-            hosts: (1..=hosts).map(host).collect(),
+            hosts: Vec::new(),
             switches: Vec::new(),
             cables: Vec::new(),
         };
-        Self { cluster, options: options.clone() }
+        let mut builder = Self { cluster, options: options.clone(), is_new: true };
+        (0..hosts).for_each(|_| {
+            builder.host();
+        });
+        builder
     }
 
-    /// Adds a NIC. Names begin with eth1, because the machine's own first NIC is often called eth0.
-    fn nic(&mut self, host: usize) -> End {
-        let nics = &mut self.cluster.hosts[host].nics;
-        let name = format!("eth{}", nics.len() + 1);
-        nics.push(Nic {
+    /// Adds to a cluster that there is. New hosts, NICs and cables are as `options` says.
+    pub fn extend(cluster: Cluster, options: &Options) -> Self {
+        Self { cluster, options: options.clone(), is_new: false }
+    }
+
+    /// The cluster as it is so far.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// Adds a host, and returns its number.
+    pub fn host(&mut self) -> usize {
+        let (hosts, is_new) = (&mut self.cluster.hosts, self.is_new);
+        let name =
+            free_name("n", hosts.len() + 1, |name| !is_new && hosts.iter().any(|host| host.name == name));
+        hosts.push(Host {
             name,
-            mac: None,
-            rate: self.options.rate,
-            mtu: self.options.mtu,
-            ip: true,
+            management: None,
+            ssh: SshOptions::default(),
+            cores: self.options.cores,
+            rack: None,
+            module: None,
+            relay: true,
             delay: None,
+            nics: Vec::new(),
         });
+        hosts.len() - 1
+    }
+
+    /// Adds a NIC to a host. Names begin with eth1, because eth0 is what the machine's own first NIC is often called.
+    pub fn nic(&mut self, host: usize) -> End {
+        let (nics, is_new) = (&mut self.cluster.hosts[host].nics, self.is_new);
+        let name =
+            free_name("eth", nics.len() + 1, |name| !is_new && nics.iter().any(|nic| nic.name == name));
+        let Options { rate, mtu, .. } = self.options;
+        nics.push(Nic { name, mac: None, rate, mtu, ip: true, delay: None });
         End::Nic(NicId { host: HostId(host), index: nics.len() - 1 })
     }
 
-    /// Cables two hosts to each other.
-    pub(super) fn connect(&mut self, a: usize, b: usize) {
+    /// Adds a switch with so many ports at its own rate; `None`: at the rate of the NICs.
+    pub fn switch(&mut self, ports: u32, rate: Option<crate::Rate>) -> SwitchId {
+        let (switches, is_new) = (&mut self.cluster.switches, self.is_new);
+        let first = if is_new { switches.len() + 1 } else { 1 };
+        let name =
+            free_name("sw", first, |name| !is_new && switches.iter().any(|switch| switch.name == name));
+        switches.push(Switch { name, ports, rate: rate.unwrap_or(self.options.rate) });
+        SwitchId(switches.len() - 1)
+    }
+
+    /// Adds a cable between two ends.
+    pub fn cable(&mut self, ends: [End; 2]) {
+        self.cluster.cables.push(Cable { ends, length_m: None });
+    }
+
+    /// Cables two hosts to each other by NICs of their own, with as many cables as `options` says.
+    pub fn connect(&mut self, a: usize, b: usize) {
         for _ in 0..self.options.nics_per_cable {
             let ends = [self.nic(a), self.nic(b)];
-            self.cluster.cables.push(Cable { ends, length_m: None });
+            self.cable(ends);
         }
     }
 
-    /// Adds a switch with all hosts on it.
-    pub(super) fn switch(&mut self) {
-        let number = self.cluster.switches.len() + 1;
-        let switch = SwitchId(number - 1);
-        let rate = self.options.rate;
-        self.cluster.switches.push(Switch { name: format!("sw{number}"), ports: 0, rate });
-        for host in 0..self.cluster.hosts.len() {
-            for _ in 0..self.options.nics_per_cable {
-                self.cluster.switches[switch.0].ports += 1;
-                let port = self.cluster.switches[switch.0].ports;
-                let ends = [self.nic(host), End::Port { switch, port }];
-                self.cluster.cables.push(Cable { ends, length_m: None });
-            }
+    /// Adds a switch with a port for each NIC of all hosts: as many NICs per host as `options` says of cables.
+    pub fn switch_for_all(&mut self) {
+        let ports = self.cluster.hosts.len() * self.options.nics_per_cable;
+        let switch = self.switch(ports as u32, None);
+        for port in 1..=ports {
+            let nic = self.nic((port - 1) / self.options.nics_per_cable);
+            self.cable([nic, End::Port { switch, port: port as u32 }]);
         }
     }
 
-    pub(super) fn finish(self) -> Cluster {
+    /// The cluster.
+    pub fn finish(self) -> Cluster {
         self.cluster
     }
+}
+
+/// The first of `stem` and a number, counted from `first`, that is not taken.
+fn free_name(stem: &str, first: usize, is_taken: impl Fn(&str) -> bool) -> String {
+    let names = (first..).map(|number| format!("{stem}{number}"));
+    // Numbers do not end before the names that are taken do.
+    names.into_iter().find(|name| !is_taken(name)).unwrap_or_default()
 }

@@ -5,10 +5,10 @@
 mod build;
 mod shape;
 
+pub use build::ClusterBuilder;
 pub use shape::{SHAPES, Shape, ShapeHelp, shapes_help};
 
 use crate::{Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, MTU_MAX, MTU_MIN, Rate};
-use build::Builder;
 use thiserror::Error;
 
 /// Largest number of hosts that are generated.
@@ -85,17 +85,17 @@ pub fn generate(shape: &Shape, options: &Options) -> Result<Cluster, GenerateErr
     check_options(options)?;
     let hosts = check_size(shape, options)?;
     let name = shape.to_string().replace(':', "").replace('/', "-");
-    let mut builder = Builder::new(name, hosts, options);
+    let mut builder = ClusterBuilder::new(name, hosts, options);
     match shape {
         Shape::Full { .. } => cross_connect(&mut builder, 0, hosts),
-        Shape::Star { .. } => builder.switch(),
-        Shape::Planes { nics, .. } => (0..*nics).for_each(|_| builder.switch()),
+        Shape::Star { .. } => builder.switch_for_all(),
+        Shape::Planes { nics, .. } => (0..*nics).for_each(|_| builder.switch_for_all()),
         Shape::Ring { .. } => grid(&mut builder, &[hosts], true),
         Shape::Mesh { sizes } => grid(&mut builder, sizes, false),
         Shape::Torus { sizes } => grid(&mut builder, sizes, true),
         Shape::Mixed { group, .. } => {
             (0..hosts / group).for_each(|index| cross_connect(&mut builder, index * group, *group));
-            builder.switch();
+            builder.switch_for_all();
         }
         Shape::Pair { cables } => (0..*cables).for_each(|_| builder.connect(0, 1)),
     }
@@ -103,14 +103,14 @@ pub fn generate(shape: &Shape, options: &Options) -> Result<Cluster, GenerateErr
 }
 
 /// Cables every two of `count` hosts, from host `first` on.
-fn cross_connect(builder: &mut Builder, first: usize, count: usize) {
+fn cross_connect(builder: &mut ClusterBuilder, first: usize, count: usize) {
     for a in first..first + count {
         (a + 1..first + count).for_each(|b| builder.connect(a, b));
     }
 }
 
 /// Cables hosts, numbered with the last dimension running fastest, to the next one in every dimension.
-fn grid(builder: &mut Builder, sizes: &[usize], wrap: bool) {
+fn grid(builder: &mut ClusterBuilder, sizes: &[usize], wrap: bool) {
     let hosts: usize = sizes.iter().product();
     for host in 0..hosts {
         let mut stride = 1;

@@ -262,7 +262,7 @@ impl Problem {
             Self::Read(_) => "name a readable cluster file, as examples/full4.toml".into(),
             Self::NotUtf8(_) => "save the file as UTF-8, as by: iconv -f latin1 -t utf-8".into(),
             Self::Syntax(_) => {
-                "see docs/cluster-file.md and examples/ for what a cluster file looks like".into()
+                "see docs/reference/cluster-file.md and examples/ for what a cluster file looks like".into()
             }
             Self::NoHosts => "add a [[host]] with a name and NICs".into(),
             Self::UnknownKey { near: Some(near), .. } => format!("did you mean {near:?}?"),

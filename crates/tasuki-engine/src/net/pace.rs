@@ -7,7 +7,7 @@ use super::Net;
 use super::rails::UDP_IPV4_HEADERS;
 use crate::peers::{PeerRecord, Route};
 
-/// Bytes of a packet over UDP that are not payload, at any MTU (`docs/wire.md`, table of sizes).
+/// Bytes of a packet over UDP that are not payload, at any MTU (`docs/reference/wire.md`, table of sizes).
 const NOT_PAYLOAD: f64 = 47.0;
 
 impl Net {

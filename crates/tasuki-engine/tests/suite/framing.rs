@@ -1,5 +1,5 @@
 //! What a byte of long messages costs in frames and length-coded: processor time of both ends and the kernel
-//! between them, over loopback, in pairs one after the other. For `docs/length-coded.md`; proves nothing but
+//! between them, over loopback, in pairs one after the other. For `docs/results/length-coded.md`; proves nothing but
 //! that both arrive.
 
 use tasuki_engine::Completion;

@@ -1,4 +1,4 @@
-//! Raw lanes for programs without privileges: a broker opens the socket and passes it over a Unix socket (`docs/security.md`).
+//! Raw lanes for programs without privileges: a broker opens the socket and passes it over a Unix socket (`docs/guide/security.md`).
 //!
 //! One connection is one lane: a request, an answer, and then the connection stays open as long as the lane is used, which is how
 //! the broker knows. Both are single messages of a `SOCK_SEQPACKET` socket.

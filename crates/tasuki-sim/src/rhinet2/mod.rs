@@ -3,7 +3,7 @@
 //! published beside simulated.
 //!
 //! The model is fitted to figure 4 and table 8 only ([`Model::constants`] lists all numbers that went into
-//! it); the time that packets wait for each other comes from the simulation. `docs/simulator.md` says what is
+//! it); the time that packets wait for each other comes from the simulation. `docs/internals/simulator.md` says what is
 //! assumed and what cannot be reached.
 
 mod bandwidth;

@@ -1,5 +1,5 @@
 //! The fault simulation of the transport: real message and packet layers, random programs, rails with all
-//! kinds of faults, and an oracle that sees everything. `docs/fault-simulation.md`.
+//! kinds of faults, and an oracle that sees everything. `docs/internals/fault-simulation.md`.
 
 mod carrier_reports;
 mod congestion;

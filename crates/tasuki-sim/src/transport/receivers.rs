@@ -32,7 +32,7 @@ pub struct SlowReceiver {
     pub seed: u64,
 }
 
-/// Share of payload in a full packet: the table of sizes in `docs/wire.md`.
+/// Share of payload in a full packet: the table of sizes in `docs/reference/wire.md`.
 pub const PAYLOAD_OF_PACKET: f64 = 1425.0 / 1472.0;
 
 /// Number of messages before the first that is measured, so that the connection has learnt what it can.

@@ -17,7 +17,7 @@ use tasuki_testkit::{Text, Trace};
 use tasuki_wire::{Lane, Lanes};
 
 /// Share of a line's rate that is left for payload at MTU 1500 over UDP on IPv4: 1425 bytes ("usual" in the
-/// table of sizes in `docs/wire.md`) of the 1538 that a full frame takes on the cable.
+/// table of sizes in `docs/reference/wire.md`) of the 1538 that a full frame takes on the cable.
 pub const PAYLOAD_SHARE: f64 = 1425.0 / 1538.0;
 
 /// A stream of messages from one host to another.

@@ -4,7 +4,7 @@ use tasuki_sim::rhinet2::{Effort, Irregular, Model, Rhinet2Error, figures, run, 
 
 const SMALL: Effort = Effort { lists: 60, graphs: 25, seed: 1 };
 
-/// Cells that the model does not reach; `docs/simulator.md` says why.
+/// Cells that the model does not reach; `docs/results/simulator.md` says why.
 const OPEN: [(&str, &str); 2] = [("F7", "loss per switch, at most"), ("F8", "Clos over torus 4x2, at most")];
 
 /// Published values are the paper's; the cells state which of them must be met, and how closely.

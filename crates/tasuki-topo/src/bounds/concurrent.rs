@@ -1,11 +1,11 @@
 //! The most that any routing could give all flows at once (maximum concurrent flow), paths split at will: an
 //! interval with a proof on either side.
 //!
-//! Garg and Koenemann 1998, in phases after Fleischer 2000: every phase routes all demands over paths that are
-//! shortest under lengths that grow with use. After `p` phases the flow, divided by its worst overload, is feasible:
-//! a lower bound. By linear programming duality any lengths give an upper bound: (sum of capacity * length) /
-//! (sum of demand * shortest length). Both are checked after every phase and the best are kept, so the interval is
-//! right however early it stops.
+//! Garg and Koenemann 1998, in phases after Fleischer 2000: every phase routes all demands over paths that
+//! are shortest under lengths that grow with use. After `p` phases the flow, divided by its worst overload,
+//! is feasible, which gives a lower bound. By linear programming duality any lengths give an upper bound:
+//! (sum of capacity * length) / (sum of demand * shortest length). Both are checked after every phase and the
+//! best are kept, so the interval is right however early it stops.
 
 use super::Traffic;
 use crate::network::{ChannelId, Network, NodeId};
@@ -26,8 +26,8 @@ pub struct Concurrent {
 /// Limit of phases of [`super::bounds()`].
 pub const MAX_PHASES: u32 = 4000;
 
-/// Computes the interval until `upper <= lower * (1 + epsilon)` or `max_phases` are done. Without flows, both are
-/// infinite; with flows between hosts that are unconnected or do not exist, both are 0.
+/// Computes the interval until `upper <= lower * (1 + epsilon)` or `max_phases` are done. Without flows, both
+/// are infinite; with flows between hosts that are unconnected or do not exist, both are 0.
 pub fn concurrent(net: &Network, traffic: &Traffic, epsilon: f64, max_phases: u32) -> Concurrent {
     let nothing = Concurrent { lower_bps: 0.0, upper_bps: 0.0, phases: 0 };
     if traffic.flows.iter().any(|f| f.from.max(f.to).ix() >= net.hosts().len()) {
@@ -41,7 +41,8 @@ pub fn concurrent(net: &Network, traffic: &Traffic, epsilon: f64, max_phases: u3
     let epsilon = epsilon.clamp(1e-4, 0.5);
     let mut solver = Solver::new(&problem, epsilon / 2.0);
     let mut best = Concurrent { lower_bps: 0.0, upper_bps: access, phases: 0 };
-    // The first phase only finds the scale of the demands, so that one phase fills no channel many times over.
+    // The demands are scaled by the first upper bound, so that one phase does not overload a channel many
+    // times.
     for phase in 0..max_phases.max(1) {
         let Some(upper) = solver.upper() else {
             return nothing;
@@ -61,7 +62,8 @@ pub fn concurrent(net: &Network, traffic: &Traffic, epsilon: f64, max_phases: u3
     best
 }
 
-/// What the cables of single-cabled hosts allow: with or without routing, they carry all that the host sends or gets.
+/// The bound by the cables of each host: whatever the routing, they carry all that the host sends or
+/// receives.
 fn access_bound(net: &Network, traffic: &Traffic) -> f64 {
     let hosts = net.hosts().len();
     let (mut sends, mut gets) = (vec![0.0; hosts], vec![0.0; hosts]);
@@ -85,8 +87,9 @@ fn access_bound(net: &Network, traffic: &Traffic) -> f64 {
 /// [`access_bound`].
 struct Problem<'n> {
     net: &'n Network,
-    /// By source node: targets with demands.
+    /// Each source node with its targets and their demands.
     commodities: Vec<(NodeId, Vec<(NodeId, f64)>)>,
+    /// `[channel]`: bit/s.
     rate: Vec<f64>,
 }
 
@@ -116,17 +119,23 @@ impl<'n> Problem<'n> {
     }
 }
 
+/// The state of the iteration.
 struct Solver<'p, 'n> {
     problem: &'p Problem<'n>,
+    /// By what fraction a channel's length grows when a phase fills it.
     step: f64,
     /// Rate per unit of demand that a phase routes, bit/s.
     scale: f64,
+    /// `[channel]`: its length.
     length: Vec<f64>,
-    /// By channel: what all phases so far sent over it, bit/s.
+    /// `[channel]`: what all phases so far sent over it, bit/s.
     used: Vec<f64>,
     phases: f64,
+    /// `[node]`: length of the shortest path from the source at hand.
     distance: Vec<f64>,
+    /// `[node]`: the last channel of that path.
     by: Vec<Option<ChannelId>>,
+    /// The nodes reached, the nearest first.
     settled: Vec<NodeId>,
     heap: BinaryHeap<(Reverse<u64>, Reverse<NodeId>)>,
 }
@@ -181,7 +190,8 @@ impl<'p, 'n> Solver<'p, 'n> {
             while left.iter().any(|&amount| amount > 0.0) {
                 self.shortest(*source);
                 let load = self.tree_load(targets, &left);
-                // No channel takes more than its capacity at once, or the lengths would jump.
+                // Only a share is sent at once, such that no channel gets more than its capacity; otherwise
+                // lengths jump.
                 let over = load.iter().map(|&(c, amount)| amount / problem.rate[c]).fold(0.0, f64::max);
                 let share = if over > 1.0 { 1.0 / over } else { 1.0 };
                 for (c, amount) in load {
@@ -193,7 +203,7 @@ impl<'p, 'n> Solver<'p, 'n> {
             }
         }
         self.phases += 1.0;
-        // Only ratios of lengths matter.
+        // Only ratios of lengths matter, so that they may be scaled down before they overflow.
         let largest = self.length.iter().zip(&problem.rate).map(|(l, r)| l * r).fold(0.0, f64::max);
         if largest > 1e100 {
             self.length.iter_mut().for_each(|l| *l /= largest);
@@ -216,14 +226,14 @@ impl<'p, 'n> Solver<'p, 'n> {
         load
     }
 
-    /// Dijkstra from a source; only forwarding nodes are passed.
+    /// Finds shortest paths from a source (Dijkstra); paths pass only nodes that forward.
     fn shortest(&mut self, source: NodeId) {
         let net = self.problem.net;
         self.distance.fill(f64::INFINITY);
         self.by.fill(None);
         self.settled.clear();
         self.distance[source.ix()] = 0.0;
-        // Bits of non-negative floats are ordered like the floats.
+        // The heap orders distances by their bits, which for non-negative floats is the order of the floats.
         self.heap.push((Reverse(0), Reverse(source)));
         while let Some((Reverse(bits), Reverse(node))) = self.heap.pop() {
             if f64::from_bits(bits) > self.distance[node.ix()] {

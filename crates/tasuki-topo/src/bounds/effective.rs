@@ -1,5 +1,6 @@
-//! Effective bisection (Hoefler, Schneider, Lumsdaine, Cluster 2008): what random halves of the hosts exchange at once
-//! over given single paths, where the bisection says what the cables between the worst halves could carry.
+//! Effective bisection (Hoefler, Schneider, Lumsdaine, Cluster 2008): the rate at which random halves of the
+//! hosts exchange data over given single paths. (The bisection proper is what the cables between the worst
+//! halves could carry.)
 
 use super::{Traffic, max_min_fair};
 use crate::error::RouteError;
@@ -12,19 +13,21 @@ use crate::tables::Tables;
 /// Result of [`effective_bisection()`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effective {
-    /// With the worst of the path choices tried: rate of all pairs together, one direction, mean over the halves, bit/s.
+    /// Rate of all pairs together with the worst of the path choices tried, in one direction, mean over the
+    /// halves, bit/s.
     pub lowest_bps: f64,
-    /// With the best of them, bit/s.
+    /// Like [`Self::lowest_bps`], with the best of the path choices tried.
     pub highest_bps: f64,
-    /// Path choices tried.
+    /// Number of path choices tried.
     pub choices: usize,
-    /// Random halves, the same for every choice.
+    /// Number of random halves, the same ones for every choice.
     pub halves: usize,
 }
 
-/// Divides the hosts at random `halves` times (an odd host is left out) and lets every host of one half and its partner
-/// in the other send to each other at once, at max-min fair rates. The range is over choices among the shortest paths,
-/// one path per destination: low port first, spread per host, and `random` tables drawn by `seed`.
+/// Divides the hosts at random `halves` times (an odd host is left out) and lets every host of one half and
+/// its partner in the other send to each other at once, at max-min fair rates. The range is over choices
+/// among the shortest paths, one path per destination: low port first, spread per host, and `random` tables
+/// drawn by `seed`.
 pub fn effective_bisection(
     net: &Network,
     halves: usize,
@@ -43,7 +46,8 @@ pub fn effective_bisection(
     for tables in &choices {
         let mut total = 0.0;
         for pairs in &traffic {
-            // The tables come from engines that refuse networks with unconnected hosts, so every path is whole.
+            // The tables come from engines that refuse networks with unconnected hosts, so every path is
+            // whole.
             let paths = pairs.paths(net, tables).unwrap_or_default();
             total += max_min_fair(net, pairs, &paths).total_bps() / 2.0;
         }

@@ -1,5 +1,5 @@
-//! Max-min fair rates over given paths, by progressive filling (Bertsekas and Gallager, "Data Networks", 6.5.2):
-//! all rates grow together until a channel is full; its flows stay as they are, the others go on.
+//! Max-min fair rates over given paths, by progressive filling (Bertsekas and Gallager, "Data Networks",
+//! 6.5.2): all rates grow together until a channel is full; its flows keep their rates, the others grow on.
 
 use super::Traffic;
 use crate::network::{ChannelId, Network};
@@ -7,9 +7,9 @@ use crate::network::{ChannelId, Network};
 /// Max-min fair rates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fair {
-    /// By flow: rate, bit/s. A flow without channels has an infinite rate.
+    /// `[flow]`: rate, bit/s. A flow without channels has an infinite rate.
     pub rates_bps: Vec<f64>,
-    /// By flow: the full channel that holds it back.
+    /// `[flow]`: the full channel that holds it back.
     pub bottlenecks: Vec<Option<ChannelId>>,
 }
 
@@ -28,7 +28,8 @@ impl Fair {
     }
 }
 
-/// Max-min fair rates; a flow of demand `d` counts as `d` flows that share its rate. One without demand gets 0.
+/// Max-min fair rates; a flow of demand `d` counts as `d` flows that share its rate. A flow without demand
+/// gets 0.
 pub fn max_min_fair(net: &Network, traffic: &Traffic, paths: &[Vec<ChannelId>]) -> Fair {
     let n = paths.len().min(traffic.flows.len());
     let mut fair = Fair { rates_bps: vec![f64::INFINITY; n], bottlenecks: vec![None; n] };
@@ -69,8 +70,8 @@ pub fn max_min_fair(net: &Network, traffic: &Traffic, paths: &[Vec<ChannelId>]) 
     }
 }
 
-/// The rate per unit of demand that all flows reach at once over given paths, bit/s: the channel with the least rate
-/// per demand decides. Infinite if no flow crosses a channel.
+/// The rate per unit of demand that all flows reach at once over given paths, bit/s: the channel with the
+/// least rate per demand decides. Infinite if no flow crosses a channel.
 pub fn together(net: &Network, traffic: &Traffic, paths: &[Vec<ChannelId>]) -> f64 {
     let mut load = vec![0.0; net.channels()];
     for (flow, path) in traffic.flows.iter().zip(paths) {

@@ -1,4 +1,4 @@
-//! What a traffic pattern gets: over given routes, and at best over any.
+//! The rates that a traffic pattern gets over given routes, and the best that it could get over any.
 
 mod concurrent;
 mod effective;
@@ -22,16 +22,18 @@ pub struct Bounds {
     pub fair: Fair,
     /// Rate per unit of demand that all flows reach together over the given routes, bit/s.
     pub over_routes_bps: f64,
-    /// The same over the best routes, paths split at will: an interval that holds the truth.
+    /// An interval that holds the rate per unit of demand that all flows could reach together over the best
+    /// routes, where paths may split at will.
     pub over_any: Concurrent,
 }
 
 impl Bounds {
-    /// The best routing gives at least this many times what the given one gives; 1 if that is not known to be more.
+    /// The best routing gives at least this many times the rate of the given one; 1 if it is not known to
+    /// give more.
     pub fn gap_at_least(&self) -> f64 {
         (self.over_any.lower_bps / self.over_routes_bps).max(1.0)
     }
-    /// And at most this many times.
+    /// The best routing gives at most this many times the rate of the given one.
     pub fn gap_at_most(&self) -> f64 {
         (self.over_any.upper_bps / self.over_routes_bps).max(1.0)
     }

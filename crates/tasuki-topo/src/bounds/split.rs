@@ -1,17 +1,17 @@
-//! What the plainest routing gives all hosts at once.
+//! The rates that all hosts get at once if traffic splits evenly over all shortest paths.
 
 use crate::measure::all_to_all_load;
 use crate::network::{ChannelId, Network, NodeId};
 
-/// Rate of every ordered pair when all hosts send to all others at once over all their shortest paths, split evenly at
-/// every node as equal-cost multipath routing does, bit/s. `None` if some pair is unconnected; infinite for fewer than
-/// two hosts.
+/// Rate of every ordered pair when all hosts send to all others at once over all their shortest paths, split
+/// evenly at every node as equal-cost multipath routing does, bit/s. `None` if some pair is unconnected;
+/// infinite for fewer than two hosts.
 pub fn all_to_all_split(net: &Network) -> Option<f64> {
     all_to_all_within(net, f64::INFINITY)
 }
 
-/// The same where every host carries at most `host_bps` in each direction over all its cables, what it relays included, as
-/// by the bus that its NICs share.
+/// Like [`all_to_all_split`], where every host carries at most `host_bps` in each direction over all its
+/// cables together, traffic that it relays included, as if its NICs share a bus.
 pub fn all_to_all_within(net: &Network, host_bps: f64) -> Option<f64> {
     let load = all_to_all_load(net)?;
     let through = |&host: &NodeId| {

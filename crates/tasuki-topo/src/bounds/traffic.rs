@@ -1,4 +1,4 @@
-//! Who sends how much to whom.
+//! Traffic patterns: which hosts send how much to which.
 
 use crate::network::{ChannelId, HostId, Network, NodeId};
 use crate::tables::{PathError, Tables};
@@ -15,8 +15,8 @@ pub struct Flow {
     pub demand: f64,
 }
 
-/// The permutations of the RHiNET-2 paper (after Duato, Yalamanchili, Ni: "Interconnection Networks"), on numbers of
-/// `b` bits.
+/// The permutations of the RHiNET-2 paper (after Duato, Yalamanchili, Ni: "Interconnection Networks"), on
+/// numbers of `b` bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Bits in reverse order.
@@ -30,7 +30,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// Where `number` of `bits` bits (at most 32) sends to.
+    /// The number that `number`, of `bits` bits (at most 32), sends to.
     pub fn target(self, number: u32, bits: u32) -> u32 {
         let bits = bits.min(32);
         let mask = ((1u64 << bits) - 1) as u32;
@@ -72,7 +72,7 @@ pub enum PatternError {
     },
 }
 
-/// A traffic pattern: flows that all want as much as they can get.
+/// A traffic pattern: flows that all take as high a rate as they can get.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
     /// The flows. Those from a host to itself cross no cable and are left out.
@@ -98,9 +98,9 @@ impl Traffic {
         Self::new((0..n).map(|a| (HostId(a), HostId((a + 1) % n))))
     }
 
-    /// A permutation of switches as the RHiNET-2 paper measures it: at every switch with hosts the first host only
-    /// sends and the second only receives; switches are numbered in the order of their first hosts. A switch that
-    /// sends to itself uses its crossbar.
+    /// A permutation of switches as the RHiNET-2 paper measures it: at every switch with hosts the first host
+    /// only sends and the second only receives; switches are numbered in the order of their first hosts. A
+    /// switch that sends to itself uses its crossbar.
     pub fn between_switches(net: &Network, pattern: Pattern) -> Result<Self, PatternError> {
         let mut places: Vec<(NodeId, Vec<HostId>)> = Vec::new();
         let mut place_of = vec![usize::MAX; net.nodes().len()];

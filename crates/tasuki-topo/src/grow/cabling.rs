@@ -1,54 +1,66 @@
-//! A cabling in the making: what is plugged where, and how it compares to what was there.
+//! A cabling that is being changed: which cables it has, and how it compares with the existing cabling.
 
-use super::{Site, ways::ways};
+use super::{Site, distances::sum_and_apart};
 
-/// What a cabling costs, the weightiest first; smaller is better.
+/// The cost of a cabling; smaller is better. The fields are compared in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cost {
+    /// Number of ordered pairs of hosts without a route.
     pub apart: u64,
+    /// Number of ports of new hosts without a cable, and of ports of old hosts that lost theirs.
     pub idle: usize,
-    /// Cables moved beyond those that may be.
+    /// Number of cables moved beyond the number allowed.
     pub excess: usize,
+    /// Sum of the distances of all ordered pairs of hosts, in cables.
     pub sum: u64,
+    /// Number of cables moved.
     pub moved: usize,
+    /// Number of cables.
     pub cables: usize,
 }
 
 impl Cost {
-    /// What is never given up for shorter ways.
+    /// The part of the cost that no step may raise for shorter distances.
     pub fn hard(self) -> (u64, usize, usize) {
         (self.apart, self.idle, self.excess)
     }
 }
 
-/// What a step did.
+/// A change of a cabling, as needed to undo it.
 #[derive(Clone, Copy, Debug)]
-enum Deed {
+enum Change {
+    /// A cable was added at the end of the list.
     Plugged,
-    /// The cable, and the place that it had.
+    /// A cable was taken out: its index in the list, and the two parts that it joined.
     Unplugged(usize, (usize, usize)),
 }
 
-/// A cabling of the parts of a site that keeps to its ports.
+/// A cabling of the parts of a site, with no more cables at a part than it has ports.
 #[derive(Clone, Debug)]
 pub(super) struct Cabling<'a> {
     pub(super) site: &'a Site,
+    /// Number of cables that may be moved for shorter distances.
     free_moves: usize,
-    /// Each with the smaller part first.
+    /// The two parts that each cable joins, the smaller one first.
     cables: Vec<(usize, usize)>,
+    /// `[part]`: number of ports in use.
     used: Vec<usize>,
-    /// Ports of every part that were in use at first.
+    /// `[part]`: number of ports in use at first.
     used_before: Vec<usize>,
-    /// By pair of parts: cables now and at first.
+    /// `[smaller part * parts + larger part]`: number of cables that join the pair.
     now: Vec<u16>,
+    /// Like `now`, for the existing cabling.
     before: Vec<u16>,
+    /// `[part]`: the parts at the other ends of its cables.
     near: Vec<Vec<u32>>,
+    /// Number of cables of the existing cabling that are missing.
     moved: usize,
-    deeds: Vec<Deed>,
+    /// Changes since [`Self::settle`], the latest last.
+    changes: Vec<Change>,
 }
 
 impl<'a> Cabling<'a> {
-    /// What is there.
+    /// The existing cabling of a site.
     pub fn new(site: &'a Site, free_moves: usize) -> Self {
         let parts = site.ports.len();
         let mut this = Self {
@@ -61,10 +73,10 @@ impl<'a> Cabling<'a> {
             before: vec![0; parts * parts],
             near: vec![Vec::new(); parts],
             moved: 0,
-            deeds: Vec::new(),
+            changes: Vec::new(),
         };
         site.cables.iter().for_each(|&(a, b)| this.plug(a, b));
-        this.deeds.clear();
+        this.changes.clear();
         this.before = this.now.clone();
         this.used_before = this.used.clone();
         this
@@ -86,7 +98,7 @@ impl<'a> Cabling<'a> {
         self.site.ports[part] - self.used[part]
     }
 
-    /// Parts at the other ends of the cables of a part.
+    /// The parts at the other ends of the cables of a part.
     pub fn near(&self, part: usize) -> &[u32] {
         &self.near[part]
     }
@@ -95,13 +107,13 @@ impl<'a> Cabling<'a> {
         a.min(b) * self.site.ports.len() + a.max(b)
     }
 
-    /// Whether a pair has fewer cables than it had.
+    /// Whether a pair has fewer cables than in the existing cabling.
     pub fn is_missing(&self, a: usize, b: usize) -> bool {
         let pair = self.pair(a, b);
         self.now[pair] < self.before[pair]
     }
 
-    /// Whether another cable may join two parts, if both have a port for it.
+    /// Whether another cable may join two parts, given that both have a free port.
     pub fn may_join(&self, a: usize, b: usize) -> bool {
         let pair = self.pair(a, b);
         a != b
@@ -127,14 +139,14 @@ impl<'a> Cabling<'a> {
         seen.contains(&to)
     }
 
-    /// Whether a cable may be taken out: those between switches that were there stay.
+    /// Whether a cable may be taken out: existing cables between switches stay.
     pub fn may_part(&self, at: usize) -> bool {
         let (a, b) = self.cables[at];
         let pair = self.pair(a, b);
         !(self.is_switch(a) && self.is_switch(b)) || self.now[pair] > self.before[pair]
     }
 
-    /// Where a cable of two parts is.
+    /// The index of a cable that joins two parts.
     pub fn find(&self, a: usize, b: usize) -> Option<usize> {
         self.cables.iter().position(|&cable| cable == (a.min(b), a.max(b)))
     }
@@ -148,7 +160,7 @@ impl<'a> Cabling<'a> {
             self.used[part] += 1;
             self.near[part].push(other as u32);
         }
-        self.deeds.push(Deed::Plugged);
+        self.changes.push(Change::Plugged);
     }
 
     pub fn unplug(&mut self, at: usize) {
@@ -158,26 +170,26 @@ impl<'a> Cabling<'a> {
         self.moved += usize::from(self.now[pair] < self.before[pair]);
         for (part, other) in [(a, b), (b, a)] {
             self.used[part] -= 1;
-            // The last one that is equal: what was plugged last is taken out in no time.
+            // Searching from the end finds the cable that was plugged last at once, which undoing takes out.
             if let Some(place) = self.near[part].iter().rposition(|&near| near as usize == other) {
                 self.near[part].swap_remove(place);
             }
         }
-        self.deeds.push(Deed::Unplugged(at, (a, b)));
+        self.changes.push(Change::Unplugged(at, (a, b)));
     }
 
-    /// What was done up to here cannot be undone any more.
+    /// Makes the changes up to here final: [`Self::undo`] goes back to this point.
     pub fn settle(&mut self) {
-        self.deeds.clear();
+        self.changes.clear();
     }
 
-    /// Takes back all that was done since [`settle`](Self::settle).
+    /// Takes back all changes since the last [`Self::settle`].
     pub fn undo(&mut self) {
-        let deeds = std::mem::take(&mut self.deeds);
-        for deed in deeds.into_iter().rev() {
-            match deed {
-                Deed::Plugged => self.unplug(self.cables.len() - 1),
-                Deed::Unplugged(at, (a, b)) => {
+        let changes = std::mem::take(&mut self.changes);
+        for change in changes.into_iter().rev() {
+            match change {
+                Change::Plugged => self.unplug(self.cables.len() - 1),
+                Change::Unplugged(at, (a, b)) => {
                     self.plug(a, b);
                     let last = self.cables.len() - 1;
                     self.cables.swap(at, last);
@@ -187,13 +199,14 @@ impl<'a> Cabling<'a> {
         self.settle();
     }
 
-    /// Elementary steps of one evaluation: sets of hosts joined, for four rounds of a way.
+    /// Elementary steps that one evaluation counts as: for each port the words of a set of hosts, over four
+    /// rounds (hosts are rarely more cables apart).
     pub fn evaluation(&self) -> u64 {
         let ports: usize = self.site.ports.iter().sum();
         (4 * ports * self.hosts().div_ceil(64)) as u64 + 64
     }
 
-    /// Idle ports and cables moved too many.
+    /// The number of idle ports, and of cables moved beyond the number allowed.
     pub fn losses(&self) -> (usize, usize) {
         let old = 0..self.site.old_hosts;
         let lost: usize = old.map(|host| self.used_before[host].saturating_sub(self.used[host])).sum();
@@ -202,7 +215,7 @@ impl<'a> Cabling<'a> {
     }
 
     pub fn cost(&self) -> Cost {
-        let (sum, apart) = ways(&self.near, &self.site.relays);
+        let (sum, apart) = sum_and_apart(&self.near, &self.site.relays);
         let (idle, excess) = self.losses();
         Cost { apart, idle, excess, sum, moved: self.moved, cables: self.cables.len() }
     }

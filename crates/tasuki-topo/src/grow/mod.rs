@@ -1,11 +1,11 @@
-//! Growing a cabling: where the cables of further hosts go, and which of those that are there are moved for it.
+//! Growing a cabling: where the cables of further hosts go, and which existing cables are moved for them.
 //!
-//! What a host gets and what others lose is settled before how long the ways are: see [`Grown`]. The search is
+//! What new hosts get and what old hosts lose counts before the distances: see [`Grown`]. The search is
 //! deterministic: the same site, seed and effort give the same cabling on every machine.
 
 mod cabling;
+mod distances;
 mod steps;
-mod ways;
 
 use crate::cooling::{UNIT, allowance, temperature};
 use crate::error::NetworkError;
@@ -13,58 +13,61 @@ use crate::random::SplitMix64;
 use cabling::{Cabling, Cost};
 use std::cmp::Ordering;
 
-/// Parts and cables that are there, and parts that come to them. Parts are numbered: hosts first, old ones before new ones, then
-/// switches.
+/// An existing cabling, and the hosts that join it. Parts (hosts and switches) are numbered: hosts first, old
+/// ones before new ones, then switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Site {
-    /// Hosts that are there.
+    /// Number of hosts that are cabled already.
     pub old_hosts: usize,
-    /// By host, new ones included: whether it forwards what is for others.
+    /// `[host]`, new ones included: whether it relays packets of others.
     pub relays: Vec<bool>,
-    /// Ports of every part.
+    /// `[part]`: number of its ports.
     pub ports: Vec<usize>,
-    /// Cables that are there, each as the two parts that it joins.
+    /// Existing cables, each as the two parts that it joins.
     pub cables: Vec<(usize, usize)>,
 }
 
-/// A cabling of all hosts. Of two, the better one has (in this order) fewer pairs of hosts without a way, fewer idle ports, fewer
-/// cables moved beyond those that may be, a smaller sum of distances, fewer cables moved, fewer cables.
+/// A cabling of all hosts. The better one of two has (in this order) fewer pairs of hosts without a route,
+/// fewer idle ports, fewer cables moved beyond the number allowed, a smaller sum of distances, fewer cables
+/// moved, fewer cables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grown {
     /// All cables, each as the two parts that it joins, ascending.
     pub cables: Vec<(usize, usize)>,
-    /// Cables of the site that are not there any more.
+    /// Number of cables of the site that the cabling has no more.
     pub moved: usize,
-    /// Ports of new hosts without a cable, and ports of old hosts that had one.
+    /// Number of ports of new hosts without a cable, and of ports of old hosts that lost theirs.
     pub idle: usize,
-    /// Distances of all ordered pairs of hosts, in cables.
+    /// Sum of the distances of all ordered pairs of hosts, in cables.
     pub sum: u64,
-    /// Ordered pairs of hosts without a way.
+    /// Number of ordered pairs of hosts without a route.
     pub apart: u64,
 }
 
-/// Most hosts, and most switches, that are searched for.
+/// The largest number of hosts, and of switches, of a site.
 pub const PARTS_MAX: usize = 1024;
 
-/// Annealings, each from the cabling that is there.
+/// Number of annealings, each from the existing cabling.
 const ROUNDS: u64 = 4;
-/// More evaluations than this gain nothing on small sites.
+/// Limit of evaluations of one annealing: on small sites more of them gain nothing.
 const EVALUATIONS_MAX: u64 = 100_000;
-/// Elementary steps of a draw.
+/// Elementary steps that drawing a change counts as.
 const DRAW: u64 = 32;
 
-/// Puts the new hosts of a site in. `free_moves` cables may be moved for shorter ways; more are only where a host would have
-/// no way or an idle port otherwise. With 0, as few are moved as the search finds.
+/// Cables the new hosts of a site. `free_moves` cables may be moved for shorter distances; more are moved
+/// only where a host would have no route or an idle port otherwise. With 0, as few are moved as the search
+/// finds.
 ///
-/// Two hosts get no second cable beside another. Switches are joined only where no circle of them arises, and cables between two
-/// switches stay. `effort` bounds the elementary steps.
+/// Two hosts get no second cable in parallel to another. Switches are joined only where no circle of switches
+/// arises, and cables between two switches stay. `effort` bounds the elementary steps.
 pub fn grow(site: &Site, free_moves: usize, seed: u64, effort: u64) -> Result<Grown, NetworkError> {
     check(site)?;
     let mut random = SplitMix64::new(seed);
     let mut best = Best::new(Cabling::new(site, free_moves));
     for round in 0..ROUNDS {
         let mut start = Cabling::new(site, free_moves);
-        // Many new hosts need few moves if they are cabled to each other first, few hosts if they are not.
+        // If there are many new hosts, cabling them to each other first saves moves; if there are few, it
+        // costs some.
         if round % 2 == 1 {
             start.join_new_hosts(&mut random);
         }
@@ -76,7 +79,8 @@ pub fn grow(site: &Site, free_moves: usize, seed: u64, effort: u64) -> Result<Gr
     Ok(Grown { moved: cost.moved, idle: cost.idle, sum: cost.sum, apart: cost.apart, cables })
 }
 
-/// How many cables are moved if every port of a new host goes to an old part: what putting in one host after the other comes to.
+/// The number of cables moved if every port of a new host goes to an old part, as when the hosts are added
+/// one after the other.
 pub fn most_moves(site: &Site) -> usize {
     let is_new = |part: usize| (site.old_hosts..site.relays.len()).contains(&part);
     let ports = |new: bool| (0..).zip(&site.ports).filter(move |&(part, _)| is_new(part) == new);
@@ -84,7 +88,7 @@ pub fn most_moves(site: &Site) -> usize {
     new.saturating_sub(old.saturating_sub(2 * site.cables.len())).div_ceil(2)
 }
 
-/// The best cabling met with.
+/// The best cabling found so far.
 struct Best<'a> {
     cabling: Cabling<'a>,
     cost: Cost,
@@ -96,11 +100,12 @@ impl<'a> Best<'a> {
     }
 }
 
-/// Takes steps from a cabling; fewer hosts apart, fewer idle ports and fewer moves too many are never given up again, only
-/// distances are.
+/// Anneals from a cabling. A step may make the distances longer, but never adds hosts without a route, idle
+/// ports or moves beyond the number allowed.
 fn anneal<'a>(mut now: Cabling<'a>, effort: u64, best: &mut Best<'a>, random: &mut SplitMix64) {
     let hosts = now.hosts() as u64;
-    // A cable exchanged changes the distances of some pairs, both ways, by 1 each.
+    // The scale of temperatures: a cable exchanged changes the distances of some pairs, in both directions,
+    // by 1 each.
     let (hot, cold) = (hosts * UNIT / 2, UNIT / 2);
     let mut cost = now.cost();
     let evaluation = now.evaluation();
@@ -111,7 +116,7 @@ fn anneal<'a>(mut now: Cabling<'a>, effort: u64, best: &mut Best<'a>, random: &m
         if !now.step(random) {
             continue;
         }
-        // Most steps move too much; that is seen without looking at any way.
+        // Most steps move too much, which shows without computing any distance.
         if cost.apart == 0 && now.losses() > (cost.idle, cost.excess) {
             now.undo();
             continue;

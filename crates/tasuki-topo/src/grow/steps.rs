@@ -1,10 +1,10 @@
-//! Steps from one cabling to another that keeps to all ports.
+//! Steps from one cabling to another with no more cables at a part than it has ports.
 
 use super::cabling::Cabling;
 use crate::random::SplitMix64;
 
 impl Cabling<'_> {
-    /// Takes a step drawn at random; false, and all as before, if the draw was none that may be.
+    /// Takes a step drawn at random; false, and nothing changed, if the step that was drawn is not allowed.
     pub fn step(&mut self, random: &mut SplitMix64) -> bool {
         self.settle();
         let done = match random.below(9) {
@@ -22,7 +22,7 @@ impl Cabling<'_> {
         done
     }
 
-    /// Cables new hosts to each other, the emptiest first, as far as may be.
+    /// Cables new hosts to each other as far as allowed, those with the most free ports first.
     pub fn join_new_hosts(&mut self, random: &mut SplitMix64) {
         let mut new: Vec<usize> = (self.site.old_hosts..self.hosts()).collect();
         random.shuffle(&mut new);
@@ -35,7 +35,7 @@ impl Cabling<'_> {
         }
     }
 
-    /// Plugs a cable if both parts have a port and it may be.
+    /// Plugs a cable if both parts have a free port and the cable is allowed.
     fn try_plug(&mut self, a: usize, b: usize) -> bool {
         let can = self.free(a) > 0 && self.free(b) > 0 && self.may_join(a, b);
         if can {
@@ -44,32 +44,33 @@ impl Cabling<'_> {
         can
     }
 
-    /// A part with free ports, at least so many.
-    fn part_with(&self, least: usize, random: &mut SplitMix64) -> Option<usize> {
-        let fits = |&part: &usize| self.free(part) >= least;
+    /// Draws a part with at least `ports` free ports.
+    fn part_with(&self, ports: usize, random: &mut SplitMix64) -> Option<usize> {
+        let fits = |&part: &usize| self.free(part) >= ports;
         let count = (0..self.site.ports.len()).filter(fits).count();
         (0..self.site.ports.len()).filter(fits).nth(random.below(count))
     }
 
-    /// A cable that may be taken out.
+    /// Draws a cable; its index, if it may be taken out.
     fn cable(&self, random: &mut SplitMix64) -> Option<usize> {
         let count = self.cables().len();
         let at = random.below(count);
         (at < count && self.may_part(at)).then_some(at)
     }
 
-    /// The two parts of a cable in either order.
+    /// The two parts of a cable, in an order drawn at random.
     fn ends(&self, at: usize, random: &mut SplitMix64) -> (usize, usize) {
         let (a, b) = self.cables()[at];
         if random.below(2) == 0 { (a, b) } else { (b, a) }
     }
 
+    /// Joins two parts with free ports.
     fn use_free_ports(&mut self, random: &mut SplitMix64) -> bool {
         let Some((a, b)) = self.part_with(1, random).zip(self.part_with(1, random)) else { return false };
         self.try_plug(a, b)
     }
 
-    /// A part with two free ports goes between two that are cabled.
+    /// Puts a part with two free ports between two parts that a cable joins.
     fn put_between(&mut self, random: &mut SplitMix64) -> bool {
         let Some((at, part)) = self.cable(random).zip(self.part_with(2, random)) else { return false };
         let (a, b) = self.cables()[at];
@@ -77,7 +78,7 @@ impl Cabling<'_> {
         self.try_plug(a, part) && self.try_plug(part, b)
     }
 
-    /// Two cables of a part become one past it.
+    /// Replaces two cables of a part by one that joins their other ends.
     fn take_from_between(&mut self, random: &mut SplitMix64) -> bool {
         let Some(first) = self.cable(random) else { return false };
         let (a, part) = self.ends(first, random);
@@ -89,6 +90,7 @@ impl Cabling<'_> {
         self.try_plug(a, b)
     }
 
+    /// Plugs one end of a cable into another part.
     fn replug_one_end(&mut self, random: &mut SplitMix64) -> bool {
         let Some((at, part)) = self.cable(random).zip(self.part_with(1, random)) else { return false };
         let (a, _) = self.ends(at, random);
@@ -96,7 +98,8 @@ impl Cabling<'_> {
         self.try_plug(a, part)
     }
 
-    /// Cables between switches use no port of a host, so nothing else gets rid of one that serves nothing.
+    /// Takes a cable between two switches out. It uses no port of a host, so that no other step would remove
+    /// a useless one.
     fn remove_between_switches(&mut self, random: &mut SplitMix64) -> bool {
         let Some(at) = self.cable(random) else { return false };
         let (a, b) = self.cables()[at];
@@ -107,6 +110,7 @@ impl Cabling<'_> {
         between
     }
 
+    /// Exchanges the ends of two cables.
     fn exchange_ends(&mut self, random: &mut SplitMix64) -> bool {
         let Some((first, second)) = self.cable(random).zip(self.cable(random)) else { return false };
         if first == second {
@@ -118,7 +122,8 @@ impl Cabling<'_> {
         self.try_plug(a, c) && self.try_plug(b, d)
     }
 
-    /// Puts a cable back that was there, and in turn opens another one for those that had its ports.
+    /// Puts a missing cable of the existing cabling back. If this takes ports from two other cables, their
+    /// free ends are joined, or plugged into the two ends of a third cable.
     fn put_back(&mut self, random: &mut SplitMix64) -> bool {
         let missing = |&at: &usize| {
             let (a, b) = self.site.cables[at];
@@ -148,7 +153,8 @@ impl Cabling<'_> {
         }
     }
 
-    /// Takes a cable out of a part that has no free port; what it led to, if one was taken out. `None` if none may be.
+    /// Takes a cable out of a part if it has no free port. Returns the part at the other end of this cable,
+    /// or `Some(None)` if there was a free port, or `None` if the cable that was drawn may not be taken out.
     fn make_room(&mut self, part: usize, random: &mut SplitMix64) -> Option<Option<usize>> {
         if self.free(part) > 0 {
             return Some(None);

@@ -1,12 +1,12 @@
-//! Bisection: the least capacity, in one direction, between two halves of the hosts. Exact where the search can
-//! finish; otherwise an interval, with a rigorous bound on either side.
+//! Bisection: the least capacity, in one direction, between two halves of the hosts. Exact where the search
+//! can finish; otherwise an interval, with a rigorous bound on either side.
 
 use super::distance::{levels, twin_hosts};
 use super::partition::Partition;
 use super::search::search;
 use crate::network::{ChannelId, HostId, Network, NodeId};
 
-/// What is counted across the cut.
+/// What the capacity of a cut counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     /// Every working cable counts 1.
@@ -27,7 +27,7 @@ impl Count {
 /// Result of [`bisection()`]. The truth lies in `lower..=upper`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bisection {
-    /// No way to halve the hosts cuts less.
+    /// No two halves of the hosts have a smaller cut.
     pub lower: u64,
     /// Cut of the halves in `side`.
     pub upper: u64,
@@ -45,9 +45,9 @@ impl Bisection {
 /// Default effort of [`bisection()`]: about a second at most in an optimised build.
 pub const DEFAULT_EFFORT: u64 = 400_000_000;
 
-/// The least cut over all ways to put half of the hosts (rounded either way) on each side; switches go where they
-/// cut least, and a switch's hosts may part from it. `effort` bounds the elementary steps of the search, so that
-/// the result does not depend on the machine.
+/// The least cut over all choices of half of the hosts (rounded up or down). Switches go to the side where
+/// they cut least, and hosts may be on another side than their switch. `effort` bounds the elementary steps
+/// of the search, so that the result does not depend on the machine.
 pub fn bisection(net: &Network, count: Count, effort: u64) -> Bisection {
     let mut partition = Partition::new(net, count, effort);
     let (upper, side) = partition.improve();
@@ -59,8 +59,9 @@ pub fn bisection(net: &Network, count: Count, effort: u64) -> Bisection {
     Bisection { lower: if complete { upper } else { by_flow.min(upper) }, upper, side }
 }
 
-/// A lower bound by traffic: if every ordered pair of hosts can send `t` at once, then any cut between halves A
-/// and B carries at least `t * |A| * |B|`. The traffic takes all shortest paths, split evenly at every node.
+/// A lower bound by traffic: if every ordered pair of hosts can send `t` at once, then any cut between halves
+/// A and B carries at least `t * |A| * |B|`. The traffic takes all shortest paths, split evenly at every
+/// node.
 fn flow_bound(net: &Network, count: Count) -> u64 {
     let load = all_to_all_load(net);
     let Some(load) = load else { return 0 };
@@ -71,12 +72,13 @@ fn flow_bound(net: &Network, count: Count) -> u64 {
     let rate = rate.fold(f64::INFINITY, f64::min);
     let hosts = net.hosts().len() as f64;
     let bound = rate * (hosts / 2.0).floor() * (hosts / 2.0).ceil();
-    // The loads are sums of rounded terms: a relative 1e-9 covers them, and the bound stays a bound.
+    // The loads are sums of rounded terms. A margin of 1e-9 covers the rounding, so that the bound stays a
+    // bound.
     if bound.is_finite() { (bound * (1.0 - 1e-9)).ceil() as u64 } else { 0 }
 }
 
-/// Load of every channel when every host sends 1 to every other over all shortest paths, split evenly at every node;
-/// `None` if some pair is unconnected.
+/// Load of every channel when every host sends 1 to every other over all shortest paths, split evenly at
+/// every node; `None` if some pair is unconnected.
 pub(crate) fn all_to_all_load(net: &Network) -> Option<Vec<f64>> {
     let mut total = vec![0.0; net.channels()];
     let (mut level, mut queue) = (Vec::new(), Vec::new());
@@ -104,17 +106,18 @@ fn load_towards(net: &Network, root: NodeId, level: &[u32], order: &[NodeId]) ->
             let to = net.to(*c);
             level[to.ix()] + 1 == level[node.ix()] && (to == root || net.forwards(to))
         };
-        let ways = net.out(node).filter(next).count() as f64;
+        let channels = net.out(node).filter(next).count() as f64;
         for channel in net.out(node).filter(next) {
-            load[channel.ix()] += amount / ways;
-            waiting[net.to(channel).ix()] += amount / ways;
+            load[channel.ix()] += amount / channels;
+            waiting[net.to(channel).ix()] += amount / channels;
         }
     }
     load
 }
 
-/// Adds the loads towards all members of a group, given those towards the first. Exchanging two members maps the
-/// network onto itself, so every channel that touches none of them carries the same for each destination.
+/// Adds the loads towards all members of a group, given those towards the first. Exchanging two members maps
+/// the network onto itself, so that every channel that touches none of them carries the same load for each
+/// destination.
 fn spread_over_group(net: &Network, members: &[NodeId], load: &[f64], total: &mut [f64]) {
     if members.len() == 1 {
         total.iter_mut().zip(load).for_each(|(t, l)| *t += l);

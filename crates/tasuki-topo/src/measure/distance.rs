@@ -1,5 +1,5 @@
-//! Distances. Between hosts, the unit is the switch (or relaying host) that a packet passes, as in the RHiNET-2
-//! paper; between forwarding nodes it is the cable.
+//! Distances. Between hosts, the unit is the switch (or relaying host) that a packet passes, as in the
+//! RHiNET-2 paper; between forwarding nodes it is the cable.
 
 use crate::network::{HostId, Network, NodeId};
 use std::collections::BTreeMap;
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 /// Whether an average over pairs of hosts includes the pairs of a host with itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelfPairs {
-    /// They count, with the one switch that the host is at (0 for a host without a switch). The RHiNET-2 paper's
-    /// averages follow this, with one exception.
+    /// They count, with the one switch that the host is at (0 for a host without a switch). The RHiNET-2
+    /// paper's averages follow this, with one exception.
     Included,
-    /// They do not. The paper's average for the fat tree of 14 switches follows this.
+    /// They do not count. The paper's average for the fat tree of 14 switches follows this.
     Excluded,
 }
 
@@ -73,7 +73,8 @@ pub(crate) fn levels(net: &Network, start: NodeId, level: &mut Vec<u32>, queue: 
     }
 }
 
-/// Groups of hosts that every other host is equally far from: they forward nothing and hang on the same nodes.
+/// Groups of hosts that every other host is equally far from: they forward nothing and hang on the same
+/// nodes.
 pub(crate) fn twin_hosts(net: &Network) -> Vec<Vec<HostId>> {
     let mut groups: BTreeMap<(bool, Vec<NodeId>), Vec<HostId>> = BTreeMap::new();
     for (i, &host) in net.hosts().iter().enumerate() {
@@ -116,8 +117,8 @@ pub fn distances(net: &Network) -> Distances {
     result
 }
 
-/// Longest shortest path between two forwarding nodes, in cables: the diameter of table 1 of the RHiNET-2 paper.
-/// `None` if they are not connected, or if there are none.
+/// Longest shortest path between two forwarding nodes, in cables: the diameter of table 1 of the RHiNET-2
+/// paper. `None` if they are not connected, or if there are none.
 pub fn diameter(net: &Network) -> Option<u32> {
     let (mut level, mut queue) = (Vec::new(), Vec::new());
     let mut longest = None;

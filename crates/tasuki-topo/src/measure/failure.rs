@@ -8,7 +8,8 @@ use crate::network::{HostId, LinkId, Network, NodeId};
 pub struct Loss<Part> {
     /// The part.
     pub part: Part,
-    /// Ordered pairs of hosts that could reach each other, both survive, and cannot any more.
+    /// Number of ordered pairs of hosts that both survive and could reach each other before the loss, but not
+    /// after it.
     pub pairs: u64,
 }
 
@@ -21,9 +22,9 @@ pub struct WeakPoints {
     pub cables: Vec<Loss<LinkId>>,
 }
 
-/// Finds every single point of failure. One depth-first search narrows the candidates down (articulation points
-/// and bridges of the forwarding nodes, and whatever is the only way into a part for some host); every candidate
-/// is then removed and what is lost is counted.
+/// Finds every single point of failure. One depth-first search narrows the candidates down (articulation
+/// points and bridges of the forwarding nodes, and nodes that are the only neighbour of some host in a part);
+/// every candidate is then removed and the lost pairs are counted.
 pub fn weak_points(net: &Network) -> WeakPoints {
     let cuts = Cuts::of(net);
     let mut found = WeakPoints::default();
@@ -54,12 +55,12 @@ pub fn weak_points(net: &Network) -> WeakPoints {
     found
 }
 
-/// The host, if the node is one that this cable alone connects.
+/// The number of the host at a node, if the host does not relay and has exactly one cable.
 fn lone_host(net: &Network, node: NodeId) -> Option<HostId> {
     net.host_of(node).filter(|_| !net.forwards(node) && net.out(node).count() == 1)
 }
 
-/// Ordered pairs of one host with others that it reaches.
+/// Number of ordered pairs (both orders) of one host with the hosts that it reaches.
 fn pairs_of(net: &Network, host: HostId) -> u64 {
     let (mut level, mut queue) = (Vec::new(), Vec::new());
     let start = net.hosts()[host.ix()];
@@ -76,7 +77,7 @@ fn only_way_for_a_host(net: &Network, cuts: &Cuts, node: NodeId) -> bool {
     })
 }
 
-/// Ordered pairs of surviving hosts connected before and not after.
+/// Number of ordered pairs of surviving hosts that were connected before the loss and are not after it.
 fn lost_pairs(before: &Network, after: &Network, gone: Option<NodeId>) -> u64 {
     let survives = |host: NodeId| Some(host) != gone;
     let count = |net: &Network| {

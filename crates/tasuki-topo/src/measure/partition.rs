@@ -1,15 +1,15 @@
 //! Halving the hosts: local search for a good cut, branch and bound for a proof.
 //!
-//! Only nodes that forward, and hosts cabled to other hosts, need a search. Once those have a side, the
-//! remaining hosts are placed optimally by sorting: each costs so much on one side and so much on the other, and
-//! a given number of them must go to side A.
+//! Only nodes that forward, and hosts cabled to other hosts, need a search. Once they have a side, the
+//! remaining hosts are placed optimally by sorting: each has a cost on side A and one on side B, and a given
+//! number of hosts must go to side A.
 
 use super::bisection::Count;
 use super::distance::twin_hosts;
 use crate::network::{HostId, Network, NodeId};
 use crate::random::SplitMix64;
 
-/// A side, or none yet.
+/// The side of a vertex, `Open` as long as it has none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Open,
@@ -23,19 +23,22 @@ struct Group {
     edges: Vec<(usize, u64)>,
 }
 
+/// The hosts to halve, and the graph of searched vertices.
 pub(super) struct Partition {
-    /// Host number of each searched vertex that is a host.
+    /// `[vertex]`: the host number, if the searched vertex is a host.
     vertices: Vec<Option<HostId>>,
-    /// By vertex: neighbours and capacities.
+    /// `[vertex]`: its neighbours, with the capacity to each.
     pub edges: Vec<Vec<(usize, u64)>>,
     groups: Vec<Group>,
-    /// By vertex: whether hosts are placed by its side, or it is one.
+    /// `[vertex]`: whether its side decides where hosts go: it has grouped hosts, or is a host itself.
     places: Vec<bool>,
     /// Numbers of hosts that side A may have.
     targets: [usize; 2],
-    /// Elementary steps left, and those that one evaluation takes: of a cut, of a placement.
+    /// Elementary steps that remain.
     pub effort: u64,
+    /// Elementary steps that evaluating a cut counts as.
     step_cut: u64,
+    /// Elementary steps that evaluating a placement counts as.
     pub step_place: u64,
 }
 
@@ -59,7 +62,8 @@ impl Partition {
             if searched(net.hosts()[twins[0].ix()]) {
                 continue;
             }
-            // Hosts at the same switches may still differ in rates, so each rate pattern is a group of its own.
+            // Hosts at the same switches may still differ in rates, so each rate pattern is a group of its
+            // own.
             let mut kinds: Vec<Group> = Vec::new();
             for host in twins {
                 let mut edges = neighbours(net.hosts()[host.ix()]);
@@ -82,8 +86,8 @@ impl Partition {
         Self { vertices, edges, groups, places, targets, effort, step_cut, step_place }
     }
 
-    /// A good cut: several starts, each improved by passes that flip every vertex once, best first, and keep the
-    /// best prefix (Fiduccia and Mattheyses).
+    /// A good cut: several starts, each improved by passes that flip every vertex once, best first, and keep
+    /// the best prefix (Fiduccia and Mattheyses).
     pub fn improve(&mut self) -> (u64, Vec<HostId>) {
         let mut random = SplitMix64::new(0);
         let mut best: Option<(u64, Vec<Side>)> = None;
@@ -131,7 +135,8 @@ impl Partition {
         order
     }
 
-    /// Starting halves: by number, grown from a vertex, or by chance.
+    /// The halves to start from, by `kind`: in the order of numbers (0), grown from a random vertex (1 to 4),
+    /// or random.
     fn start(&self, kind: usize, random: &mut SplitMix64) -> Vec<Side> {
         let n = self.vertices.len();
         let mut order: Vec<usize> = (0..n).collect();
@@ -157,7 +162,7 @@ impl Partition {
         sides
     }
 
-    /// One pass of flips; the new cost if it improved.
+    /// Makes one pass of flips; returns the new cost if it is less.
     fn pass(&self, sides: &mut Vec<Side>, cost: u64, budget: u64, spent: &mut u64) -> Option<u64> {
         let n = sides.len();
         let mut free = vec![true; n];
@@ -188,7 +193,7 @@ impl Partition {
         (best < cost).then_some(best)
     }
 
-    /// Cut and cost of placement if a vertex changed sides.
+    /// The cut, and the cost of the placement, after a vertex would have changed sides.
     fn after_flip(&self, sides: &mut [Side], v: usize, cut: u64, placed: u64) -> (u64, u64) {
         let sum = |same: bool| {
             let edges = self.edges[v].iter().filter(|e| (sides[e.0] == sides[v]) == same);
@@ -208,7 +213,8 @@ impl Partition {
         sides.iter().zip(&self.vertices).filter(|&(s, h)| *s == side && h.is_some()).count()
     }
 
-    /// Cost on side A and on side B of one host of every group, and the number of hosts; open vertices cost 0.
+    /// For every group: the cost of one of its hosts on side A and on side B, and the number of the group;
+    /// those that gain most from side A come first. Open vertices cost 0.
     fn placements(&self, sides: &[Side]) -> Vec<(u64, u64, usize)> {
         let costs = self.groups.iter().enumerate().map(|(i, group)| {
             let sum =
@@ -229,7 +235,7 @@ impl Partition {
         let (mut cost, mut placed) = (0u64, 0);
         for &(a, b, i) in costs {
             let hosts = self.groups[i].hosts.len();
-            // Beyond the least number, a host goes to A only where that is cheaper.
+            // Beyond the least number, a host goes to side A only if that is cheaper.
             let wanted = if a < b { most } else { least };
             let here = wanted.saturating_sub(placed).min(hosts);
             cost += a * here as u64 + b * (hosts - here) as u64;
@@ -262,7 +268,7 @@ impl Partition {
         self.targets.iter().filter_map(|&t| exactly(t)).min().unwrap_or(u64::MAX)
     }
 
-    /// No completion of these sides places the hosts for less.
+    /// A lower bound of the cost of placing the hosts for all completions of these sides.
     pub fn place_at_least(&self, sides: &[Side]) -> u64 {
         let (in_a, open) = (self.hosts_on(Side::A, sides), self.hosts_on(Side::Open, sides));
         let costs = self.placements(sides);

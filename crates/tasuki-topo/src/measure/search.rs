@@ -3,8 +3,9 @@
 use super::partition::{Partition, Side};
 use crate::network::HostId;
 
-/// Searches all halves better than `upper`, of which `side` is an example. Returns the best and whether the search was
-/// complete, so that it is the truth; finding `enough`, below which nothing is, completes it too.
+/// Searches for halves with a smaller cut than `upper`, the cut of `side`. Returns the smallest cut found,
+/// its half, and whether the search was complete, so that no cut is smaller. No cut is below `enough`, so
+/// that the search is also complete once it finds that.
 pub(super) fn search(
     partition: &mut Partition,
     upper: u64,
@@ -15,8 +16,8 @@ pub(super) fn search(
     let order = partition.order(0);
     let mut state = State::new(n);
     let (mut best, mut best_side) = (upper, side);
-    // Which of the choices of each depth is next. The first vertex goes to A without loss of generality, because
-    // side A may have either half.
+    // `next[depth]` numbers the choice to try next at that depth. The first vertex goes to side A without
+    // loss of generality, because side A may have either half.
     let mut next = vec![0u8; n + 1];
     let mut depth = 0;
     while partition.effort > 0 {
@@ -53,15 +54,16 @@ pub(super) fn search(
     (best, best_side, false)
 }
 
-/// Sides so far, and what follows from them.
+/// The sides chosen so far, and what follows from them.
 struct State {
     sides: Vec<Side>,
-    /// By vertex: capacity to vertices on side A, on side B.
+    /// `[vertex]`: capacity to vertices on side A.
     to_a: Vec<u64>,
+    /// `[vertex]`: capacity to vertices on side B.
     to_b: Vec<u64>,
     /// Capacity between the sides.
     cut: u64,
-    /// What open vertices will cut at least: each the lesser of its capacities to the sides.
+    /// Lower bound of what open vertices will add to the cut: the sum of the lesser of their two capacities.
     coming: u64,
 }
 
@@ -104,7 +106,8 @@ impl State {
         }
     }
 
-    /// No completion costs less; hosts are looked at only if the cut alone does not reach `best`.
+    /// A lower bound of the cost of all completions. The hosts are taken into account only if the cut alone
+    /// does not reach `best`.
     fn bound(&self, partition: &mut Partition, best: u64) -> u64 {
         let cut = self.cut + self.coming;
         if cut >= best {

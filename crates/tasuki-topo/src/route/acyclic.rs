@@ -1,5 +1,5 @@
-//! A directed graph that refuses edges which would close a circle (Pearce and Kelly 2007: "A dynamic topological
-//! sort algorithm for directed acyclic graphs").
+//! A directed graph that refuses edges which would close a circle (Pearce and Kelly 2007: "A dynamic
+//! topological sort algorithm for directed acyclic graphs").
 
 /// What became of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,13 +12,18 @@ pub(super) enum Insert {
     Refused,
 }
 
+/// The graph. Vertices are numbers.
 #[derive(Clone)]
 pub(super) struct Acyclic {
+    /// `[vertex]`: where its edges lead to.
     out: Vec<Vec<u32>>,
+    /// `[vertex]`: where edges to it come from.
     into: Vec<Vec<u32>>,
     /// A topological order: edges lead from lower to higher positions.
     position: Vec<u32>,
+    /// `[vertex]`: number of the last search that met it.
     mark: Vec<u32>,
+    /// Number of the present search.
     stamp: u32,
 }
 
@@ -33,7 +38,7 @@ impl Acyclic {
         }
     }
 
-    /// A graph of edges that close no circle; `None` if they do.
+    /// The graph of the given edges; `None` if they close a circle.
     pub fn of(vertices: usize, edges: impl Iterator<Item = (u32, u32)>) -> Option<Self> {
         let mut graph = Self::new(vertices);
         for (from, to) in edges {
@@ -83,7 +88,7 @@ impl Acyclic {
         self.into[to as usize].retain(|&v| v != from);
     }
 
-    /// Moves what leads to `from` before what `to` leads to; false if `to` leads to `from`.
+    /// Moves the vertices that lead to `from` before those that `to` leads to; false if `to` leads to `from`.
     fn reorder(&mut self, from: u32, to: u32) -> bool {
         let (low, high) = (self.position[to as usize], self.position[from as usize]);
         let Some(mut after) = self.collect(to, from, |position| position <= high, false) else {
@@ -102,7 +107,8 @@ impl Acyclic {
         true
     }
 
-    /// What is reachable from `start` within the positions allowed; `None` once `forbidden` is met.
+    /// The vertices reachable from `start` (if `back`, those that reach it) at positions that `within`
+    /// allows; `None` if `forbidden` is among them.
     fn collect(
         &mut self,
         start: u32,
@@ -167,7 +173,8 @@ mod tests {
                 assert_eq!(graph.insert(a as u32, b as u32), expected, "seed {seed}: edge {a} -> {b}");
                 edges[a][b] |= expected == Insert::Added;
             }
-            // The same graph at once, and with an edge that closes a circle.
+            // The whole graph made of all edges at once is accepted; with one more edge that closes a circle
+            // it is not.
             let pairs = (0..n as u32).flat_map(|a| (0..n as u32).map(move |b| (a, b)));
             let all: Vec<(u32, u32)> = pairs.filter(|&(a, b)| edges[a as usize][b as usize]).collect();
             let whole = Acyclic::of(n, all.iter().copied()).expect("no circle");

@@ -1,11 +1,11 @@
-//! The network as the engines see it: nodes with table rows, arcs between them, and destinations grouped by the
-//! row that their paths end in.
+//! The network as the engines see it: nodes with table rows, arcs between them, and destinations grouped by
+//! the row that their paths end in.
 
 use crate::error::RouteError;
 use crate::network::{ChannelId, HostId, Network, NodeId, Port};
 use crate::tables::Tables;
 
-/// No row, no level.
+/// Stands for "no row", "no level" and "no channel".
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A working channel between two rows, seen from one of them.
@@ -20,30 +20,34 @@ pub(super) struct Arc {
 pub(super) struct Class {
     /// The row of the host itself, or of the node that it hangs on.
     pub root: u32,
-    /// Whether paths may pass through the root: false only for a host without a row at a host that relays not.
+    /// Whether paths may pass through the root. False only if the root is a host that does not relay and the
+    /// class has a host without a row.
     pub open: bool,
-    /// The hosts, and the port that leads from the root to each (none if the host is the root).
+    /// The hosts, each with the port that leads from the root to it (`None` if the host is the root).
     pub hosts: Vec<(HostId, Option<Port>)>,
 }
 
 /// Rows, arcs and classes. Rows belong to nodes that forward and to hosts with several cables.
 pub(super) struct Fabric<'n> {
     pub net: &'n Network,
+    /// `[row]`: the node.
     pub routers: Vec<NodeId>,
+    /// `[row]`: whether the node forwards.
     pub forwards: Vec<bool>,
-    /// By row, in port order.
+    /// `[row]`: the arcs that lead to other rows, in port order.
     pub out: Vec<Vec<Arc>>,
-    /// By row.
+    /// `[row]`: the arcs that lead here from other rows; `Arc::row` is where each comes from.
     pub into: Vec<Vec<Arc>>,
     pub classes: Vec<Class>,
-    /// By row: hosts whose packets enter there.
+    /// `[row]`: number of hosts whose packets enter there.
     pub sources: Vec<u32>,
-    /// By channel: row at its head, or `NONE`.
+    /// `[channel]`: the row at its head, or `NONE`.
     pub head: Vec<u32>,
-    /// By row: `at_port[first_port[r]..first_port[r + 1]]` are the working channels at its ports, or `NONE`.
+    /// For row `r`, `at_port[first_port[r]..first_port[r + 1]]` holds the working channel at each of its
+    /// ports, or `NONE`.
     first_port: Vec<u32>,
     at_port: Vec<u32>,
-    /// By channel: whether both ends forward. Only such channels can wait for each other in a circle.
+    /// `[channel]`: whether both ends forward. Only such channels can wait for each other in a circle.
     pub inner: Vec<bool>,
 }
 
@@ -117,7 +121,7 @@ impl<'n> Fabric<'n> {
         Ok(())
     }
 
-    /// The error for a host that hardly any other host can reach.
+    /// The error for a host that no host except perhaps its only neighbour can reach.
     fn apart(&self, host: HostId) -> RouteError {
         let node = self.net.hosts()[host.ix()];
         let neighbour = self.net.out(node).next().map(|c| self.net.to(c));
@@ -132,7 +136,8 @@ impl<'n> Fabric<'n> {
         Tables::new(engine, self.net, &self.routers)
     }
 
-    /// Hop counts to the root of a class. Every row where packets enter is reached, or it is an error.
+    /// Counts the hops from every row to the root of a class. It is an error if a row where packets enter is
+    /// not reached.
     pub fn levels(&self, class: &Class, levels: &mut Levels) -> Result<(), RouteError> {
         levels.level.clear();
         levels.level.resize(self.routers.len(), NONE);
@@ -186,7 +191,7 @@ impl<'n> Fabric<'n> {
         self.next_in(tables.column(host), row)
     }
 
-    /// The same from the column of a destination.
+    /// The channel that a column of the tables, that of one destination, gives at a row.
     #[inline]
     pub fn next_in(&self, column: &[u16], row: u32) -> Option<ChannelId> {
         let port = column[row as usize];
@@ -208,16 +213,20 @@ impl<'n> Fabric<'n> {
     }
 }
 
-/// Levels of the rows and the rows in ascending order of levels.
+/// Distances of the rows from the root of a class.
 #[derive(Default)]
 pub(super) struct Levels {
+    /// `[row]`: hops, or `NONE`.
     pub level: Vec<u32>,
+    /// The rows that are reached, in ascending order of levels.
     pub order: Vec<u32>,
 }
 
 /// Numbers the pairs (channel, channel after it) densely.
 pub(super) struct Dependencies {
+    /// `[channel]`: number of the pair with the channel behind port 0.
     base: Vec<u32>,
+    /// `[number]`: the pair.
     pairs: Vec<(ChannelId, ChannelId)>,
 }
 
@@ -228,7 +237,7 @@ impl Dependencies {
         for first in (0..net.channels() as u32).map(ChannelId) {
             base.push(pairs.len() as u32);
             let node = net.to(first);
-            // A port without a working cable is followed by nothing; its number stays unused.
+            // No channel follows by a port without a working cable; the number of that pair stays unused.
             let ports = (0..net.ports(node) as u16).map(|port| net.channel_at(node, Port(port)));
             pairs.extend(ports.map(|second| (first, second.unwrap_or(first))));
         }
@@ -242,7 +251,7 @@ impl Dependencies {
     pub fn id(&self, net: &Network, first: ChannelId, second: ChannelId) -> usize {
         self.base[first.ix()] as usize + net.out_port(second).ix()
     }
-    /// Number of the pair of a channel and what follows it by a port.
+    /// Number of the pair of a channel and the one that leaves its head by a port.
     #[inline]
     pub fn by_port(&self, first: ChannelId, port: u16) -> usize {
         self.base[first.ix()] as usize + usize::from(port)

@@ -1,6 +1,6 @@
-//! Dimension order on meshes, tori, rings and hypercubes (Dally and Seitz 1987): one dimension after the other, and
-//! in each the shorter way round. Where rings close, the cable between the highest coordinate and 0 is the
-//! dateline: beyond it the second virtual channel is used.
+//! Dimension order on meshes, tori, rings and hypercubes (Dally and Seitz 1987): one dimension after the
+//! other, and in each in the shorter direction. Where rings close, the cable between the highest coordinate
+//! and 0 is the dateline: beyond it the second virtual channel is used.
 
 use super::fabric::{Fabric, Levels};
 use super::{Limits, check_channels};
@@ -26,7 +26,7 @@ pub(super) fn route(fabric: &Fabric, name: &'static str, limits: Limits) -> Resu
             class.hosts.iter().for_each(|&(host, _)| tables.set_port(row as usize, host, Some(port)));
         }
     }
-    // In a ring of three every way is one cable long, so no channel of it ever waits for another.
+    // In a ring of three every path is one cable long, so that no channel of it ever waits for another.
     let rings = grid.wraps && grid.dims.iter().any(|&size| size > 3);
     if limits.lossless && rings {
         tables.set_vcs(check_channels(name, 2, limits)?);
@@ -37,7 +37,7 @@ pub(super) fn route(fabric: &Fabric, name: &'static str, limits: Limits) -> Resu
     Ok(tables)
 }
 
-/// The port of the next step.
+/// The port that leads one step from vertex `at` to vertex `goal`.
 fn step(fabric: &Fabric, grid: &Grid, at: usize, goal: usize) -> Result<Port, RouteError> {
     let differs = |&dim: &usize| grid.coordinate(at, dim) != grid.coordinate(goal, dim);
     let dim = (0..grid.dims.len()).find(differs).unwrap_or(0);
@@ -52,7 +52,8 @@ fn step(fabric: &Fabric, grid: &Grid, at: usize, goal: usize) -> Result<Port, Ro
     })
 }
 
-/// The shorter way; of two equally long ones, even coordinates go up and odd ones down, to share the load.
+/// The shorter direction from coordinate `here` to `there`; of two equally long ones, even coordinates go up
+/// and odd ones down, to share the load.
 fn direction(here: u32, there: u32, size: u32, wraps: bool) -> Direction {
     let straight = if there > here { Direction::Up } else { Direction::Down };
     if !wraps || size <= 2 {
@@ -67,7 +68,7 @@ fn direction(here: u32, there: u32, size: u32, wraps: bool) -> Direction {
     }
 }
 
-/// Where a channel of the grid leads: its dimension, and whether it crosses the dateline.
+/// The dimension of a channel of the grid, and whether it crosses the dateline.
 fn place(fabric: &Fabric, grid: &Grid, channel: ChannelId) -> Option<(usize, bool)> {
     let (from, to) = (fabric.net.from(channel).ix(), fabric.net.to(channel).ix());
     if from >= grid.vertices() || to >= grid.vertices() {
@@ -78,7 +79,8 @@ fn place(fabric: &Fabric, grid: &Grid, channel: ChannelId) -> Option<(usize, boo
     Some((dim, a.abs_diff(b) > 1))
 }
 
-/// In a new dimension packets begin on virtual channel 0; behind the dateline they continue on 1.
+/// Sets the turns of a row: in a new dimension packets begin on virtual channel 0, behind the dateline they
+/// continue on 1.
 fn dateline_turns(fabric: &Fabric, grid: &Grid, row: usize, tables: &mut Tables) {
     let net = fabric.net;
     let ports = net.ports(fabric.routers[row]);

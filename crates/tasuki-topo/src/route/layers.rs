@@ -1,71 +1,84 @@
-//! Layers: each (row of entry, destination) keeps one virtual channel all the way; a path goes to the first layer
-//! whose channel dependency graph it leaves without circles. And LASH, which is that for one path per pair of
-//! switches.
+//! Layers of paths: a packet keeps one virtual channel, its layer, all the way. The row of entry and the
+//! destination decide on it: a path goes to the first layer whose channel dependency graph stays without
+//! circles with that path.
 
 use super::acyclic::{Acyclic, Insert};
-use super::fabric::{Class, Dependencies, Fabric, Levels};
+use super::fabric::{Class, Dependencies, Fabric};
 use super::{Limits, check_channels};
 use crate::error::RouteError;
 use crate::network::{ChannelId, HostId};
 use crate::tables::{Start, Tables};
 
-/// Layers that are known of a dependency as bits; what is beyond them is looked at path by path.
+/// Number of layers whose answers about a dependency are kept as bits of one word. Paths are compared with
+/// the further layers one dependency at a time.
 const BITS: usize = u64::BITS as usize;
 
-/// Dependencies that layers are asked about with care: of a path that is refused none stays behind. On larger networks
-/// (from some thousand hosts on) that would take most of the time; it saves about one layer in ten.
-const PATIENCE: usize = 300_000;
+/// Up to this number of dependencies offered to layers, a refused path leaves none of its dependencies in the
+/// layer. That saves about one layer in ten, but on larger networks (from some thousand hosts on) it would
+/// take most of the time, so that later refused paths leave behind what fitted.
+const ATOMIC_INSERTS_MAX: usize = 300_000;
 
 /// Layers of paths, each without circles. Paths are lists of numbers of dependencies.
 ///
-/// What a path asks of a layer it asks with all paths that go on like it. So for each row on the way to a destination the
-/// layers in which all dependencies are present, and those in which one is refused, are found from those of the row that
-/// it sends to; a path is looked at by itself only where that does not decide.
+/// All paths to a destination that pass a row go on alike from there. So for each row the layers in which all
+/// dependencies of the rest of the path are present, and the layers in which one is refused, follow from
+/// those of the next row of the path. A path is compared with a layer dependency by dependency only where
+/// this does not decide.
 pub(super) struct Layers<'f> {
     fabric: &'f Fabric<'f>,
     index: Dependencies,
     layers: Vec<Acyclic>,
-    /// By dependency.
+    /// `[dependency]`: the answers of the first `BITS` layers.
     known: Vec<Known>,
-    /// By layer beyond `BITS`, by dependency.
+    /// `[layer - BITS][dependency]`: the answers of the further layers.
     beyond: Vec<Vec<Answer>>,
-    /// By row.
-    ways: Vec<Way>,
+    /// `[row]`: the rest of the path from there to the destination at hand.
+    rests: Vec<Rest>,
+    /// Number of the destination at hand; marks the entries of `rests` that belong to it.
     stamp: u32,
-    /// `[host * rows + row]`; layers beyond the 255th are counted, not stored.
+    /// `[host * rows + row]`: the layer of the path. Layers beyond the 255th are counted, not stored.
     start: Vec<u8>,
-    /// Dependencies that layers were asked about.
-    asked: usize,
+    /// Number of dependencies offered to layers so far.
+    offered: usize,
+    /// Kept between calls for its memory: the dependencies of a path that are new to a layer.
     new: Vec<u32>,
+    /// Kept between calls for its memory: the dependencies of a path.
     path: Vec<u32>,
+    /// Kept between calls for its memory: the rows of a path.
     rows: Vec<u32>,
 }
 
-/// What is known of a dependency, or of all on a path: the layers that have it, and those that it would close a circle in.
-/// Dependencies are never taken away but on the spot, so what is known lasts.
+/// What is known of a dependency, or of all dependencies of a path: bit `l` of `present` is set if layer `l`
+/// has it, bit `l` of `refused` if it would close a circle in layer `l`. A dependency that has become part of
+/// a layer stays in it, so that these answers stay valid.
 #[derive(Clone, Copy)]
 struct Known {
     present: u64,
     refused: u64,
 }
 
-/// The way from a row to the destination of the stamp.
+/// The rest of a path from a row to the destination that the stamp numbers.
 #[derive(Clone, Copy)]
-struct Way {
+struct Rest {
     stamp: u32,
     channel: ChannelId,
     known: Known,
 }
 
+/// What a layer says to a dependency.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
-    Nothing,
+    /// The layer has not met it yet.
+    Unknown,
+    /// The layer has it.
     Present,
+    /// It would close a circle.
     Refused,
 }
 
-const NO_WAY: Way =
-    Way { stamp: 0, channel: ChannelId(u32::MAX), known: Known { present: u64::MAX, refused: 0 } };
+/// The rest of a path from its last row: nothing, which every layer has.
+const NO_REST: Rest =
+    Rest { stamp: 0, channel: ChannelId(u32::MAX), known: Known { present: u64::MAX, refused: 0 } };
 
 impl<'f> Layers<'f> {
     pub fn new(fabric: &'f Fabric<'f>) -> Self {
@@ -77,30 +90,30 @@ impl<'f> Layers<'f> {
             index,
             layers: Vec::new(),
             beyond: Vec::new(),
-            ways: vec![NO_WAY; fabric.routers.len()],
+            rests: vec![NO_REST; fabric.routers.len()],
             stamp: 0,
             start,
-            asked: 0,
+            offered: 0,
             new: Vec::new(),
             path: Vec::new(),
             rows: Vec::new(),
         }
     }
 
-    /// A layer with the given dependencies, which close no circle; `None` if they do.
+    /// Opens a layer with the given dependencies and returns its number; `None` if they close a circle.
     pub fn open_with(&mut self, present: impl Iterator<Item = u32> + Clone) -> Option<usize> {
         let index = &self.index;
         let pairs = present.clone().map(|id| index.pair(id as usize)).map(|(a, b)| (a.0, b.0));
         self.layers.push(Acyclic::of(self.fabric.net.channels(), pairs)?);
         let layer = self.layers.len() - 1;
         if layer >= BITS {
-            self.beyond.push(vec![Answer::Nothing; self.index.len()]);
+            self.beyond.push(vec![Answer::Unknown; self.index.len()]);
         }
         present.for_each(|id| self.learn(layer, id, Answer::Present));
         Some(layer)
     }
 
-    /// The layer of the path from a row to a host, by the tables.
+    /// The layer of the path that the tables give from a row to a host.
     pub fn layer(&self, row: u32, host: HostId) -> u8 {
         self.start[host.ix() * self.fabric.routers.len() + row as usize]
     }
@@ -113,7 +126,7 @@ impl<'f> Layers<'f> {
         match ((present >> layer) & 1, (refused >> layer) & 1) {
             (1, _) => Answer::Present,
             (_, 1) => Answer::Refused,
-            _ => Answer::Nothing,
+            _ => Answer::Unknown,
         }
     }
 
@@ -126,11 +139,12 @@ impl<'f> Layers<'f> {
         match answer {
             Answer::Present => *present |= 1 << layer,
             Answer::Refused => *refused |= 1 << layer,
-            Answer::Nothing => {}
+            Answer::Unknown => {}
         }
     }
 
-    /// Lays the paths of all entries to one host that `wanted` says.
+    /// Finds a layer for the path to one host from every row where packets enter, if `wanted` says so of the
+    /// row, and tells `laid` the row and the number of the layer.
     pub fn lay_all(
         &mut self,
         class: &Class,
@@ -156,54 +170,55 @@ impl<'f> Layers<'f> {
         }
     }
 
-    /// What is known of all dependencies on the way from a row; what was learnt since the first packet asked may be missing.
+    /// What is known of all dependencies on the path from a row. Answers that layers have given since this
+    /// was first worked out for the present destination may be missing.
     fn along(&mut self, class: &Class, row: u32, column: &[u16]) -> Known {
         let fabric = self.fabric;
         self.rows.clear();
         let mut at = row;
-        while at != class.root && self.ways[at as usize].stamp != self.stamp {
+        while at != class.root && self.rests[at as usize].stamp != self.stamp {
             let Some(channel) = fabric.next_in(column, at) else { break };
-            (self.ways[at as usize].stamp, self.ways[at as usize].channel) = (self.stamp, channel);
+            (self.rests[at as usize].stamp, self.rests[at as usize].channel) = (self.stamp, channel);
             self.rows.push(at);
             at = fabric.head[channel.ix()];
         }
-        let ahead = self.ways[at as usize];
-        let ahead = if at != class.root && ahead.stamp == self.stamp { ahead } else { NO_WAY };
-        let (mut known, mut next) = (ahead.known, Some(ahead.channel).filter(|c| *c != NO_WAY.channel));
+        let ahead = self.rests[at as usize];
+        let ahead = if at != class.root && ahead.stamp == self.stamp { ahead } else { NO_REST };
+        let (mut known, mut next) = (ahead.known, Some(ahead.channel).filter(|c| *c != NO_REST.channel));
         while let Some(row) = self.rows.pop() {
-            let channel = self.ways[row as usize].channel;
+            let channel = self.rests[row as usize].channel;
             if next.is_some_and(|next| fabric.inner[channel.ix()] && fabric.inner[next.ix()]) {
                 let own = self.known[self.index.by_port(channel, column[at as usize])];
                 known.present &= own.present;
                 known.refused |= own.refused;
             }
-            self.ways[row as usize].known = known;
+            self.rests[row as usize].known = known;
             (at, next) = (row, Some(channel));
         }
         known
     }
 
-    /// Remembers the layer of a path.
+    /// Stores the layer of the path from a row to a host.
     pub fn set(&mut self, row: u32, host: HostId, layer: usize) {
         self.start[host.ix() * self.fabric.routers.len() + row as usize] = layer.min(255) as u8;
     }
 
-    /// Gives the paths to a host the layers of those to another.
+    /// Gives the paths to the host `to` the layers of the paths to the host `from`.
     pub fn copy(&mut self, from: HostId, to: HostId) {
         let rows = self.fabric.routers.len();
         let begin = from.ix() * rows;
         self.start.copy_within(begin..begin + rows, to.ix() * rows);
     }
 
-    /// Puts the path from a row into the first layer from `first` on that takes it; an empty layer takes any path that
-    /// visits no node twice.
+    /// Puts the path from a row into the first layer from `first` on that takes it; an empty layer takes any
+    /// path that visits no node twice.
     fn lay(&mut self, class: &Class, row: u32, column: &[u16], first: usize) -> usize {
         let mut path = std::mem::take(&mut self.path);
         path_ids(self.fabric, &self.index, class, row, column, &mut path);
         let mut layer = first.min(self.layers.len());
         loop {
             if layer == self.layers.len() {
-                // Without dependencies there is no circle.
+                // A layer without dependencies has no circle, so that it always opens.
                 self.open_with(std::iter::empty());
             }
             if self.fits(layer, &path) {
@@ -215,16 +230,16 @@ impl<'f> Layers<'f> {
         layer
     }
 
-    /// Puts a path into a layer if it leaves that without circles.
+    /// Puts a path into a layer if the layer stays without circles; says whether it did.
     fn fits(&mut self, layer: usize, path: &[u32]) -> bool {
         if path.iter().any(|&id| self.answer(layer, id) == Answer::Refused) {
             return false;
         }
         let mut new = std::mem::take(&mut self.new);
         new.clear();
-        new.extend(path.iter().filter(|&&id| self.answer(layer, id) == Answer::Nothing));
-        self.asked += new.len();
-        let fits = match self.asked > PATIENCE {
+        new.extend(path.iter().filter(|&&id| self.answer(layer, id) == Answer::Unknown));
+        self.offered += new.len();
+        let fits = match self.offered > ATOMIC_INSERTS_MAX {
             false => self.enter_all(layer, &new),
             true => new.iter().all(|&id| self.enter(layer, id)),
         };
@@ -234,7 +249,8 @@ impl<'f> Layers<'f> {
 
     /// Enters dependencies that are new to a layer, all or none.
     fn enter_all(&mut self, layer: usize, new: &[u32]) -> bool {
-        // What closes a circle by itself is refused for good; what does so only with the rest of the path is not.
+        // A dependency that closes a circle by itself is refused for good; one that closes a circle only
+        // together with the rest of this path may fit as part of another path.
         for &id in new {
             let (first, second) = self.index.pair(id as usize);
             if self.layers[layer].closes(first.0, second.0) {
@@ -256,8 +272,8 @@ impl<'f> Layers<'f> {
         true
     }
 
-    /// Enters a dependency that is new to a layer; it stays, whatever becomes of the rest of its path. So every dependency
-    /// is asked for once per layer, however many paths there are.
+    /// Enters a dependency that is new to a layer. It stays even if the rest of its path is refused, so that
+    /// every dependency is offered to a layer once, however many paths there are.
     fn enter(&mut self, layer: usize, id: u32) -> bool {
         let (first, second) = self.index.pair(id as usize);
         let fits = self.layers[layer].insert(first.0, second.0) != Insert::Refused;
@@ -265,7 +281,7 @@ impl<'f> Layers<'f> {
         fits
     }
 
-    /// Writes the layers into the tables, unless there are too many.
+    /// Writes the layers into the tables; fails if there are more than the limits allow.
     pub fn finish(self, name: &'static str, limits: Limits, tables: &mut Tables) -> Result<(), RouteError> {
         tables.set_vcs(check_channels(name, self.layers.len().max(1) as u32, limits)?);
         if self.layers.len() > 1 {
@@ -294,39 +310,4 @@ fn path_ids(
         last = Some(channel);
         at = fabric.head[channel.ix()];
     }
-}
-
-/// LASH: one shortest path per pair of switches, in layers.
-pub(super) fn lash(fabric: &Fabric, name: &'static str, limits: Limits) -> Result<Tables, RouteError> {
-    let mut tables = fabric.tables(name);
-    let mut levels = Levels::default();
-    let mut load = vec![0u32; fabric.net.channels()];
-    for class in &fabric.classes {
-        fabric.levels(class, &mut levels)?;
-        fabric.deliver(class, &mut tables);
-        for &row in levels.order.iter().skip(1) {
-            let best = fabric.nearer(class, &levels, row).min_by_key(|arc| load[arc.channel.ix()]);
-            let Some(arc) = best else { continue };
-            load[arc.channel.ix()] += 1;
-            for &(host, _) in &class.hosts {
-                tables.set_port(row as usize, host, Some(fabric.net.out_port(arc.channel)));
-            }
-        }
-    }
-    if limits.lossless {
-        let mut layers = Layers::new(fabric);
-        for class in &fabric.classes {
-            layers.lay_all(
-                class,
-                class.hosts[0].0,
-                &tables,
-                |_, _| true,
-                |layers, row, layer| {
-                    class.hosts.iter().for_each(|&(host, _)| layers.set(row, host, layer));
-                },
-            );
-        }
-        layers.finish(name, limits, &mut tables)?;
-    }
-    Ok(tables)
 }

@@ -24,7 +24,8 @@ pub(super) fn route(
         let mut layers = Layers::new(fabric);
         for class in &fabric.classes {
             for (number, &(host, _)) in class.hosts.iter().enumerate() {
-                // A path that has a layer gets the same one again: layers only grow, so those before refuse it again.
+                // A path equal to an earlier one would get the same layer: the layers only grow, so that
+                // those before it would refuse the path again.
                 match alike(class, number, &tables) {
                     Some(other) => layers.copy(other, host),
                     None => {
@@ -39,7 +40,7 @@ pub(super) fn route(
     Ok(tables)
 }
 
-/// An earlier host of the class that is reached over the same channels from everywhere.
+/// An earlier host of the class that every row reaches over the same channels, if there is one.
 fn alike(class: &Class, number: usize, tables: &Tables) -> Option<HostId> {
     let root = class.root as usize;
     let apart = |host: HostId| tables.column(host).split_at(root);
@@ -65,7 +66,7 @@ pub(super) fn shortest(
         fabric.levels(class, &mut levels)?;
         fabric.deliver(class, tables);
         chooser.begin();
-        // Farthest first: where packets pass is known when a row is reached.
+        // The farthest rows come first, so that when a row's turn comes, it is known which packets pass it.
         for &row in levels.order.iter().skip(1).rev() {
             chooser.choose(fabric, class, row, fabric.nearer(class, &levels, row), tables);
         }
@@ -77,12 +78,14 @@ pub(super) fn shortest(
 /// Chooses among equally good arcs, for one class after the other.
 pub(super) struct Chooser {
     rule: PathRule,
-    /// By channel: destinations that it serves.
+    /// `[channel]`: number of destinations that it serves.
     load: Vec<u32>,
-    ways: Vec<Arc>,
-    /// Of the class, those for whom packets pass the row, then the others.
+    /// The arcs to choose from.
+    arcs: Vec<Arc>,
+    /// Numbers in the class: first the hosts whose packets pass the row, then the others.
     order: Vec<usize>,
-    /// `[row * width + number in the class]`: the class, counted from 1, for whose host packets from other rows pass the row.
+    /// `[row * width + number in the class]`: the last class, counted from 1, of which packets for this host
+    /// pass the row coming from other rows.
     passed: Vec<u32>,
     width: usize,
     class: u32,
@@ -93,33 +96,35 @@ impl Chooser {
         let width = fabric.classes.iter().map(|class| class.hosts.len()).max().unwrap_or(0);
         let passed = vec![0; fabric.routers.len() * width];
         let load = vec![0; fabric.net.channels()];
-        Self { rule, load, ways: Vec::new(), order: Vec::new(), passed, width, class: 0 }
+        Self { rule, load, arcs: Vec::new(), order: Vec::new(), passed, width, class: 0 }
     }
 
-    /// The rows of a class follow, each before those that it sends to.
+    /// Begins with the next class. Its rows must follow, each before the rows that it sends to.
     pub fn begin(&mut self) {
         self.class += 1;
     }
 
-    /// Sets the entry of one row for every host of a class; leaves it empty if there is no way.
+    /// Sets the entry of one row for every host of a class, to one of `arcs`; leaves it empty if there are
+    /// none.
     pub fn choose(
         &mut self,
         fabric: &Fabric,
         class: &Class,
         row: u32,
-        ways: impl Iterator<Item = Arc>,
+        arcs: impl Iterator<Item = Arc>,
         tables: &mut Tables,
     ) {
-        self.ways.clear();
-        self.ways.extend(ways);
+        self.arcs.clear();
+        self.arcs.extend(arcs);
         match self.rule {
-            PathRule::LowPortFirst => self.ways.truncate(1),
-            // Hosts of the class take the ways in turn, those with the fewest destinations first. A round adds one to
-            // each, so the order lasts.
-            PathRule::SpreadPerHost => self.ways.sort_by_key(|arc| self.load[arc.channel.ix()]),
+            PathRule::LowPortFirst => self.arcs.truncate(1),
+            // The hosts of the class take the arcs in turn, beginning with the arc that serves the fewest
+            // destinations. A round adds one to each arc, so that their order stays the same.
+            PathRule::SpreadPerHost => self.arcs.sort_by_key(|arc| self.load[arc.channel.ix()]),
         }
-        // Hosts to which no packet comes this way get an entry too, behind the others; they are no load. (In a fat
-        // tree that is most: were they counted, the first hosts of all switches would meet on one way.)
+        // Hosts for which no packet passes this row get an entry too, after the others, but do not count as
+        // load. (In a fat tree these are the most: if they counted, the first hosts of all switches would
+        // share one arc.)
         let enters = fabric.sources[row as usize] > 0;
         let base = row as usize * self.width;
         let passes = |number: &usize| enters || self.passed[base + number] == self.class;
@@ -128,7 +133,7 @@ impl Chooser {
         self.order.extend(numbers.clone().filter(passes));
         let passing = self.order.len();
         self.order.extend(numbers.filter(|number| !passes(number)));
-        for ((turn, &number), arc) in self.order.iter().enumerate().zip(self.ways.iter().cycle()) {
+        for ((turn, &number), arc) in self.order.iter().enumerate().zip(self.arcs.iter().cycle()) {
             let (host, _) = class.hosts[number];
             tables.set_port(row as usize, host, Some(fabric.net.out_port(arc.channel)));
             if turn < passing {
@@ -139,10 +144,12 @@ impl Chooser {
     }
 }
 
-/// The dependencies between channels that packets really cause, for one virtual channel.
+/// The dependencies between channels that packets really cause, if there is one virtual channel.
 struct Used {
     index: Dependencies,
+    /// `[dependency]`: whether packets cause it.
     set: Vec<bool>,
+    /// `[row]`: whether packets to the destination at hand pass it.
     carries: Vec<bool>,
 }
 
@@ -185,7 +192,8 @@ impl Used {
         }
     }
 
-    /// Whether channels can wait for each other in a circle (Kahn: remove what waits for nothing, see what stays).
+    /// Whether channels can wait for each other in a circle (Kahn's algorithm: remove channels that no
+    /// channel waits for, again and again; a circle remains if not all get removed).
     fn has_circle(&self, fabric: &Fabric) -> bool {
         let net = fabric.net;
         let channels = || (0..net.channels() as u32).map(ChannelId);

@@ -1,11 +1,12 @@
-//! Routing engines. All emit destination-indexed [`Tables`]; what an engine cannot do within the allowed virtual
-//! channels is an error that says how many it would take.
+//! Routing engines. All emit destination-indexed [`Tables`]. An engine that needs more virtual channels than
+//! allowed returns an error that says how many.
 
 mod acyclic;
 mod any;
 mod dfsssp;
 mod fabric;
 mod grid;
+mod lash;
 mod layers;
 mod minimal;
 mod stepped;
@@ -19,17 +20,18 @@ use fabric::Fabric;
 /// Which of several shortest paths a destination gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PathRule {
-    /// Hosts at one switch get different paths in turn; among equals, the channel with the fewest destinations.
+    /// The hosts of one switch get different paths in turn, beginning with the channel that serves the fewest
+    /// destinations.
     SpreadPerHost,
     /// The lowest output port.
     LowPortFirst,
 }
 
-/// The routing engines. Sources are in `docs/topologies.md`.
+/// The routing engines. Sources are in `docs/reference/topologies.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
-    /// Shortest paths by the rule. One virtual channel where that is free of deadlock; otherwise paths are laid
-    /// into as many layers as it takes, by the row of entry and destination.
+    /// Shortest paths by the rule. One virtual channel if that is free of deadlock; otherwise as many layers
+    /// as it takes, where the row of entry and the destination decide on the layer of a path.
     Minimal(PathRule),
     /// Dimension by dimension on a mesh, torus, ring or hypercube; two virtual channels where rings close.
     DimensionOrder,
@@ -89,13 +91,14 @@ impl Engine {
     ];
 }
 
-/// What the network offers.
+/// What the network has for routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Virtual channels per cable and direction.
     pub vcs: u8,
-    /// Whether a full buffer stops the sender (credits, pause frames), so that routes can deadlock. Where packets
-    /// are dropped instead, as by Ethernet and by relaying hosts, engines only choose paths: one virtual channel.
+    /// Whether a full buffer stops the sender (credits, pause frames), so that routes can deadlock. Where
+    /// packets are dropped instead, as by Ethernet and by relaying hosts, engines only choose paths and use
+    /// one virtual channel.
     pub lossless: bool,
 }
 
@@ -123,13 +126,13 @@ pub fn route(net: &Network, engine: Engine, limits: Limits) -> Result<Tables, Ro
         Engine::UpDown => updown::route(&fabric, name),
         Engine::Structured(rule) => stepped::structured(&fabric, name, rule, limits),
         Engine::DescendingLayers(rule) => stepped::descending(&fabric, name, rule, limits),
-        Engine::Lash => layers::lash(&fabric, name, limits),
+        Engine::Lash => lash::route(&fabric, name, limits),
         Engine::Dfsssp => dfsssp::route(&fabric, name, limits),
         Engine::AnyChannels => any::route(&fabric, name, limits),
     }
 }
 
-/// The error for an engine that needs more virtual channels than there are.
+/// The number of virtual channels that an engine needs, or the error that there are fewer.
 fn check_channels(engine: &'static str, need: u32, limits: Limits) -> Result<u8, RouteError> {
     match u8::try_from(need) {
         Ok(vcs) if vcs <= limits.vcs => Ok(vcs.max(1)),

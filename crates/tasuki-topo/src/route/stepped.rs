@@ -1,5 +1,5 @@
-//! Shortest paths on which the virtual channel grows along the way: structured channels (at every hop) and
-//! descending layers (at every turn from down to up).
+//! Shortest paths along which the virtual channel rises: at every hop (structured channels), or at every turn
+//! from down to up (descending layers).
 
 use super::fabric::{Class, Fabric, Levels};
 use super::minimal::shortest;
@@ -9,8 +9,8 @@ use crate::error::RouteError;
 use crate::network::{ChannelId, Port};
 use crate::tables::{Tables, TurnRule};
 
-/// Structured channels. A path of `h` cables between switches uses virtual channels 0 to `h - 1`, so no channel
-/// ever waits for one with a lower number.
+/// Structured channels. A path of `h` cables between switches uses virtual channels 0 to `h - 1`, so no
+/// channel ever waits for one with a lower number.
 pub(super) fn structured(
     fabric: &Fabric,
     name: &'static str,
@@ -34,8 +34,8 @@ pub(super) fn structured(
     Ok(tables)
 }
 
-/// Descending layers. Within one virtual channel paths go up, then down, so no circle arises; and no channel ever
-/// waits for a lower virtual channel. (The publication numbers the layers downwards.)
+/// Descending layers. Within one virtual channel paths go up, then down, so no circle arises; and no channel
+/// ever waits for a lower virtual channel. (The publication numbers the layers downwards.)
 pub(super) fn descending(
     fabric: &Fabric,
     name: &'static str,
@@ -60,7 +60,8 @@ pub(super) fn descending(
     Ok(tables)
 }
 
-/// The most raising turns on any path to a class.
+/// The largest number of turns that raise the virtual channel on a path to a class. `steps` is memory,
+/// `[row]`.
 fn most_steps(
     fabric: &Fabric,
     class: &Class,

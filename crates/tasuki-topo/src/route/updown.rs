@@ -1,4 +1,5 @@
-//! Up*/down* (Schroeder and others 1991, Autonet): every cable has an upper end; a path first goes up, then down.
+//! Up*/down* (Schroeder and others 1991, Autonet): every cable has an upper end; a path first goes up, then
+//! down.
 
 use super::PathRule;
 use super::fabric::{Arc, Class, Fabric, Levels, NONE};
@@ -7,10 +8,10 @@ use crate::error::RouteError;
 use crate::network::ChannelId;
 use crate::tables::Tables;
 
-/// The order that decides which end of a cable is up: breadth-first levels from the middle of each connected part,
-/// then numbers.
+/// The order that decides which end of a cable is up: breadth-first levels from the middle of each connected
+/// part, then numbers.
 pub(super) struct Ranks {
-    /// By row; rows that do not forward have none.
+    /// `[row]`: its rank; `NONE` for rows that do not forward.
     rank: Vec<u32>,
     /// Forwarding rows by ascending rank.
     order: Vec<u32>,
@@ -47,7 +48,8 @@ impl Ranks {
     }
 }
 
-/// Levels of the forwarding rows around one of them; `part` becomes the list of those reached.
+/// The distance of every forwarding row from one of them, `NONE` if unreached; `part` becomes the list of
+/// rows reached.
 pub(super) fn spread(fabric: &Fabric, from: u32, part: &mut Vec<u32>) -> Vec<u32> {
     let mut level = vec![NONE; fabric.routers.len()];
     level[from as usize] = 0;
@@ -66,7 +68,8 @@ pub(super) fn spread(fabric: &Fabric, from: u32, part: &mut Vec<u32>) -> Vec<u32
     level
 }
 
-/// The row from which the farthest is nearest; of several, the one nearest to all, then the first.
+/// The row with the least distance to the row farthest from it; of several, the one with the least sum of
+/// distances, then the first.
 fn middle(fabric: &Fabric, part: &[u32]) -> u32 {
     let mut reached = Vec::new();
     let key = |&row: &u32| {
@@ -92,20 +95,20 @@ pub(super) fn route(fabric: &Fabric, name: &'static str) -> Result<Tables, Route
         let mut rows: Vec<u32> = (0..fabric.routers.len() as u32).filter(|&row| row != class.root).collect();
         rows.sort_by_key(|&row| std::cmp::Reverse(legal.hops[row as usize]));
         for row in rows {
-            let ways = fabric.out[row as usize].iter().copied();
-            let ways = ways.filter(|&arc| legal.leads_on(fabric, &ranks, class, row, arc));
-            chooser.choose(fabric, class, row, ways, &mut tables);
+            let arcs = fabric.out[row as usize].iter().copied();
+            let arcs = arcs.filter(|&arc| legal.leads_on(fabric, &ranks, class, row, arc));
+            chooser.choose(fabric, class, row, arcs, &mut tables);
         }
     }
     Ok(tables)
 }
 
-/// Shortest legal ways to a class that one entry per row can express: a row that can get there by going down only
-/// must do so, because packets may come to it from above; all others go up.
+/// Shortest legal paths to a class that one entry per row can express: a row from which a path leads down
+/// only must send down, because packets may come to it from above; all other rows send up.
 struct Legal {
-    /// By row: hops that remain.
+    /// `[row]`: hops to the root of the class.
     hops: Vec<u32>,
-    /// By row: whether the way leads down only.
+    /// `[row]`: whether the path leads down only.
     down: Vec<bool>,
 }
 
@@ -133,18 +136,18 @@ impl Legal {
         for &row in &ranks.order {
             if legal.hops[row as usize] == NONE {
                 let up = |arc: &&Arc| fabric.inner[arc.channel.ix()] && ranks.is_up(fabric, arc.channel);
-                let ways = fabric.out[row as usize].iter().filter(up);
-                legal.hops[row as usize] = one_more(ways.map(|arc| legal.hops[arc.row as usize]).min());
+                let arcs = fabric.out[row as usize].iter().filter(up);
+                legal.hops[row as usize] = one_more(arcs.map(|arc| legal.hops[arc.row as usize]).min());
             }
         }
         for row in (0..n).filter(|&row| !fabric.forwards[row] && row != root) {
-            let ways = fabric.out[row].iter().filter(|arc| passes(fabric, class, arc.row));
-            legal.hops[row] = one_more(ways.map(|arc| legal.hops[arc.row as usize]).min());
+            let arcs = fabric.out[row].iter().filter(|arc| passes(fabric, class, arc.row));
+            legal.hops[row] = one_more(arcs.map(|arc| legal.hops[arc.row as usize]).min());
         }
         legal
     }
 
-    /// Whether an arc is a shortest legal way on from its row.
+    /// Whether an arc is the first of a shortest legal path from its row.
     fn leads_on(&self, fabric: &Fabric, ranks: &Ranks, class: &Class, row: u32, arc: Arc) -> bool {
         let hops = self.hops[row as usize];
         if hops == NONE
@@ -161,11 +164,12 @@ impl Legal {
     }
 }
 
-/// Whether a way may lead over a row: it forwards, or it is the destination.
+/// Whether a path may lead to a row: the row forwards, or it is the destination.
 fn passes(fabric: &Fabric, class: &Class, row: u32) -> bool {
     fabric.forwards[row as usize] || (row == class.root && class.open)
 }
 
+/// A hop more than the given number; `NONE` if there is no path.
 fn one_more(hops: Option<u32>) -> u32 {
     hops.filter(|&h| h != NONE).map_or(NONE, |h| h + 1)
 }

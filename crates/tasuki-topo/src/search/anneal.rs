@@ -7,10 +7,11 @@ use super::least_diameter;
 use crate::cooling::{UNIT, allowance, temperature};
 use crate::random::SplitMix64;
 
-/// The best graph met with, as orbits of edges of its group.
+/// The best graph found so far, as orbits of edges under its group.
 pub(super) type Best = (Quality, Vec<Orbit>);
 
-/// Anneals a graph within `effort` elementary steps; what it finds may be the start.
+/// Anneals a graph within `effort` elementary steps; returns the best graph found, which may be the first
+/// one.
 pub(super) fn anneal(
     mut graph: Graph,
     vertices: usize,
@@ -22,13 +23,14 @@ pub(super) fn anneal(
     let aim = least_diameter(vertices, degree);
     let mut now = graph.quality(aim).unwrap_or(Quality::WORST);
     let mut best = (now, graph.edges.clone());
-    // One distance of one pair and of its images, both ways: what an exchange changes at the least.
+    // The least change by an exchange: 1 for one pair and each of its images, in both directions.
     let unit = 2 * size as u64;
     let (hot, cold) = (hottest(vertices) * unit, COLD * unit);
     let evaluation = evaluation(vertices, degree, size);
     let mut spent = 0;
     while spent < effort {
-        // A draw that nothing comes of takes less; counted in full, dense graphs end too.
+        // An attempt that changes nothing takes less time. It counts in full, so that dense graphs, where
+        // most attempts change nothing, come to an end too.
         spent += evaluation;
         let Some(exchange) = Exchange::attempt(&mut graph, random) else { continue };
         let then = graph.quality(aim).unwrap_or(Quality::WORST);
@@ -46,9 +48,10 @@ pub(super) fn anneal(
     best
 }
 
-/// Temperatures in 1/[`UNIT`] of what an exchange changes at the least.
+/// The temperature at the end, in 1/[`UNIT`] of the least change by an exchange.
 const COLD: u64 = UNIT / 4;
 
+/// The temperature at the beginning, in 1/[`UNIT`] of the least change by an exchange.
 fn hottest(vertices: usize) -> u64 {
     (vertices as u64 * UNIT / 64).max(UNIT)
 }

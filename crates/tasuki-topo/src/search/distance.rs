@@ -1,4 +1,5 @@
-//! All distances of a graph at once, by sets of bits: after step `k` the set of a vertex holds all within `k` edges.
+//! All distances of a graph at once, by sets of bits: after step `k` the set of a vertex holds all within `k`
+//! edges.
 
 use super::least_diameter;
 use crate::within::within;
@@ -19,18 +20,20 @@ impl Quality {
     pub const WORST: Self = Self { diameter: u32::MAX, sum: u64::MAX, beyond: u64::MAX };
 }
 
-/// A distance beyond the diameter to aim for costs that much on top, per edge of excess. The diameter itself is no measure of
-/// progress (one pair decides it), and the sum alone is often least for a graph of a larger diameter.
+/// The additional cost of a distance beyond the diameter to aim for, per edge of excess. The diameter itself
+/// is no measure of progress, as one pair decides it, and the sum of distances alone is often least for a
+/// graph with a larger diameter.
 const BEYOND: u64 = 4;
 
 impl Quality {
-    /// The sum of distances, long ones weighing more.
+    /// The sum of distances, in which those beyond the diameter to aim for weigh more.
     pub fn energy(self) -> u64 {
         self.sum.saturating_add(self.beyond.saturating_mul(BEYOND))
     }
 }
 
-/// Elementary steps of one exchange and evaluation, for budgets: about as many as a processor does in the same time everywhere.
+/// Elementary steps that one exchange and its evaluation count as. Chosen so that an elementary step takes
+/// about the same time in graphs of all sizes.
 pub(super) fn evaluation(vertices: usize, degree: usize, size: usize) -> u64 {
     if vertices <= 64 {
         return (64 + vertices / size * vertices / 8 + 4 * size) as u64;
@@ -39,15 +42,16 @@ pub(super) fn evaluation(vertices: usize, degree: usize, size: usize) -> u64 {
     (vertices * (degree + 1) * rounds * (vertices.div_ceil(64) + 2) / 5) as u64
 }
 
-/// The quality of a graph of up to 64 vertices given by the neighbours of each as bits; `None` if it is not connected. Vertex
-/// `k size` stands for itself and its images, the `size - 1` vertices behind it. `aim` is the diameter to aim for.
+/// The quality of a graph of up to 64 vertices given by the neighbours of each as bits; `None` if it is not
+/// connected. Vertex `k size` stands for itself and its images, the `size - 1` vertices behind it. `aim` is
+/// the diameter to aim for.
 pub(super) fn of_words(near: &[u64], size: usize, aim: u32) -> Option<Quality> {
     let all = u64::MAX >> (64 - near.len().clamp(1, 64));
     let mut quality = Quality { diameter: 0, sum: 0, beyond: 0 };
     for from in (0..near.len()).step_by(size) {
         let (mut left, mut edge, mut far) = (all & !(1 << from), 1 << from, 0);
         while left != 0 {
-            // Every vertex not yet reached is at least one edge farther apart.
+            // Every round adds 1 for each vertex not yet reached: in all, its distance.
             let count = u64::from(left.count_ones());
             quality.sum += count;
             quality.beyond += if far >= aim { count } else { 0 };
@@ -64,7 +68,8 @@ pub(super) fn of_words(near: &[u64], size: usize, aim: u32) -> Option<Quality> {
     Some(quality)
 }
 
-/// Those left that are beside the edge of what is reached; looked for from the side that has fewer.
+/// The vertices of `left` that have a neighbour in `edge`, the vertices reached in the last round. The search
+/// goes over the smaller of the two sets.
 fn next(near: &[u64], edge: u64, left: u64) -> u64 {
     if left.count_ones() > edge.count_ones() {
         return bits(edge).fold(0, |found, v| found | near[v]) & left;
@@ -81,11 +86,12 @@ fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The quality of a graph given by neighbours; `None` if it is not connected. `aim` is the diameter to aim for.
+/// The quality of a graph given by neighbours; `None` if it is not connected. `aim` is the diameter to aim
+/// for.
 pub(super) fn of_sets(neighbours: &[Vec<u32>], aim: u32) -> Option<Quality> {
     let all = (neighbours.len() * neighbours.len()) as u64;
     let reached = within(neighbours, neighbours.len(), |_| true);
-    // Every pair not yet reached is at least one edge farther apart.
+    // Every round adds 1 for each pair not yet reached: in all, its distance.
     let left = |pairs: &u64| all - pairs;
     let (sum, beyond) = (reached.iter().map(left).sum(), reached.iter().skip(aim as usize).map(left).sum());
     (reached.last() == Some(&all)).then_some(Quality { diameter: reached.len() as u32 - 1, sum, beyond })

@@ -6,14 +6,16 @@ use crate::random::SplitMix64;
 /// One or two orbits of edges and what to put in their place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exchange {
-    /// Places among the edges of the graph; both are the same for a single one.
+    /// Indices of the orbits in the graph's list of edges; both are the same if it is one orbit.
     at: [usize; 2],
+    /// The orbits that replace them.
     new: [Option<Orbit>; 2],
 }
 
 impl Exchange {
     /// Draws an exchange and carries it out on the neighbours of a graph; [`keep`](Self::keep) or
-    /// [`undo`](Self::undo) must follow. `None`, and nothing done, if the draw would change a degree or double an edge.
+    /// [`undo`](Self::undo) must follow. `None`, and nothing done, if the draw would change a degree or
+    /// double an edge.
     pub fn attempt(graph: &mut Graph, random: &mut SplitMix64) -> Option<Self> {
         let count = graph.edges.len();
         let at = [random.below(count), random.below(count)];
@@ -43,6 +45,7 @@ impl Exchange {
         std::iter::once(first).chain(other)
     }
 
+    /// Makes the exchange final: the list of edges follows the neighbours.
     pub fn keep(self, graph: &mut Graph) {
         let [first, second] = self.at;
         graph.edges.swap_remove(first.max(second));
@@ -52,17 +55,20 @@ impl Exchange {
         graph.edges.extend(self.new.into_iter().flatten());
     }
 
+    /// Takes the exchange back.
     pub fn undo(self, graph: &mut Graph) {
         self.new.into_iter().flatten().for_each(|edge| graph.unplug(edge));
         self.old(graph).for_each(|edge| graph.plug(edge));
     }
 }
 
+/// An orbit of edges between two orbits of vertices, with a shift drawn at random.
 fn drawn(graph: &Graph, a: u32, b: u32, random: &mut SplitMix64) -> Orbit {
     Orbit { a, b, shift: random.below(graph.group.size()) as u32 }
 }
 
-/// One orbit with another shift; inside an orbit of vertices perhaps divided into two halves.
+/// Replaces one orbit of edges by one with another shift or, inside an orbit of vertices, by two halves (see
+/// [`Graph::is_half`]).
 fn shifted(graph: &Graph, edge: Orbit, random: &mut SplitMix64) -> Option<[Option<Orbit>; 2]> {
     let mut draw = || drawn(graph, edge.a, edge.b, random);
     let (one, two) = (draw(), draw());
@@ -73,7 +79,8 @@ fn shifted(graph: &Graph, edge: Orbit, random: &mut SplitMix64) -> Option<[Optio
     }
 }
 
-/// Two orbits with ends exchanged. A half has one end at every vertex of its orbit, another one inside an orbit two.
+/// Exchanges the ends of two orbits of edges. Inside an orbit of vertices, a half (see [`Graph::is_half`])
+/// has one end at every vertex, any other orbit of edges has two.
 fn joined(graph: &Graph, first: Orbit, second: Orbit, random: &mut SplitMix64) -> Option<[Option<Orbit>; 2]> {
     let (half, whole) = if graph.is_half(second) { (second, first) } else { (first, second) };
     let (c, d) = if random.below(2) == 1 { (whole.b, whole.a) } else { (whole.a, whole.b) };

@@ -1,14 +1,14 @@
-//! Graphs that a group maps onto themselves, by one edge of every orbit.
+//! Graphs that a group maps onto themselves, given by one edge of every orbit of edges.
 //!
-//! Vertex `orbit * size + k` is element `k` of an orbit. Element `h` of the group takes it to element `h k`. A group of one
-//! element is any graph at all.
+//! Vertex `orbit * size + k` is element `k` of an orbit. Element `h` of the group takes it to element `h k`.
+//! With the group of one element, this is any graph at all.
 
 use super::distance::{Quality, of_sets, of_words};
 use super::group::Group;
 use crate::random::SplitMix64;
 use crate::shapes::regular_edges;
 
-/// An orbit of edges: from `k` of orbit `a` to `k shift` of orbit `b`, for all `k`.
+/// An orbit of edges: from element `k` of orbit `a` to element `k shift` of orbit `b`, for all `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Orbit {
     pub a: u32,
@@ -27,7 +27,7 @@ pub(super) struct Graph<'a> {
 /// Neighbours of all vertices.
 #[derive(Clone, Debug)]
 enum Near {
-    /// Up to 64 vertices: as bits.
+    /// For up to 64 vertices: the neighbours of each as bits.
     Words(Vec<u64>),
     Lists(Vec<Vec<u32>>),
 }
@@ -54,14 +54,14 @@ impl<'a> Graph<'a> {
         edges.into_iter().map(|(a, b)| Orbit { a: a as u32, b: b as u32, shift: 0 }).collect()
     }
 
-    /// A random simple graph with a symmetry; `None` if none was met with (dense graphs of few orbits).
+    /// A random simple graph with a symmetry; `None` if none was found, as for dense graphs of few orbits.
     pub fn random(vertices: usize, degree: usize, group: &'a Group, random: &mut SplitMix64) -> Option<Self> {
         let orbits = (vertices / group.size()) as u32;
         let mut ends: Vec<u32> = (0..orbits).flat_map(|orbit| vec![orbit; degree]).collect();
         for _ in 0..50 {
             random.shuffle(&mut ends);
             let mut graph = Self::empty(vertices, group);
-            // Shifts that others have taken are drawn again.
+            // A shift that would double an edge is drawn again, up to 40 times.
             let mut place = |pair: &[u32]| (0..40).any(|_| graph.add(pair[0], pair[1], random));
             if ends.chunks_exact(2).all(&mut place) {
                 return Some(graph);
@@ -70,7 +70,8 @@ impl<'a> Graph<'a> {
         None
     }
 
-    /// Adds an orbit of edges with a shift drawn; inside an orbit perhaps two of edges that are their own images.
+    /// Adds an orbit of edges with a random shift; inside an orbit of vertices perhaps two halves (see
+    /// [`Self::is_half`]).
     fn add(&mut self, a: u32, b: u32, random: &mut SplitMix64) -> bool {
         let mut draw = || Orbit { a, b, shift: random.below(self.group.size()) as u32 };
         let edge = draw();
@@ -98,12 +99,12 @@ impl<'a> Graph<'a> {
         is_new
     }
 
-    /// Whether the edges of an orbit are their own images, so that every vertex has one of their ends, not two.
+    /// Whether each edge of an orbit is its own image, so that every vertex has one end of them and not two.
     pub fn is_half(&self, edge: Orbit) -> bool {
         edge.a == edge.b && self.group.is_own_inverse(edge.shift as usize)
     }
 
-    /// Whether the graph lacks the edges of an orbit, and they are no loops.
+    /// Whether the edges of an orbit could be added: the graph lacks them, and they are no loops.
     pub fn is_free(&self, edge: Orbit) -> bool {
         let (a, b) = self.ends(edge, 0);
         a != b
@@ -164,7 +165,7 @@ impl<'a> Graph<'a> {
         let mut pairs: Vec<_> =
             all.map(|(edge, k)| self.ends(edge, k)).map(|(a, b)| (a.min(b), a.max(b))).collect();
         pairs.sort_unstable();
-        // Edges that are their own images come twice.
+        // Edges that are their own images are listed twice.
         pairs.dedup();
         pairs
     }

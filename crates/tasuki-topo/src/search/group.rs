@@ -1,6 +1,6 @@
 //! Groups of symmetries that a graph can have.
 
-/// A group by its table: elements are numbers, 0 is the one that changes nothing.
+/// A group by its table: elements are numbers, 0 is the neutral one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Group {
     size: usize,
@@ -14,8 +14,8 @@ impl Group {
         Self { size: 1, products: vec![0], inverses: vec![0] }
     }
 
-    /// Rotations by `turns` steps, and with `flips` of 2 also a second operation that, carried out before a rotation by `x`,
-    /// makes it one by `twist * x` (the semidirect product Z_turns x Z_flips). None unless that is a group.
+    /// The semidirect product Z_turns x Z_flips: `turns` rotations and, if `flips` is 2, a second operation
+    /// that turns a rotation by `x` into one by `twist * x`. `None` if this is no group.
     pub fn new(turns: usize, flips: usize, twist: usize) -> Option<Self> {
         if turns == 0 || !(1..=2).contains(&flips) || (flips == 2 && twist * twist % turns != 1 % turns) {
             return None;
@@ -33,7 +33,7 @@ impl Group {
         Some(Self { inverses: inverses?, size, products })
     }
 
-    /// All groups of this kind with so many elements; rotations alone come first.
+    /// All groups of this kind with `size` elements; the one of rotations alone comes first.
     pub fn all(size: usize) -> Vec<Self> {
         let twisted = |turns: usize| (1..turns.max(2)).filter_map(move |twist| Self::new(turns, 2, twist));
         let half = size.is_multiple_of(2).then_some(size / 2).filter(|&turns| turns > 1);
@@ -58,7 +58,8 @@ impl Group {
 mod tests {
     use super::*;
 
-    /// The axioms, and how many there are: of 8 elements the cyclic group, Z4 x Z2 and the dihedral one.
+    /// The groups fulfil the axioms, and their number is right: for example 3 of 8 elements, which are the
+    /// cyclic group, Z4 x Z2 and the dihedral group.
     #[test]
     fn they_are_groups() {
         for size in 1..=32 {

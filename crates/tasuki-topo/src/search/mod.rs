@@ -1,6 +1,6 @@
-//! Graphs with short paths, found by search: the order/degree problem (so many vertices, so many edges at each:
-//! hosts that relay) and the order/radix problem (so many hosts, switches of so many ports), with the bounds that no
-//! graph can beat. Definitions and sources: `docs/topologies.md`.
+//! Graphs with short paths, found by search, and the bounds that no graph can beat. Two problems:
+//! order/degree (given the number of vertices and of edges at each: hosts that relay) and order/radix (given
+//! the number of hosts and the ports of a switch). Definitions and sources: `docs/internals/topologies.md`.
 //!
 //! The same seed and effort give the same graph on every machine.
 
@@ -35,18 +35,19 @@ pub struct Found {
     pub average: f64,
 }
 
-/// Largest number of vertices that are searched for: one evaluation is quadratic in it.
+/// The largest number of vertices of a search: the time of one evaluation grows with its square.
 pub const VERTICES_MAX: usize = 4096;
 
 /// Default effort of a search: about a second in an optimised build.
 pub const DEFAULT_EFFORT: u64 = 400_000_000;
 
-/// A connected graph of `vertices` vertices with at most `degree` edges each, of small diameter and, among those, of
-/// small average distance. Never worse than the random regular graph of the same seed, which the search sets out
-/// from. `effort` bounds the elementary steps.
+/// A connected graph of `vertices` vertices with at most `degree` edges each, of small diameter and, among
+/// those, of small average distance. Never worse than the random regular graph of the same seed, which the
+/// search sets out from. `effort` bounds the elementary steps.
 ///
-/// Simulated annealing with exchanges of edge ends, of graphs without symmetry and of ones that groups map onto themselves, as many
-/// of the best graphs known are. All groups have a turn; half of them, those that came to the best graphs, have another one, and so on.
+/// The search is simulated annealing by exchanges of edge ends. It tries graphs without symmetry and graphs
+/// that a group maps onto themselves, as many of the best known graphs are. All groups share a first part of
+/// the effort, the half of them that led to the best graphs share the next, and so on.
 pub fn order_degree(vertices: usize, degree: usize, seed: u64, effort: u64) -> Result<Found, NetworkError> {
     let fail = |problem: String| {
         let shape = format!("graph of {vertices} vertices with {degree} edges each");

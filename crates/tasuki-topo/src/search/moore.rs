@@ -1,7 +1,9 @@
-//! What no graph can beat: from any vertex at most `degree` others are one edge away, `degree * (degree - 1)` two
-//! edges, and so on (the Moore bound; for averages: Cerf, Cowan, Mullin, Stanton, Networks 1974).
+//! Bounds that no graph can beat: from any vertex at most `degree` others are one edge away, `degree *
+//! (degree - 1)` two edges, and so on (the Moore bound; for averages: Cerf, Cowan, Mullin, Stanton, Networks
+//! 1974).
 
-/// Vertices at distance 1, 2, ... of a vertex in the best case, for 2 or more vertices and a degree of 1 or more.
+/// Vertices at distance 1, 2, ... of a vertex in the best case, for 2 or more vertices and a degree of 1 or
+/// more.
 fn shells(vertices: usize, degree: usize) -> Vec<usize> {
     let (mut left, mut shell) = (vertices.saturating_sub(1), degree);
     let mut shells = Vec::new();
@@ -24,8 +26,8 @@ pub(super) fn least_sum(vertices: usize, degree: usize) -> u64 {
     (vertices * of_one) as u64
 }
 
-/// No connected graph with these many vertices and edges at each has a smaller average distance over pairs of different
-/// vertices, in edges; 0 for fewer than 2 vertices.
+/// No connected graph with these many vertices and edges at each has a smaller average distance over pairs of
+/// different vertices, in edges; 0 for fewer than 2 vertices.
 pub fn least_average(vertices: usize, degree: usize) -> f64 {
     let pairs = vertices * vertices.saturating_sub(1);
     least_sum(vertices, degree) as f64 / pairs.max(1) as f64

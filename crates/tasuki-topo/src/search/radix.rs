@@ -1,23 +1,23 @@
-//! Hosts on switches of a given size.
+//! The order/radix problem: hosts on switches of a given number of ports.
 
 use super::{Found, least_average, order_degree};
 use crate::error::NetworkError;
 use crate::network::{Network, NodeId};
 use crate::{NetworkBuilder, shapes::DEFAULT_BPS};
 
-/// Hosts and switches with short ways between the hosts.
+/// Hosts and switches with short routes between the hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostSwitch {
     /// The switches and the cables between them.
     pub switches: Found,
-    /// Hosts of every switch; they differ by at most 1.
+    /// `[switch]`: number of its hosts; these differ by at most 1.
     pub hosts: Vec<usize>,
-    /// Ports of every switch.
+    /// Number of ports of every switch.
     pub radix: usize,
 }
 
 impl HostSwitch {
-    /// As a network, all cables at 1 Gbit/s. Switches come first.
+    /// The network of these switches and hosts, all cables at 1 Gbit/s. Switches come first.
     pub fn network(&self) -> Result<Network, NetworkError> {
         let mut builder =
             NetworkBuilder::new(format!("{} switches of {} ports", self.hosts.len(), self.radix));
@@ -39,9 +39,10 @@ impl HostSwitch {
     }
 }
 
-/// Connects `hosts` hosts by at most `most` switches of `radix` ports. The number of switches is the one for which the
-/// Moore bound of the average distance between hosts is least (Yasudo and others, ICPP 2017, find the best graphs
-/// there); hosts are spread evenly, and the ports that the fullest switch has left go to other switches.
+/// Connects `hosts` hosts by at most `most` switches of `radix` ports. The number of switches is the one for
+/// which the Moore bound of the average distance between hosts is least (Yasudo and others, ICPP 2017, find
+/// the best graphs there); hosts are spread evenly, and the ports that the fullest switch has left go to
+/// other switches.
 pub fn order_radix(
     hosts: usize,
     radix: usize,
@@ -69,11 +70,13 @@ pub fn order_radix(
     Ok(HostSwitch { switches, hosts: counts, radix })
 }
 
-/// The least average distance between hosts, in switches, with this many switches; `None` if they cannot be connected.
+/// A lower bound of the average distance between hosts, in switches passed, with `count` switches; `None` if
+/// these have too few ports to be connected.
 fn bound(hosts: usize, radix: usize, count: usize) -> Option<f64> {
     let degree = radix.checked_sub(hosts.div_ceil(count))?;
     let connects = count == 1 || degree >= 2 || (degree == 1 && count == 2);
-    // Pairs at one switch pass 1 switch, others 1 more than the distance of theirs.
+    // Two hosts at one switch pass 1 switch; two hosts at different switches pass 1 more than the distance of
+    // these.
     let apart = 1.0 - (hosts as f64 / count as f64 - 1.0) / (hosts as f64 - 1.0);
     connects.then(|| 1.0 + apart * least_average(count, degree.max(1)))
 }

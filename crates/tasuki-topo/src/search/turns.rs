@@ -1,4 +1,4 @@
-//! Which groups of symmetries are searched for how long.
+//! Divides the effort of a search among groups of symmetries.
 
 use super::anneal::{Best, anneal};
 use super::distance::{Quality, evaluation};
@@ -7,16 +7,18 @@ use super::group::Group;
 use super::moore::least_sum;
 use crate::random::SplitMix64;
 
-/// Rounds of a search; in each, half of the groups of the one before share the effort.
+/// Number of rounds of a search. Each shares the same effort among half of the groups of the round before.
 const ROUNDS: u64 = 5;
-/// Exchanges per orbit of edges after which an annealing has come to its end.
+/// Exchanges per orbit of edges that make one annealing; with more effort, another annealing begins.
 const EXCHANGES: u64 = 3000;
-/// Exchanges that a group is given in the first round at the least; with less effort there are fewer groups.
-const LEAST: u64 = 200;
-/// Most elements of a group.
+/// The smallest number of exchanges that a group gets in the first round; if the effort is less, fewer groups
+/// are tried.
+const EXCHANGES_MIN: u64 = 200;
+/// The largest number of elements of a group.
 const GROUP_MAX: usize = 128;
 
-/// The groups to try, those of rotations alone first, by size: those that leave 2 orbits or more.
+/// The groups to try: all with which the graph has 2 orbits of vertices or more. Those of rotations alone
+/// come first, each kind by size.
 pub(super) fn groups(vertices: usize, degree: usize) -> Vec<Group> {
     let fits = |&size: &usize| vertices.is_multiple_of(size) && (vertices / size * degree).is_multiple_of(2);
     let sizes: Vec<usize> = (2..=GROUP_MAX.min(vertices / 2)).filter(fits).collect();
@@ -34,14 +36,15 @@ pub(super) struct Search<'a> {
     pub first: Graph<'a>,
 }
 
-/// A group, and the best graph found that it maps onto itself.
+/// A group, with the best graph found so far among those that it maps onto themselves.
 type Turn<'a> = (Best, &'a Group);
 
 impl<'a> Search<'a> {
-    /// Searches with all groups, then with those that came to the best graphs, and so on. `start` is the quality of the first graph.
+    /// Searches with all groups, then with the half of them that led to the best graphs, and so on. `start`
+    /// is the first graph with its quality.
     pub fn run(&self, groups: &'a [Group], start: Best, effort: u64, random: &mut SplitMix64) -> Turn<'a> {
         let round = effort / ROUNDS;
-        let most = round / (LEAST * evaluation(self.vertices, self.degree, 1));
+        let most = round / (EXCHANGES_MIN * evaluation(self.vertices, self.degree, 1));
         let nothing = (Quality::WORST, Vec::new());
         let mut turns: Vec<Turn> = groups.iter().map(|group| (nothing.clone(), group)).collect();
         turns.truncate(most.max(1) as usize);
@@ -60,7 +63,8 @@ impl<'a> Search<'a> {
         turns.swap_remove(0)
     }
 
-    /// One turn of a group. Few orbits have few graphs: starting again finds more than going on.
+    /// Spends effort on one group. If there are few orbits, there are few graphs, and several short
+    /// annealings from different graphs find more than a long one.
     fn take(&self, (best, group): &mut Turn<'a>, effort: u64, random: &mut SplitMix64) {
         let (vertices, degree) = (self.vertices, self.degree);
         let evaluation = evaluation(vertices, degree, group.size());

@@ -36,9 +36,10 @@ pub fn leaf_spine(leaves: u32, spines: u32, cables: u32, fit: &Fit) -> Result<Ne
     builder.build()
 }
 
-/// A dragonfly (Kim, Dally, Scott, Abts 2008): `groups` groups of `routers` fully connected vertices with `global`
-/// cables each to other groups. Cable `k` of a group leads to the group `1 + k mod (groups - 1)` further on, so
-/// that every pair of groups shares `routers * global / (groups - 1)` cables, which must be whole.
+/// A dragonfly (Kim, Dally, Scott, Abts 2008): `groups` groups of `routers` fully connected vertices with
+/// `global` cables each to other groups. Cable `k` of a group leads to the group `1 + k mod (groups - 1)`
+/// further on, so that every pair of groups shares `routers * global / (groups - 1)` cables, which must be
+/// whole.
 pub fn dragonfly(groups: u32, routers: u32, global: u32, fit: &Fit) -> Result<Network, NetworkError> {
     let name = format!("dragonfly of {groups} groups of {routers} with {global} global cables each");
     product(&name, &[groups, routers, global])?;

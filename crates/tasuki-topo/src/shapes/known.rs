@@ -11,8 +11,8 @@ pub fn petersen(fit: &Fit) -> Result<Network, NetworkError> {
     from_edges("Petersen graph", 10, &edges, fit)
 }
 
-/// The Hoffman-Singleton graph: 50 vertices, degree 7, diameter 2, girth 5; by Robertson's construction from five
-/// pentagons and five pentagrams: vertex `j` of pentagon `h` meets vertex `h * i + j` of pentagram `i`.
+/// The Hoffman-Singleton graph: 50 vertices, degree 7, diameter 2, girth 5; by Robertson's construction from
+/// five pentagons and five pentagrams: vertex `j` of pentagon `h` meets vertex `h * i + j` of pentagram `i`.
 pub fn hoffman_singleton(fit: &Fit) -> Result<Network, NetworkError> {
     let (pentagon, pentagram) = (|h: usize, j: usize| h * 5 + j % 5, |i: usize, j: usize| 25 + i * 5 + j % 5);
     let mut edges = Vec::new();

@@ -1,7 +1,8 @@
 //! Generators of networks: regular shapes, known graphs and random ones.
 //!
-//! Every generator takes an [`Fit`]: what stands at each vertex of the graph (a switch with hosts, or a host that
-//! relays) and how fast the cables are. Vertices come first in node numbers, hosts follow vertex by vertex.
+//! Every generator takes a [`Fit`]: what stands at each vertex of the graph (a switch with hosts, or a host
+//! that relays) and how fast the cables are. Vertices come first in node numbers, hosts follow vertex by
+//! vertex.
 
 mod dense;
 mod grids;
@@ -57,7 +58,7 @@ impl Fit {
     pub fn relays() -> Self {
         Self { site: Site::Relay, fabric_bps: DEFAULT_BPS, host_bps: DEFAULT_BPS }
     }
-    /// The same with other rates, bit/s.
+    /// This fit with other rates, bit/s.
     pub fn rates(self, fabric_bps: u64, host_bps: u64) -> Self {
         Self { fabric_bps, host_bps, ..self }
     }
@@ -108,10 +109,11 @@ fn problem(shape: impl Into<String>, problem: impl Into<String>) -> NetworkError
     NetworkError::Shape { shape: shape.into(), problem: problem.into() }
 }
 
-/// Largest number of vertices that a generator makes; mistakes in a product of sizes end here, not in swapping.
+/// The largest number of vertices that a generator makes, so that a mistake in a product of sizes ends in an
+/// error instead of filling the memory.
 const MAX_VERTICES: u64 = 1 << 20;
 
-/// The product of sizes, refused where it is 0 or out of proportion.
+/// The product of sizes; an error if it is 0 or too large.
 fn product(shape: &str, sizes: &[u32]) -> Result<usize, NetworkError> {
     if sizes.is_empty() || sizes.contains(&0) {
         return Err(problem(shape, "every size must be at least 1"));

@@ -7,7 +7,7 @@ use crate::random::SplitMix64;
 use std::collections::HashSet;
 
 /// A random connected simple graph in which every vertex has `degree` edges: a circulant graph, shuffled by
-/// degree-preserving exchanges of edge ends (20 per edge), again until it is connected.
+/// degree-preserving exchanges of edge ends (20 per edge), repeated until it is connected.
 pub fn random_regular(n: u32, degree: u32, seed: u64, fit: &Fit) -> Result<Network, NetworkError> {
     let name = format!("random {degree}-regular graph of {n} (seed {seed})");
     product(&name, &[n, degree.max(1)])?;
@@ -21,11 +21,11 @@ pub fn random_regular(n: u32, degree: u32, seed: u64, fit: &Fit) -> Result<Netwo
     from_edges(&name, n as usize, &edges, fit)
 }
 
-/// Edges of a random connected graph for `2 <= degree < n` (or 2 vertices). Where `n * degree` is odd, one vertex has
-/// an edge less.
+/// Edges of a random connected graph for `2 <= degree < n` (or 2 vertices). Where `n * degree` is odd, one
+/// vertex has an edge less.
 pub(crate) fn regular_edges(n: usize, degree: usize, random: &mut SplitMix64) -> Vec<(usize, usize)> {
     let mut edges = circulant(n, degree, random);
-    // A 2-regular connected graph is a ring, which exchanges would break up again and again.
+    // A connected graph of degree 2 is a ring; exchanges would only break it into several.
     let mut rounds = if degree > 2 { 1 } else { 0 };
     while rounds > 0 || !connected(n, &edges) {
         exchange(&mut edges, random);
@@ -34,7 +34,8 @@ pub(crate) fn regular_edges(n: usize, degree: usize, random: &mut SplitMix64) ->
     edges
 }
 
-/// Vertex `v` joined to `v + 1 ..= v + degree / 2` (and to the opposite one for odd degrees), vertices shuffled.
+/// Vertex `v` joined to `v + 1 ..= v + degree / 2` (and to the opposite one for odd degrees), vertices
+/// shuffled.
 fn circulant(n: usize, degree: usize, random: &mut SplitMix64) -> Vec<(usize, usize)> {
     let mut names: Vec<usize> = (0..n).collect();
     random.shuffle(&mut names);

@@ -5,14 +5,15 @@ use crate::builder::NetworkBuilder;
 use crate::error::NetworkError;
 use crate::network::{Network, NodeId};
 
-/// A full fat tree (p, q, r): `q` cables of a switch lead down, `p` up, over `r` levels above the leaves; hosts
-/// at the leaves only, as many as `fit` says. It has `q^r` leaves and `p^r` switches at the top.
+/// A full fat tree (p, q, r): `q` cables of a switch lead down, `p` up, over `r` levels above the leaves;
+/// hosts at the leaves only, as many as `fit` says. It has `q^r` leaves and `p^r` switches at the top.
 pub fn fat_tree(p: u32, q: u32, r: u32, fit: &Fit) -> Result<Network, NetworkError> {
     fat_tree_part(p, q, r, q, fit)
 }
 
-/// A fat tree (p, q, r) of which only `subtrees` of the `q` subtrees below the top exist, and as many switches
-/// at the top as fill all their `q` cables down. The 14 switches of the paper are (2, 4, 2) with 2 subtrees.
+/// A fat tree (p, q, r) of which only `subtrees` of the `q` subtrees below the top exist, and as many
+/// switches at the top as fill all their `q` cables down. The 14 switches of the paper are (2, 4, 2) with 2
+/// subtrees.
 pub fn fat_tree_part(p: u32, q: u32, r: u32, subtrees: u32, fit: &Fit) -> Result<Network, NetworkError> {
     let name = format!("fat tree ({p},{q},{r}) of {subtrees} subtrees");
     let Site::Switch { .. } = fit.site else {
@@ -56,8 +57,8 @@ fn add_levels(builder: &mut NetworkBuilder, [p, q, r, subtrees]: [usize; 4], top
     levels
 }
 
-/// Cables between a level and the next. A level consists of groups (one per subtree of that height) of `p^level`
-/// switches; member `j`'s cable up number `u` leads to member `j * p + u` of the group above.
+/// Cables between a level and the next. A level consists of groups (one per subtree of that height) of
+/// `p^level` switches; member `j`'s cable up number `u` leads to member `j * p + u` of the group above.
 fn cable_level(
     builder: &mut NetworkBuilder,
     levels: &[Vec<NodeId>],
@@ -71,7 +72,8 @@ fn cable_level(
         let (group, member) = (i / group_size, i % group_size);
         for u in 0..p {
             let up = member * p + u;
-            // The top is one group, which a partial tree fills with fewer switches: several cables meet there.
+            // The top is one group, which a partial tree fills with fewer switches: several cables meet
+            // there.
             let at = if level + 1 == r { up % above.len() } else { group / q * (group_size * p) + up };
             builder.cable(switch, above[at], rate_bps);
         }

@@ -3,8 +3,8 @@
 use super::walk::Graph;
 use crate::network::ChannelId;
 
-/// A smallest circle, or `None` if there is none. Among circles of that length, the one that begins with the
-/// smallest state; it is turned so that it does.
+/// A smallest circle, or `None` if there is none. It begins with its smallest state; among circles of the
+/// same length it is the one whose smallest state is smallest.
 pub(super) fn smallest(graph: &Graph) -> Option<Vec<(ChannelId, u8)>> {
     let forward = Lists::new(graph.states, graph.edges.iter().copied());
     let left = peel(graph, &forward);
@@ -55,7 +55,8 @@ impl Lists {
     }
 }
 
-/// The states that remain after removing, again and again, those that wait for nothing or that nothing waits for.
+/// The states that remain after removing, again and again, those that wait for nothing or that nothing waits
+/// for.
 fn peel(graph: &Graph, forward: &Lists) -> Vec<bool> {
     let back = Lists::new(graph.states, graph.edges.iter().map(|&(a, b)| (b, a)));
     let states = || 0..graph.states as u32;
@@ -80,15 +81,19 @@ fn peel(graph: &Graph, forward: &Lists) -> Vec<bool> {
     left
 }
 
+/// Breadth-first searches that share their memory.
 struct Search {
+    /// `[state]`: number of the last search that reached it.
     reached: Vec<u32>,
+    /// `[state]`: the state from which it was reached.
     from: Vec<u32>,
+    /// Number of the present search.
     stamp: u32,
 }
 
 impl Search {
-    /// The shortest circle through `start` with at most `limit` states, and with no state smaller than `start`:
-    /// such a circle was found from that state.
+    /// The shortest circle through `start` with at most `limit` states and with no state smaller than
+    /// `start`. (A circle with a smaller state is found by the search from that state.)
     fn shortest_through(
         &mut self,
         forward: &Lists,
@@ -120,6 +125,7 @@ impl Search {
         None
     }
 
+    /// The circle that ends with the edge from `last` to `start`.
     fn back(&self, start: u32, last: u32) -> Vec<u32> {
         let mut circle = vec![last];
         let mut at = last;

@@ -1,15 +1,18 @@
-//! How many cables a path needs at least.
+//! The number of cables of shortest paths.
 
 use super::flat::Flat;
 
-/// Cables from every node to a destination. Hosts that do not relay end paths. Nodes that do not forward and have one
-/// cable are left out of the search; their way is that of their neighbour.
+/// Number of cables from every node to a destination. A host that does not relay ends paths. Nodes that do
+/// not forward and have one cable are left out of the search; theirs is the count of their neighbour and one
+/// more.
 pub(super) struct Needed {
+    /// `[node]`: number of cables, `u32::MAX` if there is no path.
     cables: Vec<u32>,
-    /// The node that `cables` counts from, and what the last cable to the destination adds.
+    /// The node that `cables` counts from: the destination, or the forwarding node that it hangs on by its
+    /// only cable.
     counted_from: Option<u32>,
     queue: Vec<u32>,
-    /// By node: the neighbours that are in the search.
+    /// For node `n`, `neighbours[first[n]..first[n + 1]]` are its neighbours that are in the search.
     first: Vec<u32>,
     neighbours: Vec<u32>,
 }

@@ -4,28 +4,31 @@ use super::FaultKind;
 use crate::network::{ChannelId, HostId, Network, NodeId, Port};
 use crate::tables::{Tables, TurnRule};
 
-/// No channel, no row.
+/// Stands for "no channel" and "no row".
 pub(super) const NONE: u32 = u32::MAX;
 
 pub(super) struct Flat<'a> {
     pub net: &'a Network,
     pub tables: &'a Tables,
-    /// By node: `at_port[first_port[n]..first_port[n + 1]]` are the working channels at its ports, or `NONE`.
+    /// For node `n`, `at_port[first_port[n]..first_port[n + 1]]` holds the working channel at each of its
+    /// ports, or `NONE`.
     first_port: Vec<u32>,
     at_port: Vec<u32>,
-    /// By channel: the node that it leads to, and the port that it leaves by.
+    /// `[channel]`: the node that it leads to.
     to: Vec<u32>,
+    /// `[channel]`: the port that it leaves by.
     port: Vec<u16>,
-    /// By node: whether it forwards.
+    /// `[node]`: whether it forwards.
     pub passes: Vec<bool>,
-    /// By node: its row, or `NONE`.
+    /// `[node]`: its row, or `NONE`.
     row: Vec<u32>,
-    /// By node: its only working channel, or `NONE` if it has none or several.
+    /// `[node]`: its only working channel, or `NONE` if it has none or several.
     only: Vec<u32>,
     /// Whether no turn changes the virtual channel.
     keeps_vcs: bool,
-    /// By channel: number of its first (channel, port behind it).
+    /// `[channel]`: number of the turn from it to port 0 of the node that it leads to.
     first_turn: Vec<u32>,
+    /// Number of turns: pairs of a channel and a port of the node that it leads to.
     pub turns: usize,
 }
 
@@ -84,7 +87,7 @@ impl<'a> Flat<'a> {
         self.at_port[ports].iter().copied().filter(|&channel| channel != NONE)
     }
 
-    /// The channel that a node sends packets over; `column` is the tables' for the destination.
+    /// The channel that a node sends packets over; `column` is the column of the tables for the destination.
     pub fn hop(&self, node: u32, column: &[u16]) -> Result<u32, FaultKind> {
         let row = self.row[node as usize];
         let missing = FaultKind::NoEntry { node: NodeId(node) };
@@ -103,14 +106,14 @@ impl<'a> Flat<'a> {
         if channel == NONE { Err(dead) } else { Ok(channel) }
     }
 
-    /// Virtual channel on the first channel of a path.
+    /// The virtual channel on which a path begins.
     pub fn start(&self, source: u32, first: u32, to: HostId) -> u32 {
         let row = |node: u32| Some(self.row[node as usize]).filter(|&row| row != NONE);
         let entry = row(source).or_else(|| row(self.to(first)));
         u32::from(self.tables.start(entry.map(|row| row as usize), to))
     }
 
-    /// What becomes of the virtual channel from one channel to the next.
+    /// The rule for the virtual channel between one channel and the next.
     pub fn turn(&self, channel: u32, next: u32) -> TurnRule {
         let row = self.row[self.to(channel) as usize];
         if self.keeps_vcs || row == NONE {
@@ -125,8 +128,8 @@ impl<'a> Flat<'a> {
         self.first_turn[channel as usize] as usize + usize::from(self.port[next as usize])
     }
 
-    /// Whether the wait of a channel for the next one can be part of a circle: nothing waits for a cable out of a
-    /// host that does not relay, and a cable into one waits for nothing.
+    /// Whether the wait of a channel for the next one can be part of a circle: nothing waits for a cable out
+    /// of a host that does not relay, and a cable into one waits for nothing.
     pub fn inner(&self, channel: u32, next: u32) -> bool {
         self.passes[self.from(channel) as usize] && self.passes[self.to(next) as usize]
     }

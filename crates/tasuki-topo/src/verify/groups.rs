@@ -1,11 +1,12 @@
-//! Sources that need not be told apart.
+//! Groups of sources whose packets are treated alike, so that one of each group is enough to examine.
 
 use crate::network::{ChannelId, HostId, Network, NodeId, Port};
 use crate::tables::Tables;
 
 /// Sources that hang on the same forwarding node by one cable each and whose turns there are alike.
 pub(super) struct Group {
-    /// The first cable of the group's first host, which stands for all; none for a host by itself.
+    /// The only cable of the group's first host, which stands for all; `None` for a host that is alone in its
+    /// group.
     pub first: Option<u32>,
     pub hosts: Vec<HostId>,
 }

@@ -1,10 +1,11 @@
-//! The proof. Reads tables as a switch would and finds everything that is wrong with them; it shares no code with
-//! the engines, and does not care where the tables come from.
+//! The proof of routing tables. The verifier reads tables as a switch would and finds everything that is
+//! wrong with them. It shares no code with the engines, so that the tables may come from anywhere.
 //!
-//! A pair of hosts is faulty if its packet stops, goes round in circles, reaches a wrong host, or exceeds the
-//! virtual channels. Paths longer than necessary are counted. All waiting that packets can cause between pairs
-//! (channel, virtual channel) makes the channel dependency graph; tables are free of deadlock if it has no circle
-//! (Dally and Seitz 1987). Every dependency is caused by a real pair, so a circle is no artefact of unused entries.
+//! A pair of hosts is faulty if its packet stops, goes round in circles, reaches a wrong host, or gets beyond
+//! the last virtual channel. Paths longer than necessary are counted. All waiting that packets can cause
+//! between pairs (channel, virtual channel) makes the channel dependency graph; tables are free of deadlock
+//! if it has no circle (Dally and Seitz 1987). Every dependency is caused by a real pair, so a circle is no
+//! artefact of unused entries.
 
 mod cycle;
 mod distance;
@@ -16,7 +17,7 @@ use crate::network::{ChannelId, HostId, Network, NodeId, Port};
 use crate::tables::Tables;
 use thiserror::Error;
 
-/// What is wrong with the path of a pair. The first four are found at a node, before anything else counts.
+/// What is wrong with the path of a pair. If one of the first four holds, the others are not looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FaultKind {
     /// A node has no entry for the destination (or no row, and not exactly one cable).
@@ -38,9 +39,9 @@ pub enum FaultKind {
     },
     /// The packet goes round for ever.
     Loop,
-    /// The virtual channel exceeds what the tables claim.
+    /// The path uses a virtual channel beyond those that the tables claim.
     ChannelExceeded {
-        /// The channel where it does.
+        /// The channel where it does so.
         channel: ChannelId,
         /// The virtual channel.
         vc: u32,
@@ -73,7 +74,7 @@ pub struct Report {
     pub faults: Vec<Fault>,
     /// Delivered pairs whose path is longer than necessary.
     pub longer: u64,
-    /// Most cables that a path has above the necessary.
+    /// The largest number of cables that a path has beyond a shortest one.
     pub excess_max: u32,
     /// Cables over all delivered pairs.
     pub cables: u64,
@@ -83,8 +84,8 @@ pub struct Report {
     pub vcs: u32,
     /// Edges of the channel dependency graph, between cables that join forwarding nodes.
     pub dependencies: u64,
-    /// A smallest circle of the channel dependency graph: packets on each (channel, virtual channel) can wait for
-    /// the next, and the last for the first. Begins with the smallest pair.
+    /// A smallest circle of the channel dependency graph: packets on each (channel, virtual channel) can wait
+    /// for the next one, and those on the last for the first. Begins with the smallest pair.
     pub circle: Option<Vec<(ChannelId, u8)>>,
 }
 
@@ -116,7 +117,7 @@ impl Claims {
     }
 }
 
-/// Why tables do not hold what is claimed; the first reason in this order.
+/// Why tables do not hold what is claimed. If there are several reasons, the first in this order is returned.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refutation {
     /// Tables of another network.
@@ -156,7 +157,7 @@ pub enum Refutation {
     NotMinimal {
         /// Number of paths.
         count: u64,
-        /// Most cables too many.
+        /// The largest number of cables beyond a shortest path.
         excess: u32,
     },
     /// Packets can wait for each other in a circle.
@@ -172,7 +173,7 @@ pub fn verify(net: &Network, tables: &Tables, witnesses: usize) -> Report {
     report
 }
 
-/// Checks claims; the report if they hold.
+/// Examines tables and checks claims about them; returns the report if they hold.
 pub fn prove(net: &Network, tables: &Tables, claims: Claims) -> Result<Report, Refutation> {
     if tables.hosts() != net.hosts().len() {
         return Err(Refutation::OtherNetwork { tables: tables.hosts(), network: net.hosts().len() });
@@ -212,7 +213,7 @@ impl Report {
 }
 
 impl FaultKind {
-    /// What happens, with names.
+    /// Says what happens to the packet, with the names of nodes.
     pub fn describe(self, net: &Network) -> String {
         match self {
             FaultKind::NoEntry { node } => format!("{} has no entry", net.label(node)),

@@ -1,5 +1,5 @@
-//! Random networks, and an exhaustive oracle for tables: every pair is walked hop by hop, nothing is remembered from
-//! one pair to the next, and the graph of cables is read afresh.
+//! Random networks, and an exhaustive oracle for tables: every pair is walked hop by hop, without any memory
+//! of other pairs, and the graph of cables is read afresh.
 #![allow(dead_code)]
 
 pub mod oracle;
@@ -115,7 +115,7 @@ pub fn connected(net: &Network) -> bool {
 /// A (channel, virtual channel) and one that packets go on to from it.
 pub type Dependency = ((ChannelId, u32), (ChannelId, u32));
 
-/// What the exhaustive search finds.
+/// What the exhaustive search found.
 pub struct Exhaustive {
     pub report: Report,
     pub dependencies: BTreeSet<Dependency>,
@@ -219,7 +219,8 @@ pub fn exhaustive(net: &Network, tables: &Tables) -> Exhaustive {
     Exhaustive { report, dependencies, smallest_circle }
 }
 
-/// Follows virtual channels along the channels of a walk; a walk that goes round is followed until it repeats.
+/// Follows virtual channels along the channels of a walk; a walk that goes round is followed until it
+/// repeats.
 fn vc_walk(
     net: &Network,
     tables: &Tables,

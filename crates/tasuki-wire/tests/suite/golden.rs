@@ -1,4 +1,4 @@
-//! Packets written out by hand from `docs/wire.md`, field by field; their checksums come from a bit-by-bit
+//! Packets written out by hand from `docs/reference/wire.md`, field by field; their checksums come from a bit-by-bit
 //! CRC.
 
 use tasuki_wire::{

@@ -13,7 +13,7 @@ pub fn unhex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// CRC32C from its definition in docs/wire.md: 0x82F63B78 is 0x1EDC6F41 reflected.
+/// CRC32C from its definition in docs/reference/wire.md: 0x82F63B78 is 0x1EDC6F41 reflected.
 pub fn crc32c(bytes: impl IntoIterator<Item = u8>) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {

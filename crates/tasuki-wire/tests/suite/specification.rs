@@ -1,4 +1,4 @@
-//! `docs/wire.md` and the code that quotes it agree.
+//! `docs/reference/wire.md` and the code that quotes it agree.
 
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
@@ -12,7 +12,7 @@ use tasuki_wire::{
 use crate::independent::around;
 
 fn page() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wire.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/wire.md");
     std::fs::read_to_string(path).expect("the specification")
 }
 
@@ -46,11 +46,11 @@ fn table(page: &str, heading: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// A quotation: the lines `//# ...` below a line `//= docs/wire.md#section`.
+/// A quotation: the lines `//# ...` below a line `//= docs/reference/wire.md#section`.
 fn quotations(source: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for line in source.lines().map(str::trim) {
-        if let Some(anchor) = line.strip_prefix("//= docs/wire.md#") {
+        if let Some(anchor) = line.strip_prefix("//= docs/reference/wire.md#") {
             found.push((anchor.to_owned(), String::new()));
         } else if let Some(text) = line.strip_prefix("//# ") {
             let (_, quote) = found.last_mut().expect("a quotation names its section first");

@@ -117,7 +117,7 @@ impl Congestion {
 }
 
 /// Time that hosts add to the delivery of 8 bytes, ns: half a round trip between two MPI programs over the
-/// raw lane, measured on a cable that takes no time (docs/performance.md). A real NIC and its bus add to
+/// raw lane, measured on a cable that takes no time (docs/results/messages.md). A real NIC and its bus add to
 /// that.
 pub const HOST_NS: u64 = 1830;
 

@@ -10,19 +10,23 @@ pub(super) struct Grower<'f> {
     fabric: &'f Fabric<'f>,
     index: Dependencies,
     graph: Acyclic,
-    /// By dependency: known to close a circle. Holds as long as nothing is taken out of the graph.
+    /// `[dependency]`: known to close a circle, which stays true as long as nothing is taken out of the
+    /// graph.
     refused: Vec<bool>,
     /// Dependencies entered for the present destination.
     added: Vec<(ChannelId, ChannelId)>,
-    /// By channel: sources whose packets cross it, over all destinations.
+    /// `[channel]`: number of (source, destination) pairs whose packets cross it, over the destinations so
+    /// far.
     weight: Vec<u64>,
-    /// By row: order of the spanning tree.
+    /// `[row]`: its place in the order of the spanning tree.
     rank: Vec<(u32, u32)>,
-    /// By row: the channel to the present destination.
+    /// `[row]`: the channel to the present destination.
     pub next: Vec<Option<ChannelId>>,
-    /// By row: hops and weight of the way when it was attached; `NONE` hops for rows outside the tree.
+    /// `[row]`: number of hops to the destination when the row was attached; `NONE` outside the tree.
     hops: Vec<u32>,
+    /// `[row]`: sum of the weights of the channels to the destination when the row was attached.
     cost: Vec<u64>,
+    /// The rows of the tree in the order in which they were attached.
     order: Vec<u32>,
 }
 
@@ -45,7 +49,7 @@ impl<'f> Grower<'f> {
         }
     }
 
-    /// Starts a virtual channel with the turns of its spanning tree.
+    /// Begins a virtual channel: its graph gets all turns of its spanning tree.
     pub fn begin(&mut self, tree: &SpanningTree) {
         self.graph = Acyclic::new(self.fabric.net.channels());
         self.refused.fill(false);
@@ -59,7 +63,8 @@ impl<'f> Grower<'f> {
         }
     }
 
-    /// Grows the tree of one destination into `next`; false, with the graph as before, if it cannot be completed.
+    /// Grows the tree of one destination into `next`; false, with the graph as before, if it cannot be
+    /// completed.
     pub fn grow(&mut self, class: &Class) -> bool {
         self.next.fill(None);
         self.hops.fill(NONE);
@@ -87,17 +92,18 @@ impl<'f> Grower<'f> {
         true
     }
 
-    /// Whether packets enter at a row outside the tree.
+    /// Whether the tree lacks a row where packets enter.
     fn lacks(&self, class: &Class) -> bool {
         let fabric = self.fabric;
         (0..fabric.routers.len())
             .any(|r| r != class.root as usize && fabric.sources[r] > 0 && self.hops[r] == NONE)
     }
 
-    /// Attaches what is one hop behind the rows `order[begin..]`; returns where the next level begins. Turns that go up
-    /// after down in the order of the spanning tree come last: they are the ones that block later destinations.
+    /// Attaches the rows that are one hop from the rows `order[begin..]`; returns where the next level begins
+    /// in `order`. Turns that go up after down in the order of the spanning tree come last, as they are the
+    /// ones that block later destinations.
     fn grow_level(&mut self, class: &Class, begin: usize) -> usize {
-        let mut ways: Vec<(bool, u64, u32, ChannelId, u32)> = Vec::new();
+        let mut candidates: Vec<(bool, u64, u32, ChannelId, u32)> = Vec::new();
         for &to in &self.order[begin..] {
             if !self.passes(class, to) {
                 continue;
@@ -105,12 +111,12 @@ impl<'f> Grower<'f> {
             for arc in self.fabric.into[to as usize].iter().filter(|arc| self.hops[arc.row as usize] == NONE)
             {
                 let cost = self.cost[to as usize] + self.weight[arc.channel.ix()];
-                ways.push((self.down_up(arc.row, to), cost, arc.row, arc.channel, to));
+                candidates.push((self.down_up(arc.row, to), cost, arc.row, arc.channel, to));
             }
         }
-        ways.sort_unstable();
+        candidates.sort_unstable();
         let next_level = self.order.len();
-        for (_, _, row, channel, to) in ways {
+        for (_, _, row, channel, to) in candidates {
             if self.hops[row as usize] == NONE && self.allows(class, channel, to) {
                 self.attach(row, channel, to);
             }
@@ -123,7 +129,7 @@ impl<'f> Grower<'f> {
         if row == class.root { class.open } else { self.fabric.forwards[row as usize] }
     }
 
-    /// Whether the way from a row over `via` goes down and then up.
+    /// Whether the path from a row over `via` goes down and then up in the order of the spanning tree.
     fn down_up(&self, row: u32, via: u32) -> bool {
         let Some(on) = self.next[via as usize] else { return false };
         let rank = |row: u32| self.rank[row as usize];
@@ -138,7 +144,8 @@ impl<'f> Grower<'f> {
         self.order.push(row);
     }
 
-    /// Attaches a row left over: to any neighbour in the tree, or by giving a neighbour another way on.
+    /// Attaches a row that is left over: to any neighbour in the tree, or by sending a neighbour over another
+    /// arc.
     fn rescue(&mut self, class: &Class, row: u32) {
         let fabric = self.fabric;
         let inside = |s: &Self, arc: &Arc| s.hops[arc.row as usize] != NONE && s.passes(class, arc.row);
@@ -160,7 +167,8 @@ impl<'f> Grower<'f> {
         }
     }
 
-    /// Sends a row of the tree over another arc, such that all rows behind it and packets over `newcomer` may follow.
+    /// Sends a row of the tree over another arc, if all rows behind it, and packets that come over
+    /// `newcomer`, may follow.
     fn reroute(&mut self, class: &Class, row: u32, on: &Arc, newcomer: ChannelId) -> bool {
         if self.leads_over(class, on.row, row) {
             return false;
@@ -184,7 +192,7 @@ impl<'f> Grower<'f> {
         fits
     }
 
-    /// Whether the way from a row of the tree passes another.
+    /// Whether the path from a row of the tree passes another row.
     fn leads_over(&self, class: &Class, from: u32, row: u32) -> bool {
         let mut at = from;
         while at != class.root && at != row {
@@ -228,7 +236,7 @@ impl<'f> Grower<'f> {
         let fabric = self.fabric;
         let head = |channel: ChannelId| fabric.head[channel.ix()] as usize;
         let mut through: Vec<u64> = fabric.sources.iter().map(|&sources| u64::from(sources)).collect();
-        // Rows that send to each, and have not handed over what passes them yet.
+        // For each row, the number of rows that send to it and whose own traffic is not summed up yet.
         let mut waits = vec![0u32; fabric.routers.len()];
         for row in (0..fabric.routers.len()).filter(|&row| row != class.root as usize) {
             if let Some(channel) = self.next[row] {

@@ -1,10 +1,10 @@
 //! Routes for any number of virtual channels, one included, after Nue (Domke, Hoefler, Matsuoka 2016).
 //!
-//! Destinations are divided among the virtual channels. In each, all turns of a spanning tree are entered into the
-//! channel dependency graph first: they form no circle and reach everything. Then every destination grows a tree of
-//! short paths backwards, hop by hop, using only turns that leave the graph without circles. Rows that get stuck are
-//! attached by rerouting a neighbour; a destination for which that fails too goes over the spanning tree, and is
-//! counted.
+//! Destinations are divided among the virtual channels. In each, all turns of a spanning tree are entered
+//! into the channel dependency graph first: they form no circle and reach everything. Then every destination
+//! grows a tree of short paths backwards, hop by hop, using only turns that leave the graph without circles.
+//! A row that no such hop reaches is attached by rerouting a neighbour. A destination for which that fails
+//! too is routed over the spanning tree, and counted as escaped.
 
 mod grow;
 mod span;

@@ -1,4 +1,4 @@
-//! The spanning tree that everything can escape to.
+//! The spanning tree that serves destinations for which no better routes are found.
 
 use crate::network::ChannelId;
 use crate::route::fabric::{Arc, Class, Fabric, NONE};
@@ -6,15 +6,17 @@ use crate::route::updown::spread;
 
 /// A spanning tree of every connected part of the forwarding nodes.
 pub(super) struct SpanningTree {
-    /// By row: the neighbours in the tree, with the channel to each.
+    /// `[row]`: the neighbours in the tree, with the channel to each.
     pub arcs: Vec<Vec<(u32, ChannelId)>>,
-    /// By row: level above the root, and number, so that of any two the nearer to the root is smaller.
+    /// `[row]`: distance from the root, and number; of two rows the one nearer to the root has the smaller
+    /// rank.
     pub rank: Vec<(u32, u32)>,
+    /// `[row]`: the root of its connected part.
     part: Vec<u32>,
 }
 
 impl SpanningTree {
-    /// Grown from the row that is nearest to the destinations of a share.
+    /// Grows a tree from the row that is nearest to the destinations of a share.
     pub fn new(fabric: &Fabric, share: &[usize]) -> Self {
         let n = fabric.routers.len();
         let mut tree = Self { arcs: vec![Vec::new(); n], rank: vec![(NONE, NONE); n], part: vec![NONE; n] };
@@ -61,13 +63,13 @@ impl SpanningTree {
         for row in
             (0..fabric.routers.len()).filter(|&row| !fabric.forwards[row] && row != class.root as usize)
         {
-            let way = fabric.out[row].iter().find(|arc| entered[arc.row as usize]);
-            next[row] = next[row].or(way.map(|arc| arc.channel));
+            let arc = fabric.out[row].iter().find(|arc| entered[arc.row as usize]);
+            next[row] = next[row].or(arc.map(|arc| arc.channel));
         }
     }
 
-    /// The rows where paths leave the tree: the root of the class, or one neighbour of it in each part. Neighbours that
-    /// do not forward go straight.
+    /// The rows where paths leave the tree: the root of the class if it forwards, otherwise one of its
+    /// neighbours in each connected part. Neighbours of the root that do not forward send to it directly.
     fn starts(&self, fabric: &Fabric, class: &Class, next: &mut [Option<ChannelId>]) -> Vec<u32> {
         if fabric.forwards[class.root as usize] {
             return vec![class.root];

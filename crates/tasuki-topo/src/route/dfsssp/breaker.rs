@@ -1,5 +1,5 @@
-//! Breaks circles layer by layer. Paths are not stored: who uses a dependency follows from the tables, in which the paths
-//! to a destination form a tree; and how many there are is counted.
+//! Breaks circles layer by layer. Paths are not stored: which paths use a dependency follows from the tables,
+//! in which the paths to a destination form a tree; only their number is kept.
 
 use crate::error::RouteError;
 use crate::network::{ChannelId, HostId};
@@ -7,20 +7,24 @@ use crate::route::fabric::{Arc, Class, Dependencies, Fabric, Levels};
 use crate::route::layers::Layers;
 use crate::tables::Tables;
 
+/// How far the depth-first search has come with a channel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Colour {
+    /// Not met yet.
     White,
+    /// On the trail from the root of the search.
     Grey,
+    /// Finished: no circle passes it.
     Black,
 }
 
-/// A row whose packets pass another on the way to a destination.
+/// A row whose packets to a destination pass a certain other row.
 #[derive(Clone, Copy)]
 struct Behind {
     row: u32,
-    /// The row that it sends to, as a place in the list.
+    /// The row that it sends to, as an index of [`Breaker::behind`].
     ahead: u32,
-    /// Paths that move, its own and those of all behind it.
+    /// Number of paths that move to the next layer: its own, and those of all rows behind it.
     paths: u32,
 }
 
@@ -28,23 +32,26 @@ pub(super) struct Breaker<'a> {
     fabric: &'a Fabric<'a>,
     tables: &'a Tables,
     index: Dependencies,
-    /// By host: the root of its class.
+    /// `[host]`: the root of its class.
     root: Vec<u32>,
-    /// By channel: the port that it leaves by.
+    /// `[channel]`: the port that it leaves by.
     port: Vec<u16>,
-    /// `[row * hosts + host]`: the tables, turned so that all destinations of a row are beside each other.
+    /// `[row * hosts + host]`: the tables, transposed so that all destinations of a row are next to each
+    /// other.
     by_row: Vec<u16>,
     /// The layer whose circles are broken.
     layer: u8,
-    /// By dependency: paths of this layer that use it, and of those that have moved to the next.
+    /// `[dependency]`: number of paths of this layer that use it.
     count: Vec<u32>,
+    /// `[dependency]`: number of paths that use it and have moved to the next layer.
     moved: Vec<u32>,
-    /// Paths with dependencies in this layer and in the next.
+    /// Number of paths with dependencies in this layer.
     here: u64,
+    /// Number of paths with dependencies that have moved to the next layer.
     next: u64,
     behind: Vec<Behind>,
-    /// Channels on the way from the root of the search, and the next port to look at for each.
-    way: Vec<(ChannelId, usize)>,
+    /// Channels from the root of the search to the present one, each with the next arc to look at.
+    trail: Vec<(ChannelId, usize)>,
     colour: Vec<Colour>,
 }
 
@@ -77,14 +84,14 @@ impl<'a> Breaker<'a> {
             here: 0,
             next: 0,
             behind: Vec::new(),
-            way: Vec::new(),
+            trail: Vec::new(),
             colour: Vec::new(),
         };
         breaker.count_all()?;
         Ok(breaker)
     }
 
-    /// Paths of this layer.
+    /// Number of paths with dependencies in this layer.
     pub fn paths(&self) -> u64 {
         self.here
     }
@@ -94,13 +101,13 @@ impl<'a> Breaker<'a> {
         self.layer
     }
 
-    /// The dependencies of this layer.
+    /// The dependencies that paths of this layer use.
     pub fn dependencies(&self) -> impl Iterator<Item = u32> + Clone + '_ {
         let used = |&id: &u32| self.count[id as usize] > 0;
         (0..self.count.len() as u32).filter(used)
     }
 
-    /// Goes on with what has moved.
+    /// Makes the next layer the one whose circles are broken: that of the paths which have moved.
     pub fn next_layer(&mut self) {
         std::mem::swap(&mut self.count, &mut self.moved);
         self.moved.fill(0);
@@ -122,8 +129,8 @@ impl<'a> Breaker<'a> {
         Ok(())
     }
 
-    /// Counts the paths to one host. `through` and `depends` are by row: paths that pass it, and whether its own has a
-    /// dependency.
+    /// Counts the paths to one host. `through[row]` is for the number of paths that pass the row,
+    /// `depends[row]` for whether its own path has a dependency.
     fn count_tree(
         &mut self,
         class: &Class,
@@ -156,7 +163,8 @@ impl<'a> Breaker<'a> {
         }
     }
 
-    /// Number of the dependency of a channel on the next one to the destination of a column, if both join forwarding nodes.
+    /// Number of the dependency of a channel on the next one of the path to a column's destination, if both
+    /// channels join forwarding nodes.
     fn dependency(&self, column: &[u16], channel: ChannelId) -> Option<usize> {
         let head = self.fabric.head[channel.ix()];
         let next = self.fabric.next_in(column, head)?;
@@ -164,8 +172,9 @@ impl<'a> Breaker<'a> {
         inner.then(|| self.index.by_port(channel, column[head as usize]))
     }
 
-    /// Depth-first search; whenever it closes a circle, the circle is broken and the search goes on from where the
-    /// broken edge began. Finished channels stay finished: taking edges away opens no circle.
+    /// Breaks all circles of the layer by a depth-first search: whenever it meets a circle, this is broken,
+    /// and the search goes on from where the broken edge began. Finished channels stay finished, as removing
+    /// edges makes no circle.
     pub fn break_circles(&mut self, layers: &mut Layers) {
         let fabric = self.fabric;
         self.colour = vec![Colour::White; fabric.net.channels()];
@@ -173,14 +182,14 @@ impl<'a> Breaker<'a> {
             if self.colour[root.ix()] != Colour::White || !fabric.inner[root.ix()] {
                 continue;
             }
-            self.way.push((root, 0));
+            self.trail.push((root, 0));
             self.colour[root.ix()] = Colour::Grey;
-            while let Some((channel, port)) = self.way.last_mut() {
+            while let Some((channel, port)) = self.trail.last_mut() {
                 let channel = *channel;
-                let ways_on = fabric.head[channel.ix()] as usize;
-                let Some(arc) = fabric.out[ways_on].get(*port) else {
+                let head = fabric.head[channel.ix()] as usize;
+                let Some(arc) = fabric.out[head].get(*port) else {
                     self.colour[channel.ix()] = Colour::Black;
-                    self.way.pop();
+                    self.trail.pop();
                     continue;
                 };
                 *port += 1;
@@ -192,7 +201,7 @@ impl<'a> Breaker<'a> {
                     Colour::Black => {}
                     Colour::White => {
                         self.colour[next.ix()] = Colour::Grey;
-                        self.way.push((next, 0));
+                        self.trail.push((next, 0));
                     }
                     Colour::Grey => self.break_circle(next, layers),
                 }
@@ -200,23 +209,23 @@ impl<'a> Breaker<'a> {
         }
     }
 
-    /// Breaks the circle that the last channel of the way closes with `target`, then shortens the way to the part
-    /// whose edges all still exist.
+    /// Breaks the circle that the last channel of the trail closes with `target`, then shortens the trail to
+    /// the part whose edges all still exist.
     fn break_circle(&mut self, target: ChannelId, layers: &mut Layers) {
-        let begin = self.way.iter().position(|&(c, _)| c == target).unwrap_or(0);
+        let begin = self.trail.iter().position(|&(c, _)| c == target).unwrap_or(0);
         let edge = |i: usize| {
-            let next = self.way.get(i + 1).map_or(target, |&(c, _)| c);
-            self.index.by_port(self.way[i].0, self.port[next.ix()])
+            let next = self.trail.get(i + 1).map_or(target, |&(c, _)| c);
+            self.index.by_port(self.trail[i].0, self.port[next.ix()])
         };
-        let weakest = (begin..self.way.len()).map(edge).min_by_key(|&id| self.count[id]);
+        let weakest = (begin..self.trail.len()).map(edge).min_by_key(|&id| self.count[id]);
         if let Some(weakest) = weakest {
             self.move_users(weakest, layers);
         }
-        let edge = |i: usize| self.index.by_port(self.way[i].0, self.port[self.way[i + 1].0.ix()]);
+        let edge = |i: usize| self.index.by_port(self.trail[i].0, self.port[self.trail[i + 1].0.ix()]);
         let broken = |i: &usize| self.count[edge(*i)] == 0;
-        if let Some(keep) = (0..self.way.len() - 1).find(broken) {
-            self.way[keep + 1..].iter().for_each(|&(c, _)| self.colour[c.ix()] = Colour::White);
-            self.way.truncate(keep + 1);
+        if let Some(keep) = (0..self.trail.len() - 1).find(broken) {
+            self.trail[keep + 1..].iter().for_each(|&(c, _)| self.colour[c.ix()] = Colour::White);
+            self.trail.truncate(keep + 1);
         }
     }
 
@@ -233,7 +242,7 @@ impl<'a> Breaker<'a> {
         }
     }
 
-    /// Moves the paths of this layer to a host that pass a row.
+    /// Moves the paths of this layer that pass a row on their way to a host into the next layer.
     fn move_behind(&mut self, row: u32, host: HostId, layers: &mut Layers) {
         let (fabric, tables) = (self.fabric, self.tables);
         let column = tables.column(host);
@@ -271,7 +280,8 @@ impl<'a> Breaker<'a> {
         }
     }
 
-    /// Moves so many paths over the first dependency of a row to the next layer; the row that comes next.
+    /// Counts `paths` paths over the first dependency of a row as moved to the next layer; returns the row
+    /// that the paths pass next.
     fn shift(&mut self, column: &[u16], row: u32, paths: u32) -> Option<u32> {
         let channel = self.fabric.next_in(column, row)?;
         if let Some(id) = self.dependency(column, channel) {

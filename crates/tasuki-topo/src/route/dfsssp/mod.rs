@@ -1,9 +1,9 @@
-//! DFSSSP (Domke, Hoefler, Nagel 2011): shortest paths, each chosen to cross the channels with the least load so
-//! far; then circles in the channel dependency graph are broken one by one: all paths over that edge of a circle
-//! which the fewest paths use move to the next layer.
+//! DFSSSP (Domke, Hoefler, Nagel 2011): shortest paths, each chosen to cross the channels with the least load
+//! so far. Then circles in the channel dependency graph are broken one by one: all paths that use the least
+//! used edge of the circle move to the next layer.
 //!
-//! Moved as published, the last paths trickle through many nearly empty layers. So once few paths are left, each goes
-//! to the first layer that takes it.
+//! If all paths moved like that, as published, the last ones would end in many nearly empty layers. So once
+//! few paths are left, each goes to the first layer that stays without circles with it.
 
 mod breaker;
 
@@ -15,7 +15,7 @@ use crate::network::{ChannelId, HostId};
 use crate::tables::Tables;
 use breaker::Breaker;
 
-/// "Few" is less than this fraction of all paths.
+/// "Few paths are left" means: at most one in this many of all paths.
 const FEW: u64 = 4;
 
 pub(super) fn route(fabric: &Fabric, name: &'static str, limits: Limits) -> Result<Tables, RouteError> {
@@ -37,7 +37,7 @@ pub(super) fn route(fabric: &Fabric, name: &'static str, limits: Limits) -> Resu
     Ok(tables)
 }
 
-/// Lays all paths into layers.
+/// Finds a layer for every path.
 fn lay<'f>(fabric: &'f Fabric<'f>, tables: &Tables) -> Result<Layers<'f>, RouteError> {
     let mut layers = Layers::new(fabric);
     let mut breaker = Breaker::new(fabric, tables)?;

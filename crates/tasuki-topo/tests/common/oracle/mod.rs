@@ -5,8 +5,8 @@ pub mod simgrid;
 
 use std::path::PathBuf;
 
-/// Folder of an oracle, if it is there. What is missing is reported; in CI (TASUKI_NO_SKIP) that is a failure, unless
-/// only the full tests bring it.
+/// Folder of an oracle, if it is there. A missing oracle is reported; in CI (TASUKI_NO_SKIP) it is a failure,
+/// unless only the full tests bring it (`only_full`).
 pub fn folder(name: &str, test: &str, only_full: bool) -> Option<PathBuf> {
     let peers = std::env::var_os("TASUKI_PEERS")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/peers"), PathBuf::from);

@@ -13,7 +13,7 @@ pub struct OpenSm {
     folder: PathBuf,
 }
 
-/// The simulator; ended with the test, however that ends.
+/// The simulator. Dropping this ends it, even if the test panics.
 struct Simulator(Child);
 
 impl Drop for Simulator {
@@ -23,16 +23,17 @@ impl Drop for Simulator {
     }
 }
 
-/// More than any run takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Limit of the time for one run of OpenSM; no run takes nearly as long.
+const RUN_LIMIT: Duration = Duration::from_secs(60);
 
 impl OpenSm {
     pub fn find(test: &str) -> Option<Self> {
         super::folder("opensm", test, false).map(|folder| Self { folder })
     }
 
-    /// Tables by one of OpenSM's engines, and the virtual lanes that it says it needs. Up*/down* gets the root that the
-    /// definition in docs/topologies.md gives; the roots that OpenSM looks for by itself are those of fat trees.
+    /// Tables by one of OpenSM's engines, and the number of virtual lanes that it says it needs. Up*/down*
+    /// gets the root that the definition in docs/internals/topologies.md gives; the roots that OpenSM looks for by
+    /// itself are those of fat trees.
     pub fn route(&self, net: &Network, engine: &str) -> (Tables, Option<u32>) {
         static RUNS: AtomicU32 = AtomicU32::new(0);
         let socket = format!("tasuki-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
@@ -52,7 +53,7 @@ impl OpenSm {
             .expect("opensm starts");
         let begin = Instant::now();
         while opensm.try_wait().expect("opensm is our child").is_none() {
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > RUN_LIMIT {
                 let _ = opensm.kill();
                 panic!("{}, {engine}: opensm does not end; see {}", net.name(), log.display());
             }
@@ -75,9 +76,9 @@ impl OpenSm {
         let child = command.args(["-s", "-n"]).arg(work.join("net")).spawn().expect("ibsim starts");
         let simulator = Simulator(child);
         let begin = Instant::now();
-        // Its socket has a name in the abstract namespace.
+        // The socket of the simulator has a name in the abstract namespace.
         while !fs::read_to_string("/proc/net/unix").is_ok_and(|all| all.contains(&format!("@{socket}:ctl"))) {
-            assert!(begin.elapsed() < PATIENCE, "ibsim does not come up: {}", work.display());
+            assert!(begin.elapsed() < RUN_LIMIT, "ibsim does not come up: {}", work.display());
             std::thread::sleep(Duration::from_millis(5));
         }
         simulator
@@ -100,8 +101,8 @@ impl OpenSm {
     }
 }
 
-/// The number by which ibsim and OpenSM know the switch whose farthest switch is nearest; of several the one that is
-/// nearest to all, then the first.
+/// The number by which ibsim and OpenSM know the switch whose farthest switch is nearest; of several the one
+/// that is nearest to all, then the first.
 fn root_guid(net: &Network) -> String {
     let switches: Vec<NodeId> =
         (0..net.nodes().len() as u32).map(NodeId).filter(|&node| net.host_of(node).is_none()).collect();
@@ -114,8 +115,8 @@ fn root_guid(net: &Network) -> String {
     format!("0x{:016x}\n", 0x0020_0000 + root)
 }
 
-/// A network of switches and hosts as ibsim reads it; hosts first, because the manager runs at the first port. Ports
-/// count from 1 there.
+/// A network of switches and hosts as ibsim reads it; hosts first, because the manager runs at the first
+/// port. Ports count from 1 there.
 fn fabric(net: &Network) -> String {
     let mut text = String::new();
     let hosts_first = net.hosts().iter().copied();
@@ -132,8 +133,8 @@ fn fabric(net: &Network) -> String {
     text
 }
 
-/// Reads `opensm-lfts.dump`: a heading per switch, `... ('N12'):`, then lines `0x0001 003 # ...: 'N7'` or without a
-/// port where there is no way.
+/// Reads `opensm-lfts.dump`: a heading per switch, `... ('N12'):`, then lines `0x0001 003 # ...: 'N7'` or
+/// without a port where there is no route.
 fn tables_of(net: &Network, dump: &str) -> Tables {
     let nodes: Vec<NodeId> =
         (0..net.nodes().len() as u32).map(NodeId).filter(|&node| net.host_of(node).is_none()).collect();

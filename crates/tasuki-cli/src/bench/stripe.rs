@@ -1,0 +1,16 @@
+//! `tasuki bench stripe`: one TCP stream over several NICs, by Tasuki's striping and by other means.
+
+use super::{Bar, Labs, code, failure, interruption, results::give};
+use crate::{args::BenchStripe, failure::Failure};
+use std::process::ExitCode;
+use tasuki_bench::lab::{Session, stripe};
+
+/// Runs the command.
+pub fn run(arguments: &BenchStripe) -> Result<ExitCode, Failure> {
+    let options = arguments.options();
+    let (bar, interrupted) = (Bar::default(), interruption()?);
+    let session = Session { progress: &bar, interrupted: &interrupted };
+    let report = stripe::measure(&options, &Labs, session).map_err(failure)?;
+    give(&arguments.results, "stripe", &report.table(), &report.json()?, || Ok(report.charts()?))?;
+    Ok(code(report.failures.is_empty()))
+}

@@ -1,0 +1,99 @@
+//! Lays the cabling of a proposal over an existing cluster: its hosts and switches are matched with old ones
+//! such that many cables can stay.
+
+use super::{Part, Target, ordered, pair};
+use crate::{Inventory, Proposal};
+use std::collections::BTreeSet;
+use tasuki_cluster::{Cluster, Switch, generate::ClusterBuilder};
+
+/// Largest number of rounds of exchanges of hosts.
+const ROUNDS_MAX: usize = 20;
+
+/// The cabling of a proposal, with its hosts numbered such that many cables of the old cluster stay.
+pub(super) fn overlay(old: &Cluster, proposal: &Proposal, inventory: &Inventory) -> Target {
+    let fresh = &proposal.cluster;
+    let (switches, place) = place_switches(old, &fresh.switches, inventory);
+    let new: Vec<(Part, Part)> = fresh.cables.iter().map(pair).collect();
+    let mut beside: Vec<Vec<Part>> = vec![Vec::new(); fresh.hosts.len()];
+    for &(a, b) in &new {
+        for (a, b) in [(a, b), (b, a)] {
+            if let Part::Host(host) = a {
+                beside[host].push(b);
+            }
+        }
+    }
+    let numbering = Numbering { there: old.cables.iter().map(pair).collect(), beside, place };
+    let numbers = numbering.search();
+    let renumbered = |part| numbering.of(part, &numbers);
+    let pairs = new.into_iter().map(|(a, b)| ordered(renumbered(a), renumbered(b))).collect();
+    Target { what: proposal.what.clone(), why: proposal.why, switches, pairs }
+}
+
+/// All switches, old ones first, and for each fresh switch its number among them: that of an old one with as
+/// many ports, or of a new one.
+fn place_switches(old: &Cluster, fresh: &[Switch], inventory: &Inventory) -> (Vec<Switch>, Vec<usize>) {
+    let mut builder = ClusterBuilder::extend(old.clone(), &inventory.options());
+    let mut taken = vec![false; old.switches.len()];
+    let mut place = Vec::new();
+    for switch in fresh {
+        let switches = &builder.cluster().switches;
+        let like = |&at: &usize| !taken[at] && switches[at].ports == switch.ports;
+        let at = (0..taken.len()).find(like).unwrap_or_else(|| {
+            taken.push(false);
+            builder.switch(switch.ports, Some(switch.rate)).0
+        });
+        taken[at] = true;
+        place.push(at);
+    }
+    (builder.finish().switches, place)
+}
+
+/// The data from which the numbers of fresh hosts are chosen.
+struct Numbering {
+    /// Pairs of parts between which the old cluster has cables.
+    there: BTreeSet<(Part, Part)>,
+    /// `[fresh host]`: the parts that it has cables to.
+    beside: Vec<Vec<Part>>,
+    /// `[fresh switch]`: its number in the grown cluster.
+    place: Vec<usize>,
+}
+
+impl Numbering {
+    /// A fresh part by its number in the grown cluster.
+    fn of(&self, part: Part, numbers: &[usize]) -> Part {
+        match part {
+            Part::Host(host) => Part::Host(numbers[host]),
+            Part::Switch(switch) => Part::Switch(self.place[switch]),
+        }
+    }
+
+    /// Number of cables of a fresh host that are there already.
+    fn kept_at(&self, host: usize, numbers: &[usize]) -> usize {
+        let own = Part::Host(numbers[host]);
+        let is_there = |&&other: &&Part| self.there.contains(&ordered(own, self.of(other, numbers)));
+        self.beside[host].iter().filter(is_there).count()
+    }
+
+    /// Finds `[fresh host]` its number, by exchanging two hosts wherever this keeps more cables.
+    fn search(&self) -> Vec<usize> {
+        let hosts = self.beside.len();
+        let mut numbers: Vec<usize> = (0..hosts).collect();
+        for _ in 0..ROUNDS_MAX {
+            let mut better = false;
+            for (a, b) in (0..hosts).flat_map(|a| (a + 1..hosts).map(move |b| (a, b))) {
+                let kept = |numbers: &[usize]| self.kept_at(a, numbers) + self.kept_at(b, numbers);
+                let before = kept(&numbers);
+                numbers.swap(a, b);
+                if kept(&numbers) > before {
+                    better = true;
+                } else {
+                    numbers.swap(a, b);
+                }
+            }
+            if !better {
+                break;
+            }
+        }
+        numbers
+    }
+}
