@@ -47,7 +47,8 @@ pub enum RingError {
 /// Why a peer's segment could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// There is no such segment here: the peer is on another host (or container, or of another user), or is gone.
+    /// There is no such segment here: the peer is on another host (or container, or of another user), or is
+    /// gone.
     #[error("{path} is not here: the peer is on another host, or another user's, or gone", path = path.display())]
     NotHere {
         /// The file.

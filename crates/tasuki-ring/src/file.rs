@@ -1,9 +1,10 @@
 //! Shared files and the locks by which a process is known to live.
 //!
-//! A POSIX record lock (fcntl(2), F_SETLK) is held by a process, ends with it however it ends, is not inherited by fork, does not
-//! survive exec (our descriptors are close-on-exec), and F_GETLK tells about it across PID namespaces. Its pitfall: closing *any*
-//! descriptor of the file ends the process's locks on it. Therefore a process opens each file once: all users share it through a
-//! registry, and it is closed under the registry's lock by the last of them.
+//! A POSIX record lock (fcntl(2), F_SETLK) is held by a process, ends with it however it ends, is not
+//! inherited by fork, does not survive exec (our descriptors are close-on-exec), and F_GETLK tells about it
+//! across PID namespaces. Its pitfall: closing *any* descriptor of the file ends the process's locks on it.
+//! Therefore a process opens each file once: all users share it through a registry, and it is closed under
+//! the registry's lock by the last of them.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -55,7 +56,8 @@ impl SharedFile {
         Ok(register(&mut registry, fd, path, true))
     }
 
-    /// Opens an existing regular file, or shares it if this process has it open. Never waits for anybody, whoever has put there whatever.
+    /// Opens an existing regular file, or shares it if this process has it open. Never waits for anybody,
+    /// whoever has put there whatever.
     pub(crate) fn open(path: &Path, writable: bool) -> io::Result<SharedFile> {
         let mut registry = registry();
         // One that is only readable holds no locks, so that opening and closing another beside it ends none.
@@ -90,7 +92,8 @@ impl SharedFile {
         }
     }
 
-    /// Takes memory for a range now, so that a full file system is an error here and not SIGBUS at the first touch.
+    /// Takes memory for a range now, so that a full file system is an error here and not SIGBUS at the first
+    /// touch.
     pub(crate) fn reserve(&self, offset: usize, len: usize) -> io::Result<()> {
         let [offset, len] =
             [offset, len].map(|value| libc::off_t::try_from(value).unwrap_or(libc::off_t::MAX));
@@ -158,7 +161,8 @@ impl SharedFile {
 
 impl Drop for SharedFile {
     fn drop(&mut self) {
-        // A forked child leaves its copy alone: the registry's lock may have been held by a thread that does not exist here.
+        // A forked child leaves its copy alone: the registry's lock may have been held by a thread that does
+        // not exist here.
         if !self.0.process.is_current() {
             return;
         }
@@ -183,14 +187,16 @@ fn registry() -> MutexGuard<'static, Vec<Arc<Open>>> {
 
 fn register(registry: &mut Vec<Arc<Open>>, fd: OwnedFd, path: &Path, writable: bool) -> SharedFile {
     let (path, process, held) = (path.to_path_buf(), Process::current(), Mutex::default());
-    // A file of this name that was removed and made again: the old one stays with its users, the new one is found first.
+    // A file of this name that was removed and made again: the old one stays with its users, the new one is
+    // found first.
     let file = Arc::new(Open { fd, path, writable, process, held });
     registry.insert(0, Arc::clone(&file));
     SharedFile(ManuallyDrop::new(file))
 }
 
-/// Everybody may put files into the directory, of any kind and under any name. Opening does not follow links, becomes nobody's terminal, and does not wait: for the other
-/// end of a pipe, or for another user who has a lease of his file (fcntl(2), F_SETLEASE; the kernel gives him 45 seconds to let go of it).
+/// Everybody may put files into the directory, of any kind and under any name. Opening does not follow links,
+/// becomes nobody's terminal, and does not wait: for the other end of a pipe, or for another user who has a
+/// lease of his file (fcntl(2), F_SETLEASE; the kernel gives him 45 seconds to let go of it).
 const CAREFULLY: libc::c_int = libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NOCTTY | libc::O_NONBLOCK;
 
 fn open(path: &Path, flags: libc::c_int, mode: libc::mode_t) -> io::Result<OwnedFd> {
@@ -228,9 +234,10 @@ fn control(fd: &OwnedFd, command: libc::c_int, kind: libc::c_int, byte: i64) -> 
     }
 }
 
-/// Removes the files in `directory` whose names begin with a prefix of `kinds`, that belong to this user, and whose owner (the holder of the byte that
-/// stands beside the prefix) is gone. Whoever makes a file locks that byte and then checks that the file still has its name: the lock is held here
-/// while removing. Files of other users are not opened.
+/// Removes the files in `directory` whose names begin with a prefix of `kinds`, that belong to this user, and
+/// whose owner (the holder of the byte that stands beside the prefix) is gone. Whoever makes a file locks
+/// that byte and then checks that the file still has its name: the lock is held here while removing. Files of
+/// other users are not opened.
 pub(crate) fn sweep(directory: &Path, kinds: &[(&str, i64)]) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     // SAFETY: no pointers are passed.
@@ -239,7 +246,8 @@ pub(crate) fn sweep(directory: &Path, kinds: &[(&str, i64)]) {
         let name = entry.file_name();
         let mut matching = kinds.iter().filter(|(prefix, _)| name.as_bytes().starts_with(prefix.as_bytes()));
         let Some(&(_, byte)) = matching.next() else { continue };
-        // Of the name itself, not of what a link points to. Nobody else can put another file in the place of one of ours: the directory is sticky.
+        // Of the name itself, not of what a link points to. Nobody else can put another file in the place of
+        // one of ours: the directory is sticky.
         let ours = entry.metadata().is_ok_and(|found| found.uid() == user && found.is_file());
         if !ours {
             continue;

@@ -1,7 +1,8 @@
 //! Noticing that this process is a forked child.
 //!
-//! A child has copies of all our descriptors and objects, and none of the locks. It must neither use a ring nor remove a file that its
-//! parent still uses. Asking for the process id at every push would cost a system call; a handler that runs in the child costs nothing.
+//! A child has copies of all our descriptors and objects, and none of the locks. It must neither use a ring
+//! nor remove a file that its parent still uses. Asking for the process id at every push would cost a system
+//! call; a handler that runs in the child costs nothing.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,8 +22,9 @@ impl Process {
     pub(crate) fn current() -> Process {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
-            // SAFETY: the handler only adds to an atomic, which is allowed in a forked child. If memory is short it is not installed;
-            // then a child that uses its parent's endpoints is not noticed, as with any other library.
+            // SAFETY: the handler only adds to an atomic, which is allowed in a forked child. If memory is
+            // short it is not installed; then a child that uses its parent's endpoints is not noticed, as
+            // with any other library.
             unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         });
         Process(GENERATION.load(Ordering::Relaxed))

@@ -6,8 +6,9 @@ use crate::file::{DIRECTORY, sweep};
 use crate::layout::LOCK_OWNER;
 use crate::{create, stats_page};
 
-/// Removes the segments and statistics pages in `/dev/shm` that dead processes of this user have left: those that were killed. Files of other users, and of processes that
-/// live, stay as they are. Takes a few microseconds for each file of this user.
+/// Removes the segments and statistics pages in `/dev/shm` that dead processes of this user have left: those
+/// that were killed. Files of other users, and of processes that live, stay as they are. Takes a few
+/// microseconds for each file of this user.
 pub fn tidy() {
     tidy_in(Path::new(DIRECTORY));
 }

@@ -2,8 +2,8 @@
 
 use std::{fmt, io};
 
-/// Names an endpoint's segment: whoever can open it is on the same host (law 12). It becomes a file name that every user of the
-/// host can list, so it must not be a secret itself: see [`Token::derive`].
+/// Names an endpoint's segment: whoever can open it is on the same host (law 12). It becomes a file name that
+/// every user of the host can list, so it must not be a secret itself: see [`Token::derive`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token([u8; 16]);
 
@@ -18,8 +18,8 @@ impl Token {
         self.0
     }
 
-    /// The token of the endpoint with this secret: a keyed one-way function (SipHash-2-4), so that the file name does not give the
-    /// secret away and both ends compute the same from the endpoint's address.
+    /// The token of the endpoint with this secret: a keyed one-way function (SipHash-2-4), so that the file
+    /// name does not give the secret away and both ends compute the same from the endpoint's address.
     pub fn derive(secret: &[u8; 16], incarnation: u64, endpoint: u32) -> Token {
         let mut message = [0; 13];
         message[1..9].copy_from_slice(&incarnation.to_le_bytes());

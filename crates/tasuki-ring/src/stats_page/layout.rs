@@ -1,10 +1,9 @@
 //! Where records are on a page, and how one is read and written.
 
-use std::sync::atomic::{Ordering, fence};
-
 use super::words::{Cursor, DropRecord, Origin, WORDS_MAX, Words};
 use super::{EndpointRecord, Layout, PeerRecord, RailRecord};
 use crate::map::Map;
+use crate::sync::{Ordering, fence};
 
 /// "tasukist".
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tasukist");
@@ -101,16 +100,20 @@ pub(crate) enum Found<T> {
     Torn,
 }
 
-/// Reads a record, whose sequence word was `before` when it was last read, at most `tries` times. `read` reads bytes from an offset of the record on, one call after
-/// the other; false if they are not there.
+/// Reads a record, whose sequence word was `before` when it was last read, at most `tries` times. `read`
+/// reads bytes from an offset of the record on, one call after the other; false if they are not there.
 pub(crate) fn read<T: Words>(before: u64, tries: usize, read: impl Fn(usize, &mut [u8]) -> bool) -> Found<T> {
     let (mut before, mut bytes) = (before, [0; WORDS_MAX * 8]);
     for _ in 0..tries {
         if before == 0 {
             return Found::Empty;
         }
-        // Odd: it is being written.
+        // The record is read after the sequence word that `before` is.
+        fence(Ordering::Acquire);
+        // An odd sequence word says that the record is being written.
         let whole = before.is_multiple_of(2) && read(8, &mut bytes[..T::WORDS * 8]);
+        // The sequence word is read after the record.
+        fence(Ordering::Acquire);
         let mut sequence = [0; 8];
         if !read(0, &mut sequence) {
             return Found::Empty;

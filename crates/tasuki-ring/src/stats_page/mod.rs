@@ -1,4 +1,5 @@
-//! The statistics page: a small shared file in which one writer keeps its counters and from which anybody reads them.
+//! The statistics page: a small shared file in which one writer keeps its counters and from which anybody
+//! reads them.
 
 mod layout;
 mod reader;

@@ -1,12 +1,11 @@
 //! The reader.
 //!
-//! Root reads the pages of all users, and a page may be anything its owner has made of it, also while it is being read. So a page is read, never mapped: whoever touches a
-//! mapping of a file that has become shorter is ended by SIGBUS.
+//! Root reads the pages of all users, and a page may be anything its owner has made of it, also while it is
+//! being read. So a page is read, never mapped: whoever touches a mapping of a file that has become shorter
+//! is ended by SIGBUS.
 
 use std::io;
 use std::path::{Path, PathBuf};
-
-use std::sync::atomic::{Ordering, fence};
 
 use super::layout::{self, Found, Places};
 use super::words::{DropRecord, Origin, Words};
@@ -44,7 +43,8 @@ pub struct Reader {
 /// Largest page that is read, bytes: a hundred times what an endpoint makes.
 const MOST_BYTES: usize = 64 << 20;
 
-/// So many records of a page are read again and again while their writer is at them. More are never written at the same time: on such a page nothing is true.
+/// So many records of a page are read again and again while their writer is at them. More are never written
+/// at the same time: on such a page nothing is true.
 const TORN_MOST: u64 = 64;
 
 impl Reader {
@@ -56,7 +56,8 @@ impl Reader {
         Ok(Reader { file, places })
     }
 
-    /// Everything on it, each record consistent in itself. A page that has become shorter lacks what stood there.
+    /// Everything on it, each record consistent in itself. A page that has become shorter lacks what stood
+    /// there.
     pub fn snapshot(&self) -> Snapshot {
         let mut look = Look { file: &self.file, page: vec![0; self.places.total()], torn: 0 };
         // What cannot be read stays zero, which is an empty record.
@@ -114,12 +115,7 @@ impl Look<'_> {
     fn read<T: Words>(&mut self, at: usize) -> Option<T> {
         let tries = if self.torn < TORN_MOST { layout::TRIES_MAX } else { 1 };
         let (file, before) = (self.file, self.word(at));
-        let read = |offset: usize, into: &mut [u8]| {
-            let read = file.read_at((at + offset) as u64, into).is_ok();
-            // What is read next is read later.
-            fence(Ordering::Acquire);
-            read
-        };
+        let read = |offset: usize, into: &mut [u8]| file.read_at((at + offset) as u64, into).is_ok();
         match layout::read(before, tries, read) {
             Found::Record(record) => Some(record),
             Found::Empty => None,

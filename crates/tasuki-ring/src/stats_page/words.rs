@@ -1,7 +1,7 @@
 //! Records as words: what of a record stands in shared memory.
 //!
-//! Every record is a row of 64-bit words behind a sequence word, which is odd while the writer is at it (a seqlock). Text is padded
-//! with zero bytes.
+//! Every record is a row of 64-bit words behind a sequence word, which is odd while the writer is at it (a
+//! seqlock). Text is padded with zero bytes.
 
 use super::{Carrier, EndpointRecord, Identity, Lane, PeerRecord, RailRecord, RailState};
 

@@ -1,7 +1,7 @@
 //! The writer.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::layout::{self, Places};
@@ -11,6 +11,7 @@ use crate::RingError;
 use crate::create::{map_file, new_file};
 use crate::file::{DIRECTORY, SharedFile, sweep};
 use crate::map::Map;
+use crate::sync::Ordering;
 
 /// Pages' file names begin so.
 pub(crate) const PREFIX: &str = "tasuki-stats.";
@@ -22,7 +23,8 @@ const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLUR
 pub struct Layout {
     /// Peers (default 256, at most 65536).
     pub peers: usize,
-    /// Rails per peer, each lane counted (default 20, at most 64). A peer takes 176 bytes and 112 more per rail.
+    /// Rails per peer, each lane counted (default 20, at most 64). A peer takes 176 bytes and 112 more per
+    /// rail.
     pub rails: usize,
     /// Reasons for drops (default 48, at most 1024).
     pub drops: usize,
@@ -36,7 +38,8 @@ impl Default for Layout {
     }
 }
 
-/// Keeps a page. Every call is a few plain stores. Indices beyond the layout are ignored. The page is removed on drop.
+/// Keeps a page. Every call is a few plain stores. Indices beyond the layout are ignored. The page is removed
+/// on drop.
 pub struct Writer {
     map: Map,
     file: SharedFile,
@@ -152,7 +155,8 @@ impl Drop for Writer {
     }
 }
 
-/// A new file of this process: several endpoints have several, and another PID namespace may share the directory.
+/// A new file of this process: several endpoints have several, and another PID namespace may share the
+/// directory.
 fn page_file(directory: &Path, mode: libc::mode_t) -> Result<SharedFile, RingError> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     // SAFETY: no pointers are passed.
