@@ -97,16 +97,29 @@ impl Outbox {
         self.geometry.slot(self.index)
     }
 
+    /// Rings the doorbell, unless it is still rung.
     #[cold]
     fn ring_bell(&self) {
-        let bell = self.map.word(self.geometry.bell(self.index / 64));
-        let bit = 1 << (self.index % 64);
+        let (bell, bit) = self.bell();
         // A bell that is still rung need not be rung again: the receiver looks at the ring after it has taken
         // the bell's bit back, and so after what was published before this load.
         if bell.load(Ordering::SeqCst) & bit == 0 {
-            bell.fetch_or(bit, Ordering::AcqRel);
-            self.map.word(AT_RUNG).fetch_or(1 << (self.index / 64), Ordering::AcqRel);
+            self.ring_bell_anew();
         }
+    }
+
+    /// Rings the doorbell, also if its bit is set. The slot's last sender may have set it and died before it
+    /// could tell the receiver, who then never takes it back.
+    fn ring_bell_anew(&self) {
+        let (bell, bit) = self.bell();
+        bell.fetch_or(bit, Ordering::AcqRel);
+        self.map.word(AT_RUNG).fetch_or(1 << (self.index / 64), Ordering::AcqRel);
+    }
+
+    /// The word that has this sender's doorbell, and its bit there.
+    #[inline]
+    fn bell(&self) -> (&AtomicU64, u64) {
+        (self.map.word(self.geometry.bell(self.index / 64)), 1 << (self.index % 64))
     }
 
     /// The segment's name.

@@ -94,7 +94,7 @@ impl Outbox {
         self.map.half(slot + SLOT_PID).store(std::process::id(), Ordering::Relaxed);
         self.map.copy_in(slot + SLOT_TOKEN, &me.to_bytes());
         self.map.half(slot + SLOT_STATE).store(OPEN, Ordering::Release);
-        self.ring_bell();
+        self.ring_bell_anew();
         Ok(())
     }
 }

@@ -7,8 +7,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::layout::{self, Found, Places};
-use super::words::{DropRecord, Origin, Words};
+use super::encoding::{DropRecord, Origin};
+use super::layout::{self, Places};
+use super::seqlock::{self, Found};
+use super::words::Words;
 use super::writer::PREFIX;
 use super::{Layout, PeerSnapshot, Snapshot};
 use crate::file::{DIRECTORY, Holder, SharedFile};
@@ -113,10 +115,10 @@ impl Look<'_> {
     }
 
     fn read<T: Words>(&mut self, at: usize) -> Option<T> {
-        let tries = if self.torn < TORN_MOST { layout::TRIES_MAX } else { 1 };
+        let tries = if self.torn < TORN_MOST { seqlock::TRIES_MAX } else { 1 };
         let (file, before) = (self.file, self.word(at));
         let read = |offset: usize, into: &mut [u8]| file.read_at((at + offset) as u64, into).is_ok();
-        match layout::read(before, tries, read) {
+        match seqlock::read(before, tries, read) {
             Found::Record(record) => Some(record),
             Found::Empty => None,
             Found::Torn => {

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicU32;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::encoding::{DropRecord, Origin};
 use super::layout::{self, Places};
-use super::words::{DropRecord, Origin, Words};
+use super::seqlock::{self, Sequence};
+use super::words::Words;
 use super::{EndpointRecord, Identity, PeerRecord, RailRecord};
 use crate::RingError;
 use crate::create::{map_file, new_file};
@@ -45,6 +47,7 @@ pub struct Writer {
     file: SharedFile,
     places: Places,
     origin: Origin,
+    sequence: Sequence,
     /// One more than the largest index of a peer that had no room.
     beyond: usize,
 }
@@ -58,7 +61,7 @@ impl Writer {
     /// As [`Writer::create`], in another directory.
     pub fn create_in(directory: &Path, layout: &Layout, identity: &Identity) -> Result<Writer, RingError> {
         let places = Places::new(layout).ok_or_else(|| {
-            let [peers, rails, drops] = layout::MOST;
+            let [peers, rails, drops] = layout::SIZES_MAX;
             let sizes = [
                 ("peers", layout.peers, peers),
                 ("rails", layout.rails, rails),
@@ -70,8 +73,9 @@ impl Writer {
         sweep(directory, &[(PREFIX, layout::LOCK)]);
         let file = page_file(directory, if layout.public { 0o644 } else { 0o600 })?;
         let map = map_file(&file, places.total(), places.total())?;
-        let writer = Writer { map, file, places, origin: origin(identity), beyond: 0 };
-        writer.write(places.origin(), &writer.origin);
+        let origin = origin(identity);
+        let mut writer = Writer { map, file, places, origin, sequence: Sequence::default(), beyond: 0 };
+        writer.write_origin();
         let header = [
             (layout::AT_VERSION, layout::VERSION),
             (layout::AT_PEERS, places.peers as u64),
@@ -89,17 +93,23 @@ impl Writer {
         self.file.path()
     }
 
-    fn write<T: Words>(&self, at: usize, record: &T) {
-        // The page of a forked child's parent is not the child's.
+    fn write<T: Words>(&mut self, at: usize, record: &T) {
+        // A forked child must not write on its parent's page.
         if self.map.is_here() {
-            layout::write(&self.map, at, T::WORDS, |into| record.put(into));
+            seqlock::write(&self.map, at, T::WORDS, &mut self.sequence, |into| record.put(into));
         }
+    }
+
+    fn write_origin(&mut self) {
+        let origin = std::mem::take(&mut self.origin);
+        self.write(self.places.origin(), &origin);
+        self.origin = origin;
     }
 
     /// The lanes in use are others now.
     pub fn lanes(&mut self, lanes: &str) {
         self.origin.identity.lanes = lanes.to_owned();
-        self.write(self.places.origin(), &self.origin);
+        self.write_origin();
     }
 
     /// Totals.
@@ -123,8 +133,8 @@ impl Writer {
         if index >= self.places.peers || !self.map.is_here() {
             return;
         }
-        layout::erase(&self.map, self.places.peer(index));
-        (0..self.places.rails).for_each(|place| layout::erase(&self.map, self.places.rail(index, place)));
+        seqlock::erase(&self.map, self.places.peer(index));
+        (0..self.places.rails).for_each(|place| seqlock::erase(&self.map, self.places.rail(index, place)));
     }
 
     /// Rail in place `place` (0.., not its number) of peer `index`.
@@ -141,7 +151,9 @@ impl Writer {
         }
         for (index, &(name, count)) in drops.iter().take(self.places.drops).enumerate() {
             let at = self.places.drop(index);
-            layout::write(&self.map, at, DropRecord::WORDS, |into| DropRecord::put_parts(name, count, into));
+            seqlock::write(&self.map, at, DropRecord::WORDS, &mut self.sequence, |into| {
+                DropRecord::put_parts(name, count, into);
+            });
         }
     }
 }
