@@ -1,10 +1,8 @@
 //! What a program and the helper tell each other about messages that are held.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::Thread;
-
 use tasuki_proto::Time;
+
+use crate::sync::{AtomicBool, AtomicU64, OnceLock, Ordering, Thread, current};
 
 /// Hints alone: what is behind the endpoint's lock says what is held, and the helper looks there before it does anything.
 #[derive(Default)]
@@ -53,7 +51,7 @@ impl Held {
 impl Held {
     /// This thread is the helper, until the result is dropped, however that comes about: from then on nothing is held.
     pub fn serve(&self) -> impl Drop + '_ {
-        let _ = self.helper.set(std::thread::current());
+        let _ = self.helper.set(current());
         Service(self)
     }
 

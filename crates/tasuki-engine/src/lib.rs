@@ -50,6 +50,7 @@ mod state;
 mod static_rate;
 mod stats;
 mod stream;
+mod sync;
 mod table;
 mod upcalls;
 mod watch;
