@@ -15,7 +15,7 @@ pub struct Cma {
 }
 
 impl Cma {
-    /// Tries it: reads a secret at an address that the peer has published in its segment. None if that is
+    /// Tries to read a secret at an address that the peer has published in its segment. `None` if that is
     /// forbidden (Yama, containers), or if the process id means another process here (PID namespaces).
     pub fn probe(outbox: &Outbox) -> Option<Cma> {
         let map = outbox.map();
@@ -29,8 +29,8 @@ impl Cma {
         (there == here).then_some(cma)
     }
 
-    /// Fills `into` from the peer's memory at `remote_addr`. All or an error; after an error `into` may be
-    /// partly overwritten.
+    /// Fills `into` from the peer's memory at `remote_addr`. It reads all bytes or gives an error, after
+    /// which `into` may be partly overwritten.
     pub fn read(&self, remote_addr: u64, into: &mut [u8]) -> io::Result<()> {
         transfer(remote_addr, into.len(), |done, remote| {
             let rest = &mut into[done..];
@@ -41,9 +41,9 @@ impl Cma {
         })
     }
 
-    /// Writes `from` to the peer's memory at `remote_addr`. All or an error, after which some may have been
-    /// written. The kernel permits it or not by the same rules as reading, but whether it permits reading
-    /// says nothing of filters of system calls: be prepared for an error.
+    /// Writes `from` to the peer's memory at `remote_addr`. It writes all bytes or gives an error, after
+    /// which some may have been written. The kernel permits it or not by the same rules as reading, but
+    /// whether it permits reading says nothing of filters of system calls: be prepared for an error.
     ///
     /// # Safety
     /// The peer, if it lives, has asked for these bytes there. `from` can be read for `len` bytes, and nobody
@@ -59,8 +59,9 @@ impl Cma {
     }
 }
 
-/// Copies `len` bytes to or from the peer's memory at `remote_addr`, however many at once `copy` does, which
-/// is told how many are done and where the rest is.
+/// Copies `len` bytes to or from the peer's memory at `remote_addr`, in as many calls of `copy` as that
+/// needs. `copy` is told how many bytes are done and where the rest is, and returns what the system call
+/// does.
 fn transfer(
     remote_addr: u64,
     len: usize,
@@ -72,7 +73,7 @@ fn transfer(
         let there = there.ok_or(io::ErrorKind::InvalidInput)?;
         let remote = libc::iovec { iov_base: there as *mut libc::c_void, iov_len: len - done };
         match usize::try_from(copy(done, remote)) {
-            // The rest is not mapped there.
+            // The kernel copied nothing: the rest is not mapped in the peer's process.
             Ok(0) => return Err(io::Error::from_raw_os_error(libc::EFAULT)),
             Ok(more) => done += more,
             Err(_) => return Err(io::Error::last_os_error()),

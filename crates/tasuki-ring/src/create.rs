@@ -1,4 +1,4 @@
-//! Making a segment's file.
+//! Making the files of segments and of statistics pages.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -13,24 +13,25 @@ extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Which process made an object: the forks between the first user of this crate and it.
+/// The process that made an object, as the number of forks between the first user of this crate and that
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Process(u32);
 
 impl Process {
-    /// This process.
+    /// The calling process.
     pub(crate) fn current() -> Process {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             // SAFETY: the handler only adds to an atomic, which is allowed in a forked child. If memory is
-            // short it is not installed; then a child that uses its parent's endpoints is not noticed, as
-            // with any other library.
+            // short the handler is not installed; then a child that uses its parent's endpoints is not
+            // noticed, as with any other library.
             unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         });
         Process(GENERATION.load(Ordering::Relaxed))
     }
 
-    /// Whether this is still that process.
+    /// Whether the calling process is still that process.
     #[inline]
     pub(crate) fn is_current(self) -> bool {
         GENERATION.load(Ordering::Relaxed) == self.0

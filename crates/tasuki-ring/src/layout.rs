@@ -1,14 +1,14 @@
 //! Where things are in a segment, and what a ring holds.
 //!
 //! ```text
-//! 0        header: magic, version, sizes, owner, secret for `Cma`          (written once by the owner)
-//! 120      rung: one bit per word of doorbells                             (set by senders, cleared by the receiver)
-//! 128      doorbells: one bit per slot                                     (set by senders, cleared by the receiver)
+//! 0        header: magic, version, sizes, owner, secret for `Cma` (written once by the owner)
+//! 120      rung: one bit per word of doorbells                    (set by senders, cleared by the receiver)
+//! 128      doorbells: one bit per slot                            (set by senders, cleared by the receiver)
 //! ...      slots, 256 bytes each:
-//!            +0   state, pid, token of the sender                          (sender; the receiver frees)
-//!            +64  tail: bytes consumed; shut                               (receiver)
-//!            +128 armed: "ring the doorbell, I do not look at your ring"   (receiver)
-//!            +192 claims, written: of a dual copy (`dual_copy`)            (both)
+//!            +0   state, pid, token of the sender                 (sender; the receiver frees)
+//!            +64  tail: bytes consumed; shut                      (receiver)
+//!            +128 armed: "ring, I do not look at your ring"       (receiver)
+//!            +192 claims, written: of a dual copy (`dual_copy`)   (both)
 //! ...      rings, page-aligned, `ring_bytes` each; memory only once a sender has taken the slot
 //! ```
 //!

@@ -16,7 +16,7 @@ use crate::{Departure, RingError, SegmentOptions, SegmentStats, Slot, Token, Ver
 /// costs about a nanosecond; an armed doorbell costs its sender a contended cache line per message.
 pub(crate) const IDLE_VISITS_MAX: u32 = 4096;
 
-/// This endpoint's inbox. The file is removed on drop.
+/// An endpoint's inbox: a ring for each of its senders. The file is removed on drop.
 pub struct Segment {
     token: Token,
     pub(crate) map: Map,
@@ -25,7 +25,7 @@ pub struct Segment {
     pub(crate) lanes: Box<[Lane]>,
     /// Indices of the active lanes.
     pub(crate) active: Vec<u32>,
-    /// Which of them is visited first next time.
+    /// Place, among the active lanes, of the one that was visited last; the next visit begins behind it.
     turn: usize,
     /// There may be lanes that are about to sleep, to leave, or to be shut.
     pub(crate) untidy: bool,
@@ -195,7 +195,8 @@ impl Segment {
         taken
     }
 
-    /// Visits one ring. Returns how many records were taken, and whether the visitor wants to end.
+    /// Visits the ring of lane `index`. Returns how many records were taken, and whether the visitor wants to
+    /// end.
     fn visit(
         &mut self,
         index: usize,

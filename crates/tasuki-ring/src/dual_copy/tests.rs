@@ -67,7 +67,7 @@ fn every_byte_is_copied_once() {
         let len = random.below(1 << bits);
         let mut dual_copy = DualCopy::begin(&mut outbox, len).expect("it can be counted");
         let offer = DualCopyOffer { slot, generation: dual_copy.generation(), len };
-        // Who has copied each unit's first byte.
+        // The bytes that either end has copied.
         let mut copies: Vec<Range<u64>> = Vec::new();
         let (mut part, mut able, mut claiming) = (None::<Part<'_>>, true, true);
         while claiming || part.is_some() {

@@ -217,9 +217,10 @@ mod tests {
     use super::super::words::WORDS_MAX;
     use super::*;
 
-    /// Every word of a record tells something: words in, record, words out.
+    /// Reads a record from words and writes it into others: every word of a record tells something, so that
+    /// they are equal.
     fn round<T: Words>() {
-        // Printable text in every byte, so that text words survive; flags stay within what is known.
+        // Every byte is printable, so that text comes back as it was; flags stay within what is known.
         let words: Vec<u64> =
             (0..T::WORDS as u64).map(|n| 0x4141_4141_4141_0101 + n * 0x0101_0000_0000).collect();
         let mut from = words.clone();

@@ -4,7 +4,7 @@ use super::encoding::{DropRecord, Origin};
 use super::words::Words;
 use super::{EndpointRecord, Layout, PeerRecord, RailRecord};
 
-/// "tasukist".
+/// "tasukist", the first word of a page.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tasukist");
 /// Version of this layout; a change of any record is a new version.
 pub(crate) const VERSION: u64 = 3;

@@ -1,11 +1,11 @@
-//! How a record is written and read consistently: a seqlock. A sequence word stands before each record, odd
-//! while its writer is at it.
+//! How a record is written and read consistently: a seqlock. A sequence word stands before each record, which
+//! is odd while the record is being written.
 
 use super::words::{Cursor, WORDS_MAX, Words};
 use crate::map::Map;
 use crate::sync::{Ordering, fence};
 
-/// How often a record is read anew, at most, while its writer is at it. Writing takes some tens of
+/// How often a record is read anew, at most, while it is being written. Writing takes some tens of
 /// nanoseconds.
 pub(crate) const TRIES_MAX: usize = 1000;
 
@@ -16,8 +16,8 @@ pub(crate) const TRIES_MAX: usize = 1000;
 pub(crate) struct Sequence(u64);
 
 impl Sequence {
-    /// The number of a record while it is written, which is odd. The next number is that of the record when
-    /// it has been written; with two numbers for each write the count never comes to its end.
+    /// The sequence number of a record while it is being written, which is odd. The number after it is that
+    /// of the record once it has been written. At a write per nanosecond the count lasts for 292 years.
     fn next(&mut self) -> u64 {
         self.0 += 2;
         self.0 - 1
@@ -63,18 +63,19 @@ pub(crate) enum Found<T> {
 }
 
 /// Reads a record, whose sequence word was `before` when it was last read, at most `tries` times. `read`
-/// reads bytes from an offset of the record on, one call after the other; false if they are not there.
+/// reads bytes from an offset of the record on, one call after the other, and returns false if they are not
+/// there.
 pub(crate) fn read<T: Words>(before: u64, tries: usize, read: impl Fn(usize, &mut [u8]) -> bool) -> Found<T> {
     let (mut before, mut bytes) = (before, [0; WORDS_MAX * 8]);
     for _ in 0..tries {
         if before == 0 {
             return Found::Empty;
         }
-        // The record is read after the sequence word that `before` is.
+        // Acquire: the record is read after its sequence word, which gave `before`.
         fence(Ordering::Acquire);
         // An odd sequence word says that the record is being written.
         let whole = before.is_multiple_of(2) && read(8, &mut bytes[..T::WORDS * 8]);
-        // The sequence word is read after the record.
+        // Acquire: the sequence word is read again after the record.
         fence(Ordering::Acquire);
         let mut sequence = [0; 8];
         if !read(0, &mut sequence) {

@@ -1,19 +1,17 @@
-//! Records as words: what of a record stands in shared memory.
-//!
-//! Every record is a row of 64-bit words behind a sequence word, which is odd while the writer is at it (a
-//! seqlock). Text is padded with zero bytes.
+//! How a record is put into words, and text into words.
+//! Every record is a row of 64-bit words. Text is padded with zero bytes.
 
 /// A record that fits into `WORDS` words.
 pub(crate) trait Words: Sized {
-    /// Words that it takes, without the sequence word.
+    /// Words that the record takes, without the sequence word.
     const WORDS: usize;
-    /// Writes it into exactly `WORDS` words.
+    /// Writes the record into exactly `WORDS` words.
     fn put(&self, into: &mut Cursor<'_>);
-    /// Reads it from them.
+    /// Reads a record from as many words.
     fn get(from: &mut Cursor<'_>) -> Self;
 }
 
-/// Largest `WORDS` of all records.
+/// An upper bound of `WORDS` for all records.
 pub(crate) const WORDS_MAX: usize = 64;
 
 /// Goes over words one by one; beyond the end it writes nothing and reads zero.

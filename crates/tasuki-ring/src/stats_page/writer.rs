@@ -1,4 +1,4 @@
-//! The writer.
+//! The writer of a page.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
@@ -15,9 +15,9 @@ use crate::file::{DIRECTORY, SharedFile, sweep};
 use crate::map::Map;
 use crate::sync::Ordering;
 
-/// Pages' file names begin so.
+/// How the names of pages' files begin.
 pub(crate) const PREFIX: &str = "tasuki-stats.";
-/// Where launchers put a process's rank: Open MPI, Hydra, PMIx, Slurm.
+/// Environment variables in which launchers put a process's rank: Open MPI, Hydra, PMIx, Slurm.
 const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
 
 /// How much room a page has.
@@ -58,7 +58,7 @@ impl Writer {
         Writer::create_in(Path::new(DIRECTORY), layout, identity)
     }
 
-    /// As [`Writer::create`], in another directory.
+    /// Like [`Writer::create`], with the file in another directory than `/dev/shm`.
     pub fn create_in(directory: &Path, layout: &Layout, identity: &Identity) -> Result<Writer, RingError> {
         let places = Places::new(layout).ok_or_else(|| {
             let [peers, rails, drops] = layout::SIZES_MAX;
@@ -83,7 +83,7 @@ impl Writer {
             (layout::AT_DROPS, places.drops as u64),
         ];
         header.iter().for_each(|&(at, value)| writer.map.word(at).store(value, Ordering::Relaxed));
-        // Last: who finds it finds everything.
+        // The magic number is written last: a process that finds it finds everything else, too.
         writer.map.word(layout::AT_MAGIC).store(layout::MAGIC, Ordering::Release);
         Ok(writer)
     }
@@ -106,18 +106,18 @@ impl Writer {
         self.origin = origin;
     }
 
-    /// The lanes in use are others now.
+    /// Writes down which lanes are in use now.
     pub fn lanes(&mut self, lanes: &str) {
         self.origin.identity.lanes = lanes.to_owned();
         self.write_origin();
     }
 
-    /// Totals.
+    /// Writes the endpoint's totals.
     pub fn endpoint(&mut self, record: &EndpointRecord) {
         self.write(self.places.endpoint(), record);
     }
 
-    /// Peer number `index`.
+    /// Writes the record of the peer in place `index`.
     pub fn peer(&mut self, index: usize, record: &PeerRecord) {
         if index < self.places.peers {
             self.write(self.places.peer(index), record);
@@ -137,14 +137,16 @@ impl Writer {
         (0..self.places.rails).for_each(|place| seqlock::erase(&self.map, self.places.rail(index, place)));
     }
 
-    /// Rail in place `place` (0.., not its number) of peer `index`.
+    /// Writes the record of a rail of the peer in place `index`. `place` counts the peer's rails from 0; it
+    /// is not the rail's number.
     pub fn rail(&mut self, index: usize, place: usize, record: &RailRecord) {
         if index < self.places.peers && place < self.places.rails {
             self.write(self.places.rail(index, place), record);
         }
     }
 
-    /// Drops by reason; names of at most 48 bytes, the same order at every call.
+    /// Writes the drops by reason. Names of reasons have at most 48 bytes, and come in the same order at
+    /// every call.
     pub fn drops(&mut self, drops: &[(&str, u64)]) {
         if !self.map.is_here() {
             return;
@@ -167,8 +169,9 @@ impl Drop for Writer {
     }
 }
 
-/// A new file of this process: several endpoints have several, and another PID namespace may share the
-/// directory.
+/// Makes a new file for a page of this process. Its name ends in a number, because several endpoints of a
+/// process have a page each, and a process of another PID namespace that shares the directory may have the
+/// same process id.
 fn page_file(directory: &Path, mode: libc::mode_t) -> Result<SharedFile, RingError> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     // SAFETY: no pointers are passed.
