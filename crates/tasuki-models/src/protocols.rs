@@ -62,7 +62,7 @@ const SET_UP: &str = "the order among these stores is free: the store of the sta
 /// closing of a segment under a sender, and peers that do not follow the protocol.
 pub const RING: Protocol = Protocol {
     name: "ring",
-    files: &["outbox/mod.rs", "outbox/open.rs", "segment.rs", "senders.rs", "record.rs"],
+    files: &["outbox/mod.rs", "outbox/open.rs", "outbox/push.rs", "segment.rs", "senders.rs", "record.rs"],
     late: true,
     scenarios: &[
         scenario("short records", ring::short_records, 3),

@@ -46,8 +46,8 @@ impl Cma {
     /// whether it permits reading says nothing of filters of system calls: be prepared for an error.
     ///
     /// # Safety
-    /// The peer, if it lives, has asked for these bytes there. `from` can be read for `len` bytes, and nobody
-    /// writes to it.
+    /// The peer, if it lives, has asked for these bytes there. `from` can be read for `len` bytes, and no
+    /// thread writes to it meanwhile.
     pub unsafe fn write(&self, remote_addr: u64, from: *const u8, len: usize) -> io::Result<()> {
         transfer(remote_addr, len, |done, remote| {
             let local =

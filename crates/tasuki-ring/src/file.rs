@@ -22,7 +22,7 @@ use crate::fork::Process;
 pub(crate) const DIRECTORY: &str = "/dev/shm";
 
 /// Files that this process has open. It is a static because the locks of a file belong to the process as a
-/// whole: two users of this crate who each had their own registry would end each other's locks.
+/// whole: two parts of a program with a registry each would end each other's locks.
 static REGISTRY: Mutex<Vec<Arc<Open>>> = Mutex::new(Vec::new());
 
 struct Open {

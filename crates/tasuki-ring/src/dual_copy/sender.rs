@@ -58,7 +58,7 @@ impl Part<'_> {
 impl Segment {
     /// Claims what the sender writes next. `None` if nothing is left, or the copy is over.
     pub fn claim_part(&self, offer: &DualCopyOffer) -> Option<Part<'_>> {
-        // In a slot that its receiver has left, or that has gone to another one, nobody waits for this copy.
+        // If the receiver has left the slot, or it has gone to another one, this copy is over.
         self.sender(offer.slot)?;
         let total = units(offer.len)?;
         let word = self.slot_word(offer.slot, SLOT_CLAIMS);

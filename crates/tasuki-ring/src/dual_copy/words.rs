@@ -70,8 +70,8 @@ pub(super) fn bytes(units: Range<u32>, len: u64) -> Range<u64> {
     start..end
 }
 
-/// What the receiver claims next of the `rest` units that nobody has claimed. `first`: it has claimed nothing
-/// yet. `alone`: the sender has claimed nothing yet.
+/// What the receiver claims next of the `rest` units that neither end has claimed. `first`: it has claimed
+/// nothing yet. `alone`: the sender has claimed nothing yet.
 ///
 /// It claims half of all at first, since the other half is the sender's, if it comes. If the sender has not
 /// come by then, the receiver claims most of the rest or all of it, since the fewer calls it makes the sooner
@@ -86,7 +86,7 @@ pub(super) fn receivers_part(rest: u32, first: bool, alone: bool) -> u32 {
     part.max(PART_MIN).min(rest)
 }
 
-/// What the sender claims next of the `rest` units that nobody has claimed.
+/// What the sender claims next of the `rest` units that neither end has claimed.
 pub(super) fn senders_part(rest: u32) -> u32 {
     let part = if rest <= PART_MAX / 2 { rest } else { rest.div_ceil(2).min(PART_MAX) };
     part.max(PART_MIN).min(rest)

@@ -1,5 +1,5 @@
-//! The statistics page: a small shared file in which one writer keeps its counters and from which anybody
-//! reads them.
+//! The statistics page: a small shared file in which one writer keeps its counters, for other processes to
+//! read.
 
 mod encoding;
 mod layout;
