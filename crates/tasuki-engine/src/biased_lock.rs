@@ -10,10 +10,10 @@ use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-use tasuki_sys::membarrier;
+use crate::sync::{
+    AtomicBool, Mutex, MutexGuard, Ordering, PoisonError, TryLockError, compiler_fence, membarrier,
+};
 
 /// What is behind the lock, and who is there.
 pub(crate) struct BiasedLock<T> {

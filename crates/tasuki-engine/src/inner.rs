@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use crate::biased_lock::{BiasedLock, Guard};
 use crate::clock::Clock;
+use crate::coalesce_watch::CoalesceWatch;
 use crate::engine::Engine;
-use crate::held::Held;
 use crate::open::Opened;
 use crate::sleep::Sleeper;
 use crate::wait::oversubscription::Oversubscription;
@@ -23,21 +23,21 @@ pub(crate) struct Inner {
     pub waits: AtomicBool,
     pub stop: AtomicBool,
     pub sleeper: Sleeper,
-    pub held: Arc<Held>,
+    pub coalesce_watch: Arc<CoalesceWatch>,
     pub processors: Oversubscription,
     pub clock: Clock,
 }
 
 impl Inner {
     pub fn new(opened: Opened) -> Inner {
-        let Opened { engine, clock, held, processors, sleeper, .. } = opened;
+        let Opened { engine, clock, coalesce_watch, processors, sleeper, .. } = opened;
         Inner {
             lock: BiasedLock::new(engine),
             entries: AtomicU64::new(0),
             waits: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             sleeper,
-            held,
+            coalesce_watch,
             processors,
             clock,
         }

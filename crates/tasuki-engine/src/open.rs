@@ -10,8 +10,8 @@ use tasuki_ring::{Segment, SegmentOptions};
 
 use crate::address::Address;
 use crate::clock::Clock;
+use crate::coalesce_watch::CoalesceWatch;
 use crate::engine::Engine;
-use crate::held::Held;
 use crate::messages::Messages;
 use crate::net::lanes::{Opening, Sockets};
 use crate::net::link::Link;
@@ -68,7 +68,7 @@ pub(crate) struct Opened {
     pub engine: Engine,
     pub address: Address,
     pub clock: Clock,
-    pub held: Arc<Held>,
+    pub coalesce_watch: Arc<CoalesceWatch>,
     pub processors: Oversubscription,
     pub sleeper: Sleeper,
     /// Further references to the sockets of raw lanes, once they are open.
@@ -92,7 +92,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, OpenError> {
     let segment = if options.shm { Segment::create(&token).ok() } else { None };
     let dual_copies = DualCopies::new(options.sender_copies == SenderCopies::Never);
     let shm = Shm::new(segment, address, clock, dual_copies);
-    let (raw_sockets, held) = (net.raw_sockets(), net.held());
+    let (raw_sockets, coalesce_watch) = (net.raw_sockets(), net.coalesce_watch());
     let descriptors = std::iter::once(net.readiness().as_fd()).chain(rendezvous.bulk().map(Bulk::as_fd));
     let sleeper = Sleeper::new(descriptors, net.raw_sockets(), shm.is_open()).map_err(OpenError::Wait)?;
     let processors = Oversubscription::new(options.sender_copies == SenderCopies::Always);
@@ -103,7 +103,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened, OpenError> {
     if options.stats {
         engine.open_page();
     }
-    Ok(Opened { engine, address, clock, held, processors, sleeper, raw_sockets })
+    Ok(Opened { engine, address, clock, coalesce_watch, processors, sleeper, raw_sockets })
 }
 
 /// The address of a new endpoint. `random` names it: 16 bytes are its secret, 8 its incarnation, 4 its id.

@@ -1,4 +1,5 @@
-//! Half round trip and stream rate of the UDP lane over loopback between two spinning threads on cores of their own.
+//! Half round trip and stream rate of the UDP lane over loopback between two spinning threads on cores of
+//! their own.
 //!
 //! `cargo run --release -p tasuki-link --example udp_pingpong`
 
@@ -11,7 +12,7 @@ use tasuki_link::{UdpLink, UdpOptions};
 
 const BATCHES: usize = 200;
 const TRIPS: usize = 50;
-/// What a packet may hold at an MTU of 1500.
+/// Bytes of UDP payload of a packet at an MTU of 1500.
 const PACKET: usize = 1472;
 const STREAM_PACKETS: usize = 64;
 
@@ -34,7 +35,7 @@ fn send(link: &mut UdpLink, to: SocketAddr, len: usize) {
     link.flush().expect("loopback takes it");
 }
 
-/// Answers small packets by one of their size, and a large one that ends a batch by a small one.
+/// Answers a small packet by one of the same size, and the last large one of a batch by a small one.
 fn answer(mut link: UdpLink) {
     pin(1);
     let mut large = 0;

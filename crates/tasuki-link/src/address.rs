@@ -12,7 +12,7 @@ pub(crate) union RawAddr {
 }
 
 impl RawAddr {
-    /// No address, all zero: room for the kernel to write one.
+    /// No address: all zero, as room for the kernel to write one.
     pub(crate) fn empty() -> RawAddr {
         // SAFETY: all three members are plain integers, for which zero bytes are a value.
         unsafe { std::mem::zeroed() }
@@ -21,7 +21,7 @@ impl RawAddr {
     /// Room for an address, in bytes.
     pub(crate) const ROOM: libc::socklen_t = size_of::<RawAddr>() as libc::socklen_t;
 
-    /// The address and its length.
+    /// An address and its length in bytes.
     pub(crate) fn new(address: SocketAddr) -> (RawAddr, libc::socklen_t) {
         let mut raw = RawAddr::empty();
         match address {
@@ -47,9 +47,10 @@ impl RawAddr {
         }
     }
 
-    /// What the kernel wrote; None if that is no IP address.
+    /// The address that the kernel wrote. `None` if that is no IP address.
     pub(crate) fn get(&self) -> Option<SocketAddr> {
-        // SAFETY: every bit pattern is a value of every member, and all bytes have been initialised by `empty`.
+        // SAFETY: every bit pattern is a value of every member, and all bytes have been initialised by
+        // `empty`.
         let (family, v4, v6) = unsafe { (self.family, self.v4, self.v6) };
         match i32::from(family) {
             libc::AF_INET => {

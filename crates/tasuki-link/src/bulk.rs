@@ -1,4 +1,5 @@
-//! A connected UDP socket for length-coded bulk: datagrams straight out of the program's memory and straight into it.
+//! A connected UDP socket for length-coded bulk: datagrams straight out of the program's memory and straight
+//! into it.
 
 use std::io;
 use std::mem::zeroed;
@@ -10,19 +11,19 @@ use nix::sys::socket::{SockaddrStorage, connect, getsockopt, sockopt};
 
 use crate::{LinkError, UdpOptions, socket};
 
-/// Datagrams in one system call.
+/// Datagrams in one system call, at most.
 pub const BULK_BATCH: usize = 64;
 
 /// A piece of memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
-    /// First byte.
+    /// Its first byte.
     pub ptr: *mut u8,
-    /// Bytes.
+    /// Its length in bytes.
     pub len: usize,
 }
 
-/// A nonblocking UDP socket without queue or buffers of its own.
+/// A nonblocking UDP socket without a queue or buffers of its own.
 pub struct BulkSocket {
     fd: OwnedFd,
     local: SocketAddr,
@@ -34,10 +35,10 @@ pub struct BulkSocket {
 unsafe impl Send for BulkSocket {}
 
 impl BulkSocket {
-    /// Opens the socket. It hears everybody until it is connected.
+    /// Opens the socket. It receives from any sender until it is connected.
     pub fn bind(options: &UdpOptions) -> Result<BulkSocket, LinkError> {
         let opened = socket::open(options)?;
-        // Joined datagrams would lose their lengths.
+        // Coalescing (UDP_GRO) is off, because datagrams that the kernel joins lose their lengths.
         let _ = socket::set(&opened.fd, libc::SOL_UDP, libc::UDP_GRO, 0);
         Ok(BulkSocket {
             fd: opened.fd,
@@ -48,30 +49,33 @@ impl BulkSocket {
         })
     }
 
-    /// From now on only datagrams from there are heard, and all go there.
+    /// Connects the socket to an address: from then on it receives from there alone, and all datagrams go
+    /// there.
     pub fn connect(&self, to: SocketAddr) -> io::Result<()> {
         Ok(connect(self.fd.as_raw_fd(), &SockaddrStorage::from(to))?)
     }
 
-    /// Own address and port.
+    /// The socket's own address and port.
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// For `poll`.
+    /// The descriptor, for `poll`.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// What the kernel grants as receive buffer, bytes; it charges more than a datagram's length for each.
+    /// Size of the receive buffer that the kernel has granted, in bytes. The kernel charges more than its
+    /// length for each datagram.
     pub fn receive_buffer(&self) -> usize {
         getsockopt(&self.fd, sockopt::RcvBuf).unwrap_or(0)
     }
 
-    /// Sends a datagram for each piece, at most [`BULK_BATCH`]. Returns how many the kernel took, which is less if it has no room now.
+    /// Sends a datagram for each piece, at most [`BULK_BATCH`]. Returns how many the kernel took, which is
+    /// less if it has no room now.
     ///
     /// # Safety
-    /// The pieces can be read.
+    /// All bytes of the pieces can be read.
     pub unsafe fn send(&mut self, pieces: &[Piece]) -> io::Result<usize> {
         let count = pieces.len().min(BULK_BATCH);
         for ((piece, vector), header) in pieces.iter().zip(&mut self.vectors).zip(&mut self.headers) {
@@ -79,16 +83,18 @@ impl BulkSocket {
             fill(header, vector, 1);
         }
         let fd = self.fd.as_raw_fd();
-        // SAFETY: the first `count` headers were just filled in with pointers to parts of `self`, which name memory that can be read.
+        // SAFETY: the first `count` headers were just filled in with pointers to parts of `self`, which name
+        // memory that can be read.
         let sent = unsafe { libc::sendmmsg(fd, self.headers.as_mut_ptr(), count as libc::c_uint, 0) };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Receives a datagram into each pair of pieces, the second for what does not fit into the first, at most [`BULK_BATCH`]; `lens` gets their
-    /// lengths, also of those that were longer than both. None waits: `WouldBlock`.
+    /// Receives a datagram into each pair of pieces, at most [`BULK_BATCH`] of them. The second piece of a
+    /// pair is for what does not fit into the first. `lens` gets the datagrams' lengths in bytes, also of
+    /// those that were longer than both pieces. The error is `WouldBlock` if no datagram waits.
     ///
     /// # Safety
-    /// The pieces can be written, and nobody else uses them during the call.
+    /// All bytes of the pieces can be written, and nothing else uses them during the call.
     pub unsafe fn receive(&mut self, pairs: &[[Piece; 2]], lens: &mut Vec<usize>) -> io::Result<()> {
         lens.clear();
         let count = pairs.len().min(BULK_BATCH);
@@ -101,7 +107,8 @@ impl BulkSocket {
             fill(header, &mut vectors[0], 2);
         }
         let (fd, flags) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT | libc::MSG_TRUNC);
-        // SAFETY: the first `count` headers were just filled in with pointers to parts of `self`, which name memory that can be written.
+        // SAFETY: the first `count` headers were just filled in with pointers to parts of `self`, which name
+        // memory that can be written.
         let came = unsafe {
             libc::recvmmsg(fd, self.headers.as_mut_ptr(), count as libc::c_uint, flags as _, null_mut())
         };
@@ -110,12 +117,12 @@ impl BulkSocket {
         Ok(())
     }
 
-    /// Drops what waits; at most so many datagrams.
+    /// Drops the datagrams that wait, at most `most` of them.
     pub fn discard(&mut self, most: usize) {
         let nothing = Piece { ptr: null_mut(), len: 0 };
         let mut lens = Vec::new();
         for _ in 0..most.div_ceil(BULK_BATCH) {
-            // SAFETY: pieces of no byte are not written.
+            // SAFETY: pieces of no bytes are not written.
             if unsafe { self.receive(&[[nothing; 2]; BULK_BATCH], &mut lens) }.is_err() {
                 return;
             }
@@ -123,6 +130,7 @@ impl BulkSocket {
     }
 }
 
+/// Makes `header` that of one datagram in `count` vectors.
 fn fill(header: &mut libc::mmsghdr, vectors: &mut libc::iovec, count: usize) {
     header.msg_len = 0;
     header.msg_hdr.msg_iov = vectors;
@@ -150,7 +158,7 @@ mod tests {
     #[test]
     fn datagrams_keep_their_lengths_and_go_where_they_are_told() {
         let (mut a, mut b) = pair();
-        // Equal lengths, which a kernel would join if it were asked to.
+        // The lengths are equal, so that the kernel would join the datagrams if it were asked to.
         let mut from = [vec![1; 1000], vec![2; 1000], vec![3; 999], vec![4; 50]];
         let pieces: Vec<Piece> = from.iter_mut().map(|bytes| piece(bytes)).collect();
         // SAFETY: the pieces are those of vectors that live to the end of the test.
@@ -159,12 +167,12 @@ mod tests {
         let pairs: Vec<[Piece; 2]> =
             into.iter_mut().zip(&mut over).map(|(a, b)| [piece(a), piece(b)]).collect();
         let mut lens = Vec::new();
-        // SAFETY: as above.
+        // SAFETY: the pieces are those of vectors that live to the end of the test.
         unsafe { b.receive(&pairs, &mut lens) }.unwrap();
         assert_eq!(lens, [1000, 1000, 999, 50], "the lengths as sent, also of what was cut");
         assert_eq!((&into[1], &over[1]), (&vec![2; 900], &vec![2; 60]));
         assert!(into[3][..50] == [4; 50] && into[3][50..].iter().all(|byte| *byte == 0));
-        // SAFETY: as above.
+        // SAFETY: the pieces are those of vectors that live to the end of the test.
         let error = unsafe { b.receive(&pairs, &mut lens) }.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
     }

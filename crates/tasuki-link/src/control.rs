@@ -9,22 +9,23 @@ pub(crate) struct Control<const N: usize>(pub(crate) [u8; N]);
 
 /// Bytes that one control message with `len` bytes of data takes.
 pub(crate) const fn space(len: usize) -> usize {
-    // SAFETY: a pure computation.
+    // SAFETY: this macro of C only computes.
     unsafe { libc::CMSG_SPACE(len as libc::c_uint) as usize }
 }
 
-/// Bytes of control data for a packet that is to be segmented.
+/// Bytes of control data of a batch that the kernel is to cut into segments.
 pub(crate) const SEGMENT_SPACE: usize = space(size_of::<u16>());
 
-/// Writes the message that asks for segments of `size` bytes (UDP_SEGMENT, see udp(7)).
+/// Writes the control message that asks for segments of `size` bytes (UDP_SEGMENT, udp(7)).
 pub(crate) fn put_segment(control: &mut Control<SEGMENT_SPACE>, size: u16) {
     let header = libc::cmsghdr {
-        // SAFETY: a pure computation.
+        // SAFETY: this macro of C only computes.
         cmsg_len: unsafe { libc::CMSG_LEN(size_of::<u16>() as libc::c_uint) } as _,
         cmsg_level: libc::SOL_UDP,
         cmsg_type: libc::UDP_SEGMENT,
     };
-    // SAFETY: `control` is aligned for a header and has room for it and two bytes of data behind it (`SEGMENT_SPACE`).
+    // SAFETY: `control` is aligned for a header and has room for it and two bytes of data behind it
+    // (`SEGMENT_SPACE`).
     unsafe {
         let at = control.0.as_mut_ptr();
         at.cast::<libc::cmsghdr>().write(header);

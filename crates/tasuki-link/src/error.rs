@@ -10,7 +10,8 @@ use tasuki_sys::packet::PacketError;
 pub enum LinkError {
     /// The socket could not be made at all.
     #[error(
-        "no UDP socket for {address}: {source}; is this address family enabled, and are descriptors left (ulimit -n)?"
+        "no UDP socket for {address}: {source}; is this address family enabled, and are descriptors left \
+         (ulimit -n)?"
     )]
     Socket {
         /// The local address asked for.
@@ -46,7 +47,8 @@ pub enum LinkError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// Packets to one address were refused; they are dropped and counted, the rest of the queue is still there.
+    /// The kernel refused packets to one address. They are dropped and counted; the rest of the queue is
+    /// still there.
     #[error("{packets} packets from {from} to {to} not sent: {source}; see `ip route get` for that address")]
     Send {
         /// The lane's own address.
@@ -72,12 +74,12 @@ pub enum LinkError {
 }
 
 impl LinkError {
-    /// Whether it is for want of permission (`CAP_NET_RAW`).
+    /// Whether the cause is a missing permission (`CAP_NET_RAW`).
     pub fn is_forbidden(&self) -> bool {
         matches!(self, LinkError::Raw(error) if error.source.kind() == io::ErrorKind::PermissionDenied)
     }
 
-    /// Whether another socket has this port: try another one.
+    /// Whether the cause is that another socket has this port, so that another port may do.
     pub fn is_in_use(&self) -> bool {
         matches!(self, LinkError::Bind { source, .. } if source.kind() == io::ErrorKind::AddrInUse)
     }

@@ -1,10 +1,10 @@
-//! A second socket for whoever sends most.
-//!
-//! For a datagram to a socket that hears everybody the kernel looks up, each time, which route it came by and whose it is. For one to a
-//! *connected* socket it remembers both, which spares about a tenth of what a stream costs without coalescing. So the sender of a stream gets a
-//! socket of its own: bound like the first one, to the same port, but connected to that sender. It is for receiving alone; what
-//! is sent leaves by the first one. The kernel remembers only for the socket that was bound last, so there is one, and it
-//! follows whoever sends most.
+//! A second, connected socket for the peer that sends most. For a datagram to a socket that is not connected
+//! the kernel looks up, each time, the route by which it came and the socket that it is for. For a datagram
+//! to a *connected* socket it remembers both, which spares about a tenth of what a stream costs without
+//! coalescing. So the sender of a stream gets a socket of its own: bound like the first one, to the same
+//! port, but connected to that sender. It is for receiving alone; everything that is sent leaves by the first
+//! socket. The kernel remembers only for the socket that was bound last, so there is one such socket, and it
+//! follows the peer that sends most.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,43 +14,43 @@ use nix::sys::socket::{SockaddrStorage, connect};
 
 use crate::{UdpOptions, socket};
 
-/// So many more datagrams than from all others make a stream.
+/// A peer sends a stream if this many more datagrams have come from it than from all others together.
 const STREAM: u32 = 256;
 
-/// The second socket, and who it should be for.
+/// The second socket, and the peer that it should be connected to.
 pub(crate) struct Follower {
-    /// Of the first socket.
+    /// The options of the first socket.
     options: UdpOptions,
     socket: Option<OwnedFd>,
-    /// To whom it is connected.
+    /// The peer that the second socket is connected to.
     to: Option<SocketAddr>,
-    /// The kernel has refused it.
+    /// The kernel has refused a second socket; it is not asked again.
     refused: bool,
     ballot: Ballot,
 }
 
 impl Follower {
-    /// Of a socket that was opened with `options`.
+    /// The follower of a first socket that was opened with `options`.
     pub(crate) fn new(options: UdpOptions) -> Follower {
         Follower { options, socket: None, to: None, refused: false, ballot: Ballot::default() }
     }
 
-    /// A datagram from there has come by the first socket.
+    /// Counts a datagram that has come by the first socket.
     pub(crate) fn heard(&mut self, from: SocketAddr) {
         self.ballot.vote(from);
     }
 
-    /// So many have come by the second one.
+    /// Counts datagrams that have come by the second socket.
     pub(crate) fn followed(&mut self, count: usize) {
         self.ballot.against(count);
     }
 
-    /// The socket, if there is one.
+    /// The second socket, if there is one.
     pub(crate) fn socket(&self) -> Option<&OwnedFd> {
         self.socket.as_ref()
     }
 
-    /// For whom it is.
+    /// The peer that the second socket is connected to.
     pub(crate) fn followed_to(&self) -> Option<SocketAddr> {
         self.to
     }
@@ -59,7 +59,8 @@ impl Follower {
         self.socket.as_ref().map(AsFd::as_fd)
     }
 
-    /// Follows whoever now sends most by the first socket `main`, whose address is `local`, if that is a stream. True if there is now a socket
+    /// Connects the second socket to the peer from which most datagrams come by the first socket, if these
+    /// are a stream. `main` is the first socket and `local` its address. True if there is now a second socket
     /// where there was none.
     pub(crate) fn follow(&mut self, main: &OwnedFd, local: SocketAddr) -> bool {
         let Some(to) = self.ballot.winner().filter(|_| !self.refused) else { return false };
@@ -73,7 +74,9 @@ impl Follower {
         new && !self.refused
     }
 
-    /// Two sockets can have one port if both say so while the second is bound. Nobody else may do that later: they would get what is ours.
+    /// Opens the second socket. Two sockets can have one port if both permit it (SO_REUSEADDR) while the
+    /// second is bound. Both permit it no longer afterwards, since another process that bound to the port
+    /// would get our datagrams.
     fn open(&self, main: &OwnedFd, local: SocketAddr) -> io::Result<OwnedFd> {
         let options = UdpOptions { port: local.port(), ..self.options.clone() };
         socket::share(main, true)?;
@@ -89,7 +92,8 @@ fn connect_to(socket: &OwnedFd, to: SocketAddr) -> io::Result<()> {
     Ok(connect(socket.as_raw_fd(), &SockaddrStorage::from(to))?)
 }
 
-/// Who has sent more than all others, as found by Boyer and Moore: votes for one and against all others.
+/// Finds a peer that has sent more than all others together, by the majority vote of Boyer and Moore: each
+/// datagram is a vote for its sender and against all others.
 #[derive(Default)]
 struct Ballot {
     leader: Option<SocketAddr>,
@@ -97,6 +101,7 @@ struct Ballot {
 }
 
 impl Ballot {
+    /// Counts a datagram from a peer.
     fn vote(&mut self, from: SocketAddr) {
         if self.leader == Some(from) {
             self.lead = self.lead.saturating_add(1);
@@ -107,10 +112,12 @@ impl Ballot {
         }
     }
 
+    /// Counts votes against all peers.
     fn against(&mut self, count: usize) {
         self.lead = self.lead.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
+    /// The peer that sends a stream, if there is one.
     fn winner(&self) -> Option<SocketAddr> {
         self.leader.filter(|_| self.lead >= STREAM)
     }
@@ -125,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sends_most_wins_and_only_by_a_wide_margin() {
+    fn the_peer_that_sends_most_wins_and_only_by_a_wide_margin() {
         let mut ballot = Ballot::default();
         for turn in 0..10 * STREAM {
             ballot.vote(from(1 + (turn % 2) as u16));
@@ -138,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_followed_is_left_only_for_one_who_sends_more() {
+    fn a_followed_peer_is_left_only_for_one_that_sends_more() {
         let mut ballot = Ballot::default();
         for _ in 0..10 * STREAM {
             ballot.vote(from(1));

@@ -3,12 +3,12 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Frames that can wait.
+/// Frames that can wait, at most.
 const FRAMES_MAX: usize = 256;
-/// Frames in one sendmmsg.
+/// Frames in one sendmmsg, at most.
 const CALL_FRAMES_MAX: usize = 64;
 
-/// The queue. Nothing is allocated after `new`.
+/// The queue of frames. Nothing is allocated after `new`.
 pub(crate) struct Frames {
     block: Box<[u8]>,
     used: usize,
@@ -23,17 +23,18 @@ pub(crate) struct Frames {
 #[derive(Clone, Copy)]
 struct Place {
     start: usize,
-    /// Header included.
+    /// Bytes of the frame with its header.
     len: usize,
-    /// Without the header.
+    /// Bytes of the frame without its header.
     payload: usize,
 }
 
-// SAFETY: the pointers in `headers` and `vectors` are written anew before, and used only within, each call of `send`.
+// SAFETY: the pointers in `headers` and `vectors` are written anew before, and used only within, each call of
+// `send`.
 unsafe impl Send for Frames {}
 
 impl Frames {
-    /// Room for `FRAMES_MAX` frames of `frame_bytes`.
+    /// A queue with room for `FRAMES_MAX` frames of `frame_bytes` bytes.
     pub(crate) fn new(frame_bytes: usize) -> Frames {
         // SAFETY: a header of zero bytes is a header without pointers.
         let header: libc::mmsghdr = unsafe { std::mem::zeroed() };
@@ -52,8 +53,9 @@ impl Frames {
         self.places.len() - self.first
     }
 
-    /// Adds a frame of a header and at most `max` bytes of payload, both written by `write`, which returns the length of the payload (0: no
-    /// frame after all). False, without a call of `write`, if there is no room.
+    /// Adds a frame of a header of `header` bytes and at most `max` bytes of payload. `write` writes both and
+    /// returns the length of the payload; 0 means that there is no frame after all. Returns false, without
+    /// calling `write`, if there is no room.
     pub(crate) fn push(&mut self, header: usize, max: usize, write: impl FnOnce(&mut [u8]) -> usize) -> bool {
         if self.places.len() == FRAMES_MAX {
             return false;
@@ -67,7 +69,8 @@ impl Frames {
         true
     }
 
-    /// Hands as many of them to the kernel as one call takes. Returns frames and bytes of payload that went; an error is that of the first.
+    /// Hands as many frames to the kernel as one call takes. Returns how many frames and bytes of payload
+    /// went. An error is about the first frame.
     pub(crate) fn send(&mut self, fd: BorrowedFd<'_>) -> io::Result<(usize, usize)> {
         let waiting = &self.places[self.first..];
         let count = match waiting {
@@ -92,7 +95,8 @@ impl Frames {
                     self.headers[at].msg_hdr.msg_iovlen = 1;
                 }
                 let (headers, flags) = (self.headers.as_mut_ptr(), libc::MSG_DONTWAIT);
-                // SAFETY: the first `count` headers were just written; they point into `self`, which lives through the call.
+                // SAFETY: the first `count` headers were just written; they point into `self`, which lives
+                // through the call.
                 let sent =
                     unsafe { libc::sendmmsg(fd.as_raw_fd(), headers, count as libc::c_uint, flags as _) };
                 usize::try_from(sent).map_err(|_| io::Error::last_os_error())?
@@ -103,7 +107,7 @@ impl Frames {
         Ok((count, bytes))
     }
 
-    /// The first `count` frames are done with, one way or the other.
+    /// Takes the first `count` frames off the queue, be they sent or dropped.
     pub(crate) fn pop(&mut self, count: usize) {
         self.first += count;
         if self.first >= self.places.len() {

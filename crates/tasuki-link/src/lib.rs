@@ -1,5 +1,5 @@
-//! Datapaths between hosts, one module per lane. This crate knows sockets and packets; of what is in the packets it knows only where
-//! the addressee stands, because the kernel sorts frames by it.
+//! Datapaths between hosts, one module per lane. This crate knows sockets and packets. Of what is in a packet
+//! it knows only where the addressed endpoint stands, because the kernel sorts frames by it.
 
 mod address;
 pub mod broker;

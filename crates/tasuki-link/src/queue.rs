@@ -1,19 +1,19 @@
-//! Packets on their way to the kernel.
-//!
-//! They lie one behind the other in one preallocated block. A run of packets to one address, all of one size but for a shorter last
-//! one, is a *batch*: what one UDP_SEGMENT send takes (udp(7)).
+//! Packets on their way to the kernel. Packets lie one behind the other in one preallocated block. A run of
+//! packets to one address, all of one size but for a last one that may be shorter, is a *batch*: what one
+//! send with UDP_SEGMENT takes (udp(7)).
 
 use std::net::SocketAddr;
 
 use crate::address::RawAddr;
 
-/// Bytes of packets that can wait.
+/// Bytes of packets that can wait, at most.
 const BLOCK: usize = 1 << 20;
-/// Batches that can wait; each is at least one packet.
+/// Batches that can wait, at most; each has at least one packet.
 const BATCHES_MAX: usize = 1024;
-/// Segments that one send may have: UDP_MAX_SEGMENTS, which was 64 before Linux 6.9.
+/// Packets that one send may have: UDP_MAX_SEGMENTS of the kernel, which was 64 before Linux 6.9.
 const SEGMENTS_MAX: usize = 64;
-/// Bytes that one send may have: 65535 less the largest IP and UDP headers without options, and some room for options.
+/// Bytes that one send may have: 65535 less the largest IP and UDP headers without options, and some room for
+/// options.
 const BATCH_BYTES_MAX: usize = 65_000;
 
 /// Packets of one send.
@@ -24,18 +24,19 @@ pub(crate) struct Batch {
     /// Where its bytes begin in the block.
     start: usize,
     len: usize,
-    /// Size of every packet but, perhaps, the last.
+    /// Bytes of every packet but, perhaps, the last.
     pub(crate) size: usize,
     pub(crate) packets: usize,
-    /// A shorter packet has ended it.
+    /// A shorter packet has ended the batch: nothing can be added.
     ended: bool,
-    /// The kernel has refused it as one send: it goes packet by packet.
+    /// The kernel has refused the batch as one send, so it goes packet by packet.
     pub(crate) split: bool,
-    /// Errors so far, see `UdpLink::flush`.
+    /// Errors of sending it so far that may have been about other packets; see `UdpLink::flush`.
     pub(crate) errors: u32,
 }
 
 impl Batch {
+    /// Whether a packet of `len` bytes to `to` can be added.
     fn takes(&self, to: SocketAddr, len: usize) -> bool {
         !self.ended
             && !self.split
@@ -45,13 +46,13 @@ impl Batch {
             && self.len + len <= BATCH_BYTES_MAX
     }
 
-    /// Bytes of the next send: all, or one packet if it is split.
+    /// Bytes of the next send: those of the batch, or of one packet if the batch is split.
     pub(crate) fn next_len(&self) -> usize {
         if self.split { self.len.min(self.size) } else { self.len }
     }
 }
 
-/// The queue. Nothing is allocated after `new`.
+/// The queue of packets. Nothing is allocated after `new`.
 pub(crate) struct Queue {
     block: Box<[u8]>,
     used: usize,
@@ -69,12 +70,12 @@ impl Queue {
         Queue { block, used: 0, batches: Vec::with_capacity(BATCHES_MAX), first: 0, packets: 0, join }
     }
 
-    /// Packets waiting.
+    /// Packets that wait.
     pub(crate) fn packets(&self) -> usize {
         self.packets
     }
 
-    /// See `UdpLink::queue`.
+    /// Adds a packet; see `UdpLink::queue`.
     pub(crate) fn push(
         &mut self,
         to: SocketAddr,
@@ -91,13 +92,13 @@ impl Queue {
         true
     }
 
-    /// Where the next packet will lie, if that is at least `least` bytes long and a packet can be added.
+    /// Where the next packet will lie, if that room is at least `least` bytes long and a packet can be added.
     pub(crate) fn room(&mut self, least: usize) -> Option<&mut [u8]> {
         let fits = BLOCK - self.used >= least && self.batches.len() < BATCHES_MAX;
         fits.then(|| &mut self.block[self.used..])
     }
 
-    /// The first `len` bytes of [`Queue::room`] are a packet.
+    /// Adds the first `len` bytes of [`Queue::room`] as a packet.
     pub(crate) fn add(&mut self, to: SocketAddr, len: usize) {
         match self.batches[self.first..].last_mut() {
             Some(last) if self.join && last.takes(to, len) => {
@@ -125,12 +126,12 @@ impl Queue {
         self.packets += 1;
     }
 
-    /// Batches not yet sent.
+    /// The batches that have not been sent.
     pub(crate) fn waiting(&self) -> &[Batch] {
         &self.batches[self.first..]
     }
 
-    /// The first of them.
+    /// The first batch that has not been sent.
     pub(crate) fn front(&mut self) -> Option<&mut Batch> {
         self.batches.get_mut(self.first)
     }
@@ -140,7 +141,8 @@ impl Queue {
         &self.block[batch.start..batch.start + batch.next_len()]
     }
 
-    /// The next send of the first batch is done with, one way or the other. Returns its packets and bytes.
+    /// Takes what the next send of the first batch would send off the queue, be it sent or dropped. Returns
+    /// how many packets and bytes that were.
     pub(crate) fn pop(&mut self) -> (usize, usize) {
         let Some(batch) = self.batches.get_mut(self.first) else { return (0, 0) };
         let bytes = batch.next_len();

@@ -1,5 +1,5 @@
-//! The raw lane: Ethernet frames of our own type, through a packet socket that goes past the queueing discipline, and a receive ring
-//! that is looked at without a system call.
+//! The raw lane: Ethernet frames of our own type. They leave by a packet socket, past the NIC's queueing
+//! discipline, and arrive in a ring that is polled without a system call.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,15 +14,16 @@ use crate::{LinkError, RawStats};
 /// An Ethernet address.
 pub type Mac = [u8; 6];
 
-/// Bytes of an Ethernet header: both addresses and the type.
+/// Bytes of an Ethernet header without a tag: both addresses and the type.
 pub(crate) const ETHERNET: usize = 14;
-/// Type of a tag between addresses and type, and its length (IEEE 802.1Q-2022, 9.3).
+/// Type of a tag between the addresses and the type (IEEE 802.1Q-2022, 9.3).
 const TAG_TYPE: u16 = 0x8100;
+/// Bytes of such a tag.
 const TAG: usize = 4;
-/// Flushes in a row that found the queue full, after which its frames are dropped: with the queueing discipline bypassed a cable that
-/// is down looks the same as a queue that is full.
+/// After this many flushes in a row that found the NIC's queue full the queued frames are dropped. With the
+/// queueing discipline bypassed a cable that is down looks the same as a queue that is full.
 const STUCK: u32 = 64;
-/// Send buffer to ask for, bytes.
+/// Size of the send buffer to ask for, in bytes.
 const SEND_BUFFER: u32 = 4 << 20;
 
 /// How to open a raw lane.
@@ -30,10 +31,10 @@ const SEND_BUFFER: u32 = 4 << 20;
 pub struct RawOptions {
     /// The NIC's name.
     pub nic: String,
-    /// Id of the endpoint: packets for others are refused by the kernel.
+    /// Id of the endpoint. The kernel drops packets for other endpoints.
     pub endpoint: u32,
-    /// Most memory that the receive ring may take, bytes. It is locked in the kernel. A slot takes 2 KiB at MTU 1500 and 16 KiB at MTU
-    /// 9000; there are at least as many as fit 64 KiB.
+    /// Memory that the receive ring may take at most, in bytes. It is locked in the kernel. A slot takes 2
+    /// KiB at MTU 1500 and 16 KiB at MTU 9000; there are at least as many slots as fit into 64 KiB.
     pub ring_bytes: u64,
 }
 
@@ -44,28 +45,29 @@ pub struct RawLink {
     mac: Mac,
     mtu: u32,
     frames: Frames,
-    /// What goes between the addresses and the type.
+    /// The tag between the addresses and the type, if there is one.
     tag: Option<[u8; TAG]>,
-    /// Flushes in a row that got nothing rid.
+    /// Flushes in a row that sent nothing because the NIC's queue was full.
     stuck: u32,
     stats: RawStats,
-    /// The connection to the broker that gave the socket, which counts the lane as used while it is open.
+    /// The connection to the broker that gave the socket, if one did. The broker counts the lane as used
+    /// while it is open.
     _lease: Option<OwnedFd>,
 }
 
-/// Opens a socket that is filtered and takes part in nothing yet.
+/// Opens a socket that has its filter and is not bound yet, so that nothing comes in.
 fn prepare(options: &RawOptions, bypass: bool) -> Result<PacketSocket, LinkError> {
     let socket = PacketSocket::open(&options.nic, ETHERTYPE)?;
-    // The filter comes before the bind: nothing that it would refuse ever gets in.
+    // The filter is set before the socket is bound, so that no frame which it would drop ever comes in.
     socket.lock_filter(&filter(options.endpoint))?;
     socket.set_qdisc_bypass(bypass)?;
     socket.set_send_buffer(SEND_BUFFER);
     Ok(socket)
 }
 
-/// Opens a lane's socket with its ring for another process to use, tied to the NIC, the ethertype and the endpoint whatever that process
-/// tries. While the result lives its ring cannot be made larger. With `bypass` frames go past the queueing discipline, unless the
-/// other process changes that.
+/// Opens a lane's socket with its ring for another process to use. The socket stays tied to the NIC, the
+/// ethertype and the endpoint, whatever that process tries. While the result lives its ring cannot be made
+/// larger. With `bypass` frames go past the queueing discipline, unless the other process changes that.
 pub fn open_for_another(options: &RawOptions, bypass: bool) -> Result<PacketRing, LinkError> {
     let socket = prepare(options, bypass)?;
     let size = RingSize::within(options.ring_bytes, socket.interface().mtu);
@@ -75,14 +77,15 @@ pub fn open_for_another(options: &RawOptions, bypass: bool) -> Result<PacketRing
 }
 
 impl RawLink {
-    /// Opens the lane in the network namespace of the calling thread. [`LinkError::is_forbidden`] without `CAP_NET_RAW`.
+    /// Opens the lane in the network namespace of the calling thread. Without `CAP_NET_RAW` the error is one
+    /// that [`LinkError::is_forbidden`] tells.
     pub fn open(options: &RawOptions) -> Result<RawLink, LinkError> {
         let socket = prepare(options, true)?;
         let size = RingSize::within(options.ring_bytes, socket.interface().mtu);
         Ok(RawLink::over(socket.into_ring(size)?, &options.nic, None))
     }
 
-    /// The lane that a broker has opened.
+    /// Takes over the socket of a lane that a broker has opened.
     pub(crate) fn adopt(
         socket: OwnedFd,
         nic: &str,
@@ -93,6 +96,7 @@ impl RawLink {
         Ok(RawLink::over(ring, nic, Some(lease)))
     }
 
+    /// The lane over a socket with its ring.
     fn over(ring: PacketRing, nic: &str, lease: Option<OwnedFd>) -> RawLink {
         let facts = ring.socket().interface();
         RawLink {
@@ -108,9 +112,10 @@ impl RawLink {
         }
     }
 
-    /// Frames leave with this priority, 0 to 7, in a tag of VLAN 0 (IEEE 802.1Q-2022, 6.9.3), by which switches put them into one of their queues; `None`: without a
-    /// tag. Receivers take both: a tag of VLAN 0 is taken off by their kernels (net/core/dev.c, `__netif_receive_skb_core`). Frames queued before
-    /// keep what they had.
+    /// Sets the priority of frames that are queued from now on: 0 to 7 in a tag of VLAN 0 (IEEE
+    /// 802.1Q-2022, 6.9.3), by which switches put them into one of their queues, or `None` for frames
+    /// without a tag. Receivers take both, since their kernels take a tag of VLAN 0 off (net/core/dev.c,
+    /// `__netif_receive_skb_core`).
     pub fn set_priority(&mut self, priority: Option<u8>) {
         self.tag = priority.map(|priority| {
             let [high, low] = TAG_TYPE.to_be_bytes();
@@ -123,29 +128,30 @@ impl RawLink {
         &self.nic
     }
 
-    /// The NIC's own address: where peers send to.
+    /// The NIC's own address, to which peers send.
     pub fn mac(&self) -> Mac {
         self.mac
     }
 
-    /// Largest packet, bytes, as of the opening.
+    /// Size of the largest packet in bytes, as of the opening of the lane.
     pub fn mtu(&self) -> u32 {
         self.mtu
     }
 
-    /// Memory of the receive ring, bytes.
+    /// Memory of the receive ring in bytes.
     pub fn ring_bytes(&self) -> usize {
         self.ring.memory_bytes()
     }
 
-    /// For `poll`: readable when frames wait.
+    /// The descriptor, for `poll`: it is readable when frames wait.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.ring.socket().as_fd()
     }
 
-    /// Queues one packet of at most `max` bytes to the NIC with the address `to`, written by `write`, which returns its length (0: no
-    /// packet after all). Returns false, without calling `write`, if the queue is full: [`RawLink::flush`] first. A packet longer than the
-    /// MTU is dropped by the kernel and counted.
+    /// Queues one packet of at most `max` bytes to the NIC with the address `to`. `write` writes it and
+    /// returns its length; 0 means that there is no packet after all. Returns false, without calling
+    /// `write`, if the queue is full: [`RawLink::flush`] it first. The kernel drops a packet that is
+    /// longer than the MTU, and it is counted.
     pub fn queue(&mut self, to: Mac, max: usize, write: impl FnOnce(&mut [u8]) -> usize) -> bool {
         let (from, tag) = (self.mac, self.tag);
         let header = ETHERNET + tag.map_or(0, |tag| tag.len());
@@ -164,13 +170,14 @@ impl RawLink {
         })
     }
 
-    /// Packets queued and not yet handed to the kernel.
+    /// Packets that are queued and not yet handed to the kernel.
     pub fn queued(&self) -> usize {
         self.frames.len()
     }
 
-    /// Hands queued packets to the kernel; returns how many it took. If there is no room they stay queued for the next call; after many
-    /// calls without any they are dropped and counted, and so is a packet that the kernel refuses.
+    /// Hands queued packets to the kernel and returns how many it took. If the NIC's queue has no room
+    /// they stay queued for the next call. After many calls in a row without room they are dropped and
+    /// counted; so is a packet that the kernel refuses.
     pub fn flush(&mut self) -> usize {
         let (mut handed, mut errors) = (0, 0);
         while self.frames.len() > 0 {
@@ -188,7 +195,8 @@ impl RawLink {
                         self.put_off();
                         return handed;
                     }
-                    // The kernel reports once, at whatever call comes next, that the NIC was down for a while.
+                    // The kernel reports once that the NIC was down for a while, at the next call whatever
+                    // that is.
                     Some(libc::ENETDOWN) if errors == 0 => errors += 1,
                     _ => {
                         self.stats.send_refused += 1;
@@ -201,6 +209,7 @@ impl RawLink {
         handed
     }
 
+    /// Leaves frames queued for which the NIC has no room, or drops them if that has been so for long.
     fn put_off(&mut self) {
         self.stats.send_again += 1;
         self.stuck += 1;
@@ -211,13 +220,13 @@ impl RawLink {
         }
     }
 
-    /// Whether a frame waits. No system call.
+    /// Whether a frame waits. Makes no system call.
     pub fn has_frames(&self) -> bool {
         self.ring.has_frame()
     }
 
-    /// Hands up to `budget` frames that wait to `each`, without their Ethernet header but with the padding that a NIC may have added;
-    /// returns how many. No system call.
+    /// Hands up to `budget` frames that wait to `each`, without their Ethernet headers but with the
+    /// padding that a NIC may have added. Returns how many. Makes no system call.
     pub fn receive(&mut self, budget: usize, mut each: impl FnMut(&[u8])) -> usize {
         let mut count = 0;
         while count < budget {
@@ -235,7 +244,8 @@ impl RawLink {
         count
     }
 
-    /// Asks the kernel for what it dropped for want of room in the ring (one system call); the sum is in the counters.
+    /// Asks the kernel how many frames it has dropped because the ring was full (one system call). The sum is
+    /// in the counters.
     pub fn look_for_drops(&mut self) -> io::Result<()> {
         let seen = self.ring.socket().statistics().map_err(|error| error.source)?;
         self.stats.kernel_drops += u64::from(seen.drops);

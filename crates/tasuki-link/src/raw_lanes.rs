@@ -1,13 +1,13 @@
-//! Where a process gets its raw lanes from: by its own privilege, else from the broker, else nowhere.
+//! Opening a process's raw lanes: by its own privilege, or else by the broker.
 
 use std::thread;
 
 use crate::broker::Broker;
 use crate::{LinkError, RawLink, RawOptions};
 
-/// The raw lanes of one endpoint, in the order of `wanted`; `None` where there is none to be had: without permission, or on a NIC that is
-/// no Ethernet or not there. The rail keeps UDP then, and `tasuki doctor` says why. `broker` is where to ask if this process may not open
-/// them itself.
+/// Opens the raw lanes of one endpoint. The result is in the order of `wanted`, with `None` for a lane that
+/// cannot be had: without permission, or on a NIC that is no Ethernet or does not exist. The rail keeps UDP
+/// then, and `tasuki doctor` says why. `broker` is asked if this process may not open lanes itself.
 pub fn open_lanes(wanted: &[RawOptions], mut broker: Option<Broker>) -> Vec<Option<RawLink>> {
     let own = open_together(wanted);
     let is_forbidden =
@@ -19,7 +19,7 @@ pub fn open_lanes(wanted: &[RawOptions], mut broker: Option<Broker>) -> Vec<Opti
     wanted.iter().map(|options| of_broker(&mut broker, options)).collect()
 }
 
-/// A lane from the broker, who is asked no more once he has refused all.
+/// Asks the broker for a lane. Once it has given an answer that holds for all NICs it is not asked any more.
 fn of_broker(broker: &mut Option<Broker>, options: &RawOptions) -> Option<RawLink> {
     match broker.as_mut()?.lane(options) {
         Ok(lane) => Some(lane),
@@ -32,7 +32,8 @@ fn of_broker(broker: &mut Option<Broker>, options: &RawOptions) -> Option<RawLin
     }
 }
 
-/// Opens them all at once: for each ring the kernel waits, some 15 ms, until no processor can hold a frame for the socket.
+/// Opens lanes at the same time, in a thread each: for each ring the kernel waits, some 15 ms, until no
+/// processor can hold a frame for the socket.
 fn open_together(wanted: &[RawOptions]) -> Vec<Result<RawLink, LinkError>> {
     let Some((first, others)) = wanted.split_first() else { return Vec::new() };
     thread::scope(|scope| {
@@ -42,7 +43,7 @@ fn open_together(wanted: &[RawOptions]) -> Vec<Result<RawLink, LinkError>> {
             .collect();
         let mut all = vec![RawLink::open(first)];
         for (thread, options) in opening.into_iter().zip(others) {
-            // Where there is no thread to be had this one does it.
+            // A lane for which no thread could be started is opened by this thread.
             let opened = thread.ok().and_then(|thread| thread.join().ok());
             all.push(opened.unwrap_or_else(|| RawLink::open(options)));
         }

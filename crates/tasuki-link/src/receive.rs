@@ -9,14 +9,15 @@ use crate::UdpStats;
 use crate::address::RawAddr;
 use crate::control::{Control, each_message, space};
 
-/// Datagrams in one recvmmsg.
+/// Datagrams in one recvmmsg, at most.
 pub(crate) const CALL_DATAGRAMS_MAX: usize = 16;
-/// Size of a buffer if the kernel coalesces: the largest datagram there is, and some lines of the cache more, because buffers a power of two
-/// apart would push each other out of it.
+/// Bytes of a buffer if the kernel coalesces: those of the largest datagram there is, and some cache lines
+/// more, because buffers a power of two apart would evict each other from the cache.
 const COALESCED_BYTES: usize = (64 << 10) + 2112;
-/// Size of a buffer otherwise: more than any Ethernet's MTU, and likewise some lines.
+/// Bytes of a buffer if the kernel does not coalesce: more than any Ethernet's MTU, and some cache lines
+/// more, for the reason given at `COALESCED_BYTES`.
 const PLAIN_BYTES: usize = (16 << 10) + 2112;
-/// Room for UDP_GRO's and SO_RXQ_OVFL's messages, of four bytes each.
+/// Room for the control messages of UDP_GRO and SO_RXQ_OVFL, of four bytes each.
 const CONTROL_BYTES: usize = 2 * space(size_of::<libc::c_int>());
 
 /// Buffers for received datagrams, allocated once. Their pages become memory when they are first used.
@@ -27,11 +28,12 @@ pub(crate) struct Buffers {
     controls: Vec<Control<CONTROL_BYTES>>,
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
-    /// SO_RXQ_OVFL's last value; it counts modulo 2^32.
+    /// The last value of SO_RXQ_OVFL, which counts dropped datagrams modulo 2^32.
     overflow: u32,
 }
 
-// SAFETY: the pointers in `headers` and `vectors` are written anew before each call of `fill` and used only within it.
+// SAFETY: the pointers in `headers` and `vectors` are written anew before each call of `fill` and used only
+// within it.
 unsafe impl Send for Buffers {}
 
 impl Buffers {
@@ -51,7 +53,8 @@ impl Buffers {
         }
     }
 
-    /// One call for at most `want` datagrams (recvmsg for one, which is cheaper than recvmmsg). Returns how many came.
+    /// Makes one system call for at most `want` datagrams: recvmsg for one, which is cheaper than recvmmsg.
+    /// Returns how many came.
     pub(crate) fn fill(&mut self, fd: &OwnedFd, want: usize) -> io::Result<usize> {
         let want = want.clamp(1, CALL_DATAGRAMS_MAX);
         let parts = self.bytes.chunks_exact_mut(self.size).zip(&mut self.vectors).zip(&mut self.names);
@@ -69,12 +72,14 @@ impl Buffers {
         }
         if want == 1 {
             let header = &mut self.headers[0];
-            // SAFETY: the header was just filled in with pointers to parts of `self`, whose lengths are their own.
+            // SAFETY: the header was just filled in with pointers to parts of `self`, whose lengths are their
+            // own.
             let len = unsafe { libc::recvmsg(fd.as_raw_fd(), &mut header.msg_hdr, libc::MSG_DONTWAIT) };
             header.msg_len = u32::try_from(len).map_err(|_| io::Error::last_os_error())?;
             return Ok(1);
         }
-        // SAFETY: the first `want` headers were just filled in with pointers to parts of `self`, whose lengths are their own.
+        // SAFETY: the first `want` headers were just filled in with pointers to parts of `self`, whose
+        // lengths are their own.
         let came = unsafe {
             libc::recvmmsg(
                 fd.as_raw_fd(),
@@ -87,7 +92,7 @@ impl Buffers {
         usize::try_from(came).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Hands the packets of datagram `index` of the last `fill` to `each`. Returns how many.
+    /// Hands the packets of datagram `index` of the last `fill` to `each`. Returns how many there were.
     pub(crate) fn deliver(
         &mut self,
         index: usize,
@@ -132,6 +137,7 @@ impl Buffers {
     }
 }
 
+/// The number in a control message's data.
 fn int(data: &[u8]) -> libc::c_int {
     data.first_chunk().map_or(0, |bytes| libc::c_int::from_ne_bytes(*bytes))
 }

@@ -1,4 +1,4 @@
-//! What the network says about packets that it did not deliver (the socket's error queue).
+//! Reports of the network about packets that it did not deliver (the socket's error queue).
 
 use std::mem::size_of;
 use std::net::{IpAddr, SocketAddr};
@@ -7,38 +7,40 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use crate::address::RawAddr;
 use crate::control::{Control, each_message};
 
-/// Payload of the refused packet that a [`Refusal`] repeats at most, bytes.
+/// Bytes of the refused packet's payload that a [`Refusal`] quotes, at most.
 pub const QUOTE_MAX: usize = 16;
 
-/// A packet to `to` was refused by that host, by a router, or by this host's own NIC. It is evidence about an address, not about
-/// one packet: the kernel joins and limits such reports.
-///
-/// What the network says is not authenticated: anybody who guesses addresses and ports can forge a report, with any sender. What he cannot
-/// guess is payload that he has not seen, so a report proves something only if it quotes what nobody else could know.
+/// A report that a packet to `to` was refused by that host, by a router, or by this host's own NIC. It is
+/// evidence about an address and not about one packet, because the kernel joins and limits such reports.
+/// Reports of the network are not authenticated: an attacker who guesses addresses and ports can forge one,
+/// with any sender. Payload that the attacker has not seen cannot be guessed, so a report proves something
+/// only if it quotes what no third party could know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Where the packet was going.
+    /// Destination of the packet.
     pub to: SocketAddr,
     /// Why it did not arrive.
     pub kind: RefusalKind,
-    /// Whether this host said so (no route, NIC down, MTU) and not the network (ICMP).
+    /// Whether the report is of this host (no route, NIC down, MTU) and not of the network (ICMP).
     pub own: bool,
-    /// Who said so, if it was the network and the kernel tells: the host itself that the packet was for, a router or firewall, a forger.
+    /// Sender of a report of the network, if the kernel tells it: the host that the packet was for, a router,
+    /// a firewall, or an attacker.
     pub by: Option<IpAddr>,
-    /// The beginning of the refused packet's payload, as far as the report quotes it. [`Refusal::quoted`] cuts it to its length.
+    /// The beginning of the refused packet's payload, as far as the report quotes it. [`Refusal::quoted`]
+    /// cuts it to its length.
     pub quote: [u8; QUOTE_MAX],
     /// Bytes of `quote` that were quoted.
     pub quote_len: usize,
 }
 
 impl Refusal {
-    /// What this host itself says about a packet.
+    /// A report of this host itself.
     pub(crate) fn own(to: SocketAddr, kind: RefusalKind) -> Refusal {
         Refusal { to, kind, own: true, by: None, quote: [0; QUOTE_MAX], quote_len: 0 }
     }
 
-    /// The beginning of the refused packet's payload: at most [`QUOTE_MAX`] bytes. Linux quotes 500 bytes of a packet and more, other systems may
-    /// quote no payload at all.
+    /// The beginning of the refused packet's payload: at most [`QUOTE_MAX`] bytes. Linux quotes 500 bytes of
+    /// a packet and more, other systems may quote no payload at all.
     pub fn quoted(&self) -> &[u8] {
         &self.quote[..self.quote_len.min(QUOTE_MAX)]
     }
@@ -47,11 +49,11 @@ impl Refusal {
 /// Why a packet was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The host lives and no socket has that port: the process is gone, if it is true.
+    /// The host lives and no socket has that port. If that is true, the process is gone.
     PortUnreachable,
-    /// No answer from that host, or no way to it.
+    /// The host does not answer, or there is no path to it.
     HostUnreachable,
-    /// No route.
+    /// There is no route.
     NetUnreachable,
     /// The NIC or its cable is down.
     NetDown,
@@ -65,7 +67,7 @@ pub enum RefusalKind {
 }
 
 impl RefusalKind {
-    /// What an `errno` value says; `mtu` belongs to EMSGSIZE.
+    /// What an `errno` value says. `mtu` is used for EMSGSIZE alone.
     pub(crate) fn from_errno(errno: i32, mtu: u32) -> RefusalKind {
         match errno {
             libc::ECONNREFUSED => RefusalKind::PortUnreachable,
@@ -81,7 +83,7 @@ impl RefusalKind {
 /// One entry of the error queue.
 pub(crate) enum Entry {
     Refusal(Refusal),
-    /// An entry that names no destination or is of another kind.
+    /// An entry that names no destination, or is of another kind.
     Useless,
     /// The queue is empty.
     None,
@@ -101,7 +103,8 @@ pub(crate) fn read_error(fd: &OwnedFd) -> Entry {
     header.msg_iovlen = 1;
     header.msg_control = (&mut control as *mut Control<256>).cast();
     header.msg_controllen = control.0.len() as _;
-    // SAFETY: the header points to `name`, `control` and `vector`, and that to `quote`; all live through the call and have the lengths given.
+    // SAFETY: the header points to `name`, `control` and `vector`, and that to `quote`; all live through the
+    // call and have the lengths given.
     let read = unsafe { libc::recvmsg(fd.as_raw_fd(), &mut header, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT) };
     let Ok(quote_len) = usize::try_from(read) else { return Entry::None };
     let Some(to) = name.get() else { return Entry::Useless };
@@ -126,12 +129,13 @@ pub(crate) fn read_error(fd: &OwnedFd) -> Entry {
     found
 }
 
-/// Who has sent the report: his address stands behind the error (SO_EE_OFFENDER, ip(7)).
+/// The report's sender, whose address stands behind the error (SO_EE_OFFENDER, ip(7)).
 fn offender(data: &[u8]) -> Option<IpAddr> {
     let mut name = RawAddr::empty();
     let told = data.get(size_of::<libc::sock_extended_err>()..)?;
     let len = told.len().min(RawAddr::ROOM as usize);
-    // SAFETY: `name` has room for `len` bytes, every pattern of which is a value of it, and `told` has so many.
+    // SAFETY: `name` has room for `len` bytes, every pattern of which is a value of it, and `told` has as
+    // many.
     unsafe { std::ptr::copy_nonoverlapping(told.as_ptr(), (&raw mut name).cast::<u8>(), len) };
     name.get().map(|address| address.ip())
 }

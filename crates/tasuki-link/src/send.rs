@@ -8,7 +8,7 @@ use crate::address::RawAddr;
 use crate::control::{Control, SEGMENT_SPACE, put_segment};
 use crate::queue::{Batch, Queue};
 
-/// Batches in one sendmmsg.
+/// Batches in one sendmmsg, at most.
 const CALL_BATCHES_MAX: usize = 64;
 
 /// Headers for sendmmsg, allocated once.
@@ -18,7 +18,8 @@ pub(crate) struct SendHeaders {
     controls: Vec<Control<SEGMENT_SPACE>>,
 }
 
-// SAFETY: the pointers in `headers` and `vectors` are written anew before, and used only within, each call of `send_many`.
+// SAFETY: the pointers in `headers` and `vectors` are written anew before, and used only within, each call of
+// `send_many`.
 unsafe impl Send for SendHeaders {}
 
 impl SendHeaders {
@@ -33,7 +34,7 @@ impl SendHeaders {
     }
 }
 
-/// Sends the next packet or batch of the first batch with one plain call.
+/// Sends the first batch, or its next packet if it is split, with one system call.
 pub(crate) fn send_first(fd: &OwnedFd, queue: &Queue) -> io::Result<()> {
     let Some(batch) = queue.waiting().first() else { return Ok(()) };
     let bytes = queue.bytes(batch);
@@ -54,12 +55,13 @@ pub(crate) fn send_first(fd: &OwnedFd, queue: &Queue) -> io::Result<()> {
     let mut control = Control([0; SEGMENT_SPACE]);
     let mut vector = libc::iovec { iov_base: null_mut(), iov_len: 0 };
     let header = message(batch, bytes, &mut vector, &mut control);
-    // SAFETY: `header` points to `vector`, `control`, `bytes` and the address in `batch`, all of which live through the call.
+    // SAFETY: `header` points to `vector`, `control`, `bytes` and the address in `batch`, all of which live
+    // through the call.
     let sent = unsafe { libc::sendmsg(fd.as_raw_fd(), &header, libc::MSG_DONTWAIT) };
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Sends as many batches as one sendmmsg takes; returns how many went. An error is that of the first.
+/// Sends as many batches as one sendmmsg takes, and returns how many went. An error is about the first.
 pub(crate) fn send_many(fd: &OwnedFd, queue: &Queue, room: &mut SendHeaders) -> io::Result<usize> {
     let mut count = 0;
     for batch in queue.waiting().iter().take(CALL_BATCHES_MAX) {
@@ -68,14 +70,16 @@ pub(crate) fn send_many(fd: &OwnedFd, queue: &Queue, room: &mut SendHeaders) -> 
         room.headers[count] = libc::mmsghdr { msg_hdr: header, msg_len: 0 };
         count += 1;
     }
-    // SAFETY: the first `count` headers were just written; they point into `queue` and `room`, which live through the call.
+    // SAFETY: the first `count` headers were just written; they point into `queue` and `room`, which live
+    // through the call.
     let sent = unsafe {
         libc::sendmmsg(fd.as_raw_fd(), room.headers.as_mut_ptr(), count as libc::c_uint, libc::MSG_DONTWAIT)
     };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// The header of one send. It holds pointers to all four arguments: the caller keeps them alive and in place while it is used.
+/// The header of one send. It holds pointers to all four arguments, so the caller keeps them alive and in
+/// place while it uses the header.
 fn message(
     batch: &Batch,
     bytes: &[u8],
@@ -90,7 +94,7 @@ fn message(
     header.msg_iov = vector;
     header.msg_iovlen = 1;
     if batch.packets > 1 && !batch.split {
-        // A batch of several packets is at most 65000 bytes long, see `queue`.
+        // The size fits into 16 bits, as a batch of several packets has at most 65,000 bytes (`queue`).
         put_segment(control, batch.size as u16);
         header.msg_control = (control as *mut Control<SEGMENT_SPACE>).cast();
         header.msg_controllen = SEGMENT_SPACE as _;

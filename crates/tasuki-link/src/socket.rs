@@ -1,4 +1,4 @@
-//! Opening the socket and setting its options.
+//! Opening a UDP socket and setting its options.
 
 use std::io;
 use std::mem::size_of_val;
@@ -17,17 +17,19 @@ pub(crate) struct Opened {
     pub(crate) coalesce: bool,
 }
 
-/// Opens, sets up and binds.
+/// Opens a socket, sets its options and binds it.
 pub(crate) fn open(options: &UdpOptions) -> Result<Opened, LinkError> {
     open_with(options, false)
 }
 
-/// The same beside a socket that has the same address, and says at this moment that it may be shared ([`share`]).
+/// Like [`open`], beside a socket that has the same address and at this moment permits it to be shared
+/// ([`share`]).
 pub(crate) fn open_beside(options: &UdpOptions) -> Result<Opened, LinkError> {
     open_with(options, true)
 }
 
-/// Whether another socket may be bound to the same address, if it says the same.
+/// Permits other sockets to be bound to the same address, if they permit it as well (SO_REUSEADDR); or
+/// forbids it.
 pub(crate) fn share(fd: &OwnedFd, may: bool) -> io::Result<()> {
     set(fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, libc::c_int::from(may))
 }
@@ -41,7 +43,7 @@ fn open_with(options: &UdpOptions, beside: bool) -> Result<Opened, LinkError> {
     if raw < 0 {
         return Err(LinkError::Socket { address, source: io::Error::last_os_error() });
     }
-    // SAFETY: `raw` was just opened and nobody else has it.
+    // SAFETY: `raw` was just opened, and nothing else owns it.
     let fd = unsafe { OwnedFd::from_raw_fd(raw) };
 
     path_options(&fd, options)?;
@@ -50,19 +52,19 @@ fn open_with(options: &UdpOptions, beside: bool) -> Result<Opened, LinkError> {
     if beside {
         share(&fd, true).map_err(|source| LinkError::Option { address, option: "SO_REUSEADDR", source })?;
     } else {
-        // Only counts; a kernel without it costs nothing but that count.
+        // This option only counts drops, so that a kernel without it costs nothing but the count.
         let _ = set(&fd, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
     }
     let device_bound = bind_device(&fd, options)?;
     let local = bind_address(&fd, SocketAddr::new(address, options.port))?;
-    // Zero means "no segmentation by default"; that it can be set says that the kernel knows the option.
+    // Zero means "no segmentation by default". That it can be set shows that the kernel knows the option.
     let segment = set(&fd, libc::SOL_UDP, libc::UDP_SEGMENT, 0).is_ok();
     let coalesce = set(&fd, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok();
     Ok(Opened { fd, local, device_bound, segment, coalesce })
 }
 
-/// Never fragment, ignore the kernel's idea of the path's MTU (ours is probed per rail; a forged ICMP must not shrink it), and report
-/// what the network refuses.
+/// Sets options for the path: packets are never fragmented, the kernel's idea of the path's MTU is ignored
+/// (it is probed per rail, and a forged ICMP must not shrink it), and what the network refuses is reported.
 fn path_options(fd: &OwnedFd, options: &UdpOptions) -> Result<(), LinkError> {
     let wanted = if options.address.is_ipv4() {
         [
@@ -88,7 +90,8 @@ fn path_options(fd: &OwnedFd, options: &UdpOptions) -> Result<(), LinkError> {
     Ok(())
 }
 
-/// A buffer of `bytes`, or as much of it as `net.core.*mem_max` grants; a smaller one is slower, never wrong.
+/// Asks for a buffer of `bytes` bytes. Without privileges the kernel grants at most `net.core.rmem_max` or
+/// `wmem_max`; a smaller buffer is slower and never wrong.
 fn buffer(fd: &OwnedFd, force: libc::c_int, plain: libc::c_int, bytes: usize) {
     let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
     if set(fd, libc::SOL_SOCKET, force, bytes).is_err() {
@@ -96,6 +99,7 @@ fn buffer(fd: &OwnedFd, force: libc::c_int, plain: libc::c_int, bytes: usize) {
     }
 }
 
+/// Binds the socket to the NIC asked for. False if none was, or without the permission.
 fn bind_device(fd: &OwnedFd, options: &UdpOptions) -> Result<bool, LinkError> {
     let Some(device) = &options.device else { return Ok(false) };
     // SAFETY: the pointer and length are those of a live string; the kernel copies it.
@@ -118,6 +122,7 @@ fn bind_device(fd: &OwnedFd, options: &UdpOptions) -> Result<bool, LinkError> {
     Err(LinkError::Device { address: options.address, device: device.clone(), source })
 }
 
+/// Binds the socket to an address, and returns the one that it has then.
 fn bind_address(fd: &OwnedFd, address: SocketAddr) -> Result<SocketAddr, LinkError> {
     let failed = |source| LinkError::Bind { address, source };
     let (raw, len) = RawAddr::new(address);
@@ -133,6 +138,7 @@ fn bind_address(fd: &OwnedFd, address: SocketAddr) -> Result<SocketAddr, LinkErr
     raw.get().ok_or_else(|| failed(io::ErrorKind::AddrNotAvailable.into()))
 }
 
+/// Sets an option that is a number.
 pub(crate) fn set(fd: &OwnedFd, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
     // SAFETY: the pointer and length are those of `value`, which lives through the call.
     let done = unsafe {
@@ -147,9 +153,10 @@ pub(crate) fn set(fd: &OwnedFd, level: libc::c_int, name: libc::c_int, value: li
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Datagrams that the kernel has dropped because the receive buffer was full, modulo 2^32; 0 if it does not say.
+/// How many datagrams the kernel has dropped because the receive buffer was full, modulo 2^32; 0 if it does
+/// not tell.
 pub(crate) fn drops(fd: &OwnedFd) -> u32 {
-    /// Where they stand among what SO_MEMINFO tells.
+    /// Index of that number among those that SO_MEMINFO tells.
     const DROPS: usize = 8;
     let mut values = [0u32; DROPS + 1];
     let mut len = size_of_val(&values) as libc::socklen_t;

@@ -15,9 +15,10 @@ pub struct UdpStats {
     pub send_again: u64,
     /// Packets dropped because they are larger than the NIC's MTU (EMSGSIZE).
     pub send_too_big: u64,
-    /// Packets dropped because there is no way to their address (unreachable, network down).
+    /// Packets dropped because there is no path to their address (unreachable, network down).
     pub send_unreachable: u64,
-    /// Packets dropped because the kernel refused them for another reason (a firewall's EPERM, a wrong address family).
+    /// Packets dropped because the kernel refused them for another reason (a firewall's EPERM, a wrong
+    /// address family).
     pub send_other: u64,
     /// Times that the kernel refused UDP_SEGMENT and the packets were sent one by one.
     pub segment_refused: u64,
@@ -42,11 +43,12 @@ pub struct UdpStats {
 pub struct RawStats {
     /// Frames handed to the kernel.
     pub sent_frames: u64,
-    /// Bytes of their packets.
+    /// Bytes of the packets in the frames sent.
     pub sent_bytes: u64,
     /// System calls made for sending.
     pub send_calls: u64,
-    /// Sends put off because the NIC's queue or the socket's buffer was full (ENOBUFS, EAGAIN), or the cable down.
+    /// Sends put off because the NIC's queue or the socket's buffer was full (ENOBUFS, EAGAIN), or the cable
+    /// down.
     pub send_again: u64,
     /// Frames dropped because the queue stayed full.
     pub send_stuck: u64,
@@ -54,10 +56,12 @@ pub struct RawStats {
     pub send_refused: u64,
     /// Frames received.
     pub received_frames: u64,
-    /// Bytes of their packets, with the padding that a NIC has added.
+    /// Bytes of the packets in the frames received, with the padding that a NIC has added.
     pub received_bytes: u64,
-    /// Frames that did not fit into the ring's slots: the NIC's MTU has grown since the lane was opened.
+    /// Frames dropped because they did not fit into the ring's slots: the NIC's MTU has grown since the lane
+    /// was opened.
     pub truncated: u64,
-    /// Frames that the kernel dropped because the ring was full, as of the last [`crate::RawLink::look_for_drops`].
+    /// Frames that the kernel dropped because the ring was full, as of the last
+    /// [`crate::RawLink::look_for_drops`].
     pub kernel_drops: u64,
 }

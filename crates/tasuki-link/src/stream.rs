@@ -1,4 +1,5 @@
-//! TCP connections for streams of bulk: bytes straight out of the program's memory and straight into it, without packets of our own.
+//! TCP connections for streams of bulk: bytes straight out of the program's memory and straight into it,
+//! without packets of our own.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -8,25 +9,26 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// What may wait to be sent in the kernel, bytes. What is handed over at once leaves as the receiver's acknowledgements come, without a call.
+/// Size of the send buffer to ask for, in bytes. What is in it leaves as the receiver's acknowledgements
+/// come, without a system call.
 const SEND_BUFFER: usize = 4 << 20;
 
-/// Where a stream begins or ends: an own address, and the NIC that it is to leave and arrive by.
+/// An end of a stream on this host: an address, and the NIC by which the stream is to leave and arrive.
 #[derive(Clone, Debug)]
 pub struct StreamEnd {
-    /// Own address.
+    /// The address of this end.
     pub address: IpAddr,
-    /// NIC to bind to. Without the permission it goes on unbound, as [`crate::UdpLink`] does.
+    /// NIC to bind to. Without the permission the socket stays unbound, like that of a [`crate::UdpLink`].
     pub device: Option<String>,
 }
 
 impl StreamEnd {
-    /// A nonblocking socket at this address, any port.
+    /// Opens a nonblocking socket at this address, on any free port.
     fn open(&self) -> io::Result<Socket> {
         let domain = if self.address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
         let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
         if let Some(device) = &self.device {
-            // Addresses lead there as well; whoever may not bind has the routes alone.
+            // An error is no harm: the addresses lead to that NIC as well, by the routes.
             let _ = socket.bind_device(Some(device.as_bytes()));
         }
         socket.bind(&SocketAddr::new(self.address, 0).into())?;
@@ -34,14 +36,14 @@ impl StreamEnd {
     }
 }
 
-/// Waits for a stream. Nonblocking.
+/// Waits for streams to be opened. Its socket is nonblocking.
 pub struct StreamListener {
     socket: Socket,
     local: SocketAddr,
 }
 
 impl StreamListener {
-    /// Opens it on any free port.
+    /// Opens a listener on any free port.
     pub fn open(end: &StreamEnd) -> io::Result<StreamListener> {
         let socket = end.open()?;
         socket.listen(4)?;
@@ -49,12 +51,12 @@ impl StreamListener {
         Ok(StreamListener { socket, local })
     }
 
-    /// Own address and port.
+    /// The listener's own address and port.
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// The next stream that somebody has opened, and from where; `None`: nobody has.
+    /// The next stream that a peer has opened, and the address from which it comes; `None` if there is none.
     pub fn accept(&self) -> io::Result<Option<(Stream, IpAddr)>> {
         match self.socket.accept() {
             Ok((socket, from)) => {
@@ -68,7 +70,8 @@ impl StreamListener {
     }
 }
 
-/// A stream, of which one side sends and the other receives. Nonblocking. Closed when dropped; what was not received then is lost.
+/// A stream, of which one side sends and the other receives. Its socket is nonblocking. The stream is closed
+/// when it is dropped; what has not been received by then is lost.
 pub struct Stream {
     socket: Socket,
 }
@@ -77,9 +80,10 @@ impl Stream {
     /// Begins to open a stream; [`Stream::is_open`] tells when it is.
     pub fn connect(end: &StreamEnd, to: SocketAddr) -> io::Result<Stream> {
         let socket = end.open()?;
-        // Whoever sends has put together all there is.
+        // The sender hands over all there is at once, so that waiting for more before a segment leaves would
+        // only delay it.
         socket.set_tcp_nodelay(true)?;
-        // The kernel's own choice grows as the stream flows; who may not ask for more has that.
+        // Without the permission the stream has the kernel's own buffer, which grows as the stream flows.
         let _ = setsockopt(&socket, sockopt::SndBufForce, &SEND_BUFFER);
         match socket.connect(&to.into()) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
@@ -87,7 +91,7 @@ impl Stream {
         }
     }
 
-    /// Whether it is open by now; an error if nobody opens it.
+    /// Whether the stream is open by now. An error if the other side refused it or does not answer.
     pub fn is_open(&self) -> io::Result<bool> {
         if let Some(error) = self.socket.take_error()? {
             return Err(error);
@@ -104,8 +108,9 @@ impl Stream {
         later((&self.socket).write(bytes))
     }
 
-    /// Receives what is there, perhaps nothing, at most as much as fits into `into`. The end of the stream is an error ([`ErrorKind::UnexpectedEof`]):
-    /// nobody ends it who has something to send.
+    /// Receives what is there, perhaps nothing, at most as much as fits into `into`. The end of the
+    /// stream is an error ([`ErrorKind::UnexpectedEof`]), since a sender ends no stream on which it has
+    /// something to send.
     pub fn receive(&self, into: &mut [u8]) -> io::Result<usize> {
         if into.is_empty() {
             return Ok(0);
@@ -116,19 +121,21 @@ impl Stream {
         }
     }
 
-    /// Whether there is room worth a call of [`Stream::send`]. To ask takes no lock of the socket's, which is needed by the kernel for each packet.
+    /// Whether there is enough room for a call of [`Stream::send`] to be worthwhile. Asking takes no lock of
+    /// the socket, which the kernel needs for each packet.
     pub fn has_room(&self) -> bool {
         self.is_ready(PollFlags::POLLOUT)
     }
 
-    /// Whether there is something to receive, or the stream is over; likewise.
+    /// Whether there is something to receive, or the stream is over. Asking takes no lock of the socket, like
+    /// [`Stream::has_room`].
     pub fn has_bytes(&self) -> bool {
         self.is_ready(PollFlags::POLLIN)
     }
 
     fn is_ready(&self, wanted: PollFlags) -> bool {
         let mut fds = [PollFd::new(self.socket.as_fd(), wanted)];
-        // After an error the call that was asked for tells more.
+        // An error of `poll` counts as ready, since the call that the caller is about to make tells more.
         poll(&mut fds, PollTimeout::ZERO) != Ok(0)
     }
 }

@@ -1,4 +1,4 @@
-//! A socket of its own for whoever sends most: nothing else may change.
+//! A second socket for the peer that sends most: nothing but the cost may change by it.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{bind, push, receive_all};
 use std::net::{SocketAddr, UdpSocket};
 use tasuki_link::{RefusalKind, UdpLink};
 
-/// Sends so many packets that bear a number, and takes them in.
+/// Sends `count` packets with a number each, and receives them.
 fn stream(sender: &mut UdpLink, receiver: &mut UdpLink, count: u32) {
     for number in 0..count {
         push(sender, receiver.local(), &number.to_le_bytes());
@@ -15,7 +15,7 @@ fn stream(sender: &mut UdpLink, receiver: &mut UdpLink, count: u32) {
     }
 }
 
-/// A lane with a second socket for a sender.
+/// A sender, and a lane that has a second socket for it.
 fn followed(family: &str) -> (UdpLink, UdpLink) {
     let (mut sender, mut receiver) = (bind(family), bind(family));
     assert!(!receiver.follow(), "nobody has sent anything");
@@ -33,7 +33,7 @@ fn sorted(mut packets: Vec<(SocketAddr, Vec<u8>)>) -> Vec<(SocketAddr, Vec<u8>)>
 }
 
 #[test]
-fn packets_of_all_arrive_from_whom_they_came_whoever_is_followed() {
+fn packets_of_all_peers_arrive_with_their_senders_whichever_is_followed() {
     for family in ["127.0.0.1", "::1"] {
         let (mut first, mut receiver) = followed(family);
         let mut second = bind(family);
@@ -46,7 +46,7 @@ fn packets_of_all_arrive_from_whom_they_came_whoever_is_followed() {
                 let expected = [(first.local(), b"first.".to_vec()), (second.local(), b"second".to_vec())];
                 assert_eq!(sorted(receive_all(&mut receiver)), sorted(expected.to_vec()), "round {round}");
             }
-            // Now it follows the other one, by the same socket.
+            // The second socket now follows the other sender.
             stream(&mut second, &mut receiver, 1000);
             assert!(!receiver.follow());
             assert_eq!(receiver.fds().count(), 2);
@@ -85,7 +85,7 @@ fn nobody_else_can_have_the_port() {
 /// An unbound socket with SO_REUSEADDR.
 fn socket_that_shares() -> std::os::fd::OwnedFd {
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-    // SAFETY: no pointers are passed; nobody else has the new descriptor.
+    // SAFETY: no pointers are passed, and nothing else owns the new descriptor.
     let socket = unsafe { OwnedFd::from_raw_fd(libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)) };
     let one: libc::c_int = 1;
     // SAFETY: the pointer and length are those of `one`, which lives through the call.
@@ -98,7 +98,7 @@ fn socket_that_shares() -> std::os::fd::OwnedFd {
 }
 
 #[test]
-fn that_whoever_is_followed_has_gone_is_noticed() {
+fn the_end_of_a_followed_peer_is_noticed() {
     let (sender, mut receiver) = followed("127.0.0.1");
     let gone = sender.local();
     drop(sender);
@@ -108,7 +108,7 @@ fn that_whoever_is_followed_has_gone_is_noticed() {
     let refusal = receiver.poll_refusal().expect("a refusal");
     assert_eq!((refusal.to, refusal.kind, refusal.own), (gone, RefusalKind::PortUnreachable, false));
     assert_eq!(receiver.poll_refusal(), None);
-    // Its port may be somebody else's later.
+    // Another process may have its port later.
     let heir = UdpSocket::bind(gone).unwrap();
     heir.send_to(b"new", receiver.local()).unwrap();
     assert_eq!(receive_all(&mut receiver), [(gone, b"new".to_vec())]);

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use tasuki_link::{QUOTE_MAX, RefusalKind, UdpLink, UdpOptions};
 
 #[test]
-fn every_packet_arrives_as_it_was_from_whom_it_came() {
+fn every_packet_arrives_as_it_was_and_with_its_sender() {
     let mut random = seeded();
     for family in ["127.0.0.1", "::1"] {
         let mut senders = [bind(family), bind(family)];
@@ -88,7 +88,8 @@ fn a_closed_port_is_a_refusal_and_others_still_get_theirs() {
         let gone = bind(family).local();
         push(&mut a, gone, b"anybody there?");
         assert_eq!(a.flush().unwrap(), 1);
-        // The kernel reports it at the next call, which is to another address: that packet must not suffer.
+        // The kernel reports the refusal at the next call, which is for another address: that packet must
+        // arrive nevertheless.
         push(&mut a, b.local(), b"hello");
         assert_eq!(a.flush().unwrap(), 1);
         let refusal = a.poll_refusal().expect("a refusal");
@@ -167,7 +168,7 @@ fn drops_of_a_full_receive_buffer_are_counted() {
     let mut a = bind("127.0.0.1");
     let options = UdpOptions { receive_buffer: 1, ..UdpOptions::new([127, 0, 0, 1].into()) };
     let mut b = UdpLink::bind(&options).unwrap();
-    // Different sizes, so that they are not joined and each is charged to the buffer.
+    // The sizes differ, so that the packets are not joined and each is charged to the buffer.
     for size in 1..=500 {
         push(&mut a, b.local(), &vec![0; size]);
     }

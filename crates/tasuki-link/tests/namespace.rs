@@ -11,7 +11,7 @@ fn batches_of_packets_beyond_the_mtu_are_dropped_one_by_one_and_the_mtu_is_told(
         return;
     }
     let (mut a, mut b) = (bind("127.0.0.1"), bind("127.0.0.1"));
-    // 1472 + 8 + 20 = 1500 passes, one byte more does not.
+    // 1472 bytes with a UDP header of 8 and an IP header of 20 are 1500, and pass; one byte more does not.
     for size in [1472, 1472, 1473, 1473, 1473, 200] {
         push(&mut a, b.local(), &vec![0; size]);
     }
@@ -29,7 +29,8 @@ fn a_full_send_buffer_keeps_the_rest_queued_in_order() {
     if !private_network(1500) {
         return;
     }
-    // A bucket of a few packets, then almost nothing: packets stay in the queue, charged to their socket.
+    // The bucket holds a few packets, and then lets almost nothing through: packets stay in the queue,
+    // charged to their socket.
     run(
         "tc",
         &["qdisc", "add", "dev", "lo", "root", "tbf", "rate", "8kbit", "burst", "3000", "limit", "10000000"],
@@ -37,7 +38,7 @@ fn a_full_send_buffer_keeps_the_rest_queued_in_order() {
     let options = UdpOptions { send_buffer: 1, ..UdpOptions::new([127, 0, 0, 1].into()) };
     let (mut a, mut b) = (UdpLink::bind(&options).unwrap(), bind("127.0.0.1"));
     for index in 0..40_u8 {
-        // Sizes grow, so that each is a send of its own.
+        // The sizes grow, so that each packet is a send of its own.
         push(&mut a, b.local(), &vec![index; 1000 + usize::from(index)]);
     }
     let handed = a.flush().expect("waiting is no error");
@@ -47,7 +48,7 @@ fn a_full_send_buffer_keeps_the_rest_queued_in_order() {
     assert_eq!(a.flush().expect("still waiting"), 0);
     run("tc", &["qdisc", "del", "dev", "lo", "root"]);
     // Deleting the qdisc throws away what it held; what was queued here must all go, in order, nothing twice.
-    let rest = a.flush().expect("the way is free");
+    let rest = a.flush().expect("nothing holds packets up any more");
     assert_eq!((handed + rest, a.queued()), (40, 0));
     let got: Vec<u8> = receive_all(&mut b).iter().map(|(_, packet)| packet[0]).collect();
     let tail: Vec<u8> = (handed as u8..40).collect();

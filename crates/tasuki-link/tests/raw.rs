@@ -7,14 +7,16 @@ use tasuki_link::{LinkError, Mac, RawLink, RawOptions};
 use tasuki_random::Random;
 use tasuki_sys::packet::{PacketSocket, RingSize};
 
-/// `docs/reference/wire.md`, "Carriage".
+/// Tasuki's ethertype (`docs/reference/wire.md`, "Carriage").
 const ETHERTYPE: u16 = 0x88b5;
-/// `docs/reference/wire.md`, "Packet": where a packet says whose it is, little-endian.
+/// Bytes of a packet that hold the id of the endpoint that it is for, little-endian (`docs/reference/wire.md`,
+/// "Packet").
 const ENDPOINT: std::ops::Range<usize> = 12..16;
 const MACS: [Mac; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
 const MIB: u64 = 1 << 20;
 
-/// Two NICs, `e0` and `e1`, with a cable between them. False, with a word why, if that is not allowed.
+/// Makes two NICs, `e0` and `e1`, with a cable between them. False, and a line that says why, if that is not
+/// allowed.
 fn cable(mtu: u32) -> bool {
     if !private_network(1500) {
         return false;
@@ -24,7 +26,7 @@ fn cable(mtu: u32) -> bool {
     let peer = ["mtu", &mtu, "address", "02:00:00:00:00:02"];
     run("ip", &[&["link", "add"], &ends[..], &peer[..]].concat());
     for nic in ["e0", "e1"] {
-        // Neighbour discovery would only be in the way.
+        // Frames of neighbour discovery would disturb what is counted.
         run("sysctl", &["-qw", &format!("net.ipv6.conf.{nic}.disable_ipv6=1")]);
         run("ip", &["link", "set", nic, "up"]);
     }
@@ -39,7 +41,7 @@ fn open(nic: &str, endpoint: u32) -> RawLink {
     try_open(nic, endpoint, MIB).expect("a lane")
 }
 
-/// A packet for an endpoint: as much of one as the lane looks at.
+/// A packet for an endpoint, as far as the lane reads it.
 fn packet(endpoint: u32, len: usize, salt: u64) -> Vec<u8> {
     let mut random = Random::new(salt);
     let mut bytes: Vec<u8> = (0..len).map(|_| random.next_u64() as u8).collect();
@@ -74,7 +76,7 @@ fn packets_of_all_sizes_arrive_whole_and_in_order() {
         lengths.extend((0..50).map(|_| 16 + random.below(u64::from(mtu) - 15) as usize));
         let to_b: Vec<_> = lengths.iter().map(|len| packet(8, *len, random.next_u64())).collect();
         let to_a: Vec<_> = lengths.iter().map(|len| packet(7, *len, random.next_u64())).collect();
-        // One by one, then as one batch.
+        // The packets go one by one, and then as one batch.
         for batch in [1, 64] {
             for (b_gets, a_gets) in to_b.chunks(batch).zip(to_a.chunks(batch)) {
                 b_gets.iter().for_each(|packet| push(&mut a, MACS[1], packet));
@@ -98,7 +100,7 @@ fn every_endpoint_of_a_host_gets_its_own_packets_alone() {
         return;
     }
     let mut sender = open("e0", 1);
-    // Numbers that a filter with the wrong order of bytes, or half of them, would take for each other.
+    // A filter that compared these numbers in the wrong order of bytes, or half of them, would confuse them.
     let ids = [0x0102_0304, 0x0403_0201, 0x0102_0000, 0x0000_0304, 0, u32::MAX];
     let mut links: Vec<RawLink> = ids.iter().map(|id| open("e1", *id)).collect();
     for round in 0..20 {
@@ -126,7 +128,7 @@ fn what_is_not_a_packet_for_this_nic_is_dropped() {
     if !cable(1500) {
         return;
     }
-    // Everything on the cable comes in.
+    // The NIC takes in everything on the cable, be it for this NIC or not.
     run("ip", &["link", "set", "e1", "promisc", "on"]);
     let (foreign, mut link) = (PacketSocket::open("e0", 0x88b6).expect("a socket"), open("e1", 7));
     foreign.bind().expect("bound");
@@ -145,7 +147,7 @@ fn what_is_not_a_packet_for_this_nic_is_dropped() {
         foreign.send(bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!(receive_all(&mut link), [[0u8; 0]; 0], "{what}");
     }
-    // What this host sends itself is no packet for it.
+    // A packet that this host sends to its own address does not come in.
     push(&mut link, MACS[0], &good);
     link.flush();
     assert_eq!(receive_all(&mut link), [[0u8; 0]; 0]);
@@ -154,15 +156,15 @@ fn what_is_not_a_packet_for_this_nic_is_dropped() {
     assert_eq!(link.stats().truncated, 0);
 }
 
-/// What a capture of all types sees in the tags (IEEE 802.1Q-2022, 9.6: priority in the three highest bits, VLAN in the twelve lowest), and that
-/// frames of the full MTU still pass.
+/// A capture of all types sees the priority in the tags (IEEE 802.1Q-2022, 9.6: priority in the three highest
+/// bits, VLAN in the twelve lowest), and frames of the full MTU still pass.
 #[test]
-fn frames_with_a_priority_say_so_and_are_packets_all_the_same() {
+fn frames_with_a_priority_have_a_tag_and_arrive_like_others() {
     for mtu in [1500, 9000] {
         if !cable(mtu) {
             return;
         }
-        // ETH_P_ALL.
+        // 3 is ETH_P_ALL: frames of every type.
         let capture = PacketSocket::open("e1", 3).expect("a socket");
         let mut capture = capture.into_ring(RingSize::within(MIB, mtu)).expect("a ring");
         let (mut a, mut b) = (open("e0", 7), open("e1", 8));
@@ -227,7 +229,7 @@ fn packets_that_do_not_go_are_counted_and_hold_up_nothing() {
     a.flush();
     assert_eq!((a.stats().send_refused, a.queued()), (1, 0));
     assert_eq!(receive_all(&mut b).iter().map(Vec::len).collect::<Vec<_>>(), [1500, 1500, 64]);
-    // The other end is pulled out: no carrier.
+    // Without its other end the cable has no carrier.
     run("ip", &["link", "set", "e1", "down"]);
     let (mut handed, small) = (0, packet(7, 64, 2));
     for _ in 0..200 {
@@ -254,7 +256,8 @@ fn an_ordinary_user_is_told_that_it_is_forbidden() {
     if !cable(1500) {
         return;
     }
-    // SAFETY: no pointers are passed. The call itself, unlike the library's function, changes this thread alone.
+    // SAFETY: no pointers are passed. The call itself, unlike the library's function, changes this thread
+    // alone.
     let changed = unsafe { libc::syscall(libc::SYS_setresuid, 65534, 65534, 65534) };
     assert_eq!(changed, 0, "{}", std::io::Error::last_os_error());
     let error = try_open("e0", 7, MIB).err().expect("forbidden");

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use tasuki_ring::{Cma, Outbox, Segment, SegmentOptions, Token, Verdict};
 
-/// Round trips are timed in batches, so that what else the machine does shows in the median and not in the best.
+/// Round trips are timed in batches, so that what else the machine does shows in the median batch and not in
+/// the best one.
 const BATCHES: usize = 400;
 const TRIPS: u32 = 100;
-/// A stream is timed in batches, too.
+/// Batches of a stream, each timed on its own.
 const STREAMS: usize = 100;
 const STREAM_RECORDS: usize = 1000;
 
@@ -54,7 +55,8 @@ fn timed(count: usize, mut run: impl FnMut()) -> (f64, f64) {
     (seconds[0], seconds[count / 2])
 }
 
-/// Answers every record by one of its size, until an empty one; then swallows until an empty one.
+/// Answers every record by one of the same size, until an empty one comes; then takes records without an
+/// answer until another empty one.
 fn child(token: Token, me: Token) {
     pin(1);
     let mut inbox = Segment::create(&SegmentOptions::new(me)).expect("a segment");

@@ -1,32 +1,39 @@
-//! Making a segment's file.
+//! Making the files of segments and of statistics pages.
 
 use std::io;
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
 
 use crate::file::{SharedFile, sweep};
 use crate::layout::*;
 use crate::map::Map;
+use crate::sync::{AtomicU64, Ordering};
 use crate::token::fill_random;
-use crate::{RingError, SegmentOptions, segment};
+use crate::{RingError, SegmentOptions, Token};
 
-/// Segments' file names begin so.
+/// How the names of segments' files begin.
 pub(crate) const PREFIX: &str = "tasuki-ring.";
-/// Times that making a file is tried again because another process swept it away before it was locked.
+/// How often making a file is tried again because another process swept it away before it was locked.
 const SWEPT_MAX: usize = 16;
 
+/// A segment that has just been made.
 pub(crate) struct Made {
     pub(crate) file: SharedFile,
     pub(crate) map: Map,
     pub(crate) geometry: Geometry,
+    /// What [`crate::Cma::probe`] reads in this process's memory from outside.
     pub(crate) secret: Box<[AtomicU64]>,
 }
 
-/// See `Segment::create`.
+/// Path of the segment named `token`.
+pub(crate) fn path(directory: &Path, token: &Token) -> PathBuf {
+    directory.join(format!("{PREFIX}{token}"))
+}
+
+/// Makes a segment's file and fills its header; see `Segment::create`.
 pub(crate) fn segment(directory: &Path, options: &SegmentOptions) -> Result<Made, RingError> {
     let geometry = geometry(options)?;
     sweep(directory, &[(PREFIX, LOCK_OWNER)]);
-    let path = segment::path(directory, &options.token);
+    let path = path(directory, &options.token);
     let file = new_file(&path, 0o600, LOCK_OWNER)?;
     let made = fill(file, geometry);
     if made.is_ok() {
@@ -35,6 +42,7 @@ pub(crate) fn segment(directory: &Path, options: &SegmentOptions) -> Result<Made
     made
 }
 
+/// Checks the sizes asked for.
 fn geometry(options: &SegmentOptions) -> Result<Geometry, RingError> {
     let size = |what, value, (low, high)| RingError::Size { what, value, low, high };
     let peers = options.max_peers;
@@ -48,8 +56,8 @@ fn geometry(options: &SegmentOptions) -> Result<Geometry, RingError> {
         .ok_or_else(|| size("ring_bytes", options.ring_bytes, RING_BYTES))
 }
 
-/// Makes a file that nobody else has, and locks `byte` of it. Whoever sweeps holds that lock while removing, so that a file that is
-/// locked and still has its name stays.
+/// Makes a new file and locks `byte` of it. A process that sweeps holds that lock while it removes the file,
+/// so a file that is locked here and still has its name stays.
 pub(crate) fn new_file(path: &Path, mode: libc::mode_t, byte: i64) -> Result<SharedFile, RingError> {
     let failed = |call, source: io::Error| RingError::System { path: path.to_path_buf(), call, source };
     for _ in 0..SWEPT_MAX {
@@ -74,7 +82,8 @@ fn create_error(path: &Path, source: io::Error) -> RingError {
     }
 }
 
-/// Sizes `file` to `total` bytes, takes memory for the first `reserved` of them and maps it. On failure the file is removed.
+/// Sizes `file` to `total` bytes, takes memory for the first `reserved` of them and maps the file. On failure
+/// the file is removed.
 pub(crate) fn map_file(file: &SharedFile, total: usize, reserved: usize) -> Result<Map, RingError> {
     let failed = |call, source: io::Error| {
         file.unlink();
@@ -89,6 +98,7 @@ pub(crate) fn map_file(file: &SharedFile, total: usize, reserved: usize) -> Resu
     Map::new(file.fd(), total, true).map_err(|source| failed("mmap", source))
 }
 
+/// Maps a new segment's file and writes its header.
 fn fill(file: SharedFile, geometry: Geometry) -> Result<Made, RingError> {
     let map = map_file(&file, geometry.total(), geometry.head_bytes())?;
     let mut bytes = [0; SECRET_BYTES];
@@ -97,7 +107,8 @@ fn fill(file: SharedFile, geometry: Geometry) -> Result<Made, RingError> {
         RingError::System { path: file.path().to_path_buf(), call: "getrandom", source }
     })?;
     let words = bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
-    // Atomics, because other processes read it behind the compiler's back: it must really be in memory.
+    // Atomics, because other processes read the secret behind the compiler's back: it must really be in
+    // memory.
     let secret: Box<[AtomicU64]> = words.map(AtomicU64::new).collect();
     map.half(AT_VERSION).store(VERSION, Ordering::Relaxed);
     map.half(AT_PEERS).store(geometry.peers as u32, Ordering::Relaxed);
@@ -108,13 +119,13 @@ fn fill(file: SharedFile, geometry: Geometry) -> Result<Made, RingError> {
     for index in 0..geometry.peers {
         map.half(geometry.slot(index) + SLOT_ARMED).store(1, Ordering::Relaxed);
     }
-    // Last: who finds it finds everything.
+    // The magic number is written last: a process that finds it finds everything else, too.
     map.word(AT_MAGIC).store(MAGIC, Ordering::Release);
     Ok(Made { file, map, geometry, secret })
 }
 
-/// Under Yama only a parent may read a process's memory unless that process says otherwise. Whoever may read must still be of the same
-/// user. Fails where there is no Yama, and then is not needed.
+/// Allows other processes of this user to read this process's memory. Under Yama only a parent may, unless
+/// the process says otherwise. The call fails where there is no Yama, and then is not needed.
 fn allow_reading() {
     // SAFETY: no pointers are passed.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };

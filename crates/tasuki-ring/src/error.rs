@@ -7,7 +7,11 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum RingError {
     /// Shared memory is full. Nothing was left behind.
-    #[error("{path}: no room for {bytes} bytes of shared memory; free some, or enlarge it (`mount -o remount,size=... /dev/shm`)", path = path.display())]
+    #[error(
+        "{path}: no room for {bytes} bytes of shared memory; free some, or enlarge it \
+         (`mount -o remount,size=... /dev/shm`)",
+        path = path.display()
+    )]
     NoSpace {
         /// The file.
         path: PathBuf,
@@ -47,8 +51,12 @@ pub enum RingError {
 /// Why a peer's segment could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// There is no such segment here: the peer is on another host (or container, or of another user), or is gone.
-    #[error("{path} is not here: the peer is on another host, or another user's, or gone", path = path.display())]
+    /// There is no such segment here: the peer is on another host (or container, or of another user), or is
+    /// gone.
+    #[error(
+        "{path} is not here: the peer is on another host, or another user's, or gone",
+        path = path.display()
+    )]
     NotHere {
         /// The file.
         path: PathBuf,
@@ -68,7 +76,10 @@ pub enum OpenError {
         slots: usize,
     },
     /// Shared memory is full.
-    #[error("{path}: no room for a ring of {bytes} bytes; free some shared memory or enlarge it", path = path.display())]
+    #[error(
+        "{path}: no room for a ring of {bytes} bytes; free some shared memory or enlarge it",
+        path = path.display()
+    )]
     NoSpace {
         /// The file.
         path: PathBuf,

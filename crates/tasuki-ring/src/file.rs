@@ -1,9 +1,10 @@
 //! Shared files and the locks by which a process is known to live.
 //!
-//! A POSIX record lock (fcntl(2), F_SETLK) is held by a process, ends with it however it ends, is not inherited by fork, does not
-//! survive exec (our descriptors are close-on-exec), and F_GETLK tells about it across PID namespaces. Its pitfall: closing *any*
-//! descriptor of the file ends the process's locks on it. Therefore a process opens each file once: all users share it through a
-//! registry, and it is closed under the registry's lock by the last of them.
+//! A POSIX record lock (fcntl(2), F_SETLK) is held by a process, ends with it however it ends, is not
+//! inherited by fork, does not survive exec (our descriptors are close-on-exec), and F_GETLK tells about it
+//! across PID namespaces. Its pitfall: closing *any* descriptor of the file ends the process's locks on it.
+//! Therefore a process opens each file once: all users share it through a registry, and it is closed under
+//! the registry's lock by the last of them.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -17,9 +18,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fork::Process;
 
-/// Where shared files live.
+/// The folder of all shared files.
 pub(crate) const DIRECTORY: &str = "/dev/shm";
 
+/// Files that this process has open. It is a static because the locks of a file belong to the process as a
+/// whole: two parts of a program with a registry each would end each other's locks.
 static REGISTRY: Mutex<Vec<Arc<Open>>> = Mutex::new(Vec::new());
 
 struct Open {
@@ -27,16 +30,16 @@ struct Open {
     path: PathBuf,
     writable: bool,
     process: Process,
-    /// Bytes that this process has locked: F_GETLK does not tell about one's own locks.
+    /// Bytes that this process has locked. F_GETLK does not tell a process about its own locks.
     held: Mutex<BTreeSet<i64>>,
 }
 
-/// Who holds a lock.
+/// The holder of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
     Nobody,
     This,
-    /// Another process; its id as this PID namespace knows it, 0 or less if it does not.
+    /// Another process, with its id as this PID namespace knows it: 0 or less if it does not.
     Other(libc::pid_t),
 }
 
@@ -48,17 +51,19 @@ fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SharedFile {
-    /// Makes a new file; AlreadyExists if there is one.
+    /// Makes a new file. `AlreadyExists` if there is one of this name.
     pub(crate) fn create(path: &Path, mode: libc::mode_t) -> io::Result<SharedFile> {
         let mut registry = registry();
         let fd = open(path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, mode)?;
         Ok(register(&mut registry, fd, path, true))
     }
 
-    /// Opens an existing regular file, or shares it if this process has it open. Never waits for anybody, whoever has put there whatever.
+    /// Opens an existing regular file, or shares it if this process has it open. It never waits, whatever
+    /// another user may have put there.
     pub(crate) fn open(path: &Path, writable: bool) -> io::Result<SharedFile> {
         let mut registry = registry();
-        // One that is only readable holds no locks, so that opening and closing another beside it ends none.
+        // A file that is only open for reading holds no locks, so that opening and closing it a second time,
+        // for writing, ends none.
         if let Some(file) = registry.iter().find(|file| file.path == path && (file.writable || !writable)) {
             return Ok(SharedFile(ManuallyDrop::new(Arc::clone(file))));
         }
@@ -90,7 +95,8 @@ impl SharedFile {
         }
     }
 
-    /// Takes memory for a range now, so that a full file system is an error here and not SIGBUS at the first touch.
+    /// Takes memory for a range now, so that a full file system is an error here and not SIGBUS at the first
+    /// touch.
     pub(crate) fn reserve(&self, offset: usize, len: usize) -> io::Result<()> {
         let [offset, len] =
             [offset, len].map(|value| libc::off_t::try_from(value).unwrap_or(libc::off_t::MAX));
@@ -106,7 +112,7 @@ impl SharedFile {
         }
     }
 
-    /// Reads without mapping: no SIGBUS whatever the file's size.
+    /// Reads without mapping, so that a file that is too short is an error and not SIGBUS.
     pub(crate) fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
         // SAFETY: the buffer and its length belong together, and it lives through the call.
@@ -119,7 +125,8 @@ impl SharedFile {
         }
     }
 
-    /// Locks `byte` (a number; it need not exist in the file). False if anybody has it.
+    /// Locks `byte`, a number: the byte need not exist in the file. False if this or another process has
+    /// locked it.
     pub(crate) fn try_lock(&self, byte: i64) -> io::Result<bool> {
         let mut held = guard(&self.0.held);
         if held.contains(&byte) {
@@ -137,7 +144,8 @@ impl SharedFile {
 
     pub(crate) fn unlock(&self, byte: i64) {
         if guard(&self.0.held).remove(&byte) {
-            // Unlocking what is locked fails only for a bad descriptor; closing it unlocks as well.
+            // Unlocking a locked byte fails only for a bad descriptor, and closing the file unlocks it as
+            // well.
             let _ = control(self.fd(), libc::F_SETLK, libc::F_UNLCK, byte);
         }
     }
@@ -151,46 +159,50 @@ impl SharedFile {
     }
 
     pub(crate) fn unlink(&self) {
-        // Gone already is fine.
+        // An error means that the file is gone already, which is fine.
         let _ = std::fs::remove_file(self.path());
     }
 }
 
 impl Drop for SharedFile {
     fn drop(&mut self) {
-        // A forked child leaves its copy alone: the registry's lock may have been held by a thread that does not exist here.
+        // A forked child leaves its copy alone: the registry's lock may have been held by a thread that does
+        // not exist here.
         if !self.0.process.is_current() {
             return;
         }
         let mut registry = registry();
         // SAFETY: this is the only place that drops it, and `self` is not used afterwards.
         let file = unsafe { ManuallyDrop::take(&mut self.0) };
-        // Ours and the registry's.
+        // Two references are left: this one and the registry's.
         if Arc::strong_count(&file) == 2 {
             registry.retain(|other| !Arc::ptr_eq(other, &file));
         }
-        // Closed, if at all, before the lock on the registry ends.
+        // If this closes the file, it does so before the lock on the registry ends.
         drop(file);
     }
 }
 
 fn registry() -> MutexGuard<'static, Vec<Arc<Open>>> {
     let mut registry = guard(&REGISTRY);
-    // What a parent had open is not ours; closing our copies ends none of its locks.
+    // A forked child drops what its parent had open; closing these copies ends none of the parent's locks.
     registry.retain(|file| file.process.is_current());
     registry
 }
 
 fn register(registry: &mut Vec<Arc<Open>>, fd: OwnedFd, path: &Path, writable: bool) -> SharedFile {
     let (path, process, held) = (path.to_path_buf(), Process::current(), Mutex::default());
-    // A file of this name that was removed and made again: the old one stays with its users, the new one is found first.
+    // If a file of this name was removed and made again, the old one stays with its users and the new one is
+    // found first.
     let file = Arc::new(Open { fd, path, writable, process, held });
     registry.insert(0, Arc::clone(&file));
     SharedFile(ManuallyDrop::new(file))
 }
 
-/// Everybody may put files into the directory, of any kind and under any name. Opening does not follow links, becomes nobody's terminal, and does not wait: for the other
-/// end of a pipe, or for another user who has a lease of his file (fcntl(2), F_SETLEASE; the kernel gives him 45 seconds to let go of it).
+/// Flags for opening. Any user may put files into the directory, of any kind and under any name, so opening
+/// does not follow links, does not acquire a terminal, and does not wait: neither for the other end of a
+/// pipe, nor for another user who has a lease of the file (fcntl(2), F_SETLEASE; the kernel gives that user
+/// 45 seconds to let go of it).
 const CAREFULLY: libc::c_int = libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NOCTTY | libc::O_NONBLOCK;
 
 fn open(path: &Path, flags: libc::c_int, mode: libc::mode_t) -> io::Result<OwnedFd> {
@@ -200,7 +212,7 @@ fn open(path: &Path, flags: libc::c_int, mode: libc::mode_t) -> io::Result<Owned
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, nobody else has it.
+    // SAFETY: the descriptor was just opened, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -228,9 +240,10 @@ fn control(fd: &OwnedFd, command: libc::c_int, kind: libc::c_int, byte: i64) -> 
     }
 }
 
-/// Removes the files in `directory` whose names begin with a prefix of `kinds`, that belong to this user, and whose owner (the holder of the byte that
-/// stands beside the prefix) is gone. Whoever makes a file locks that byte and then checks that the file still has its name: the lock is held here
-/// while removing. Files of other users are not opened.
+/// Removes the files in `directory` whose names begin with a prefix of `kinds`, that belong to this user, and
+/// whose owner (the holder of the byte that stands beside the prefix) is gone. A process that makes a file
+/// locks that byte and then checks that the file still has its name, so the byte is locked here while the
+/// file is removed. Files of other users are not opened.
 pub(crate) fn sweep(directory: &Path, kinds: &[(&str, i64)]) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     // SAFETY: no pointers are passed.
@@ -239,7 +252,8 @@ pub(crate) fn sweep(directory: &Path, kinds: &[(&str, i64)]) {
         let name = entry.file_name();
         let mut matching = kinds.iter().filter(|(prefix, _)| name.as_bytes().starts_with(prefix.as_bytes()));
         let Some(&(_, byte)) = matching.next() else { continue };
-        // Of the name itself, not of what a link points to. Nobody else can put another file in the place of one of ours: the directory is sticky.
+        // This is about the name itself, not about what a link points to. No other user can put another file
+        // in the place of one of ours, since the directory is sticky.
         let ours = entry.metadata().is_ok_and(|found| found.uid() == user && found.is_file());
         if !ours {
             continue;

@@ -1,30 +1,32 @@
 //! Where things are in a segment, and what a ring holds.
 //!
 //! ```text
-//! 0        header: magic, version, sizes, owner, secret for `Cma`          (written once by the owner)
-//! 120      rung: one bit per word of doorbells                             (set by senders, cleared by the receiver)
-//! 128      doorbells: one bit per slot                                     (set by senders, cleared by the receiver)
+//! 0        header: magic, version, sizes, owner, secret for `Cma` (written once by the owner)
+//! 120      rung: one bit per word of doorbells                    (set by senders, cleared by the receiver)
+//! 128      doorbells: one bit per slot                            (set by senders, cleared by the receiver)
 //! ...      slots, 256 bytes each:
-//!            +0   state, pid, token of the sender                          (sender; the receiver frees)
-//!            +64  tail: bytes consumed; shut                               (receiver)
-//!            +128 armed: "ring the doorbell, I do not look at your ring"   (receiver)
-//!            +192 claims, written: of a copy that both ends make (`dual_copy`) (both)
+//!            +0   state, pid, token of the sender                 (sender; the receiver frees)
+//!            +64  tail: bytes consumed; shut                      (receiver)
+//!            +128 armed: "ring, I do not look at your ring"       (receiver)
+//!            +192 claims, written: of a dual copy (`dual_copy`)   (both)
 //! ...      rings, page-aligned, `ring_bytes` each; memory only once a sender has taken the slot
 //! ```
 //!
-//! A ring is a row of records, each in whole cache lines: a header word, then the payload. A header word is zero until the record is
-//! complete; so the word at the receiver's position says whether there is one, and a small message crosses in a single cache line. Before
-//! a sender publishes a record it zeroes the word behind it. A record never wraps: if it does not fit at the end, a `wrap` word there
-//! sends the receiver to the beginning. Positions count bytes since the beginning and never wrap (64 bits).
-
-use crate::types::SHORT;
+//! A ring is a row of records, each in whole cache lines: a header word, then the payload. A header word is
+//! zero until the record is complete; so the word at the receiver's position says whether there is one, and a
+//! small message crosses in a single cache line. Before a sender publishes a record it zeroes the word behind
+//! it. A record never wraps: if it does not fit at the end, a `wrap` word there sends the receiver to the
+//! beginning. Positions count bytes since the beginning and never wrap (64 bits).
 
 /// "tasukirg".
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tasukirg");
-/// Of this layout.
+/// Version of this layout.
 pub(crate) const VERSION: u32 = 3;
-/// Cache line, the unit of a ring.
+/// Size of a cache line in bytes, the unit of a ring.
 pub(crate) const LINE: usize = 64;
+
+/// Bytes of a record that takes one cache line, at most.
+pub const SHORT: usize = LINE - 8;
 
 pub(crate) const AT_MAGIC: usize = 0;
 pub(crate) const AT_VERSION: usize = 8;
@@ -48,36 +50,39 @@ pub(crate) const SLOT_ARMED: usize = 128;
 pub(crate) const SLOT_CLAIMS: usize = 192;
 pub(crate) const SLOT_WRITTEN: usize = 200;
 
-/// Nobody's.
+/// State of a slot that no sender has.
 pub(crate) const FREE: u32 = 0;
-/// A sender is setting it up.
+/// State of a slot that a sender is setting up.
 pub(crate) const CLAIMED: u32 = 1;
-/// In use.
+/// State of a slot that is in use.
 pub(crate) const OPEN: u32 = 2;
-/// The sender has closed it.
+/// State of a slot whose sender has closed it.
 pub(crate) const CLOSED: u32 = 3;
 
-/// Locks, far beyond any file's end: the owner's, then one per slot (its sender's).
+/// Bytes of the file that are locked to show that a process lives. They are far beyond any file's end: first
+/// the owner's byte, then one per slot, which its sender locks.
 pub(crate) const LOCK_OWNER: i64 = 1 << 40;
 pub(crate) const LOCK_SLOTS: i64 = LOCK_OWNER + 1;
 
-/// Smallest and largest ring.
+/// Smallest and largest ring, in bytes.
 pub(crate) const RING_BYTES: (usize, usize) = (4 << 10, 64 << 20);
 /// Fewest and most slots.
 pub(crate) const PEERS: (usize, usize) = (1, 4096);
 
-/// Sizes of a segment, checked, and the places that follow from them: they are asked for at every look.
+/// Sizes of a segment, checked, and the places that follow from them. The places are kept because every look
+/// at a ring asks for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     pub(crate) peers: usize,
     pub(crate) ring_bytes: usize,
-    /// Where the slots and the rings begin.
+    /// Where the slots begin.
     slots: usize,
+    /// Where the rings begin.
     rings: usize,
 }
 
 impl Geometry {
-    /// None if a size is outside its bounds or the ring's is no power of two.
+    /// Returns `None` if a size is outside its bounds or the ring's is no power of two.
     pub(crate) fn new(peers: usize, ring_bytes: usize) -> Option<Geometry> {
         let good = (PEERS.0..=PEERS.1).contains(&peers)
             && (RING_BYTES.0..=RING_BYTES.1).contains(&ring_bytes)
@@ -102,7 +107,7 @@ impl Geometry {
         self.slots + index * SLOT_BYTES
     }
 
-    /// Bytes before the rings.
+    /// Bytes of the segment before its first ring.
     pub(crate) fn head_bytes(&self) -> usize {
         self.rings
     }
@@ -116,8 +121,9 @@ impl Geometry {
         self.ring(self.peers)
     }
 
-    /// With half the ring a record fits into an empty ring wherever the ring stands: at most half less a line is skipped at the end,
-    /// and a line stays free for the zero word behind it.
+    /// The largest record, in bytes. One of half the ring fits into an empty ring wherever the ring stands:
+    /// at most half of it less a line is skipped at the end, and a line stays free for the zero word behind
+    /// the record.
     pub(crate) fn max_record(&self) -> usize {
         self.ring_bytes / 2 - 8
     }
@@ -126,39 +132,44 @@ impl Geometry {
 /// What a header word says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
+    /// No record has been published here yet.
     Nothing,
+    /// The next record is at the ring's beginning.
     Wrap,
+    /// A record of so many bytes.
     Record(usize),
+    /// No sender that follows the protocol writes this.
     Corrupt,
 }
 
 const WRAP: u32 = u32::MAX;
 
-/// Bytes that a record takes.
+/// Bytes of the ring that a record of `len` bytes takes.
 #[inline]
 pub(crate) fn footprint(len: usize) -> usize {
     (len + 8).next_multiple_of(LINE)
 }
 
-/// Half of a word depends on its position, so that what is no header is hardly ever taken for one.
+/// The upper half of a header word. It depends on the position, so that what is no header is hardly ever
+/// taken for one.
 #[inline]
 fn mark(position: u64) -> u64 {
     u64::from((position / LINE as u64) as u32 ^ 0x7a5c_1e93) << 32
 }
 
-/// The word of a record of `len` bytes at `position`.
+/// The header word of a record of `len` bytes at `position`.
 #[inline]
 pub(crate) fn record_word(position: u64, len: usize) -> u64 {
     mark(position) | (len as u64 + 1)
 }
 
-/// The word that sends the receiver to the ring's beginning.
+/// The header word that sends the receiver from `position` to the ring's beginning.
 #[inline]
 pub(crate) fn wrap_word(position: u64) -> u64 {
     mark(position) | u64::from(WRAP)
 }
 
-/// Reads the word found at `position` of a ring of `ring_bytes`.
+/// Reads the header word found at `position` of a ring of `ring_bytes` bytes.
 #[inline]
 pub(crate) fn parse(word: u64, position: u64, ring_bytes: usize) -> Word {
     if word == 0 {
@@ -177,7 +188,8 @@ pub(crate) fn parse(word: u64, position: u64, ring_bytes: usize) -> Word {
     if fits { Word::Record(len) } else { Word::Corrupt }
 }
 
-/// The length of a record that takes one line, which never runs over the ring's end, if that is what the word found at `position` says.
+/// The length of a record that takes one cache line, if that is what the header word found at `position`
+/// says. Such a record never runs over the ring's end.
 #[inline]
 pub(crate) fn line_len(word: u64, position: u64) -> Option<usize> {
     let len = word.wrapping_sub(record_word(position, 0));

@@ -1,44 +1,22 @@
-//! The receiver's end.
+//! The receiver's end of all rings: the segment.
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::create::{self, PREFIX};
+use crate::create;
 use crate::file::{DIRECTORY, SharedFile};
+use crate::lane::{Lane, LaneState};
 use crate::layout::*;
 use crate::map::Map;
-use crate::senders::IDLE_VISITS_MAX;
-use crate::{
-    Departure, Found, LineRecord, Peek, Record, RingError, SegmentOptions, SegmentStats, Slot, Token, Verdict,
-};
+use crate::record::{Found, LineRecord, Peek, Record};
+use crate::sync::{AtomicU64, Ordering};
+use crate::{Departure, RingError, SegmentOptions, SegmentStats, Slot, Token, Verdict};
 
-/// What the receiver knows about a slot. Nothing here is read back from shared memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lane {
-    /// Bytes consumed.
-    pub(crate) position: u64,
-    pub(crate) generation: u32,
-    pub(crate) idle_visits: u32,
-    pub(crate) token: Token,
-    pub(crate) state: State,
-    /// The sender is gone: the slot is free once the ring is empty.
-    pub(crate) leaving: Option<Departure>,
-}
+/// Visits in vain after which a ring is no longer looked at until its sender rings the doorbell. Looking
+/// costs about a nanosecond; an armed doorbell costs its sender a contended cache line per message.
+pub(crate) const IDLE_VISITS_MAX: u32 = 4096;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Nobody's.
-    Vacant,
-    /// Looked at on every visit.
-    Active,
-    /// Its sender rings the doorbell.
-    Asleep,
-    /// Corrupt: never looked at again, until the sender has gone.
-    Shut,
-}
-
-/// This endpoint's inbox. The file is removed on drop.
+/// An endpoint's inbox: a ring for each of its senders. The file is removed on drop.
 pub struct Segment {
     token: Token,
     pub(crate) map: Map,
@@ -47,48 +25,45 @@ pub struct Segment {
     pub(crate) lanes: Box<[Lane]>,
     /// Indices of the active lanes.
     pub(crate) active: Vec<u32>,
-    /// Which of them is visited first next time.
+    /// Place, among the active lanes, of the one that was visited last; the next visit begins behind it.
     turn: usize,
-    /// There may be lanes that sleep, leave, or are shut.
+    /// There may be lanes that are about to sleep, to leave, or to be shut.
     pub(crate) untidy: bool,
+    /// Senders that have gone and that `reap` has not reported yet.
     pub(crate) departures: VecDeque<(Slot, Token, Departure)>,
+    /// Where `receive` copies a record to.
     scratch: Box<[u8]>,
     pub(crate) stats: SegmentStats,
-    /// What `Cma::probe` reads here from outside.
+    /// What [`crate::Cma::probe`] reads in this process's memory from outside.
     _secret: Box<[AtomicU64]>,
 }
 
-/// How a look at a ring ended.
-pub(crate) enum Look {
+/// What is at a lane's position in its ring.
+pub(crate) enum Next {
     Empty,
+    /// A record of so many bytes.
     Record(usize),
     Corrupt,
 }
 
 impl Segment {
-    /// Makes the segment, removes those of dead processes, and allows other processes to read this one's memory (for `Cma`).
+    /// Makes the segment, removes segments of dead processes, and allows other processes to read this one's
+    /// memory (for [`crate::Cma`]).
     pub fn create(options: &SegmentOptions) -> Result<Segment, RingError> {
         Segment::create_in(Path::new(DIRECTORY), options)
     }
 
-    /// As [`Segment::create`], in another directory (on a tmpfs, or it is slow).
+    /// Like [`Segment::create`], with the file in another directory than `/dev/shm` (on a tmpfs, or it is
+    /// slow).
     pub fn create_in(directory: &Path, options: &SegmentOptions) -> Result<Segment, RingError> {
         let made = create::segment(directory, options)?;
         let geometry = made.geometry;
-        let vacant = Lane {
-            position: 0,
-            generation: 0,
-            idle_visits: 0,
-            token: Token::from_bytes([0; 16]),
-            state: State::Vacant,
-            leaving: None,
-        };
         Ok(Segment {
             token: options.token,
             map: made.map,
             file: made.file,
             geometry,
-            lanes: vec![vacant; geometry.peers].into_boxed_slice(),
+            lanes: vec![Lane::vacant(); geometry.peers].into_boxed_slice(),
             active: Vec::with_capacity(geometry.peers),
             turn: 0,
             untidy: false,
@@ -99,12 +74,13 @@ impl Segment {
         })
     }
 
-    /// Its name.
+    /// The segment's name.
     pub fn token(&self) -> Token {
         self.token
     }
 
-    /// Visits up to `budget` records, in order per sender, each copied into private memory first. Returns how many were taken.
+    /// Visits up to `budget` records, in order per sender, each copied into private memory first. Returns how
+    /// many were taken.
     pub fn receive(&mut self, budget: usize, mut each: impl FnMut(Slot, &[u8]) -> Verdict) -> usize {
         let mut scratch = std::mem::take(&mut self.scratch);
         let taken = self.receive_raw(budget, |slot, record| {
@@ -116,7 +92,7 @@ impl Segment {
         taken
     }
 
-    /// Whether a record waits, and where. Senders take turns.
+    /// Looks whether a record waits, and where. Senders take turns.
     #[inline(always)]
     pub fn peek(&self) -> Peek {
         let count = self.active.len();
@@ -131,7 +107,7 @@ impl Segment {
         if count > 1 { self.peek_others(found.at) } else { Peek::Nothing }
     }
 
-    /// The same of those that come after this one.
+    /// Looks at the active lanes that come after the one in place `first`.
     #[inline(never)]
     fn peek_others(&self, first: usize) -> Peek {
         let mut at = first;
@@ -145,7 +121,7 @@ impl Segment {
         Peek::Nothing
     }
 
-    /// The word that waits at an active lane, 0 if there is none.
+    /// The header word at the position of the active lane in place `at`; 0 if no record waits there.
     #[inline(always)]
     fn peek_at(&self, at: usize) -> Found {
         let index = self.active[at] as usize;
@@ -154,8 +130,9 @@ impl Segment {
         Found { at, place, word: self.map.word(place).load(Ordering::Acquire) }
     }
 
-    /// The record that [`Segment::peek`] has found just before, if it takes one line of the cache: what most looks of most programs find. It stays where it is until
-    /// [`LineRecord::consume`]. None: it is something else, which [`Segment::receive`] takes.
+    /// The record that [`Segment::peek`] has found just before, if it takes one cache line, as what most
+    /// programs find mostly does. It stays where it is until [`LineRecord::consume`]. `None` if it is
+    /// something else, which [`Segment::receive`] takes.
     #[inline(always)]
     pub fn line(&mut self, found: Found) -> Option<LineRecord<'_>> {
         let Found { at, place, word } = found;
@@ -172,12 +149,14 @@ impl Segment {
         Some(LineRecord { words, slot, len, lane, tail, stats: &mut self.stats })
     }
 
+    /// The place of the active lane whose turn it is after the one in place `at`.
     #[inline(always)]
     fn turn_after(&self, at: usize) -> usize {
         if at + 1 >= self.active.len() { 0 } else { at + 1 }
     }
 
-    /// The next lanes in turn, up to this one, have been found empty while this one was not.
+    /// Counts a visit in vain for the lanes whose turn comes before that of the lane in place `found`: they
+    /// were empty.
     #[cold]
     fn pass_over(&mut self, found: usize) {
         let mut at = self.turn_after(self.turn);
@@ -189,7 +168,7 @@ impl Segment {
         }
     }
 
-    /// As [`Segment::receive`], without the private copy: for payload that goes straight to its place.
+    /// Like [`Segment::receive`], without the private copy: for payload that goes straight to its place.
     pub fn receive_raw(
         &mut self,
         budget: usize,
@@ -201,7 +180,7 @@ impl Segment {
         self.answer_bells();
         let (mut taken, mut at, count) = (0, self.turn, self.active.len());
         for _ in 0..count {
-            // Lanes leave `active` only in `tidy`, below.
+            // No lane leaves `active` within this loop: they do so in `tidy`, below.
             at = if at + 1 >= count { 0 } else { at + 1 };
             let (more, ended) = self.visit(self.active[at] as usize, budget - taken, &mut each);
             taken += more;
@@ -216,7 +195,8 @@ impl Segment {
         taken
     }
 
-    /// Visits one ring. Returns how many records were taken, and whether the visitor wants to end.
+    /// Visits the ring of lane `index`. Returns how many records were taken, and whether the visitor wants to
+    /// end.
     fn visit(
         &mut self,
         index: usize,
@@ -226,15 +206,15 @@ impl Segment {
         let tail = self.geometry.slot(index) + SLOT_TAIL;
         let mut taken = 0;
         while taken < budget {
-            let len = match self.look(index) {
-                Look::Record(len) => len,
-                Look::Empty => {
+            let len = match self.next(index) {
+                Next::Record(len) => len,
+                Next::Empty => {
                     let lane = &mut self.lanes[index];
                     lane.idle_visits = if taken > 0 { 0 } else { lane.idle_visits.saturating_add(1) };
                     self.untidy |= lane.idle_visits > IDLE_VISITS_MAX;
                     return (taken, false);
                 }
-                Look::Corrupt => {
+                Next::Corrupt => {
                     self.shut(index);
                     return (taken, false);
                 }
@@ -249,7 +229,7 @@ impl Segment {
                 return (taken, true);
             }
             lane.position += footprint(len) as u64;
-            // The copy has been made before the sender may write there again.
+            // Release: the record has been copied before the sender may write there again.
             self.map.word(tail).store(lane.position, Ordering::Release);
             taken += 1;
             self.stats.records += 1;
@@ -261,9 +241,9 @@ impl Segment {
         (taken, false)
     }
 
-    /// What is at the lane's position; goes over a wrap.
+    /// Looks at what is at the lane's position. A wrap there moves the position to the ring's beginning.
     #[inline]
-    pub(crate) fn look(&mut self, index: usize) -> Look {
+    pub(crate) fn next(&mut self, index: usize) -> Next {
         let ring_bytes = self.geometry.ring_bytes;
         let ring = self.geometry.ring(index);
         let lane = &mut self.lanes[index];
@@ -271,27 +251,27 @@ impl Segment {
             let offset = lane.position as usize & (ring_bytes - 1);
             let word = self.map.word(ring + offset).load(Ordering::Acquire);
             match parse(word, lane.position, ring_bytes) {
-                Word::Nothing => return Look::Empty,
-                Word::Record(len) => return Look::Record(len),
-                Word::Corrupt => return Look::Corrupt,
-                // At most once: at the beginning `parse` takes no wrap.
+                Word::Nothing => return Next::Empty,
+                Word::Record(len) => return Next::Record(len),
+                Word::Corrupt => return Next::Corrupt,
+                // This comes at most once: at the ring's beginning `parse` takes no wrap.
                 Word::Wrap => lane.position += (ring_bytes - offset) as u64,
             }
         }
     }
 
-    /// Who the sender in `slot` said it is; None once it has gone.
+    /// The name that the sender in `slot` gave; `None` once it has gone.
     pub fn sender(&self, slot: Slot) -> Option<Token> {
         let lane = self.lanes.get(slot.index())?;
-        (lane.generation == slot.generation && lane.state != State::Vacant).then_some(lane.token)
+        (lane.generation == slot.generation && lane.state != LaneState::Vacant).then_some(lane.token)
     }
 
-    /// A word of a slot.
+    /// The word at `at` of a slot.
     pub(crate) fn slot_word(&self, slot: Slot, at: usize) -> &AtomicU64 {
         self.map.word(self.geometry.slot(slot.index()) + at)
     }
 
-    /// Whether nothing waits.
+    /// Whether no record waits and no sender has rung.
     pub fn idle(&self) -> bool {
         let nothing = |at: usize| self.map.word(at).load(Ordering::Acquire) == 0;
         let ring_is_empty = |&index: &u32| {
@@ -309,16 +289,11 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // The file of a forked child's parent is not the child's to remove.
+        // A forked child must not remove its parent's file.
         if self.map.is_here() {
             self.map.half(AT_CLOSED).store(1, Ordering::Release);
             self.file.unlink();
             self.file.unlock(LOCK_OWNER);
         }
     }
-}
-
-/// Path of the segment named `token`.
-pub(crate) fn path(directory: &Path, token: &Token) -> std::path::PathBuf {
-    directory.join(format!("{PREFIX}{token}"))
 }

@@ -1,18 +1,16 @@
 //! Senders as they come, fall asleep, and go.
 //!
-//! A sender rings when it comes, when it goes, and when it pushes while its bell is armed. That it died shows in its lock.
-
-use std::sync::atomic::{Ordering, fence};
+//! A sender rings its doorbell when it comes, when it goes, and when it pushes while the bell is armed. That
+//! its process died shows in its lock.
 
 use crate::file::Holder;
+use crate::lane::LaneState;
 use crate::layout::*;
-use crate::segment::{Look, State};
-use crate::{Departure, Segment, Slot, Token};
+use crate::segment::{IDLE_VISITS_MAX, Next, Segment};
+use crate::sync::{Ordering, fence};
+use crate::{Departure, Slot, Token};
 
-/// Visits in vain after which a ring is no longer looked at until its sender rings the doorbell. Looking costs about a nanosecond, an
-/// armed doorbell costs its sender a contended cache line per message.
-pub(crate) const IDLE_VISITS_MAX: u32 = 4096;
-/// Departures kept until `reap` reports them.
+/// Departures that are kept, at most, until `reap` reports them.
 const DEPARTURES_MAX: usize = 8192;
 
 impl Segment {
@@ -21,12 +19,13 @@ impl Segment {
         if self.map.word(AT_RUNG).load(Ordering::Relaxed) == 0 {
             return;
         }
-        // Before the bells: one that rings after this is found now or at the next look.
+        // Taken before the bells: a sender that rings after this is found now or at the next visit.
         let words = self.map.word(AT_RUNG).swap(0, Ordering::AcqRel);
         let geometry = self.geometry;
         for word in bits(words).filter(|&word| word < geometry.bells()) {
             let rung = self.map.word(geometry.bell(word)).swap(0, Ordering::AcqRel);
-            // Pairs with the fence in `Outbox::push`: whoever saw the bell still rung has published what we look at after this.
+            // Pairs with the exchange in `Outbox::fill`: a sender that saw its bell still rung has published
+            // its record before, and we look for it after this.
             fence(Ordering::SeqCst);
             for index in bits(rung).map(|bit| word * 64 + bit).filter(|&index| index < geometry.peers) {
                 self.wake(index);
@@ -34,44 +33,45 @@ impl Segment {
         }
     }
 
+    /// Takes up the lane of a sender that has rung, or that `reap` has found.
     fn wake(&mut self, index: usize) {
         let slot = self.geometry.slot(index);
         let state = self.map.half(slot + SLOT_STATE).load(Ordering::Acquire);
         let lane = &mut self.lanes[index];
         match lane.state {
-            State::Vacant if state == OPEN || state == CLOSED => {
+            LaneState::Vacant if state == OPEN || state == CLOSED => {
                 let mut bytes = [0; 16];
                 self.map.copy_out(slot + SLOT_TOKEN, &mut bytes);
                 lane.token = Token::from_bytes(bytes);
                 self.stats.arrived += 1;
             }
-            State::Asleep | State::Active => {}
-            State::Shut if state == CLOSED => return self.free(index),
-            State::Vacant | State::Shut => return,
+            LaneState::Asleep | LaneState::Active => {}
+            LaneState::Shut if state == CLOSED => return self.free(index),
+            LaneState::Vacant | LaneState::Shut => return,
         }
         if state == CLOSED {
             lane.leaving = lane.leaving.or(Some(Departure::Closed));
         }
         self.untidy |= lane.leaving.is_some();
-        if lane.state != State::Active {
-            lane.state = State::Active;
+        if lane.state != LaneState::Active {
+            lane.state = LaneState::Active;
             lane.idle_visits = 0;
             self.active.push(index as u32);
             self.map.half(slot + SLOT_ARMED).store(0, Ordering::Relaxed);
         }
     }
 
-    /// Lets idle lanes sleep and empty ones of departed senders go.
+    /// Lets idle lanes sleep, and empty lanes of departed senders go.
     pub(crate) fn tidy(&mut self) {
-        // One that leaves is looked after until its ring is empty.
+        // It is set again below for lanes that leave: they are visited until their rings are empty.
         self.untidy = false;
         let mut at = 0;
         while at < self.active.len() {
             let index = self.active[at] as usize;
             let lane = self.lanes[index];
-            if lane.state != State::Active {
+            if lane.state != LaneState::Active {
                 self.active.swap_remove(at);
-            } else if lane.leaving.is_some() && matches!(self.look(index), Look::Empty) {
+            } else if lane.leaving.is_some() && matches!(self.next(index), Next::Empty) {
                 self.active.swap_remove(at);
                 self.depart(index);
             } else if lane.idle_visits > IDLE_VISITS_MAX && self.sleep(index) {
@@ -83,14 +83,16 @@ impl Segment {
         }
     }
 
-    /// Arms the doorbell; false if something has come meanwhile.
+    /// Arms the doorbell and lets the lane sleep. Returns false, and leaves it awake, if a record has come
+    /// meanwhile.
     fn sleep(&mut self, index: usize) -> bool {
         let armed = self.geometry.slot(index) + SLOT_ARMED;
         self.map.half(armed).store(1, Ordering::Relaxed);
-        // Pairs with the fence in `Outbox::push`: either the sender sees the bell armed, or we see its record.
+        // Pairs with the exchange in `Outbox::fill`: either the sender sees the bell armed, or we see its
+        // record.
         fence(Ordering::SeqCst);
-        if matches!(self.look(index), Look::Empty) {
-            self.lanes[index].state = State::Asleep;
+        if matches!(self.next(index), Next::Empty) {
+            self.lanes[index].state = LaneState::Asleep;
             return true;
         }
         self.map.half(armed).store(0, Ordering::Relaxed);
@@ -102,7 +104,8 @@ impl Segment {
         Slot { index: index as u32, generation: self.lanes[index].generation }
     }
 
-    fn note(&mut self, index: usize, departure: Departure) {
+    /// Keeps a departure for `reap` to report. If too many wait, the oldest is forgotten.
+    fn keep_departure(&mut self, index: usize, departure: Departure) {
         if self.departures.len() == DEPARTURES_MAX {
             self.departures.pop_front();
         }
@@ -110,31 +113,31 @@ impl Segment {
         self.stats.departed += 1;
     }
 
-    /// Nothing more is read from this slot; it is free once its sender has gone.
+    /// Reads nothing more from a slot whose ring is corrupt. The slot is free once its sender has gone.
     pub(crate) fn shut(&mut self, index: usize) {
-        self.lanes[index].state = State::Shut;
+        self.lanes[index].state = LaneState::Shut;
         self.untidy = true;
         self.stats.corrupt += 1;
-        self.note(index, Departure::Corrupt);
+        self.keep_departure(index, Departure::Corrupt);
         let slot = self.geometry.slot(index);
-        // Armed, so that the sender's closing rings.
+        // The bell is armed so that the sender rings when it closes.
         self.map.half(slot + SLOT_ARMED).store(1, Ordering::Relaxed);
         self.map.half(slot + SLOT_SHUT).store(1, Ordering::Release);
     }
 
-    /// The sender has gone and its ring is empty.
+    /// Frees the slot of a sender that has gone and whose ring is empty.
     fn depart(&mut self, index: usize) {
         if let Some(departure) = self.lanes[index].leaving {
-            self.note(index, departure);
+            self.keep_departure(index, departure);
         }
         self.free(index);
     }
 
-    /// Makes the slot as it was at the beginning. The ring keeps its memory for the next sender.
+    /// Makes the slot as it was at the beginning. Its ring keeps its memory for the next sender.
     fn free(&mut self, index: usize) {
         let lane = &mut self.lanes[index];
         lane.generation = lane.generation.wrapping_add(1);
-        lane.state = State::Vacant;
+        lane.state = LaneState::Vacant;
         lane.leaving = None;
         lane.position = 0;
         let slot = self.geometry.slot(index);
@@ -144,12 +147,12 @@ impl Segment {
         self.map.half(slot + SLOT_STATE).store(FREE, Ordering::Release);
     }
 
-    /// Looks after senders that have closed or died (one system call per sender: call it about once per second) and reports each once,
-    /// after all that it sent has been received.
+    /// Looks for senders that have closed or died, and reports each once, after all that it sent has been
+    /// received. It makes one system call per sender: call it about once per second.
     pub fn reap(&mut self, mut each: impl FnMut(Slot, Token, Departure)) {
         if self.map.is_here() {
             for index in 0..self.lanes.len() {
-                self.look_after(index);
+                self.check_sender(index);
             }
             self.tidy();
         }
@@ -158,31 +161,32 @@ impl Segment {
         }
     }
 
-    fn look_after(&mut self, index: usize) {
+    /// Finds out whether the sender of a slot has closed or died, and if so prepares the slot to be freed.
+    fn check_sender(&mut self, index: usize) {
         let at = self.geometry.slot(index) + SLOT_STATE;
         let state = self.map.half(at).load(Ordering::Acquire);
         let lane = &self.lanes[index];
-        let known = matches!(lane.state, State::Active | State::Asleep);
+        let known = matches!(lane.state, LaneState::Active | LaneState::Asleep);
         match state {
-            FREE if lane.state == State::Vacant => return,
+            FREE if lane.state == LaneState::Vacant => return,
             CLOSED => return self.wake(index),
-            // No sender ever goes back from being open.
+            // A slot that was open never goes back to another state but closed.
             state if known && state != OPEN => {
                 self.shut(index);
             }
             _ => {}
         }
-        // If the kernel cannot say it, the sender is not held to be dead.
+        // A sender of which the kernel cannot say anything is not held to be dead.
         if self.file.holder(LOCK_SLOTS + index as i64).unwrap_or(Holder::This) != Holder::Nobody {
             return;
         }
-        // Its lock is gone; but it may have closed properly between the two looks.
+        // Its lock is gone; but it may have closed properly between the two loads of the state.
         let state = self.map.half(at).load(Ordering::Acquire);
         match self.lanes[index].state {
-            // It died while setting up, or before it could ring.
-            State::Vacant if state == OPEN || state == CLOSED => self.wake(index),
-            State::Vacant | State::Shut => return self.free(index),
-            State::Active | State::Asleep => self.wake(index),
+            // The sender died after it had opened the slot and before it could ring.
+            LaneState::Vacant if state == OPEN || state == CLOSED => self.wake(index),
+            LaneState::Vacant | LaneState::Shut => return self.free(index),
+            LaneState::Active | LaneState::Asleep => self.wake(index),
         }
         let lane = &mut self.lanes[index];
         lane.leaving = lane.leaving.or(Some(Departure::Died));
@@ -190,7 +194,7 @@ impl Segment {
     }
 }
 
-/// The numbers of the bits that are set.
+/// The numbers of the bits that are set in `word`, the lowest first.
 fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros();

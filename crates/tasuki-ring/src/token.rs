@@ -2,8 +2,9 @@
 
 use std::{fmt, io};
 
-/// Names an endpoint's segment: whoever can open it is on the same host (law 12). It becomes a file name that every user of the
-/// host can list, so it must not be a secret itself: see [`Token::derive`].
+/// The name of an endpoint's segment. A process that can open the segment is on the same host, by definition.
+/// The token becomes a file name that every user of the host can list, so it must not be a secret itself: see
+/// [`Token::derive`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token([u8; 16]);
 
@@ -13,13 +14,14 @@ impl Token {
         Token(bytes)
     }
 
-    /// The bytes.
+    /// The token's bytes.
     pub fn to_bytes(&self) -> [u8; 16] {
         self.0
     }
 
-    /// The token of the endpoint with this secret: a keyed one-way function (SipHash-2-4), so that the file name does not give the
-    /// secret away and both ends compute the same from the endpoint's address.
+    /// The token of the endpoint with this secret, incarnation and number. It is a keyed one-way function of
+    /// them (SipHash-2-4), so that the file name does not give the secret away, and both ends compute the
+    /// same token from the endpoint's address.
     pub fn derive(secret: &[u8; 16], incarnation: u64, endpoint: u32) -> Token {
         let mut message = [0; 13];
         message[1..9].copy_from_slice(&incarnation.to_le_bytes());
@@ -52,7 +54,8 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Fills `bytes` from the kernel's random source (at most 256 bytes, which are given whole; getrandom(2)).
+/// Fills `bytes`, at most 256 of them, from the kernel's random source, which gives so few all at once
+/// (getrandom(2)).
 pub(crate) fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
     // SAFETY: the pointer and length are those of a live buffer.
     let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };

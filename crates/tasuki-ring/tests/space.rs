@@ -1,4 +1,4 @@
-//! A full shared memory is an error, never SIGBUS. Needs a small tmpfs, hence root.
+//! A full shared memory is an error, never SIGBUS. This needs a small tmpfs, hence root.
 
 use std::ffi::CString;
 use std::path::Path;
@@ -6,7 +6,8 @@ use std::path::Path;
 use tasuki_ring::stats_page::{Identity, Layout, Writer};
 use tasuki_ring::{OpenError, Outbox, RingError, Segment, SegmentOptions, Token, Verdict};
 
-/// A tmpfs of `bytes`, in a mount namespace of this thread, which ends with it.
+/// Mounts a tmpfs of `bytes` bytes in a mount namespace of this thread, which ends with the thread. False if
+/// that is not allowed.
 fn small_tmpfs(at: &Path, bytes: usize) -> bool {
     let target = CString::new(at.to_str().expect("a plain path")).expect("no zero");
     let options = CString::new(format!("size={bytes}")).expect("no zero");
@@ -37,7 +38,7 @@ fn a_full_shared_memory_is_an_error_and_leaves_nothing_behind() {
     }
     let token = Token::random().expect("random");
     let options = SegmentOptions { ring_bytes: 128 << 10, max_peers: 64, ..SegmentOptions::new(token) };
-    // 8 MiB of rings in half a MiB: they are sparse.
+    // 8 MiB of rings fit into half a MiB because the file is sparse.
     let mut inbox = Segment::create_in(directory.path(), &options).expect("the head fits");
     let mut outboxes = Vec::new();
     let error = loop {
@@ -70,7 +71,7 @@ fn a_full_shared_memory_is_an_error_and_leaves_nothing_behind() {
     assert!(matches!(error, RingError::NoSpace { .. }), "{error}");
     let left = std::fs::read_dir(directory.path()).expect("the directory").count();
     assert_eq!(left, 1, "only the first segment is there");
-    // A slot whose sender has gone still has its memory: there is room for the next.
+    // The slot of a sender that has gone keeps its memory, so that there is room for the next sender.
     outboxes.pop();
     inbox.receive(1, |_, _| Verdict::Consumed);
     outboxes.push(Outbox::open_in(directory.path(), &token, &token).expect("the memory of the slot before"));

@@ -1,5 +1,5 @@
-//! Other users may put into the shared directory what they like: nothing of it is opened by those who clean up after themselves, and nothing of it makes a reader wait, follow or
-//! die. Needs root, to be two users.
+//! Other users may put into the shared directory what they like: a process that cleans up opens nothing of
+//! it, and nothing of it makes a reader wait, follow a link, or die. This needs root, to be two users.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 use tasuki_ring::stats_page::{Identity, Layout, ReadError, Reader, Writer, list_in};
 use tasuki_ring::{OpenError, Outbox, Segment, SegmentOptions, Token, tidy_in};
 
-/// Nobody.
+/// The user id of "nobody".
 const STRANGER: u32 = 65_534;
-/// The kernel lets a lease stand for 45 s (proc(5), `/proc/sys/fs/lease-break-time`): whoever has waited for it has taken longer than this.
+/// The kernel lets a lease stand for 45 s (proc(5), `/proc/sys/fs/lease-break-time`): a call that has waited
+/// for its end has taken longer than this.
 const LEASE: Duration = Duration::from_secs(40);
 
-/// A folder like `/dev/shm`, on the same file system. None, with a word why, if this process cannot be two users.
+/// A folder like `/dev/shm`, on the same file system. `None`, and a line that says why, if this process
+/// cannot be two users.
 fn shared_folder() -> Option<tempfile::TempDir> {
     // SAFETY: no pointers are passed.
     if unsafe { libc::geteuid() } != 0 {
@@ -30,7 +32,8 @@ fn shared_folder() -> Option<tempfile::TempDir> {
     Some(folder)
 }
 
-/// Another user's process that has a write lease of his file (fcntl(2)), open to everybody.
+/// Another user's process that has a write lease (fcntl(2)) of a file of its own, which any user may read and
+/// write.
 struct Lease(Child);
 
 impl Lease {
@@ -57,7 +60,7 @@ print('whole' if fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_WRLCK else 'brok
         line.trim().to_owned()
     }
 
-    /// Whether nobody has tried to open the file since.
+    /// Ends the lease. True if no process has tried to open the file since it was taken.
     fn ends_whole(mut self) -> bool {
         self.0.stdin.as_mut().expect("piped").write_all(b"\n").expect("it listens");
         let said = self.hear();
@@ -68,14 +71,14 @@ print('whole' if fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_WRLCK else 'brok
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // Ended already where the test waited for it.
+        // These fail if the process has ended already, because the test has waited for it.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 #[test]
-fn files_of_other_users_are_not_opened_by_who_cleans_up() {
+fn cleaning_up_opens_no_files_of_other_users() {
     let Some(folder) = shared_folder() else { return };
     let leases = ["tasuki-ring.x", "tasuki-stats.x"].map(|name| Lease::take(&folder.path().join(name)));
     let begun = Instant::now();
@@ -90,7 +93,7 @@ fn files_of_other_users_are_not_opened_by_who_cleans_up() {
     drop((segment, page));
 }
 
-/// Links, pipes and folders under such names, of this user and of others.
+/// Links, pipes and folders under the names of segments and pages stay, be they of this user or of others.
 #[test]
 fn what_is_no_file_is_left_alone() {
     let Some(folder) = shared_folder() else { return };
@@ -128,7 +131,8 @@ fn a_reader_does_not_wait_for_another_users_lease() {
     assert!(begun.elapsed() < LEASE, "waited for another user's lease");
 }
 
-/// The owner of a page makes it shorter while somebody reads it, which ends processes that have mapped it.
+/// The owner of a page makes it shorter while another process reads it, which would end a process that had
+/// mapped it.
 #[test]
 fn a_page_that_becomes_shorter_lacks_what_stood_there() {
     let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
@@ -153,7 +157,7 @@ fn pages_larger_than_any_program_needs_are_refused() {
         header.extend(word.to_ne_bytes());
     }
     std::fs::write(&path, &header).expect("a file");
-    // All holes: it costs its owner nothing.
+    // The file is all holes, so that it costs its owner nothing.
     std::fs::OpenOptions::new()
         .write(true)
         .open(&path)

@@ -30,7 +30,7 @@ impl Helper {
         let shared = Arc::clone(inner);
         let thread =
             std::thread::Builder::new().name("tasuki".to_owned()).stack_size(256 << 10).spawn(move || {
-                let _service = shared.held.serve();
+                let _serving = shared.coalesce_watch.serve();
                 without_signals(|| run(&shared));
             })?;
         Ok(Helper { inner: Arc::clone(inner), thread: Some(thread) })
@@ -57,7 +57,7 @@ fn run(inner: &Inner) {
         let nap = absence.nap();
         if away {
             // Nobody else reads the sockets, so a packet may wake this thread.
-            watchdog.leave(&inner.held);
+            watchdog.leave(&inner.coalesce_watch);
             inner.sleeper.sleep(nap);
         } else {
             pause(inner, &mut watchdog, nap);
@@ -65,7 +65,7 @@ fn run(inner: &Inner) {
         if crate::dump::asked() {
             describe(inner);
         }
-        if rounds.is_multiple_of(ASK_EVERY) || watchdog.is_kept_off(&inner.held) {
+        if rounds.is_multiple_of(ASK_EVERY) || watchdog.is_kept_off(&inner.coalesce_watch) {
             // This thread runs only because it asks.
             let excess = inner.processors.recent_excess(inner.clock.now(), LEARNT_FOR_NS, 1);
             (absence.oversubscribed, watchdog.oversubscribed) = (excess > 0, excess > 0);
@@ -83,7 +83,7 @@ fn run(inner: &Inner) {
 fn pause(inner: &Inner, watchdog: &mut Watchdog, nap: Duration) {
     let end = Instant::now() + nap;
     loop {
-        watchdog.tend(&inner.held, &inner.lock, inner.clock.now());
+        watchdog.tend(&inner.coalesce_watch, &inner.lock, inner.clock.now());
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() || inner.stop.load(Ordering::Acquire) {
             return;

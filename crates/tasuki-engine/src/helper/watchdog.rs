@@ -11,8 +11,8 @@ use std::time::Duration;
 use tasuki_proto::Time;
 
 use crate::biased_lock::BiasedLock;
+use crate::coalesce_watch::CoalesceWatch;
 use crate::engine::Engine;
-use crate::held::Held;
 
 /// Time between two looks. If all processors are busy, each look takes one from a rank for some 20 us.
 const EVERY: Duration = Duration::from_micros(100);
@@ -72,38 +72,38 @@ impl Watchdog {
     }
 
     /// The program would hold messages if the processors were not oversubscribed, as far as is known.
-    pub fn is_kept_off(&self, held: &Held) -> bool {
-        self.oversubscribed && held.is_wanted()
+    pub fn is_kept_off(&self, watch: &CoalesceWatch) -> bool {
+        self.oversubscribed && watch.is_wanted()
     }
 
     /// Looks, if the program wants it.
-    pub fn tend(&mut self, held: &Held, lock: &BiasedLock<Engine>, now: Time) {
+    pub fn tend(&mut self, watch: &CoalesceWatch, lock: &BiasedLock<Engine>, now: Time) {
         match self.on {
-            false if held.is_wanted() && !self.oversubscribed => self.begin(held, lock),
+            false if watch.is_wanted() && !self.oversubscribed => self.begin(watch, lock),
             false => {}
-            true if self.oversubscribed => self.leave(held),
-            true => match self.look(held.since(), now) {
+            true if self.oversubscribed => self.leave(watch),
+            true => match self.look(watch.since(), now) {
                 Seen::Calm => {}
                 Seen::Old => send_held(lock),
-                Seen::Over => self.leave(held),
+                Seen::Over => self.leave(watch),
             },
         }
     }
 
     #[cold]
-    fn begin(&mut self, held: &Held, lock: &BiasedLock<Engine>) {
+    fn begin(&mut self, watch: &CoalesceWatch, lock: &BiasedLock<Engine>) {
         // Later this would keep messages waiting.
         lock.register();
         let _ = nix::sys::prctl::set_timerslack(SLACK_NS);
-        (self.on, self.since, self.idle) = (true, held.since().0, Duration::ZERO);
-        held.watch(true);
+        (self.on, self.since, self.idle) = (true, watch.since().0, Duration::ZERO);
+        watch.watch(true);
     }
 
     /// Looks no more. Messages that are held from now on, by a program that has not noticed yet, leave when
     /// the helper steps in for another reason.
-    pub fn leave(&mut self, held: &Held) {
+    pub fn leave(&mut self, watch: &CoalesceWatch) {
         if std::mem::take(&mut self.on) {
-            held.watch(false);
+            watch.watch(false);
         }
     }
 

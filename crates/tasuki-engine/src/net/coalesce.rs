@@ -46,9 +46,9 @@ pub(crate) enum Departure {
     /// At once; nothing is held.
     Now,
     /// At once, behind what is held.
-    AfterHeld,
+    AfterCoalesced,
     /// With those that follow. Only for callers that make sure that it leaves.
-    Held,
+    Coalesced,
 }
 
 /// The current burst, and what is held of it.
@@ -107,9 +107,9 @@ impl Coalescer {
         if !announced && !trusted {
             Departure::Now
         } else if self.held > 0 && now.since_ns(self.since) > AGE_MAX_NS {
-            Departure::AfterHeld
+            Departure::AfterCoalesced
         } else {
-            Departure::Held
+            Departure::Coalesced
         }
     }
 
@@ -120,8 +120,8 @@ impl Coalescer {
         }
         (self.peer, self.polls, self.count, self.last, self.announced) = (peer, polls, 1, now, false);
         match (self.held > 0, more) {
-            (true, _) => Departure::AfterHeld,
-            (false, true) => Departure::Held,
+            (true, _) => Departure::AfterCoalesced,
+            (false, true) => Departure::Coalesced,
             (false, false) => Departure::Now,
         }
     }
@@ -207,8 +207,8 @@ mod tests {
                 Departure::Now => {
                     assert!(!self.coalescer.holds(), "the message would overtake those that are held")
                 }
-                Departure::AfterHeld => self.coalescer.release(),
-                Departure::Held => {
+                Departure::AfterCoalesced => self.coalescer.release(),
+                Departure::Coalesced => {
                     if self.coalescer.hold(8, more, now) {
                         self.coalescer.release();
                     }
@@ -228,7 +228,7 @@ mod tests {
 
         /// Sends a burst and polls `after` ns later. Gives how many messages were held.
         fn burst(&mut self, count: u32, after: u64) -> u32 {
-            let held = (0..count).filter(|_| self.send(PEER) == Departure::Held).count();
+            let held = (0..count).filter(|_| self.send(PEER) == Departure::Coalesced).count();
             self.poll(after);
             held as u32
         }
@@ -268,10 +268,10 @@ mod tests {
     fn messages_to_another_peer_and_pauses_take_along_what_is_held() {
         let mut program = Program::new();
         program.begin();
-        assert_eq!(program.send(Peer(2)), Departure::AfterHeld);
+        assert_eq!(program.send(Peer(2)), Departure::AfterCoalesced);
         program.begin();
         program.now += GAP_NS;
-        assert_eq!(program.send(PEER), Departure::AfterHeld);
+        assert_eq!(program.send(PEER), Departure::AfterCoalesced);
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
         let mut program = Program::new();
         for count in [10, 50, 5] {
             program.burst(count, 500);
-            (0..count).for_each(|_| assert_ne!(program.send(PEER), Departure::AfterHeld));
+            (0..count).for_each(|_| assert_ne!(program.send(PEER), Departure::AfterCoalesced));
             assert!(!program.coalescer.holds(), "{count}");
             program.poll(500);
         }
@@ -356,16 +356,16 @@ mod tests {
         let mut program = Program::new();
         for _ in 0..3 {
             for _ in 0..4 {
-                assert_eq!(program.send_more(PEER, true), Departure::Held);
+                assert_eq!(program.send_more(PEER, true), Departure::Coalesced);
                 assert!(program.coalescer.holds());
             }
-            assert_eq!(program.send(PEER), Departure::Held, "the last one shares their packet");
+            assert_eq!(program.send(PEER), Departure::Coalesced, "the last one shares their packet");
             assert!(!program.coalescer.holds(), "and takes them along");
             program.poll(500);
         }
         // A program that announces and does not keep its word is helped like any other.
         program.send_more(PEER, true);
         program.helped();
-        assert_eq!(program.send_more(PEER, true), Departure::Held, "its word counts again");
+        assert_eq!(program.send_more(PEER, true), Departure::Coalesced, "its word counts again");
     }
 }

@@ -25,7 +25,7 @@ use tasuki_proto::{ConnId, Event, Proto, Remote, Time};
 
 use crate::address::Address;
 use crate::api::Peer;
-use crate::held::Held;
+use crate::coalesce_watch::CoalesceWatch;
 use crate::messages::Messages;
 use crate::peers::Peers;
 use coalesce::Coalescer;
@@ -62,7 +62,7 @@ pub(crate) struct Net {
     udp_polls: UdpPolls,
     coalescer: Coalescer,
     /// What the helper thread knows of messages that are held back by the coalescer.
-    held: Arc<Held>,
+    coalesce_watch: Arc<CoalesceWatch>,
     /// Where a packet is written that is not written in the queue of its socket.
     packet: Box<[u8]>,
     /// Where the pieces of a short message are joined.
@@ -94,7 +94,7 @@ impl Net {
             targets: Targets::default(),
             udp_polls: UdpPolls::default(),
             coalescer: Coalescer::new(),
-            held: Arc::default(),
+            coalesce_watch: Arc::default(),
             packet: vec![0; tasuki_wire::MAX_PACKET_LEN].into_boxed_slice(),
             gathered: vec![0; FAST_MAX].into_boxed_slice(),
         }
@@ -132,8 +132,8 @@ impl Net {
     }
 
     /// What the coalescer and the helper thread share.
-    pub fn held(&self) -> Arc<Held> {
-        Arc::clone(&self.held)
+    pub fn coalesce_watch(&self) -> Arc<CoalesceWatch> {
+        Arc::clone(&self.coalesce_watch)
     }
 
     /// Makes the sockets wake a sleeper. Call it before every sleep that a packet is to end.

@@ -112,8 +112,8 @@ impl Net {
     ) -> bool {
         match self.coalescer.next(args.peer, args.more, polls, now) {
             Departure::Now => false,
-            Departure::Held if self.held.is_watched() => true,
-            Departure::Held | Departure::AfterHeld => {
+            Departure::Coalesced if self.coalesce_watch.is_watched() => true,
+            Departure::Coalesced | Departure::AfterCoalesced => {
                 self.send_held(messages, peers, now);
                 false
             }
@@ -123,7 +123,7 @@ impl Net {
     /// A message of `len` bytes was put where others wait.
     fn hold(&mut self, len: usize, more: bool, messages: &mut Messages, peers: &mut Peers, now: Time) {
         if !self.coalescer.holds() {
-            self.held.begin(now);
+            self.coalesce_watch.begin(now);
         }
         if self.coalescer.hold(len, more, now) {
             self.send_held(messages, peers, now);
@@ -169,7 +169,7 @@ impl Net {
     pub fn transmit(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) -> bool {
         if self.coalescer.holds() {
             self.coalescer.release();
-            self.held.end();
+            self.coalesce_watch.end();
         }
         let (mut sent, mut frames_wait) = (0, false);
         let mut place = Place::Beside;

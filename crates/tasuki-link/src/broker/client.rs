@@ -1,4 +1,4 @@
-//! Asking the broker.
+//! Asking the broker for lanes.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,16 +11,18 @@ use super::protocol::{Answer, Malformed, Outcome, Request, TEXT_MAX, Wish};
 use super::seqpacket;
 use crate::{LinkError, RawLink, RawOptions};
 
-/// How long somebody who does nothing else waits for the broker at most, for all lanes together. An absent broker costs nothing; this is for one that
-/// is there and says nothing. The first of a host may have to be started.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// The same of a thread for which nobody waits: a slow host takes seconds to start the broker, and without its lane a program has none to its end.
-const PATIENCE_ASIDE: Duration = Duration::from_secs(30);
+/// How long a program that starts waits for the broker at most, for all lanes together. An absent broker
+/// costs nothing; this is for one that is there and does not answer. At the first lane of a host it may have
+/// to be started.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a background thread, for which nothing waits, waits for the broker at most. A slow host takes
+/// seconds to start the broker, and a program that gets no lane then has none to its end.
+const TIMEOUT_ASIDE: Duration = Duration::from_secs(30);
 
 /// Why the broker gave no lane.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
-    /// Nobody listens there.
+    /// No process listens at the socket.
     #[error("no broker at {}: {source}", path.display())]
     Absent {
         /// The socket.
@@ -28,13 +30,16 @@ pub enum BrokerError {
         /// What the system said.
         source: io::Error,
     },
-    /// The user may not even connect.
-    #[error("the broker at {} is not for this user: only members of the socket's group may connect", path.display())]
+    /// The user may not connect to the socket.
+    #[error(
+        "the broker at {} is not for this user: only members of the socket's group may connect",
+        path.display()
+    )]
     Forbidden {
         /// The socket.
         path: PathBuf,
     },
-    /// Some other user listens there: what he gives is not to be used.
+    /// Another user listens at the socket, from whom no descriptor is to be used.
     #[error(
         "at {} listens user {user} and no broker: a broker is root's, or this user's own",
         path.display()
@@ -42,7 +47,7 @@ pub enum BrokerError {
     Stranger {
         /// The socket.
         path: PathBuf,
-        /// Who listens.
+        /// The user that listens.
         user: u32,
     },
     /// No answer came in time.
@@ -53,7 +58,7 @@ pub enum BrokerError {
         /// What the system said.
         source: io::Error,
     },
-    /// It said no.
+    /// The broker refused.
     #[error("the broker refuses {nic}: {text}")]
     Refused {
         /// The NIC.
@@ -63,7 +68,7 @@ pub enum BrokerError {
         /// Why.
         text: String,
     },
-    /// It said something that cannot be.
+    /// The broker's answer cannot be read.
     #[error("the broker at {} cannot be understood: {source}", path.display())]
     Odd {
         /// The socket.
@@ -71,7 +76,7 @@ pub enum BrokerError {
         /// What is wrong.
         source: Malformed,
     },
-    /// What it gave cannot be used.
+    /// What the broker gave cannot be used.
     #[error("what the broker gave for {nic} cannot be used: {source}")]
     Useless {
         /// The NIC.
@@ -82,7 +87,7 @@ pub enum BrokerError {
 }
 
 impl BrokerError {
-    /// Whether it is the same for any other NIC.
+    /// Whether the broker would answer the same for any other NIC.
     pub fn is_for_all(&self) -> bool {
         match self {
             BrokerError::Refused { outcome, .. } => {
@@ -94,30 +99,31 @@ impl BrokerError {
     }
 }
 
-/// Where the broker is, and how long it may still take.
+/// A broker, and how long its answers may still take.
 #[derive(Clone, Debug)]
 pub struct Broker {
     path: PathBuf,
-    patience: Duration,
+    time_left: Duration,
 }
 
 impl Broker {
     /// The broker that listens at `path`.
     pub fn at(path: impl Into<PathBuf>) -> Broker {
-        Broker { path: path.into(), patience: PATIENCE }
+        Broker { path: path.into(), time_left: TIMEOUT }
     }
 
-    /// The same for a thread that has nothing else to do, and for which nobody waits.
+    /// The broker that listens at `path`, for a background thread for which nothing waits: it may take
+    /// longer.
     pub fn aside(path: impl Into<PathBuf>) -> Broker {
-        Broker { path: path.into(), patience: PATIENCE_ASIDE }
+        Broker { path: path.into(), time_left: TIMEOUT_ASIDE }
     }
 
-    /// Where it listens.
+    /// The socket on which the broker listens.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A lane.
+    /// Asks for a lane.
     pub fn lane(&mut self, options: &RawOptions) -> Result<RawLink, BrokerError> {
         let (answer, mut sockets, lease) = self.ask(&Request {
             wish: Wish::Lane,
@@ -133,17 +139,18 @@ impl Broker {
             .map_err(|source| BrokerError::Useless { nic: options.nic.clone(), source })
     }
 
-    /// Whether this user would get a lane of this NIC now.
+    /// Asks whether this user would get a lane of this NIC now, without taking one.
     pub fn would_give(&mut self, nic: &str) -> Result<(), BrokerError> {
         let request = Request { wish: Wish::Word, endpoint: 0, ring_bytes: 0, nic: nic.to_owned() };
         self.ask(&request).map(drop)
     }
 
-    /// The answer, if it is not a refusal.
+    /// Makes a request. Returns the answer if it is not a refusal, the sockets that came along, and the
+    /// connection.
     fn ask(&mut self, request: &Request) -> Result<(Answer, Vec<OwnedFd>, OwnedFd), BrokerError> {
         let begin = Instant::now();
-        let result = self.ask_until(request, begin + self.patience);
-        self.patience = self.patience.saturating_sub(begin.elapsed());
+        let result = self.ask_until(request, begin + self.time_left);
+        self.time_left = self.time_left.saturating_sub(begin.elapsed());
         result
     }
 
@@ -178,6 +185,7 @@ impl Broker {
         }
     }
 
+    /// The error of an answer that cannot be.
     fn odd(&self, what: &'static str) -> BrokerError {
         BrokerError::Odd { path: self.path.clone(), source: Malformed::Content(what) }
     }

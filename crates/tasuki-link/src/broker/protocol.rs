@@ -1,7 +1,8 @@
-//! What is said between a program and the broker. Numbers are little-endian.
+//! The messages between a program and the broker. Numbers are little-endian.
 //!
 //! ```text
-//! request  0 "TSKR"  4 version  6 wish  8 endpoint  12 zero  16 bytes of the ring (8)  24 NIC (16, padded with zeros)
+//! request  0 "TSKR"  4 version  6 wish  8 endpoint  12 zero  16 bytes of the ring (8)
+//!          24 NIC (16, padded with zeros)
 //! answer   0 "TSKA"  4 version  6 outcome  8 bytes of a slot  12 slots  16 text, to the end
 //! ```
 
@@ -19,23 +20,23 @@ pub const TEXT_MAX: usize = 400;
 /// Bytes of an answer without its text.
 const ANSWER_BYTES: usize = 16;
 
-/// What is wanted.
+/// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// A lane.
     Lane,
-    /// Only to know whether there would be one.
+    /// Only an answer whether there would be a lane.
     Word,
 }
 
 /// A program's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is wanted.
+    /// What the program asks for.
     pub wish: Wish,
     /// The endpoint's id.
     pub endpoint: u32,
-    /// Most memory that the receive ring is to take, bytes.
+    /// Memory that the receive ring may take at most, in bytes.
     pub ring_bytes: u64,
     /// The NIC.
     pub nic: String,
@@ -44,19 +45,19 @@ pub struct Request {
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As wished. For a lane the socket comes along.
+    /// The request is granted. For a lane the socket comes along with the answer.
     Granted,
     /// The user is not a member of the broker's group.
     NotMember,
     /// The NIC is not one for raw lanes.
     Nic,
-    /// The user or the host has all the lanes or memory there is to give.
+    /// The user or the host has all the lanes or memory that the broker may give.
     Budget,
     /// Another process on this host has this endpoint id on this NIC, or another user had it a moment ago.
     EndpointTaken,
     /// The request cannot be read: another version, or no request at all.
     Unreadable,
-    /// The kernel refused.
+    /// The kernel refused to open the lane.
     Failed,
 }
 
@@ -73,38 +74,39 @@ const OUTCOMES: [Outcome; 7] = [
 /// The broker's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// How it ended.
+    /// How the request ended.
     pub outcome: Outcome,
     /// Bytes of a slot of the ring.
     pub slot_bytes: u32,
     /// Slots of the ring.
     pub slots: u32,
-    /// For people: why not.
+    /// Why the request was refused, for people.
     pub text: String,
 }
 
 /// A message that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// It comes from another version.
+    /// The message comes from another version.
     #[error(
-        "it speaks version {theirs} of the broker's protocol, this is version {VERSION}: install the same Tasuki for both"
+        "it speaks version {theirs} of the broker's protocol, this is version {VERSION}: install the same \
+         Tasuki for both"
     )]
     Version {
         /// The other version.
         theirs: u16,
     },
-    /// It is nothing that this version writes.
+    /// The message is none that this version writes.
     #[error("{0}")]
     Content(&'static str),
 }
 
 fn word<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    // Lengths are checked before; zeros otherwise.
+    // Callers have checked the length; beyond the end there are zeros.
     bytes.get(at..at + N).and_then(|part| part.try_into().ok()).unwrap_or([0; N])
 }
 
-/// Magic and version.
+/// Checks the magic number and the version.
 fn check_head(bytes: &[u8], magic: &[u8; 4]) -> Result<(), Malformed> {
     if bytes.get(..4) != Some(magic) {
         return Err(Malformed::Content("it does not begin as a message of the broker's protocol does"));
@@ -114,7 +116,7 @@ fn check_head(bytes: &[u8], magic: &[u8; 4]) -> Result<(), Malformed> {
 }
 
 impl Request {
-    /// The bytes. A name that is too long is cut, and the NIC not found.
+    /// The request's bytes. A name that is too long is cut; the broker will not find such a NIC.
     pub fn to_bytes(&self) -> [u8; REQUEST_BYTES] {
         let mut bytes = [0; REQUEST_BYTES];
         let wish: u16 = match self.wish {
@@ -131,7 +133,7 @@ impl Request {
         bytes
     }
 
-    /// Reads what came.
+    /// Reads a request.
     pub fn from_bytes(bytes: &[u8]) -> Result<Request, Malformed> {
         check_head(bytes, REQUEST_MAGIC)?;
         if bytes.len() != REQUEST_BYTES {
@@ -164,7 +166,7 @@ impl Answer {
         Answer { outcome, slot_bytes: 0, slots: 0, text: text.into() }
     }
 
-    /// The bytes.
+    /// The answer's bytes. A text that is too long is cut between characters.
     pub fn to_bytes(&self) -> Vec<u8> {
         let outcome = OUTCOMES.iter().position(|known| *known == self.outcome).unwrap_or(0) as u16;
         let cut = (0..=TEXT_MAX.min(self.text.len())).rev().find(|at| self.text.is_char_boundary(*at));
@@ -178,7 +180,7 @@ impl Answer {
         bytes
     }
 
-    /// Reads what came.
+    /// Reads an answer.
     pub fn from_bytes(bytes: &[u8]) -> Result<Answer, Malformed> {
         check_head(bytes, ANSWER_MAGIC)?;
         let text = bytes.get(ANSWER_BYTES..).ok_or(Malformed::Content("an answer is longer"))?;

@@ -1,4 +1,4 @@
-//! The connection to the broker: one message out, one back, never waited for longer than until a given time.
+//! The connection to the broker: one message out and one back, each waited for until a given time at most.
 
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -7,14 +7,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Pause before a broker whose queue of connections is full is asked again.
+/// Pause before connecting again to a broker whose queue of connections is full.
 const AGAIN: Duration = Duration::from_millis(2);
 
+/// The system's error if a call has failed.
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Connects to a `SOCK_SEQPACKET` socket.
+/// Connects to the `SOCK_SEQPACKET` socket at `path`. While its queue of connections is full it tries again,
+/// until the given time.
 pub(super) fn connect(path: &Path, until: Instant) -> io::Result<OwnedFd> {
     // SAFETY: sockaddr_un is plain old data; all zeroes is a valid value.
     let mut address: libc::sockaddr_un = unsafe { zeroed() };
@@ -29,11 +31,11 @@ pub(super) fn connect(path: &Path, until: Instant) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: no pointers are passed.
     let raw = check(unsafe { libc::socket(libc::AF_UNIX, kind, 0) })?;
-    // SAFETY: `raw` was just opened and nobody else has it.
+    // SAFETY: `raw` was just opened, and nothing else owns it.
     let fd = unsafe { OwnedFd::from_raw_fd(raw) };
     let len = size_of::<libc::sockaddr_un>() as libc::socklen_t;
     loop {
-        // SAFETY: the address is initialised and as long as is said.
+        // SAFETY: the address is initialised and has the length that is given.
         match check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), len) }) {
             Ok(_) => return Ok(fd),
             Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && Instant::now() < until => {
@@ -75,12 +77,12 @@ pub(super) fn send(fd: &OwnedFd, message: &[u8]) -> io::Result<()> {
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Waits until a message is there or the other end has hung up; `TimedOut` if neither happens.
+/// Waits until a message is there or the other end has hung up. `TimedOut` if neither happens in time.
 fn wait(fd: &OwnedFd, until: Instant) -> io::Result<()> {
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // Rounded up, so that the last part of a millisecond is not spent asking.
+        // Rounded up, so that the last fraction of a millisecond is not spent calling `poll` again and again.
         let timeout = left.as_millis().min(60_000) as libc::c_int + 1;
         // SAFETY: one entry, which lives through the call.
         match check(unsafe { libc::poll(&raw mut poll, 1, timeout) }) {
@@ -93,11 +95,12 @@ fn wait(fd: &OwnedFd, until: Instant) -> io::Result<()> {
     }
 }
 
-/// Room for one descriptor's control message, aligned as the kernel wants it.
+/// Room for the control message that brings a descriptor, aligned as the kernel wants it.
 #[repr(C, align(8))]
 struct Control([u8; 64]);
 
-/// Receives one message with the descriptors that may come along. Nothing is left open but what is returned.
+/// Receives one message with the descriptors that may come along. All descriptors that came are returned, so
+/// that none is left open.
 pub(super) fn receive(fd: &OwnedFd, room: &mut [u8], until: Instant) -> io::Result<(usize, Vec<OwnedFd>)> {
     wait(fd, until)?;
     let mut control = Control([0; 64]);
@@ -126,17 +129,17 @@ fn descriptors(header: &libc::msghdr) -> Vec<OwnedFd> {
         // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR give whole headers inside of the control room.
         let message = unsafe { at.read_unaligned() };
         if message.cmsg_level == libc::SOL_SOCKET && message.cmsg_type == libc::SCM_RIGHTS {
-            // SAFETY: arithmetic only.
+            // SAFETY: CMSG_LEN only computes.
             let head = unsafe { libc::CMSG_LEN(0) } as usize;
             let count = (message.cmsg_len as usize).saturating_sub(head) / size_of::<RawFd>();
-            // SAFETY: as above.
+            // SAFETY: `at` is a whole header inside of the control room; its data stands behind it.
             let data = unsafe { libc::CMSG_DATA(at) }.cast::<RawFd>();
             for number in 0..count {
-                // SAFETY: the kernel has put `count` descriptors there, which are ours alone from now on.
+                // SAFETY: the kernel has put `count` new descriptors there, which nothing else owns.
                 found.push(unsafe { OwnedFd::from_raw_fd(data.add(number).read_unaligned()) });
             }
         }
-        // SAFETY: as above.
+        // SAFETY: `header` and `at` are those of the message that was received, whose control room lives.
         at = unsafe { libc::CMSG_NXTHDR(header, at) };
     }
     found

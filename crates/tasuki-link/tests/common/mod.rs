@@ -1,5 +1,5 @@
 //! What the tests of the UDP lane share.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(dead_code, reason = "not every test program uses all of it")]
 
 use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
@@ -14,11 +14,13 @@ pub fn seeded() -> Random {
     Random::new(replay.one(|| u64::from(std::process::id())))
 }
 
+/// A UDP lane at this address, on any free port.
 pub fn bind(address: &str) -> UdpLink {
     let address: IpAddr = address.parse().expect("an address");
     UdpLink::bind(&UdpOptions::new(address)).expect("a lane on loopback")
 }
 
+/// Queues a packet, for which there must be room.
 pub fn push(link: &mut UdpLink, to: SocketAddr, packet: &[u8]) {
     let taken = link.queue(to, packet.len(), |into| {
         into.copy_from_slice(packet);
@@ -27,16 +29,18 @@ pub fn push(link: &mut UdpLink, to: SocketAddr, packet: &[u8]) {
     assert!(taken, "queue full");
 }
 
-/// Everything that waits at `link`.
+/// All packets that wait at `link`, with their senders.
 pub fn receive_all(link: &mut UdpLink) -> Vec<(SocketAddr, Vec<u8>)> {
     let mut all = Vec::new();
     while link.receive(64, |from, bytes| all.push((from, bytes.to_vec()))).expect("receiving") > 0 {}
     all
 }
 
-/// Puts this thread into a network namespace of its own with a loopback of this MTU. False, with a word why, if that is not allowed.
+/// Puts this thread into a network namespace of its own, whose loopback has this MTU. False, and a line that
+/// says why, if that is not allowed.
 pub fn private_network(mtu: u32) -> bool {
-    // SAFETY: no pointers are passed; it changes the namespace of this thread alone, and each test has a thread of its own.
+    // SAFETY: no pointers are passed. The call changes the namespace of this thread alone, and each test has
+    // a thread of its own.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
         eprintln!("skipped: a network namespace needs CAP_SYS_ADMIN: {}", std::io::Error::last_os_error());
         return false;
@@ -45,6 +49,7 @@ pub fn private_network(mtu: u32) -> bool {
     true
 }
 
+/// Runs a program, which must succeed.
 pub fn run(program: &str, args: &[&str]) {
     let status =
         Command::new(program).args(args).status().unwrap_or_else(|error| panic!("{program}: {error}"));

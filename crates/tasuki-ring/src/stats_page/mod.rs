@@ -1,9 +1,12 @@
-//! The statistics page: a small shared file in which one writer keeps its counters and from which anybody reads them.
+//! The statistics page: a small shared file in which one writer keeps its counters, for other processes to
+//! read.
 
+mod encoding;
 mod layout;
 mod reader;
 mod records;
-mod words;
+pub(crate) mod seqlock;
+pub(crate) mod words;
 mod writer;
 
 pub(crate) use layout::LOCK;

@@ -1,15 +1,16 @@
-//! The reader.
+//! The reader of a page.
 //!
-//! Root reads the pages of all users, and a page may be anything its owner has made of it, also while it is being read. So a page is read, never mapped: whoever touches a
-//! mapping of a file that has become shorter is ended by SIGBUS.
+//! Root reads the pages of all users, and a page may be anything its owner has made of it, also while it is
+//! being read. So a page is read, never mapped: a process that touches a mapping of a file that has become
+//! shorter is ended by SIGBUS.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use std::sync::atomic::{Ordering, fence};
-
-use super::layout::{self, Found, Places};
-use super::words::{DropRecord, Origin, Words};
+use super::encoding::{DropRecord, Origin};
+use super::layout::{self, Places};
+use super::seqlock::{self, Found};
+use super::words::Words;
 use super::writer::PREFIX;
 use super::{Layout, PeerSnapshot, Snapshot};
 use crate::file::{DIRECTORY, Holder, SharedFile};
@@ -41,10 +42,11 @@ pub struct Reader {
     places: Places,
 }
 
-/// Largest page that is read, bytes: a hundred times what an endpoint makes.
+/// Size of the largest page that is read, in bytes: a hundred times what an endpoint makes.
 const MOST_BYTES: usize = 64 << 20;
 
-/// So many records of a page are read again and again while their writer is at them. More are never written at the same time: on such a page nothing is true.
+/// How many records of a page, at most, are read again and again because they are being written. No writer is
+/// at more of them at the same time, so what a page with more of them says is not true.
 const TORN_MOST: u64 = 64;
 
 impl Reader {
@@ -56,7 +58,8 @@ impl Reader {
         Ok(Reader { file, places })
     }
 
-    /// Everything on it, each record consistent in itself. A page that has become shorter lacks what stood there.
+    /// Everything on the page, each record consistent in itself. What stood beyond the end of a page that has
+    /// become shorter is missing.
     pub fn snapshot(&self) -> Snapshot {
         let mut look = Look { file: &self.file, page: vec![0; self.places.total()], torn: 0 };
         // What cannot be read stays zero, which is an empty record.
@@ -91,15 +94,15 @@ impl Reader {
 
     /// Whether the writer's process is gone.
     pub fn is_stale(&self) -> bool {
-        // If the kernel cannot say it, the writer is not held to be gone.
+        // A writer of which the kernel cannot say anything is not held to be gone.
         self.file.holder(layout::LOCK).unwrap_or(Holder::This) == Holder::Nobody
     }
 }
 
-/// One look at a page.
+/// What a snapshot is made from.
 struct Look<'a> {
     file: &'a SharedFile,
-    /// All of it, as it was when the look began.
+    /// The whole page, as it was when the snapshot began.
     page: Vec<u8>,
     /// Records that were being written at every try.
     torn: u64,
@@ -112,15 +115,10 @@ impl Look<'_> {
     }
 
     fn read<T: Words>(&mut self, at: usize) -> Option<T> {
-        let tries = if self.torn < TORN_MOST { layout::TRIES_MAX } else { 1 };
+        let tries = if self.torn < TORN_MOST { seqlock::TRIES_MAX } else { 1 };
         let (file, before) = (self.file, self.word(at));
-        let read = |offset: usize, into: &mut [u8]| {
-            let read = file.read_at((at + offset) as u64, into).is_ok();
-            // What is read next is read later.
-            fence(Ordering::Acquire);
-            read
-        };
-        match layout::read(before, tries, read) {
+        let read = |offset: usize, into: &mut [u8]| file.read_at((at + offset) as u64, into).is_ok();
+        match seqlock::read(before, tries, read) {
             Found::Record(record) => Some(record),
             Found::Empty => None,
             Found::Torn => {
@@ -166,7 +164,7 @@ pub fn list() -> Vec<PathBuf> {
     list_in(Path::new(DIRECTORY))
 }
 
-/// The pages in `directory`.
+/// Like [`list`], of the pages in another directory.
 pub fn list_in(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let names = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));

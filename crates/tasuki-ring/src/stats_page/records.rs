@@ -147,7 +147,8 @@ pub struct RailRecord {
     pub inflight: u64,
 }
 
-/// Everything on a page. What could not be read consistently (its writer was at it all the time) is left out and counted.
+/// Everything on a page. A record that could not be read consistently, because it was being written at every
+/// try, is left out and counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The writer's process id, as its own PID namespace has it.

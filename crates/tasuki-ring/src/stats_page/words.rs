@@ -1,42 +1,40 @@
-//! Records as words: what of a record stands in shared memory.
-//!
-//! Every record is a row of 64-bit words behind a sequence word, which is odd while the writer is at it (a seqlock). Text is padded
-//! with zero bytes.
-
-use super::{Carrier, EndpointRecord, Identity, Lane, PeerRecord, RailRecord, RailState};
+//! How a record is put into words, and text into words.
+//! Every record is a row of 64-bit words. Text is padded with zero bytes.
 
 /// A record that fits into `WORDS` words.
 pub(crate) trait Words: Sized {
-    /// Words that it takes, without the sequence word.
+    /// Words that the record takes, without the sequence word.
     const WORDS: usize;
-    /// Writes it into exactly `WORDS` words.
+    /// Writes the record into exactly `WORDS` words.
     fn put(&self, into: &mut Cursor<'_>);
-    /// Reads it from them.
+    /// Reads a record from as many words.
     fn get(from: &mut Cursor<'_>) -> Self;
 }
 
-/// Largest `WORDS` of all records.
+/// An upper bound of `WORDS` for all records.
 pub(crate) const WORDS_MAX: usize = 64;
 
 /// Goes over words one by one; beyond the end it writes nothing and reads zero.
 pub(crate) struct Cursor<'a>(pub(crate) &'a mut [u64]);
 
 impl Cursor<'_> {
-    fn number(&mut self, value: u64) {
+    /// Appends a number.
+    pub(crate) fn number(&mut self, value: u64) {
         if let Some((first, rest)) = std::mem::take(&mut self.0).split_first_mut() {
             *first = value;
             self.0 = rest;
         }
     }
 
-    fn read(&mut self) -> u64 {
+    /// Takes the next number.
+    pub(crate) fn read(&mut self) -> u64 {
         let Some((first, rest)) = std::mem::take(&mut self.0).split_first_mut() else { return 0 };
         self.0 = rest;
         *first
     }
 
-    /// At most `words * 8` bytes of `text`, cut between characters.
-    fn text(&mut self, text: &str, words: usize) {
+    /// Appends at most `words * 8` bytes of `text`, cut between characters.
+    pub(crate) fn text(&mut self, text: &str, words: usize) {
         let bytes = &text.as_bytes()[..text.floor_char_boundary(words * 8)];
         for word in 0..words {
             let part = bytes.get(word * 8..).unwrap_or_default();
@@ -47,249 +45,17 @@ impl Cursor<'_> {
         }
     }
 
-    fn read_text(&mut self, words: usize) -> String {
+    /// Takes text that takes up `words` words.
+    pub(crate) fn read_text(&mut self, words: usize) -> String {
         let bytes: Vec<u8> = (0..words).flat_map(|_| self.read().to_le_bytes()).collect();
         let len = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
         String::from_utf8_lossy(&bytes[..len]).into_owned()
     }
 }
 
-/// The page's first record: who writes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Origin {
-    pub(crate) pid: u64,
-    pub(crate) started: u64,
-    /// Rank plus one, 0 if there is none.
-    pub(crate) rank: u64,
-    pub(crate) program: String,
-    pub(crate) host: String,
-    pub(crate) identity: Identity,
-}
-
-impl Words for Origin {
-    const WORDS: usize = 3 + 8 + 8 + 16 + 4;
-
-    fn put(&self, into: &mut Cursor<'_>) {
-        [self.pid, self.started, self.rank].iter().for_each(|&value| into.number(value));
-        into.text(&self.program, 8);
-        into.text(&self.host, 8);
-        into.text(&self.identity.address, 16);
-        into.text(&self.identity.lanes, 4);
-    }
-
-    fn get(from: &mut Cursor<'_>) -> Origin {
-        Origin {
-            pid: from.read(),
-            started: from.read(),
-            rank: from.read(),
-            program: from.read_text(8),
-            host: from.read_text(8),
-            identity: Identity { address: from.read_text(16), lanes: from.read_text(4) },
-        }
-    }
-}
-
-impl Words for EndpointRecord {
-    const WORDS: usize = 15;
-
-    fn put(&self, into: &mut Cursor<'_>) {
-        let values = [
-            self.messages_sent,
-            self.messages_received,
-            self.bytes_sent,
-            self.bytes_received,
-            self.receives_posted,
-            self.unexpected,
-            self.pool_held,
-            self.pool_limit,
-            self.completions_waiting,
-            self.progress_calls,
-            self.helper_calls,
-            self.granted_rate,
-            self.grant_window,
-            self.grants,
-            self.slowed,
-        ];
-        values.iter().for_each(|&value| into.number(value));
-    }
-
-    fn get(from: &mut Cursor<'_>) -> EndpointRecord {
-        EndpointRecord {
-            messages_sent: from.read(),
-            messages_received: from.read(),
-            bytes_sent: from.read(),
-            bytes_received: from.read(),
-            receives_posted: from.read(),
-            unexpected: from.read(),
-            pool_held: from.read(),
-            pool_limit: from.read(),
-            completions_waiting: from.read(),
-            progress_calls: from.read(),
-            helper_calls: from.read(),
-            granted_rate: from.read(),
-            grant_window: from.read(),
-            grants: from.read(),
-            slowed: from.read(),
-        }
-    }
-}
-
-impl Words for PeerRecord {
-    const WORDS: usize = 12 + 9;
-
-    fn put(&self, into: &mut Cursor<'_>) {
-        into.text(&self.name, 12);
-        let carrier = match self.carrier {
-            Carrier::None => 0,
-            Carrier::Shm => 1,
-            Carrier::Udp => 2,
-            Carrier::Own => 3,
-            Carrier::Raw => 4,
-        };
-        let values = [
-            carrier | u64::from(self.dead) << 8,
-            self.messages_sent,
-            self.messages_received,
-            self.bytes_sent,
-            self.bytes_received,
-            self.unexpected,
-            self.credit,
-            self.pool_held,
-            self.sends_pending,
-        ];
-        values.iter().for_each(|&value| into.number(value));
-    }
-
-    fn get(from: &mut Cursor<'_>) -> PeerRecord {
-        let name = from.read_text(12);
-        let flags = from.read();
-        PeerRecord {
-            name,
-            carrier: match flags & 0xff {
-                1 => Carrier::Shm,
-                2 => Carrier::Udp,
-                3 => Carrier::Own,
-                4 => Carrier::Raw,
-                _ => Carrier::None,
-            },
-            dead: flags & 0x100 != 0,
-            messages_sent: from.read(),
-            messages_received: from.read(),
-            bytes_sent: from.read(),
-            bytes_received: from.read(),
-            unexpected: from.read(),
-            credit: from.read(),
-            pool_held: from.read(),
-            sends_pending: from.read(),
-        }
-    }
-}
-
-impl Words for RailRecord {
-    const WORDS: usize = 2 + 11;
-
-    fn put(&self, into: &mut Cursor<'_>) {
-        into.text(&self.nic, 2);
-        let state = match self.state {
-            RailState::Probing => 0,
-            RailState::Up => 1,
-            RailState::Down => 2,
-        };
-        let values = [
-            u64::from(self.rail) | state << 8 | u64::from(self.lane == Lane::Raw) << 16,
-            self.packets_sent,
-            self.packets_received,
-            self.bytes_sent,
-            self.bytes_received,
-            self.resent,
-            self.lost,
-            self.srtt_ns,
-            self.rate,
-            self.cwnd,
-            self.inflight,
-        ];
-        values.iter().for_each(|&value| into.number(value));
-    }
-
-    fn get(from: &mut Cursor<'_>) -> RailRecord {
-        let nic = from.read_text(2);
-        let flags = from.read();
-        RailRecord {
-            nic,
-            rail: flags as u8,
-            lane: if flags & 1 << 16 != 0 { Lane::Raw } else { Lane::Udp },
-            state: match flags >> 8 & 0xff {
-                1 => RailState::Up,
-                2 => RailState::Down,
-                _ => RailState::Probing,
-            },
-            packets_sent: from.read(),
-            packets_received: from.read(),
-            bytes_sent: from.read(),
-            bytes_received: from.read(),
-            resent: from.read(),
-            lost: from.read(),
-            srtt_ns: from.read(),
-            rate: from.read(),
-            cwnd: from.read(),
-            inflight: from.read(),
-        }
-    }
-}
-
-/// One counter of drops.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct DropRecord {
-    pub(crate) name: String,
-    pub(crate) count: u64,
-}
-
-impl DropRecord {
-    pub(crate) fn put_parts(name: &str, count: u64, into: &mut Cursor<'_>) {
-        into.text(name, 6);
-        into.number(count);
-    }
-}
-
-impl Words for DropRecord {
-    const WORDS: usize = 7;
-
-    fn put(&self, into: &mut Cursor<'_>) {
-        DropRecord::put_parts(&self.name, self.count, into);
-    }
-
-    fn get(from: &mut Cursor<'_>) -> DropRecord {
-        DropRecord { name: from.read_text(6), count: from.read() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Every word of a record tells something: words in, record, words out.
-    fn round<T: Words>() {
-        // Printable text in every byte, so that text words survive; flags stay within what is known.
-        let words: Vec<u64> =
-            (0..T::WORDS as u64).map(|n| 0x4141_4141_4141_0101 + n * 0x0101_0000_0000).collect();
-        let mut from = words.clone();
-        let record = T::get(&mut Cursor(&mut from));
-        let mut out = vec![u64::MAX; T::WORDS + 1];
-        record.put(&mut Cursor(&mut out));
-        assert_eq!(out.pop(), Some(u64::MAX), "writes no more than it says");
-        let same = words.iter().zip(&out).filter(|(a, b)| a == b).count();
-        assert!(same + 1 >= T::WORDS, "{words:x?} {out:x?}");
-        assert!(T::WORDS <= WORDS_MAX);
-    }
-
-    #[test]
-    fn no_word_is_lost_or_misplaced() {
-        round::<Origin>();
-        round::<EndpointRecord>();
-        round::<PeerRecord>();
-        round::<RailRecord>();
-        round::<DropRecord>();
-    }
 
     #[test]
     fn long_text_is_cut_between_characters() {

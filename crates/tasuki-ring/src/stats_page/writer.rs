@@ -1,20 +1,23 @@
-//! The writer.
+//! The writer of a page.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::encoding::{DropRecord, Origin};
 use super::layout::{self, Places};
-use super::words::{DropRecord, Origin, Words};
+use super::seqlock::{self, Sequence};
+use super::words::Words;
 use super::{EndpointRecord, Identity, PeerRecord, RailRecord};
 use crate::RingError;
 use crate::create::{map_file, new_file};
 use crate::file::{DIRECTORY, SharedFile, sweep};
 use crate::map::Map;
+use crate::sync::Ordering;
 
-/// Pages' file names begin so.
+/// How the names of pages' files begin.
 pub(crate) const PREFIX: &str = "tasuki-stats.";
-/// Where launchers put a process's rank: Open MPI, Hydra, PMIx, Slurm.
+/// Environment variables in which launchers put a process's rank: Open MPI, Hydra, PMIx, Slurm.
 const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
 
 /// How much room a page has.
@@ -22,7 +25,8 @@ const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLUR
 pub struct Layout {
     /// Peers (default 256, at most 65536).
     pub peers: usize,
-    /// Rails per peer, each lane counted (default 20, at most 64). A peer takes 176 bytes and 112 more per rail.
+    /// Rails per peer, each lane counted (default 20, at most 64). A peer takes 176 bytes and 112 more per
+    /// rail.
     pub rails: usize,
     /// Reasons for drops (default 48, at most 1024).
     pub drops: usize,
@@ -36,12 +40,14 @@ impl Default for Layout {
     }
 }
 
-/// Keeps a page. Every call is a few plain stores. Indices beyond the layout are ignored. The page is removed on drop.
+/// Keeps a page. Every call is a few plain stores. Indices beyond the layout are ignored. The page is removed
+/// on drop.
 pub struct Writer {
     map: Map,
     file: SharedFile,
     places: Places,
     origin: Origin,
+    sequence: Sequence,
     /// One more than the largest index of a peer that had no room.
     beyond: usize,
 }
@@ -52,10 +58,10 @@ impl Writer {
         Writer::create_in(Path::new(DIRECTORY), layout, identity)
     }
 
-    /// As [`Writer::create`], in another directory.
+    /// Like [`Writer::create`], with the file in another directory than `/dev/shm`.
     pub fn create_in(directory: &Path, layout: &Layout, identity: &Identity) -> Result<Writer, RingError> {
         let places = Places::new(layout).ok_or_else(|| {
-            let [peers, rails, drops] = layout::MOST;
+            let [peers, rails, drops] = layout::SIZES_MAX;
             let sizes = [
                 ("peers", layout.peers, peers),
                 ("rails", layout.rails, rails),
@@ -67,8 +73,9 @@ impl Writer {
         sweep(directory, &[(PREFIX, layout::LOCK)]);
         let file = page_file(directory, if layout.public { 0o644 } else { 0o600 })?;
         let map = map_file(&file, places.total(), places.total())?;
-        let writer = Writer { map, file, places, origin: origin(identity), beyond: 0 };
-        writer.write(places.origin(), &writer.origin);
+        let origin = origin(identity);
+        let mut writer = Writer { map, file, places, origin, sequence: Sequence::default(), beyond: 0 };
+        writer.write_origin();
         let header = [
             (layout::AT_VERSION, layout::VERSION),
             (layout::AT_PEERS, places.peers as u64),
@@ -76,7 +83,7 @@ impl Writer {
             (layout::AT_DROPS, places.drops as u64),
         ];
         header.iter().for_each(|&(at, value)| writer.map.word(at).store(value, Ordering::Relaxed));
-        // Last: who finds it finds everything.
+        // The magic number is written last: a process that finds it finds everything else, too.
         writer.map.word(layout::AT_MAGIC).store(layout::MAGIC, Ordering::Release);
         Ok(writer)
     }
@@ -86,25 +93,31 @@ impl Writer {
         self.file.path()
     }
 
-    fn write<T: Words>(&self, at: usize, record: &T) {
-        // The page of a forked child's parent is not the child's.
+    fn write<T: Words>(&mut self, at: usize, record: &T) {
+        // A forked child must not write on its parent's page.
         if self.map.is_here() {
-            layout::write(&self.map, at, T::WORDS, |into| record.put(into));
+            seqlock::write(&self.map, at, T::WORDS, &mut self.sequence, |into| record.put(into));
         }
     }
 
-    /// The lanes in use are others now.
-    pub fn lanes(&mut self, lanes: &str) {
-        self.origin.identity.lanes = lanes.to_owned();
-        self.write(self.places.origin(), &self.origin);
+    fn write_origin(&mut self) {
+        let origin = std::mem::take(&mut self.origin);
+        self.write(self.places.origin(), &origin);
+        self.origin = origin;
     }
 
-    /// Totals.
+    /// Writes down which lanes are in use now.
+    pub fn lanes(&mut self, lanes: &str) {
+        self.origin.identity.lanes = lanes.to_owned();
+        self.write_origin();
+    }
+
+    /// Writes the endpoint's totals.
     pub fn endpoint(&mut self, record: &EndpointRecord) {
         self.write(self.places.endpoint(), record);
     }
 
-    /// Peer number `index`.
+    /// Writes the record of the peer in place `index`.
     pub fn peer(&mut self, index: usize, record: &PeerRecord) {
         if index < self.places.peers {
             self.write(self.places.peer(index), record);
@@ -120,25 +133,29 @@ impl Writer {
         if index >= self.places.peers || !self.map.is_here() {
             return;
         }
-        layout::erase(&self.map, self.places.peer(index));
-        (0..self.places.rails).for_each(|place| layout::erase(&self.map, self.places.rail(index, place)));
+        seqlock::erase(&self.map, self.places.peer(index));
+        (0..self.places.rails).for_each(|place| seqlock::erase(&self.map, self.places.rail(index, place)));
     }
 
-    /// Rail in place `place` (0.., not its number) of peer `index`.
+    /// Writes the record of a rail of the peer in place `index`. `place` counts the peer's rails from 0; it
+    /// is not the rail's number.
     pub fn rail(&mut self, index: usize, place: usize, record: &RailRecord) {
         if index < self.places.peers && place < self.places.rails {
             self.write(self.places.rail(index, place), record);
         }
     }
 
-    /// Drops by reason; names of at most 48 bytes, the same order at every call.
+    /// Writes the drops by reason. Names of reasons have at most 48 bytes, and come in the same order at
+    /// every call.
     pub fn drops(&mut self, drops: &[(&str, u64)]) {
         if !self.map.is_here() {
             return;
         }
         for (index, &(name, count)) in drops.iter().take(self.places.drops).enumerate() {
             let at = self.places.drop(index);
-            layout::write(&self.map, at, DropRecord::WORDS, |into| DropRecord::put_parts(name, count, into));
+            seqlock::write(&self.map, at, DropRecord::WORDS, &mut self.sequence, |into| {
+                DropRecord::put_parts(name, count, into);
+            });
         }
     }
 }
@@ -152,7 +169,9 @@ impl Drop for Writer {
     }
 }
 
-/// A new file of this process: several endpoints have several, and another PID namespace may share the directory.
+/// Makes a new file for a page of this process. Its name ends in a number, because several endpoints of a
+/// process have a page each, and a process of another PID namespace that shares the directory may have the
+/// same process id.
 fn page_file(directory: &Path, mode: libc::mode_t) -> Result<SharedFile, RingError> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     // SAFETY: no pointers are passed.
