@@ -76,7 +76,7 @@ unsafe fn take(handle: &Handle, into: *mut RawCompletion, max: usize) -> Result<
         unsafe { into.add(count).write(completion) };
         count += 1;
     };
-    let told = handle.endpoint.poll_many(max, |completion| tell(to_c(&completion)));
+    let told = handle.endpoint.poll_many(max, |completion| to_c(&completion).into_iter().for_each(&mut tell));
     if told < max {
         handle.endpoint.poll_remote(max - told, |done| tell(remote_to_c(&done)));
     }
@@ -114,8 +114,9 @@ fn remote_to_c(done: &RemoteDone) -> RawCompletion {
     }
 }
 
-fn to_c(completion: &Completion) -> RawCompletion {
-    match *completion {
+/// None for what this interface does not tell.
+fn to_c(completion: &Completion) -> Option<RawCompletion> {
+    Some(match *completion {
         Completion::Send { context, peer: Peer(peer), tagged, .. } => {
             RawCompletion { context, peer, flags: flag(tagged, TAGGED) | LAST, ..EMPTY }
         }
@@ -151,5 +152,7 @@ fn to_c(completion: &Completion) -> RawCompletion {
             flags: flag(tagged, TAGGED) | flag(last, LAST),
             ..EMPTY
         },
-    }
+        // Puts of this interface carry no data; a libfabric program that has been given the key may send some.
+        Completion::Put { .. } => return None,
+    })
 }

@@ -60,6 +60,7 @@ impl Transfer {
             key: self.key,
             offset: self.offset,
             buffer: pointer::buffer(self.bytes.cast(), self.len)?,
+            data: None,
             quiet: self.flags & QUIET != 0,
             context: self.context,
         })

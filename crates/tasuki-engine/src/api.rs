@@ -162,6 +162,15 @@ pub enum Completion {
         /// Success would not have been told: see [`Report`].
         quiet: bool,
     },
+    /// A peer's put that carries completion data has been written to memory registered here.
+    Put {
+        /// The peer.
+        source: Peer,
+        /// The completion data.
+        data: u64,
+        /// Bytes written.
+        len: u64,
+    },
 }
 
 // SAFETY: the pointer in a completion is a value for the program; nothing here reads through it.

@@ -18,10 +18,11 @@ use crate::dual_copy::DualCopyCounters;
 use crate::held::Held;
 use crate::helper::Helper;
 use crate::line::{Expecting, Glance, Waiting};
+use crate::memory::Memory;
 use crate::open::{self, OpenError};
 use crate::options::Options;
 use crate::patience::Rest;
-use crate::remote::{RegisterError, RemoteArgs, RemoteDone, UnregisterError};
+use crate::remote::{RegisterError, RemoteArgs, RemoteDone, Rights, UnregisterError};
 use crate::sleep::Sleeper;
 use crate::state::State;
 use crate::stream::StreamCounters;
@@ -234,24 +235,25 @@ impl Endpoint {
             if state.closing {
                 return Err(PostError::Closed.into());
             }
-            if state.core.service.register(key, memory) {
+            if state.core.service.register(key, Memory::One(memory), Rights::BOTH) {
                 return Ok(key);
             }
         }
     }
 
-    /// As [`Endpoint::register`], with a key of the program's choice: false if it is taken. Whoever can guess the key can reach the
-    /// memory, if he knows the endpoint's address.
+    /// As [`Endpoint::register`], with a key of the program's choice: false if it is taken. A peer that guesses the key
+    /// and knows the endpoint's address can reach the memory. Several pieces are one memory: offsets count through all
+    /// of them, in order.
     ///
     /// # Safety
     /// As [`Endpoint::register`].
-    pub unsafe fn register_as(&self, key: u64, memory: Buffer) -> Result<bool, PostError> {
+    pub unsafe fn register_as(&self, key: u64, pieces: &[Buffer], rights: Rights) -> Result<bool, PostError> {
         self.start_helper();
         let mut state = self.inner.lock();
         if state.closing {
             return Err(PostError::Closed);
         }
-        Ok(state.core.service.register(key, memory))
+        Ok(state.core.service.register(key, Memory::of(pieces), rights))
     }
 
     /// Ends what [`Endpoint::register`] began. After success nobody touches the memory any more.

@@ -66,6 +66,6 @@ pub use line::{Expecting, Glance, Received, Waiting};
 pub use open::OpenError;
 pub use options::{Framing, Lanes, OnFailure, Options, Rate, SenderCopies, VariableError};
 pub use rails::RailsError;
-pub use remote::{RegisterError, RemoteArgs, RemoteDone, RemoteFailure, UnregisterError};
+pub use remote::{RegisterError, RemoteArgs, RemoteDone, RemoteFailure, Rights, UnregisterError};
 pub use static_rate::{ParseReceiversError, Receivers};
 pub use stream::StreamCounters;

@@ -46,6 +46,18 @@ impl Memory {
         }
     }
 
+    /// Bytes `offset..offset + len` alone, which are all inside.
+    pub fn part(&self, offset: u64, len: u64) -> Memory {
+        if let Memory::One(one) = self {
+            return Memory::One(Buffer { ptr: one.ptr.wrapping_add(offset as usize), len: len as usize });
+        }
+        let mut pieces = Vec::new();
+        self.walk(offset, usize::try_from(len).unwrap_or(usize::MAX), |ptr, len| {
+            pieces.push(Buffer { ptr, len })
+        });
+        Memory::of(&pieces)
+    }
+
     /// Where it begins if it is one piece of the program's memory.
     pub fn contiguous(&self) -> Option<*mut u8> {
         match self {

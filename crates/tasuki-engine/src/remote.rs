@@ -13,10 +13,27 @@ pub struct RemoteArgs {
     pub offset: u64,
     /// The program's own memory, as long as the transfer.
     pub buffer: Buffer,
+    /// Completion data of a put: the peer is told of it by a [`crate::Completion::Put`] as soon as the bytes are in
+    /// its memory. A get has none.
+    pub data: Option<u64>,
     /// No completion unless it fails.
     pub quiet: bool,
     /// The program's name of the operation.
     pub context: u64,
+}
+
+/// What peers may do with memory that is registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// They may read it.
+    pub get: bool,
+    /// They may write it.
+    pub put: bool,
+}
+
+impl Rights {
+    /// Peers may read and write.
+    pub const BOTH: Rights = Rights { get: true, put: true };
 }
 
 /// A put or a get is over.
@@ -37,9 +54,10 @@ pub struct RemoteDone {
 /// Why a transfer has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteFailure {
-    /// The peer has no memory under this key, or the transfer would leave it.
+    /// The peer has no memory under this key, or does not let it be used so, or the transfer would leave it.
     #[error(
-        "the peer has no such memory: the key is not (or no more) registered there, or offset and length leave it"
+        "the peer has no such memory: the key is not (or no more) registered there, or not for this, or offset and \
+         length leave it"
     )]
     Refused,
     /// What ended it is the same as for messages.

@@ -8,7 +8,7 @@
 //!   nothing if it refuses; the answer follows when they are there;
 //! * the answer to a get is what it asked for.
 //!
-//! The verdict travels as the answer's completion data. So every step is a message like any other, ordered, bounded and
+//! The verdict travels as the answer's completion data; the completion data of a put travels as that of its request. So every step is a message like any other, ordered, bounded and
 //! delivered once, and ends with an error when the peer goes.
 
 use std::collections::HashMap;
@@ -18,10 +18,10 @@ use tasuki_msg::{
     ClaimId, Failure as MsgFailure, Found, Matching, Queue, RecvDone, RecvRequest, SendRequest, Source,
 };
 
-use crate::api::{Buffer, Peer, PostError};
+use crate::api::{Buffer, Completion, Peer, PostError};
 use crate::core::{Core, RecvOp, SendOp};
 use crate::memory::Memory;
-use crate::remote::{RemoteArgs, RemoteDone, RemoteFailure, UnregisterError};
+use crate::remote::{RemoteArgs, RemoteDone, RemoteFailure, Rights, UnregisterError};
 use crate::request::{GET, HEAD, NUMBERS, PUT, PUT_SMALL, Request, SMALL};
 
 const DONE: u64 = 0;
@@ -40,8 +40,8 @@ pub(crate) enum Part {
     Request { source: Peer, bytes: Vec<u8> },
     /// A note about length-coded bulk or streams that arrives.
     Told { source: Peer, bytes: Vec<u8> },
-    /// Bytes of a put that arrive; `key` is `None` if they were refused.
-    Placing { source: Peer, number: u64, key: Option<u64>, len: u64 },
+    /// Bytes of a put that arrive; `key` is `None` if they were refused. `data` is for the program, once they are there.
+    Placing { source: Peer, number: u64, key: Option<u64>, len: u64, data: Option<u64> },
     /// The answer to our transfer arrives.
     Answer { transfer: usize },
     /// The bytes of our put leave.
@@ -54,7 +54,8 @@ pub(crate) enum Part {
 
 /// Memory that peers may reach.
 struct Region {
-    memory: Buffer,
+    memory: Memory,
+    rights: Rights,
     /// Transfers under way.
     busy: usize,
     /// It takes no new ones.
@@ -78,10 +79,10 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub fn register(&mut self, key: u64, memory: Buffer) -> bool {
+    pub fn register(&mut self, key: u64, memory: Memory, rights: Rights) -> bool {
         let free = !self.regions.contains_key(&key);
         if free {
-            self.regions.insert(key, Region { memory, busy: 0, closed: false });
+            self.regions.insert(key, Region { memory, rights, busy: 0, closed: false });
         }
         free
     }
@@ -98,20 +99,16 @@ impl Service {
         }
     }
 
-    /// The bytes that a request names, if they are all inside of registered memory.
-    fn find(&self, request: &Request) -> Option<Buffer> {
+    /// The bytes that a request names, if they are all inside of memory that is registered for such a request.
+    fn find(&self, request: &Request) -> Option<Memory> {
         let region = self.regions.get(&request.key).filter(|region| !region.closed)?;
+        let allowed = if request.what == GET { region.rights.get } else { region.rights.put };
         let end = request.offset.checked_add(request.len)?;
-        if end > region.memory.len as u64 {
-            return None;
-        }
-        // Both fit: they are at most the length of the memory.
-        let (offset, len) = (request.offset as usize, request.len as usize);
-        Some(Buffer { ptr: region.memory.ptr.wrapping_add(offset), len })
+        (allowed && end <= region.memory.len()).then(|| region.memory.part(request.offset, request.len))
     }
 
-    /// The same, and a transfer in it is under way.
-    fn occupy(&mut self, request: &Request) -> Option<Buffer> {
+    /// As [`Service::find`], for a transfer that is under way in these bytes until [`Service::leave`].
+    fn occupy(&mut self, request: &Request) -> Option<Memory> {
         let found = self.find(request)?;
         self.regions.get_mut(&request.key)?.busy += 1;
         Some(found)
@@ -161,7 +158,7 @@ impl Core {
         let transfer = self.service.transfers.insert(Transfer { done, quiet: args.quiet, left });
         let into = if get { args.buffer } else { NOTHING };
         self.service_recv(args.peer, ANSWER | number, Memory::One(into), Part::Answer { transfer });
-        self.service_send(args.peer, 0, None, Memory::Own(bytes), Part::Note);
+        self.service_send(args.peer, 0, args.data, Memory::Own(bytes), Part::Note);
         if left == 2 {
             let payload = Memory::One(args.buffer);
             self.service_send(args.peer, PAYLOAD | number, None, payload, Part::Payload { transfer });
@@ -268,34 +265,42 @@ impl Core {
         self.broken.push((source, "a request for a one-sided transfer makes no sense".to_owned()));
     }
 
-    fn requested(&mut self, source: Peer, bytes: &[u8]) {
+    fn requested(&mut self, source: Peer, bytes: &[u8], data: Option<u64>) {
         let Some((request, payload)) = Request::read(bytes) else { return self.no_request(source) };
         let (number, key, len) = (request.number, request.key, request.len);
         match request.what {
             PUT_SMALL => {
                 let place = self.service.find(&request);
-                if let Some(place) = place {
+                if let Some(place) = &place {
                     // SAFETY: `find` stays inside of memory that the program has registered: it may be written until it is
                     // unregistered, which takes the same lock.
-                    unsafe { Memory::One(place).write(0, payload) };
+                    unsafe { place.write(0, payload) };
+                    self.tell_put(source, data, len);
                 }
-                self.answer(source, number, place.is_some(), NOTHING, Part::Note);
+                self.answer(source, number, place.is_some(), Memory::One(NOTHING), Part::Note);
             }
             PUT => {
                 let place = self.service.occupy(&request);
-                let part = Part::Placing { source, number, key: place.map(|_| key), len };
-                self.service_recv(source, PAYLOAD | number, Memory::One(place.unwrap_or(NOTHING)), part);
+                let part = Part::Placing { source, number, key: place.as_ref().map(|_| key), len, data };
+                self.service_recv(source, PAYLOAD | number, place.unwrap_or(Memory::One(NOTHING)), part);
             }
             _ => match self.service.occupy(&request) {
                 Some(place) => self.answer(source, number, true, place, Part::Serving { key }),
-                None => self.answer(source, number, false, NOTHING, Part::Note),
+                None => self.answer(source, number, false, Memory::One(NOTHING), Part::Note),
             },
         }
     }
 
-    fn answer(&mut self, to: Peer, number: u64, good: bool, bytes: Buffer, part: Part) {
+    fn answer(&mut self, to: Peer, number: u64, good: bool, bytes: Memory, part: Part) {
         let verdict = if good { DONE } else { REFUSED };
-        self.service_send(to, ANSWER | number, Some(verdict), Memory::One(bytes), part);
+        self.service_send(to, ANSWER | number, Some(verdict), bytes, part);
+    }
+
+    /// A put is in the program's memory, which hears of it if completion data came with it.
+    fn tell_put(&mut self, source: Peer, data: Option<u64>, len: u64) {
+        if let Some(data) = data {
+            self.completions.push_back(Completion::Put { source, data, len });
+        }
     }
 }
 
@@ -337,17 +342,20 @@ impl Core {
     /// A receive on the service queue is over.
     pub fn service_received(&mut self, part: Part, done: &RecvDone) {
         match part {
-            Part::Request { source, bytes } => self.requested(source, &bytes),
+            Part::Request { source, bytes } => self.requested(source, &bytes, done.data),
             Part::Told { source, bytes } => self.told(source, &bytes),
             Part::Answer { transfer } => self.answered(transfer, done),
-            Part::Placing { source, number, key, len } => {
+            Part::Placing { source, number, key, len, data } => {
                 if let Some(key) = key {
                     self.service.leave(key);
                 }
                 if done.total != len {
                     return self.no_request(source);
                 }
-                self.answer(source, number, key.is_some(), NOTHING, Part::Note);
+                if key.is_some() {
+                    self.tell_put(source, data, len);
+                }
+                self.answer(source, number, key.is_some(), Memory::One(NOTHING), Part::Note);
             }
             _ => {}
         }
@@ -374,12 +382,14 @@ mod tests {
         let mut memory = [0u8; 100];
         let start = memory.as_mut_ptr();
         let mut service = Service::default();
-        assert!(service.register(7, Buffer { ptr: start, len: 100 }));
-        assert!(!service.register(7, Buffer { ptr: start, len: 1 }), "a key names one memory");
+        let one = |len| Memory::One(Buffer { ptr: start, len });
+        assert!(service.register(7, one(100), Rights::BOTH));
+        assert!(!service.register(7, one(1), Rights::BOTH), "a key names one memory");
         let request = |key, offset, len| Request { what: GET, key, offset, len, number: 1 };
         for (offset, len) in [(0, 100), (100, 0), (99, 1), (50, 50)] {
             let found = service.find(&request(7, offset, len)).expect("inside");
-            assert_eq!((found.ptr, found.len as u64), (start.wrapping_add(offset as usize), len));
+            let begin = (len > 0).then(|| start.wrapping_add(offset as usize));
+            assert_eq!((found.contiguous(), found.len()), (begin, len));
         }
         for (key, offset, len) in [(8, 0, 1), (7, 0, 101), (7, 101, 0), (7, u64::MAX, 2), (7, 1, u64::MAX)] {
             assert!(service.find(&request(key, offset, len)).is_none(), "{key} {offset} {len}");
@@ -390,5 +400,41 @@ mod tests {
         service.leave(7);
         assert_eq!(service.unregister(7), Ok(()));
         assert_eq!(service.unregister(7), Err(UnregisterError::Unknown));
+    }
+
+    #[test]
+    fn memory_is_used_only_for_what_it_is_registered_for() {
+        let mut memory = [0u8; 8];
+        let memory = Buffer { ptr: memory.as_mut_ptr(), len: 8 };
+        for (get, put) in [(true, false), (false, true), (true, true), (false, false)] {
+            let mut service = Service::default();
+            service.register(7, Memory::One(memory), Rights { get, put });
+            for (what, allowed) in [(GET, get), (PUT, put), (PUT_SMALL, put)] {
+                let request = Request { what, key: 7, offset: 0, len: 8, number: 1 };
+                assert_eq!(
+                    service.find(&request).is_some(),
+                    allowed,
+                    "operation {what}, get {get}, put {put}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn offsets_count_through_all_pieces() {
+        let mut memory = [0u8; 100];
+        let start = memory.as_mut_ptr();
+        let pieces = [(0, 10), (50, 20), (90, 5)];
+        let pieces = pieces.map(|(at, len)| Buffer { ptr: start.wrapping_add(at), len });
+        let mut service = Service::default();
+        service.register(7, Memory::of(&pieces), Rights::BOTH);
+        let find = |offset, len| service.find(&Request { what: PUT, key: 7, offset, len, number: 1 });
+        let found = find(8, 24).expect("inside");
+        // SAFETY: the places are inside of `memory`.
+        unsafe { found.write(0, &[7; 24]) };
+        let written: Vec<usize> = (0..100).filter(|&at| memory[at] == 7).collect();
+        let expected: Vec<usize> = (8..10).chain(50..70).chain(90..92).collect();
+        assert_eq!(written, expected);
+        assert!(find(34, 2).is_none() && find(35, 0).is_some());
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tasuki_engine::{
-    Buffer, Endpoint, Failure, Peer, RemoteArgs, RemoteDone, RemoteFailure, UnregisterError,
+    Buffer, Completion, Endpoint, Failure, Peer, RemoteArgs, RemoteDone, RemoteFailure, UnregisterError,
 };
 
 use crate::node::{LANES, Lane, options};
@@ -31,7 +31,7 @@ fn pair(lane: Lane) -> Pair {
 impl Pair {
     fn post(&self, get: bool, key: u64, offset: u64, bytes: &mut [u8], context: u64) {
         let buffer = Buffer { ptr: bytes.as_mut_ptr(), len: bytes.len() };
-        let args = RemoteArgs { peer: self.there, key, offset, buffer, quiet: false, context };
+        let args = RemoteArgs { peer: self.there, key, offset, buffer, data: None, quiet: false, context };
         // SAFETY: all tests keep the bytes, and leave them alone, until the transfers are over.
         unsafe { if get { self.asks.get(&args) } else { self.asks.put(&args) } }.unwrap();
     }
@@ -82,6 +82,39 @@ fn bytes_are_put_and_got_whatever_their_number() {
             let mut back = vec![0xee; len];
             assert_eq!(pair.one(true, pair.key, offset as u64, &mut back), Ok(()), "{lane:?}, {len} bytes");
             assert!(back == bytes, "{lane:?}, {len} bytes");
+        }
+        pair.unregister();
+    }
+}
+
+/// What the serving side hears: the data of puts that carried some, once, and with the bytes in place.
+#[test]
+fn completion_data_is_told_where_the_bytes_are() {
+    for lane in LANES {
+        let pair = pair(lane);
+        let serves = pair.serves.as_ref().unwrap();
+        for (round, len) in [0, 1, 4096, 4097, 1 << 20].into_iter().enumerate() {
+            let mut bytes = vec![round as u8 + 1; len];
+            let buffer = Buffer { ptr: bytes.as_mut_ptr(), len };
+            let data = Some(u64::MAX - round as u64);
+            let (peer, key, context) = (pair.there, pair.key, round as u64);
+            let put = RemoteArgs { peer, key, offset: 3, buffer, data, quiet: false, context };
+            // SAFETY: the bytes stay until the transfer is over, which is waited for below.
+            unsafe { pair.asks.put(&put) }.unwrap();
+            assert_eq!(pair.wait(1)[0].result, Ok(()));
+            assert!(pair.memory[3..3 + len] == bytes, "{lane:?}, {len} bytes");
+            let Some(Completion::Put { source, data: told, len: written }) = serves.poll() else {
+                panic!("{lane:?}, {len} bytes: nothing is told");
+            };
+            assert_eq!((Some(told), written), (data, len as u64));
+            assert_eq!(serves.peer_address(source), Some(pair.asks.address()));
+            // Neither a put without data nor one that is refused is told.
+            assert_eq!(pair.one(false, pair.key, 3, &mut bytes), Ok(()));
+            let wrong = RemoteArgs { key: pair.key ^ 1, ..put };
+            // SAFETY: as above.
+            unsafe { pair.asks.put(&wrong) }.unwrap();
+            assert_eq!(pair.wait(1)[0].result, Err(RemoteFailure::Refused));
+            assert!(serves.poll().is_none(), "{lane:?}, {len} bytes");
         }
         pair.unregister();
     }

@@ -48,6 +48,14 @@ impl EpShared {
     ) {
         let name = |peer| self.peers.name(peer, address, &wiring.space);
         let (way, told, entry) = match *completion {
+            Completion::Put { source, data, len } => {
+                let flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+                let entry = Entry { flags, len: len as usize, data, source: name(source), ..blank(0, false) };
+                if let Some(queue) = &wiring.rx.queue {
+                    queue.report(entry, reader);
+                }
+                return;
+            }
             Completion::Send { context, tagged, quiet, .. } => {
                 (&wiring.tx, !quiet, Entry { context, ..blank(FI_SEND, tagged) })
             }

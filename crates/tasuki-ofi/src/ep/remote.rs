@@ -134,8 +134,15 @@ impl EpShared {
     }
 
     unsafe fn transfer(&self, peer: Peer, buffer: Buffer, place: Place, read: bool, number: u64) -> Ret {
-        let args =
-            RemoteArgs { peer, key: place.key, offset: place.addr, buffer, quiet: false, context: number };
+        let args = RemoteArgs {
+            peer,
+            key: place.key,
+            offset: place.addr,
+            buffer,
+            data: None,
+            quiet: false,
+            context: number,
+        };
         // SAFETY: by the contract of `access`.
         let begun = unsafe { if read { self.engine.get(&args) } else { self.engine.put(&args) } };
         begun.map_err(|_| Errno(FI_EINVAL))
@@ -215,7 +222,7 @@ impl EpShared {
     /// Lets peers reach memory.
     pub fn expose(&self, key: u64, memory: Buffer) -> Ret {
         // SAFETY: fi_mr(3): the memory stays until the registration is closed, which waits for `conceal`.
-        match unsafe { self.engine.register_as(key, memory) } {
+        match unsafe { self.engine.register_as(key, &[memory], tasuki_engine::Rights::BOTH) } {
             Ok(true) => Ok(()),
             Ok(false) => Err(Errno(FI_ENOKEY)),
             Err(_) => Err(Errno(FI_EOPBADSTATE)),
