@@ -49,7 +49,8 @@ pub const RX_CAPS: u64 = FI_MSG
 /// Capabilities of a domain.
 pub const DOMAIN_CAPS: u64 = FI_LOCAL_COMM | FI_REMOTE_COMM;
 
-/// Flags of sends.
+/// Flags of sends and of one-sided access, of a call and as an endpoint's default. `FI_FENCE` is not among them: nothing waits for what was
+/// posted before.
 pub const TX_FLAGS: u64 = FI_COMPLETION
     | FI_INJECT
     | FI_INJECT_COMPLETE
@@ -58,11 +59,11 @@ pub const TX_FLAGS: u64 = FI_COMPLETION
     | FI_MATCH_COMPLETE
     | FI_REMOTE_CQ_DATA
     | FI_MORE
-    | FI_FENCE
     | FI_PRIORITY
     | FI_AFFINITY;
-/// Flags of receives.
-pub const RX_FLAGS: u64 =
-    FI_COMPLETION | FI_MULTI_RECV | FI_MORE | FI_PEEK | FI_CLAIM | FI_DISCARD | FI_AFFINITY | FI_PRIORITY;
+/// Flags of receives as an endpoint's default.
+pub const RX_FLAGS: u64 = FI_COMPLETION | FI_MULTI_RECV | FI_MORE | FI_AFFINITY | FI_PRIORITY;
+/// Flags of a call that receives.
+pub const RX_CALL_FLAGS: u64 = RX_FLAGS | FI_PEEK | FI_CLAIM | FI_DISCARD;
 /// Messages of one sender to one receiver are matched in the order in which they were sent.
 pub const MSG_ORDER: u64 = FI_ORDER_SAS;

@@ -48,14 +48,6 @@ impl EpShared {
     ) {
         let name = |peer| self.peers.name(peer, address, &wiring.space);
         let (way, told, entry) = match *completion {
-            Completion::Put { source, data, len } => {
-                let flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
-                let entry = Entry { flags, len: len as usize, data, source: name(source), ..blank(0, false) };
-                if let Some(queue) = &wiring.rx.queue {
-                    queue.report(entry, reader);
-                }
-                return;
-            }
             Completion::Send { context, tagged, quiet, .. } => {
                 (&wiring.tx, !quiet, Entry { context, ..blank(FI_SEND, tagged) })
             }
@@ -91,6 +83,12 @@ impl EpShared {
                     note!("an injected message is lost: error {}", errno(failure));
                 }
                 (way, told, Entry { context, source, fault, ..blank(direction, tagged) })
+            }
+            Completion::Put { source, data, .. } => {
+                // No operation of this side is over: nothing is counted. fi_cq(3) has a length for messages alone.
+                let flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+                let entry = Entry { flags, data, source: name(source), ..blank(0, false) };
+                return wiring.rx.report_to(entry, reader);
             }
         };
         way.count(&entry);

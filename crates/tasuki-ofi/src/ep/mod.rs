@@ -10,10 +10,11 @@ mod options;
 mod peers;
 mod post;
 mod probe;
-mod remote;
 mod rma;
 mod tagged;
 mod wiring;
+
+pub use post::pieces;
 
 use std::fmt::Display;
 use std::sync::atomic::AtomicUsize;
@@ -39,6 +40,8 @@ pub struct EpShared {
     tx_flags: u64,
     /// Flags of receives that have none of their own.
     rx_flags: u64,
+    /// Likewise, of tagged receives: none of those takes several messages.
+    tagged_rx_flags: u64,
     /// Set by `fi_enable`.
     wiring: OnceLock<wiring::Wiring>,
     peers: peers::Peers,
@@ -46,7 +49,7 @@ pub struct EpShared {
     answers: Option<answers::Answers>,
     lost: lost::Lost,
     peer_failure: PeerFailure,
-    remote: remote::Remote,
+    rma: rma::Rma,
     min_multi_recv: AtomicUsize,
 }
 
@@ -93,18 +96,20 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         // SAFETY: as the program has promised for everything in the domain; nothing here calls an endpoint from within its own call.
         unsafe { engine.assume_one_caller() };
     }
+    let rx_flags = rx.map_or(0, |attr| attr.op_flags);
     let shared = Arc::new(EpShared {
         engine,
         directed: info.caps & FI_DIRECTED_RECV != 0,
         tx_flags: tx.map_or(0, |attr| attr.op_flags),
-        rx_flags: rx.map_or(0, |attr| attr.op_flags),
+        rx_flags,
+        tagged_rx_flags: rx_flags & !FI_MULTI_RECV,
         wiring: OnceLock::new(),
         peers: peers::Peers::default(),
         claims: probe::Claims::default(),
         answers,
         lost: lost::Lost::default(),
         peer_failure,
-        remote: remote::Remote::default(),
+        rma: rma::Rma::default(),
         min_multi_recv: AtomicUsize::new(MIN_MULTI_RECV),
     });
     domain.regions.join(&shared);
@@ -181,7 +186,7 @@ impl EpShared {
         self.engine.turn_with(usize::MAX, |completion, names| {
             self.complete(completion, &|peer| names.address(peer), wiring, reader.as_deref_mut());
         });
-        self.drain_remote();
+        self.drain_rma();
     }
 
     /// Sleeps until something may have happened.
