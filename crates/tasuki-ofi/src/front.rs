@@ -10,7 +10,8 @@ use crate::abi::*;
 use crate::guard::{self, Errno, Ret};
 use crate::host::Host;
 use crate::limits::NAME;
-use crate::{getinfo, log, object, provider};
+use crate::note;
+use crate::{getinfo, object, provider};
 
 /// The functions, in the order of `struct calls` in `front/libfabric.c`.
 #[repr(C)]
@@ -31,9 +32,7 @@ pub extern "C" fn tasuki_front_calls(version: u32) -> *const Calls {
     if version != VERSION || !provider::serve(Host::of(fi_version_here, dupinfo, freeinfo)) {
         return ptr::null();
     }
-    if log::wanted() {
-        log::say("called by Tasuki's libfabric in front of the system's");
-    }
+    note!("called by Tasuki's libfabric in front of the system's");
     &CALLS
 }
 

@@ -19,6 +19,7 @@ mod limits;
 #[doc(hidden)]
 pub mod log;
 mod members;
+mod names;
 mod object;
 mod provider;
 mod queue;

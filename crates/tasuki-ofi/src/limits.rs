@@ -27,9 +27,9 @@ pub const PROTOCOL: u32 = FI_PROV_SPECIFIC | 0x7461;
 /// Capabilities that must be asked for.
 pub const PRIMARY_CAPS: u64 = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV | RMA_CAPS;
 /// Capabilities of one-sided access.
-pub const RMA_CAPS: u64 = FI_RMA | RMA_WAYS;
+pub const RMA_CAPS: u64 = FI_RMA | RMA_DIRECTIONS;
 /// What `FI_RMA` alone stands for.
-pub const RMA_WAYS: u64 = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+pub const RMA_DIRECTIONS: u64 = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 /// Capabilities that are there whether asked for or not.
 pub const SECONDARY_CAPS: u64 = FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
 /// All capabilities.

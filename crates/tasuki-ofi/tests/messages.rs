@@ -33,6 +33,43 @@ fn one_sided_access() {
     }
 }
 
+#[test]
+fn endpoints_meet_by_node_and_service() {
+    let stage = Stage::new();
+    stage.run_program("names", [], true);
+    stage.run_program("names", [], false);
+}
+
+#[test]
+fn what_is_promised_is_kept_and_the_rest_is_refused() {
+    Stage::new().run_program("promises", [], true);
+}
+
+/// What the program says, and its exit status, if it may have so many files open: bash's ulimit sets it.
+fn with_files(stage: &Stage, files: u32, variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    let mut command = stage.command("bash");
+    let program = stage.path().join("promises");
+    command.arg("-c").arg(format!("ulimit -n {files} && exec {}", program.display()));
+    command.envs(variables.iter().copied()).env("TASUKI_RAILS", stage.path().join("rails.json"));
+    let output = command.output().expect("bash runs");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_process_without_descriptors_is_told_what_is_wrong() {
+    let stage = Stage::new();
+    // Three are open from the beginning; libfabric takes some of its own while it loads its providers.
+    let (status, said) = with_files(&stage, 8, &[]);
+    assert_eq!(status, Some(1), "{said}");
+    // The program prints the text of the number that fi_endpoint returns: fi_errno(3), EMFILE.
+    assert!(said.contains("fi_endpoint") && said.contains("Too many open files"), "{said}");
+    let line = said.lines().find(|line| line.starts_with("tasuki-fi[")).expect("the provider says why");
+    assert!(line.contains("8 files open") && line.contains("ulimit -n"), "{line}");
+    let (_, said) = with_files(&stage, 8, &[("FI_LOG_LEVEL", "warn")]);
+    let logged = said.lines().any(|line| line.starts_with("libfabric:") && line.contains("ulimit -n"));
+    assert!(logged, "in libfabric's log: {said}");
+}
+
 /// What ends the process is SIGABRT; 7 is the program's own end.
 #[test]
 fn a_peer_that_dies_takes_along_whoever_wants_that_and_nobody_else() {

@@ -43,7 +43,8 @@ pub unsafe extern "C" fn bind(fid: *mut Fid, other: *mut Fid, flags: u64) -> i32
 }
 
 fn bind_queue(ep: &Ep, plan: &mut Plan, cq: &Cq, flags: u64) -> Ret {
-    if flags & (FI_TRANSMIT | FI_RECV) == 0 {
+    if flags & (FI_TRANSMIT | FI_RECV) == 0 || flags & !(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION) != 0
+    {
         return Err(Errno(FI_EBADFLAGS));
     }
     for (way, direction) in [(&mut plan.tx, FI_TRANSMIT), (&mut plan.rx, FI_RECV)] {
@@ -60,8 +61,12 @@ fn bind_queue(ep: &Ep, plan: &mut Plan, cq: &Cq, flags: u64) -> Ret {
 }
 
 fn bind_counter(ep: &Ep, plan: &mut Plan, cntr: &Cntr, flags: u64) -> Ret {
+    // Counting what peers do here takes the capability FI_RMA_EVENT, which is not offered.
+    if flags == 0 || flags & !(FI_SEND | FI_RECV | FI_READ | FI_WRITE) != 0 {
+        return Err(Errno(FI_EBADFLAGS));
+    }
     let bind = |way: &mut Way| {
-        cntr.shared.counts_messages();
+        cntr.shared.count_messages();
         way.counter = Some(cntr.shared.clone());
     };
     if flags & FI_SEND != 0 {
@@ -75,9 +80,6 @@ fn bind_counter(ep: &Ep, plan: &mut Plan, cntr: &Cntr, flags: u64) -> Ret {
     }
     if flags & FI_WRITE != 0 {
         plan.writes = Some(cntr.shared.clone());
-    }
-    if flags & (FI_REMOTE_READ | FI_REMOTE_WRITE) != 0 {
-        plan.others.push(cntr.shared.clone());
     }
     cntr.shared.members.add(&ep.shared);
     Ok(())

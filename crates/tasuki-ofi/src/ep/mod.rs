@@ -6,6 +6,7 @@ mod calls;
 mod complete;
 mod lost;
 mod msg;
+mod open_error;
 mod options;
 mod peers;
 mod post;
@@ -16,20 +17,20 @@ mod wiring;
 
 pub use post::pieces;
 
-use std::fmt::Display;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use tasuki_engine::{Endpoint, Glance, OnFailure, Options, Waiting};
+use tasuki_engine::{Address, Endpoint, Glance, OnFailure, Options, Waiting};
 
 use crate::abi::*;
 use crate::death::{self, PeerFailure};
 use crate::guard::{self, Errno, Ret, lock};
 use crate::limits::*;
+use crate::names::{self, NameService};
+use crate::note;
 use crate::object::domain::DomainShared;
 use crate::queue::Reader;
-use crate::{log, note};
 
 /// What queues and counters see of an endpoint.
 pub struct EpShared {
@@ -57,21 +58,15 @@ pub struct EpShared {
 #[repr(C)]
 pub struct Ep {
     handle: FidEp,
+    /// Tells the endpoint's address, if the program has named a port for it. It ends before the endpoint does.
+    _names: Option<NameService>,
     shared: Arc<EpShared>,
     /// What has been bound before `fi_enable`.
     plan: Mutex<wiring::Plan>,
     _domain: Arc<DomainShared>,
 }
 
-static OPS: Ops = Ops {
-    size: size_of::<Ops>(),
-    close,
-    bind: bind::bind,
-    control: bind::control,
-    ops_open: nosys,
-    tostr: nosys,
-    ops_set: nosys,
-};
+static OPS: Ops = Ops::new(close, bind::bind, bind::control);
 
 static ATOMIC_OPS: OpsNone<13> = OpsNone { size: size_of::<OpsNone<13>>(), calls: [nosys; 13] };
 static COLLECTIVE_OPS: OpsNone<11> = OpsNone { size: size_of::<OpsNone<11>>(), calls: [nosys; 11] };
@@ -88,9 +83,11 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
     if ep_attr.is_some_and(|attr| !matches!(attr.ep_type, FI_EP_UNSPEC | FI_EP_RDM)) {
         return Err(Errno(FI_EINVAL));
     }
-    let answers = answers::Answers::from_env().map_err(|error| cannot_open(&error))?;
-    let peer_failure = PeerFailure::from_env().map_err(|error| cannot_open(&error))?;
+    let answers = answers::Answers::from_env().map_err(|error| open_error::of_environment(&error))?;
+    let peer_failure = PeerFailure::from_env().map_err(|error| open_error::of_environment(&error))?;
     let engine = engine(peer_failure)?;
+    // SAFETY: null or as many bytes as said, as in any info.
+    let names = unsafe { name_service(info, &engine.address()) }?;
     note!("endpoint {}", engine.address());
     if domain.one_caller {
         // SAFETY: as the program has promised for everything in the domain; nothing here calls an endpoint from within its own call.
@@ -123,22 +120,36 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         atomic: &ATOMIC_OPS,
         collective: &COLLECTIVE_OPS,
     };
-    let object = Ep { handle, shared, plan: Mutex::default(), _domain: domain.clone() };
+    let object = Ep { handle, _names: names, shared, plan: Mutex::default(), _domain: domain.clone() };
     // SAFETY: the caller's place for the result; Ep is repr(C) and begins with the handle.
     unsafe { guard::expose(ep, object) }
 }
 
 fn engine(peer_failure: PeerFailure) -> Ret<Endpoint> {
-    let from_env = Options::from_env().map_err(|error| cannot_open(&error))?;
+    let from_env = Options::from_env().map_err(|error| open_error::of_environment(&error))?;
     let on_failure = (peer_failure == PeerFailure::Abort).then_some(death::end as OnFailure);
     let options = Options { on_failure, ..from_env };
-    Endpoint::open(&options).map_err(|error| cannot_open(&error))
+    Endpoint::open(&options).map_err(|error| open_error::of_engine(&error))
 }
 
-/// Without a message a program would say no more than "no such device".
-fn cannot_open(error: &dyn Display) -> Errno {
-    log::say(&format!("cannot open an endpoint: {error}"));
-    Errno(FI_ENODEV)
+/// Begins to tell the address of an endpoint, if its source is a location with a port.
+///
+/// # Safety
+/// `src_addr` is null or has `src_addrlen` bytes.
+unsafe fn name_service(info: &Info, address: &Address) -> Ret<Option<NameService>> {
+    if info.src_addr.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: by the contract.
+    let bytes = unsafe { std::slice::from_raw_parts(info.src_addr.cast::<u8>(), info.src_addrlen) };
+    let source = Address::from_bytes(bytes).map_err(|_| Errno(FI_EINVAL))?;
+    match names::as_location(&source) {
+        Some(at) if at.port() != 0 => match NameService::open(at, address) {
+            Ok(names) => Ok(Some(names)),
+            Err(error) => Err(open_error::of_names(at, &error)),
+        },
+        _ => Ok(None),
+    }
 }
 
 /// Waits until peers have acknowledged what was sent to them, bounded: the engine's own end.

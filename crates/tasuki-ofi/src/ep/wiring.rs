@@ -49,8 +49,6 @@ pub struct Plan {
     pub reads: Option<Arc<Counter>>,
     /// The same.
     pub writes: Option<Arc<Counter>>,
-    /// Counters of what others do here: bound, so that they cannot be closed, and never counted.
-    pub others: Vec<Arc<Counter>>,
 }
 
 impl Plan {
@@ -60,7 +58,7 @@ impl Plan {
         let queues = ways.iter().filter_map(|way| way.queue.as_ref()).map(|queue| &queue.members);
         let counters =
             ways.iter().filter_map(|way| way.counter.as_ref()).chain(&self.reads).chain(&self.writes);
-        let counters = counters.chain(&self.others).map(|counter| &counter.members);
+        let counters = counters.map(|counter| &counter.members);
         let space = self.space.iter().map(|space| &space.members);
         queues.chain(counters).chain(space).for_each(|members| members.remove(ep));
     }

@@ -28,15 +28,7 @@ pub struct Domain {
     pub shared: Arc<DomainShared>,
 }
 
-static OPS: Ops = Ops {
-    size: size_of::<Ops>(),
-    close,
-    bind,
-    control: refs::no_control,
-    ops_open: nosys,
-    tostr: nosys,
-    ops_set: nosys,
-};
+static OPS: Ops = Ops::new(close, refs::bind_events, refs::no_control);
 
 static DOMAIN_OPS: OpsDomain = OpsDomain {
     size: size_of::<OpsDomain>(),
@@ -82,15 +74,6 @@ pub unsafe fn open(
 unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     // SAFETY: only domains have this table.
     guard::int(|| unsafe { refs::close::<Domain, _>(fid, |domain| &domain.shared) })
-}
-
-/// An event queue may be bound; nothing is ever asynchronous, so nothing is reported there.
-unsafe extern "C" fn bind(_: *mut Fid, other: *mut Fid, _: u64) -> i32 {
-    // SAFETY: null or an object.
-    match unsafe { other.as_ref() } {
-        Some(other) if other.fclass == FI_CLASS_EQ => 0,
-        _ => -FI_EINVAL,
-    }
 }
 
 /// The shared part of the domain behind a handle.

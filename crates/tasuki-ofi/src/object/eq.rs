@@ -24,15 +24,7 @@ struct Eq {
     _fabric: Arc<FabricShared>,
 }
 
-static OPS: Ops = Ops {
-    size: size_of::<Ops>(),
-    close,
-    bind: refs::no_bind,
-    control: refs::no_control,
-    ops_open: nosys,
-    tostr: nosys,
-    ops_set: nosys,
-};
+static OPS: Ops = Ops::new(close, refs::no_bind, refs::no_control);
 
 static EQ_OPS: OpsEq = OpsEq { size: size_of::<OpsEq>(), read, readerr, write, sread, strerror };
 
@@ -43,9 +35,7 @@ static EQ_OPS: OpsEq = OpsEq { size: size_of::<OpsEq>(), read, readerr, write, s
 pub unsafe fn open(fabric: &Arc<FabricShared>, attr: *mut EqAttr, eq: *mut *mut FidEq, context: Ptr) -> Ret {
     // SAFETY: null or the caller's.
     let wait_obj = unsafe { attr.as_ref() }.map_or(FI_WAIT_NONE, |attr| attr.wait_obj);
-    if !matches!(wait_obj, FI_WAIT_NONE | FI_WAIT_UNSPEC | FI_WAIT_YIELD) {
-        return Err(Errno(FI_ENOSYS));
-    }
+    refs::check_wait(wait_obj)?;
     let handle = FidEq { fid: Fid { fclass: FI_CLASS_EQ, context, ops: &OPS }, ops: &EQ_OPS };
     let object = Eq { handle, events: Arc::default(), _fabric: fabric.clone() };
     // SAFETY: the caller's place for the result; Eq is repr(C) and begins with the handle.

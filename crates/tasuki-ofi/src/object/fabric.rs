@@ -21,15 +21,7 @@ pub struct Fabric {
     shared: Arc<FabricShared>,
 }
 
-static OPS: Ops = Ops {
-    size: size_of::<Ops>(),
-    close,
-    bind: refs::no_bind,
-    control: refs::no_control,
-    ops_open: nosys,
-    tostr: nosys,
-    ops_set: nosys,
-};
+static OPS: Ops = Ops::new(close, refs::no_bind, refs::no_control);
 
 static FABRIC_OPS: OpsFabric = OpsFabric {
     size: size_of::<OpsFabric>(),

@@ -30,8 +30,7 @@ struct Wanted {
     flags: u64,
 }
 
-static OPS: Ops =
-    Ops { size: size_of::<Ops>(), close, bind, control, ops_open: nosys, tostr: nosys, ops_set: nosys };
+static OPS: Ops = Ops::new(close, bind, control);
 
 /// Registration calls of a domain.
 pub static DOMAIN_MR_OPS: OpsMr = OpsMr { size: size_of::<OpsMr>(), reg, regv, regattr };

@@ -22,6 +22,7 @@
 #define ANY FI_ADDR_UNSPEC
 
 extern int me; /* 0 or 1 */
+extern struct fi_info *info;
 extern struct fid_ep *ep;
 extern struct fid_cq *cq;
 extern struct fid_av *av;
@@ -56,6 +57,10 @@ void same(const uint8_t *bytes, size_t len, unsigned seed);
 
 void pair_open(enum fi_av_type type, bool selective);
 void pair_close(void);
+/* The parts of pair_open: what it asks for, and all objects of an endpoint for the answer, which is in `info`. */
+struct fi_info *pair_hints(void);
+void pair_objects(enum fi_av_type type, bool selective);
+void pair_close_objects(void);
 /* Makes two processes of one, and their pipe. */
 void pair_fork(void);
 

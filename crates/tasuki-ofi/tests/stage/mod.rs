@@ -22,6 +22,8 @@ impl Stage {
         compile(folder.path(), "messages", &["messages.c", "pair.c"], "-lfabric");
         compile(folder.path(), "remote", &["remote.c", "pair.c"], "-lfabric");
         compile(folder.path(), "death", &["death.c", "pair.c"], "-lfabric");
+        compile(folder.path(), "names", &["names.c", "pair.c"], "-lfabric");
+        compile(folder.path(), "promises", &["promises.c", "pair.c"], "-lfabric");
         compile(folder.path(), "local", &["local.c"], "-ldl");
         let rails = r#"{"version": 1, "host": "here", "identity": "127.0.0.1", "peers": {}}"#;
         std::fs::write(folder.path().join("rails.json"), rails).expect("a file is written");
@@ -69,7 +71,7 @@ impl Stage {
         command
     }
 
-    pub fn run_program(&self, program: &str, arguments: [&str; 2], shm: bool) {
+    pub fn run_program<const N: usize>(&self, program: &str, arguments: [&str; N], shm: bool) {
         let output = self.program(program, shm).args(arguments).output().expect("the program runs");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{program} {arguments:?}, shm {shm}: {:?}\n{said}", output.status);
