@@ -19,8 +19,6 @@ pub struct Asked {
     pub tx_size: usize,
     /// Receives that may be outstanding.
     pub rx_size: usize,
-    /// Traffic class: unspecified, or best effort.
-    pub tclass: u32,
     /// Which bits of tags the program uses. All 64 are significant whatever it says.
     pub tag_format: u64,
     /// `enum fi_threading`. Everything is thread-safe; a program that promises to make one call at a time pays for no
@@ -57,7 +55,6 @@ impl Default for Asked {
             rx_flags: 0,
             tx_size: QUEUE_SIZE,
             rx_size: QUEUE_SIZE,
-            tclass: 0,
             tag_format: FI_TAG_GENERIC,
             threading: FI_THREAD_SAFE,
             control_progress: FI_PROGRESS_MANUAL,
@@ -170,7 +167,6 @@ fn check_tx(attr: &TxAttr, asked: &mut Asked) -> Check {
     demand(attr.size <= QUEUE_SIZE, "outstanding sends")?;
     demand(attr.iov_limit <= IOV_LIMIT, "pieces of a message")?;
     demand(attr.rma_iov_limit <= IOV_LIMIT, "pieces of remote memory")?;
-    check_tclass(attr.tclass, asked)?;
     asked.tx_flags = attr.op_flags;
     if attr.size != 0 {
         asked.tx_size = attr.size;
@@ -190,15 +186,6 @@ fn check_rx(attr: &RxAttr, asked: &mut Asked) -> Check {
     asked.rx_flags = attr.op_flags;
     if attr.size != 0 {
         asked.rx_size = attr.size;
-    }
-    Ok(())
-}
-
-/// Packets carry no class but what `TASUKI_PRIORITY` says.
-fn check_tclass(tclass: u32, asked: &mut Asked) -> Check {
-    demand(matches!(tclass, FI_TC_UNSPEC | FI_TC_BEST_EFFORT), "traffic class")?;
-    if tclass != FI_TC_UNSPEC {
-        asked.tclass = tclass;
     }
     Ok(())
 }
@@ -245,7 +232,7 @@ unsafe fn check_domain(version: u32, attr: &DomainAttr, asked: &mut Asked) -> Ch
     if version < fi_version(1, 5) || matches!(attr.mr_mode, FI_MR_BASIC | FI_MR_SCALABLE) {
         asked.mr_mode = attr.mr_mode & (FI_MR_BASIC | FI_MR_SCALABLE);
     }
-    check_tclass(attr.tclass, asked)
+    Ok(())
 }
 
 #[cfg(test)]

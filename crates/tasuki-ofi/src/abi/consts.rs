@@ -62,7 +62,6 @@ pub const FI_THREAD_DOMAIN: i32 = 3;
 pub const FI_THREAD_ENDPOINT: i32 = 5;
 pub const FI_RM_ENABLED: i32 = 2;
 pub const FI_TC_UNSPEC: u32 = 0;
-pub const FI_TC_BEST_EFFORT: u32 = 0x200;
 pub const FI_ORDER_SAS: u64 = 1 << 8;
 pub const FI_EP_UNSPEC: i32 = 0;
 pub const FI_EP_RDM: i32 = 3;

@@ -84,10 +84,11 @@ impl EpShared {
                 }
                 (way, told, Entry { context, source, fault, ..blank(direction, tagged) })
             }
-            Completion::Put { source, data, .. } => {
-                // No operation of this side is over: nothing is counted. fi_cq(3) has a length for messages alone.
+            Completion::Put { source, data, len } => {
+                // No operation of this side is over: nothing is counted.
                 let flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
-                let entry = Entry { flags, data, source: name(source), ..blank(0, false) };
+                let (len, source) = (len as usize, name(source));
+                let entry = Entry { flags, len, data, source, ..blank(0, false) };
                 return wiring.rx.report_to(entry, reader);
             }
         };
