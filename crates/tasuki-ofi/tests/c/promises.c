@@ -184,10 +184,15 @@ static void objects(void)
 	CHECK(fi_cntr_open(domain, &cntr_attr, &counter, NULL) == -FI_EBADFLAGS);
 	cntr_attr = (struct fi_cntr_attr){ .events = FI_CNTR_EVENTS_COMP + 1 };
 	CHECK(fi_cntr_open(domain, &cntr_attr, &counter, NULL) == -FI_ENOSYS);
-	/* fi_endpoint(3): counting remote operations takes FI_RMA_EVENT. */
+	/* fi_endpoint(3): counting remote operations takes FI_RMA_EVENT; there is one counter for each type. */
 	OK(fi_endpoint(domain, info, &fresh, NULL));
 	CHECK(fi_ep_bind(fresh, &accessed->fid, FI_REMOTE_WRITE) == -FI_EBADFLAGS);
 	CHECK(fi_ep_bind(fresh, &accessed->fid, 0) == -FI_EBADFLAGS);
+	OK(fi_ep_bind(fresh, &accessed->fid, FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE));
+	OK(fi_ep_bind(fresh, &accessed->fid, FI_SEND));
+	OK(fi_cntr_open(domain, NULL, &counter, NULL));
+	CHECK(fi_ep_bind(fresh, &counter->fid, FI_SEND | FI_WRITE) == -FI_EINVAL);
+	OK(fi_close(&counter->fid));
 	CHECK(fi_ep_bind(fresh, &cq->fid, FI_SELECTIVE_COMPLETION) == -FI_EBADFLAGS);
 	OK(fi_close(&fresh->fid));
 	/* fi_mr(3): the offset is reserved; no flag is offered. */
