@@ -54,11 +54,11 @@ fn refused<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
 fn remedy(errno: i32, files: u64) -> Option<String> {
     match errno {
         libc::EMFILE => Some(format!(
-            ". This process may have {files} files open, and has: allow more, with `ulimit -n 1024` before the program is \
-             started, or LimitNOFILE= in the unit of the daemon that starts it"
+            "; {files} files may be open in this process, and are: allow more, by `ulimit -n 1024` before the program is \
+             started, or by LimitNOFILE= in the unit of the daemon that starts it"
         )),
         libc::ENFILE => Some(
-            ". The host has as many files open as its kernel allows: see `sysctl fs.file-nr`, and raise fs.file-max"
+            "; the host has as many files open as its kernel allows: see `sysctl fs.file-nr`, and raise fs.file-max"
                 .to_owned(),
         ),
         _ => None,
