@@ -1,4 +1,4 @@
-//! Endpoints: the object and its life. One endpoint of libfabric is one endpoint of the engine.
+//! Endpoints: the object, from opening to closing. One endpoint of libfabric is one endpoint of the engine.
 
 mod answers;
 mod bind;
@@ -32,16 +32,17 @@ use crate::note;
 use crate::object::domain::DomainShared;
 use crate::queue::Reader;
 
-/// What queues and counters see of an endpoint.
+/// The part of an endpoint that queues and counters hold.
 pub struct EpShared {
     engine: Endpoint,
-    /// Receives may name a sender. Otherwise what they name must be passed over: it may be anything.
+    /// Receives may name a sender (`FI_DIRECTED_RECV`). Otherwise the sender that they name is passed over, because it may
+    /// be anything.
     directed: bool,
-    /// Flags of sends that have none of their own.
+    /// Flags of sends whose call brings none.
     tx_flags: u64,
-    /// Flags of receives that have none of their own.
+    /// Flags of untagged receives whose call brings none.
     rx_flags: u64,
-    /// Likewise, of tagged receives: none of those takes several messages.
+    /// Flags of tagged receives whose call brings none: without `FI_MULTI_RECV`, which is for untagged ones.
     tagged_rx_flags: u64,
     /// Set by `fi_enable`.
     wiring: OnceLock<wiring::Wiring>,
@@ -90,7 +91,8 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
     let names = unsafe { name_service(info, &engine.address()) }?;
     note!("endpoint {}", engine.address());
     if domain.one_caller {
-        // SAFETY: as the program has promised for everything in the domain; nothing here calls an endpoint from within its own call.
+        // SAFETY: the program has promised it for everything in the domain; nothing in this provider calls an endpoint
+        // from within its own call.
         unsafe { engine.assume_one_caller() };
     }
     let rx_flags = rx.map_or(0, |attr| attr.op_flags);
@@ -152,7 +154,8 @@ unsafe fn name_service(info: &Info, address: &Address) -> Ret<Option<NameService
     }
 }
 
-/// Waits until peers have acknowledged what was sent to them, bounded: the engine's own end.
+/// `fi_close`. It waits, for a bounded time, until peers have acknowledged what was sent to them, as the engine does when
+/// it closes.
 unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     guard::int(|| {
         // SAFETY: only endpoints have this table; the caller gives it up.
@@ -193,7 +196,8 @@ impl EpShared {
     /// Takes in what has arrived, and reports what has completed, to the reader if that is whom it is for.
     pub fn progress(&self, mut reader: Option<&mut Reader<'_>>) {
         let Some(wiring) = self.wiring.get() else { return self.engine.progress() };
-        // Under the engine's lock, so that they keep their order. If another thread has it, then that one reports what is there.
+        // Completions are reported under the engine's lock, so that they keep their order. If another thread has the lock,
+        // that thread reports them.
         self.engine.turn_with(usize::MAX, |completion, names| {
             self.complete(completion, &|peer| names.address(peer), wiring, reader.as_deref_mut());
         });
@@ -205,7 +209,7 @@ impl EpShared {
         self.engine.wait(Some(limit));
     }
 
-    /// An address was removed from the vector; with `last` under its last name.
+    /// Forgets a name that was removed from the address vector. `last`: its address has no other name.
     pub fn forget(&self, name: FiAddr, last: bool) {
         if let Some(peer) = self.peers.forget(name)
             && last

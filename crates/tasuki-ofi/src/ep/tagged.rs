@@ -1,4 +1,5 @@
-//! Calls for tagged messages: fi_tagged(3). The caller vouches for its pointers; every function here has that contract.
+//! Calls for tagged messages: fi_tagged(3). The caller vouches for its pointers, as that page demands; every function
+//! here has that contract.
 
 use tasuki_engine::Buffer;
 
@@ -7,7 +8,7 @@ use super::calls::{recv as post_recv, recvmsg, send as post_send, sendmsg};
 use super::post::{Rx, Tx, pieces};
 use crate::abi::*;
 
-/// Table of these calls.
+/// The table of these calls.
 pub static TAGGED_OPS: OpsTagged = OpsTagged {
     size: size_of::<OpsTagged>(),
     recv,

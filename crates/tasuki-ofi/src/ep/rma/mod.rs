@@ -19,7 +19,7 @@ const READ: bool = true;
 /// Direction of a call: the peer's memory is written.
 const WRITE: bool = false;
 
-/// Table of these calls.
+/// The table of these calls.
 pub static RMA_OPS: OpsRma = OpsRma {
     size: size_of::<OpsRma>(),
     read: single::<READ>,
@@ -33,7 +33,7 @@ pub static RMA_OPS: OpsRma = OpsRma {
     injectdata,
 };
 
-/// Posts an operation on one place of the peer's memory, with the endpoint's default flags. `access.flags` is not used.
+/// Posts an operation on one place of the peer's memory, with the endpoint's default flags in place of `access.flags`.
 unsafe fn post(ep: *mut FidEp, pieces: Ret<&[Buffer]>, (addr, key): (u64, u64), access: Access) -> isize {
     guard::size(|| {
         // SAFETY: the caller's promise.
