@@ -1,4 +1,4 @@
-//! The symbol that libfabric looks for.
+//! The symbol that libfabric looks for, and the libfabric that has called it.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -66,7 +66,7 @@ fn describe() -> *mut Provider {
     provider
 }
 
-/// Version of this provider, in libfabric's form.
+/// The version of this provider, in libfabric's form.
 pub fn version() -> u32 {
     let number = |text: &str| text.parse::<u32>().unwrap_or(0);
     crate::abi::fi_version(number(env!("CARGO_PKG_VERSION_MAJOR")), number(env!("CARGO_PKG_VERSION_MINOR")))

@@ -1,5 +1,5 @@
 //! Numbers of `rdma/fabric.h`, `fi_errno.h`, `fi_domain.h`, `fi_endpoint.h` and `fi_eq.h`.
-#![allow(missing_docs)] // They have the names, and the meaning, of the headers and of fi_getinfo(3), fi_endpoint(3), fi_cq(3).
+#![allow(missing_docs)] // Names and meanings are those of the headers, fi_getinfo(3), fi_endpoint(3) and fi_cq(3).
 
 pub const FI_MSG: u64 = 1 << 1;
 pub const FI_RMA: u64 = 1 << 2;
@@ -29,7 +29,7 @@ pub const FI_LOCAL_COMM: u64 = 1 << 51;
 pub const FI_REMOTE_COMM: u64 = 1 << 52;
 pub const FI_SOURCE: u64 = 1 << 57;
 pub const FI_DIRECTED_RECV: u64 = 1 << 59;
-/// Flag of a call; shares its bit with a capability.
+/// Flag of a call, which shares its bit with a capability.
 pub const FI_CLAIM: u64 = 1 << 59;
 /// Flag of a call.
 pub const FI_DISCARD: u64 = 1 << 58;
@@ -65,7 +65,7 @@ pub const FI_TC_UNSPEC: u32 = 0;
 pub const FI_ORDER_SAS: u64 = 1 << 8;
 pub const FI_EP_UNSPEC: i32 = 0;
 pub const FI_EP_RDM: i32 = 3;
-/// Four fields of one bit each: all 64 bits of a tag are significant.
+/// 64 fields of one bit each: all bits of a tag are significant.
 pub const FI_TAG_GENERIC: u64 = 0xAAAA_AAAA_AAAA_AAAA;
 
 pub const FI_CLASS_FABRIC: usize = 1;

@@ -1,4 +1,4 @@
-//! Address vectors: the calls. The table behind them is in `space.rs`.
+//! Address vectors: the calls of fi_av(3). The table behind them is in `space.rs`.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -18,7 +18,7 @@ use crate::space::Space;
 #[repr(C)]
 pub struct Av {
     handle: FidAv,
-    /// Held by every endpoint that sends by it.
+    /// Held by every endpoint that is bound to the vector.
     pub shared: Arc<Space>,
     _domain: Arc<DomainShared>,
 }
@@ -43,11 +43,12 @@ static AV_OPS: OpsAv = OpsAv {
 pub unsafe fn open(domain: &Arc<DomainShared>, attr: *mut AvAttr, av: *mut *mut FidAv, context: Ptr) -> Ret {
     // SAFETY: null or the caller's.
     let attr = unsafe { attr.as_mut() }.ok_or(Errno(FI_EINVAL))?;
-    // Named vectors are shared between processes, which is not offered; MPICH 4.0 tries one and crashes if it gets it.
+    // A vector with a name is shared between processes, which is not offered. MPICH 4.0 tries to open one, and crashes if
+    // it gets it.
     if !attr.name.is_null() {
         return Err(Errno(FI_ENOSYS));
     }
-    // FI_EVENT, FI_READ: neither asynchronous insertion nor a vector that others fill.
+    // Neither asynchronous insertion (FI_EVENT) nor a vector that others fill (FI_READ) is offered.
     if attr.flags & !FI_SYMMETRIC != 0 {
         return Err(Errno(FI_EBADFLAGS));
     }
@@ -127,7 +128,7 @@ unsafe extern "C" fn insert(
     context: Ptr,
 ) -> i32 {
     let inserted = guard::size(|| {
-        // SAFETY: an address vector's table.
+        // SAFETY: only address vectors have this table.
         let space = unsafe { shared(av) }?;
         let results = Results { names, flags, context };
         results.check()?;
@@ -157,7 +158,7 @@ unsafe extern "C" fn insertsvc(
     context: Ptr,
 ) -> i32 {
     let inserted = guard::size(|| {
-        // SAFETY: an address vector's table.
+        // SAFETY: only address vectors have this table.
         let space = unsafe { shared(av) }?;
         let results = Results { names, flags, context };
         results.check()?;
@@ -175,7 +176,7 @@ unsafe extern "C" fn insertsvc(
 
 unsafe extern "C" fn remove(av: *mut FidAv, names: *mut FiAddr, count: usize, _flags: u64) -> i32 {
     guard::int(|| {
-        // SAFETY: an address vector's table.
+        // SAFETY: only address vectors have this table.
         let space = unsafe { shared(av) }?;
         if names.is_null() && count > 0 {
             return Err(Errno(FI_EINVAL));
@@ -190,9 +191,10 @@ unsafe extern "C" fn remove(av: *mut FidAv, names: *mut FiAddr, count: usize, _f
 
 unsafe extern "C" fn lookup(av: *mut FidAv, name: FiAddr, buf: Ptr, len: *mut usize) -> i32 {
     guard::int(|| {
-        // SAFETY: an address vector's table.
+        // SAFETY: only address vectors have this table.
         let address = unsafe { shared(av) }?.address(name).ok_or(Errno(FI_EINVAL))?;
-        // SAFETY: the caller's buffer and its length. Unlike for fi_getname, a buffer that is too small is no error.
+        // Unlike for fi_getname, a buffer that is too small is no error.
+        // SAFETY: the caller's buffer and its length.
         match unsafe { give(&address, buf, len) } {
             Ok(()) | Err(Errno(FI_ETOOSMALL)) => Ok(()),
             other => other,
@@ -200,7 +202,7 @@ unsafe extern "C" fn lookup(av: *mut FidAv, name: FiAddr, buf: Ptr, len: *mut us
     })
 }
 
-/// Writes an address, or as much of it as fits, and its true length.
+/// Writes an address, or as much of it as fits, and its whole length.
 ///
 /// # Safety
 /// `len` is null or says how many bytes `buf` has.

@@ -1,4 +1,4 @@
-//! Counters of completed operations.
+//! Counters of completed operations: fi_cntr(3).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -56,7 +56,7 @@ impl Counter {
 #[repr(C)]
 pub struct Cntr {
     handle: FidCntr,
-    /// Held by every endpoint that counts here.
+    /// Held by every endpoint that is bound to the counter.
     pub shared: Arc<Counter>,
     _domain: Arc<DomainShared>,
 }
@@ -115,7 +115,7 @@ unsafe fn shared<'a>(cntr: *mut FidCntr) -> Ret<&'a Counter> {
 unsafe extern "C" fn read<const KIND: bool>(cntr: *mut FidCntr) -> u64 {
     let mut count = 0;
     guard::int(|| {
-        // SAFETY: a counter's table.
+        // SAFETY: only counters have this table.
         let counter = unsafe { shared(cntr) }?;
         counter.progress();
         count = counter.of(KIND).load(Ordering::Acquire);
@@ -127,7 +127,7 @@ unsafe extern "C" fn read<const KIND: bool>(cntr: *mut FidCntr) -> u64 {
 /// `fi_cntr_add`, `fi_cntr_adderr`.
 unsafe extern "C" fn add<const KIND: bool>(cntr: *mut FidCntr, value: u64) -> i32 {
     guard::int(|| {
-        // SAFETY: a counter's table.
+        // SAFETY: only counters have this table.
         unsafe { shared(cntr) }?.of(KIND).fetch_add(value, Ordering::Release);
         Ok(())
     })
@@ -136,7 +136,7 @@ unsafe extern "C" fn add<const KIND: bool>(cntr: *mut FidCntr, value: u64) -> i3
 /// `fi_cntr_set`, `fi_cntr_seterr`.
 unsafe extern "C" fn set<const KIND: bool>(cntr: *mut FidCntr, value: u64) -> i32 {
     guard::int(|| {
-        // SAFETY: a counter's table.
+        // SAFETY: only counters have this table.
         unsafe { shared(cntr) }?.of(KIND).store(value, Ordering::Release);
         Ok(())
     })
@@ -144,7 +144,7 @@ unsafe extern "C" fn set<const KIND: bool>(cntr: *mut FidCntr, value: u64) -> i3
 
 unsafe extern "C" fn wait(cntr: *mut FidCntr, threshold: u64, timeout_ms: i32) -> i32 {
     guard::int(|| {
-        // SAFETY: a counter's table.
+        // SAFETY: only counters have this table.
         let counter = unsafe { shared(cntr) }?;
         let failed = counter.failed.load(Ordering::Acquire);
         let deadline = deadline(timeout_ms);

@@ -1,4 +1,4 @@
-//! Domains: where queues, address vectors and endpoints are opened.
+//! Domains, in which queues, address vectors and endpoints are opened: fi_domain(3).
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::guard::{self, Errno, Ret};
 use crate::note;
 use crate::regions::Regions;
 
-/// What all objects of a domain know.
+/// The part of a domain that all its objects hold.
 pub struct DomainShared {
-    /// Its fabric, which cannot be closed before.
+    /// Its fabric, which cannot be closed before the domain.
     pub fabric: Arc<FabricShared>,
-    /// Memory that peers may reach through any of its endpoints.
+    /// Memory that peers may reach through any endpoint of the domain.
     pub regions: Regions,
-    /// The program makes one call at a time for all that belongs to the domain (`FI_THREAD_DOMAIN`, which it has asked for).
+    /// The program has asked for `FI_THREAD_DOMAIN`: it makes one call at a time for all that belongs to the domain.
     pub one_caller: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Event queues. Endpoints here are connectionless and nothing is asynchronous, so they hold only what programs write there.
+//! Event queues: fi_eq(3). Endpoints have no connections and nothing is asynchronous, so that an event queue holds only
+//! what the program writes to it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
@@ -49,7 +50,7 @@ unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
 
 unsafe extern "C" fn write(eq: *mut FidEq, event: u32, buf: *const u8, len: usize, _flags: u64) -> isize {
     guard::size(|| {
-        // SAFETY: an event queue's table.
+        // SAFETY: only event queues have this table.
         let eq = unsafe { guard::object::<Eq, _>(eq) }?;
         let bytes = match len {
             0 => Vec::new(),
@@ -77,7 +78,7 @@ unsafe extern "C" fn sread(
     flags: u64,
 ) -> isize {
     guard::size(|| {
-        // SAFETY: an event queue's table.
+        // SAFETY: only event queues have this table.
         let eq = unsafe { guard::object::<Eq, _>(eq) }?;
         if event.is_null() || (buf.is_null() && len > 0) {
             return Err(Errno(FI_EINVAL));

@@ -32,7 +32,7 @@ struct Wanted {
 
 static OPS: Ops = Ops::new(close, bind, control);
 
-/// Registration calls of a domain.
+/// The table of a domain's calls for registration.
 pub static DOMAIN_MR_OPS: OpsMr = OpsMr { size: size_of::<OpsMr>(), reg, regv, regattr };
 
 unsafe fn register(domain: *mut Fid, wanted: &Wanted, mr: *mut *mut FidMr, context: Ptr) -> Ret {
@@ -51,7 +51,8 @@ unsafe fn register(domain: *mut Fid, wanted: &Wanted, mr: *mut *mut FidMr, conte
     let pieces = unsafe { pieces(wanted.iov, wanted.count) }?;
     let exposed = rights != Rights { get: false, put: false };
     if exposed {
-        // MPICH asks for all memory by a piece at address null: then a peer's wrong address would end the process.
+        // MPICH asks for all memory by a piece at the address null. It is refused, because a peer's wrong address would
+        // end the process then.
         if pieces.is_empty() || pieces.iter().any(|piece| piece.ptr.is_null()) {
             return Err(Errno(FI_EINVAL));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::abi::*;
 use crate::guard::{self, Errno, Ret};
 
-/// Closes an object whose shared part nobody else holds.
+/// Closes an object, unless something holds its shared part.
 ///
 /// # Safety
 /// As for [`guard::retake`], with `T` the object; `shared` gives its shared part.
@@ -20,7 +20,7 @@ pub unsafe fn close<T, S>(fid: *mut Fid, shared: impl FnOnce(&T) -> &Arc<S>) -> 
     Ok(())
 }
 
-/// `bind` of objects to which nothing is bound.
+/// `bind` of objects to which nothing can be bound.
 ///
 /// # Safety
 /// Always safe; has the type of the table's entry.
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn no_bind(_: *mut Fid, _: *mut Fid, _: u64) -> i32 {
     -FI_ENOSYS
 }
 
-/// `control` of objects that know no commands.
+/// `control` of objects without commands.
 ///
 /// # Safety
 /// Always safe; has the type of the table's entry.
