@@ -1,11 +1,12 @@
 //! What becomes of this process when a peer has died.
 //!
-//! A provider reports errors, and by the MPI standard an MPI aborts the job upon the first error, unless the program has
-//! asked for errors to be returned. In fact MPIs go on after errors inside of their collective operations: Open MPI 5
-//! (`coll/han`) passes bytes that it never received on to all ranks of its host, MPICH's MPI_Reduce_scatter_block and
-//! Intel MPI's MPI_Allgather, MPI_Gather and MPI_Scatter return MPI_SUCCESS with a buffer that nobody has written, and
-//! some operations wait for ever. A rank that was told of a failure therefore holds results that nobody can trust,
-//! and nothing that a provider can tell it changes that. So below an MPI the process ends.
+//! A provider reports errors, and by the MPI standard an MPI aborts the job upon the first error, unless the
+//! program has asked for errors to be returned. In fact MPIs go on after errors inside of their collective
+//! operations: Open MPI 5 (`coll/han`) passes bytes that it never received on to all ranks of its host,
+//! MPICH's MPI_Reduce_scatter_block and Intel MPI's MPI_Allgather, MPI_Gather and MPI_Scatter return
+//! MPI_SUCCESS with a buffer that nobody has written, and some operations wait for ever. A rank that was told
+//! of a failure therefore holds results that nobody can trust, and nothing that a provider can tell it
+//! changes that. So below an MPI the process ends.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Once;
@@ -27,8 +28,8 @@ pub enum PeerFailure {
 /// The variable of the environment by which users choose.
 const VARIABLE: &str = "TASUKI_PEER_FAILURE";
 
-/// How long the process goes on after a peer's death. Most launchers end a job of which a rank has died within this time;
-/// then the user reads what has happened to that rank, and nothing about the others.
+/// How long the process goes on after a peer's death. Most launchers end a job of which a rank has died
+/// within this time; then the user reads what has happened to that rank, and nothing about the others.
 const GRACE: Duration = Duration::from_secs(1);
 
 impl PeerFailure {
@@ -51,18 +52,20 @@ impl PeerFailure {
     }
 }
 
-/// Ends the process because this peer has died. During the grace time the other threads go on, so that peers that need
-/// them are served.
+/// Ends the process because this peer has died. During the grace time the other threads go on, so that peers
+/// that need them are served.
 pub fn end(peer: &Address) {
     static TOLD: Once = Once::new();
     std::thread::sleep(GRACE);
     TOLD.call_once(|| {
         log::say(&format!(
-            "ends, since its peer {peer} has died: after that an MPI may go on with wrong results. ({VARIABLE}=report: errors are \
-             reported to the MPI instead; for programs that handle them, see docs/mpi.md.)"
+            "ends, since its peer {peer} has died: after that an MPI may go on with wrong results. \
+             ({VARIABLE}=report: errors are reported to the MPI instead; for programs that handle them, see \
+             docs/mpi.md.)"
         ));
     });
-    // Nothing is wrong with this process: neither a core file nor a signal handler's account of its stack would help.
+    // Nothing is wrong with this process: neither a core file nor a signal handler's account of its stack
+    // would help.
     // SAFETY: signal takes a number and an action; a limit is plain data.
     unsafe {
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -75,8 +78,8 @@ pub fn end(peer: &Address) {
 /// Whether an MPI is part of this process.
 fn has_mpi() -> bool {
     let mut found = false;
-    // SAFETY: the callback has the type that dl_iterate_phdr(3) asks for, and gets the pointer to `found`, which outlives
-    // the call. dlsym takes any name.
+    // SAFETY: the callback has the type that dl_iterate_phdr(3) asks for, and gets the pointer to `found`,
+    // which outlives the call. dlsym takes any name.
     unsafe {
         libc::dl_iterate_phdr(Some(notice), (&raw mut found).cast());
         found || !libc::dlsym(libc::RTLD_DEFAULT, c"MPI_Init".as_ptr()).is_null()
@@ -95,7 +98,8 @@ unsafe extern "C" fn notice(library: *mut libc::dl_phdr_info, _: usize, found: *
     0
 }
 
-/// Whether this is the path of an MPI's library: `libmpi.so.40`, `libmpi.so.12`, `libmpich.so.12`, `libmpi_abi.so.0`.
+/// Whether this is the path of an MPI's library: `libmpi.so.40`, `libmpi.so.12`, `libmpich.so.12`,
+/// `libmpi_abi.so.0`.
 fn is_mpi(path: &[u8]) -> bool {
     let file = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     let stem = file.split(|&byte| byte == b'.').next().unwrap_or_default();

@@ -1,7 +1,9 @@
-//! The work of libfabric's core where Tasuki is the only provider. The `libfabric.so.1` in front of the system's uses it,
-//! and so keeps the system's from being loaded (`front/libfabric.c`, `docs/adr/0008-a-libfabric-in-front.md`).
+//! The work of libfabric's core where Tasuki is the only provider. The `libfabric.so.1` in front of the
+//! system's uses it, and so keeps the system's from being loaded (`front/libfabric.c`,
+//! `docs/adr/0008-a-libfabric-in-front.md`).
 //!
-//! `struct fi_info` has the form that it has had since FABRIC_1.3. What it points to is of malloc, as libfabric's is.
+//! `struct fi_info` has the form that it has had since FABRIC_1.3. What it points to is of malloc, as
+//! libfabric's is.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -26,8 +28,8 @@ static CALLS: Calls = Calls { getinfo, freeinfo, dupinfo, fabric };
 /// The version of libfabric that has these structures.
 const VERSION: u32 = fi_version(1, 17);
 
-/// Called once by the library in front, with the version of libfabric that it stands for. Null if it is to load the
-/// system's libfabric.
+/// Called once by the library in front, with the version of libfabric that it stands for. Null if it is to
+/// load the system's libfabric.
 #[unsafe(no_mangle)]
 pub extern "C" fn tasuki_front_calls(version: u32) -> *const Calls {
     if version != VERSION || !provider::serve(Host::of(fi_version_here, dupinfo, freeinfo)) {
@@ -62,7 +64,8 @@ unsafe extern "C" fn getinfo(
     })
 }
 
-/// Checks that hints do not exclude this provider by its name, as libfabric's core does before it asks a provider.
+/// Checks that hints do not exclude this provider by its name, as libfabric's core does before it asks a
+/// provider.
 unsafe fn only_tasuki(hints: Option<&Info>) -> Ret {
     // SAFETY: attributes are null or valid, the name null or zero-terminated: fi_getinfo(3).
     let name = unsafe {
@@ -72,8 +75,8 @@ unsafe fn only_tasuki(hints: Option<&Info>) -> Ret {
     if name.is_none_or(names_tasuki) { Ok(()) } else { Err(Errno(FI_ENODATA)) }
 }
 
-/// Whether a provider's name in hints admits this provider. fi_getinfo(3): it is a name, or `^` and a list of names that
-/// are not wanted.
+/// Whether a provider's name in hints admits this provider. fi_getinfo(3): it is a name, or `^` and a list of
+/// names that are not wanted.
 fn names_tasuki(name: &CStr) -> bool {
     let own = NAME.to_bytes();
     match name.to_bytes().strip_prefix(b"^") {
@@ -109,8 +112,8 @@ unsafe extern "C" fn fabric(attr: *mut FabricAttr, fabric: *mut *mut FidFabric, 
     })
 }
 
-/// `fi_dupinfo`: a copy of one entry, without those that follow it in the list. For null: an entry of zeroes with all
-/// attributes.
+/// `fi_dupinfo`: a copy of one entry, without those that follow it in the list. For null: an entry of zeroes
+/// with all attributes.
 unsafe extern "C" fn dupinfo(info: *const Info) -> *mut Info {
     // SAFETY: null, or an entry as `Calls::getinfo` or the caller made it: its pointers are null or valid.
     unsafe {
@@ -141,7 +144,8 @@ unsafe fn blank(entry: &mut Info) -> Option<()> {
     Some(())
 }
 
-/// Replaces the pointers of `entry`, a plain copy of `from`, by copies of what they point to; `None` if memory is out.
+/// Replaces the pointers of `entry`, a plain copy of `from`, by copies of what they point to; `None` if
+/// memory is out.
 unsafe fn duplicate(entry: &mut Info, from: &Info) -> Option<()> {
     entry.next = ptr::null_mut();
     entry.src_addr = ptr::null_mut();
@@ -153,8 +157,8 @@ unsafe fn duplicate(entry: &mut Info, from: &Info) -> Option<()> {
     entry.fabric_attr = ptr::null_mut();
     // It describes a device, and would be another provider's: this one has no devices.
     entry.nic = ptr::null_mut();
-    // Attributes are copied plainly at first, and their own pointers are made null before anything can fail, so that
-    // `freeinfo` frees nothing of the original.
+    // Attributes are copied plainly at first, and their own pointers are made null before anything can fail,
+    // so that `freeinfo` frees nothing of the original.
     // SAFETY: pointers of `from` are null or valid, with the lengths beside them.
     unsafe {
         entry.src_addr = bytes(from.src_addr, from.src_addrlen)?;
@@ -186,8 +190,8 @@ unsafe fn duplicate(entry: &mut Info, from: &Info) -> Option<()> {
 
 unsafe extern "C" fn freeinfo(info: *mut Info) {
     let mut next = info;
-    // SAFETY: entries are of `dupinfo`, or of libfabric's, which allocates in the same way; their pointers are null or of
-    // malloc, and nobody uses them any more.
+    // SAFETY: entries are of `dupinfo`, or of libfabric's, which allocates in the same way; their pointers
+    // are null or of malloc, and nobody uses them any more.
     while let Some(entry) = unsafe { next.as_mut() } {
         let current = next;
         next = entry.next;

@@ -61,8 +61,8 @@ struct Ends {
     destination: Option<Address>,
 }
 
-/// What node and service name, and what the hints say where these do not. fi_getinfo(3): with `FI_SOURCE` they name the
-/// source, otherwise the destination.
+/// What node and service name, and what the hints say where these do not. fi_getinfo(3): with `FI_SOURCE`
+/// they name the source, otherwise the destination.
 ///
 /// # Safety
 /// Addresses in the hints are null or have the lengths beside them.
@@ -91,7 +91,8 @@ unsafe fn ends(node: Option<&CStr>, service: Option<&CStr>, flags: u64, hints: O
     Ok(Ends { source: source.unwrap_or_else(|| names::location(ANYWHERE)), destination })
 }
 
-/// The location that node and service name; a node may also be the hexadecimal text of a destination's address.
+/// The location that node and service name; a node may also be the hexadecimal text of a destination's
+/// address.
 fn named(node: Option<&CStr>, service: Option<&CStr>, flags: u64) -> Ret<Address> {
     let is_source = flags & FI_SOURCE != 0;
     if !is_source && let Some(address) = node.and_then(|node| node.to_str().ok()?.parse().ok()) {
@@ -156,8 +157,8 @@ fn fill_tx(attr: &mut TxAttr, asked: &Asked) {
     attr.size = asked.tx_size;
     attr.iov_limit = IOV_LIMIT;
     attr.rma_iov_limit = if asked.caps & FI_RMA != 0 { IOV_LIMIT } else { 0 };
-    // Packets carry no class but that of `TASUKI_PRIORITY`: whatever class a program wishes, the answer says that it has
-    // none. (libfabric's own tests wish for some, and do without.)
+    // Packets carry no class but that of `TASUKI_PRIORITY`: whatever class a program wishes, the answer says
+    // that it has none. (libfabric's own tests wish for some, and do without.)
     attr.tclass = FI_TC_UNSPEC;
 }
 

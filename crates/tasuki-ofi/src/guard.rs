@@ -16,8 +16,8 @@ pub type Ret<T = ()> = Result<T, Errno>;
 /// Runs the body of a call that returns `ssize_t`.
 #[inline(always)]
 pub fn size(body: impl FnOnce() -> Ret<usize>) -> isize {
-    // A call that panicked may have left locks poisoned. `lock` takes them all the same: the data behind them is
-    // consistent between any two statements that can panic.
+    // A call that panicked may have left locks poisoned. `lock` takes them all the same: the data behind them
+    // is consistent between any two statements that can panic.
     let number = || match body() {
         Ok(value) => value as isize,
         Err(Errno(errno)) => -(errno as isize),
@@ -44,8 +44,8 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The object behind a caller's handle.
 ///
 /// # Safety
-/// `handle` is null, or [`expose`] gave it for a `T` and the object is not closed. `T` is `repr(C)` and begins with an
-/// `H`, or with a structure that begins with an `H`.
+/// `handle` is null, or [`expose`] gave it for a `T` and the object is not closed. `T` is `repr(C)` and
+/// begins with an `H`, or with a structure that begins with an `H`.
 #[inline(always)]
 pub unsafe fn object<'a, T, H>(handle: *mut H) -> Ret<&'a T> {
     // SAFETY: by the contract above.

@@ -1,5 +1,5 @@
-//! What a program asks for with `fi_getinfo`, and whether this provider has it. fi_getinfo(3): a hint that is not zero
-//! must be met, or there is no answer. Only fields that libfabric 1.17 has are read.
+//! What a program asks for with `fi_getinfo`, and whether this provider has it. fi_getinfo(3): a hint that is
+//! not zero must be met, or there is no answer. Only fields that libfabric 1.17 has are read.
 
 use std::ffi::{CStr, c_char};
 
@@ -21,8 +21,8 @@ pub struct Asked {
     pub rx_size: usize,
     /// Which bits of tags the program uses. All 64 are significant whatever it says.
     pub tag_format: u64,
-    /// `enum fi_threading`. Everything is thread-safe; a program that promises to make one call at a time pays for no
-    /// locks.
+    /// `enum fi_threading`. Everything is thread-safe; a program that promises to make one call at a time
+    /// pays for no locks.
     pub threading: i32,
     /// `enum fi_progress`.
     pub control_progress: i32,
@@ -30,7 +30,8 @@ pub struct Asked {
     pub data_progress: i32,
     /// `enum fi_av_type`.
     pub av_type: i32,
-    /// `enum fi_mr_mode` for programs written for libfabric before 1.5; otherwise 0: nothing is demanded of the program.
+    /// `enum fi_mr_mode` for programs written for libfabric before 1.5; otherwise 0: nothing is demanded of
+    /// the program.
     pub mr_mode: i32,
     /// Objects that the program plans to open.
     pub counts: Counts,
@@ -102,8 +103,8 @@ pub unsafe fn check(version: u32, hints: Option<&Info>) -> Result<Asked, &'stati
             demand(is_ours(attr.name), "name of the fabric")?;
         }
     }
-    // Scalable registration is what is offered. With the basic one, peers name memory by its virtual address and the
-    // provider chooses keys: then there is no one-sided access.
+    // Scalable registration is what is offered. With the basic one, peers name memory by its virtual address
+    // and the provider chooses keys: then there is no one-sided access.
     if asked.mr_mode & FI_MR_BASIC != 0 {
         demand(hints.caps & FI_RMA == 0, "remote memory of mode FI_MR_BASIC")?;
         asked.caps &= !RMA_CAPS;
@@ -111,8 +112,8 @@ pub unsafe fn check(version: u32, hints: Option<&Info>) -> Result<Asked, &'stati
     Ok(asked)
 }
 
-/// A capability that is a modifier (`FI_SEND`, `FI_READ` and the like) limits what it modifies; without one there is no
-/// limit.
+/// A capability that is a modifier (`FI_SEND`, `FI_READ` and the like) limits what it modifies; without one
+/// there is no limit.
 fn check_caps(caps: u64, asked: &mut Asked) -> Check {
     demand(caps & !CAPS == 0, "capabilities")?;
     demand(
@@ -227,8 +228,8 @@ unsafe fn check_domain(version: u32, attr: &DomainAttr, asked: &mut Asked) -> Ch
         cntr_cnt: attr.cntr_cnt,
         mr_cnt: attr.mr_cnt,
     };
-    // Before libfabric 1.5 the mode was one of two values and not a set of demands. Since then hints say what a program
-    // can do, and the answer what it must do, which is nothing.
+    // Before libfabric 1.5 the mode was one of two values and not a set of demands. Since then hints say what
+    // a program can do, and the answer what it must do, which is nothing.
     if version < fi_version(1, 5) || matches!(attr.mr_mode, FI_MR_BASIC | FI_MR_SCALABLE) {
         asked.mr_mode = attr.mr_mode & (FI_MR_BASIC | FI_MR_SCALABLE);
     }

@@ -1,8 +1,8 @@
 //! The libfabric that has loaded this provider, and those of its functions that the provider needs.
 //!
-//! There is no dependency at link time: MPIs bring a libfabric of their own under any name, and load it with RTLD_LOCAL,
-//! so that its symbols cannot be found by name. A process may even hold several libfabrics. The right one is the caller
-//! of this provider: it is on the stack while it calls `fi_prov_ini`.
+//! There is no dependency at link time: MPIs bring a libfabric of their own under any name, and load it with
+//! RTLD_LOCAL, so that its symbols cannot be found by name. A process may even hold several libfabrics. The
+//! right one is the caller of this provider: it is on the stack while it calls `fi_prov_ini`.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem;
@@ -121,8 +121,8 @@ impl Host {
     }
 
     fn of_library(path: *const c_char) -> Option<Host> {
-        // SAFETY: the path is the loader's own; RTLD_NOLOAD only counts a further user of what is loaded already. The
-        // handle is kept: the library must not go away before this one.
+        // SAFETY: the path is the loader's own; RTLD_NOLOAD only counts a further user of what is loaded
+        // already. The handle is kept: the library must not go away before this one.
         Host::of_handle(unsafe { libc::dlopen(path, libc::RTLD_NOW | libc::RTLD_NOLOAD) })
     }
 
@@ -137,8 +137,8 @@ impl Host {
         };
         let (version, dup, free) = (symbol(c"fi_version")?, symbol(c"fi_dupinfo")?, symbol(c"fi_freeinfo")?);
         let log = symbol(c"fi_log_enabled").zip(symbol(c"fi_log"));
-        // SAFETY: the types are those of rdma/fabric.h and rdma/providers/fi_log.h. Without a version, dlsym gives the
-        // newest of several symbols of a name, which is the one whose structures providers see.
+        // SAFETY: the types are those of rdma/fabric.h and rdma/providers/fi_log.h. Without a version, dlsym
+        // gives the newest of several symbols of a name, which is the one whose structures providers see.
         unsafe {
             Some(Host {
                 version: mem::transmute::<*mut c_void, unsafe extern "C" fn() -> u32>(version),

@@ -1,4 +1,5 @@
-//! What this provider offers: names, numbers and capabilities. Answers to `fi_getinfo` and checks of calls use them.
+//! What this provider offers: names, numbers and capabilities. Answers to `fi_getinfo` and checks of calls
+//! use them.
 
 use std::ffi::CStr;
 
@@ -6,21 +7,22 @@ use crate::abi::*;
 
 /// Name of the provider, its fabric and its domain.
 pub const NAME: &CStr = c"tasuki";
-/// Largest message, bytes. It is larger than any memory, because some MPIs cut longer messages into pieces; a quarter of
-/// the type's range leaves MPIs room to add to it.
+/// Largest message, bytes. It is larger than any memory, because some MPIs cut longer messages into pieces; a
+/// quarter of the type's range leaves MPIs room to add to it.
 pub const MAX_MSG_SIZE: usize = usize::MAX >> 2;
 /// Largest message for `fi_inject`, bytes. Injected messages are copied.
 pub const INJECT_SIZE: usize = 4096;
 /// Most pieces of memory in one message, one remote access or one registration.
 pub const IOV_LIMIT: usize = 16;
-/// Operations that may be outstanding in either direction. There is no limit in fact; programs size tables by this.
+/// Operations that may be outstanding in either direction. There is no limit in fact; programs size tables by
+/// this.
 pub const QUEUE_SIZE: usize = 65536;
 /// Objects of a kind in a domain. There is no limit in fact.
 pub const OBJECT_COUNT: usize = 1024;
 /// Bytes of remote completion data.
 pub const CQ_DATA_SIZE: usize = 8;
-/// A receive of several messages (`FI_MULTI_RECV`) ends when fewer bytes than this are free in its buffer, unless the
-/// program says otherwise.
+/// A receive of several messages (`FI_MULTI_RECV`) ends when fewer bytes than this are free in its buffer,
+/// unless the program says otherwise.
 pub const MIN_MULTI_RECV: usize = 64;
 /// Number of the protocol, which is this provider's own.
 pub const PROTOCOL: u32 = FI_PROV_SPECIFIC | 0x7461;
@@ -50,8 +52,8 @@ pub const RX_CAPS: u64 = FI_MSG
 /// Capabilities of a domain.
 pub const DOMAIN_CAPS: u64 = FI_LOCAL_COMM | FI_REMOTE_COMM;
 
-/// Flags of sends and of one-sided access, of a call and as an endpoint's default. `FI_FENCE` is not among them: nothing waits for what was
-/// posted before.
+/// Flags of sends and of one-sided access, of a call and as an endpoint's default. `FI_FENCE` is not among
+/// them: nothing waits for what was posted before.
 pub const TX_FLAGS: u64 = FI_COMPLETION
     | FI_INJECT
     | FI_INJECT_COMPLETE

@@ -21,7 +21,8 @@ fn print(text: &str) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// What the user must hear although an MPI hides it: on stderr in any case, and in libfabric's log as a warning.
+/// What the user must hear although an MPI hides it: on stderr in any case, and in libfabric's log as a
+/// warning.
 pub fn say(text: &str) {
     print(text);
     provider::log(Level::Warn, text);

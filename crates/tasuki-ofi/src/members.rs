@@ -7,14 +7,14 @@ use std::time::Duration;
 use crate::ep::EpShared;
 use crate::queue::Reader;
 
-/// The longest sleep at a time. A completion that another thread has taken in, or a signal, is noticed after it at the
-/// latest.
+/// The longest sleep at a time. A completion that another thread has taken in, or a signal, is noticed after
+/// it at the latest.
 pub const SLICE: Duration = Duration::from_millis(10);
 /// The longest sleep at a time where several endpoints are waited for, of which only one can end the sleep.
 const SHARED_SLICE: Duration = Duration::from_millis(1);
 
-/// A list of endpoints, each of which is held for as long as it is open: with weak references every read of a queue
-/// would cost two locked instructions.
+/// A list of endpoints, each of which is held for as long as it is open: with weak references every read of a
+/// queue would cost two locked instructions.
 #[derive(Default)]
 pub struct Members {
     list: UnsafeCell<Vec<Arc<EpShared>>>,
@@ -23,8 +23,8 @@ pub struct Members {
     alone: bool,
 }
 
-// SAFETY: the list is changed with the lock held for writing, and read with the lock held for reading; where no lock is
-// taken, the program has promised that its calls do not overlap.
+// SAFETY: the list is changed with the lock held for writing, and read with the lock held for reading; where
+// no lock is taken, the program has promised that its calls do not overlap.
 unsafe impl Sync for Members {}
 
 impl Members {
@@ -38,8 +38,8 @@ impl Members {
 
     fn read<R>(&self, look: impl FnOnce(&[Arc<EpShared>]) -> R) -> R {
         let guard = (!self.alone).then(|| self.lock.read().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        // SAFETY: nobody changes the list meanwhile, by the lock or by the promise of one caller; `look` itself neither
-        // binds nor closes an endpoint.
+        // SAFETY: nobody changes the list meanwhile, by the lock or by the promise of one caller; `look`
+        // itself neither binds nor closes an endpoint.
         let result = look(unsafe { &*self.list.get() });
         drop(guard);
         result

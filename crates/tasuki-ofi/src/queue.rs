@@ -1,5 +1,5 @@
-//! The entries of a completion queue. It grows as needed and never overruns; the number of outstanding operations bounds
-//! it.
+//! The entries of a completion queue. It grows as needed and never overruns; the number of outstanding
+//! operations bounds it.
 
 use std::collections::VecDeque;
 use std::mem::offset_of;
@@ -90,7 +90,8 @@ impl Queue {
     /// Reads up to `count` successful completions; 0 only progresses.
     ///
     /// # Safety
-    /// `buf` has room for `count` entries of this queue's size; `sources` is null or has room for as many addresses.
+    /// `buf` has room for `count` entries of this queue's size; `sources` is null or has room for as many
+    /// addresses.
     #[inline(always)]
     pub unsafe fn read(&self, buf: *mut u8, count: usize, sources: *mut FiAddr) -> Ret<usize> {
         if count > 0
@@ -221,7 +222,8 @@ impl Queue {
             (&raw mut (*into).olen).write(fault.olen);
             (&raw mut (*into).err).write(fault.err);
             (&raw mut (*into).prov_errno).write(fault.err);
-            // There is no further data. Since libfabric 1.5 the size says on entry how much the caller's buffer holds.
+            // There is no further data. Since libfabric 1.5 the size says on entry how much the caller's
+            // buffer holds.
             (&raw mut (*into).err_data_size).write(0);
             if api_version < fi_version(1, 5) {
                 (&raw mut (*into).err_data).write(ptr::null_mut());
@@ -265,8 +267,8 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// # Safety
-    /// `buf` is null or has room for `room` entries of the queue's size; `sources` is null or has room for as many
-    /// addresses. Both stay for as long as the reader is used.
+    /// `buf` is null or has room for `room` entries of the queue's size; `sources` is null or has room for as
+    /// many addresses. Both stay for as long as the reader is used.
     unsafe fn new(queue: &'a Queue, buf: *mut u8, room: usize, sources: *mut FiAddr) -> Reader<'a> {
         let is_nowhere = buf.is_null() && room > 0;
         Reader { queue, buf, room: if buf.is_null() { 0 } else { room }, sources, is_nowhere, read: 0 }
@@ -287,8 +289,8 @@ impl<'a> Reader<'a> {
         takes
     }
 
-    /// Whether a completion for `queue` may be written here now: it is the queue that is read, there is room, and no entry is in
-    /// the queue that must come before.
+    /// Whether a completion for `queue` may be written here now: it is the queue that is read, there is room,
+    /// and no entry is in the queue that must come before.
     #[inline(always)]
     pub fn waits_for(&self, queue: &Queue) -> bool {
         ptr::eq(self.queue, queue) && self.has_room() && queue.is_empty()
@@ -299,8 +301,8 @@ impl<'a> Reader<'a> {
     pub fn write(&mut self, raw: &CqTaggedEntry, source: impl FnOnce() -> FiAddr) {
         assert!(self.has_room());
         let size = self.queue.entry_size;
-        // SAFETY: `read` is less than `room`, so that by the contract of `new` there is room for the entry; the queue's
-        // format is the beginning of a whole entry.
+        // SAFETY: `read` is less than `room`, so that by the contract of `new` there is room for the entry;
+        // the queue's format is the beginning of a whole entry.
         unsafe {
             let at = self.buf.add(self.read * size);
             write_beginning(raw, at.cast(), size);
@@ -312,8 +314,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes those fields of a whole entry that an entry of `size` bytes has. (It writes field by field, so that `raw` can
-/// stay in registers.)
+/// Writes those fields of a whole entry that an entry of `size` bytes has. (It writes field by field, so that
+/// `raw` can stay in registers.)
 ///
 /// # Safety
 /// `at` has room for `size` bytes.

@@ -55,7 +55,8 @@ impl Regions {
         Ok(())
     }
 
-    /// Ends a registration: after this returns, nobody touches the memory any more. `FI_EBUSY` if transfers do not end.
+    /// Ends a registration: after this returns, nobody touches the memory any more. `FI_EBUSY` if transfers
+    /// do not end.
     pub fn remove(&self, key: u64) -> Ret {
         let endpoints: Vec<_> = {
             let mut inner = lock(&self.0);

@@ -1,5 +1,5 @@
 //! Numbers of `rdma/fabric.h`, `fi_errno.h`, `fi_domain.h`, `fi_endpoint.h` and `fi_eq.h`.
-#![allow(missing_docs)] // Names and meanings are those of the headers, fi_getinfo(3), fi_endpoint(3) and fi_cq(3).
+#![allow(missing_docs)] // Names and meanings are those of the headers, fi_getinfo(3) and fi_endpoint(3).
 
 pub const FI_MSG: u64 = 1 << 1;
 pub const FI_RMA: u64 = 1 << 2;

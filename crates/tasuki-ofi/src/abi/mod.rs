@@ -1,8 +1,10 @@
-//! The C interface of libfabric 1.17 to 2.5, written by hand. `tests/layout.rs` compares it with the installed headers.
+//! The C interface of libfabric 1.17 to 2.5, written by hand. `tests/layout.rs` compares it with the
+//! installed headers.
 //!
-//! The structures are those of 1.17. Later versions only append fields to attributes and calls to tables, and callers look
-//! at a table's `size` before they use an appended call. A field that came later is neither read from a caller nor
-//! written for one, except the sender of a failed completion (`CqErrEntry::src_addr`, since 1.20).
+//! The structures are those of 1.17. Later versions only append fields to attributes and calls to tables, and
+//! callers look at a table's `size` before they use an appended call. A field that came later is neither read
+//! from a caller nor written for one, except the sender of a failed completion (`CqErrEntry::src_addr`, since
+//! 1.20).
 
 mod consts;
 mod ep;
@@ -36,8 +38,8 @@ pub const fn fi_version(major: u32, minor: u32) -> u32 {
     major << 16 | minor
 }
 
-/// A call that is not offered. It has no parameters: in the calling conventions of every Linux target the caller removes
-/// the arguments, and a result of type `int` is the lower half of one of type `ssize_t`.
+/// A call that is not offered. It has no parameters: in the calling conventions of every Linux target the
+/// caller removes the arguments, and a result of type `int` is the lower half of one of type `ssize_t`.
 ///
 /// # Safety
 /// Always safe; `unsafe` only to have the type of the tables' entries.

@@ -1,17 +1,17 @@
 //! Answers to synchronous sends that an MPI owes its peers and does not give.
 //!
-//! Open MPI 4 marks the message of a synchronous send in its tag, and waits for an empty message whose tag is marked as
-//! the answer. Its receives send the answer, but its MPI_Mrecv forgets to, so that the sender waits for ever over any
-//! provider (open-mpi/ompi#11327, mended in 5.0). MPI_Mrecv is a receive of a claimed message: if the launcher asks for
-//! it, the provider sends the answer then.
+//! Open MPI 4 marks the message of a synchronous send in its tag, and waits for an empty message whose tag is
+//! marked as the answer. Its receives send the answer, but its MPI_Mrecv forgets to, so that the sender waits
+//! for ever over any provider (open-mpi/ompi#11327, mended in 5.0). MPI_Mrecv is a receive of a claimed
+//! message: if the launcher asks for it, the provider sends the answer then.
 
 use tasuki_engine::{Found, Report, SendArgs};
 
 use super::EpShared;
 use crate::note;
 
-/// The variable by which the launcher asks for answers: the bit of the tag that marks a synchronous send, a colon, the
-/// bit that marks an answer; both in hexadecimal.
+/// The variable by which the launcher asks for answers: the bit of the tag that marks a synchronous send, a
+/// colon, the bit that marks an answer; both in hexadecimal.
 const VARIABLE: &str = "TASUKI_ANSWER_CLAIMED";
 
 /// The bits of tags that mark synchronous sends and answers.

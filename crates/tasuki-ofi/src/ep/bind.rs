@@ -62,8 +62,9 @@ fn bind_queue(ep: &Ep, plan: &mut Plan, cq: &Cq, flags: u64) -> Ret {
 
 fn bind_counter(ep: &Ep, plan: &mut Plan, cntr: &Cntr, flags: u64) -> Ret {
     const COUNTED: u64 = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
-    // Operations of peers on this side's memory are not counted: that takes the capability FI_RMA_EVENT, which is not
-    // offered. libfabric's own tests ask for it beside what is counted; a counter that would count nothing is refused.
+    // Operations of peers on this side's memory are not counted: that takes the capability FI_RMA_EVENT,
+    // which is not offered. libfabric's own tests ask for it beside what is counted; a counter that would
+    // count nothing is refused.
     if flags & COUNTED == 0 || flags & !(COUNTED | FI_REMOTE_READ | FI_REMOTE_WRITE) != 0 {
         return Err(Errno(FI_EBADFLAGS));
     }

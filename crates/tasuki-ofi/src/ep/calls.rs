@@ -8,8 +8,9 @@ use crate::abi::{FI_EBADFLAGS, FI_EINVAL, FI_REMOTE_CQ_DATA, FidEp, Msg, MsgTagg
 use crate::guard::{self, Errno, Ret};
 use crate::limits::{RX_CALL_FLAGS, TX_FLAGS};
 
-/// Posts a send with the endpoint's default flags, which `tx` gets and combines with what the call says. (`tx` is a
-/// closure of the caller, so that all of this is compiled into the caller and the arguments stay in registers.)
+/// Posts a send with the endpoint's default flags, which `tx` gets and combines with what the call says.
+/// (`tx` is a closure of the caller, so that all of this is compiled into the caller and the arguments stay
+/// in registers.)
 ///
 /// # Safety
 /// `ep` is an endpoint, and the memory as for [`EpShared::send`].
@@ -23,7 +24,8 @@ pub unsafe fn send(ep: *mut FidEp, pieces: Ret<impl AsRef<[Buffer]>>, tx: impl F
     })
 }
 
-/// Posts a receive; `rx` gets the endpoint and combines its default flags with what the call says, as `tx` of [`send`].
+/// Posts a receive; `rx` gets the endpoint and combines its default flags with what the call says, as `tx` of
+/// [`send`].
 ///
 /// # Safety
 /// `ep` is an endpoint, and the memory as for [`EpShared::recv`].

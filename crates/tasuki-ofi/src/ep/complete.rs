@@ -10,8 +10,8 @@ use crate::note;
 use crate::queue::{Entry, Fault, Reader};
 
 impl EpShared {
-    /// Reports a received message. Most are whole messages for the queue that is being read, and are written straight to
-    /// its reader; others go through [`EpShared::complete`]. Called by the engine, as that one.
+    /// Reports a received message. Most are whole messages for the queue that is being read, and are written
+    /// straight to its reader; others go through [`EpShared::complete`]. Called by the engine, as that one.
     #[inline(always)]
     pub fn hand_over(
         &self,
@@ -37,8 +37,8 @@ impl EpShared {
         reader.write(&raw, || self.peers.name(source, address, &wiring.space));
     }
 
-    /// Reports a completion to the queue and the counter of its direction. The engine calls this while it is locked, so
-    /// that peers' addresses are asked of `address` and not of the engine.
+    /// Reports a completion to the queue and the counter of its direction. The engine calls this while it is
+    /// locked, so that peers' addresses are asked of `address` and not of the engine.
     #[inline(never)]
     pub fn complete(
         &self,
@@ -77,9 +77,9 @@ impl EpShared {
                 let source = peer.map_or(FI_ADDR_NOTAVAIL, name);
                 let (target, direction) = if send { (&wiring.tx, FI_SEND) } else { (&wiring.rx, FI_RECV) };
                 let fault = Some(Fault { err: errno(failure), olen: 0 });
-                // An injected message has no context, and MPIs follow the context of every failed completion. A program
-                // that waits for an answer hears of the failure by its receive, others by their next send, which is
-                // refused.
+                // An injected message has no context, and MPIs follow the context of every failed completion.
+                // A program that waits for an answer hears of the failure by its receive, others by their
+                // next send, which is refused.
                 let told = !(send && quiet && context == 0);
                 if !told {
                     note!("an injected message is lost: error {}", errno(failure));
@@ -102,8 +102,9 @@ impl EpShared {
 }
 
 impl EpShared {
-    /// Notes that an operation with this peer has failed. If the process is to end upon a peer's death, it ends here,
-    /// unless it has exchanged something with the peer: then the engine has noticed the death and ended it before.
+    /// Notes that an operation with this peer has failed. If the process is to end upon a peer's death, it
+    /// ends here, unless it has exchanged something with the peer: then the engine has noticed the death and
+    /// ended it before.
     pub fn lose(&self, peer: Peer, failure: Failure, address: impl FnOnce(Peer) -> Option<Address>) {
         if failure == Failure::Cancelled {
             return;

@@ -1,5 +1,5 @@
-//! Peers that are gone. The failure of a send without a context could not be told by a completion, so that such a send
-//! is refused by its call.
+//! Peers that are gone. The failure of a send without a context could not be told by a completion, so that
+//! such a send is refused by its call.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

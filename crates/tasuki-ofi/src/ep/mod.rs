@@ -35,8 +35,8 @@ use crate::queue::Reader;
 /// The part of an endpoint that queues and counters hold.
 pub struct EpShared {
     engine: Endpoint,
-    /// Receives may name a sender (`FI_DIRECTED_RECV`). Otherwise the sender that they name is passed over, because it may
-    /// be anything.
+    /// Receives may name a sender (`FI_DIRECTED_RECV`). Otherwise the sender that they name is passed over,
+    /// because it may be anything.
     directed: bool,
     /// Flags of sends whose call brings none.
     tx_flags: u64,
@@ -59,7 +59,8 @@ pub struct EpShared {
 #[repr(C)]
 pub struct Ep {
     handle: FidEp,
-    /// Tells the endpoint's address, if the program has named a port for it. It ends before the endpoint does.
+    /// Tells the endpoint's address, if the program has named a port for it. It ends before the endpoint
+    /// does.
     _names: Option<NameService>,
     shared: Arc<EpShared>,
     /// What has been bound before `fi_enable`.
@@ -91,8 +92,8 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
     let names = unsafe { name_service(info, &engine.address()) }?;
     note!("endpoint {}", engine.address());
     if domain.one_caller {
-        // SAFETY: the program has promised it for everything in the domain; nothing in this provider calls an endpoint
-        // from within its own call.
+        // SAFETY: the program has promised it for everything in the domain; nothing in this provider calls an
+        // endpoint from within its own call.
         unsafe { engine.assume_one_caller() };
     }
     let rx_flags = rx.map_or(0, |attr| attr.op_flags);
@@ -154,8 +155,8 @@ unsafe fn name_service(info: &Info, address: &Address) -> Ret<Option<NameService
     }
 }
 
-/// `fi_close`. It waits, for a bounded time, until peers have acknowledged what was sent to them, as the engine does when
-/// it closes.
+/// `fi_close`. It waits, for a bounded time, until peers have acknowledged what was sent to them, as the
+/// engine does when it closes.
 unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     guard::int(|| {
         // SAFETY: only endpoints have this table; the caller gives it up.
@@ -196,8 +197,8 @@ impl EpShared {
     /// Takes in what has arrived, and reports what has completed, to the reader if that is whom it is for.
     pub fn progress(&self, mut reader: Option<&mut Reader<'_>>) {
         let Some(wiring) = self.wiring.get() else { return self.engine.progress() };
-        // Completions are reported under the engine's lock, so that they keep their order. If another thread has the lock,
-        // that thread reports them.
+        // Completions are reported under the engine's lock, so that they keep their order. If another thread
+        // has the lock, that thread reports them.
         self.engine.turn_with(usize::MAX, |completion, names| {
             self.complete(completion, &|peer| names.address(peer), wiring, reader.as_deref_mut());
         });

@@ -1,5 +1,5 @@
-//! Calls for untagged messages: fi_msg(3). The caller vouches for its pointers, as that page demands; every function here
-//! has that contract.
+//! Calls for untagged messages: fi_msg(3). The caller vouches for its pointers, as that page demands; every
+//! function here has that contract.
 
 use tasuki_engine::Buffer;
 

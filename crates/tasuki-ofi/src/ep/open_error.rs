@@ -1,5 +1,6 @@
-//! Why an endpoint cannot be opened. The error number is the kernel's, if the kernel has refused something. MPIs print no
-//! more than its text, or nothing, so that the reason and the remedy are said on stderr and in libfabric's log as well.
+//! Why an endpoint cannot be opened. The error number is the kernel's, if the kernel has refused something.
+//! MPIs print no more than its text, or nothing, so that the reason and the remedy are said on stderr and in
+//! libfabric's log as well.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -54,11 +55,12 @@ fn refused<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
 fn remedy(errno: i32, files: u64) -> Option<String> {
     match errno {
         libc::EMFILE => Some(format!(
-            "; {files} files may be open in this process, and are: allow more, by `ulimit -n 1024` before the program is \
-             started, or by LimitNOFILE= in the unit of the daemon that starts it"
+            "; {files} files may be open in this process, and are: allow more, by `ulimit -n 1024` before \
+             the program is started, or by LimitNOFILE= in the unit of the daemon that starts it"
         )),
         libc::ENFILE => Some(
-            "; the host has as many files open as its kernel allows: see `sysctl fs.file-nr`, and raise fs.file-max"
+            "; the host has as many files open as its kernel allows: see `sysctl fs.file-nr`, and raise \
+             fs.file-max"
                 .to_owned(),
         ),
         _ => None,

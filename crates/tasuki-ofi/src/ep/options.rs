@@ -43,7 +43,8 @@ unsafe extern "C" fn getname(fid: *mut Fid, buf: Ptr, len: *mut usize) -> i32 {
     })
 }
 
-/// `fi_cancel`. After a success an MPI waits for the completion with `FI_ECANCELED`, so that there must be one.
+/// `fi_cancel`. After a success an MPI waits for the completion with `FI_ECANCELED`, so that there must be
+/// one.
 unsafe extern "C" fn cancel(fid: *mut Fid, context: Ptr) -> isize {
     guard::size(|| {
         // SAFETY: only endpoints have this table.

@@ -9,8 +9,8 @@ use crate::abi::{FI_ADDR_NOTAVAIL, FI_EINVAL, FiAddr};
 use crate::guard::{Errno, Ret};
 use crate::space::Space;
 
-/// The names and peers that have been met. An entry is made when a name or a peer is first used, so that a job of thousands
-/// of processes does not introduce each process to each.
+/// The names and peers that have been met. An entry is made when a name or a peer is first used, so that a
+/// job of thousands of processes does not introduce each process to each.
 #[derive(Default)]
 pub struct Peers {
     maps: RwLock<Maps>,
@@ -100,8 +100,8 @@ impl Peers {
         Ok(peer)
     }
 
-    /// The name of a peer, whose address `address` tells; `FI_ADDR_NOTAVAIL` if the address is not in the vector: the peer may have
-    /// connected before its address is inserted.
+    /// The name of a peer, whose address `address` tells; `FI_ADDR_NOTAVAIL` if the address is not in the
+    /// vector: the peer may have connected before its address is inserted.
     pub fn name(&self, peer: Peer, address: impl FnOnce(Peer) -> Option<Address>, space: &Space) -> FiAddr {
         if let Some(name) = self.latest_peer.name(peer) {
             return name;

@@ -44,7 +44,8 @@ pub struct Rx {
 /// # Safety
 /// `iov` has `count` entries, which stay as they are for `'a`.
 pub unsafe fn pieces<'a>(iov: *const IoVec, count: usize) -> Ret<&'a [Buffer]> {
-    const { assert!(size_of::<IoVec>() == size_of::<Buffer>() && align_of::<IoVec>() == align_of::<Buffer>()) };
+    const { assert!(size_of::<IoVec>() == size_of::<Buffer>()) };
+    const { assert!(align_of::<IoVec>() == align_of::<Buffer>()) };
     match count {
         0 => Ok(&[]),
         _ if count > IOV_LIMIT || iov.is_null() => Err(Errno(FI_EINVAL)),
@@ -78,7 +79,8 @@ impl EpShared {
             buffers: pieces,
             inject,
             report: wiring.tx.report(reports),
-            // The sender of an injected message is not told of its delivery, so that the receiver need not report it.
+            // The sender of an injected message is not told of its delivery, so that the receiver need not
+            // report it.
             delivery: tx.context.is_some() && tx.flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE) != 0,
             context,
         };

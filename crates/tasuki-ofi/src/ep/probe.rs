@@ -1,7 +1,7 @@
 //! `FI_PEEK`, `FI_CLAIM` and `FI_DISCARD`: looking for messages that no receive was posted for.
 //!
-//! The answer to a peek is always a completion, although the call itself could give it, because MPIs expect one kind of
-//! answer. If nothing was found the completion fails with `FI_ENOMSG` (fi_tagged(3)).
+//! The answer to a peek is always a completion, although the call itself could give it, because MPIs expect
+//! one kind of answer. If nothing was found the completion fails with `FI_ENOMSG` (fi_tagged(3)).
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -14,7 +14,8 @@ use crate::abi::*;
 use crate::guard::{Errno, Ret, lock};
 use crate::queue::{Entry, Fault};
 
-/// Messages that peeks have reserved, by the context of the peek, which the receive of a claimed message repeats.
+/// Messages that peeks have reserved, by the context of the peek, which the receive of a claimed message
+/// repeats.
 #[derive(Default)]
 pub struct Claims(Mutex<HashMap<u64, (Claim, Found)>>);
 

@@ -1,5 +1,5 @@
-//! Calls for tagged messages: fi_tagged(3). The caller vouches for its pointers, as that page demands; every function
-//! here has that contract.
+//! Calls for tagged messages: fi_tagged(3). The caller vouches for its pointers, as that page demands; every
+//! function here has that contract.
 
 use tasuki_engine::Buffer;
 

@@ -1,4 +1,5 @@
-//! What an endpoint is bound to: queues and counters that it reports to, and the address vector that it sends by.
+//! What an endpoint is bound to: queues and counters that it reports to, and the address vector that it sends
+//! by.
 
 use std::sync::Arc;
 

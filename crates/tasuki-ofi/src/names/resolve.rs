@@ -5,9 +5,9 @@ use std::mem::zeroed;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ptr;
 
-/// The location that a node and a service name, either of which may be missing. A missing node is this host: all its
-/// addresses for a `source`, the loopback address for a destination. A missing service is port 0. `numeric`: the node
-/// is an IP address and nobody is asked (`FI_NUMERICHOST`). The error is getaddrinfo's.
+/// The location that a node and a service name, either of which may be missing. A missing node is this host:
+/// all its addresses for a `source`, the loopback address for a destination. A missing service is port 0.
+/// `numeric`: the node is an IP address and nobody is asked (`FI_NUMERICHOST`). The error is getaddrinfo's.
 pub fn resolve(
     node: Option<&CStr>,
     service: Option<&CStr>,
@@ -28,7 +28,8 @@ pub fn resolve(
 fn look_up(node: Option<&CStr>, service: Option<&CStr>, flags: i32) -> Result<SocketAddr, String> {
     let text = |name: Option<&CStr>| name.map_or(ptr::null(), CStr::as_ptr);
     let mut list: *mut libc::addrinfo = ptr::null_mut();
-    // SAFETY: names are null or zero-terminated, the hints plain data for which zeroes are valid; `list` takes the answer.
+    // SAFETY: names are null or zero-terminated, the hints plain data for which zeroes are valid; `list`
+    // takes the answer.
     let error = unsafe {
         let hints =
             libc::addrinfo { ai_flags: flags, ai_socktype: libc::SOCK_STREAM, ..zeroed::<libc::addrinfo>() };

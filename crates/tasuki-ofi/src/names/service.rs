@@ -1,6 +1,7 @@
-//! The listener that tells an endpoint's address, and the question to it. The listener sends the bytes of the address
-//! to whoever connects, and closes. An address contains the secret by which the endpoint accepts packets: an endpoint
-//! that is opened with a service is open to everybody who can connect there. Others never listen.
+//! The listener that tells an endpoint's address, and the question to it. The listener sends the bytes of the
+//! address to whoever connects, and closes. An address contains the secret by which the endpoint accepts
+//! packets: an endpoint that is opened with a service is open to everybody who can connect there. Others
+//! never listen.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -53,7 +54,8 @@ impl Drop for NameService {
             return;
         }
         self.shared.stop.store(true, Ordering::Release);
-        // SAFETY: an open socket. What waits in accept returns: shutdown(2) of a socket that listens ends that on Linux.
+        // SAFETY: an open socket. What waits in accept returns: shutdown(2) of a socket that listens ends
+        // that on Linux.
         unsafe { libc::shutdown(self.shared.listener.as_raw_fd(), libc::SHUT_RDWR) };
         if let Some(thread) = thread {
             // A panic there has been reported; there is nothing to be saved.
@@ -66,7 +68,8 @@ impl Shared {
     fn serve(&self, bytes: &[u8]) {
         while !self.stop.load(Ordering::Acquire) {
             match self.listener.accept() {
-                // The bytes fit into the buffer of a new socket. A peer that has left already needs no answer.
+                // The bytes fit into the buffer of a new socket. A peer that has left already needs no
+                // answer.
                 Ok((mut asker, _)) => {
                     _ = asker.write_all(bytes).and_then(|()| asker.shutdown(Shutdown::Write))
                 }

@@ -43,8 +43,8 @@ static AV_OPS: OpsAv = OpsAv {
 pub unsafe fn open(domain: &Arc<DomainShared>, attr: *mut AvAttr, av: *mut *mut FidAv, context: Ptr) -> Ret {
     // SAFETY: null or the caller's.
     let attr = unsafe { attr.as_mut() }.ok_or(Errno(FI_EINVAL))?;
-    // A vector with a name is shared between processes, which is not offered. MPICH 4.0 tries to open one, and crashes if
-    // it gets it.
+    // A vector with a name is shared between processes, which is not offered. MPICH 4.0 tries to open one,
+    // and crashes if it gets it.
     if !attr.name.is_null() {
         return Err(Errno(FI_ENOSYS));
     }
@@ -90,8 +90,8 @@ impl Results {
     /// Inserts an address, or tells why there is none; 1 if it is inserted.
     ///
     /// # Safety
-    /// `names` is null or has more than `index` entries. With `FI_SYNC_ERR` the context is null or an array of as many
-    /// error numbers (fi_av(3)).
+    /// `names` is null or has more than `index` entries. With `FI_SYNC_ERR` the context is null or an array
+    /// of as many error numbers (fi_av(3)).
     unsafe fn insert(&self, index: usize, space: &Space, address: Ret<Address>) -> usize {
         let (name, errno) = match address.and_then(known) {
             Ok(address) => (space.insert(address), 0),
@@ -219,8 +219,8 @@ pub unsafe fn give(address: &Address, buf: Ptr, len: *mut usize) -> Ret {
     if room < bytes.len() { Err(Errno(FI_ETOOSMALL)) } else { Ok(()) }
 }
 
-/// Notes why bytes are no address. The user must hear of a peer with another version of Tasuki, because MPIs say only
-/// that MPI_Init has failed.
+/// Notes why bytes are no address. The user must hear of a peer with another version of Tasuki, because MPIs
+/// say only that MPI_Init has failed.
 fn refused(error: &AddressError) {
     match error {
         AddressError::Version { .. } => crate::log::say(&error.to_string()),

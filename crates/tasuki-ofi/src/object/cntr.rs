@@ -43,8 +43,8 @@ impl Counter {
         self.messages.store(true, Ordering::Release);
     }
 
-    /// Makes progress if that can change the counts. MPICH reads the counter of its one-sided operations after each
-    /// read of its queue, which has just made progress.
+    /// Makes progress if that can change the counts. MPICH reads the counter of its one-sided operations
+    /// after each read of its queue, which has just made progress.
     fn progress(&self) {
         if self.messages.load(Ordering::Acquire) || self.members.any(EpShared::accesses) {
             self.members.progress(None);

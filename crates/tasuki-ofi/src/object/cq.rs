@@ -36,7 +36,8 @@ pub unsafe fn open(domain: &Arc<DomainShared>, attr: *mut CqAttr, cq: *mut *mut 
         Some(attr) => (attr.format, attr.wait_obj, attr.flags),
         None => (FI_CQ_FORMAT_UNSPEC, FI_WAIT_NONE, 0),
     };
-    // The processor that is to take interrupts is a hint; a queue of another provider cannot be imported (FI_PEER).
+    // The processor that is to take interrupts is a hint; a queue of another provider cannot be imported
+    // (FI_PEER).
     if flags & !FI_AFFINITY != 0 {
         return Err(Errno(FI_EBADFLAGS));
     }

@@ -16,7 +16,8 @@ pub struct DomainShared {
     pub fabric: Arc<FabricShared>,
     /// Memory that peers may reach through any endpoint of the domain.
     pub regions: Regions,
-    /// The program has asked for `FI_THREAD_DOMAIN`: it makes one call at a time for all that belongs to the domain.
+    /// The program has asked for `FI_THREAD_DOMAIN`: it makes one call at a time for all that belongs to the
+    /// domain.
     pub one_caller: bool,
 }
 

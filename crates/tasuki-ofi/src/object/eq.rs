@@ -1,5 +1,5 @@
-//! Event queues: fi_eq(3). Endpoints have no connections and nothing is asynchronous, so that an event queue holds only
-//! what the program writes to it.
+//! Event queues: fi_eq(3). Endpoints have no connections and nothing is asynchronous, so that an event queue
+//! holds only what the program writes to it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};

@@ -1,5 +1,5 @@
-//! Registered memory: fi_mr(3). Only memory that peers are to reach needs registration. A program that registers memory
-//! for itself alone gets an object that holds nothing.
+//! Registered memory: fi_mr(3). Only memory that peers are to reach needs registration. A program that
+//! registers memory for itself alone gets an object that holds nothing.
 
 use std::ptr;
 use std::sync::Arc;
@@ -51,8 +51,8 @@ unsafe fn register(domain: *mut Fid, wanted: &Wanted, mr: *mut *mut FidMr, conte
     let pieces = unsafe { pieces(wanted.iov, wanted.count) }?;
     let exposed = rights != Rights { get: false, put: false };
     if exposed {
-        // MPICH asks for all memory by a piece at the address null. It is refused, because a peer's wrong address would
-        // end the process then.
+        // MPICH asks for all memory by a piece at the address null. It is refused, because a peer's wrong
+        // address would end the process then.
         if pieces.is_empty() || pieces.iter().any(|piece| piece.ptr.is_null()) {
             return Err(Errno(FI_EINVAL));
         }
@@ -129,8 +129,8 @@ unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     })
 }
 
-/// Memory is known to every endpoint of its domain, so that binding it to one changes nothing. Nothing else may be
-/// bound: a counter would wait for events at the target, which are not offered (`FI_RMA_EVENT`).
+/// Memory is known to every endpoint of its domain, so that binding it to one changes nothing. Nothing else
+/// may be bound: a counter would wait for events at the target, which are not offered (`FI_RMA_EVENT`).
 unsafe extern "C" fn bind(_: *mut Fid, other: *mut Fid, _: u64) -> i32 {
     // SAFETY: null or an object.
     match unsafe { other.as_ref() } {

@@ -1,4 +1,5 @@
-//! What objects have in common: one that is in use cannot be closed, and most calls of most objects do nothing.
+//! What objects have in common: one that is in use cannot be closed, and most calls of most objects do
+//! nothing.
 
 use std::sync::Arc;
 
@@ -48,8 +49,8 @@ pub unsafe extern "C" fn bind_events(_: *mut Fid, other: *mut Fid, _: u64) -> i3
     }
 }
 
-/// Whether a queue or counter can be waited for in this way (`enum fi_wait_obj`). There is no descriptor for others to
-/// wait on: the carriers have several, and shared memory has none.
+/// Whether a queue or counter can be waited for in this way (`enum fi_wait_obj`). There is no descriptor for
+/// others to wait on: the carriers have several, and shared memory has none.
 pub fn check_wait(wait_obj: i32) -> Ret {
     match wait_obj {
         FI_WAIT_NONE | FI_WAIT_UNSPEC | FI_WAIT_YIELD => Ok(()),

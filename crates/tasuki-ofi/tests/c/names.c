@@ -1,4 +1,5 @@
-/* Two endpoints meet by node and service, as fi_getinfo(3) and fi_av(3) have it: names. Side 0 is the named one. */
+/* Two endpoints meet by node and service, as fi_getinfo(3) and fi_av(3) have it: names. Side 0 is the named
+ * one. */
 #include "pair.h"
 
 #include <arpa/inet.h>
@@ -14,7 +15,8 @@ static int free_port(void)
 	socklen_t len = sizeof at;
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	CHECK(fd >= 0 && !bind(fd, (struct sockaddr *)&at, len) && !getsockname(fd, (struct sockaddr *)&at, &len));
+	CHECK(fd >= 0 && !bind(fd, (struct sockaddr *)&at, len));
+	CHECK(!getsockname(fd, (struct sockaddr *)&at, &len));
 	close(fd);
 	return ntohs(at.sin_port);
 }

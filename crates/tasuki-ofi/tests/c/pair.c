@@ -71,7 +71,8 @@ struct fi_cq_tagged_entry next(void *context, fi_addr_t *source, const char *fil
 		;
 	if (n == -FI_EAVAIL) {
 		CHECK(fi_cq_readerr(cq, &error, 0) == 1);
-		fprintf(stderr, "side %d: %s\n", me, fi_cq_strerror(cq, error.prov_errno, error.err_data, NULL, 0));
+		fprintf(stderr, "side %d: %s\n", me,
+			fi_cq_strerror(cq, error.prov_errno, error.err_data, NULL, 0));
 	}
 	check(n == 1, "a completion", file, line);
 	check(entry.op_context == context, "the completion of this context", file, line);
@@ -154,7 +155,7 @@ static void pair_names(void)
 
 	CHECK(fi_getname(&ep->fid, names[0], &len) == -FI_ETOOSMALL);
 	CHECK(len > 4 && len <= 64);
-	/* Contiguous, as an address vector wants them. */
+	/* The addresses are contiguous, as an address vector wants them. */
 	OK(fi_getname(&ep->fid, names[0], &len));
 	put(names[0], len);
 	get(&names[0][len], len);
@@ -240,7 +241,7 @@ void pair_fork(void)
 	CHECK(child >= 0);
 	me = child ? 0 : 1;
 	pipe_end = ends[me];
-	/* Closed, so that each side notices if the other is gone. */
+	/* The other end is closed, so that each side notices if the other is gone. */
 	close(ends[1 - me]);
 	alarm(100);
 }

@@ -184,7 +184,7 @@ static void objects(void)
 	CHECK(fi_cntr_open(domain, &cntr_attr, &counter, NULL) == -FI_EBADFLAGS);
 	cntr_attr = (struct fi_cntr_attr){ .events = FI_CNTR_EVENTS_COMP + 1 };
 	CHECK(fi_cntr_open(domain, &cntr_attr, &counter, NULL) == -FI_ENOSYS);
-	/* fi_endpoint(3): counting remote operations takes FI_RMA_EVENT; there is one counter for each type. */
+	/* fi_endpoint(3): counting remote operations takes FI_RMA_EVENT; each type has one counter. */
 	OK(fi_endpoint(domain, info, &fresh, NULL));
 	CHECK(fi_ep_bind(fresh, &accessed->fid, FI_REMOTE_WRITE) == -FI_EBADFLAGS);
 	CHECK(fi_ep_bind(fresh, &accessed->fid, 0) == -FI_EBADFLAGS);

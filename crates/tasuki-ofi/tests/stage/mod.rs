@@ -1,4 +1,4 @@
-//! A folder with the provider as it is built, and C programs that use it.
+//! A folder with the provider as it was built, and with C programs that use it.
 #![allow(dead_code)] // Each test program uses a part.
 
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A folder with the provider under the name that libfabric looks for, and the compiled program.
+/// A folder with the provider under the name that libfabric looks for, and with the compiled programs.
 pub struct Stage {
     folder: TempDir,
     front: bool,
@@ -15,7 +15,7 @@ pub struct Stage {
 impl Stage {
     pub fn new() -> Stage {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        // Cargo puts the library that it has built for this test beside the test.
+        // Cargo puts the library that it has built for this test into the test's folder.
         let test = std::env::current_exe().expect("a path");
         let library = test.with_file_name("libtasuki_fi.so");
         std::fs::copy(&library, folder.path().join("libtasuki-fi.so")).expect("the provider is built");
@@ -30,7 +30,7 @@ impl Stage {
         Stage { folder, front: false }
     }
 
-    /// With Tasuki's own libfabric in front of the system's.
+    /// A folder that has Tasuki's own libfabric, in front of the system's, too.
     pub fn with_front() -> Stage {
         let stage = Stage { front: true, ..Stage::new() };
         let build: PathBuf = [env!("CARGO_MANIFEST_DIR"), "front", "build"].iter().collect();
@@ -61,10 +61,10 @@ impl Stage {
         self.run_program("messages", arguments, shm);
     }
 
-    /// A compiled program, over shared memory or not.
+    /// A compiled program, which may use shared memory or not.
     pub fn program(&self, program: &str, shm: bool) -> Command {
         let mut command = self.command(self.path().join(program).to_str().expect("text"));
-        // No description of rails that this machine may have concerns the test.
+        // The test does not depend on a description of rails that this machine may have.
         command
             .env("TASUKI_SHM", if shm { "1" } else { "0" })
             .env("TASUKI_RAILS", self.path().join("rails.json"));

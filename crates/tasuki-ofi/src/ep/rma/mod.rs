@@ -1,5 +1,5 @@
-//! Calls for one-sided access: fi_rma(3). The caller vouches for its pointers, as that page demands; every function
-//! here has that contract.
+//! Calls for one-sided access: fi_rma(3). The caller vouches for its pointers, as that page demands; every
+//! function here has that contract.
 
 mod operation;
 
@@ -33,7 +33,8 @@ pub static RMA_OPS: OpsRma = OpsRma {
     injectdata,
 };
 
-/// Posts an operation on one place of the peer's memory, with the endpoint's default flags in place of `access.flags`.
+/// Posts an operation on one place of the peer's memory, with the endpoint's default flags in place of
+/// `access.flags`.
 unsafe fn post(ep: *mut FidEp, pieces: Ret<&[Buffer]>, (addr, key): (u64, u64), access: Access) -> isize {
     guard::size(|| {
         // SAFETY: the caller's promise.

@@ -1,4 +1,5 @@
-//! One-sided operations: cut into the engine's transfers, and reported when the last transfer of an operation is over.
+//! One-sided operations: cut into the engine's transfers, and reported when the last transfer of an operation
+//! is over.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -115,7 +116,8 @@ impl EpShared {
         if inject && pieces.iter().map(|buffer| buffer.len).sum::<usize>() > INJECT_SIZE {
             return Err(Errno(FI_EMSGSIZE));
         }
-        // The data of a single transfer travels with it. Several transfers may end in any order: the data follows them.
+        // The data of a single transfer travels with it. Several transfers may end in any order: the data
+        // follows them.
         let (with, after) = match (&pairs[..], access.data) {
             ([_], data) => (data, None),
             ([.., (_, place)], data) => (None, data.map(|data| (data, Place { len: 0, ..*place }))),
@@ -183,7 +185,8 @@ impl EpShared {
         over.iter().for_each(|done| self.transferred(done));
     }
 
-    /// A transfer is over: its operation too, unless other transfers are under way or remote completion data follows.
+    /// A transfer is over: its operation too, unless other transfers are under way or remote completion data
+    /// follows.
     fn transferred(&self, done: &RemoteDone) {
         let fault = done.result.err().map(|failure| match failure {
             RemoteFailure::Refused => FI_EACCES,
@@ -249,8 +252,8 @@ impl Rma {
         number
     }
 
-    /// A transfer of this operation is over. Gives the remote completion data that is to go out now as one more
-    /// transfer, if all others have succeeded.
+    /// A transfer of this operation is over. Gives the remote completion data that is to go out now as one
+    /// more transfer, if all others have succeeded.
     fn end_transfer(&self, number: u64, fault: Option<i32>) -> Option<(u64, Place)> {
         let mut operations = lock(&self.operations);
         let operation = operations.by_number.get_mut(&number)?;
