@@ -2,12 +2,14 @@
 //! function here has that contract.
 
 mod operation;
+mod pairs;
 
 pub use operation::Rma;
 
 use tasuki_engine::Buffer;
 
-use self::operation::{Access, Place};
+use self::operation::Access;
+use self::pairs::Place;
 use super::post::pieces;
 use super::shared;
 use crate::abi::*;

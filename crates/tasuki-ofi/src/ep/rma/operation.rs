@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tasuki_engine::{Buffer, Peer, RemoteArgs, RemoteDone, RemoteFailure, Rights};
 
+use super::pairs::{NO_BYTES, Place, pair};
 use crate::abi::*;
 use crate::ep::EpShared;
 use crate::ep::complete::errno;
@@ -27,14 +28,6 @@ pub struct Access {
     pub flags: u64,
     /// The program's pointer; `None` for an injecting call, which has no completion.
     pub context: Option<Ptr>,
-}
-
-/// A piece of a peer's memory.
-#[derive(Clone, Copy)]
-pub struct Place {
-    pub addr: u64,
-    pub len: u64,
-    pub key: u64,
 }
 
 /// An operation that is under way.
@@ -63,38 +56,6 @@ struct Operations {
     numbers: u64,
     by_number: HashMap<u64, Operation>,
 }
-
-/// Cuts local pieces and places of the peer so that the parts of each pair have one length.
-fn pair(local: &[Buffer], remote: &[Place]) -> Ret<Vec<(Buffer, Place)>> {
-    let here: u64 = local.iter().map(|buffer| buffer.len as u64).sum();
-    let there =
-        remote.iter().try_fold(0u64, |sum, place| sum.checked_add(place.len)).ok_or(Errno(FI_EINVAL))?;
-    if here != there || remote.is_empty() {
-        return Err(Errno(FI_EINVAL));
-    }
-    let mut pairs = Vec::with_capacity(local.len() + remote.len());
-    let mut places = remote.iter().copied();
-    let mut place = places.next().ok_or(Errno(FI_EINVAL))?;
-    for buffer in local {
-        let mut rest = *buffer;
-        while rest.len > 0 {
-            while place.len == 0 {
-                place = places.next().ok_or(Errno(FI_EINVAL))?;
-            }
-            let len = place.len.min(rest.len as u64);
-            pairs.push((Buffer { ptr: rest.ptr, len: len as usize }, Place { len, ..place }));
-            place = Place { addr: place.addr.wrapping_add(len), len: place.len - len, ..place };
-            rest = Buffer { ptr: rest.ptr.wrapping_add(len as usize), len: rest.len - len as usize };
-        }
-    }
-    if pairs.is_empty() {
-        // Nothing is moved; the peer is asked all the same, so that a wrong key is noticed.
-        pairs.push((NO_BYTES, place));
-    }
-    Ok(pairs)
-}
-
-const NO_BYTES: Buffer = Buffer { ptr: std::ptr::null_mut(), len: 0 };
 
 impl EpShared {
     /// Begins a one-sided operation.
