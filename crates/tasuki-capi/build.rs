@@ -2,6 +2,7 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    // A program may unload it at once after closing an endpoint, while a thread of it still closes a socket: the code must stay where it is.
+    // A program may unload the library at once after closing an endpoint, while a thread of the library still
+    // closes a socket: its code must stay mapped.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

@@ -1,12 +1,12 @@
 /*
- * pingpong.c - two programs that throw messages to each other, and what a throw takes.
+ * pingpong.c - two programs that send messages to and fro, and the time that one takes.
  *
  *     cc -O2 -std=c11 -I include pingpong.c -o pingpong -L DIRECTORY_OF_LIBTASUKI -ltasuki
  *
- *     ./pingpong > address &      # on one host: tells its address and answers
- *     ./pingpong address          # there or on another: reads it from a file, and measures
+ *     ./pingpong > address &      # on one host: writes its address to a file, and answers
+ *     ./pingpong address          # on that host or another: reads the file, and measures
  *
- * The first program needs no address: the other becomes known to it by its first message.
+ * The first program needs no address, because the other becomes known to it by its first message.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -37,7 +37,7 @@ static tasuki_completion next(void)
     return done;
 }
 
-/* Throws len bytes, and waits until they have left and as many have come back. */
+/* Sends len bytes, and waits until the send is over and as many bytes have come back. */
 static void throw_and_catch(tasuki_peer peer, size_t len)
 {
     check(tasuki_recv(endpoint, peer, in, LARGEST, 0, FROM_OTHER), "tasuki_recv");
@@ -70,12 +70,12 @@ static void measure(tasuki_peer peer)
         double one_way = (now_us() - start) / ROUNDS / 2;
         printf("%10zu %12.2f %10.1f\n", len, one_way, (double)len / one_way);
     }
-    /* An empty message ends it. */
+    /* An empty message ends the other program. */
     check(tasuki_send(endpoint, peer, NULL, 0, 0, TO_OTHER), "tasuki_send");
     next();
 }
 
-/* Throws back what comes, until an empty message comes. */
+/* Sends back every message that comes, until an empty one comes. */
 static void answer(void)
 {
     for (;;) {

@@ -1,21 +1,26 @@
 /*
  * tasuki.h - messages between programs on hosts that Tasuki has joined; no MPI is needed.
  *
- * A program opens an endpoint, gives its address to others by any means it likes (a file, a pipe, a job's launcher), makes
- * theirs known with tasuki_add_peer, and posts sends and receives. Nothing here waits but tasuki_wait and tasuki_close:
- * operations are posted, and completions tell later what has become of them. tasuki(3) is the manual.
+ * A program opens an endpoint, gives the endpoint's address to others by any means (a file, a pipe, a job's
+ * launcher), makes their addresses known with tasuki_add_peer, and posts sends and receives. No call waits
+ * except tasuki_wait and tasuki_close: operations are posted, and completions tell later what has become of
+ * them. tasuki(3) is the manual.
  *
- * RETURN VALUES. Every function that returns int gives 0 or a positive number for success and one of the negative
- * TASUKI_E... codes for failure; tasuki_strerror says what a code means, tasuki_last_error what was wrong this time. A null
- * pointer where a pointer is needed is TASUKI_EINVAL, never a crash. An endpoint that was closed must not be used again.
+ * RETURN VALUES. Every function that returns int returns 0 or a positive number for success, and one of the
+ * negative TASUKI_E... codes for failure. tasuki_strerror says what a code means, tasuki_last_error what was
+ * wrong this time. A null pointer where a pointer is needed gives TASUKI_EINVAL, never a crash. An endpoint
+ * that was closed must not be used again.
  *
- * THREADS. Any number of threads may use one endpoint at once. Only tasuki_close needs it for itself.
+ * THREADS. Any number of threads may use one endpoint at once. Only during tasuki_close no other thread may
+ * use it.
  *
- * FORK. A child may not use an endpoint of its parent; tasuki_close of it does nothing there. It may open its own.
+ * FORK. A child process may not use an endpoint of its parent, except that tasuki_close may be called for it
+ * and does nothing. A child may open endpoints of its own.
  *
- * MEMORY. Memory of a send must not change, memory of a receive must not be used, from the call to the completion (with
- * TASUKI_INJECT: to the return). Pieces in an iovec array are read before the call returns, and so is every structure
- * and every string that is passed in. Strings that are returned belong to the library.
+ * MEMORY. From the call to the completion, memory of a send must not change and memory of a receive must not
+ * be used. With TASUKI_INJECT memory of a send may change when the call returns. An iovec array, and every
+ * structure and string that is passed in, is read before the call returns. Strings that are returned belong
+ * to the library.
  */
 #ifndef TASUKI_H
 #define TASUKI_H
@@ -36,17 +41,17 @@ extern "C" {
 /* Version of the library, as TASUKI_VERSION. Never NULL. */
 const char *tasuki_version(void);
 
-/* ---- Errors ---------------------------------------------------------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------------------------------------- */
 
 enum {
     TASUKI_OK = 0,
-    TASUKI_EINVAL = -1,      /* an argument is null, out of range, or a flag that the call does not know */
+    TASUKI_EINVAL = -1,      /* an argument is null or out of range, or a flag is none of the call's */
     TASUKI_EOPEN = -2,       /* the endpoint cannot be opened */
     TASUKI_EENV = -3,        /* a TASUKI_... variable of the environment cannot be used */
-    TASUKI_EADDRESS = -4,    /* these bytes or this text are no address of an endpoint of this version */
+    TASUKI_EADDRESS = -4,    /* the bytes or the text are not an address of an endpoint of this version */
     TASUKI_EPEER = -5,       /* no such peer */
     TASUKI_ECLOSED = -6,     /* the endpoint is closing */
-    TASUKI_ECLAIM = -7,      /* no message is claimed under this name */
+    TASUKI_ECLAIM = -7,      /* no claimed message has this name */
     TASUKI_ELOST = -8,       /* the claimed message is lost with its sender */
     TASUKI_ENOTFOUND = -9,   /* there is no such operation, or it is too late */
     TASUKI_ECANCELLED = -10, /* the operation was cancelled */
@@ -58,90 +63,94 @@ enum {
     TASUKI_EBUSY = -16       /* transfers are under way in this memory: poll and try again */
 };
 
-/* What a code means. Never NULL; valid for ever. */
+/* The meaning of a code, in words. Never NULL; valid for ever. */
 const char *tasuki_strerror(int code);
 
 /*
- * What was wrong in the last call of this thread that failed, with names of files, addresses and what to do. Never NULL, empty
- * if no call has failed. Valid until the next call of this thread that fails.
+ * What was wrong in this thread's last call that failed, with names of files, addresses, and what to do.
+ * Never NULL; empty if no call has failed. Valid until the thread's next call that fails.
  */
 const char *tasuki_last_error(void);
 
-/* ---- Endpoints ------------------------------------------------------------------------------------------------- */
+/* ---- Endpoints ----------------------------------------------------------------------------------------- */
 
-/* One end of conversations. A program may have many. */
+/* An endpoint: it sends to and receives from any number of others. A program may have many. */
 typedef struct tasuki_endpoint tasuki_endpoint;
 
-/* How an endpoint is to be opened. tasuki_options_init fills it; change what you want after that. */
+/* How an endpoint is to be opened. tasuki_options_init fills all fields; the program then changes those it
+ * wants. */
 typedef struct tasuki_options {
     size_t size;             /* sizeof(tasuki_options) of the caller; set by tasuki_options_init */
-    const char *identity;    /* IP address of this host among the others; NULL: TASUKI_IDENTITY, or found by itself */
-    const char *rails;       /* file that describes the rails; NULL: TASUKI_RAILS, or the one that `tasuki apply` writes */
-    uint64_t pool_bytes;     /* bound on the memory for messages that nobody has asked for, bytes */
-    uint64_t peer_bytes;     /* most of it that one peer may hold, bytes */
-    uint32_t expected_peers; /* peers to reckon with from the start, at least 1 */
-    uint32_t linger_ms;      /* how long tasuki_close waits at most for the last acknowledgement, milliseconds */
-    int32_t shm;             /* messages within the host go through shared memory where possible: 0 or 1 */
-    int32_t stats;           /* a page for `tasuki stats` is kept: 0 or 1 */
-    int32_t dump;            /* on SIGUSR2 the endpoint's state is printed to stderr: 0 or 1 */
-    int32_t reserved;        /* 0 */
+    const char *identity;    /* this host's identity address (IP); NULL: as TASUKI_IDENTITY says, or found */
+    const char *rails;       /* file with the rails; NULL: as TASUKI_RAILS says, or that of `tasuki apply` */
+    uint64_t pool_bytes;     /* bound on memory for messages that no receive was posted for, bytes */
+    uint64_t peer_bytes;     /* the part of it that one peer may use, bytes */
+    uint32_t expected_peers; /* number of peers that the endpoint prepares for, at least 1 */
+    uint32_t linger_ms;      /* longest time that tasuki_close waits for acknowledgements, milliseconds */
+    int32_t shm;             /* 1: messages within the host go through shared memory where possible; or 0 */
+    int32_t stats;           /* 1: a statistics page is kept for `tasuki stats`; or 0 */
+    int32_t dump;            /* 1: SIGUSR2 prints the endpoint's state to stderr; or 0 */
+    int32_t reserved;        /* must be 0 */
 } tasuki_options;
 
 /*
- * Fills *options with the defaults as changed by the environment (tasuki(3) lists the variables). size is
- * sizeof(tasuki_options). Fails with TASUKI_EENV if a variable says something that cannot be.
+ * Fills *options with the defaults, as changed by the environment (tasuki(3) lists the variables). size is
+ * sizeof(tasuki_options). TASUKI_EENV: a variable has a value that cannot be.
  */
 int tasuki_options_init(tasuki_options *options, size_t size);
 
 /*
- * Opens an endpoint and stores it in *endpoint (NULL there on failure). options may be NULL: as tasuki_options_init says. The
- * endpoint is the caller's until tasuki_close.
+ * Opens an endpoint and stores it in *endpoint, or stores NULL on failure. If options is NULL they are those
+ * of tasuki_options_init. The endpoint is the caller's until tasuki_close.
  */
 int tasuki_open(const tasuki_options *options, tasuki_endpoint **endpoint);
 
 /*
- * Parts from all peers and frees the endpoint. Waits, at most options.linger_ms, until everything that was sent has
- * arrived. Memory of operations that have not completed is the program's again when it returns; their completions are lost.
- * No other thread may use the endpoint any more when this is called. NULL does nothing.
+ * Disconnects from all peers and frees the endpoint. Waits, for at most options.linger_ms, until everything
+ * that was sent has arrived. When it returns, memory of operations that have not completed is the program's
+ * again, and their completions are lost. No other thread may use the endpoint during this call or after it.
+ * NULL does nothing.
  */
 void tasuki_close(tasuki_endpoint *endpoint);
 
 /*
- * Writes the state of the endpoint as text, for people who look for the reason of a hang: operations, peers, rails. At most size
- * bytes with the final NUL are written, none if size is 0 (buffer may then be NULL). Returns the length of the whole text
- * without the NUL.
+ * Writes the state of the endpoint as text, for people who look for the reason of a hang: operations, peers,
+ * rails. Writes at most size bytes, including the final NUL; none if size is 0, in which case buffer may be
+ * NULL. Returns the length of the whole text without the NUL.
  */
 int tasuki_describe(tasuki_endpoint *endpoint, char *buffer, size_t size);
 
-/* ---- Addresses and peers --------------------------------------------------------------------------------------- */
+/* ---- Addresses and peers ------------------------------------------------------------------------------- */
 
-/* Bytes of an address. */
+/* Length of an address, bytes. */
 #define TASUKI_ADDRESS_LEN 48
 
-/* Bytes of an address as text, hexadecimal digits, with the final NUL. */
+/* Length of an address as text (hexadecimal digits), bytes, with the final NUL. */
 #define TASUKI_ADDRESS_TEXT_LEN 97
 
 /*
- * Writes the endpoint's address into address, TASUKI_ADDRESS_LEN bytes. It is what peers need, and whoever holds it may send to
- * the endpoint: hand it to nobody else.
+ * Writes the endpoint's address into address, TASUKI_ADDRESS_LEN bytes. Peers need it. Everybody who holds it
+ * may send to the endpoint, so that it should be given to nobody else.
  */
 int tasuki_address(tasuki_endpoint *endpoint, void *address);
 
-/* The same as text, TASUKI_ADDRESS_TEXT_LEN bytes with the final NUL. */
+/* Writes the endpoint's address as text, TASUKI_ADDRESS_TEXT_LEN bytes with the final NUL. */
 int tasuki_address_text(tasuki_endpoint *endpoint, char *text);
 
-/* Reads an address from text into TASUKI_ADDRESS_LEN bytes. White space around it is skipped. */
+/* Reads an address from text, and writes its TASUKI_ADDRESS_LEN bytes. White space around the text is
+ * skipped. */
 int tasuki_address_parse(const char *text, void *address);
 
-/* A peer as an endpoint knows it: counted from 0 in the order in which peers became known, never reused. */
+/* An endpoint's number for a peer: counted from 0 in the order in which peers became known, never reused. */
 typedef uint32_t tasuki_peer;
 
-/* In place of a peer in receives and probes: whoever it comes from. */
+/* In place of a peer in receives and probes: a message from any peer is accepted. */
 #define TASUKI_ANY_SOURCE UINT32_MAX
 
 /*
- * Makes a peer known, by its address of TASUKI_ADDRESS_LEN bytes, and stores its number in *peer. The same address always gives
- * the same number. Nothing is sent yet. An endpoint may be its own peer. Peers that send first become known by that.
+ * Makes a peer known by its address, TASUKI_ADDRESS_LEN bytes, and stores its number in *peer. One address
+ * always has one number. Nothing is sent yet. An endpoint may be its own peer. A peer that sends first
+ * becomes known by its message.
  */
 int tasuki_add_peer(tasuki_endpoint *endpoint, const void *address, tasuki_peer *peer);
 
@@ -149,57 +158,60 @@ int tasuki_add_peer(tasuki_endpoint *endpoint, const void *address, tasuki_peer 
 int tasuki_peer_address(tasuki_endpoint *endpoint, tasuki_peer peer, void *address);
 
 /*
- * Writes why a peer was declared failed (TASUKI_EFAILED), as tasuki_describe does. Returns the length; 0 if it has not failed.
+ * Writes why a peer was declared failed (TASUKI_EFAILED), in the way of tasuki_describe. Returns the length
+ * of the text; 0 if the peer has not failed.
  */
 int tasuki_peer_failure(tasuki_endpoint *endpoint, tasuki_peer peer, char *buffer, size_t size);
 
-/* ---- Sending and receiving ------------------------------------------------------------------------------------- */
+/* ---- Sending and receiving ----------------------------------------------------------------------------- */
 
 /* Flags of operations. */
 enum {
     TASUKI_INJECT = 1,   /* sends: the bytes are copied before the call returns */
-    TASUKI_QUIET = 2,    /* no completion if it succeeds */
-    TASUKI_DELIVERY = 4, /* sends: complete only when the message has been placed in the receiver's memory */
-    TASUKI_TAGGED = 8,   /* tasuki_message, completions: for the tagged queue */
+    TASUKI_QUIET = 2,    /* no completion if the operation succeeds */
+    TASUKI_DELIVERY = 4, /* sends: complete when the message is in the receiver's memory, not before */
+    TASUKI_TAGGED = 8,   /* tasuki_message, completions: the message has a tag */
     TASUKI_DATA = 16,    /* tasuki_message of a send, completions: the message carries `data` */
     TASUKI_MULTI = 32,   /* tasuki_message of a receive, completions: one receive takes several messages */
-    TASUKI_LAST = 64     /* completions: the memory is the program's again */
+    TASUKI_LAST = 64     /* completions: the operation's memory is the program's again */
 };
 
 /*
- * Messages from one endpoint to another are received in the order in which they were sent, as far as receives accept
- * them. Tagged and untagged messages are for receives of their own kind. A tagged receive accepts a message whose tag
- * equals its own in all bits that are not set in ignore. context is the program's name of the operation; it comes back in
- * the completion. These calls never wait and never ask to try again; a message nobody asks for waits, in the sender's memory if
- * need be.
+ * Messages from one endpoint to another are received in the order in which they were sent, as far as receives
+ * accept them. Tagged receives accept tagged messages only, and untagged receives untagged ones. A tagged
+ * receive accepts a message whose tag equals its own in all bits that are not set in ignore. context is the
+ * program's name for the operation, which its completion repeats. These calls never wait, and never ask the
+ * program to try again: a message that no receive was posted for is kept, if need be in the sender's memory.
  */
 
-/* Sends len bytes, untagged. flags: TASUKI_INJECT, TASUKI_QUIET, TASUKI_DELIVERY. */
+/* Posts a send of len bytes without a tag. flags: TASUKI_INJECT, TASUKI_QUIET, TASUKI_DELIVERY. */
 int tasuki_send(tasuki_endpoint *endpoint, tasuki_peer peer, const void *bytes, size_t len, uint32_t flags,
                 uint64_t context);
 
-/* The same with a tag. */
-int tasuki_tsend(tasuki_endpoint *endpoint, tasuki_peer peer, uint64_t tag, const void *bytes, size_t len, uint32_t flags,
-                 uint64_t context);
-
-/* Receives one untagged message of at most len bytes. flags: TASUKI_QUIET. */
-int tasuki_recv(tasuki_endpoint *endpoint, tasuki_peer source, void *bytes, size_t len, uint32_t flags, uint64_t context);
-
-/* The same with a tag. */
-int tasuki_trecv(tasuki_endpoint *endpoint, tasuki_peer source, uint64_t tag, uint64_t ignore, void *bytes, size_t len,
+/* Posts a send of len bytes with a tag; otherwise as tasuki_send. */
+int tasuki_tsend(tasuki_endpoint *endpoint, tasuki_peer peer, uint64_t tag, const void *bytes, size_t len,
                  uint32_t flags, uint64_t context);
 
-/* An operation in full: memory in pieces, data, receives for many messages. Fields that the flags do not name are ignored. */
+/* Posts a receive of one untagged message of at most len bytes. flags: TASUKI_QUIET. */
+int tasuki_recv(tasuki_endpoint *endpoint, tasuki_peer source, void *bytes, size_t len, uint32_t flags,
+                uint64_t context);
+
+/* Posts a receive of one tagged message of at most len bytes; otherwise as tasuki_recv. */
+int tasuki_trecv(tasuki_endpoint *endpoint, tasuki_peer source, uint64_t tag, uint64_t ignore, void *bytes,
+                 size_t len, uint32_t flags, uint64_t context);
+
+/* An operation with everything that it may have: memory in pieces, data, several messages in one receive.
+ * Fields that the flags do not ask for are ignored. */
 typedef struct tasuki_message {
-    tasuki_peer peer;        /* to whom; of a receive: from whom, or TASUKI_ANY_SOURCE */
-    uint32_t flags;          /* TASUKI_TAGGED and those that tasuki_sendmsg or tasuki_recvmsg name */
-    uint64_t tag;            /* TASUKI_TAGGED */
-    uint64_t ignore;         /* TASUKI_TAGGED, receives: bits of the tag that do not matter */
-    uint64_t data;           /* TASUKI_DATA, sends: 64 bits that travel beside the message */
+    tasuki_peer peer;        /* the receiver; of a receive: the sender, or TASUKI_ANY_SOURCE */
+    uint32_t flags;          /* those that tasuki_sendmsg or tasuki_recvmsg takes */
+    uint64_t tag;            /* with TASUKI_TAGGED: the tag */
+    uint64_t ignore;         /* receives with TASUKI_TAGGED: bits of the tag that do not matter */
+    uint64_t data;           /* sends with TASUKI_DATA: 64 bits that the message carries beside its bytes */
     const struct iovec *iov; /* the memory, one piece behind the other */
-    size_t iov_count;        /* pieces; 0 for an empty message */
-    uint64_t min_free;       /* TASUKI_MULTI, receives: ends when less than so many bytes are left; at least 1 */
-    uint64_t context;        /* the program's name of the operation */
+    size_t iov_count;        /* number of pieces; 0 for an empty message */
+    uint64_t min_free;       /* receives with TASUKI_MULTI: they end when fewer bytes are left; at least 1 */
+    uint64_t context;        /* the program's name for the operation */
 } tasuki_message;
 
 /* Posts a send. Flags: TASUKI_TAGGED, TASUKI_DATA, TASUKI_INJECT, TASUKI_QUIET, TASUKI_DELIVERY. */
@@ -209,78 +221,84 @@ int tasuki_sendmsg(tasuki_endpoint *endpoint, const tasuki_message *message);
 int tasuki_recvmsg(tasuki_endpoint *endpoint, const tasuki_message *message);
 
 /*
- * Takes back a receive with this context that has no message yet, or else a send that has not started; puts and gets cannot be
- * taken back. 0: a completion with TASUKI_ECANCELLED follows. TASUKI_ENOTFOUND: it is too late, or there is none; if there was one its
- * own completion comes.
+ * Cancels a receive with this context that has no message yet, or otherwise a send that has not started. Puts
+ * and gets cannot be cancelled. 0: a completion with TASUKI_ECANCELLED follows. TASUKI_ENOTFOUND: it is too
+ * late, or there is no such operation; an operation for which it is too late gives its own completion.
  */
 int tasuki_cancel(tasuki_endpoint *endpoint, uint64_t context);
 
-/* ---- Probing --------------------------------------------------------------------------------------------------- */
+/* ---- Probing ------------------------------------------------------------------------------------------- */
 
-/* A message that has come and that nobody has asked for. */
+/* A message that has arrived and that no receive was posted for. */
 typedef struct tasuki_found {
     tasuki_peer source; /* its sender */
     uint32_t flags;     /* TASUKI_TAGGED, TASUKI_DATA */
     uint64_t tag;       /* 0 if untagged */
-    uint64_t data;      /* if TASUKI_DATA */
-    uint64_t len;       /* bytes */
-    uint64_t claim;     /* of tasuki_claim and tasuki_tclaim: its name; 0 otherwise */
+    uint64_t data;      /* with TASUKI_DATA: what the message carries beside its bytes */
+    uint64_t len;       /* its length, bytes */
+    uint64_t claim;     /* from tasuki_claim and tasuki_tclaim: the claimed message's name; otherwise 0 */
 } tasuki_found;
 
 /*
- * Looks for an untagged message: 1 and *found filled if there is one that a receive with the same source would get, 0 if not.
- * Takes in what has arrived first.
+ * Looks for an untagged message that a receive from this source would get. Returns 1 and fills *found if
+ * there is one, and 0 if not. Makes progress first.
  */
 int tasuki_probe(tasuki_endpoint *endpoint, tasuki_peer source, tasuki_found *found);
 
-/* The same for a tagged message. */
-int tasuki_tprobe(tasuki_endpoint *endpoint, tasuki_peer source, uint64_t tag, uint64_t ignore, tasuki_found *found);
+/* Looks for a tagged message; otherwise as tasuki_probe. */
+int tasuki_tprobe(tasuki_endpoint *endpoint, tasuki_peer source, uint64_t tag, uint64_t ignore,
+                  tasuki_found *found);
 
 /*
- * The same, and reserves the message: no receive and no probe sees it any more. found->claim names it, until
- * tasuki_recv_claimed or tasuki_discard_claimed.
+ * Like tasuki_probe and tasuki_tprobe, but also claim the message that they find: no receive and no probe
+ * sees it any more. found->claim is its name, until tasuki_recv_claimed or tasuki_discard_claimed.
  */
 int tasuki_claim(tasuki_endpoint *endpoint, tasuki_peer source, tasuki_found *found);
-int tasuki_tclaim(tasuki_endpoint *endpoint, tasuki_peer source, uint64_t tag, uint64_t ignore, tasuki_found *found);
+int tasuki_tclaim(tasuki_endpoint *endpoint, tasuki_peer source, uint64_t tag, uint64_t ignore,
+                  tasuki_found *found);
 
-/* Receives a claimed message, as tasuki_recv. Whatever it returns but TASUKI_EINVAL, the claim is gone. */
+/* Posts a receive of a claimed message; otherwise as tasuki_recv. Unless it returns TASUKI_EINVAL, the claim
+ * has ended. */
 int tasuki_recv_claimed(tasuki_endpoint *endpoint, uint64_t claim, void *bytes, size_t len, uint32_t flags,
                         uint64_t context);
 
 /* Drops a claimed message. */
 int tasuki_discard_claimed(tasuki_endpoint *endpoint, uint64_t claim);
 
-/* ---- Put and get ----------------------------------------------------------------------------------------------- */
+/* ---- Put and get --------------------------------------------------------------------------------------- */
 
 /*
- * Lets peers write to and read from len bytes at memory, and stores in *key what they need for that, besides the address of the
- * endpoint. Keys are random: who was not told it cannot guess it. The memory must stay valid until tasuki_unregister succeeds or
- * tasuki_close returns. It may change at any time without a call of this program, which must read it accordingly (C11
- * atomics, or a message that says that it is ready).
+ * Lets peers write to and read from len bytes at memory, and stores in *key the key that they need besides
+ * the endpoint's address. Keys are random, so that nobody can guess one. The memory must stay valid until
+ * tasuki_unregister succeeds or tasuki_close returns. It may change at any time without a call of this
+ * program, which must read it accordingly: with C11 atomics, or after a message that says that it is ready.
  */
 int tasuki_register(tasuki_endpoint *endpoint, void *memory, size_t len, uint64_t *key);
 
 /*
- * Ends what tasuki_register began. After TASUKI_OK nobody touches the memory any more. TASUKI_EBUSY: transfers of peers are under way;
- * no new ones begin; poll and call again. TASUKI_ENOTFOUND: there is no such key.
+ * Ends what tasuki_register began. After TASUKI_OK nobody touches the memory any more. TASUKI_EBUSY:
+ * transfers of peers are under way; no new ones begin; poll, and call this again. TASUKI_ENOTFOUND: there is
+ * no such key.
  */
 int tasuki_unregister(tasuki_endpoint *endpoint, uint64_t key);
 
 /*
- * Writes len bytes into memory that a peer has registered, offset bytes from its beginning. Its completion, of kind
- * TASUKI_PUT, says that they are there. The peer's program need not call anything. Puts and gets that are under way at once happen in
- * any order. flags: TASUKI_QUIET. What is wrong with key, offset or len is told by the completion: TASUKI_EREFUSED.
+ * Posts a write of len bytes into memory that a peer has registered, offset bytes from its beginning. The
+ * completion, of kind TASUKI_PUT, says that the bytes are there. The peer's program need not call anything.
+ * Puts and gets that are under way at the same time happen in any order. flags: TASUKI_QUIET. A wrong key,
+ * offset or len gives a completion with TASUKI_EREFUSED.
  */
-int tasuki_put(tasuki_endpoint *endpoint, tasuki_peer peer, uint64_t key, uint64_t offset, const void *bytes, size_t len,
-               uint32_t flags, uint64_t context);
+int tasuki_put(tasuki_endpoint *endpoint, tasuki_peer peer, uint64_t key, uint64_t offset, const void *bytes,
+               size_t len, uint32_t flags, uint64_t context);
 
-/* Reads len bytes from memory that a peer has registered. Its completion, of kind TASUKI_GET, says that they are here. */
-int tasuki_get(tasuki_endpoint *endpoint, tasuki_peer peer, uint64_t key, uint64_t offset, void *bytes, size_t len,
-               uint32_t flags, uint64_t context);
+/* Posts a read of len bytes from memory that a peer has registered; otherwise as tasuki_put. The completion,
+ * of kind TASUKI_GET, says that the bytes are here. */
+int tasuki_get(tasuki_endpoint *endpoint, tasuki_peer peer, uint64_t key, uint64_t offset, void *bytes,
+               size_t len, uint32_t flags, uint64_t context);
 
-/* ---- Completions ----------------------------------------------------------------------------------------------- */
+/* ---- Completions --------------------------------------------------------------------------------------- */
 
-/* What kind of operation is over. */
+/* Kinds of operations in completions. */
 enum {
     TASUKI_SEND = 1,
     TASUKI_RECV = 2,
@@ -288,29 +306,30 @@ enum {
     TASUKI_GET = 4
 };
 
-/* An operation is over, or a receive with TASUKI_MULTI has taken a message. */
+/* A completion: an operation is over, or a receive with TASUKI_MULTI has taken a message. */
 typedef struct tasuki_completion {
-    uint64_t context; /* as posted */
+    uint64_t context; /* the operation's name, as posted */
     int32_t kind;     /* TASUKI_SEND, TASUKI_RECV, TASUKI_PUT, TASUKI_GET */
     int32_t status;   /* TASUKI_OK, or why it failed */
-    tasuki_peer peer; /* with whom; TASUKI_ANY_SOURCE if a receive failed before that was known */
+    tasuki_peer peer; /* the other side; TASUKI_ANY_SOURCE if a receive failed before it was known */
     uint32_t flags;   /* TASUKI_TAGGED, TASUKI_DATA, TASUKI_MULTI, TASUKI_LAST */
-    uint64_t tag;     /* receives: of the message; 0 if untagged */
-    uint64_t data;    /* receives, if TASUKI_DATA */
+    uint64_t tag;     /* receives: the message's tag; 0 if it has none */
+    uint64_t data;    /* receives with TASUKI_DATA: what the message carried beside its bytes */
     void *bytes;      /* receives: where the message begins; NULL if it is empty */
-    uint64_t len;     /* receives: bytes received; puts and gets: as posted */
-    uint64_t total;   /* receives: bytes sent; more than len with TASUKI_ETRUNCATED */
+    uint64_t len;     /* receives: bytes received; puts and gets: bytes as posted */
+    uint64_t total;   /* receives: bytes sent, which are more than len with TASUKI_ETRUNCATED */
 } tasuki_completion;
 
 /*
- * Moves things on, stores up to max completions and returns their number. Never sleeps. A program that computes need not call it
- * for its peers' sake: a thread of the endpoint steps in.
+ * Makes progress, stores up to max completions and returns their number. Never sleeps. A program that
+ * computes need not call it for the sake of its peers: a thread of the endpoint makes progress in its place.
  */
 int tasuki_poll(tasuki_endpoint *endpoint, tasuki_completion *completions, size_t max);
 
 /*
- * The same, but waits until there is at least one completion: at most timeout_ms milliseconds (then it returns 0), for ever if
- * timeout_ms is negative. Polls for some microseconds before it sleeps.
+ * Like tasuki_poll, but waits until there is at least one completion: for at most timeout_ms milliseconds,
+ * after which it returns 0, or for ever if timeout_ms is negative. It polls for some microseconds before it
+ * sleeps.
  */
 int tasuki_wait(tasuki_endpoint *endpoint, tasuki_completion *completions, size_t max, int timeout_ms);
 

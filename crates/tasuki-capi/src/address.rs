@@ -1,4 +1,4 @@
-//! Addresses and peers.
+//! Calls for addresses and peers.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -10,7 +10,7 @@ use crate::guard;
 use crate::pointer;
 use crate::types::RawPeer;
 
-/// Bytes of an address in text, with the NUL.
+/// Length of an address as text, bytes, with the NUL.
 const TEXT_LEN: usize = 2 * Address::LEN + 1;
 
 type Bytes = [u8; Address::LEN];

@@ -1,4 +1,4 @@
-//! Error codes, and what they mean in words.
+//! Error codes, and their meaning in words.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -55,7 +55,7 @@ pub const CODES: [(Code, &CStr, &CStr); 16] = [
     (Code::Internal, c"TASUKI_EINTERNAL", c"a defect of the library"),
 ];
 
-/// Why a call has failed: the code that it returns, and the words for `tasuki_last_error`.
+/// Why a call has failed: the code that it returns, and the text for `tasuki_last_error`.
 #[derive(Debug)]
 pub struct Error {
     pub code: Code,
@@ -127,11 +127,11 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Keeps the words for `tasuki_last_error`.
+/// Keeps the text for `tasuki_last_error`.
 pub fn remember(text: &str) {
-    // No text of ours holds a NUL; what comes from files or variables might.
+    // This crate's texts hold no NUL, but parts that come from files or variables might.
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
-    // During the destruction of a thread's variables there is nobody left to ask.
+    // While a thread's variables are destroyed the text cannot be kept, and nobody is left to ask for it.
     let _ = LAST.try_with(|last| last.replace(text));
 }
 
@@ -148,6 +148,6 @@ pub extern "C" fn tasuki_strerror(code: c_int) -> *const c_char {
 /// See `tasuki.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tasuki_last_error() -> *const c_char {
-    // The text stays where it is until the next failure of this thread replaces it.
+    // The text stays valid until the next failure of this thread replaces it.
     LAST.try_with(|last| last.try_borrow().map_or(c"".as_ptr(), |text| text.as_ptr())).unwrap_or(c"".as_ptr())
 }

@@ -1,4 +1,4 @@
-//! Completions: polling and waiting.
+//! Calls that poll and wait for completions.
 
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
@@ -11,7 +11,8 @@ use crate::guard;
 use crate::pointer;
 use crate::types::{ANY_SOURCE, DATA, GET, LAST, MULTI, PUT, RECV, RawCompletion, SEND, TAGGED};
 
-/// So long a wait polls before it sleeps: a wake-up costs tens of microseconds, an answer from a peer that polls less.
+/// How long a wait polls before it sleeps: a wake-up costs tens of microseconds, and the answer of a peer
+/// that polls comes sooner.
 const SPIN: Duration = Duration::from_micros(50);
 
 /// See `tasuki.h`.
@@ -72,7 +73,7 @@ unsafe fn take(handle: &Handle, into: *mut RawCompletion, max: usize) -> Result<
     let max = max.min(c_int::MAX as usize);
     let mut count = 0;
     let mut tell = |completion: RawCompletion| {
-        // SAFETY: at most `max` are told, so this is inside of the caller's memory.
+        // SAFETY: at most `max` completions are told, so that this is inside of the caller's memory.
         unsafe { into.add(count).write(completion) };
         count += 1;
     };
@@ -114,7 +115,7 @@ fn remote_to_c(done: &RemoteDone) -> RawCompletion {
     }
 }
 
-/// None for what this interface does not tell.
+/// A completion in C's form; `None` if this interface does not tell it.
 fn to_c(completion: &Completion) -> Option<RawCompletion> {
     Some(match *completion {
         Completion::Send { context, peer: Peer(peer), tagged, .. } => {
@@ -152,7 +153,8 @@ fn to_c(completion: &Completion) -> Option<RawCompletion> {
             flags: flag(tagged, TAGGED) | flag(last, LAST),
             ..EMPTY
         },
-        // Puts of this interface carry no data; a libfabric program that has been given the key may send some.
+        // This interface's puts carry no data. A libfabric program that was given a key may send a put that
+        // does.
         Completion::Put { .. } => return None,
     })
 }

@@ -1,4 +1,4 @@
-//! Endpoints: what a handle stands for, opening and closing.
+//! Endpoints: the object behind a handle, and calls that open, close and describe it.
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
@@ -18,7 +18,7 @@ pub struct Handle {
     claims: Mutex<Claims>,
 }
 
-/// Messages that probes have reserved, by the names that C knows.
+/// Claimed messages, by the names that C knows.
 #[derive(Default)]
 struct Claims {
     last: u64,
@@ -26,7 +26,7 @@ struct Claims {
 }
 
 impl Handle {
-    /// Names a claim; 0 is never a name.
+    /// Gives a claim a name, which is never 0.
     pub fn name_claim(&self, claim: Claim) -> u64 {
         let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
         claims.last += 1;
@@ -35,7 +35,7 @@ impl Handle {
         name
     }
 
-    /// The claim with this name, which has no name any more.
+    /// Takes out the claim with this name.
     pub fn take_claim(&self, name: u64) -> Result<Claim, Error> {
         let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
         claims
@@ -77,7 +77,8 @@ pub unsafe extern "C" fn tasuki_open(options: *const RawOptions, endpoint: *mut 
 pub unsafe extern "C" fn tasuki_close(endpoint: *mut Handle) {
     guard::unit(|| {
         if !endpoint.is_null() {
-            // SAFETY: `tasuki_open` made it from a box, and `tasuki.h` asks that nobody uses it any more.
+            // SAFETY: `tasuki_open` made the handle from a box, and `tasuki.h` asks that nobody uses it any
+            // more.
             drop(unsafe { Box::from_raw(endpoint) });
         }
         Ok(())

@@ -1,13 +1,14 @@
-//! Nothing unwinds into C.
+//! Bodies of calls from C: no panic unwinds into C, and results become codes.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::code::{Code, Error, remember};
 
-/// Runs the body of a call that returns a number of something, or a code.
+/// Runs the body of a call that returns a number, or a code if it fails.
 pub fn call(body: impl FnOnce() -> Result<c_int, Error>) -> c_int {
-    // What a panic may have left half done is behind the engine's locks, and they go on after a panic.
+    // A panic may have left something half done behind the engine's locks, which are taken all the same after
+    // a panic.
     let error = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => return value,
         Ok(Err(error)) => error,
@@ -17,7 +18,7 @@ pub fn call(body: impl FnOnce() -> Result<c_int, Error>) -> c_int {
     error.code as c_int
 }
 
-/// Runs the body of a call that returns nothing but success.
+/// Runs the body of a call that returns `TASUKI_OK`, or a code if it fails.
 pub fn unit(body: impl FnOnce() -> Result<(), Error>) -> c_int {
     call(|| body().map(|()| 0))
 }

@@ -1,7 +1,9 @@
-//! The C interface: `include/tasuki.h` states what every function does; this crate builds `libtasuki.so` and `libtasuki.a`.
+//! The C interface. `include/tasuki.h` states what every function does; this crate builds `libtasuki.so` and
+//! `libtasuki.a`.
 //!
-//! The border has one rule for each danger: panics become `TASUKI_EINTERNAL` ([`guard`]), null pointers `TASUKI_EINVAL`
-//! ([`pointer`]), and every structure that crosses has the same layout on both sides ([`types`], tested with a C compiler).
+//! The border to C has one rule for each danger: a panic becomes `TASUKI_EINTERNAL` ([`guard`]), a null
+//! pointer becomes `TASUKI_EINVAL` ([`pointer`]), and every structure that crosses the border has the same
+//! layout on both sides ([`types`], tested with a C compiler).
 
 mod address;
 mod code;

@@ -1,4 +1,4 @@
-//! `tasuki_options`.
+//! `tasuki_options`: filling it, and reading what the program has set.
 
 use std::ffi::c_int;
 use std::path::PathBuf;
@@ -17,12 +17,12 @@ pub unsafe extern "C" fn tasuki_options_init(options: *mut RawOptions, size: usi
     guard::unit(|| {
         check_size(size)?;
         let from = environment()?;
-        // SAFETY: the caller lets us write a structure of `size` bytes, which is ours.
+        // SAFETY: the caller lets us write a structure of `size` bytes, which is the size of this one.
         unsafe { pointer::put(options, to_c(&from), "options") }
     })
 }
 
-/// The engine's options for those of C; null: from the environment.
+/// The engine's options for those of C; for null, those of the environment.
 ///
 /// # Safety
 /// `options` is null or points to a `tasuki_options` whose strings are null or NUL-terminated.
@@ -33,7 +33,7 @@ pub unsafe fn read(options: *const RawOptions) -> Result<Options, Error> {
     }
     // SAFETY: as the caller promises; every version of the structure begins with its size.
     check_size(unsafe { (&raw const (*options).size).read() })?;
-    // SAFETY: it has the size of ours.
+    // SAFETY: the structure has the size of this crate's.
     let raw = unsafe { pointer::get(options, "options") }?;
     // SAFETY: as the caller promises.
     let (identity, rails) =
@@ -72,15 +72,15 @@ fn check_size(size: usize) -> Result<(), Error> {
     }
     let ours = size_of::<RawOptions>();
     Err(Error::invalid(format!(
-        "options: size is {size}, not {ours}: tasuki.h and the library are of different versions, or tasuki_options_init was \
-         not called"
+        "options: size is {size}, not {ours}: tasuki.h and the library are of different versions, or \
+         tasuki_options_init was not called"
     )))
 }
 
 fn to_c(from: &Options) -> RawOptions {
     RawOptions {
         size: size_of::<RawOptions>(),
-        // Null stands for what the environment says, which `read` asks again.
+        // Null stands for the value of the environment, which `read` looks up again.
         identity: std::ptr::null(),
         rails: std::ptr::null(),
         pool_bytes: from.pool_bytes,

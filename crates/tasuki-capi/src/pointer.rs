@@ -1,4 +1,4 @@
-//! Pointers from C.
+//! Reading and writing through pointers from C.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -6,7 +6,7 @@ use tasuki_engine::Buffer;
 
 use crate::code::Error;
 
-/// What a pointer points to.
+/// The value that a pointer points to.
 ///
 /// # Safety
 /// `pointer` is null, or points to a `T` that lives and that nobody changes as long as the reference is used.
@@ -15,7 +15,7 @@ pub unsafe fn get<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Error> 
     unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
 }
 
-/// Stores a value where a pointer points to.
+/// Stores a value at a pointer.
 ///
 /// # Safety
 /// `pointer` is null, or a `T` may be written there.
@@ -23,7 +23,7 @@ pub unsafe fn put<T>(pointer: *mut T, value: T, name: &str) -> Result<(), Error>
     if pointer.is_null() {
         return Err(null(name));
     }
-    // SAFETY: not null, so the caller lets us write there.
+    // SAFETY: the pointer is not null, so that the caller lets us write there.
     unsafe { pointer.write(value) };
     Ok(())
 }
@@ -41,7 +41,7 @@ pub unsafe fn string<'a>(text: *const c_char, name: &str) -> Result<Option<&'a s
     text.to_str().map(Some).map_err(|_| Error::invalid(format!("{name} is not UTF-8")))
 }
 
-/// A piece of memory for an operation.
+/// A piece of the program's memory, for an operation.
 pub fn buffer(bytes: *mut u8, len: usize) -> Result<Buffer, Error> {
     if bytes.is_null() && len > 0 {
         return Err(null("bytes"));
@@ -52,7 +52,8 @@ pub fn buffer(bytes: *mut u8, len: usize) -> Result<Buffer, Error> {
     Ok(Buffer { ptr: bytes, len })
 }
 
-/// Writes text as `snprintf` does: cut to `size` with the NUL; returns the length of the whole.
+/// Writes text as `snprintf` does: cut so that it has at most `size` bytes with the NUL. Returns the length
+/// of the whole text.
 ///
 /// # Safety
 /// `size` bytes may be written to `into`, which may be null if `size` is 0.

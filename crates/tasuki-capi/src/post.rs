@@ -1,4 +1,4 @@
-//! Sends, receives, cancelling.
+//! Calls that post sends and receives, and that cancel them.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,15 +10,15 @@ use crate::guard;
 use crate::pointer;
 use crate::types::{ANY_SOURCE, DATA, DELIVERY, INJECT, MULTI, QUIET, RawMessage, RawPeer, TAGGED};
 
-/// Most pieces of one operation, as `IOV_MAX`.
+/// Most pieces of memory in one operation: Linux's `IOV_MAX`.
 const PIECES_MAX: usize = 1024;
 
-/// Peers in receives: someone, or anyone.
+/// The sender that a receive names; `None` for `TASUKI_ANY_SOURCE`.
 pub fn source(peer: RawPeer) -> Option<Peer> {
     (peer != ANY_SOURCE).then_some(Peer(peer))
 }
 
-/// Refuses flags that a call does not know, so that they can get a meaning later.
+/// Refuses flags that a call does not take, so that they can be given a meaning later.
 pub fn check_flags(flags: u32, known: u32) -> Result<(), Error> {
     match flags & !known {
         0 => Ok(()),
@@ -26,7 +26,7 @@ pub fn check_flags(flags: u32, known: u32) -> Result<(), Error> {
     }
 }
 
-/// What the engine is to say of an operation with these flags.
+/// What the engine is to report of an operation with these flags.
 pub(crate) fn report(flags: u32) -> Report {
     if flags & QUIET != 0 { Report::Failure } else { Report::Completion }
 }

@@ -1,4 +1,4 @@
-//! Probing: messages that have come and that nobody has asked for.
+//! Calls that look for messages that have arrived and that no receive was posted for.
 
 use std::ffi::{c_int, c_void};
 
@@ -22,7 +22,7 @@ unsafe fn look(
     // SAFETY: as the caller promises.
     let handle = unsafe { handle(endpoint) }?;
     if into.is_null() {
-        // Before a message is reserved for nobody.
+        // Checked first, so that no message is claimed under a name that nobody learns.
         return Err(pointer::null("found"));
     }
     handle.endpoint.progress();

@@ -1,4 +1,4 @@
-//! Put and get, and the memory that they reach.
+//! Calls for put and get, and for the memory that they reach.
 
 use std::ffi::{c_int, c_void};
 
@@ -24,7 +24,7 @@ pub unsafe extern "C" fn tasuki_register(
         let handle = unsafe { handle(endpoint) }?;
         let memory = pointer::buffer(memory.cast(), len)?;
         if key.is_null() {
-            // Before memory is registered under a key that nobody knows.
+            // Checked first, so that no memory is registered under a key that nobody learns.
             return Err(pointer::null("key"));
         }
         // SAFETY: `tasuki.h` asks that the memory stays valid, and warns that it changes.
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn tasuki_unregister(endpoint: *const Handle, key: u64) ->
     guard::unit(|| Ok(unsafe { handle(endpoint) }?.endpoint.unregister(key)?))
 }
 
-/// What both directions have in common.
+/// The arguments of a put or a get.
 struct Transfer {
     peer: RawPeer,
     key: u64,

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-/// Peers as C counts them.
+/// `tasuki_peer`.
 pub type RawPeer = u32;
 
 /// `TASUKI_ANY_SOURCE`.

@@ -1,9 +1,10 @@
 /*
- * A libfabric.so.1 that stands before the system's (docs/adr/0008-a-libfabric-in-front.md).
+ * A libfabric.so.1 that is found before the system's (docs/adr/0008-a-libfabric-in-front.md).
  *
- * Loading Debian's takes 0.3 s, for hardware that is not there. If Tasuki is the only provider that is asked for, its own
- * library answers instead (src/front.rs), and the system's is never loaded. In all other cases, and for everything that only
- * the system's knows, calls go through to it: it is loaded when the first one comes.
+ * Loading Debian's libfabric takes 0.3 s, for hardware that is not there. If Tasuki is the only provider that
+ * is asked for, its own library answers instead (src/front.rs), and the system's is not loaded. In all other
+ * cases, and for functions that only the system's libfabric has, calls are passed on to it; it is loaded when
+ * the first one comes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,7 +25,7 @@
 /* The version of the interface that libfabric.map lists. */
 #define VERSION (1u << 16 | 17u)
 
-/* rdma/fabric.h; nothing in here looks inside. */
+/* Structures of rdma/fabric.h, whose fields are not used here. */
 struct fi_info;
 struct fi_fabric_attr;
 struct fid;
@@ -32,22 +33,24 @@ struct fid_fabric;
 struct fi_provider;
 struct fi_param;
 
-/* What Tasuki's library does in libfabric's place: `Calls` in src/front.rs. */
+/* The functions of Tasuki's library that take libfabric's place: `Calls` in src/front.rs. */
 struct calls {
-	int (*getinfo)(uint32_t, const char *, const char *, uint64_t, const struct fi_info *, struct fi_info **);
+	int (*getinfo)(uint32_t, const char *, const char *, uint64_t, const struct fi_info *,
+		       struct fi_info **);
 	void (*freeinfo)(struct fi_info *);
 	struct fi_info *(*dupinfo)(const struct fi_info *);
 	int (*fabric)(struct fi_fabric_attr *, struct fid_fabric **, void *);
 };
 
-/* By this a library like this one is known: it is not the system's. */
+/* Marks this library: one that has the symbol is not the system's libfabric. */
 const char tasuki_front = 1;
 
 static const struct calls *ours;
 static void *system_library;
 static pthread_once_t chosen = PTHREAD_ONCE_INIT, looked = PTHREAD_ONCE_INIT;
 
-/* A variable that programs with more rights than their caller do not believe. */
+/* A variable of the environment; NULL in programs with more rights than their caller, which must not follow
+ * it. */
 static const char *variable(const char *name)
 {
 	const char *value = secure_getenv(name);
@@ -55,7 +58,8 @@ static const char *variable(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* Whoever wants libfabric to speak of itself or to hook something in gets the system's. */
+/* Whether Tasuki's library is to answer: not where libfabric is to log or to hook something in, which the
+ * system's does. */
 static bool is_wanted(void)
 {
 	const char *provider = variable("FI_PROVIDER"), *off = variable("TASUKI_LIBFABRIC");
@@ -64,7 +68,7 @@ static bool is_wanted(void)
 	       !(off && !strcmp(off, "0"));
 }
 
-/* The provider in the first folder of FI_PROVIDER_PATH that has one, as libfabric would take it. */
+/* Takes the provider in the first folder of FI_PROVIDER_PATH that has one, as libfabric does. */
 static void choose(void)
 {
 	const char *folders = variable("FI_PROVIDER_PATH");
@@ -75,11 +79,14 @@ static void choose(void)
 	while (folders) {
 		const char *end = strchrnul(folders, ':');
 		int len = snprintf(path, sizeof path, "%.*s/" PROVIDER, (int)(end - folders), folders);
-		void *library = *folders == '/' && len < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-		const struct calls *(*calls)(uint32_t) = library ? dlsym(library, "tasuki_front_calls") : NULL;
+		bool fits = *folders == '/' && len < (int)sizeof path;
+		void *library = fits ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+		const struct calls *(*calls)(uint32_t) =
+			library ? dlsym(library, "tasuki_front_calls") : NULL;
 
 		if (library) {
-			/* A provider of another version does not know the call, and leaves it to the system's libfabric. */
+			/* A provider of another version lacks the function: then the system's libfabric
+			 * answers. */
 			ours = calls ? calls(VERSION) : NULL;
 			return;
 		}
@@ -93,7 +100,7 @@ static const struct calls *front(void)
 	return ours;
 }
 
-/* The library at `folder`/libfabric.so.1, unless it is one like this. */
+/* The library `folder`/libfabric.so.1, unless it is a copy of this one. */
 static void *open_in(const char *folder)
 {
 	char path[PATH_MAX];
@@ -109,7 +116,8 @@ static void *open_in(const char *folder)
 	return library;
 }
 
-/* The first other library of this name in the folders that the dynamic loader searches for this one. */
+/* Finds the system's libfabric: the first other library of this name in the folders that the dynamic loader
+ * searches. */
 static void look(void)
 {
 	Dl_info here;
@@ -125,21 +133,22 @@ static void look(void)
 	free(folders);
 }
 
-/* A function of the system's libfabric; NULL if it has none, or there is no such library. */
+/* A function of the system's libfabric; NULL if it has no such function, or there is no such library. */
 static void *systems(const char *name, const char *version)
 {
 	pthread_once(&looked, look);
 	return system_library ? dlvsym(system_library, name, version) : NULL;
 }
 
-/* Defines a function that is the system's of that name and version; `without` is its value if there is none. */
+/* Defines a function that calls the system's of this name and version, and returns `without` if there is
+ * none. */
 #define PASS(type, function, name, version, parameters, arguments, without)  \
 	type function parameters                                             \
 	{                                                                    \
 		type (*call) parameters = systems(name, version);            \
 		return call ? call arguments : without;                      \
 	}
-/* Gives a function the name and version by which others find it; "@@": what one gets who asks for no version. */
+/* Exports a function under a name and a version; "@@" marks the version for callers that ask for none. */
 #define EXPORT(function, name) __asm__(".symver " #function "," name)
 #define PASSED(type, function, name, at, version, parameters, arguments, without) \
 	PASS(type, function, name, version, parameters, arguments, without)       \
@@ -147,16 +156,19 @@ static void *systems(const char *name, const char *version)
 #define NOTHING (void)0
 
 #define GETINFO \
-	(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints, struct fi_info **info)
+	(uint32_t version, const char *node, const char *service, uint64_t flags, \
+	 const struct fi_info *hints, struct fi_info **info)
 #define GETINFO_ARGUMENTS (version, node, service, flags, hints, info)
 #define DUPINFO (const struct fi_info *info)
 #define FREEINFO (struct fi_info *info)
 #define FABRIC (struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 #define FABRIC_ARGUMENTS (attr, fabric, context)
-#define OPEN (uint32_t version, const char *name, void *attr, size_t attr_len, uint64_t flags, struct fid **fid, void *context)
+#define OPEN \
+	(uint32_t version, const char *name, void *attr, size_t attr_len, uint64_t flags, struct fid **fid, \
+	 void *context)
 #define OPEN_ARGUMENTS (version, name, attr, attr_len, flags, fid, context)
 
-/* Structures of earlier versions have other fields: they are the system's. */
+/* Structures of earlier versions have other fields: the system's libfabric handles them. */
 PASSED(int, getinfo_0, "fi_getinfo", "@", "FABRIC_1.0", GETINFO, GETINFO_ARGUMENTS, -FI_ENOSYS);
 PASSED(int, getinfo_1, "fi_getinfo", "@", "FABRIC_1.1", GETINFO, GETINFO_ARGUMENTS, -FI_ENOSYS);
 PASSED(int, getinfo_2, "fi_getinfo", "@", "FABRIC_1.2", GETINFO, GETINFO_ARGUMENTS, -FI_ENOSYS);
@@ -168,13 +180,14 @@ PASSED(struct fi_info *, dupinfo_1, "fi_dupinfo", "@", "FABRIC_1.1", DUPINFO, (i
 PASSED(struct fi_info *, dupinfo_2, "fi_dupinfo", "@", "FABRIC_1.2", DUPINFO, (info), NULL);
 PASSED(int, fabric_0, "fi_fabric", "@", "FABRIC_1.0", FABRIC, FABRIC_ARGUMENTS, -FI_ENOSYS);
 
-/* What Tasuki's library does itself. */
+/* Functions that Tasuki's library has itself. */
 static PASS(int, system_getinfo, "fi_getinfo", "FABRIC_1.3", GETINFO, GETINFO_ARGUMENTS, -FI_ENOSYS)
 static PASS(void, system_freeinfo, "fi_freeinfo", "FABRIC_1.3", FREEINFO, (info), NOTHING)
 static PASS(struct fi_info *, system_dupinfo, "fi_dupinfo", "FABRIC_1.3", DUPINFO, (info), NULL)
 static PASS(int, system_fabric, "fi_fabric", "FABRIC_1.1", FABRIC, FABRIC_ARGUMENTS, -FI_ENOSYS)
 static PASS(int, system_open, "fi_open", "FABRIC_1.5", OPEN, OPEN_ARGUMENTS, -FI_ENOSYS)
-static PASS(const char *, system_strerror, "fi_strerror", "FABRIC_1.0", (int number), (number), "unknown error")
+static PASS(const char *, system_strerror, "fi_strerror", "FABRIC_1.0", (int number), (number),
+	    "unknown error")
 static PASS(uint32_t, system_version, "fi_version", "FABRIC_1.0", (void), (), VERSION)
 
 int getinfo_3 GETINFO
@@ -201,7 +214,7 @@ int fabric_1 FABRIC
 }
 EXPORT(fabric_1, "fi_fabric@@FABRIC_1.1");
 
-/* Opens parts of libfabric's own (a registration cache, logs), none of which Tasuki uses. */
+/* fi_open opens parts of libfabric itself (a registration cache, logs), none of which Tasuki uses. */
 int open_5 OPEN
 {
 	return front() ? -FI_ENOSYS : system_open OPEN_ARGUMENTS;
@@ -214,30 +227,34 @@ uint32_t version_0(void)
 }
 EXPORT(version_0, "fi_version@@FABRIC_1.0");
 
-/* Open MPI asks for the text of an error whether or not it prints it. Below 256 texts are the C library's: fi_errno(3). */
+/* Open MPI asks for the text of an error whether or not it prints it. Below 256 the numbers are the C
+ * library's, and so are the texts: fi_errno(3). */
 const char *strerror_0(int number)
 {
 	return front() && number >= 0 && number < 256 ? strerror(number) : system_strerror(number);
 }
 EXPORT(strerror_0, "fi_strerror@@FABRIC_1.0");
 
-/* Texts and settings that are rarely asked for are the system's in any case. */
+/* For texts and settings, which are rarely asked for, the system's libfabric is loaded. */
 PASSED(char *, tostr_0, "fi_tostr", "@@", "FABRIC_1.0", (const void *data, int type), (data, type), NULL);
-PASSED(char *, tostr_4, "fi_tostr_r", "@@", "FABRIC_1.4", (char *buffer, size_t len, const void *data, int type),
-       (buffer, len, data, type), NULL);
-PASSED(int, getparams_0, "fi_getparams", "@@", "FABRIC_1.0", (struct fi_param **params, int *count), (params, count), -FI_ENOSYS);
+PASSED(char *, tostr_4, "fi_tostr_r", "@@", "FABRIC_1.4",
+       (char *buffer, size_t len, const void *data, int type), (buffer, len, data, type), NULL);
+PASSED(int, getparams_0, "fi_getparams", "@@", "FABRIC_1.0", (struct fi_param **params, int *count),
+       (params, count), -FI_ENOSYS);
 PASSED(void, freeparams_0, "fi_freeparams", "@@", "FABRIC_1.0", (struct fi_param *params), (params), NOTHING);
-PASSED(int, param_get_0, "fi_param_get", "@@", "FABRIC_1.0", (struct fi_provider *provider, const char *name, void *value),
-       (provider, name, value), -FI_ENOSYS);
-PASSED(int, log_enabled_0, "fi_log_enabled", "@@", "FABRIC_1.0", (const struct fi_provider *provider, int level, int system),
-       (provider, level, system), 0);
+PASSED(int, param_get_0, "fi_param_get", "@@", "FABRIC_1.0",
+       (struct fi_provider *provider, const char *name, void *value), (provider, name, value), -FI_ENOSYS);
+PASSED(int, log_enabled_0, "fi_log_enabled", "@@", "FABRIC_1.0",
+       (const struct fi_provider *provider, int level, int system), (provider, level, system), 0);
 PASSED(int, log_ready_6, "fi_log_ready", "@@", "FABRIC_1.6",
-       (const struct fi_provider *provider, int level, int system, uint64_t *until), (provider, level, system, until), 0);
+       (const struct fi_provider *provider, int level, int system, uint64_t *until),
+       (provider, level, system, until), 0);
 
-/* These two take any number of arguments, which C cannot hand on but as a text. */
+/* The next two functions take any number of arguments, which C can pass on only as a text. */
 int param_define_0(const struct fi_provider *provider, const char *name, int type, const char *format, ...)
 {
-	int (*call)(const struct fi_provider *, const char *, int, const char *, ...) = systems("fi_param_define", "FABRIC_1.0");
+	int (*call)(const struct fi_provider *, const char *, int, const char *, ...) =
+		systems("fi_param_define", "FABRIC_1.0");
 	char text[4096];
 	va_list arguments;
 
@@ -248,9 +265,11 @@ int param_define_0(const struct fi_provider *provider, const char *name, int typ
 }
 EXPORT(param_define_0, "fi_param_define@@FABRIC_1.0");
 
-void log_0(const struct fi_provider *provider, int level, int system, const char *function, int line, const char *format, ...)
+void log_0(const struct fi_provider *provider, int level, int system, const char *function, int line,
+	   const char *format, ...)
 {
-	void (*call)(const struct fi_provider *, int, int, const char *, int, const char *, ...) = systems("fi_log", "FABRIC_1.0");
+	void (*call)(const struct fi_provider *, int, int, const char *, int, const char *, ...) =
+		systems("fi_log", "FABRIC_1.0");
 	char text[4096];
 	va_list arguments;
 

@@ -1,12 +1,13 @@
-/* MPI_Mrecv and MPI_Imrecv of Open MPI 4 and 5, put right: `libtasuki-mrecv.so`, preloaded by `tasuki run` and `tasuki env`
- * (docs/adr/0016-mrecv-put-right-from-above.md).
+/* MPI_Mrecv and MPI_Imrecv of Open MPI 4 and 5, put right: `libtasuki-mrecv.so`, which `tasuki run` and
+ * `tasuki env` preload (docs/adr/0016-mrecv-put-right-from-above.md).
  *
- * Open MPI's way to libfabric (`mtl/ofi`) receives a matched message into a buffer of its own if the type has gaps, and then
- * forgets to unpack it: MPI_SUCCESS, and the program's memory is as it was. No provider can mend that, as none knows the type.
- * Here, at MPI's profiling interface, the packed bytes are received, which goes well, and unpacked.
+ * If the type has gaps, Open MPI's component for libfabric (`mtl/ofi`) receives a matched message into a
+ * buffer of its own, and then forgets to unpack it: the call returns MPI_SUCCESS, and the program's memory is
+ * as it was. No provider can mend that, because none knows the type. Here, at MPI's profiling interface, the
+ * packed bytes are received as bytes, which Open MPI does correctly, and then unpacked.
  *
- * Compiled without any mpi.h: handles are pointers, constants are the addresses of the library's symbols, and MPI_Status has
- * the layout of libmpi.so.40, which both versions have. */
+ * This file is compiled without any mpi.h: handles are pointers, constants are the addresses of the library's
+ * symbols, and MPI_Status has the layout of libmpi.so.40, which both versions have. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>
@@ -28,7 +29,7 @@ typedef int query_function(void *, status_t *);
 typedef int free_function(void *);
 typedef int cancel_function(void *, int);
 
-/* What is called of the library, under the names of its profiling interface. */
+/* Functions and constants of the MPI library, under the names of its profiling interface. */
 static struct {
 	int (*mrecv)(void *, int, handle, handle *, status_t *);
 	int (*imrecv)(void *, int, handle, handle *, handle *);
@@ -48,7 +49,7 @@ static struct {
 	handle byte, world;
 } mpi;
 
-/* Open MPI's: a type that has a name, and was not made by the program. */
+/* Open MPI's number for a type that has a name and was not made by the program, and numbers of results. */
 enum { COMBINER_NAMED = 0, SUCCESS = 0, ERR_NO_MEM = 34 };
 
 static void resolve(void)
@@ -72,7 +73,8 @@ static void resolve(void)
 		{ &mpi.byte, "ompi_mpi_byte" },
 		{ &mpi.world, "ompi_mpi_comm_world" },
 	};
-	/* It is there, as its caller is; but not among what is global, if the program has loaded it by itself, as Python does. */
+	/* The library is loaded, because it has called; its symbols are not global if the program has loaded
+	 * it by itself, as Python does. */
 	void *library = dlopen("libmpi.so.40", RTLD_NOW | RTLD_NOLOAD);
 
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -93,19 +95,20 @@ static void prepare(void)
 	pthread_once(&once, resolve);
 }
 
-/* Whether elements of the type lie in memory as in a message, one behind the other. Of types that the program has made nothing is known here. */
+/* Whether elements of the type lie in memory as in a message, one behind the other. Types that the program
+ * has made are not examined, and taken to have gaps. */
 static int is_plain(handle type)
 {
 	int integers, addresses, types, combiner;
 	ptrdiff_t low, extent;
 	mpi_count size;
 
-	return mpi.get_envelope(type, &integers, &addresses, &types, &combiner) == SUCCESS && combiner == COMBINER_NAMED &&
-	       mpi.get_extent(type, &low, &extent) == SUCCESS && mpi.size(type, &size) == SUCCESS && low == 0 &&
-	       size == extent;
+	return mpi.get_envelope(type, &integers, &addresses, &types, &combiner) == SUCCESS &&
+	       combiner == COMBINER_NAMED && mpi.get_extent(type, &low, &extent) == SUCCESS &&
+	       mpi.size(type, &size) == SUCCESS && low == 0 && size == extent;
 }
 
-/* What an element that was received in part becomes: the bytes that came, and for the rest what is there. */
+/* Unpacks an element of which only the first bytes were received; the rest of it stays as it is. */
 static int unpack_part(char *to, handle type, const char *from, int bytes, int size)
 {
 	char *whole = malloc((size_t)size);
@@ -125,24 +128,24 @@ static int unpack_part(char *to, handle type, const char *from, int bytes, int s
 static int unpack(char *to, handle type, const char *from, size_t bytes, int size)
 {
 	ptrdiff_t low, extent;
-	/* As many elements at once as their bytes can be counted in an int. */
+	/* At most so many elements at once that an int can count their bytes. */
 	size_t whole = bytes / (size_t)size, most = INT_MAX / (size_t)size;
 	int result = mpi.get_extent(type, &low, &extent);
 
 	for (size_t done = 0; result == SUCCESS && done < whole;) {
 		int count = (int)(whole - done < most ? whole - done : most), place = 0;
 
-		result = mpi.unpack(from + done * (size_t)size, count * size, &place, to + (ptrdiff_t)done * extent, count, type,
-				    mpi.world);
+		result = mpi.unpack(from + done * (size_t)size, count * size, &place,
+				    to + (ptrdiff_t)done * extent, count, type, mpi.world);
 		done += (size_t)count;
 	}
 	if (result == SUCCESS && bytes % (size_t)size)
-		result = unpack_part(to + (ptrdiff_t)whole * extent, type, from + whole * (size_t)size, (int)(bytes % (size_t)size),
-				     size);
+		result = unpack_part(to + (ptrdiff_t)whole * extent, type, from + whole * (size_t)size,
+				     (int)(bytes % (size_t)size), size);
 	return result;
 }
 
-/* Receives as many bytes as `count` elements have, and unpacks those that came. */
+/* Receives the bytes of at most `count` elements, and unpacks those that came. */
 static int receive(void *buffer, int count, handle type, int size, handle *message, status_t *status)
 {
 	handle element;
@@ -167,7 +170,7 @@ static int receive(void *buffer, int count, handle type, int size, handle *messa
 	return result;
 }
 
-/* The size of an element if it has to be unpacked here; else 0. */
+/* The size of an element in a message, bytes, if the message has to be unpacked here; otherwise 0. */
 static int size_to_unpack(int count, handle type)
 {
 	mpi_count size;
@@ -176,8 +179,10 @@ static int size_to_unpack(int count, handle type)
 	if (count <= 0 || !type || is_plain(type) || mpi.size(type, &size) != SUCCESS || size <= 0)
 		return 0;
 	if (size > INT_MAX) {
-		fprintf(stderr, "tasuki: a matched message cannot be received into an element of %lld bytes: Open MPI would lose "
-				"it (docs/guide/run.md); use MPI_Recv\n", size);
+		fprintf(stderr,
+			"tasuki: a matched message cannot be received into an element of %lld bytes: Open "
+			"MPI would lose it (docs/guide/run.md); use MPI_Recv\n",
+			size);
 		mpi.abort(mpi.world, 1);
 	}
 	return (int)size;
@@ -217,7 +222,8 @@ static int cancel(void *state, int complete)
 	return SUCCESS;
 }
 
-/* The message is matched, and Tasuki brings it without a word of its sender's program: it is received at once. */
+/* The message is matched, and Tasuki delivers it without the sender's program: it is received within the
+ * call. */
 static int imrecv(void *buffer, int count, handle type, handle *message, handle *request)
 {
 	int size = size_to_unpack(count, type), result;
@@ -245,7 +251,7 @@ EXPORTED int MPI_Mrecv(void *buffer, int count, handle type, handle *message, st
 	return mrecv(buffer, count, type, message, status);
 }
 
-/* Fortran's interface calls this one. */
+/* The Fortran interface calls the name of the profiling interface. */
 EXPORTED int PMPI_Mrecv(void *buffer, int count, handle type, handle *message, status_t *status)
 {
 	return mrecv(buffer, count, type, message, status);

@@ -1,10 +1,12 @@
 //! What becomes of this process when a peer has died.
 //!
-//! A provider reports errors, and an MPI aborts the job upon the first one, unless the program has asked for errors to be returned. So it is written; what
-//! MPIs do is something else. Inside of their collective operations they go on after errors: Open MPI 5 (`coll/han`) passes what it never received on to
-//! all ranks of its host, MPICH's MPI_Reduce_scatter_block and Intel MPI's MPI_Allgather, MPI_Gather and MPI_Scatter return MPI_SUCCESS with a
-//! buffer that nobody has written, and some wait for ever. A rank that has been told of a failure therefore holds results that nobody can trust, and
-//! nothing that a provider can tell it changes that: below an MPI the process ends.
+//! A provider reports errors, and by the MPI standard an MPI aborts the job upon the first error, unless the
+//! program has asked for errors to be returned. In fact MPIs go on after errors inside of their collective
+//! operations: Open MPI 5 (`coll/han`) passes bytes that it never received on to all ranks of its host,
+//! MPICH's MPI_Reduce_scatter_block and Intel MPI's MPI_Allgather, MPI_Gather and MPI_Scatter return
+//! MPI_SUCCESS with a buffer that nobody has written, and some operations wait for ever. A rank that was told
+//! of a failure therefore holds results that nobody can trust, and nothing that a provider can tell it
+//! changes that. So below an MPI the process ends.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Once;
@@ -14,23 +16,25 @@ use tasuki_engine::Address;
 
 use crate::log;
 
-/// What the variable [`VARIABLE`] says, or what is right for this process.
+/// What is done when a peer has died: as the variable [`VARIABLE`] says, or as is right for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerFailure {
     /// The process ends.
     Abort,
-    /// Operations with the peer fail, as fi_cq(3) has it.
+    /// Operations with the peer fail: fi_cq(3).
     Report,
 }
 
-/// The variable by which users choose.
+/// The variable of the environment by which users choose.
 const VARIABLE: &str = "TASUKI_PEER_FAILURE";
 
-/// A launcher ends a job of which a rank has died, mostly within this time; then the user reads what has happened to that rank, and nothing about the others.
+/// How long the process goes on after a peer's death. Most launchers end a job of which a rank has died
+/// within this time; then the user reads what has happened to that rank, and nothing about the others.
 const GRACE: Duration = Duration::from_secs(1);
 
 impl PeerFailure {
-    /// What the environment says; if nothing, [`PeerFailure::Abort`] below an MPI.
+    /// What the environment says. If it says nothing: [`PeerFailure::Abort`] below an MPI, otherwise
+    /// [`PeerFailure::Report`].
     pub fn from_env() -> Result<PeerFailure, String> {
         match std::env::var(VARIABLE) {
             Ok(text) if !text.is_empty() => Self::read(&text),
@@ -48,18 +52,21 @@ impl PeerFailure {
     }
 }
 
-/// Ends the process because this peer has died. Other threads go on until then, so that nobody who needs them has to wait.
+/// Ends the process because this peer has died. During the grace time the other threads go on, so that peers
+/// that need them are served.
 pub fn end(peer: &Address) {
     static TOLD: Once = Once::new();
     std::thread::sleep(GRACE);
     TOLD.call_once(|| {
         log::say(&format!(
-            "ends, since its peer {peer} has died: after that an MPI may go on with wrong results. ({VARIABLE}=report: errors are \
-             reported to the MPI instead; for programs that handle them, see docs/guide/run.md.)"
+            "ends, since its peer {peer} has died: after that an MPI may go on with wrong results. \
+             ({VARIABLE}=report: errors are reported to the MPI instead; for programs that handle them, see \
+             docs/guide/run.md.)"
         ));
     });
-    // SAFETY: takes a signal and an action; a limit is plain data. Nothing is wrong with this process: neither a core file nor a handler's
-    // account of its stack would help.
+    // Nothing is wrong with this process: neither a core file nor a signal handler's account of its stack
+    // would help.
+    // SAFETY: signal takes a number and an action; a limit is plain data.
     unsafe {
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         libc::setrlimit(libc::RLIMIT_CORE, &none);
@@ -71,7 +78,8 @@ pub fn end(peer: &Address) {
 /// Whether an MPI is part of this process.
 fn has_mpi() -> bool {
     let mut found = false;
-    // SAFETY: the callback has the type that dl_iterate_phdr(3) asks for, and gets the pointer to `found`, which outlives the call. dlsym takes any name.
+    // SAFETY: the callback has the type that dl_iterate_phdr(3) asks for, and gets the pointer to `found`,
+    // which outlives the call. dlsym takes any name.
     unsafe {
         libc::dl_iterate_phdr(Some(notice), (&raw mut found).cast());
         found || !libc::dlsym(libc::RTLD_DEFAULT, c"MPI_Init".as_ptr()).is_null()
@@ -90,7 +98,8 @@ unsafe extern "C" fn notice(library: *mut libc::dl_phdr_info, _: usize, found: *
     0
 }
 
-/// `libmpi.so.40`, `libmpi.so.12`, `libmpich.so.12`, `libmpi_abi.so.0`.
+/// Whether this is the path of an MPI's library: `libmpi.so.40`, `libmpi.so.12`, `libmpich.so.12`,
+/// `libmpi_abi.so.0`.
 fn is_mpi(path: &[u8]) -> bool {
     let file = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     let stem = file.split(|&byte| byte == b'.').next().unwrap_or_default();
@@ -109,7 +118,7 @@ mod tests {
         assert_eq!(error, "TASUKI_PEER_FAILURE=1: must be abort or report");
     }
 
-    // Names of the five MPIs' libraries, and of others that begin alike.
+    // Names of the five MPIs' libraries, and of other libraries that begin alike.
     #[test]
     fn an_mpi_is_known_by_its_library() {
         for path in ["/usr/lib/x86_64-linux-gnu/libmpi.so.40", "/opt/lib/libmpi.so.12.3.0", "libmpich.so.12"]

@@ -1,7 +1,9 @@
-//! What libfabric's core does for a program, if Tasuki is the only provider: for the `libfabric.so.1` that stands before the
-//! system's and keeps it from being loaded (`front/libfabric.c`, `docs/adr/0008-a-libfabric-in-front.md`).
+//! The work of libfabric's core where Tasuki is the only provider. The `libfabric.so.1` in front of the
+//! system's uses it, and so keeps the system's from being loaded (`front/libfabric.c`,
+//! `docs/adr/0008-a-libfabric-in-front.md`).
 //!
-//! Structures are those of `fi_info` since FABRIC_1.3; what they point to is of malloc, as libfabric's is.
+//! `struct fi_info` has the form that it has had since FABRIC_1.3. What it points to is of malloc, as
+//! libfabric's is.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -10,9 +12,10 @@ use crate::abi::*;
 use crate::guard::{self, Errno, Ret};
 use crate::host::Host;
 use crate::limits::NAME;
-use crate::{getinfo, log, object, provider};
+use crate::note;
+use crate::{getinfo, object, provider};
 
-/// The functions, in the order of `struct calls` in `front/libfabric.c`.
+/// The functions that the library in front gets, in the order of `struct calls` in `front/libfabric.c`.
 #[repr(C)]
 pub struct Calls {
     getinfo: GetInfo,
@@ -22,18 +25,17 @@ pub struct Calls {
 }
 
 static CALLS: Calls = Calls { getinfo, freeinfo, dupinfo, fabric };
-/// libfabric's version whose structures these are.
+/// The version of libfabric that has these structures.
 const VERSION: u32 = fi_version(1, 17);
 
-/// Called once by the library in front, which says the version that it stands for. Null: another libfabric shall do it.
+/// Called once by the library in front, with the version of libfabric that it stands for. Null if it is to
+/// load the system's libfabric.
 #[unsafe(no_mangle)]
 pub extern "C" fn tasuki_front_calls(version: u32) -> *const Calls {
     if version != VERSION || !provider::serve(Host::of(fi_version_here, dupinfo, freeinfo)) {
         return ptr::null();
     }
-    if log::wanted() {
-        log::say("called by Tasuki's libfabric in front of the system's");
-    }
+    note!("called by Tasuki's libfabric in front of the system's");
     &CALLS
 }
 
@@ -62,7 +64,8 @@ unsafe extern "C" fn getinfo(
     })
 }
 
-/// Whether hints let this provider in: libfabric's core compares names before it asks a provider.
+/// Checks that hints do not exclude this provider by its name, as libfabric's core does before it asks a
+/// provider.
 unsafe fn only_tasuki(hints: Option<&Info>) -> Ret {
     // SAFETY: attributes are null or valid, the name null or zero-terminated: fi_getinfo(3).
     let name = unsafe {
@@ -72,7 +75,8 @@ unsafe fn only_tasuki(hints: Option<&Info>) -> Ret {
     if name.is_none_or(names_tasuki) { Ok(()) } else { Err(Errno(FI_ENODATA)) }
 }
 
-/// fi_getinfo(3): a name, or `^` and a list of names that are not wanted.
+/// Whether a provider's name in hints admits this provider. fi_getinfo(3): it is a name, or `^` and a list of
+/// names that are not wanted.
 fn names_tasuki(name: &CStr) -> bool {
     let own = NAME.to_bytes();
     match name.to_bytes().strip_prefix(b"^") {
@@ -81,7 +85,7 @@ fn names_tasuki(name: &CStr) -> bool {
     }
 }
 
-/// The name and the version asked for, which the core adds to a provider's answer.
+/// Adds the provider's name and the program's version, as libfabric's core does, to an answer.
 unsafe fn complete(info: *mut Info, version: u32) -> Ret {
     // SAFETY: `getinfo` has just made it; nobody else has it yet.
     let attr =
@@ -108,7 +112,8 @@ unsafe extern "C" fn fabric(attr: *mut FabricAttr, fabric: *mut *mut FidFabric, 
     })
 }
 
-/// A copy of one entry, without what follows it; of null: zeroes with all attributes.
+/// `fi_dupinfo`: a copy of one entry, without those that follow it in the list. For null: an entry of zeroes
+/// with all attributes.
 unsafe extern "C" fn dupinfo(info: *const Info) -> *mut Info {
     // SAFETY: null, or an entry as `Calls::getinfo` or the caller made it: its pointers are null or valid.
     unsafe {
@@ -126,7 +131,7 @@ unsafe extern "C" fn dupinfo(info: *const Info) -> *mut Info {
     }
 }
 
-/// All attributes, zeroed; none if memory is out.
+/// Gives an entry all attributes, zeroed; `None` if memory is out.
 unsafe fn blank(entry: &mut Info) -> Option<()> {
     // SAFETY: null stands for zeroes.
     unsafe {
@@ -139,7 +144,8 @@ unsafe fn blank(entry: &mut Info) -> Option<()> {
     Some(())
 }
 
-/// Replaces the pointers of `entry`, a plain copy of `from`, by copies of what they point to. None if memory is out.
+/// Replaces the pointers of `entry`, a plain copy of `from`, by copies of what they point to; `None` if
+/// memory is out.
 unsafe fn duplicate(entry: &mut Info, from: &Info) -> Option<()> {
     entry.next = ptr::null_mut();
     entry.src_addr = ptr::null_mut();
@@ -149,10 +155,11 @@ unsafe fn duplicate(entry: &mut Info, from: &Info) -> Option<()> {
     entry.ep_attr = ptr::null_mut();
     entry.domain_attr = ptr::null_mut();
     entry.fabric_attr = ptr::null_mut();
-    // Describes a device, and is another provider's: this one has none.
+    // It describes a device, and would be another provider's: this one has no devices.
     entry.nic = ptr::null_mut();
-    // SAFETY: pointers of `from` are null or valid, with the lengths beside them. Attributes are copied plainly at first: their
-    // own pointers are null before anything can fail, so that `freeinfo` frees no other's.
+    // Attributes are copied plainly at first, and their own pointers are made null before anything can fail,
+    // so that `freeinfo` frees nothing of the original.
+    // SAFETY: pointers of `from` are null or valid, with the lengths beside them.
     unsafe {
         entry.src_addr = bytes(from.src_addr, from.src_addrlen)?;
         entry.dest_addr = bytes(from.dest_addr, from.dest_addrlen)?;
@@ -183,8 +190,8 @@ unsafe fn duplicate(entry: &mut Info, from: &Info) -> Option<()> {
 
 unsafe extern "C" fn freeinfo(info: *mut Info) {
     let mut next = info;
-    // SAFETY: entries are of `dupinfo` (or of libfabric's, which allocates the same way), their pointers null or of malloc, and
-    // nobody uses them any more.
+    // SAFETY: entries are of `dupinfo`, or of libfabric's, which allocates in the same way; their pointers
+    // are null or of malloc, and nobody uses them any more.
     while let Some(entry) = unsafe { next.as_mut() } {
         let current = next;
         next = entry.next;
@@ -210,7 +217,7 @@ unsafe extern "C" fn freeinfo(info: *mut Info) {
     }
 }
 
-/// A plain copy of malloc of what `from` points to; zeroes if that is null. Null if memory is out.
+/// A plain copy, of malloc, of what `from` points to, or zeroes if it is null. Null if memory is out.
 unsafe fn allocate<T>(from: *const T) -> *mut T {
     // SAFETY: calloc takes any size; `from` is null or a T, of which just as many bytes were allocated.
     unsafe {
@@ -226,13 +233,13 @@ fn some<T>(pointer: *mut T) -> Option<*mut T> {
     (!pointer.is_null()).then_some(pointer)
 }
 
-/// A plain copy, or null for null; none if memory is out.
+/// A plain copy, or null for null; `None` if memory is out.
 unsafe fn copied<T>(from: *mut T) -> Option<*mut T> {
     // SAFETY: null or a T, as the caller says.
     if from.is_null() { Some(from) } else { some(unsafe { allocate(from) }) }
 }
 
-/// A copy of `len` bytes, or null for none of them; none if memory is out.
+/// A copy of `len` bytes, or null if there are none; `None` if memory is out.
 unsafe fn bytes(from: *const c_void, len: usize) -> Option<*mut c_void> {
     if from.is_null() || len == 0 {
         return Some(ptr::null_mut());
@@ -245,7 +252,7 @@ unsafe fn bytes(from: *const c_void, len: usize) -> Option<*mut c_void> {
     }
 }
 
-/// A copy of a text, or null for null; none if memory is out.
+/// A copy of a text, or null for null; `None` if memory is out.
 unsafe fn text(from: *const c_char) -> Option<*mut c_char> {
     // SAFETY: null or zero-terminated.
     if from.is_null() { Some(ptr::null_mut()) } else { some(unsafe { libc::strdup(from) }) }

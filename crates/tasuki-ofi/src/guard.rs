@@ -1,4 +1,4 @@
-//! The border to C: error numbers, panics, objects behind pointers.
+//! The border to C: error numbers, panics, and objects behind pointers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard};
@@ -6,18 +6,18 @@ use std::sync::{Mutex, MutexGuard};
 use crate::abi::{FI_EINVAL, FI_EOTHER};
 use crate::note;
 
-/// A positive error number of libfabric; calls return it negated.
+/// A positive error number of libfabric. Calls return it negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
-/// What the body of a call gives.
+/// The result of a call's body.
 pub type Ret<T = ()> = Result<T, Errno>;
 
 /// Runs the body of a call that returns `ssize_t`.
 #[inline(always)]
 pub fn size(body: impl FnOnce() -> Ret<usize>) -> isize {
-    // A call that panicked may have left locks poisoned; `lock` goes on with what they guard, which is consistent between
-    // any two statements that can panic.
+    // A call that panicked may have left locks poisoned. `lock` takes them all the same: the data behind them
+    // is consistent between any two statements that can panic.
     let number = || match body() {
         Ok(value) => value as isize,
         Err(Errno(errno)) => -(errno as isize),
@@ -31,12 +31,12 @@ fn panicked() -> isize {
     -(FI_EOTHER as isize)
 }
 
-/// Runs the body of a call that returns `int`, 0 for success.
+/// Runs the body of a call that returns `int`, which is 0 for success.
 pub fn int(body: impl FnOnce() -> Ret) -> i32 {
     size(|| body().map(|()| 0)) as i32
 }
 
-/// Takes a lock, also if a call panicked while it had it.
+/// Takes a lock, even if a call panicked while it held it.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -44,15 +44,15 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The object behind a caller's handle.
 ///
 /// # Safety
-/// `handle` is null, or [`expose`] gave it for a `T`, and the object was not closed. `T` is `repr(C)` and begins with an `H`, or
-/// with a structure that begins with an `H`.
+/// `handle` is null, or [`expose`] gave it for a `T` and the object is not closed. `T` is `repr(C)` and
+/// begins with an `H`, or with a structure that begins with an `H`.
 #[inline(always)]
 pub unsafe fn object<'a, T, H>(handle: *mut H) -> Ret<&'a T> {
     // SAFETY: by the contract above.
     unsafe { handle.cast::<T>().as_ref() }.ok_or(Errno(FI_EINVAL))
 }
 
-/// Gives an object to the caller, who owns it until it closes it.
+/// Gives an object to the caller, which owns it until it closes it.
 ///
 /// # Safety
 /// `at` is null or may be written. `T` is `repr(C)` and begins with an `H`.
@@ -61,7 +61,7 @@ pub unsafe fn expose<T, H>(at: *mut *mut H, object: T) -> Ret {
         return Err(Errno(FI_EINVAL));
     }
     let handle = Box::into_raw(Box::new(object)).cast::<H>();
-    // SAFETY: not null, so the caller lets us write there.
+    // SAFETY: the pointer is not null, so that the caller lets us write there.
     unsafe { at.write(handle) };
     Ok(())
 }
@@ -69,7 +69,7 @@ pub unsafe fn expose<T, H>(at: *mut *mut H, object: T) -> Ret {
 /// Takes an object back from the caller.
 ///
 /// # Safety
-/// As for [`object`], `handle` not null; nobody uses the handle any more.
+/// As for [`object`]; besides, `handle` is not null, and nobody uses it any more.
 pub unsafe fn retake<T, H>(handle: *mut H) -> Box<T> {
     // SAFETY: `expose` made the pointer from a box of a T.
     unsafe { Box::from_raw(handle.cast::<T>()) }

@@ -1,28 +1,28 @@
-//! What a program asks for with `fi_getinfo`, and whether it can be had. Only fields that libfabric 1.17 has are read.
+//! What a program asks for with `fi_getinfo`, and whether this provider has it. fi_getinfo(3): a hint that is
+//! not zero must be met, or there is no answer. Only fields that libfabric 1.17 has are read.
 
 use std::ffi::{CStr, c_char};
 
 use crate::abi::*;
 use crate::limits::*;
 
-/// What the answer takes over from the hints, or would say without them.
+/// What the answer takes from the hints, or would say without them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// Capabilities to be enabled.
     pub caps: u64,
-    /// Flags of sends that have none of their own.
+    /// Flags of sends whose call brings none.
     pub tx_flags: u64,
-    /// Flags of receives that have none of their own.
+    /// Flags of receives whose call brings none.
     pub rx_flags: u64,
     /// Sends that may be outstanding.
     pub tx_size: usize,
     /// Receives that may be outstanding.
     pub rx_size: usize,
-    /// Traffic class; accepted and not used.
-    pub tclass: u32,
-    /// Which bits of tags the program uses. All are significant whatever it says.
+    /// Which bits of tags the program uses. All 64 are significant whatever it says.
     pub tag_format: u64,
-    /// `enum fi_threading`. Everything is thread-safe; who promises to make one call at a time pays for no locks.
+    /// `enum fi_threading`. Everything is thread-safe; a program that promises to make one call at a time
+    /// pays for no locks.
     pub threading: i32,
     /// `enum fi_progress`.
     pub control_progress: i32,
@@ -30,8 +30,22 @@ pub struct Asked {
     pub data_progress: i32,
     /// `enum fi_av_type`.
     pub av_type: i32,
-    /// `enum fi_mr_mode`, of programs of before 1.5; else 0: memory need not be registered.
+    /// `enum fi_mr_mode` for programs written for libfabric before 1.5; otherwise 0: nothing is demanded of
+    /// the program.
     pub mr_mode: i32,
+    /// Objects that the program plans to open.
+    pub counts: Counts,
+}
+
+/// Fields of `struct fi_domain_attr` that count objects. Nothing limits them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub cq_cnt: usize,
+    pub ep_cnt: usize,
+    pub tx_ctx_cnt: usize,
+    pub rx_ctx_cnt: usize,
+    pub cntr_cnt: usize,
+    pub mr_cnt: usize,
 }
 
 impl Default for Asked {
@@ -42,25 +56,25 @@ impl Default for Asked {
             rx_flags: 0,
             tx_size: QUEUE_SIZE,
             rx_size: QUEUE_SIZE,
-            tclass: 0,
             tag_format: FI_TAG_GENERIC,
             threading: FI_THREAD_SAFE,
             control_progress: FI_PROGRESS_MANUAL,
             data_progress: FI_PROGRESS_MANUAL,
             av_type: FI_AV_TABLE,
             mr_mode: 0,
+            counts: Counts::default(),
         }
     }
 }
 
-/// Which hint cannot be met.
+/// The error names the hint that cannot be met.
 type Check = Result<(), &'static str>;
 
 fn demand(met: bool, what: &'static str) -> Check {
     if met { Ok(()) } else { Err(what) }
 }
 
-/// Compares hints with what there is.
+/// Compares hints with what this provider offers.
 ///
 /// # Safety
 /// Pointers in the hints are null or valid.
@@ -69,16 +83,7 @@ pub unsafe fn check(version: u32, hints: Option<&Info>) -> Result<Asked, &'stati
     let Some(hints) = hints else {
         return Ok(asked);
     };
-    demand(hints.caps & !CAPS == 0, "capabilities")?;
-    if hints.caps != 0 {
-        asked.caps = hints.caps | SECONDARY_CAPS;
-        if hints.caps & (FI_MSG | FI_TAGGED) != 0 && hints.caps & (FI_SEND | FI_RECV) == 0 {
-            asked.caps |= FI_SEND | FI_RECV;
-        }
-        if hints.caps & FI_RMA != 0 && hints.caps & RMA_WAYS == 0 {
-            asked.caps |= RMA_WAYS;
-        }
-    }
+    check_caps(hints.caps, &mut asked)?;
     demand(matches!(hints.addr_format, FI_FORMAT_UNSPEC | FI_PROV_SPECIFIC), "address format")?;
     // SAFETY: null or valid, by the contract; so are the names in them.
     unsafe {
@@ -98,11 +103,40 @@ pub unsafe fn check(version: u32, hints: Option<&Info>) -> Result<Asked, &'stati
             demand(is_ours(attr.name), "name of the fabric")?;
         }
     }
+    // Scalable registration is what is offered. With the basic one, peers name memory by its virtual address
+    // and the provider chooses keys: then there is no one-sided access.
+    if asked.mr_mode & FI_MR_BASIC != 0 {
+        demand(hints.caps & FI_RMA == 0, "remote memory of mode FI_MR_BASIC")?;
+        asked.caps &= !RMA_CAPS;
+    }
     Ok(asked)
 }
 
+/// A capability that is a modifier (`FI_SEND`, `FI_READ` and the like) limits what it modifies; without one
+/// there is no limit.
+fn check_caps(caps: u64, asked: &mut Asked) -> Check {
+    demand(caps & !CAPS == 0, "capabilities")?;
+    demand(
+        caps & FI_RMA != 0 || caps & RMA_DIRECTIONS == 0,
+        "directions of one-sided access without FI_RMA",
+    )?;
+    if caps == 0 {
+        return Ok(());
+    }
+    asked.caps = caps | SECONDARY_CAPS;
+    if caps & (FI_MSG | FI_TAGGED) != 0 && caps & (FI_SEND | FI_RECV) == 0 {
+        asked.caps |= FI_SEND | FI_RECV;
+    }
+    if caps & FI_RMA != 0 && caps & RMA_DIRECTIONS == 0 {
+        asked.caps |= RMA_DIRECTIONS;
+    }
+    Ok(())
+}
+
+/// Whether a name of the hints, if there is one, is this provider's.
+///
 /// # Safety
-/// Null or zero-terminated.
+/// `name` is null or zero-terminated.
 unsafe fn is_ours(name: *const c_char) -> bool {
     // SAFETY: by the contract.
     name.is_null() || unsafe { CStr::from_ptr(name) } == NAME
@@ -113,7 +147,10 @@ fn check_ep(attr: &EpAttr, asked: &mut Asked) -> Check {
     demand(matches!(attr.protocol, 0 | PROTOCOL), "protocol")?;
     demand(attr.protocol_version <= 1, "protocol version")?;
     demand(attr.max_msg_size <= MAX_MSG_SIZE, "message size")?;
-    // FI_SHARED_CONTEXT is the largest number.
+    // No order of remote accesses is offered, of whatever size.
+    let ordered = [attr.max_order_raw_size, attr.max_order_war_size, attr.max_order_waw_size];
+    demand(ordered == [0; 3], "size of accesses that keep an order")?;
+    // FI_SHARED_CONTEXT is the largest number, and not offered either.
     demand(attr.tx_ctx_cnt <= 1 && attr.rx_ctx_cnt <= 1, "contexts of an endpoint")?;
     demand(attr.auth_key_size == 0, "authorization key")?;
     if attr.mem_tag_format != 0 {
@@ -123,15 +160,15 @@ fn check_ep(attr: &EpAttr, asked: &mut Asked) -> Check {
 }
 
 fn check_tx(attr: &TxAttr, asked: &mut Asked) -> Check {
-    demand(attr.caps & !CAPS == 0, "capabilities for sending")?;
+    demand(attr.caps & !asked.caps == 0, "capabilities for sending")?;
     demand(attr.op_flags & !TX_FLAGS == 0, "flags for sending")?;
     demand(attr.msg_order & !MSG_ORDER == 0, "order of sends")?;
     demand(attr.comp_order == 0, "order of completions")?;
     demand(attr.inject_size <= INJECT_SIZE, "inject size")?;
     demand(attr.size <= QUEUE_SIZE, "outstanding sends")?;
     demand(attr.iov_limit <= IOV_LIMIT, "pieces of a message")?;
+    demand(attr.rma_iov_limit <= IOV_LIMIT, "pieces of remote memory")?;
     asked.tx_flags = attr.op_flags;
-    asked.tclass = attr.tclass;
     if attr.size != 0 {
         asked.tx_size = attr.size;
     }
@@ -139,10 +176,12 @@ fn check_tx(attr: &TxAttr, asked: &mut Asked) -> Check {
 }
 
 fn check_rx(attr: &RxAttr, asked: &mut Asked) -> Check {
-    demand(attr.caps & !CAPS == 0, "capabilities for receiving")?;
+    demand(attr.caps & !asked.caps == 0, "capabilities for receiving")?;
     demand(attr.op_flags & !RX_FLAGS == 0, "flags for receiving")?;
     demand(attr.msg_order & !MSG_ORDER == 0, "order of receives")?;
     demand(attr.comp_order == 0, "order of completions")?;
+    // What is buffered for receives that are not posted yet depends on the peers: no number can be promised.
+    demand(attr.total_buffered_recv == 0, "size of buffered messages")?;
     demand(attr.size <= QUEUE_SIZE, "outstanding receives")?;
     demand(attr.iov_limit <= IOV_LIMIT, "pieces of a message")?;
     asked.rx_flags = attr.op_flags;
@@ -163,7 +202,13 @@ unsafe fn check_domain(version: u32, attr: &DomainAttr, asked: &mut Asked) -> Ch
     demand(attr.max_ep_tx_ctx <= 1 && attr.max_ep_rx_ctx <= 1, "contexts of an endpoint")?;
     demand(attr.max_ep_stx_ctx == 0 && attr.max_ep_srx_ctx == 0, "shared contexts")?;
     demand(attr.auth_key_size == 0, "authorization key")?;
+    demand(attr.mr_iov_limit <= IOV_LIMIT, "pieces of registered memory")?;
+    demand(attr.max_err_data == 0, "data of errors")?;
     demand(matches!(attr.av_type, FI_AV_UNSPEC..=FI_AV_TABLE), "type of address vectors")?;
+    demand(matches!(attr.threading, FI_THREAD_UNSPEC..=FI_THREAD_ENDPOINT), "threading")?;
+    demand(matches!(attr.resource_mgmt, 0..=FI_RM_ENABLED), "resource management")?;
+    let progress = FI_PROGRESS_UNSPEC..=FI_PROGRESS_CONTROL_UNIFIED;
+    demand(progress.contains(&attr.control_progress) && progress.contains(&attr.data_progress), "progress")?;
     for (answer, hint) in [
         (&mut asked.threading, attr.threading),
         (&mut asked.control_progress, attr.control_progress),
@@ -175,111 +220,21 @@ unsafe fn check_domain(version: u32, attr: &DomainAttr, asked: &mut Asked) -> Ch
             *answer = hint;
         }
     }
-    // Before 1.5 the mode was one of two values and not a set of demands. Afterwards hints say what a program can do, and the
-    // answer what it must do: nothing.
+    asked.counts = Counts {
+        cq_cnt: attr.cq_cnt,
+        ep_cnt: attr.ep_cnt,
+        tx_ctx_cnt: attr.tx_ctx_cnt,
+        rx_ctx_cnt: attr.rx_ctx_cnt,
+        cntr_cnt: attr.cntr_cnt,
+        mr_cnt: attr.mr_cnt,
+    };
+    // Before libfabric 1.5 the mode was one of two values and not a set of demands. Since then hints say what
+    // a program can do, and the answer what it must do, which is nothing.
     if version < fi_version(1, 5) || matches!(attr.mr_mode, FI_MR_BASIC | FI_MR_SCALABLE) {
         asked.mr_mode = attr.mr_mode & (FI_MR_BASIC | FI_MR_SCALABLE);
-    }
-    if attr.tclass != 0 {
-        asked.tclass = attr.tclass;
     }
     Ok(())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::mem::zeroed;
-    struct Hints {
-        info: Info,
-        ep: EpAttr,
-        tx: TxAttr,
-        domain: DomainAttr,
-    }
-
-    /// Hints of zeroes, as `fi_allocinfo` gives them, changed by `set`; the answer to them.
-    fn answer(version: u32, set: impl FnOnce(&mut Hints)) -> Result<Asked, &'static str> {
-        // SAFETY: plain data and pointers, for which zeroes are valid.
-        let mut hints: Hints = unsafe { zeroed() };
-        set(&mut hints);
-        let Hints { mut info, mut ep, mut tx, mut domain } = hints;
-        info.ep_attr = &mut ep;
-        info.tx_attr = &mut tx;
-        info.domain_attr = &mut domain;
-        // SAFETY: null or valid, just so.
-        unsafe { check(version, Some(&info)) }
-    }
-
-    const V: u32 = fi_version(1, 17);
-
-    #[test]
-    fn nothing_asked_for_gives_everything() {
-        // SAFETY: no hints.
-        assert_eq!(unsafe { check(V, None) }, Ok(Asked::default()));
-        assert_eq!(answer(V, |_| {}), Ok(Asked::default()));
-    }
-
-    #[test]
-    fn as_mpis_ask() {
-        // Open MPI 4.1.
-        let asked = answer(fi_version(1, 5), |hints| {
-            let Hints { info, ep, tx, domain } = hints;
-            info.caps = FI_TAGGED | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_DIRECTED_RECV;
-            ep.ep_type = FI_EP_RDM;
-            tx.msg_order = FI_ORDER_SAS;
-            tx.op_flags = FI_COMPLETION;
-            (domain.threading, domain.av_type, domain.cq_data_size) = (FI_THREAD_DOMAIN, FI_AV_MAP, 4);
-        });
-        let asked = asked.expect("all of it is offered");
-        assert_eq!(
-            (asked.threading, asked.av_type, asked.mr_mode, asked.tx_flags),
-            (3, FI_AV_MAP, 0, FI_COMPLETION)
-        );
-        assert_ne!(asked.caps & FI_DIRECTED_RECV, 0);
-        assert_eq!(
-            asked.caps & (FI_SEND | FI_RECV | FI_MSG),
-            FI_SEND | FI_RECV,
-            "untagged messages were not asked for"
-        );
-    }
-
-    #[test]
-    fn what_is_not_offered_is_refused() {
-        // FI_ATOMIC is bit 4, FI_ORDER_RAR bit 0, FI_EP_MSG 1, FI_SHARED_CONTEXT the largest number.
-        assert_eq!(answer(V, |hints| hints.info.caps = 16), Err("capabilities"));
-        assert_eq!(answer(V, |hints| hints.tx.msg_order = 1), Err("order of sends"));
-        assert_eq!(answer(V, |hints| hints.ep.ep_type = 1), Err("endpoint type"));
-        assert_eq!(answer(V, |hints| hints.ep.tx_ctx_cnt = usize::MAX), Err("contexts of an endpoint"));
-        assert_eq!(answer(V, |hints| hints.domain.cq_data_size = 9), Err("size of remote completion data"));
-        assert_eq!(
-            answer(V, |hints| hints.domain.name = c"eth0".as_ptr().cast_mut()),
-            Err("name of the domain")
-        );
-        assert_eq!(answer(V, |hints| hints.tx.inject_size = 1 << 20), Err("inject size"));
-    }
-
-    #[test]
-    fn one_sided_access_in_full_or_by_its_parts() {
-        let caps = |caps| answer(V, |hints| hints.info.caps = caps).map(|asked| asked.caps & RMA_CAPS);
-        assert_eq!(caps(FI_MSG), Ok(0), "not asked for");
-        assert_eq!(caps(FI_RMA), Ok(RMA_CAPS));
-        assert_eq!(caps(FI_RMA | FI_READ), Ok(FI_RMA | FI_READ));
-    }
-
-    #[test]
-    fn directed_receives_must_be_asked_for() {
-        // Without the capability a receive's source is to be passed over: it may be anything.
-        let asked = answer(V, |hints| hints.info.caps = FI_MSG | FI_TAGGED).expect("offered");
-        assert_eq!(asked.caps & FI_DIRECTED_RECV, 0);
-    }
-
-    #[test]
-    fn modes_of_memory_of_old_programs() {
-        let mode =
-            |version, mode| answer(version, |hints| hints.domain.mr_mode = mode).map(|asked| asked.mr_mode);
-        assert_eq!(mode(fi_version(1, 4), FI_MR_SCALABLE), Ok(FI_MR_SCALABLE));
-        assert_eq!(mode(fi_version(1, 4), FI_MR_BASIC), Ok(FI_MR_BASIC));
-        // FI_MR_LOCAL | FI_MR_PROV_KEY: what the program could do is not demanded.
-        assert_eq!(mode(V, 1 << 2 | 1 << 6), Ok(0));
-    }
-}
+mod tests;

@@ -1,11 +1,12 @@
-//! Tasuki as a provider of libfabric: the door by which unmodified MPI libraries come in.
+//! Tasuki as a provider of libfabric, by which unmodified MPI libraries use it.
 //!
-//! Exported are `fi_prov_ini`, for libfabric, and `tasuki_front_calls`, for what stands in front of one. Objects of libfabric are
-//! boxes that begin with the structure that C sees; what they share is counted, so that nothing is closed that is in use. No call
-//! unwinds into C, none blocks but those that wait by definition, and none says "try again" for want of room: an MPI would ask
-//! again for ever without ever looking at its queue.
+//! Two functions are exported: `fi_prov_ini` for libfabric, and `tasuki_front_calls` for the library in front
+//! of the system's libfabric. An object of libfabric is a box that begins with the structure that C sees.
+//! What objects share is reference-counted, so that an object in use is not closed. No call unwinds into C.
+//! No call blocks, except those that wait by definition. No call returns `FI_EAGAIN` for want of room,
+//! because an MPI would repeat it for ever without reading its queue.
 //!
-//! See `docs/reference/libfabric.md` for what is offered and what not.
+//! See `docs/reference/libfabric.md` for what is offered and what is not.
 
 pub mod abi;
 mod death;
@@ -19,6 +20,7 @@ mod limits;
 #[doc(hidden)]
 pub mod log;
 mod members;
+mod names;
 mod object;
 mod provider;
 mod queue;

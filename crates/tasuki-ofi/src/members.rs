@@ -1,4 +1,4 @@
-//! Endpoints behind a queue or counter: who looks at it makes them progress.
+//! The endpoints that report to a queue or counter: reading it makes them progress.
 
 use std::cell::UnsafeCell;
 use std::sync::{Arc, RwLock};
@@ -7,21 +7,24 @@ use std::time::Duration;
 use crate::ep::EpShared;
 use crate::queue::Reader;
 
-/// Longest sleep at a time. Completions that another thread has taken in, and signals, are noticed after it.
+/// The longest sleep at a time. A completion that another thread has taken in, or a signal, is noticed after
+/// it at the latest.
 pub const SLICE: Duration = Duration::from_millis(10);
-/// As [`SLICE`], where several endpoints must be looked after, of which only one can be slept on.
+/// The longest sleep at a time where several endpoints are waited for, of which only one can end the sleep.
 const SHARED_SLICE: Duration = Duration::from_millis(1);
 
-/// Each is a reference for as long as the endpoint is open: a weak one would cost two locked instructions at every look.
+/// A list of endpoints, each of which is held for as long as it is open: with weak references every read of a
+/// queue would cost two locked instructions.
 #[derive(Default)]
 pub struct Members {
     list: UnsafeCell<Vec<Arc<EpShared>>>,
     lock: RwLock<()>,
-    /// Looking takes no lock: see [`Members::of_one_caller`].
+    /// Reading the list takes no lock: see [`Members::of_one_caller`].
     alone: bool,
 }
 
-// SAFETY: the list is changed with the lock held for writing, and read with it held for reading, or not at the same time as anything else.
+// SAFETY: the list is changed with the lock held for writing, and read with the lock held for reading; where
+// no lock is taken, the program has promised that its calls do not overlap.
 unsafe impl Sync for Members {}
 
 impl Members {
@@ -35,8 +38,8 @@ impl Members {
 
     fn read<R>(&self, look: impl FnOnce(&[Arc<EpShared>]) -> R) -> R {
         let guard = (!self.alone).then(|| self.lock.read().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        // SAFETY: nobody changes it meanwhile: by the lock, or by the promise of one caller, and what `look` does with an endpoint binds and
-        // closes none.
+        // SAFETY: nobody changes the list meanwhile, by the lock or by the promise of one caller; `look`
+        // itself neither binds nor closes an endpoint.
         let result = look(unsafe { &*self.list.get() });
         drop(guard);
         result
@@ -44,11 +47,11 @@ impl Members {
 
     fn write(&self, change: impl FnOnce(&mut Vec<Arc<EpShared>>)) {
         let _guard = self.lock.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        // SAFETY: nobody else has it: by the lock, or by the promise of one caller.
+        // SAFETY: nobody else uses the list, by the lock or by the promise of one caller.
         change(unsafe { &mut *self.list.get() });
     }
 
-    /// Adds an endpoint, once.
+    /// Adds an endpoint, unless it is in the list.
     pub fn add(&self, ep: &Arc<EpShared>) {
         self.write(|members| {
             if !members.iter().any(|member| Arc::ptr_eq(member, ep)) {
@@ -57,40 +60,40 @@ impl Members {
         });
     }
 
-    /// An endpoint closes.
+    /// Removes an endpoint, which closes.
     pub fn remove(&self, ep: &Arc<EpShared>) {
         self.write(|members| members.retain(|member| !Arc::ptr_eq(member, ep)));
     }
 
-    /// The only one, of a program that never makes two calls at once: it may be glanced at.
+    /// The endpoint, if there is one alone and the program never makes two calls at once.
     #[inline(always)]
     pub fn only(&self) -> Option<&EpShared> {
         if !self.alone {
             return None;
         }
-        // SAFETY: nobody changes it while the program's call lasts, by the promise of one caller.
+        // SAFETY: nobody changes the list while the program's call lasts, by the promise of one caller.
         match unsafe { &*self.list.get() }.as_slice() {
             [ep] => Some(ep),
             _ => None,
         }
     }
 
-    /// Takes in what has arrived, and reports what has completed.
+    /// Makes all endpoints progress: they take in what has arrived and report what has completed.
     pub fn progress(&self, mut reader: Option<&mut Reader<'_>>) {
         self.each(|ep| ep.progress(reader.as_deref_mut()));
     }
 
-    /// Whether `test` holds for one that is open.
+    /// Whether `test` holds for one of the endpoints.
     pub fn any(&self, test: impl Fn(&EpShared) -> bool) -> bool {
         self.read(|members| members.iter().any(|ep| test(ep)))
     }
 
-    /// Calls `visit` for every endpoint that is open.
+    /// Calls `visit` for every endpoint.
     pub fn each(&self, mut visit: impl FnMut(&EpShared)) {
         self.read(|members| members.iter().for_each(|ep| visit(ep)));
     }
 
-    /// Sleeps for at most `limit`, until something may have happened.
+    /// Sleeps until something may have happened at an endpoint, for at most `limit`.
     pub fn wait(&self, limit: Duration) {
         let (first, several) = self.read(|members| (members.first().cloned(), members.len() > 1));
         match first {

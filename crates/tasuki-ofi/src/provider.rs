@@ -1,23 +1,40 @@
-//! The symbol that libfabric looks for.
+//! The symbol that libfabric looks for, and the libfabric that has called it.
 
 use std::ffi::c_char;
 use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::abi::{FabricAttr, FidFabric, Info, Provider, Ptr};
-use crate::host::Host;
+use crate::host::{Host, Level};
 use crate::limits::NAME;
 use crate::note;
 use crate::{getinfo, guard, object};
 
 static HOST: OnceLock<Host> = OnceLock::new();
+/// What libfabric got from [`fi_prov_ini`], set once: its log knows this provider by the pointer.
+static PROVIDER: AtomicPtr<Provider> = AtomicPtr::new(ptr::null_mut());
 
-/// The libfabric that loaded us.
+/// Whether libfabric's log takes messages of this level.
+pub fn logs(level: Level) -> bool {
+    let provider = PROVIDER.load(Ordering::Acquire);
+    !provider.is_null() && host().is_some_and(|host| host.logs(provider, level))
+}
+
+/// Writes a line to libfabric's log, if that takes it.
+pub fn log(level: Level, text: &str) {
+    let provider = PROVIDER.load(Ordering::Acquire);
+    if let Some(host) = host().filter(|_| !provider.is_null()) {
+        host.log(provider, level, text);
+    }
+}
+
+/// The libfabric that has loaded this provider.
 pub fn host() -> Option<&'static Host> {
     HOST.get()
 }
 
-/// Makes `found` the host, unless there is one already.
+/// Makes `found` the host; false if there is one already.
 pub fn serve(found: Host) -> bool {
     HOST.set(found).is_ok()
 }
@@ -35,19 +52,21 @@ fn describe() -> *mut Provider {
     let host = HOST.get_or_init(|| found);
     note!("loaded by libfabric {}.{}", host.version() >> 16, host.version() & 0xffff);
     // Never freed: libfabric keeps the pointer, and its own data in `context`, until the process ends.
-    Box::into_raw(Box::new(Provider {
+    let provider = Box::into_raw(Box::new(Provider {
         version: version(),
-        // The core passes over providers whose version is below that which a program asks for.
+        // libfabric's core passes over a provider whose version is below the one that the program asks for.
         fi_version: host.version(),
         context: [ptr::null_mut(); 4],
         name: NAME.as_ptr(),
         getinfo,
         fabric,
         cleanup,
-    }))
+    }));
+    PROVIDER.store(provider, Ordering::Release);
+    provider
 }
 
-/// Version of this provider, in libfabric's form.
+/// The version of this provider, in libfabric's form.
 pub fn version() -> u32 {
     let number = |text: &str| text.parse::<u32>().unwrap_or(0);
     crate::abi::fi_version(number(env!("CARGO_PKG_VERSION_MAJOR")), number(env!("CARGO_PKG_VERSION_MINOR")))

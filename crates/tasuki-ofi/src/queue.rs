@@ -1,4 +1,5 @@
-//! What is in a completion queue. It grows as needed and never overruns: the operations that complete bound it.
+//! The entries of a completion queue. It grows as needed and never overruns; the number of outstanding
+//! operations bounds it.
 
 use std::collections::VecDeque;
 use std::mem::offset_of;
@@ -10,12 +11,12 @@ use crate::abi::*;
 use crate::guard::{Errno, Ret, lock};
 use crate::members::Members;
 
-/// How an operation failed.
+/// The failure of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Error number, positive.
     pub err: i32,
-    /// Bytes of a message that found no room.
+    /// Bytes of a message that did not fit into the buffer.
     pub olen: usize,
 }
 
@@ -24,11 +25,11 @@ pub struct Fault {
 pub struct Entry {
     /// The program's pointer.
     pub context: u64,
-    /// What has completed: FI_SEND and the like.
+    /// What kind of operation has completed: `FI_SEND` and the like.
     pub flags: u64,
     /// Bytes received.
     pub len: usize,
-    /// Where they begin, an address of the program.
+    /// The address in the program's buffer where they begin.
     pub buf: usize,
     /// Remote completion data.
     pub data: u64,
@@ -36,23 +37,23 @@ pub struct Entry {
     pub tag: u64,
     /// The sender, or `FI_ADDR_NOTAVAIL`.
     pub source: FiAddr,
-    /// None: success.
+    /// `None` if the operation has succeeded.
     pub fault: Option<Fault>,
 }
 
-/// Completions in order, and the endpoints that they come from.
+/// Completions in order, and the endpoints that report them.
 pub struct Queue {
     entry_size: usize,
     entries: Mutex<VecDeque<Entry>>,
-    /// How many there are: spares the lock when there are none, which is what most reads find.
+    /// How many entries there are: spares the lock when there are none, as most reads find.
     count: AtomicUsize,
     signalled: AtomicBool,
-    /// Endpoints that report here: reading makes them progress.
+    /// Endpoints that report to the queue: reading it makes them progress.
     pub members: Members,
 }
 
 impl Queue {
-    /// An empty one whose reader takes the first `entry_size` bytes of `struct fi_cq_tagged_entry`.
+    /// An empty queue whose reader takes the first `entry_size` bytes of `struct fi_cq_tagged_entry`.
     pub fn new(entry_size: usize, members: Members) -> Queue {
         Queue {
             entry_size,
@@ -63,7 +64,7 @@ impl Queue {
         }
     }
 
-    /// Appends.
+    /// Appends an entry.
     pub fn push(&self, entry: Entry) {
         let mut entries = lock(&self.entries);
         entries.push_back(entry);
@@ -75,7 +76,7 @@ impl Queue {
         self.count.load(Ordering::Acquire) == 0
     }
 
-    /// Appends, or gives it to the reader who is waiting for it at this very moment.
+    /// Reports an entry: to `reader` if that reads this queue and may take it, otherwise by appending it.
     pub fn report(&self, entry: Entry, reader: Option<&mut Reader<'_>>) {
         let taken = reader.is_some_and(|reader| ptr::eq(reader.queue, self) && reader.take(&entry));
         if !taken {
@@ -86,7 +87,8 @@ impl Queue {
     /// Reads up to `count` successful completions; 0 only progresses.
     ///
     /// # Safety
-    /// `buf` has room for `count` entries of this queue's size; `sources` is null or has room for as many addresses.
+    /// `buf` has room for `count` entries of this queue's size; `sources` is null or has room for as many
+    /// addresses.
     #[inline(always)]
     pub unsafe fn read(&self, buf: *mut u8, count: usize, sources: *mut FiAddr) -> Ret<usize> {
         // SAFETY: by the contract.
@@ -124,7 +126,7 @@ impl Queue {
         self.read_waiting(reader)
     }
 
-    /// Reads those that wait here.
+    /// Reads entries that are in the queue.
     fn read_waiting(&self, mut reader: Reader<'_>) -> Ret<usize> {
         let mut entries = lock(&self.entries);
         match entries.front() {
@@ -142,7 +144,7 @@ impl Queue {
         Ok(reader.read)
     }
 
-    /// Reads a failed completion if it is next.
+    /// Reads the next entry if it is a failed completion.
     ///
     /// # Safety
     /// `into` is a structure of the size that libfabric `api_version` has.
@@ -165,7 +167,8 @@ impl Queue {
             (&raw mut (*into).olen).write(fault.olen);
             (&raw mut (*into).err).write(fault.err);
             (&raw mut (*into).prov_errno).write(fault.err);
-            // There is no further data. Since 1.5 the size says, on entry, how much the caller's buffer holds.
+            // There is no further data. Since libfabric 1.5 the size says on entry how much the caller's
+            // buffer holds.
             (&raw mut (*into).err_data_size).write(0);
             if api_version < fi_version(1, 5) {
                 (&raw mut (*into).err_data).write(ptr::null_mut());
@@ -177,7 +180,7 @@ impl Queue {
         Ok(1)
     }
 
-    /// Whether nothing is to be read, after a look at what has come in.
+    /// Whether the queue is empty after its endpoints have made progress.
     pub fn is_idle(&self) -> bool {
         if self.is_empty() {
             self.members.progress(None);
@@ -185,7 +188,7 @@ impl Queue {
         self.is_empty()
     }
 
-    /// Ends a waiting read.
+    /// Ends a read that waits.
     pub fn signal(&self) {
         self.signalled.store(true, Ordering::Release);
     }
@@ -196,33 +199,33 @@ impl Queue {
     }
 }
 
-/// Where a read puts what it finds. What completes while it looks goes straight there.
+/// The place to which a read writes entries. What completes during the read is written there, not appended.
 pub struct Reader<'a> {
     queue: &'a Queue,
     buf: *mut u8,
     room: usize,
     sources: *mut FiAddr,
-    /// The caller wants entries and has named no place for them.
+    /// The caller wants entries and gives no place for them.
     is_nowhere: bool,
     read: usize,
 }
 
 impl<'a> Reader<'a> {
     /// # Safety
-    /// `buf` is null or has room for `room` entries of the queue's size; `sources` is null or has room for as many addresses; both for as
-    /// long as the reader is used.
+    /// `buf` is null or has room for `room` entries of the queue's size; `sources` is null or has room for as
+    /// many addresses. Both stay for as long as the reader is used.
     unsafe fn new(queue: &'a Queue, buf: *mut u8, room: usize, sources: *mut FiAddr) -> Reader<'a> {
         let is_nowhere = buf.is_null() && room > 0;
         Reader { queue, buf, room: if buf.is_null() { 0 } else { room }, sources, is_nowhere, read: 0 }
     }
 
-    /// For another entry.
+    /// Whether another entry fits.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         self.read < self.room
     }
 
-    /// Takes a completion if it is a success.
+    /// Writes a completion, if it is a success and may be written here now.
     fn take(&mut self, entry: &Entry) -> bool {
         let takes = entry.fault.is_none() && self.waits_for(self.queue);
         if takes {
@@ -231,19 +234,20 @@ impl<'a> Reader<'a> {
         takes
     }
 
-    /// Whether what now completes on this queue may go here: there is room, and none waits in the queue that must come before.
+    /// Whether a completion for `queue` may be written here now: it is the queue that is read, there is room,
+    /// and no entry is in the queue that must come before.
     #[inline(always)]
     pub fn waits_for(&self, queue: &Queue) -> bool {
         ptr::eq(self.queue, queue) && self.has_room() && queue.is_empty()
     }
 
-    /// There is room.
+    /// Writes an entry, for which there is room.
     #[inline(always)]
     pub fn write(&mut self, raw: &CqTaggedEntry, source: impl FnOnce() -> FiAddr) {
         assert!(self.has_room());
         let size = self.queue.entry_size;
-        // SAFETY: `read` is less than `room`, so that by the contract of `new` there is room for it; the queue's format is a beginning of
-        // the whole entry.
+        // SAFETY: `read` is less than `room`, so that by the contract of `new` there is room for the entry;
+        // the queue's format is the beginning of a whole entry.
         unsafe {
             let at = self.buf.add(self.read * size);
             write_beginning(raw, at.cast(), size);
@@ -255,13 +259,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes the fields of a whole entry that an entry of `size` bytes has. (Field by field: `raw` need not be in memory.)
+/// Writes those fields of a whole entry that an entry of `size` bytes has. (It writes field by field, so that
+/// `raw` can stay in registers.)
 ///
 /// # Safety
 /// `at` has room for `size` bytes.
 #[inline(always)]
 unsafe fn write_beginning(raw: &CqTaggedEntry, at: *mut CqTaggedEntry, size: usize) {
-    // SAFETY: each is inside of so many bytes, and unaligned places are written as such.
+    // SAFETY: each field is inside of `size` bytes, and unaligned places are written as such.
     unsafe {
         (&raw mut (*at).op_context).write_unaligned(raw.op_context);
         if size >= offset_of!(CqTaggedEntry, buf) {

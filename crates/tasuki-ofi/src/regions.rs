@@ -1,62 +1,69 @@
-//! Memory that peers may reach: registered with a domain, and so with each of its endpoints.
+//! Memory that peers may reach: registered with a domain, and through it with each of its endpoints.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use tasuki_engine::Buffer;
+use tasuki_engine::{Buffer, Rights};
 
 use crate::abi::{FI_EBUSY, FI_ENOKEY};
 use crate::ep::EpShared;
 use crate::guard::{Errno, Ret, lock};
 
-/// Transfers that are under way may last that long after the registration was to end.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long closing a registration waits for transfers that are under way.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Registrations by key, and who must know them.
+/// The registrations of a domain by their keys, and the endpoints that must know them.
 #[derive(Default)]
 pub struct Regions(Mutex<Inner>);
 
+/// A registration: its pieces of memory, and what peers may do with them.
+pub struct Region {
+    pub pieces: Vec<Buffer>,
+    pub rights: Rights,
+}
+
 #[derive(Default)]
 struct Inner {
-    memory: HashMap<u64, Buffer>,
-    /// Weak: an endpoint holds its domain, not the other way round.
+    regions: HashMap<u64, Region>,
+    /// Weak references, because an endpoint holds its domain.
     endpoints: Vec<Weak<EpShared>>,
 }
 
 impl Regions {
-    /// A new endpoint: what is registered is so with it too.
+    /// Makes all registrations known to a new endpoint, and the endpoint known to registrations that follow.
     pub fn join(&self, ep: &Arc<EpShared>) {
         let mut inner = lock(&self.0);
         inner.endpoints.retain(|member| member.strong_count() > 0);
         inner.endpoints.push(Arc::downgrade(ep));
-        for (&key, &memory) in &inner.memory {
+        for (&key, Region { pieces, rights }) in &inner.regions {
             // The endpoint is new: no key is taken.
-            let _ = ep.expose(key, memory);
+            let _ = ep.expose(key, pieces, *rights);
         }
     }
 
     /// Registers memory; `FI_ENOKEY` if the key is taken.
-    pub fn insert(&self, key: u64, memory: Buffer) -> Ret {
+    pub fn insert(&self, key: u64, region: Region) -> Ret {
         let mut inner = lock(&self.0);
-        if inner.memory.contains_key(&key) {
+        if inner.regions.contains_key(&key) {
             return Err(Errno(FI_ENOKEY));
         }
         for ep in inner.endpoints.iter().filter_map(Weak::upgrade) {
-            ep.expose(key, memory)?;
+            ep.expose(key, &region.pieces, region.rights)?;
         }
-        inner.memory.insert(key, memory);
+        inner.regions.insert(key, region);
         Ok(())
     }
 
-    /// Ends a registration: when it returns nobody touches the memory any more. `FI_EBUSY` if transfers do not end.
+    /// Ends a registration: after this returns, nobody touches the memory any more. `FI_EBUSY` if transfers
+    /// do not end.
     pub fn remove(&self, key: u64) -> Ret {
         let endpoints: Vec<_> = {
             let mut inner = lock(&self.0);
-            inner.memory.remove(&key);
+            inner.regions.remove(&key);
             inner.endpoints.iter().filter_map(Weak::upgrade).collect()
         };
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + CLOSE_TIMEOUT;
         for ep in endpoints {
             while !ep.conceal(key) {
                 if Instant::now() > end {

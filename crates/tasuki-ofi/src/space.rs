@@ -1,4 +1,4 @@
-//! The table of an address vector: names, which are indices, and addresses. For vectors of both kinds.
+//! The table of an address vector, of either type: addresses by their names, which are indices (`fi_addr_t`).
 
 use std::collections::HashMap;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -8,18 +8,18 @@ use tasuki_engine::Address;
 use crate::abi::FiAddr;
 use crate::members::Members;
 
-/// Addresses in the order of insertion. Names of removed ones are not given again.
+/// Addresses in the order of insertion. The name of a removed address is not given again.
 #[derive(Default)]
 pub struct Space {
     table: RwLock<Table>,
-    /// Endpoints that use it: they forget what is removed.
+    /// Endpoints that use the vector: they forget names that are removed.
     pub members: Members,
 }
 
 #[derive(Default)]
 struct Table {
     addresses: Vec<Option<Address>>,
-    /// First name of each address: the same may have been inserted twice.
+    /// The first name of each address, which may have been inserted several times.
     names: HashMap<Address, FiAddr>,
 }
 
@@ -41,7 +41,7 @@ impl Space {
         name
     }
 
-    /// Forgets a name; None if there was none.
+    /// Removes a name; `None` if it is not there.
     pub fn remove(&self, name: FiAddr) -> Option<()> {
         let last = {
             let mut table = self.write();

@@ -1,4 +1,5 @@
-//! The libfabric in front of the system's: what programs find in it, when the system's is loaded, and that messages are right either way.
+//! The libfabric in front of the system's: which symbols programs find in it, when the system's is loaded,
+//! and that messages are right in either case.
 
 mod stage;
 
@@ -9,10 +10,11 @@ use std::process::{Command, Output};
 
 use stage::Stage;
 
-/// Two of the libraries that the system's libfabric brings with it, Debian's package says: libpsm2 and libefa.
+/// Two of the libraries that the system's libfabric depends on, as Debian's package says: libpsm2 and libefa.
 const COMPANIONS: [&str; 2] = ["libpsm2.so", "libefa.so"];
 
-/// The libraries that a program has loaded, as the dynamic loader tells it (ld.so(8), LD_DEBUG).
+/// The program's output, and the libraries that it has loaded, as the dynamic loader tells (ld.so(8),
+/// LD_DEBUG).
 fn loaded(command: &mut Command) -> (Output, BTreeSet<String>) {
     let output = command.env("LD_DEBUG", "files").output().expect("the program runs");
     let told = String::from_utf8_lossy(&output.stderr);
@@ -59,7 +61,7 @@ fn the_systems_is_not_loaded_where_tasuki_alone_is_asked_for() {
 }
 
 #[test]
-fn it_steps_aside_when_it_is_not_wanted() {
+fn it_gives_way_when_it_is_not_wanted() {
     let stage = Stage::with_front();
     for (name, value) in [("TASUKI_LIBFABRIC", "0"), ("FI_LOG_LEVEL", "warn"), ("FI_HOOK", "trace")] {
         let (output, libraries) = loaded(local(&stage).env(name, value));
@@ -68,7 +70,7 @@ fn it_steps_aside_when_it_is_not_wanted() {
     }
 }
 
-/// What fi_info says with these variables and words, with the library in front and without it.
+/// What fi_info says with these variables and arguments: with the library in front, and without it.
 fn both_say(variables: &[(&str, &str)], words: &[&str]) -> [(Option<i32>, String); 2] {
     let stage = Stage::with_front();
     [stage.command("fi_info"), without_front(&stage)].map(|mut command| {
@@ -86,7 +88,7 @@ fn without_front(stage: &Stage) -> Command {
 
 #[test]
 fn other_providers_are_the_systems() {
-    // An empty name is that of no provider: fi_info says so either way.
+    // No provider has the empty name, which fi_info says in both cases.
     for (providers, has_tcp) in [("tcp", true), ("", false), ("^tasuki", true)] {
         for words in [&["-p", "tcp"][..], &["-p", "nonesuch"], &["-p", "tcp", "-v"], &["--version"]] {
             let [front, system] = both_say(&[("FI_PROVIDER", providers)], words);
@@ -119,7 +121,7 @@ fn without_a_provider_the_systems_answers() {
 }
 
 #[test]
-fn whoever_was_linked_with_the_systems_finds_every_function() {
+fn a_program_linked_with_the_systems_finds_every_function() {
     let front = Stage::with_front();
     let exported = |file: &Path| -> BTreeSet<String> {
         let output = Command::new("nm").args(["-D", "--defined-only"]).arg(file).output().expect("nm runs");

@@ -1,4 +1,4 @@
-//! What a C compiler makes of `tasuki.h` is what this crate takes it for.
+//! The structures and numbers of `tasuki.h`, as a C compiler sees them, are those of this crate.
 
 use std::mem::offset_of;
 use std::path::Path;
@@ -7,14 +7,17 @@ use std::process::Command;
 use super::*;
 use crate::code::CODES;
 
-/// Every number of the header that this crate knows, as `expression value`.
+/// Every number of the header that this crate uses, as `expression value`.
 fn numbers() -> Vec<(String, i64)> {
     let mut all = Vec::new();
     let mut add = |name: &str, value: i64| all.push((name.to_owned(), value));
     macro_rules! layout {
         ($c:literal, $rust:ty, $($field:ident),*) => {
             add(concat!("sizeof(", $c, ")"), size_of::<$rust>() as i64);
-            $(add(concat!("offsetof(", $c, ", ", stringify!($field), ")"), offset_of!($rust, $field) as i64);)*
+            $(add(
+                concat!("offsetof(", $c, ", ", stringify!($field), ")"),
+                offset_of!($rust, $field) as i64,
+            );)*
         };
     }
     layout!(

@@ -1,4 +1,4 @@
-/* What the test programs share. They are C and C++ alike. */
+/* Functions and macros of all test programs, which are compiled as C and as C++. */
 #ifndef COMMON_H
 #define COMMON_H
 
@@ -9,29 +9,29 @@
 #include <tasuki.h>
 
 /* Ends the program if a condition does not hold. */
-#define EXPECT(condition)                                                                                              \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #condition,                    \
-                    tasuki_last_error());                                                                              \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
+#define EXPECT(condition)                                                                                  \
+    do {                                                                                                   \
+        if (!(condition)) {                                                                                \
+            fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #condition,        \
+                    tasuki_last_error());                                                                  \
+            exit(1);                                                                                       \
+        }                                                                                                  \
     } while (0)
 
-/* Ends the program if a call gives anything but the code. */
-#define CODE(call, code)                                                                                               \
-    do {                                                                                                               \
-        int got_ = (call);                                                                                             \
-        if (got_ != (code)) {                                                                                          \
-            fprintf(stderr, "%s:%d: %s gave %d (%s), not %d (last error: %s)\n", __FILE__, __LINE__, #call, got_,       \
-                    tasuki_strerror(got_), (int)(code), tasuki_last_error());                                          \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
+/* Ends the program if a call returns anything else than the code. */
+#define CODE(call, code)                                                                                   \
+    do {                                                                                                   \
+        int got_ = (call);                                                                                 \
+        if (got_ != (code)) {                                                                              \
+            fprintf(stderr, "%s:%d: %s gave %d (%s), not %d (last error: %s)\n", __FILE__, __LINE__,       \
+                    #call, got_, tasuki_strerror(got_), (int)(code), tasuki_last_error());                 \
+            exit(1);                                                                                       \
+        }                                                                                                  \
     } while (0)
 
 #define GOOD(call) CODE(call, TASUKI_OK)
 
-/* Byte i of message `seed`. */
+/* Byte i of the message number `seed`. */
 static inline unsigned char byte_of(uint64_t seed, size_t i)
 {
     uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15u + (uint64_t)i * 0xbf58476d1ce4e5b9u;
@@ -64,12 +64,13 @@ static inline unsigned char *memory(size_t len)
     return bytes;
 }
 
-/* Opens an endpoint that reaches others on this host as `way` says: through shared memory, or in packets over loopback. */
-static inline tasuki_endpoint *open_by(const char *way)
+/* Opens an endpoint that reaches others on this host by the carrier that is named: shm (shared memory) or udp
+ * (packets over loopback). */
+static inline tasuki_endpoint *open_by(const char *carrier)
 {
     tasuki_options options;
     GOOD(tasuki_options_init(&options, sizeof options));
-    options.shm = strcmp(way, "shm") == 0;
+    options.shm = strcmp(carrier, "shm") == 0;
     options.identity = "127.0.0.1";
     tasuki_endpoint *endpoint;
     GOOD(tasuki_open(&options, &endpoint));
@@ -77,7 +78,7 @@ static inline tasuki_endpoint *open_by(const char *way)
     return endpoint;
 }
 
-/* The next completion. */
+/* Waits for the next completion. */
 static inline tasuki_completion next(tasuki_endpoint *endpoint)
 {
     tasuki_completion done;
@@ -85,7 +86,7 @@ static inline tasuki_completion next(tasuki_endpoint *endpoint)
     return done;
 }
 
-/* The next completion, which must be a success of this operation. */
+/* Waits for the next completion, which must be the success of this operation. */
 static inline tasuki_completion next_is(tasuki_endpoint *endpoint, int kind, uint64_t context)
 {
     tasuki_completion done = next(endpoint);

@@ -1,4 +1,5 @@
-/* A child closes its copy of an endpoint and opens its own; the parent's goes on as if nothing had happened. */
+/* A child process closes its copy of an endpoint and opens its own, while the parent's endpoint goes on
+ * working. */
 #include "common.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@ static tasuki_peer add(tasuki_endpoint *endpoint, tasuki_endpoint *to)
     return peer;
 }
 
-/* One message from an endpoint to another of the same process. */
+/* Sends one message from an endpoint to another of the same process. */
 static void exchange(tasuki_endpoint *from, tasuki_endpoint *to)
 {
     unsigned char out[5000], in[5000];

@@ -1,15 +1,16 @@
-/* Two programs: "pair shm|udp sends|receives ENDING". Each writes its address to stdout and reads the other's from stdin. */
+/* One of two programs: "pair shm|udp sends|receives ENDING". Each writes its address to stdout and reads the
+ * other's from stdin. */
 #include "common.h"
 #include <signal.h>
 
 static tasuki_endpoint *endpoint;
 static tasuki_peer other;
-/* This program is the one that sends the data. */
+/* Whether this program is the one that sends the data. */
 static int sender;
 
 enum { GO = 1000000 };
 
-/* Both programs are here. */
+/* A barrier: both programs come here before either goes on. */
 static void meet(void)
 {
     static uint64_t meetings;
@@ -72,7 +73,8 @@ static void tags_choose(void)
         bytes[0] = 0;
         return;
     }
-    /* Exactly, then by mask: of those left the first that was sent. */
+    /* Receives of one tag and receives by a mask; a mask gets that of the remaining messages which was sent
+     * first. */
     static const struct {
         uint64_t tag, ignore, gets;
     } asks[] = {{0x12, 0, 0x12}, {0x1f, 0xf, 0x10}, {0x11, 0, 0x11}, {0, ~(uint64_t)0, 0x13}};
@@ -146,7 +148,7 @@ static void pieces_and_data(void)
     free(bytes);
 }
 
-/* One buffer for many messages. */
+/* One receive for several messages. */
 static void many_in_one(void)
 {
     enum { EACH = 3000, ROOM = 16 * EACH + 100 };
@@ -219,7 +221,7 @@ static void probes(void)
     CODE(tasuki_tclaim(endpoint, TASUKI_ANY_SOURCE, 70, 0, &found), 1);
     EXPECT(found.len == 333 && found.claim != 0);
     uint64_t claim = found.claim;
-    /* The second takes its place. */
+    /* A claimed message is invisible: the receive gets the second message with this tag. */
     GOOD(tasuki_trecv(endpoint, other, 70, 0, bytes, sizeof bytes, 0, 71));
     EXPECT(next_is(endpoint, TASUKI_RECV, 71).len == 334 && is_filled(bytes, 71, 334));
     GOOD(tasuki_recv_claimed(endpoint, claim, bytes, sizeof bytes, 0, 70));
@@ -230,7 +232,7 @@ static void probes(void)
     CODE(tasuki_probe(endpoint, TASUKI_ANY_SOURCE, &found), 0);
 }
 
-static void taken_back(void)
+static void cancelled(void)
 {
     unsigned char bytes[8];
     GOOD(tasuki_trecv(endpoint, other, 99, 0, bytes, 8, 0, 99));
@@ -242,8 +244,8 @@ static void taken_back(void)
     CODE(tasuki_cancel(endpoint, 99), TASUKI_ENOTFOUND);
 }
 
-/* Thousands each way at once, small and large, completions in batches. */
-static void crowd(void)
+/* Thousands of messages in each direction at once, small and large, with completions read in batches. */
+static void flood(void)
 {
     enum { COUNT = 2000, MOST = 2000 };
     unsigned char *out = memory((size_t)COUNT * MOST), *in = memory((size_t)COUNT * MOST);
@@ -271,7 +273,7 @@ static void crowd(void)
     free(in);
 }
 
-/* The other program goes: politely, or not. */
+/* The other program closes its endpoint, or dies. */
 static void leave(const char *ending)
 {
     unsigned char byte;
@@ -307,8 +309,9 @@ int main(int argc, char **argv)
     EXPECT(fgets(text, sizeof text, stdin) != NULL);
     GOOD(tasuki_address_parse(text, address));
     GOOD(tasuki_add_peer(endpoint, address, &other));
-    static void (*const parts[])(void) = {untagged_in_order, tags_choose, delivery_waits, pieces_and_data, many_in_one,
-                                          too_long,          probes,      taken_back,     crowd};
+    static void (*const parts[])(void) = {untagged_in_order, tags_choose, delivery_waits, pieces_and_data,
+                                          many_in_one,       too_long,    probes,         cancelled,
+                                          flood};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         parts[i]();
         meet();

@@ -1,6 +1,6 @@
 /*
- * Put and get between two programs: "remote shm|udp serves ENDING" and "remote shm|udp asks ENDING". The one whose memory it is
- * calls nothing while the other works.
+ * Put and get between two programs: "remote shm|udp serves ENDING" and "remote shm|udp asks ENDING". The
+ * program whose memory it is (serves) makes no call while the other works.
  */
 #include "common.h"
 #include <signal.h>
@@ -9,7 +9,7 @@
 enum { ROOM = 4 << 20, FLAG = ROOM - 1 };
 
 static tasuki_endpoint *endpoint;
-/* The one that serves dies at the end. */
+/* Whether the program that serves dies at the end. */
 static int dies;
 
 static void serve(void)
@@ -78,7 +78,7 @@ static void ask(void)
     GOOD(tasuki_get(endpoint, peer, key, ROOM, in, 1, 0, 3));
     CODE(end_of(TASUKI_GET, 3, 1), TASUKI_EREFUSED);
     CODE(tasuki_cancel(endpoint, 3), TASUKI_ENOTFOUND);
-    /* What is quiet says nothing if it succeeds: the next completion is another's. */
+    /* A quiet operation that succeeds has no completion: the next completion is that of another operation. */
     GOOD(tasuki_put(endpoint, peer, key, 0, out, 1, TASUKI_QUIET, 4));
     GOOD(tasuki_put(endpoint, peer, key, FLAG, &one, 1, 0, 5));
     GOOD(end_of(TASUKI_PUT, 5, 1));

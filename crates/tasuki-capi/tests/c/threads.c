@@ -1,4 +1,5 @@
-/* Several threads use one endpoint at once: each sends to the endpoint itself and all take whatever completes. */
+/* Several threads use one endpoint at once: each sends to the endpoint itself, and each takes any thread's
+ * completions. */
 #include "common.h"
 #include <pthread.h>
 

@@ -5,12 +5,12 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// In what way a program is compiled and linked.
+/// How a program is compiled and linked.
 #[derive(Clone, Copy, Debug)]
 pub enum Language {
     C,
     Cpp,
-    /// C, with the library inside of the program.
+    /// As C, with the static library.
     Static,
 }
 
@@ -24,7 +24,7 @@ fn crate_folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder with `libtasuki.so`: cargo puts what a test depends on beside the test.
+/// The folder with `libtasuki.so`: cargo puts libraries that a test depends on beside the test.
 pub fn library_folder() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let folder = test.parent().expect("a folder").to_owned();

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::build::{Language, build, library_folder};
 use crate::run::{Ended, Running};
 
-/// Two processes of `tests/c/pair.c`, each given the other's address.
+/// Runs two processes of `tests/c/pair.c`, each of which gets the other's address.
 fn pair(language: Language, way: &str, ending: &str) -> [Ended; 2] {
     let program = build("tests/c/pair.c", language);
     let mut both = ["sends", "receives"].map(|role| Running::start(&program, &[way, role, ending]));
@@ -21,7 +21,7 @@ fn pair_is_good(language: Language, way: &str) {
     }
 }
 
-/// The one that stays hears of the other's death.
+/// The process that goes on is told of the other's death.
 fn pair_is_parted(way: &str) {
     let [stays, dies] = pair(Language::C, way, "killed");
     stays.must_be_good();
@@ -66,7 +66,7 @@ fn what_goes_wrong_is_told() {
     }
 }
 
-/// Two processes of `tests/c/remote.c`.
+/// Runs two processes of `tests/c/remote.c`.
 fn put_and_get(language: Language, way: &str, ending: &str) -> [Ended; 2] {
     let program = build("tests/c/remote.c", language);
     let mut serves = Running::start(&program, &[way, "serves", ending]);
@@ -118,7 +118,8 @@ fn the_example_works() {
     let measures = Running::start(&program, &[file.to_str().expect("text")]).end();
     let answers = answers.end();
     assert!(measures.status.success() && answers.status.success(), "{measures}{answers}");
-    // A line of titles, and sizes from 1 to 2^20 in steps of 4.
+    // The program prints a line of titles, and one line each for sizes from 1 to 2^20, each four times the
+    // one before.
     assert_eq!(measures.output.lines().count(), 1 + 11, "{measures}");
 }
 
@@ -134,7 +135,8 @@ fn nothing_but_the_interface_is_exported() {
     assert_eq!(exported, declared());
 }
 
-/// The functions that `tasuki.h` declares: what stands before the first parenthesis of a line that begins with a type.
+/// The functions that `tasuki.h` declares: the word before the first parenthesis of each line that begins
+/// with a type.
 pub fn declared() -> Vec<&'static str> {
     let header = include_str!("../../include/tasuki.h");
     let mut names: Vec<&str> = header

@@ -1,4 +1,4 @@
-//! Running programs, under a watchdog.
+//! Running programs under a watchdog.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,19 +16,21 @@ pub struct Running {
     errors: Option<JoinHandle<String>>,
 }
 
-/// What a program that has ended left.
+/// The exit status and output of a program that has ended.
 pub struct Ended {
     pub status: ExitStatus,
     pub output: String,
     pub errors: String,
 }
 
-/// A program that hangs is ended after so many seconds: many times what the slowest takes, on a busy machine too.
+/// A program that hangs is ended after so many seconds. The slowest takes a small part of this, even on a
+/// busy machine.
 const LIMIT_SECONDS: &str = "120";
 
 impl Running {
     pub fn start(program: &Program, arguments: &[&str]) -> Running {
-        // `timeout` ends what hangs, also if this test is ended first; the state of the endpoint is printed on SIGUSR2.
+        // `timeout` ends a program that hangs, even if this test is ended first. SIGUSR2 prints the
+        // endpoint's state.
         let mut child = Command::new("timeout")
             .args(["--signal=USR2", "--kill-after=2", LIMIT_SECONDS])
             .arg(&program.path)
@@ -55,7 +57,7 @@ impl Running {
 
     pub fn tell(&mut self, text: &str) {
         let mut input = self.input.take().expect("told once");
-        // A program that has ended already tells why by itself.
+        // A write fails if the program has ended already, which then says why by itself.
         let _ = input.write_all(text.as_bytes());
     }
 
@@ -70,7 +72,7 @@ impl Running {
 }
 
 impl Ended {
-    /// The program says that all was as it should be.
+    /// Checks that the program has ended with success.
     #[track_caller]
     pub fn must_be_good(&self) {
         assert!(self.status.success() && self.output.ends_with("good\n"), "{self}");
@@ -78,7 +80,7 @@ impl Ended {
 }
 
 impl Ended {
-    /// The program was killed. `timeout` then kills itself, or says 128 + 9.
+    /// Checks that the program was killed: then `timeout` kills itself, or exits with 128 + 9.
     #[track_caller]
     pub fn must_be_killed(&self) {
         assert!(self.status.signal() == Some(9) || self.status.code() == Some(137), "{self}");
@@ -93,7 +95,7 @@ impl fmt::Display for Ended {
 
 fn read(mut errors: ChildStderr) -> String {
     let mut text = String::new();
-    // Half a text is better than none.
+    // If reading fails, the part that was read is better than nothing.
     let _ = errors.read_to_string(&mut text);
     text
 }

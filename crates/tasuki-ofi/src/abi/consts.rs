@@ -1,5 +1,5 @@
 //! Numbers of `rdma/fabric.h`, `fi_errno.h`, `fi_domain.h`, `fi_endpoint.h` and `fi_eq.h`.
-#![allow(missing_docs)] // They have the names, and the meaning, of the headers and of fi_getinfo(3), fi_endpoint(3), fi_cq(3).
+#![allow(missing_docs)] // Names and meanings are those of the headers, fi_getinfo(3) and fi_endpoint(3).
 
 pub const FI_MSG: u64 = 1 << 1;
 pub const FI_RMA: u64 = 1 << 2;
@@ -15,7 +15,6 @@ pub const FI_MULTI_RECV: u64 = 1 << 16;
 pub const FI_REMOTE_CQ_DATA: u64 = 1 << 17;
 pub const FI_MORE: u64 = 1 << 18;
 pub const FI_PEEK: u64 = 1 << 19;
-pub const FI_FENCE: u64 = 1 << 21;
 pub const FI_PRIORITY: u64 = 1 << 22;
 pub const FI_COMPLETION: u64 = 1 << 24;
 pub const FI_INJECT: u64 = 1 << 25;
@@ -24,11 +23,13 @@ pub const FI_TRANSMIT_COMPLETE: u64 = 1 << 27;
 pub const FI_DELIVERY_COMPLETE: u64 = 1 << 28;
 pub const FI_AFFINITY: u64 = 1 << 29;
 pub const FI_MATCH_COMPLETE: u64 = 1 << 31;
+/// Flag of `fi_getinfo`.
+pub const FI_NUMERICHOST: u64 = 1 << 55;
 pub const FI_LOCAL_COMM: u64 = 1 << 51;
 pub const FI_REMOTE_COMM: u64 = 1 << 52;
 pub const FI_SOURCE: u64 = 1 << 57;
 pub const FI_DIRECTED_RECV: u64 = 1 << 59;
-/// Flag of a call; shares its bit with a capability.
+/// Flag of a call, which shares its bit with a capability.
 pub const FI_CLAIM: u64 = 1 << 59;
 /// Flag of a call.
 pub const FI_DISCARD: u64 = 1 << 58;
@@ -50,15 +51,21 @@ pub const FI_AV_TABLE: i32 = 2;
 pub const FI_MR_BASIC: i32 = 1;
 pub const FI_MR_SCALABLE: i32 = 2;
 pub const FI_PROGRESS_UNSPEC: i32 = 0;
+pub const FI_PROGRESS_AUTO: i32 = 1;
 pub const FI_PROGRESS_MANUAL: i32 = 2;
+/// Since libfabric 2.0: one thread at a time makes progress of both kinds.
+pub const FI_PROGRESS_CONTROL_UNIFIED: i32 = 3;
 pub const FI_THREAD_UNSPEC: i32 = 0;
 pub const FI_THREAD_SAFE: i32 = 1;
 pub const FI_THREAD_DOMAIN: i32 = 3;
+/// The largest number of `enum fi_threading` in libfabric 1.17.
+pub const FI_THREAD_ENDPOINT: i32 = 5;
 pub const FI_RM_ENABLED: i32 = 2;
+pub const FI_TC_UNSPEC: u32 = 0;
 pub const FI_ORDER_SAS: u64 = 1 << 8;
 pub const FI_EP_UNSPEC: i32 = 0;
 pub const FI_EP_RDM: i32 = 3;
-/// Four fields of one bit each: all 64 bits of a tag are significant.
+/// 64 fields of one bit each: all bits of a tag are significant.
 pub const FI_TAG_GENERIC: u64 = 0xAAAA_AAAA_AAAA_AAAA;
 
 pub const FI_CLASS_FABRIC: usize = 1;
@@ -87,6 +94,7 @@ pub const FI_CQ_FORMAT_CONTEXT: i32 = 1;
 pub const FI_CQ_FORMAT_MSG: i32 = 2;
 pub const FI_CQ_FORMAT_DATA: i32 = 3;
 pub const FI_CQ_FORMAT_TAGGED: i32 = 4;
+pub const FI_CNTR_EVENTS_COMP: i32 = 0;
 pub const FI_WAIT_NONE: i32 = 0;
 pub const FI_WAIT_UNSPEC: i32 = 1;
 pub const FI_WAIT_YIELD: i32 = 5;
@@ -98,6 +106,7 @@ pub const FI_EACCES: i32 = libc::EACCES;
 pub const FI_EBUSY: i32 = libc::EBUSY;
 pub const FI_EINVAL: i32 = libc::EINVAL;
 pub const FI_ENODEV: i32 = libc::ENODEV;
+pub const FI_EADDRNOTAVAIL: i32 = libc::EADDRNOTAVAIL;
 pub const FI_ENOSYS: i32 = libc::ENOSYS;
 pub const FI_ENOMSG: i32 = libc::ENOMSG;
 pub const FI_ENODATA: i32 = libc::ENODATA;

@@ -16,7 +16,7 @@ pub struct FidEp {
     pub collective: *const OpsNone<11>,
 }
 
-/// A table of calls none of which is offered: `struct fi_ops_atomic`, `fi_ops_collective`.
+/// A table of calls of which none is offered: `struct fi_ops_atomic`, `struct fi_ops_collective`.
 #[repr(C)]
 pub struct OpsNone<const N: usize> {
     pub size: usize,

@@ -5,7 +5,7 @@ use std::ffi::c_char;
 
 use super::queue::{CntrAttr, CqAttr, EqAttr, FidCntr, FidCq, FidEq};
 use super::space::{AvAttr, FidAv};
-use super::{FidEp, Info, IoVec, NoSys, Ptr};
+use super::{FidEp, Info, IoVec, NoSys, Ptr, nosys};
 
 /// `struct fid`: every object begins with it.
 #[repr(C)]
@@ -25,6 +25,17 @@ pub struct Ops {
     pub ops_open: NoSys,
     pub tostr: NoSys,
     pub ops_set: NoSys,
+}
+
+impl Ops {
+    /// A table of these calls; the others are not offered.
+    pub const fn new(
+        close: unsafe extern "C" fn(*mut Fid) -> i32,
+        bind: unsafe extern "C" fn(*mut Fid, *mut Fid, u64) -> i32,
+        control: unsafe extern "C" fn(*mut Fid, i32, Ptr) -> i32,
+    ) -> Ops {
+        Ops { size: size_of::<Ops>(), close, bind, control, ops_open: nosys, tostr: nosys, ops_set: nosys }
+    }
 }
 
 /// `struct fi_ops_fabric`.

@@ -94,7 +94,7 @@ pub struct FabricAttr {
     pub api_version: u32,
 }
 
-/// `struct fi_info`. Only libfabric allocates it: newer ones have more fields.
+/// `struct fi_info`. Only libfabric allocates it, because newer versions have more fields.
 #[repr(C)]
 pub struct Info {
     pub next: *mut Info,
@@ -114,7 +114,7 @@ pub struct Info {
     pub nic: *mut c_void,
 }
 
-/// fi_getinfo(3), of libfabric and of a provider.
+/// The type of fi_getinfo(3), of libfabric and of a provider.
 pub type GetInfo = unsafe extern "C" fn(
     version: u32,
     node: *const c_char,
@@ -123,16 +123,16 @@ pub type GetInfo = unsafe extern "C" fn(
     hints: *const Info,
     info: *mut *mut Info,
 ) -> i32;
-/// fi_fabric(3), likewise.
+/// The type of fi_fabric(3), of libfabric and of a provider.
 pub type OpenFabric =
     unsafe extern "C" fn(attr: *mut FabricAttr, fabric: *mut *mut FidFabric, context: Ptr) -> i32;
 
-/// `struct fi_provider`, the same in all versions.
+/// `struct fi_provider`, which is the same in all versions.
 #[repr(C)]
 pub struct Provider {
     pub version: u32,
     pub fi_version: u32,
-    /// libfabric's own.
+    /// For libfabric's own use.
     pub context: [Ptr; 4],
     pub name: *const c_char,
     pub getinfo: GetInfo,

@@ -1,8 +1,10 @@
-//! The C interface of libfabric, as in 1.17 to 2.5, written by hand. `tests/layout.rs` compares it with installed headers.
+//! The C interface of libfabric 1.17 to 2.5, written by hand. `tests/layout.rs` compares it with the
+//! installed headers.
 //!
-//! Later versions only append to attributes and tables of calls, and callers look at a table's `size` before they use what was
-//! appended. So these are the structures of 1.17: what came later is neither read from a caller nor written for one, but for
-//! the sender of a failed completion (`CqErrEntry::src_addr`, since 1.20).
+//! The structures are those of 1.17. Later versions only append fields to attributes and calls to tables, and
+//! callers look at a table's `size` before they use an appended call. A field that came later is neither read
+//! from a caller nor written for one, except the sender of a failed completion (`CqErrEntry::src_addr`, since
+//! 1.20).
 
 mod consts;
 mod ep;
@@ -22,22 +24,22 @@ pub use space::*;
 
 use std::ffi::c_void;
 
-/// A caller's pointer to anything.
+/// A pointer of the caller's to anything.
 pub type Ptr = *mut c_void;
-/// `fi_addr_t`: an address as an address vector gave it.
+/// `fi_addr_t`: the name that an address vector gives an address.
 pub type FiAddr = u64;
-/// Entry of a table for a call that this provider does not offer: whatever the arguments, `-FI_ENOSYS`.
+/// The entry of a table for a call that this provider does not offer, whatever its arguments: `-FI_ENOSYS`.
 pub type NoSys = unsafe extern "C" fn() -> isize;
 /// `struct iovec`.
 pub type IoVec = libc::iovec;
 
-/// `fi_version()` of a libfabric that has `major.minor`.
+/// `fi_version()` of libfabric `major.minor`.
 pub const fn fi_version(major: u32, minor: u32) -> u32 {
     major << 16 | minor
 }
 
-/// Offers nothing. It has no parameters: in the calling conventions of every Linux target the caller removes the arguments,
-/// and a result of type `int` is the lower half of one of type `ssize_t`.
+/// A call that is not offered. It has no parameters: in the calling conventions of every Linux target the
+/// caller removes the arguments, and a result of type `int` is the lower half of one of type `ssize_t`.
 ///
 /// # Safety
 /// Always safe; `unsafe` only to have the type of the tables' entries.

@@ -3,7 +3,7 @@
 
 use super::{FiAddr, Fid, Ptr, Text};
 
-/// `struct fi_cq_tagged_entry`; the other formats are its beginnings.
+/// `struct fi_cq_tagged_entry`. Entries of the other formats are its first fields.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CqTaggedEntry {
@@ -29,7 +29,7 @@ pub struct CqErrEntry {
     pub prov_errno: i32,
     pub err_data: Ptr,
     pub err_data_size: usize,
-    /// Since 1.20: written only for those who asked for that version or a later one.
+    /// Since libfabric 1.20: written only for programs that ask for that version or a later one.
     pub src_addr: FiAddr,
 }
 

@@ -1,7 +1,7 @@
 //! One-sided access.
 #![allow(missing_docs)] // Fields as in fi_rma(3).
 
-use super::{FiAddr, FidEp, IoVec, NoSys, Ptr};
+use super::{FiAddr, FidEp, IoVec, Ptr};
 
 /// `struct fi_rma_iov`.
 #[repr(C)]
@@ -40,6 +40,6 @@ pub struct OpsRma {
     pub writev: unsafe extern "C" fn(Ep, Iov, Desc, usize, FiAddr, u64, u64, Ptr) -> isize,
     pub writemsg: unsafe extern "C" fn(Ep, *const MsgRma, u64) -> isize,
     pub inject: unsafe extern "C" fn(Ep, Buf, usize, FiAddr, u64, u64) -> isize,
-    pub writedata: NoSys,
-    pub injectdata: NoSys,
+    pub writedata: unsafe extern "C" fn(Ep, Buf, usize, Ptr, u64, FiAddr, u64, u64, Ptr) -> isize,
+    pub injectdata: unsafe extern "C" fn(Ep, Buf, usize, u64, FiAddr, u64, u64) -> isize,
 }

@@ -22,7 +22,9 @@ pub struct AvAttr {
 pub struct OpsAv {
     pub size: usize,
     pub insert: unsafe extern "C" fn(*mut FidAv, *const u8, usize, *mut FiAddr, u64, Ptr) -> i32,
-    pub insertsvc: NoSys,
+    #[allow(clippy::type_complexity)]
+    pub insertsvc:
+        unsafe extern "C" fn(*mut FidAv, *const c_char, *const c_char, *mut FiAddr, u64, Ptr) -> i32,
     pub insertsym: NoSys,
     pub remove: unsafe extern "C" fn(*mut FidAv, *mut FiAddr, usize, u64) -> i32,
     pub lookup: unsafe extern "C" fn(*mut FidAv, FiAddr, Ptr, *mut usize) -> i32,

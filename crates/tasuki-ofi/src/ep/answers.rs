@@ -1,19 +1,20 @@
-//! Answers that an MPI owes and does not give.
+//! Answers to synchronous sends that an MPI owes its peers and does not give.
 //!
-//! Open MPI 4 marks the message of a synchronous send in its tag and waits for an empty message whose tag is marked as the
-//! answer. Its receives send that; its MPI_Mrecv forgets to, so that the sender waits for ever, over any provider
-//! (open-mpi/ompi#11327, mended in 5.0). A receive of a claimed message is that MPI_Mrecv: if the launcher says so, the
-//! provider answers in its place.
+//! Open MPI 4 marks the message of a synchronous send in its tag, and waits for an empty message whose tag is
+//! marked as the answer. Its receives send the answer, but its MPI_Mrecv forgets to, so that the sender waits
+//! for ever over any provider (open-mpi/ompi#11327, mended in 5.0). MPI_Mrecv is a receive of a claimed
+//! message: if the launcher asks for it, the provider sends the answer then.
 
 use tasuki_engine::{Found, Report, SendArgs};
 
 use super::EpShared;
 use crate::note;
 
-/// The variable by which the launcher says so: the bit of the tag that asks, a colon, the bit that answers; hexadecimal.
+/// The variable by which the launcher asks for answers: the bit of the tag that marks a synchronous send, a
+/// colon, the bit that marks an answer; both in hexadecimal.
 const VARIABLE: &str = "TASUKI_ANSWER_CLAIMED";
 
-/// How a tag asks, and how one answers.
+/// The bits of tags that mark synchronous sends and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answers {
     asks: u64,
@@ -21,7 +22,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// What the environment says.
+    /// What the environment asks for.
     pub fn from_env() -> Result<Option<Answers>, String> {
         match std::env::var(VARIABLE) {
             Ok(text) if !text.is_empty() => Self::read(&text).map(Some),
@@ -41,14 +42,14 @@ impl Answers {
         }
     }
 
-    /// The tag of the answer to a message with this tag, if it asks for one.
+    /// The tag of the answer to a message with this tag; `None` if the message asks for none.
     fn to(self, tag: u64) -> Option<u64> {
         (tag & (self.asks | self.answers) == self.asks).then_some(tag ^ (self.asks | self.answers))
     }
 }
 
 impl EpShared {
-    /// A claimed message is being received.
+    /// Answers a claimed message that is being received, if it asks for an answer.
     pub fn answer(&self, found: &Found) {
         let Some(tag) = self.answers.and_then(|answers| answers.to(found.tag)) else { return };
         let answer = SendArgs {
@@ -62,7 +63,7 @@ impl EpShared {
             more: false,
             context: 0,
         };
-        // SAFETY: it has no buffers.
+        // SAFETY: the message has no buffers.
         if let Err(error) = unsafe { self.engine.send(&answer) } {
             note!("a synchronous send stays unanswered: {error}");
         }

@@ -1,4 +1,4 @@
-//! What the engine reports, as entries of queues and counts.
+//! Completions of the engine, as entries of completion queues and as counts.
 
 use tasuki_engine::{Address, Completion, Failure, Names, Peer, Received};
 
@@ -10,8 +10,8 @@ use crate::note;
 use crate::queue::{Entry, Fault, Reader};
 
 impl EpShared {
-    /// Writes what most completions are, a whole message, to the reader if that waits for it; reports anything else, too, where it belongs. The engine is at work:
-    /// see [`EpShared::complete`].
+    /// Reports a received message. Most are whole messages for the queue that is being read, and are written
+    /// straight to its reader; others go through [`EpShared::complete`]. Called by the engine, as that one.
     #[inline(always)]
     pub fn hand_over(
         &self,
@@ -37,7 +37,8 @@ impl EpShared {
         reader.write(&raw, || self.peers.name(source, address, &wiring.space));
     }
 
-    /// Reports a completion where it belongs. May be called while the engine is at work, which therefore is asked for no address, but `address`.
+    /// Reports a completion to the queue and the counter of its direction. The engine calls this while it is
+    /// locked, so that peers' addresses are asked of `address` and not of the engine.
     #[inline(never)]
     pub fn complete(
         &self,
@@ -47,15 +48,7 @@ impl EpShared {
         reader: Option<&mut Reader<'_>>,
     ) {
         let name = |peer| self.peers.name(peer, address, &wiring.space);
-        let (way, told, entry) = match *completion {
-            Completion::Put { source, data, len } => {
-                let flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
-                let entry = Entry { flags, len: len as usize, data, source: name(source), ..blank(0, false) };
-                if let Some(queue) = &wiring.rx.queue {
-                    queue.report(entry, reader);
-                }
-                return;
-            }
+        let (target, told, entry) = match *completion {
             Completion::Send { context, tagged, quiet, .. } => {
                 (&wiring.tx, !quiet, Entry { context, ..blank(FI_SEND, tagged) })
             }
@@ -82,26 +75,36 @@ impl EpShared {
                     self.lose(peer, failure, address);
                 }
                 let source = peer.map_or(FI_ADDR_NOTAVAIL, name);
-                let (way, direction) = if send { (&wiring.tx, FI_SEND) } else { (&wiring.rx, FI_RECV) };
+                let (target, direction) = if send { (&wiring.tx, FI_SEND) } else { (&wiring.rx, FI_RECV) };
                 let fault = Some(Fault { err: errno(failure), olen: 0 });
-                // An injected message has no context, and MPIs follow the context of whatever fails. Whoever waits for an answer
-                // hears of the failure by the receive; others by the next send, which is refused.
+                // An injected message has no context, and MPIs follow the context of every failed completion.
+                // A program that waits for an answer hears of the failure by its receive, others by their
+                // next send, which is refused.
                 let told = !(send && quiet && context == 0);
                 if !told {
                     note!("an injected message is lost: error {}", errno(failure));
                 }
-                (way, told, Entry { context, source, fault, ..blank(direction, tagged) })
+                (target, told, Entry { context, source, fault, ..blank(direction, tagged) })
+            }
+            Completion::Put { source, data, len } => {
+                // No operation of this side is over: nothing is counted.
+                let flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+                let (len, source) = (len as usize, name(source));
+                let entry = Entry { flags, len, data, source, ..blank(0, false) };
+                return wiring.rx.report_to(entry, reader);
             }
         };
-        way.count(&entry);
+        target.count(&entry);
         if told {
-            way.report_to(entry, reader);
+            target.report_to(entry, reader);
         }
     }
 }
 
 impl EpShared {
-    /// An operation with this peer has failed. Whoever ends upon a peer's death does so here if nothing had been exchanged with it, and earlier otherwise.
+    /// Notes that an operation with this peer has failed. If the process is to end upon a peer's death, it
+    /// ends here, unless it has exchanged something with the peer: then the engine has noticed the death and
+    /// ended it before.
     pub fn lose(&self, peer: Peer, failure: Failure, address: impl FnOnce(Peer) -> Option<Address>) {
         if failure == Failure::Cancelled {
             return;
@@ -121,7 +124,7 @@ fn blank(direction: u64, tagged: bool) -> Entry {
     Entry { context: 0, flags, len: 0, buf: 0, data: 0, tag: 0, source: FI_ADDR_NOTAVAIL, fault: None }
 }
 
-/// The number for a failure.
+/// The error number for a failure.
 pub fn errno(failure: Failure) -> i32 {
     match failure {
         Failure::Cancelled => FI_ECANCELED,

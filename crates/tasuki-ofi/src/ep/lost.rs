@@ -1,4 +1,5 @@
-//! Peers that are gone. A send without a context has nothing by which its failure could be told: it is refused.
+//! Peers that are gone. The failure of a send without a context could not be told by a completion, so that
+//! such a send is refused by its call.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -8,16 +9,16 @@ use tasuki_engine::Peer;
 
 use crate::guard::{Errno, Ret, lock};
 
-/// Peers do not come back: one that was started again is another peer.
+/// Peers that are gone, which do not come back: a process that is started again is another peer.
 #[derive(Default)]
 pub struct Lost {
-    /// Spares the lock as long as all are well.
+    /// Whether there is one: spares the lock as long as there is none.
     any: AtomicBool,
     peers: Mutex<HashMap<Peer, i32>>,
 }
 
 impl Lost {
-    /// Operations with this peer fail with `err`.
+    /// Adds a peer; operations with it fail with the error number `err`.
     pub fn add(&self, peer: Peer, err: i32) {
         lock(&self.peers).insert(peer, err);
         self.any.store(true, Ordering::Release);

@@ -1,4 +1,4 @@
-//! Endpoints: the object and its life. One endpoint of libfabric is one endpoint of the engine.
+//! Endpoints: the object, from opening to closing. One endpoint of libfabric is one endpoint of the engine.
 
 mod answers;
 mod bind;
@@ -6,39 +6,44 @@ mod calls;
 mod complete;
 mod lost;
 mod msg;
+mod open_error;
 mod options;
 mod peers;
 mod post;
 mod probe;
-mod remote;
 mod rma;
 mod tagged;
 mod wiring;
 
-use std::fmt::Display;
+pub use post::pieces;
+
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use tasuki_engine::{Completion, Endpoint, Names, OnFailure, Options, Received, Sink};
+use tasuki_engine::{Address, Completion, Endpoint, Names, OnFailure, Options, Received, Sink};
 
 use crate::abi::*;
 use crate::death::{self, PeerFailure};
 use crate::guard::{self, Errno, Ret, lock};
 use crate::limits::*;
+use crate::names::{self, NameService};
+use crate::note;
 use crate::object::domain::DomainShared;
 use crate::queue::Reader;
-use crate::{log, note};
 
-/// What queues and counters see of an endpoint.
+/// The part of an endpoint that queues and counters hold.
 pub struct EpShared {
     engine: Endpoint,
-    /// Receives may name a sender. Otherwise what they name must be passed over: it may be anything.
+    /// Receives may name a sender (`FI_DIRECTED_RECV`). Otherwise the sender that they name is passed over,
+    /// because it may be anything.
     directed: bool,
-    /// Flags of sends that have none of their own.
+    /// Flags of sends whose call brings none.
     tx_flags: u64,
-    /// Flags of receives that have none of their own.
+    /// Flags of untagged receives whose call brings none.
     rx_flags: u64,
+    /// Flags of tagged receives whose call brings none: without `FI_MULTI_RECV`, which is for untagged ones.
+    tagged_rx_flags: u64,
     /// Set by `fi_enable`.
     wiring: OnceLock<wiring::Wiring>,
     peers: peers::Peers,
@@ -46,7 +51,7 @@ pub struct EpShared {
     answers: Option<answers::Answers>,
     lost: lost::Lost,
     peer_failure: PeerFailure,
-    remote: remote::Remote,
+    rma: rma::Rma,
     min_multi_recv: AtomicUsize,
 }
 
@@ -54,21 +59,16 @@ pub struct EpShared {
 #[repr(C)]
 pub struct Ep {
     handle: FidEp,
+    /// Tells the endpoint's address, if the program has named a port for it. It ends before the endpoint
+    /// does.
+    _names: Option<NameService>,
     shared: Arc<EpShared>,
     /// What has been bound before `fi_enable`.
     plan: Mutex<wiring::Plan>,
     _domain: Arc<DomainShared>,
 }
 
-static OPS: Ops = Ops {
-    size: size_of::<Ops>(),
-    close,
-    bind: bind::bind,
-    control: bind::control,
-    ops_open: nosys,
-    tostr: nosys,
-    ops_set: nosys,
-};
+static OPS: Ops = Ops::new(close, bind::bind, bind::control);
 
 static ATOMIC_OPS: OpsNone<13> = OpsNone { size: size_of::<OpsNone<13>>(), calls: [nosys; 13] };
 static COLLECTIVE_OPS: OpsNone<11> = OpsNone { size: size_of::<OpsNone<11>>(), calls: [nosys; 11] };
@@ -85,26 +85,31 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
     if ep_attr.is_some_and(|attr| !matches!(attr.ep_type, FI_EP_UNSPEC | FI_EP_RDM)) {
         return Err(Errno(FI_EINVAL));
     }
-    let answers = answers::Answers::from_env().map_err(|error| cannot_open(&error))?;
-    let peer_failure = PeerFailure::from_env().map_err(|error| cannot_open(&error))?;
+    let answers = answers::Answers::from_env().map_err(|error| open_error::of_environment(&error))?;
+    let peer_failure = PeerFailure::from_env().map_err(|error| open_error::of_environment(&error))?;
     let engine = engine(peer_failure)?;
+    // SAFETY: null or as many bytes as said, as in any info.
+    let names = unsafe { name_service(info, &engine.address()) }?;
     note!("endpoint {}", engine.address());
     if domain.one_caller {
-        // SAFETY: as the program has promised for everything in the domain; nothing here calls an endpoint from within its own call.
+        // SAFETY: the program has promised it for everything in the domain; nothing in this provider calls an
+        // endpoint from within its own call.
         unsafe { engine.assume_one_caller() };
     }
+    let rx_flags = rx.map_or(0, |attr| attr.op_flags);
     let shared = Arc::new(EpShared {
         engine,
         directed: info.caps & FI_DIRECTED_RECV != 0,
         tx_flags: tx.map_or(0, |attr| attr.op_flags),
-        rx_flags: rx.map_or(0, |attr| attr.op_flags),
+        rx_flags,
+        tagged_rx_flags: rx_flags & !FI_MULTI_RECV,
         wiring: OnceLock::new(),
         peers: peers::Peers::default(),
         claims: probe::Claims::default(),
         answers,
         lost: lost::Lost::default(),
         peer_failure,
-        remote: remote::Remote::default(),
+        rma: rma::Rma::default(),
         min_multi_recv: AtomicUsize::new(MIN_MULTI_RECV),
     });
     domain.regions.join(&shared);
@@ -118,25 +123,40 @@ pub unsafe fn open(domain: &Arc<DomainShared>, info: *mut Info, ep: *mut *mut Fi
         atomic: &ATOMIC_OPS,
         collective: &COLLECTIVE_OPS,
     };
-    let object = Ep { handle, shared, plan: Mutex::default(), _domain: domain.clone() };
+    let object = Ep { handle, _names: names, shared, plan: Mutex::default(), _domain: domain.clone() };
     // SAFETY: the caller's place for the result; Ep is repr(C) and begins with the handle.
     unsafe { guard::expose(ep, object) }
 }
 
 fn engine(peer_failure: PeerFailure) -> Ret<Endpoint> {
-    let from_env = Options::from_env().map_err(|error| cannot_open(&error))?;
+    let from_env = Options::from_env().map_err(|error| open_error::of_environment(&error))?;
     let on_failure = (peer_failure == PeerFailure::Abort).then_some(death::end as OnFailure);
     let options = Options { on_failure, ..from_env };
-    Endpoint::open(&options).map_err(|error| cannot_open(&error))
+    Endpoint::open(&options).map_err(|error| open_error::of_engine(&error))
 }
 
-/// Without a message a program would say no more than "no such device".
-fn cannot_open(error: &dyn Display) -> Errno {
-    log::say(&format!("cannot open an endpoint: {error}"));
-    Errno(FI_ENODEV)
+/// Begins to tell the address of an endpoint, if its source is a location with a port.
+///
+/// # Safety
+/// `src_addr` is null or has `src_addrlen` bytes.
+unsafe fn name_service(info: &Info, address: &Address) -> Ret<Option<NameService>> {
+    if info.src_addr.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: by the contract.
+    let bytes = unsafe { std::slice::from_raw_parts(info.src_addr.cast::<u8>(), info.src_addrlen) };
+    let source = Address::from_bytes(bytes).map_err(|_| Errno(FI_EINVAL))?;
+    match names::as_location(&source) {
+        Some(at) if at.port() != 0 => match NameService::open(at, address) {
+            Ok(names) => Ok(Some(names)),
+            Err(error) => Err(open_error::of_names(at, &error)),
+        },
+        _ => Ok(None),
+    }
 }
 
-/// Waits until peers have acknowledged what was sent to them, bounded: the engine's own end.
+/// `fi_close`. It waits, for a bounded time, until peers have acknowledged what was sent to them, as the
+/// engine does when it closes.
 unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     guard::int(|| {
         // SAFETY: only endpoints have this table; the caller gives it up.
@@ -173,11 +193,12 @@ impl EpShared {
     /// Takes in what has arrived, and reports what has completed, to the reader if that is whom it is for.
     pub fn progress(&self, mut reader: Option<&mut Reader<'_>>) {
         let Some(wiring) = self.wiring.get() else { return self.engine.progress() };
-        // Under the engine's lock, so that they keep their order. If another thread has it, then that one reports what is there.
+        // Completions are reported under the engine's lock, so that they keep their order. If another thread
+        // has the lock, that thread reports them.
         self.engine.turn_with(usize::MAX, |completion, names| {
             self.complete(completion, &|peer| names.address(peer), wiring, reader.as_deref_mut());
         });
-        self.drain_remote();
+        self.drain_rma();
     }
 
     /// Sleeps until something may have happened.
@@ -185,7 +206,7 @@ impl EpShared {
         self.engine.wait(Some(limit));
     }
 
-    /// An address was removed from the vector; with `last` under its last name.
+    /// Forgets a name that was removed from the address vector. `last`: its address has no other name.
     pub fn forget(&self, name: FiAddr, last: bool) {
         if let Some(peer) = self.peers.forget(name)
             && last

@@ -1,4 +1,4 @@
-//! Small calls of endpoints: names, options, cancelling.
+//! Calls of endpoints for names and options, and to cancel operations: fi_cm(3), fi_endpoint(3).
 
 use std::sync::atomic::Ordering;
 
@@ -8,7 +8,7 @@ use crate::guard::{self, Errno};
 use crate::limits::QUEUE_SIZE;
 use crate::object::av;
 
-/// Table of endpoint calls.
+/// The table of calls for endpoints.
 pub static EP_OPS: OpsEp = OpsEp {
     size: size_of::<OpsEp>(),
     cancel,
@@ -20,7 +20,7 @@ pub static EP_OPS: OpsEp = OpsEp {
     tx_size_left: size_left,
 };
 
-/// Table of connection calls: endpoints have names and no connections.
+/// The table of calls for connections: endpoints have names and no connections.
 pub static CM_OPS: OpsCm = OpsCm {
     size: size_of::<OpsCm>(),
     setname: nosys,
@@ -43,7 +43,8 @@ unsafe extern "C" fn getname(fid: *mut Fid, buf: Ptr, len: *mut usize) -> i32 {
     })
 }
 
-/// `fi_cancel`. An MPI that is told of success waits for the completion that says so: there must be one.
+/// `fi_cancel`. After a success an MPI waits for the completion with `FI_ECANCELED`, so that there must be
+/// one.
 unsafe extern "C" fn cancel(fid: *mut Fid, context: Ptr) -> isize {
     guard::size(|| {
         // SAFETY: only endpoints have this table.
@@ -68,7 +69,7 @@ unsafe extern "C" fn getopt(fid: *mut Fid, level: i32, name: i32, value: Ptr, le
         if value.is_null() || room < size_of::<usize>() {
             return Err(Errno(FI_ETOOSMALL));
         }
-        // SAFETY: room for it was just checked; it need not be aligned.
+        // SAFETY: the room was checked above; the place need not be aligned.
         unsafe { value.cast::<usize>().write_unaligned(answer) };
         Ok(())
     })
@@ -84,14 +85,14 @@ unsafe extern "C" fn setopt(fid: *mut Fid, level: i32, name: i32, value: *const 
         if value.is_null() || len != size_of::<usize>() {
             return Err(Errno(FI_EINVAL));
         }
-        // SAFETY: as many bytes as just checked.
+        // SAFETY: the length was checked above; the value need not be aligned.
         let value = unsafe { value.cast::<usize>().read_unaligned() };
         ep.min_multi_recv.store(value, Ordering::Relaxed);
         Ok(())
     })
 }
 
-/// Deprecated calls; there is always room.
+/// `fi_rx_size_left`, `fi_tx_size_left`, which are deprecated: there is always room.
 unsafe extern "C" fn size_left(_: *mut FidEp) -> isize {
     QUEUE_SIZE as isize
 }

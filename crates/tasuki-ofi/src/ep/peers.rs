@@ -1,4 +1,4 @@
-//! Names of the address vector and peers of the engine, each by the other.
+//! Names of the address vector (`fi_addr_t`) and peers of the engine, each found by the other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -9,19 +9,21 @@ use crate::abi::{FI_ADDR_NOTAVAIL, FI_EINVAL, FiAddr};
 use crate::guard::{Errno, Ret};
 use crate::space::Space;
 
-/// Filled when a name or peer is first met: a job of thousands must not introduce each process to each.
+/// The names and peers that have been met. An entry is made when a name or a peer is first used, so that a
+/// job of thousands of processes does not introduce each process to each.
 #[derive(Default)]
 pub struct Peers {
     maps: RwLock<Maps>,
-    /// The name that was asked for last, and the peer that was; each with its counterpart. They spare the lock.
+    /// The name that was looked up last, and its peer: spares the lock.
     latest_name: Pair,
+    /// The peer that was looked up last, and its name: spares the lock.
     latest_peer: Pair,
 }
 
-/// A name and its peer in one word, as long as both fit: 32 bits each.
+/// A name and its peer in one word, 32 bits each; names that do not fit are not kept here.
 struct Pair(AtomicU64);
 
-/// Stands for none: a name that is larger is not kept here.
+/// In place of a name: there is none.
 const NONE: u64 = u32::MAX as u64;
 
 impl Default for Pair {
@@ -36,14 +38,14 @@ impl Pair {
         self.0.store(name << 32 | u64::from(peer.0), Ordering::Relaxed);
     }
 
-    /// The peer of this name, if it is the one.
+    /// The peer, if this is the pair's name.
     #[inline(always)]
     fn peer(&self, name: FiAddr) -> Option<Peer> {
         let word = self.0.load(Ordering::Relaxed);
         (word >> 32 == name && name != NONE).then_some(Peer(word as u32))
     }
 
-    /// The name of this peer, if it is the one.
+    /// The name, if this is the pair's peer.
     #[inline(always)]
     fn name(&self, peer: Peer) -> Option<FiAddr> {
         let word = self.0.load(Ordering::Relaxed);
@@ -57,9 +59,9 @@ impl Pair {
 
 #[derive(Default)]
 struct Maps {
-    /// By name.
+    /// Peers by their names.
     peers: Vec<Option<Peer>>,
-    /// By peer.
+    /// Names by their peers.
     names: Vec<FiAddr>,
 }
 
@@ -86,19 +88,20 @@ impl Peers {
         let index = usize::try_from(name).map_err(|_| Errno(FI_EINVAL))?;
         let maps = self.read();
         if let Some(Some(peer)) = maps.peers.get(index) {
-            // Under the lock, so that a name that is being forgotten does not stay here.
+            // Stored under the lock, so that a name that is being forgotten does not stay here.
             self.latest_name.set(name, *peer);
             return Ok(*peer);
         }
         drop(maps);
-        // Bounds the index too: no table grows for a name that was never given.
+        // This bounds the index, too: no table grows for a name that was never given.
         let address = space.address(name).ok_or(Errno(FI_EINVAL))?;
         let peer = engine.add_peer(&address);
         self.write().join(index, peer, space.name(&address).unwrap_or(name));
         Ok(peer)
     }
 
-    /// The name of a peer whose address can be asked for; `FI_ADDR_NOTAVAIL` if its address is not in the vector (yet: it may have connected by itself).
+    /// The name of a peer, whose address `address` tells; `FI_ADDR_NOTAVAIL` if the address is not in the
+    /// vector: the peer may have connected before its address is inserted.
     pub fn name(&self, peer: Peer, address: impl FnOnce(Peer) -> Option<Address>, space: &Space) -> FiAddr {
         if let Some(name) = self.latest_peer.name(peer) {
             return name;
@@ -118,7 +121,7 @@ impl Peers {
         name
     }
 
-    /// A name is gone; gives its peer if it has been met.
+    /// Forgets a name. Returns its peer, if it has been met.
     pub fn forget(&self, name: FiAddr) -> Option<Peer> {
         let mut maps = self.write();
         self.latest_name.clear();
@@ -132,7 +135,7 @@ impl Peers {
 }
 
 impl Maps {
-    /// `index` is a name of the peer, `name` its first one.
+    /// Enters a peer: `index` is a name of it, and `name` its first one.
     fn join(&mut self, index: usize, peer: Peer, name: FiAddr) {
         if self.peers.len() <= index {
             self.peers.resize(index + 1, None);

@@ -1,4 +1,4 @@
-//! Sends and receives, as the engine takes them.
+//! Sends and receives, in the form that the engine takes.
 
 use std::sync::atomic::Ordering;
 
@@ -9,27 +9,27 @@ use crate::abi::*;
 use crate::guard::{Errno, Ret};
 use crate::limits::{INJECT_SIZE, IOV_LIMIT};
 
-/// What all sends have besides their bytes.
+/// What every send has besides its bytes.
 #[derive(Clone, Copy)]
 pub struct Tx {
-    /// To whom.
+    /// The receiver.
     pub to: FiAddr,
-    /// None: the untagged queue.
+    /// The tag; `None` for the untagged queue.
     pub tag: Option<u64>,
     /// Remote completion data.
     pub data: Option<u64>,
     /// Flags of the call.
     pub flags: u64,
-    /// The program's pointer; none if injected by a call that has no completion.
+    /// The program's pointer; `None` for an injecting call, which has no completion.
     pub context: Option<Ptr>,
 }
 
-/// What all receives have besides their memory.
+/// What every receive has besides its memory.
 #[derive(Clone, Copy)]
 pub struct Rx {
-    /// From whom.
+    /// The sender; any, if it is `FI_ADDR_UNSPEC`.
     pub from: FiAddr,
-    /// None: the untagged queue.
+    /// The tag; `None` for the untagged queue.
     pub tag: Option<u64>,
     /// Bits of the tag that do not matter.
     pub ignore: u64,
@@ -39,22 +39,23 @@ pub struct Rx {
     pub context: Ptr,
 }
 
-/// The pieces of an array of `struct iovec`, in the engine's words.
+/// An array of `struct iovec` as the engine's buffers.
 ///
 /// # Safety
 /// `iov` has `count` entries, which stay as they are for `'a`.
 pub unsafe fn pieces<'a>(iov: *const IoVec, count: usize) -> Ret<&'a [Buffer]> {
-    const { assert!(size_of::<IoVec>() == size_of::<Buffer>() && align_of::<IoVec>() == align_of::<Buffer>()) };
+    const { assert!(size_of::<IoVec>() == size_of::<Buffer>()) };
+    const { assert!(align_of::<IoVec>() == align_of::<Buffer>()) };
     match count {
         0 => Ok(&[]),
         _ if count > IOV_LIMIT || iov.is_null() => Err(Errno(FI_EINVAL)),
-        // SAFETY: so many entries are there; both types are an address and a length in C's layout.
+        // SAFETY: the array has so many entries; both types are an address and a length in C's layout.
         _ => Ok(unsafe { std::slice::from_raw_parts(iov.cast(), count) }),
     }
 }
 
 impl EpShared {
-    /// Sends.
+    /// Posts a send.
     ///
     /// # Safety
     /// The memory stays as it is until the operation completes, as fi_msg(3) demands.
@@ -78,7 +79,8 @@ impl EpShared {
             buffers: pieces,
             inject,
             report: wiring.tx.report(reports),
-            // Nobody is told when an injected message is delivered: the receiver need not say it.
+            // The sender of an injected message is not told of its delivery, so that the receiver need not
+            // report it.
             delivery: tx.context.is_some() && tx.flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE) != 0,
             more: tx.flags & FI_MORE != 0,
             context,
@@ -91,7 +93,7 @@ impl EpShared {
         }
     }
 
-    /// Receives, probes, or receives what was claimed.
+    /// Posts a receive; with `FI_PEEK` or `FI_CLAIM`, looks for or receives a message that has arrived.
     ///
     /// # Safety
     /// The memory is not touched until the operation completes, as fi_msg(3) demands.
@@ -102,16 +104,16 @@ impl EpShared {
             // SAFETY: by the contract.
             return unsafe { self.recv_unexpected(pieces, &{ *rx }) };
         }
-        let way = &self.wiring()?.rx;
+        let target = &self.wiring()?.rx;
         let context = rx.context as u64;
-        let reports = way.reports(rx.flags);
+        let reports = target.reports(rx.flags);
         let args = RecvArgs {
             source: self.source(rx.from)?,
             tag: rx.tag,
             ignore: rx.ignore,
             buffers: pieces,
             multi: (rx.flags & FI_MULTI_RECV != 0).then(|| self.min_multi_recv.load(Ordering::Relaxed)),
-            report: way.report(reports),
+            report: target.report(reports),
             context,
         };
         // SAFETY: by the contract.
@@ -122,7 +124,7 @@ impl EpShared {
         }
     }
 
-    /// Probes, or receives what was claimed.
+    /// [`EpShared::recv`] with `FI_PEEK` or `FI_CLAIM`.
     ///
     /// # Safety
     /// As for [`EpShared::recv`].
@@ -135,7 +137,7 @@ impl EpShared {
         unsafe { self.recv_claimed(pieces, rx) }
     }
 
-    /// The sender that a receive names; None: any.
+    /// The sender that a receive names; `None`: any.
     #[inline]
     pub fn source(&self, from: FiAddr) -> Ret<Option<Peer>> {
         if !self.directed || from == FI_ADDR_UNSPEC {
@@ -145,7 +147,7 @@ impl EpShared {
     }
 }
 
-/// The number for an operation that the engine did not take.
+/// The error number for an operation that the engine did not take.
 #[cold]
 pub fn errno(error: PostError) -> Errno {
     Errno(match error {

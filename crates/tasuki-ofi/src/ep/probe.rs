@@ -1,7 +1,7 @@
-//! FI_PEEK, FI_CLAIM, FI_DISCARD: looking for messages that nobody has asked for yet.
+//! `FI_PEEK`, `FI_CLAIM` and `FI_DISCARD`: looking for messages that no receive was posted for.
 //!
-//! The answer to a peek is always a completion, also where the call could say it at once: an MPI reads one kind of answer. That
-//! nothing was found is a failed completion with FI_ENOMSG (fi_tagged(3)).
+//! The answer to a peek is always a completion, although the call itself could give it, because MPIs expect
+//! one kind of answer. If nothing was found the completion fails with `FI_ENOMSG` (fi_tagged(3)).
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -14,16 +14,17 @@ use crate::abi::*;
 use crate::guard::{Errno, Ret, lock};
 use crate::queue::{Entry, Fault};
 
-/// Messages that peeks have reserved, by the context of the peek: a claim names them by the same.
+/// Messages that peeks have reserved, by the context of the peek, which the receive of a claimed message
+/// repeats.
 #[derive(Default)]
 pub struct Claims(Mutex<HashMap<u64, (Claim, Found)>>);
 
 impl EpShared {
-    /// A receive with FI_PEEK.
+    /// A receive with `FI_PEEK`.
     pub fn probe(&self, rx: &Rx) -> Ret<usize> {
         let probe = Probe { source: self.source(rx.from)?, tag: rx.tag, ignore: rx.ignore };
         let context = rx.context as u64;
-        // A program may do nothing but peek.
+        // A program may do nothing but peek, and still has to make progress.
         self.progress(None);
         let found = if rx.flags & FI_DISCARD != 0 {
             self.engine.discard(&probe)
@@ -38,22 +39,22 @@ impl EpShared {
         }
     }
 
-    /// A receive with FI_CLAIM of a message that was reserved under the same context.
+    /// A receive with `FI_CLAIM`, of a message that was reserved under the same context.
     ///
     /// # Safety
     /// As for [`EpShared::recv`].
     pub unsafe fn recv_claimed(&self, pieces: &[Buffer], rx: &Rx) -> Ret<usize> {
-        let way = &self.wiring()?.rx;
+        let target = &self.wiring()?.rx;
         let context = rx.context as u64;
         let (claim, found) = lock(&self.claims.0).remove(&context).ok_or(Errno(FI_EINVAL))?;
         if rx.flags & FI_DISCARD != 0 {
-            // Lost with its sender, it is discarded as well.
+            // An error says that the message was lost with its sender, which discards it as well.
             let _ = self.engine.discard_claimed(claim);
             return self.report_found(rx, &found, 0);
         }
-        let reports = way.reports(rx.flags);
+        let reports = target.reports(rx.flags);
         // SAFETY: by the contract.
-        let posted = unsafe { self.engine.recv_claimed(claim, pieces, way.report(reports), context) };
+        let posted = unsafe { self.engine.recv_claimed(claim, pieces, target.report(reports), context) };
         posted.map_err(errno)?;
         self.answer(&found);
         Ok(0)

@@ -1,20 +1,22 @@
-//! Calls for tagged messages: fi_tagged(3). The caller vouches for its pointers; every function here has that contract.
+//! Calls for tagged messages: fi_tagged(3). The caller vouches for its pointers, as that page demands; every
+//! function here has that contract.
 
 use tasuki_engine::Buffer;
 
-use super::calls::{recv as post_recv, recv_message, send as post_send, send_message};
+use super::EpShared;
+use super::calls::{recv as post_recv, recvmsg, send as post_send, sendmsg};
 use super::post::{Rx, Tx, pieces};
 use crate::abi::*;
 
-/// Table of these calls.
+/// The table of these calls.
 pub static TAGGED_OPS: OpsTagged = OpsTagged {
     size: size_of::<OpsTagged>(),
     recv,
     recvv,
-    recvmsg,
+    recvmsg: recvmsg::<MsgTagged>,
     send,
     sendv,
-    sendmsg,
+    sendmsg: sendmsg::<MsgTagged>,
     inject,
     senddata,
     injectdata,
@@ -31,7 +33,7 @@ unsafe extern "C" fn recv(
     ignore: u64,
     context: Ptr,
 ) -> isize {
-    let rx = move |flags| Rx { from, tag: Some(tag), ignore, flags, context };
+    let rx = move |ep: &EpShared| Rx { from, tag: Some(tag), ignore, flags: ep.tagged_rx_flags, context };
     // SAFETY: the caller's promise.
     unsafe { post_recv(ep, Ok([Buffer { ptr: buf, len }]), rx) }
 }
@@ -47,19 +49,9 @@ unsafe extern "C" fn recvv(
     ignore: u64,
     context: Ptr,
 ) -> isize {
-    let rx = move |flags| Rx { from, tag: Some(tag), ignore, flags, context };
+    let rx = move |ep: &EpShared| Rx { from, tag: Some(tag), ignore, flags: ep.tagged_rx_flags, context };
     // SAFETY: the caller's promise.
     unsafe { post_recv(ep, pieces(iov, count), rx) }
-}
-
-unsafe extern "C" fn recvmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) -> isize {
-    // SAFETY: null or the caller's.
-    let Some(msg) = (unsafe { msg.as_ref() }) else {
-        return -(FI_EINVAL as isize);
-    };
-    let rx = Rx { from: msg.addr, tag: Some(msg.tag), ignore: msg.ignore, flags, context: msg.context };
-    // SAFETY: the caller's promise.
-    unsafe { recv_message(ep, pieces(msg.msg_iov, msg.iov_count), rx) }
 }
 
 #[allow(clippy::too_many_arguments)] // C's interface
@@ -90,16 +82,6 @@ unsafe extern "C" fn sendv(
     let tx = move |flags| Tx { to, tag: Some(tag), data: None, flags, context: Some(context) };
     // SAFETY: the caller's promise.
     unsafe { post_send(ep, pieces(iov, count), tx) }
-}
-
-unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) -> isize {
-    // SAFETY: null or the caller's.
-    let Some(msg) = (unsafe { msg.as_ref() }) else {
-        return -(FI_EINVAL as isize);
-    };
-    let tx = Tx { to: msg.addr, tag: Some(msg.tag), data: Some(msg.data), flags, context: Some(msg.context) };
-    // SAFETY: the caller's promise.
-    unsafe { send_message(ep, pieces(msg.msg_iov, msg.iov_count), tx) }
 }
 
 unsafe extern "C" fn inject(ep: *mut FidEp, buf: *mut u8, len: usize, to: FiAddr, tag: u64) -> isize {

@@ -1,4 +1,5 @@
-//! Where an endpoint reports what, and by which addresses it sends.
+//! What an endpoint is bound to: queues and counters that it reports to, and the address vector that it sends
+//! by.
 
 use std::sync::Arc;
 
@@ -11,23 +12,23 @@ use crate::object::cntr::Counter;
 use crate::queue::{Entry, Queue, Reader};
 use crate::space::Space;
 
-/// Where operations of one direction are reported.
+/// The queue and the counter to which operations of one direction are reported.
 #[derive(Clone, Default)]
-pub struct Way {
-    /// Completions.
+pub struct Target {
+    /// Takes completions.
     pub queue: Option<Arc<Queue>>,
-    /// Only those operations give completions that ask for one.
+    /// Only operations that ask for a completion give one (`FI_SELECTIVE_COMPLETION`).
     pub selective: bool,
-    /// Operations that are over, whether they give completions or not.
+    /// Counts operations that are over, whether they give completions or not.
     pub counter: Option<Arc<Counter>>,
 }
 
-/// All that an enabled endpoint is bound to.
+/// What an enabled endpoint is bound to.
 pub struct Wiring {
     /// Sends.
-    pub tx: Way,
+    pub tx: Target,
     /// Receives.
-    pub rx: Way,
+    pub rx: Target,
     /// Reads of remote memory.
     pub reads: Option<Arc<Counter>>,
     /// Writes to remote memory.
@@ -36,39 +37,40 @@ pub struct Wiring {
     pub space: Arc<Space>,
 }
 
-/// What has been bound so far.
+/// What an endpoint that is not enabled yet has been bound to.
 #[derive(Default)]
 pub struct Plan {
     /// Sends.
-    pub tx: Way,
+    pub tx: Target,
     /// Receives.
-    pub rx: Way,
+    pub rx: Target,
     /// Addresses.
     pub space: Option<Arc<Space>>,
-    /// One-sided operations of this side that are over.
+    /// Reads of remote memory.
     pub reads: Option<Arc<Counter>>,
-    /// The same.
+    /// Writes to remote memory.
     pub writes: Option<Arc<Counter>>,
-    /// Counters of what others do here: bound, so that they cannot be closed, and never counted.
-    pub others: Vec<Arc<Counter>>,
 }
 
 impl Plan {
-    /// The endpoint that this is about closes: whatever it is bound to forgets it.
+    /// Removes the endpoint that this is the plan of, because it closes, from everything that it is bound to.
     pub fn leave(&self, ep: &Arc<EpShared>) {
-        let ways = [&self.tx, &self.rx];
-        let queues = ways.iter().filter_map(|way| way.queue.as_ref()).map(|queue| &queue.members);
-        let counters =
-            ways.iter().filter_map(|way| way.counter.as_ref()).chain(&self.reads).chain(&self.writes);
-        let counters = counters.chain(&self.others).map(|counter| &counter.members);
+        let targets = [&self.tx, &self.rx];
+        let queues = targets.iter().filter_map(|target| target.queue.as_ref()).map(|queue| &queue.members);
+        let counters = targets
+            .iter()
+            .filter_map(|target| target.counter.as_ref())
+            .chain(&self.reads)
+            .chain(&self.writes);
+        let counters = counters.map(|counter| &counter.members);
         let space = self.space.iter().map(|space| &space.members);
         queues.chain(counters).chain(space).for_each(|members| members.remove(ep));
     }
 
-    /// Checks that everything is there that an endpoint needs.
+    /// The endpoint's wiring, if it is bound to everything that it needs.
     pub fn wiring(&self) -> Ret<Wiring> {
         let space = self.space.clone().ok_or(Errno(FI_ENOAV))?;
-        if [&self.tx, &self.rx].iter().all(|way| way.queue.is_none() && way.counter.is_none()) {
+        if [&self.tx, &self.rx].iter().all(|target| target.queue.is_none() && target.counter.is_none()) {
             return Err(Errno(FI_ENOCQ));
         }
         let (reads, writes) = (self.reads.clone(), self.writes.clone());
@@ -76,8 +78,8 @@ impl Plan {
     }
 }
 
-impl Way {
-    /// What the engine is to say of an operation that is, or is not, to give a completion.
+impl Target {
+    /// What the engine is to report of an operation. `completion`: it gives one when it succeeds.
     #[inline]
     pub fn report(&self, completion: bool) -> Report {
         match (completion, &self.counter) {
@@ -87,21 +89,21 @@ impl Way {
         }
     }
 
-    /// An operation is over: it is counted, if anybody counts.
+    /// Counts an operation that is over, if there is a counter.
     pub fn count(&self, entry: &Entry) {
         if let Some(counter) = &self.counter {
             counter.count(entry.fault.is_none());
         }
     }
 
-    /// The program is told of it, if anybody listens.
+    /// Reports an operation to the queue, or to the queue's reader, if there is a queue.
     pub fn report_to(&self, entry: Entry, reader: Option<&mut Reader<'_>>) {
         if let Some(queue) = &self.queue {
             queue.report(entry, reader);
         }
     }
 
-    /// Whether a success is told to this reader now, and to nobody else.
+    /// Whether a success is to be written to this reader now, and is not counted.
     #[inline(always)]
     pub fn goes_to(&self, reader: &Reader<'_>) -> bool {
         self.counter.is_none() && self.queue.as_ref().is_some_and(|queue| reader.waits_for(queue))

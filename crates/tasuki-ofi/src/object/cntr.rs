@@ -1,4 +1,4 @@
-//! Counters of completed operations.
+//! Counters of completed operations: fi_cntr(3).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,31 +12,39 @@ use crate::ep::EpShared;
 use crate::guard::{self, Errno, Ret};
 use crate::members::{Members, SLICE};
 
-/// Two counts, and the endpoints that they come from.
+/// Kind of count: operations that have succeeded.
+const DONE: bool = true;
+/// Kind of count: operations that have failed.
+const FAILED: bool = false;
+
+/// Two counts, and the endpoints whose operations they count.
 #[derive(Default)]
 pub struct Counter {
     done: AtomicU64,
     failed: AtomicU64,
-    /// It counts messages, not one-sided operations alone.
+    /// Messages are counted, not one-sided operations alone.
     messages: AtomicBool,
-    /// Endpoints that count here: looking makes them progress.
+    /// Endpoints whose operations are counted: reading the counter makes them progress.
     pub members: Members,
 }
 
 impl Counter {
-    /// Counts an operation that is over.
-    pub fn count(&self, success: bool) {
-        let counter = if success { &self.done } else { &self.failed };
-        counter.fetch_add(1, Ordering::Release);
+    fn of(&self, kind: bool) -> &AtomicU64 {
+        if kind == DONE { &self.done } else { &self.failed }
     }
 
-    /// Messages are counted here.
-    pub fn counts_messages(&self) {
+    /// Counts an operation that is over.
+    pub fn count(&self, success: bool) {
+        self.of(success).fetch_add(1, Ordering::Release);
+    }
+
+    /// The counter is bound to messages.
+    pub fn count_messages(&self) {
         self.messages.store(true, Ordering::Release);
     }
 
-    /// Makes progress if that can change the counts. MPICH looks at the counter of its one-sided operations whenever it looks at
-    /// its queue, which has just made progress.
+    /// Makes progress if that can change the counts. MPICH reads the counter of its one-sided operations
+    /// after each read of its queue, which has just made progress.
     fn progress(&self) {
         if self.messages.load(Ordering::Acquire) || self.members.any(EpShared::accesses) {
             self.members.progress(None);
@@ -48,23 +56,23 @@ impl Counter {
 #[repr(C)]
 pub struct Cntr {
     handle: FidCntr,
-    /// Held by every endpoint that counts here.
+    /// Held by every endpoint that is bound to the counter.
     pub shared: Arc<Counter>,
     _domain: Arc<DomainShared>,
 }
 
-static OPS: Ops = Ops {
-    size: size_of::<Ops>(),
-    close,
-    bind: refs::no_bind,
-    control: refs::no_control,
-    ops_open: nosys,
-    tostr: nosys,
-    ops_set: nosys,
-};
+static OPS: Ops = Ops::new(close, refs::no_bind, refs::no_control);
 
-static CNTR_OPS: OpsCntr =
-    OpsCntr { size: size_of::<OpsCntr>(), read, readerr, add, set, wait, adderr, seterr };
+static CNTR_OPS: OpsCntr = OpsCntr {
+    size: size_of::<OpsCntr>(),
+    read: read::<DONE>,
+    readerr: read::<FAILED>,
+    add: add::<DONE>,
+    set: set::<DONE>,
+    wait,
+    adderr: add::<FAILED>,
+    seterr: set::<FAILED>,
+};
 
 /// `fi_cntr_open`.
 ///
@@ -77,9 +85,15 @@ pub unsafe fn open(
     context: Ptr,
 ) -> Ret {
     // SAFETY: null or the caller's.
-    let wait_obj = unsafe { attr.as_ref() }.map_or(FI_WAIT_NONE, |attr| attr.wait_obj);
-    if !matches!(wait_obj, FI_WAIT_NONE | FI_WAIT_UNSPEC | FI_WAIT_YIELD) {
-        return Err(Errno(FI_ENOSYS));
+    if let Some(attr) = unsafe { attr.as_ref() } {
+        // Operations are counted, not bytes.
+        if attr.events != FI_CNTR_EVENTS_COMP {
+            return Err(Errno(FI_ENOSYS));
+        }
+        if attr.flags != 0 {
+            return Err(Errno(FI_EBADFLAGS));
+        }
+        refs::check_wait(attr.wait_obj)?;
     }
     let handle = FidCntr { fid: Fid { fclass: FI_CLASS_CNTR, context, ops: &OPS }, ops: &CNTR_OPS };
     let object = Cntr { handle, shared: Arc::default(), _domain: domain.clone() };
@@ -97,69 +111,40 @@ unsafe fn shared<'a>(cntr: *mut FidCntr) -> Ret<&'a Counter> {
     Ok(&unsafe { guard::object::<Cntr, _>(cntr) }?.shared)
 }
 
-/// Both reads return a count and cannot fail: 0 if they panic.
-fn count(body: impl FnOnce() -> Ret<u64>) -> u64 {
+/// `fi_cntr_read`, `fi_cntr_readerr`. They return a count and cannot fail: 0 if they panic.
+unsafe extern "C" fn read<const KIND: bool>(cntr: *mut FidCntr) -> u64 {
     let mut count = 0;
     guard::int(|| {
-        count = body()?;
+        // SAFETY: only counters have this table.
+        let counter = unsafe { shared(cntr) }?;
+        counter.progress();
+        count = counter.of(KIND).load(Ordering::Acquire);
         Ok(())
     });
     count
 }
 
-unsafe extern "C" fn read(cntr: *mut FidCntr) -> u64 {
-    count(|| {
-        // SAFETY: a counter's table.
-        let counter = unsafe { shared(cntr) }?;
-        counter.progress();
-        Ok(counter.done.load(Ordering::Acquire))
-    })
-}
-
-unsafe extern "C" fn readerr(cntr: *mut FidCntr) -> u64 {
-    count(|| {
-        // SAFETY: a counter's table.
-        let counter = unsafe { shared(cntr) }?;
-        counter.progress();
-        Ok(counter.failed.load(Ordering::Acquire))
-    })
-}
-
-unsafe extern "C" fn add(cntr: *mut FidCntr, value: u64) -> i32 {
+/// `fi_cntr_add`, `fi_cntr_adderr`.
+unsafe extern "C" fn add<const KIND: bool>(cntr: *mut FidCntr, value: u64) -> i32 {
     guard::int(|| {
-        // SAFETY: a counter's table.
-        unsafe { shared(cntr) }?.done.fetch_add(value, Ordering::Release);
+        // SAFETY: only counters have this table.
+        unsafe { shared(cntr) }?.of(KIND).fetch_add(value, Ordering::Release);
         Ok(())
     })
 }
 
-unsafe extern "C" fn set(cntr: *mut FidCntr, value: u64) -> i32 {
+/// `fi_cntr_set`, `fi_cntr_seterr`.
+unsafe extern "C" fn set<const KIND: bool>(cntr: *mut FidCntr, value: u64) -> i32 {
     guard::int(|| {
-        // SAFETY: a counter's table.
-        unsafe { shared(cntr) }?.done.store(value, Ordering::Release);
-        Ok(())
-    })
-}
-
-unsafe extern "C" fn adderr(cntr: *mut FidCntr, value: u64) -> i32 {
-    guard::int(|| {
-        // SAFETY: a counter's table.
-        unsafe { shared(cntr) }?.failed.fetch_add(value, Ordering::Release);
-        Ok(())
-    })
-}
-
-unsafe extern "C" fn seterr(cntr: *mut FidCntr, value: u64) -> i32 {
-    guard::int(|| {
-        // SAFETY: a counter's table.
-        unsafe { shared(cntr) }?.failed.store(value, Ordering::Release);
+        // SAFETY: only counters have this table.
+        unsafe { shared(cntr) }?.of(KIND).store(value, Ordering::Release);
         Ok(())
     })
 }
 
 unsafe extern "C" fn wait(cntr: *mut FidCntr, threshold: u64, timeout_ms: i32) -> i32 {
     guard::int(|| {
-        // SAFETY: a counter's table.
+        // SAFETY: only counters have this table.
         let counter = unsafe { shared(cntr) }?;
         let failed = counter.failed.load(Ordering::Acquire);
         let deadline = deadline(timeout_ms);

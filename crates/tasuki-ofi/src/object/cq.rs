@@ -21,15 +21,7 @@ pub struct Cq {
     domain: Arc<DomainShared>,
 }
 
-static OPS: Ops = Ops {
-    size: size_of::<Ops>(),
-    close,
-    bind: refs::no_bind,
-    control,
-    ops_open: nosys,
-    tostr: nosys,
-    ops_set: nosys,
-};
+static OPS: Ops = Ops::new(close, refs::no_bind, control);
 
 static CQ_OPS: OpsCq =
     OpsCq { size: size_of::<OpsCq>(), read, readfrom, readerr, sread, sreadfrom, signal, strerror };
@@ -40,14 +32,16 @@ static CQ_OPS: OpsCq =
 /// The arguments are as fi_cq(3) demands.
 pub unsafe fn open(domain: &Arc<DomainShared>, attr: *mut CqAttr, cq: *mut *mut FidCq, context: Ptr) -> Ret {
     // SAFETY: null or the caller's.
-    let (format, wait_obj) = match unsafe { attr.as_ref() } {
-        Some(attr) => (attr.format, attr.wait_obj),
-        None => (FI_CQ_FORMAT_UNSPEC, FI_WAIT_NONE),
+    let (format, wait_obj, flags) = match unsafe { attr.as_ref() } {
+        Some(attr) => (attr.format, attr.wait_obj, attr.flags),
+        None => (FI_CQ_FORMAT_UNSPEC, FI_WAIT_NONE, 0),
     };
-    // There is no descriptor for others to wait on: the carriers' are several, and shared memory has none.
-    if !matches!(wait_obj, FI_WAIT_NONE | FI_WAIT_UNSPEC | FI_WAIT_YIELD) {
-        return Err(Errno(FI_ENOSYS));
+    // The processor that is to take interrupts is a hint; a queue of another provider cannot be imported
+    // (FI_PEER).
+    if flags & !FI_AFFINITY != 0 {
+        return Err(Errno(FI_EBADFLAGS));
     }
+    refs::check_wait(wait_obj)?;
     let entry_size = match format {
         FI_CQ_FORMAT_UNSPEC | FI_CQ_FORMAT_CONTEXT => 8,
         FI_CQ_FORMAT_MSG => 24,

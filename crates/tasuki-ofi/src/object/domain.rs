@@ -1,4 +1,4 @@
-//! Domains: where queues, address vectors and endpoints are opened.
+//! Domains, in which queues, address vectors and endpoints are opened: fi_domain(3).
 
 use std::sync::Arc;
 
@@ -10,13 +10,14 @@ use crate::guard::{self, Errno, Ret};
 use crate::note;
 use crate::regions::Regions;
 
-/// What all objects of a domain know.
+/// The part of a domain that all its objects hold.
 pub struct DomainShared {
-    /// Its fabric, which cannot be closed before.
+    /// Its fabric, which cannot be closed before the domain.
     pub fabric: Arc<FabricShared>,
-    /// Memory that peers may reach through any of its endpoints.
+    /// Memory that peers may reach through any endpoint of the domain.
     pub regions: Regions,
-    /// The program makes one call at a time for all that belongs to the domain (`FI_THREAD_DOMAIN`, which it has asked for).
+    /// The program has asked for `FI_THREAD_DOMAIN`: it makes one call at a time for all that belongs to the
+    /// domain.
     pub one_caller: bool,
 }
 
@@ -28,15 +29,7 @@ pub struct Domain {
     pub shared: Arc<DomainShared>,
 }
 
-static OPS: Ops = Ops {
-    size: size_of::<Ops>(),
-    close,
-    bind,
-    control: refs::no_control,
-    ops_open: nosys,
-    tostr: nosys,
-    ops_set: nosys,
-};
+static OPS: Ops = Ops::new(close, refs::bind_events, refs::no_control);
 
 static DOMAIN_OPS: OpsDomain = OpsDomain {
     size: size_of::<OpsDomain>(),
@@ -82,15 +75,6 @@ pub unsafe fn open(
 unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     // SAFETY: only domains have this table.
     guard::int(|| unsafe { refs::close::<Domain, _>(fid, |domain| &domain.shared) })
-}
-
-/// An event queue may be bound; nothing is ever asynchronous, so nothing is reported there.
-unsafe extern "C" fn bind(_: *mut Fid, other: *mut Fid, _: u64) -> i32 {
-    // SAFETY: null or an object.
-    match unsafe { other.as_ref() } {
-        Some(other) if other.fclass == FI_CLASS_EQ => 0,
-        _ => -FI_EINVAL,
-    }
 }
 
 /// The shared part of the domain behind a handle.

@@ -1,4 +1,5 @@
-//! Event queues. Endpoints here are connectionless and nothing is asynchronous, so they hold only what programs write there.
+//! Event queues: fi_eq(3). Endpoints have no connections and nothing is asynchronous, so that an event queue
+//! holds only what the program writes to it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
@@ -24,15 +25,7 @@ struct Eq {
     _fabric: Arc<FabricShared>,
 }
 
-static OPS: Ops = Ops {
-    size: size_of::<Ops>(),
-    close,
-    bind: refs::no_bind,
-    control: refs::no_control,
-    ops_open: nosys,
-    tostr: nosys,
-    ops_set: nosys,
-};
+static OPS: Ops = Ops::new(close, refs::no_bind, refs::no_control);
 
 static EQ_OPS: OpsEq = OpsEq { size: size_of::<OpsEq>(), read, readerr, write, sread, strerror };
 
@@ -43,9 +36,7 @@ static EQ_OPS: OpsEq = OpsEq { size: size_of::<OpsEq>(), read, readerr, write, s
 pub unsafe fn open(fabric: &Arc<FabricShared>, attr: *mut EqAttr, eq: *mut *mut FidEq, context: Ptr) -> Ret {
     // SAFETY: null or the caller's.
     let wait_obj = unsafe { attr.as_ref() }.map_or(FI_WAIT_NONE, |attr| attr.wait_obj);
-    if !matches!(wait_obj, FI_WAIT_NONE | FI_WAIT_UNSPEC | FI_WAIT_YIELD) {
-        return Err(Errno(FI_ENOSYS));
-    }
+    refs::check_wait(wait_obj)?;
     let handle = FidEq { fid: Fid { fclass: FI_CLASS_EQ, context, ops: &OPS }, ops: &EQ_OPS };
     let object = Eq { handle, events: Arc::default(), _fabric: fabric.clone() };
     // SAFETY: the caller's place for the result; Eq is repr(C) and begins with the handle.
@@ -59,7 +50,7 @@ unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
 
 unsafe extern "C" fn write(eq: *mut FidEq, event: u32, buf: *const u8, len: usize, _flags: u64) -> isize {
     guard::size(|| {
-        // SAFETY: an event queue's table.
+        // SAFETY: only event queues have this table.
         let eq = unsafe { guard::object::<Eq, _>(eq) }?;
         let bytes = match len {
             0 => Vec::new(),
@@ -87,7 +78,7 @@ unsafe extern "C" fn sread(
     flags: u64,
 ) -> isize {
     guard::size(|| {
-        // SAFETY: an event queue's table.
+        // SAFETY: only event queues have this table.
         let eq = unsafe { guard::object::<Eq, _>(eq) }?;
         if event.is_null() || (buf.is_null() && len > 0) {
             return Err(Errno(FI_EINVAL));

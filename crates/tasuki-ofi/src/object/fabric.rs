@@ -1,4 +1,4 @@
-//! Fabrics: the root of all objects.
+//! Fabrics, the root of all objects: fi_fabric(3).
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use crate::abi::*;
 use crate::guard::{self, Errno, Ret};
 use crate::limits::NAME;
 
-/// What all objects of a fabric know.
+/// The part of a fabric that all its objects hold.
 pub struct FabricShared {
-    /// Version of libfabric that the program asked for.
+    /// The version of libfabric that the program was written for.
     pub api_version: u32,
 }
 
@@ -21,15 +21,7 @@ pub struct Fabric {
     shared: Arc<FabricShared>,
 }
 
-static OPS: Ops = Ops {
-    size: size_of::<Ops>(),
-    close,
-    bind: refs::no_bind,
-    control: refs::no_control,
-    ops_open: nosys,
-    tostr: nosys,
-    ops_set: nosys,
-};
+static OPS: Ops = Ops::new(close, refs::no_bind, refs::no_control);
 
 static FABRIC_OPS: OpsFabric = OpsFabric {
     size: size_of::<OpsFabric>(),
@@ -109,7 +101,7 @@ unsafe extern "C" fn eq_open(
     })
 }
 
-/// `fi_trywait`: whether a program may go to sleep.
+/// `fi_trywait`: whether the program may sleep, because all these queues are empty.
 unsafe extern "C" fn trywait(_: *mut FidFabric, fids: *mut *mut Fid, count: i32) -> i32 {
     guard::int(|| {
         if fids.is_null() {

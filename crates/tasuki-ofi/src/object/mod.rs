@@ -1,4 +1,4 @@
-//! Objects of libfabric but for endpoints, one file each.
+//! Objects of libfabric except endpoints, one file each.
 
 pub mod av;
 pub mod cntr;

@@ -1,53 +1,62 @@
-//! Registered memory. No memory needs registration but what peers are to reach; programs that register theirs all the same get
-//! an object that holds nothing.
+//! Registered memory: fi_mr(3). Only memory that peers are to reach needs registration. A program that
+//! registers memory for itself alone gets an object that holds nothing.
 
 use std::ptr;
 use std::sync::Arc;
 
-use tasuki_engine::Buffer;
+use tasuki_engine::Rights;
 
 use super::domain::{Domain, DomainShared};
 use crate::abi::*;
+use crate::ep::pieces;
 use crate::guard::{self, Errno, Ret};
-use crate::limits::IOV_LIMIT;
+use crate::regions::Region;
 
 #[repr(C)]
 struct Mr {
     handle: FidMr,
     domain: Arc<DomainShared>,
-    /// Peers can reach it.
+    /// Peers can reach the memory, under the handle's key.
     exposed: bool,
 }
 
-/// What is asked to be registered.
+/// What a call asks to be registered.
 struct Wanted {
     iov: *const IoVec,
     count: usize,
     access: u64,
+    offset: u64,
     key: u64,
+    flags: u64,
 }
 
-static OPS: Ops =
-    Ops { size: size_of::<Ops>(), close, bind, control, ops_open: nosys, tostr: nosys, ops_set: nosys };
+static OPS: Ops = Ops::new(close, bind, control);
 
-/// Registration calls of a domain.
+/// The table of a domain's calls for registration.
 pub static DOMAIN_MR_OPS: OpsMr = OpsMr { size: size_of::<OpsMr>(), reg, regv, regattr };
 
 unsafe fn register(domain: *mut Fid, wanted: &Wanted, mr: *mut *mut FidMr, context: Ptr) -> Ret {
     // SAFETY: only domains have this table.
     let domain = unsafe { guard::object::<Domain, Fid>(domain) }?.shared.clone();
-    let exposed = wanted.access & (FI_REMOTE_READ | FI_REMOTE_WRITE) != 0;
-    if wanted.count > if exposed { 1 } else { IOV_LIMIT } || (exposed && wanted.iov.is_null()) {
+    // Each flag asks for something that is not offered: events, devices' memory, persistent memory.
+    if wanted.flags != 0 {
+        return Err(Errno(FI_EBADFLAGS));
+    }
+    if wanted.offset != 0 {
         return Err(Errno(FI_EINVAL));
     }
-    if exposed && wanted.count == 1 {
-        // SAFETY: one entry, of the caller.
-        let piece = unsafe { wanted.iov.read() };
-        // Some ask for all memory that way: a peer's wrong address would end the process.
-        if piece.iov_base.is_null() {
+    let rights =
+        Rights { get: wanted.access & FI_REMOTE_READ != 0, put: wanted.access & FI_REMOTE_WRITE != 0 };
+    // SAFETY: null or `count` entries of the caller.
+    let pieces = unsafe { pieces(wanted.iov, wanted.count) }?;
+    let exposed = rights != Rights { get: false, put: false };
+    if exposed {
+        // MPICH asks for all memory by a piece at the address null. It is refused, because a peer's wrong
+        // address would end the process then.
+        if pieces.is_empty() || pieces.iter().any(|piece| piece.ptr.is_null()) {
             return Err(Errno(FI_EINVAL));
         }
-        domain.regions.insert(wanted.key, Buffer { ptr: piece.iov_base.cast(), len: piece.iov_len })?;
+        domain.regions.insert(wanted.key, Region { pieces: pieces.to_vec(), rights })?;
     }
     let fid = Fid { fclass: FI_CLASS_MR, context, ops: &OPS };
     let handle = FidMr { fid, mem_desc: ptr::null_mut(), key: wanted.key };
@@ -61,14 +70,14 @@ unsafe extern "C" fn reg(
     buf: *const u8,
     len: usize,
     access: u64,
-    _offset: u64,
+    offset: u64,
     key: u64,
-    _flags: u64,
+    flags: u64,
     mr: *mut *mut FidMr,
     context: Ptr,
 ) -> i32 {
     let piece = IoVec { iov_base: buf.cast_mut().cast(), iov_len: len };
-    let wanted = Wanted { iov: &piece, count: 1, access, key };
+    let wanted = Wanted { iov: &piece, count: 1, access, offset, key, flags };
     // SAFETY: as fi_mr(3) demands.
     guard::int(|| unsafe { register(domain, &wanted, mr, context) })
 }
@@ -79,17 +88,18 @@ unsafe extern "C" fn regv(
     iov: *const IoVec,
     count: usize,
     access: u64,
-    _offset: u64,
+    offset: u64,
     key: u64,
-    _flags: u64,
+    flags: u64,
     mr: *mut *mut FidMr,
     context: Ptr,
 ) -> i32 {
+    let wanted = Wanted { iov, count, access, offset, key, flags };
     // SAFETY: as fi_mr(3) demands.
-    guard::int(|| unsafe { register(domain, &Wanted { iov, count, access, key }, mr, context) })
+    guard::int(|| unsafe { register(domain, &wanted, mr, context) })
 }
 
-unsafe extern "C" fn regattr(domain: *mut Fid, attr: *const MrAttr, _flags: u64, mr: *mut *mut FidMr) -> i32 {
+unsafe extern "C" fn regattr(domain: *mut Fid, attr: *const MrAttr, flags: u64, mr: *mut *mut FidMr) -> i32 {
     guard::int(|| {
         // SAFETY: null or the caller's.
         let attr = unsafe { attr.as_ref() }.ok_or(Errno(FI_EINVAL))?;
@@ -97,9 +107,12 @@ unsafe extern "C" fn regattr(domain: *mut Fid, attr: *const MrAttr, _flags: u64,
         if attr.iface != 0 {
             return Err(Errno(FI_ENOSYS));
         }
-        let MrAttr { mr_iov: iov, iov_count: count, access, requested_key: key, .. } = *attr;
+        if attr.auth_key_size != 0 {
+            return Err(Errno(FI_EINVAL));
+        }
+        let MrAttr { mr_iov: iov, iov_count: count, access, offset, requested_key: key, .. } = *attr;
         // SAFETY: as fi_mr(3) demands.
-        unsafe { register(domain, &Wanted { iov, count, access, key }, mr, attr.context) }
+        unsafe { register(domain, &Wanted { iov, count, access, offset, key, flags }, mr, attr.context) }
     })
 }
 
@@ -116,8 +129,14 @@ unsafe extern "C" fn close(fid: *mut Fid) -> i32 {
     })
 }
 
-unsafe extern "C" fn bind(_: *mut Fid, _: *mut Fid, _: u64) -> i32 {
-    0
+/// Memory is known to every endpoint of its domain, so that binding it to one changes nothing. Nothing else
+/// may be bound: a counter would wait for events at the target, which are not offered (`FI_RMA_EVENT`).
+unsafe extern "C" fn bind(_: *mut Fid, other: *mut Fid, _: u64) -> i32 {
+    // SAFETY: null or an object.
+    match unsafe { other.as_ref() } {
+        Some(other) if other.fclass == FI_CLASS_EP => 0,
+        _ => -FI_EINVAL,
+    }
 }
 
 unsafe extern "C" fn control(_: *mut Fid, command: i32, _: Ptr) -> i32 {

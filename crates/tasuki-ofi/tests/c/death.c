@@ -1,4 +1,5 @@
-/* One side dies while the other wants nothing of it: death SECONDS. Side 0 goes on for so long, unless the provider ends it, and says so by its exit code 7. */
+/* One side dies while the other waits for nothing from it: death SECONDS. Side 0 goes on for so many seconds,
+ * unless the provider ends it, and then exits with 7. */
 #include "pair.h"
 
 #include <time.h>
@@ -12,7 +13,7 @@ int main(int argc, char **argv)
 
 	pair_fork();
 	pair_open(FI_AV_TABLE, false);
-	/* They have spoken with each other. */
+	/* The sides have exchanged something. */
 	OK(fi_tinject(ep, "x", 1, other, 1));
 	OK(fi_trecv(ep, &byte, 1, NULL, other, 1, 0, &context));
 	done(&context);

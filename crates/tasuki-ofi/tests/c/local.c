@@ -1,4 +1,4 @@
-/* libfabric loaded as MPIs do it: out of sight for everybody else. */
+/* Loads libfabric as MPIs do, so that its symbols are hidden from all other libraries. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,8 @@ int main(void)
 
 	if (!library || dlsym(RTLD_DEFAULT, "fi_getinfo"))
 		return 1;
-	int (*getinfo)(uint32_t, const char *, const char *, uint64_t, const struct fi_info *, struct fi_info **) =
-		dlsym(library, "fi_getinfo");
+	int (*getinfo)(uint32_t, const char *, const char *, uint64_t, const struct fi_info *,
+		       struct fi_info **) = dlsym(library, "fi_getinfo");
 	void (*freeinfo)(struct fi_info *) = dlsym(library, "fi_freeinfo");
 	int result = getinfo(FI_VERSION(1, 5), NULL, NULL, 0, NULL, &info);
 	if (result) {

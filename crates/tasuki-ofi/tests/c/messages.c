@@ -1,4 +1,5 @@
-/* All calls for messages, between two processes. Arguments: map | table, and all | selective | gone. */
+/* All calls for messages, between two processes. Arguments: the type of address vector (map or table), and
+ * what to test (all, selective or gone). */
 #include "pair.h"
 
 static uint8_t out[1 << 20], in[1 << 20];
@@ -137,8 +138,10 @@ static void probes(void)
 	struct fi_msg_tagged msg = { .addr = ANY, .tag = 40, .ignore = 7, .context = &contexts[0] };
 
 	if (me == 0) {
-		/* 40 twice, eager and rendezvous; 41 to 43 once. */
-		static const struct { unsigned tag, len; } sends[] = { { 40, 50 }, { 40, 500000 }, { 41, 60 }, { 42, 70 }, { 43, 80 } };
+		/* Tag 40 twice, once eager and once by rendezvous; tags 41 to 43 once each. */
+		static const struct { unsigned tag, len; } sends[] = {
+			{ 40, 50 }, { 40, 500000 }, { 41, 60 }, { 42, 70 }, { 43, 80 }
+		};
 		for (unsigned i = 0; i < LEN(sends); i++) {
 			fill(out, sends[i].len, i);
 			OK(fi_tsend(ep, out, sends[i].len, NULL, other, sends[i].tag, &contexts[i]));
@@ -147,14 +150,15 @@ static void probes(void)
 		}
 		return;
 	}
-	OK(fi_trecvmsg(ep, &(struct fi_msg_tagged){ .addr = other, .tag = 99, .context = &contexts[3] }, FI_PEEK));
+	struct fi_msg_tagged absent = { .addr = other, .tag = 99, .context = &contexts[3] };
+	OK(fi_trecvmsg(ep, &absent, FI_PEEK));
 	failed(&contexts[3], FI_ENOMSG);
 
 	CHECK(found(&msg, 0).len == 50);
 	struct fi_cq_tagged_entry entry = found(&msg, FI_CLAIM);
 	CHECK(entry.len == 50 && entry.tag == 40);
 	meet();
-	/* The claimed one is invisible: what follows matches the second. */
+	/* A claimed message is invisible: what follows matches the second one. */
 	struct fi_msg_tagged second = { .addr = other, .tag = 40, .context = &contexts[1] };
 	CHECK(found(&second, 0).len == 500000);
 	OK(fi_trecv(ep, in, sizeof in, NULL, other, 40, 0, &contexts[2]));
@@ -238,7 +242,7 @@ static void several(void)
 		}
 	} else {
 		OK(fi_recvmsg(ep, &msg, FI_MULTI_RECV | FI_COMPLETION));
-		/* 1000 - 4 * 200 is less than 300. */
+		/* After the fourth message 1000 - 4 * 200 bytes are left, fewer than 300. */
 		for (unsigned i = 0; i < 4; i++) {
 			struct fi_cq_tagged_entry entry = done(&contexts[5]);
 			CHECK(entry.buf == in + 200 * i && entry.len == 200);
@@ -257,7 +261,7 @@ static void directed(void)
 {
 	fi_addr_t source;
 
-	/* To oneself and to the other; received in the other order. */
+	/* Each side sends to itself and to the other, and receives in the other order. */
 	OK(fi_tinject(ep, "own", 4, own, 11));
 	OK(fi_tinject(ep, "other", 6, other, 11));
 	OK(fi_trecv(ep, in, 100, NULL, other, 11, 0, &contexts[0]));
@@ -289,7 +293,8 @@ static void head_to_head(void)
 static void delivered(void)
 {
 	struct iovec iov = { out, 20 };
-	struct fi_msg_tagged msg = { .msg_iov = &iov, .iov_count = 1, .addr = other, .tag = 13, .context = &contexts[0] };
+	struct fi_msg_tagged msg = { .msg_iov = &iov, .iov_count = 1, .addr = other, .tag = 13,
+				     .context = &contexts[0] };
 
 	if (me == 0) {
 		OK(fi_tsendmsg(ep, &msg, FI_DELIVERY_COMPLETE | FI_COMPLETION));
@@ -324,7 +329,8 @@ static void forgotten(void)
 	OK(fi_av_remove(av, &other, 1, 0));
 	CHECK(fi_av_remove(av, &other, 1, 0) != 0);
 	CHECK(fi_tinject(ep, "x", 1, other, 1) == -FI_EINVAL);
-	/* A stranger is heard all the same, and known once its address is. */
+	/* A message from a removed address is received all the same; its sender is named again once the
+	 * address is inserted. */
 	OK(fi_trecv(ep, in, 1, NULL, ANY, 50, 0, &contexts[0]));
 	CHECK(done_from(&contexts[0], &source).len == 1 && source == FI_ADDR_NOTAVAIL);
 	CHECK(fi_av_insert(av, address, 1, &again, 0, NULL) == 1);
@@ -335,11 +341,12 @@ static void forgotten(void)
 	OK(fi_tinject(ep, "3", 1, again, 51));
 }
 
-/* Selective completion: only what asks for it is reported, all is counted. */
+/* Selective completion: operations that ask for a completion are reported, and all are counted. */
 static void counted(void)
 {
 	struct iovec iov = { in, 100 };
-	struct fi_msg_tagged msg = { .msg_iov = &iov, .iov_count = 1, .addr = other, .tag = 1, .context = &contexts[1] };
+	struct fi_msg_tagged msg = { .msg_iov = &iov, .iov_count = 1, .addr = other, .tag = 1,
+				     .context = &contexts[1] };
 
 	if (me == 0) {
 		OK(fi_tsend(ep, out, 50, NULL, other, 1, &contexts[0]));
@@ -361,7 +368,7 @@ static void counted(void)
 	meet();
 }
 
-/* The other dies without a word. */
+/* The other side dies without closing its endpoint. */
 static void gone(void)
 {
 	fi_addr_t source;
@@ -386,7 +393,7 @@ static void gone(void)
 			;
 		CHECK(n == -FI_EAVAIL && fi_cq_readerr(cq, &error, 0) == 1);
 		CHECK(error.err == FI_ECONNRESET);
-		CHECK(i ? error.op_context == left : error.op_context == left || error.op_context == &contexts[2]);
+		CHECK(error.op_context == left || (i == 0 && error.op_context == &contexts[2]));
 		if (error.op_context == left)
 			left = &contexts[2];
 	}
@@ -408,8 +415,9 @@ int main(int argc, char **argv)
 	if (selective) {
 		counted();
 	} else {
-		static void (*const tests[])(void) = { sizes, injected, pieces, probes, cancels, truncated, several,
-						       directed, head_to_head, delivered, forgotten };
+		static void (*const tests[])(void) = { sizes, injected, pieces, probes, cancels, truncated,
+						       several, directed, head_to_head, delivered,
+						       forgotten };
 		for (unsigned i = 0; i < LEN(tests); i++) {
 			meet();
 			tests[i]();

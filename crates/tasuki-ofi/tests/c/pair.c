@@ -11,7 +11,7 @@ struct fid_domain *domain;
 fi_addr_t own, other;
 
 static struct fid_fabric *fabric;
-static struct fi_info *info;
+struct fi_info *info;
 static int pipe_end;
 static pid_t child;
 
@@ -71,7 +71,8 @@ struct fi_cq_tagged_entry next(void *context, fi_addr_t *source, const char *fil
 		;
 	if (n == -FI_EAVAIL) {
 		CHECK(fi_cq_readerr(cq, &error, 0) == 1);
-		fprintf(stderr, "side %d: %s\n", me, fi_cq_strerror(cq, error.prov_errno, error.err_data, NULL, 0));
+		fprintf(stderr, "side %d: %s\n", me,
+			fi_cq_strerror(cq, error.prov_errno, error.err_data, NULL, 0));
 	}
 	check(n == 1, "a completion", file, line);
 	check(entry.op_context == context, "the completion of this context", file, line);
@@ -115,7 +116,7 @@ void same(const uint8_t *bytes, size_t len, unsigned seed)
 		CHECK(bytes[i] == (uint8_t)(i * 31 + i / 253 + seed));
 }
 
-static void pair_info(void)
+struct fi_info *pair_hints(void)
 {
 	struct fi_info *hints = fi_allocinfo();
 
@@ -127,6 +128,13 @@ static void pair_info(void)
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
 	hints->domain_attr->cq_data_size = 4;
 	hints->fabric_attr->prov_name = strdup("tasuki");
+	return hints;
+}
+
+static void pair_info(void)
+{
+	struct fi_info *hints = pair_hints();
+
 	OK(fi_getinfo(fi_version(), NULL, NULL, 0, hints, &info));
 	CHECK(info->next == NULL);
 	CHECK(info->domain_attr->threading == FI_THREAD_DOMAIN);
@@ -147,7 +155,7 @@ static void pair_names(void)
 
 	CHECK(fi_getname(&ep->fid, names[0], &len) == -FI_ETOOSMALL);
 	CHECK(len > 4 && len <= 64);
-	/* Contiguous, as an address vector wants them. */
+	/* The addresses are contiguous, as an address vector wants them. */
 	OK(fi_getname(&ep->fid, names[0], &len));
 	put(names[0], len);
 	get(&names[0][len], len);
@@ -162,13 +170,12 @@ static void pair_names(void)
 	CHECK(strlen(text) + 1 == room);
 }
 
-void pair_open(enum fi_av_type type, bool selective)
+void pair_objects(enum fi_av_type type, bool selective)
 {
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_UNSPEC };
 	struct fi_cntr_attr cntr_attr = { .wait_obj = FI_WAIT_UNSPEC };
 	struct fi_av_attr av_attr = { .type = type, .name = "shared" };
 
-	pair_info();
 	OK(fi_fabric(info->fabric_attr, &fabric, NULL));
 	OK(fi_domain(fabric, info, &domain, NULL));
 	CHECK(fi_av_open(domain, &av_attr, &av, NULL) != 0);
@@ -189,12 +196,17 @@ void pair_open(enum fi_av_type type, bool selective)
 	CHECK(fi_send(ep, NULL, 0, NULL, 0, NULL) == -FI_EOPBADSTATE);
 	OK(fi_enable(ep));
 	CHECK(fi_close(&cq->fid) == -FI_EBUSY);
+}
+
+void pair_open(enum fi_av_type type, bool selective)
+{
+	pair_info();
+	pair_objects(type, selective);
 	pair_names();
 }
 
-void pair_close(void)
+void pair_close_objects(void)
 {
-	meet();
 	OK(fi_close(&ep->fid));
 	OK(fi_close(&av->fid));
 	OK(fi_close(&cq->fid));
@@ -206,6 +218,12 @@ void pair_close(void)
 	OK(fi_close(&domain->fid));
 	OK(fi_close(&fabric->fid));
 	fi_freeinfo(info);
+}
+
+void pair_close(void)
+{
+	meet();
+	pair_close_objects();
 	if (child) {
 		int status;
 
@@ -223,7 +241,7 @@ void pair_fork(void)
 	CHECK(child >= 0);
 	me = child ? 0 : 1;
 	pipe_end = ends[me];
-	/* Closed, so that each side notices if the other is gone. */
+	/* The other end is closed, so that each side notices if the other is gone. */
 	close(ends[1 - me]);
 	alarm(100);
 }

@@ -1,4 +1,4 @@
-/* Two processes, one endpoint each, and a pipe between them for all that is not tested. */
+/* Two processes with one endpoint each, and a pipe between them for everything that is not tested. */
 #ifndef PAIR_H
 #define PAIR_H
 
@@ -22,6 +22,7 @@
 #define ANY FI_ADDR_UNSPEC
 
 extern int me; /* 0 or 1 */
+extern struct fi_info *info;
 extern struct fid_ep *ep;
 extern struct fid_cq *cq;
 extern struct fid_av *av;
@@ -34,21 +35,21 @@ extern fi_addr_t own, other; /* names in the address vector */
 void check(bool condition, const char *text, const char *file, int line);
 void ok(ssize_t result, const char *text, const char *file, int line);
 
-/* What one side tells the other beside the endpoints. */
+/* One side tells the other a number, through the pipe. */
 void tell(int value);
 int hear(void);
-/* Both sides come here before either goes on. */
+/* A barrier: both sides come here before either goes on. */
 void meet(void);
 
-/* The next completion: waits for it. A failed one is the program's end. */
+/* Waits for the next completion and returns it. It must be a success, with this context. */
 #define done(context) next((context), NULL, __FILE__, __LINE__)
-/* The same with its sender. */
+/* As done(), and gives the completion's sender. */
 #define done_from(context, source) next((context), (source), __FILE__, __LINE__)
 struct fi_cq_tagged_entry next(void *context, fi_addr_t *source, const char *file, int line);
-/* The next completion must be this failure. */
+/* Waits for the next completion, which must be this failure. */
 #define failed(context, err) next_failed((context), (err), __FILE__, __LINE__)
 struct fi_cq_err_entry next_failed(void *context, int err, const char *file, int line);
-/* Nothing is reported now. */
+/* Checks that nothing is reported now. */
 void nothing(void);
 
 void fill(uint8_t *bytes, size_t len, unsigned seed);
@@ -56,7 +57,12 @@ void same(const uint8_t *bytes, size_t len, unsigned seed);
 
 void pair_open(enum fi_av_type type, bool selective);
 void pair_close(void);
-/* Makes two processes of one, and their pipe. */
+/* The parts of pair_open: the hints, and all objects of an endpoint for the answer to them, which is in
+ * `info`. */
+struct fi_info *pair_hints(void);
+void pair_objects(enum fi_av_type type, bool selective);
+void pair_close_objects(void);
+/* Makes two processes of one, and the pipe between them. */
 void pair_fork(void);
 
 #endif

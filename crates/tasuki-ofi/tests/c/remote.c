@@ -1,4 +1,5 @@
-/* One-sided access: remote AV all|selective|gone. Side 0 acts on memory of side 1. */
+/* One-sided access, by side 0 on memory of side 1. Arguments: the type of address vector (map or table), and
+ * what to test (all, selective or gone). */
 #include "pair.h"
 
 enum { SIZE = 1 << 20, KEY = 7, MARGIN = 64 };
@@ -8,7 +9,7 @@ static struct fid_mr *mr;
 static int contexts[4];
 static const uint64_t BOTH = FI_REMOTE_READ | FI_REMOTE_WRITE;
 
-/* Writes reach the place, and nothing but the place. */
+/* Writes change the bytes that they name, and no others. */
 static void writes(void)
 {
 	static const size_t sizes[] = { 0, 1, 8, 4096, 4097, 65536, SIZE };
@@ -56,13 +57,13 @@ static void reads(void)
 	}
 }
 
-/* Pieces here and there are cut differently: 10 + 5000 + 90 bytes here, 3000 + 2100 there. */
+/* The two sides' pieces are cut differently: 10 + 5000 + 90 bytes here, 3000 + 2100 bytes there. */
 static void in_pieces(void)
 {
 	struct iovec iov[] = { { mine, 10 }, { mine + 10, 5000 }, { mine + 5010, 90 } };
 	struct fi_rma_iov riov[] = { { MARGIN, 3000, KEY }, { 100000, 2100, KEY } };
-	struct fi_msg_rma msg = { .msg_iov = iov, .iov_count = 3, .addr = other, .rma_iov = riov, .rma_iov_count = 2,
-				  .context = &contexts[1] };
+	struct fi_msg_rma msg = { .msg_iov = iov, .iov_count = 3, .addr = other, .rma_iov = riov,
+				  .rma_iov_count = 2, .context = &contexts[1] };
 
 	if (me == 0) {
 		fill(mine, 5100, 9);
@@ -90,7 +91,7 @@ static void in_pieces(void)
 	meet();
 }
 
-/* Injected bytes may change at once; there is a count and no completion. */
+/* Injected bytes may change when the call returns; the operation is counted and has no completion. */
 static void injects(void)
 {
 	if (me == 0) {
@@ -111,7 +112,154 @@ static void injects(void)
 	meet();
 }
 
-/* The other side's program does not call libfabric meanwhile: it waits for a word through the pipe. */
+/* The target hears of a write that carries data, by its data, when the bytes are in their place. */
+static void written(uint64_t data, uint64_t offset, size_t len, unsigned seed)
+{
+	static const uint64_t flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+	fi_addr_t source;
+	struct fi_cq_tagged_entry entry = done_from(NULL, &source);
+
+	CHECK(entry.flags == flags && entry.data == data && entry.len == len && source == other);
+	same(window + offset, len, seed);
+}
+
+static void with_data(void)
+{
+	static const size_t sizes[] = { 0, 8, 4096, 4097, SIZE };
+
+	for (unsigned i = 0; i < LEN(sizes); i++) {
+		if (me == 0) {
+			fill(mine, sizes[i], i);
+			OK(fi_writedata(ep, mine, sizes[i], NULL, UINT64_MAX - i, other, MARGIN, KEY,
+					&contexts[0]));
+			CHECK((done(&contexts[0]).flags & (FI_RMA | FI_WRITE)) == (FI_RMA | FI_WRITE));
+		} else {
+			written(UINT64_MAX - i, MARGIN, sizes[i], i);
+		}
+		meet();
+	}
+	nothing();
+	meet();
+	/* Injected, and in pieces that are cut differently here and there; the second place lies before the
+	 * first. */
+	struct iovec iov[] = { { mine, 5000 }, { mine + 5000, 5000 } };
+	struct fi_rma_iov riov[] = { { 6000, 4000, KEY }, { 0, 6000, KEY } };
+	struct fi_msg_rma msg = { .msg_iov = iov, .iov_count = 2, .addr = other, .rma_iov = riov,
+				  .rma_iov_count = 2, .context = &contexts[1], .data = 42 };
+	if (me == 0) {
+		fill(mine, 4096, 7);
+		OK(fi_inject_writedata(ep, mine, 4096, 41, other, MARGIN, KEY));
+		meet();
+		fill(mine, 10000, 8);
+		OK(fi_writemsg(ep, &msg, FI_REMOTE_CQ_DATA | FI_COMPLETION));
+		done(&contexts[1]);
+		/* Without the flag there is no data; a write that is refused, even in part, has none. */
+		OK(fi_writemsg(ep, &msg, FI_COMPLETION));
+		done(&contexts[1]);
+		OK(fi_writedata(ep, mine, 8, NULL, 43, other, 0, KEY + 1, &contexts[0]));
+		failed(&contexts[0], FI_EACCES);
+		riov[1].key++;
+		OK(fi_writemsg(ep, &msg, FI_REMOTE_CQ_DATA | FI_COMPLETION));
+		failed(&contexts[1], FI_EACCES);
+		CHECK(fi_readmsg(ep, &msg, FI_REMOTE_CQ_DATA) == -FI_EBADFLAGS);
+	} else {
+		written(41, MARGIN, 4096, 7);
+		meet();
+		/* Of several places the length is not told. */
+		written(42, 0, 0, 8);
+		memmove(window + 10000, window, 6000);
+		same(window + 6000, 10000, 8);
+	}
+	meet();
+	nothing();
+	meet();
+}
+
+/* One registration of several pieces: offsets count through all of them. */
+static void of_pieces(void)
+{
+	struct fid_mr *several;
+	struct iovec iov[17];
+	struct fi_mr_attr attr = { .mr_iov = iov, .iov_count = 16, .access = BOTH, .requested_key = KEY + 3 };
+
+	for (unsigned i = 0; i < LEN(iov); i++)
+		iov[i] = (struct iovec){ window + 1000 * (16 - i), 300 + i };
+	if (me == 1) {
+		memset(window, 0xee, sizeof window);
+		CHECK(fi_mr_regv(domain, iov, 17, BOTH, 0, KEY + 3, 0, &several, NULL) == -FI_EINVAL);
+		OK(fi_mr_regattr(domain, &attr, 0, &several));
+		CHECK(fi_mr_key(several) == KEY + 3);
+	}
+	meet();
+	if (me == 0) {
+		/* 300 + 301 + ... + 315 bytes. */
+		fill(mine, 4920, 3);
+		OK(fi_write(ep, mine, 4920, NULL, other, 0, KEY + 3, &contexts[0]));
+		done(&contexts[0]);
+		memset(mine, 0, 4920);
+		OK(fi_read(ep, mine, 4919, NULL, other, 1, KEY + 3, &contexts[0]));
+		done(&contexts[0]);
+		memmove(mine + 1, mine, 4919);
+		mine[0] = 3;
+		same(mine, 4920, 3);
+		fill(mine, 100, 4);
+		OK(fi_write(ep, mine, 100, NULL, other, 250, KEY + 3, &contexts[0]));
+		done(&contexts[0]);
+		OK(fi_write(ep, mine, 2, NULL, other, 4919, KEY + 3, &contexts[0]));
+		failed(&contexts[0], FI_EACCES);
+	}
+	meet();
+	if (me == 1) {
+		uint8_t whole[4920], *at = whole;
+
+		for (unsigned i = 0; i < 16; i++) {
+			memcpy(at, iov[i].iov_base, iov[i].iov_len);
+			at += iov[i].iov_len;
+			CHECK(window[1000 * (16 - i) + 300 + i] == 0xee);
+		}
+		same(whole + 250, 100, 4);
+		fill(mine, 4920, 3);
+		CHECK(!memcmp(whole, mine, 250) && !memcmp(whole + 350, mine + 350, 4920 - 350));
+		OK(fi_close(&several->fid));
+		OK(fi_mr_regv(domain, iov, 2, FI_REMOTE_READ, 0, KEY + 3, 0, &several, NULL));
+		OK(fi_close(&several->fid));
+	}
+	meet();
+}
+
+/* What is registered for reading alone is not written, and the other way round. */
+static void rights(void)
+{
+	struct fid_mr *readable, *writable;
+
+	if (me == 1) {
+		fill(window, 100000, 5);
+		OK(fi_mr_reg(domain, window, 100000, FI_REMOTE_READ, 0, KEY + 4, 0, &readable, NULL));
+		OK(fi_mr_reg(domain, window, 100000, FI_REMOTE_WRITE, 0, KEY + 5, 0, &writable, NULL));
+	}
+	meet();
+	for (size_t len = 8; me == 0 && len <= 80000; len *= 10000) {
+		OK(fi_read(ep, mine, len, NULL, other, 0, KEY + 4, &contexts[0]));
+		done(&contexts[0]);
+		same(mine, len, 5);
+		OK(fi_write(ep, mine, len, NULL, other, 0, KEY + 5, &contexts[0]));
+		done(&contexts[0]);
+		memset(mine, 0, len);
+		OK(fi_write(ep, mine, len, NULL, other, 0, KEY + 4, &contexts[0]));
+		failed(&contexts[0], FI_EACCES);
+		OK(fi_read(ep, mine, len, NULL, other, 0, KEY + 5, &contexts[0]));
+		failed(&contexts[0], FI_EACCES);
+	}
+	meet();
+	if (me == 1) {
+		same(window, 100000, 5);
+		OK(fi_close(&readable->fid));
+		OK(fi_close(&writable->fid));
+	}
+	meet();
+}
+
+/* The other side's program does not call libfabric meanwhile: it waits for a number through the pipe. */
 static void absent(void)
 {
 	meet();
@@ -131,7 +279,7 @@ static void absent(void)
 	meet();
 }
 
-/* What is not registered is not reached, and what is refused is told and counted. */
+/* Memory that is not registered is not reached; refused operations are reported and counted. */
 static void refused(void)
 {
 	struct fid_mr *again = NULL;
@@ -139,23 +287,25 @@ static void refused(void)
 	if (me == 0) {
 		uint64_t before = fi_cntr_readerr(accessed);
 		static const struct { uint64_t key, offset; size_t len; } wrong[] = {
-			{ KEY + 1, 0, 8 }, { KEY, sizeof window - 7, 8 }, { KEY, UINT64_MAX - 3, 8 }, { KEY + 1, 0, SIZE },
-			{ KEY, sizeof window + 1, 0 },
+			{ KEY + 1, 0, 8 },	{ KEY, sizeof window - 7, 8 },	{ KEY, UINT64_MAX - 3, 8 },
+			{ KEY + 1, 0, SIZE },	{ KEY, sizeof window + 1, 0 },
 		};
 		for (unsigned i = 0; i < LEN(wrong); i++) {
-			OK(fi_write(ep, mine, wrong[i].len, NULL, other, wrong[i].offset, wrong[i].key, &contexts[0]));
+			size_t len = wrong[i].len;
+			uint64_t at = wrong[i].offset, key = wrong[i].key;
+
+			OK(fi_write(ep, mine, len, NULL, other, at, key, &contexts[0]));
 			failed(&contexts[0], FI_EACCES);
-			OK(fi_read(ep, mine, wrong[i].len, NULL, other, wrong[i].offset, wrong[i].key, &contexts[1]));
+			OK(fi_read(ep, mine, len, NULL, other, at, key, &contexts[1]));
 			failed(&contexts[1], FI_EACCES);
 		}
 		OK(fi_inject_write(ep, mine, 8, other, 0, KEY + 1));
 		failed(NULL, FI_EACCES);
 		CHECK(fi_cntr_readerr(accessed) == before + 2 * LEN(wrong) + 1);
-		CHECK(fi_writedata(ep, mine, 8, NULL, 1, other, 0, KEY, NULL) == -FI_ENOSYS);
 	} else {
 		CHECK(fi_mr_reg(domain, window, 8, BOTH, 0, KEY, 0, &again, NULL) == -FI_ENOKEY);
 		CHECK(fi_mr_reg(domain, NULL, SIZE, BOTH, 0, KEY + 1, 0, &again, NULL) == -FI_EINVAL);
-		/* Registered for this side alone: the key means nothing. */
+		/* Memory registered for this side alone has no key that could be taken. */
 		OK(fi_mr_reg(domain, window, 8, FI_SEND | FI_RECV, 0, KEY, 0, &again, NULL));
 		OK(fi_close(&again->fid));
 	}
@@ -174,13 +324,13 @@ static void refused(void)
 	meet();
 }
 
-/* Selective completion: only what asks for it is reported, all is counted. */
+/* Selective completion: operations that ask for a completion are reported, and all are counted. */
 static void counted(void)
 {
 	struct iovec iov = { mine, 100 };
 	struct fi_rma_iov riov = { 0, 100, KEY };
-	struct fi_msg_rma msg = { .msg_iov = &iov, .iov_count = 1, .addr = other, .rma_iov = &riov, .rma_iov_count = 1,
-				  .context = &contexts[1] };
+	struct fi_msg_rma msg = { .msg_iov = &iov, .iov_count = 1, .addr = other, .rma_iov = &riov,
+				  .rma_iov_count = 1, .context = &contexts[1] };
 
 	if (me == 0) {
 		OK(fi_write(ep, mine, 100, NULL, other, 0, KEY, &contexts[0]));
@@ -192,11 +342,18 @@ static void counted(void)
 		OK(fi_cntr_wait(accessed, 3, -1));
 		CHECK(fi_cntr_read(sent) == 0);
 		CHECK(fi_cntr_wait(accessed, 4, 20) == -FI_ETIMEDOUT);
+		/* A write that carries data is reported at the target in any case. */
+		fill(mine, 100, 4);
+		OK(fi_inject_writedata(ep, mine, 100, 77, other, 0, KEY));
+		OK(fi_cntr_wait(accessed, 4, -1));
+	} else {
+		written(77, 0, 100, 4);
 	}
 	meet();
 }
 
-/* The other dies without a word: what is under way fails, and so does what follows. */
+/* The other side dies without closing its endpoint: operations that are under way fail, and so do those that
+ * follow. */
 static void gone(void)
 {
 	OK(fi_tinject(ep, "x", 1, other, 1));
@@ -230,7 +387,8 @@ int main(int argc, char **argv)
 		gone();
 		return 0;
 	}
-	static void (*const tests[])(void) = { writes, reads, in_pieces, injects, absent, refused };
+	static void (*const tests[])(void) = { writes,	  reads,  in_pieces, injects, with_data,
+					      of_pieces, rights, absent,	 refused };
 	for (unsigned i = 0; !selective && i < LEN(tests); i++) {
 		meet();
 		tests[i]();

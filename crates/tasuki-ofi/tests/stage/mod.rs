@@ -1,4 +1,4 @@
-//! A folder with the provider as it is built, and C programs that use it.
+//! A folder with the provider as it was built, and with C programs that use it.
 #![allow(dead_code)] // Each test program uses a part.
 
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A folder with the provider under the name that libfabric looks for, and the compiled program.
+/// A folder with the provider under the name that libfabric looks for, and with the compiled programs.
 pub struct Stage {
     folder: TempDir,
     front: bool,
@@ -15,20 +15,22 @@ pub struct Stage {
 impl Stage {
     pub fn new() -> Stage {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        // Cargo puts the library that it has built for this test beside the test.
+        // Cargo puts the library that it has built for this test into the test's folder.
         let test = std::env::current_exe().expect("a path");
         let library = test.with_file_name("libtasuki_fi.so");
         std::fs::copy(&library, folder.path().join("libtasuki-fi.so")).expect("the provider is built");
         compile(folder.path(), "messages", &["messages.c", "pair.c"], "-lfabric");
         compile(folder.path(), "remote", &["remote.c", "pair.c"], "-lfabric");
         compile(folder.path(), "death", &["death.c", "pair.c"], "-lfabric");
+        compile(folder.path(), "names", &["names.c", "pair.c"], "-lfabric");
+        compile(folder.path(), "promises", &["promises.c", "pair.c"], "-lfabric");
         compile(folder.path(), "local", &["local.c"], "-ldl");
         let rails = r#"{"version": 1, "host": "here", "identity": "127.0.0.1", "peers": {}}"#;
         std::fs::write(folder.path().join("rails.json"), rails).expect("a file is written");
         Stage { folder, front: false }
     }
 
-    /// With Tasuki's own libfabric in front of the system's.
+    /// A folder that has Tasuki's own libfabric, in front of the system's, too.
     pub fn with_front() -> Stage {
         let stage = Stage { front: true, ..Stage::new() };
         let build: PathBuf = [env!("CARGO_MANIFEST_DIR"), "front", "build"].iter().collect();
@@ -59,17 +61,17 @@ impl Stage {
         self.run_program("messages", arguments, shm);
     }
 
-    /// A compiled program, over shared memory or not.
+    /// A compiled program, which may use shared memory or not.
     pub fn program(&self, program: &str, shm: bool) -> Command {
         let mut command = self.command(self.path().join(program).to_str().expect("text"));
-        // No description of rails that this machine may have concerns the test.
+        // The test does not depend on a description of rails that this machine may have.
         command
             .env("TASUKI_SHM", if shm { "1" } else { "0" })
             .env("TASUKI_RAILS", self.path().join("rails.json"));
         command
     }
 
-    pub fn run_program(&self, program: &str, arguments: [&str; 2], shm: bool) {
+    pub fn run_program<const N: usize>(&self, program: &str, arguments: [&str; N], shm: bool) {
         let output = self.program(program, shm).args(arguments).output().expect("the program runs");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{program} {arguments:?}, shm {shm}: {:?}\n{said}", output.status);
