@@ -70,7 +70,7 @@ local f = {
 	has_key = ProtoField.bool("tasuki.start.has_key", "With a key", 8, nil, 0x04),
 	charged = ProtoField.bool("tasuki.start.charged", "Credit was spent", 8, nil, 0x08),
 	wants_done = ProtoField.bool("tasuki.start.ack", "Sender waits for done", 8, nil, 0x10),
-	service = ProtoField.bool("tasuki.start.service", "For the service queue", 8, nil, 0x20),
+	internal = ProtoField.bool("tasuki.start.internal", "For the internal queue", 8, nil, 0x20),
 	tag = ProtoField.uint64("tasuki.tag", "Tag", base.HEX),
 	data = ProtoField.uint64("tasuki.data", "Completion data", base.HEX),
 	key = ProtoField.uint64("tasuki.key", "Key", base.HEX),
@@ -294,7 +294,7 @@ end
 local function read_start(tree, from, eager)
 	local range = from:take(1)
 	local flags = range:uint()
-	for _, field in ipairs({ f.has_tag, f.has_data, f.has_key, f.charged, f.wants_done, f.service }) do
+	for _, field in ipairs({ f.has_tag, f.has_data, f.has_key, f.charged, f.wants_done, f.internal }) do
 		tree:add(field, range)
 	end
 	local function set(bit) return math.floor(flags / bit) % 2 == 1 end

@@ -1,10 +1,12 @@
-//! The endpoint's lock.
+//! The endpoint's lock, biased towards a program that calls from one thread at a time.
 //!
-//! Most programs never call an endpoint from two threads at once, and only the helper thread, which comes when they do not call, must be kept
-//! out. A lock that two take alike costs each call two locked instructions, a good part of a short message's time. So a program that has
-//! promised to call alone just says that it is inside, by plain stores, and the helper pays for both: it says that it wants in, makes all
-//! processors of the process catch up (`membarrier(2)`), and only then looks whether the program is inside. What it has said stands until the
-//! program comes and takes it back: while a program computes, the helper interrupts it once and not at every visit.
+//! Most programs never call an endpoint from two threads at once, and only the helper thread, which comes when
+//! they do not call, must be kept out. A lock that both take alike costs each call two locked instructions, a
+//! good part of a short message's time. So a program that has promised to call alone only says that it is
+//! inside, by plain stores, and the helper pays for both: it says that it wants to come in, makes all
+//! processors of the process execute a memory barrier (`membarrier(2)`), and only then reads whether the
+//! program is inside. The helper's wish stands until the program comes and takes it back: while a program
+//! computes, the helper interrupts it once and not at every visit.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -15,29 +17,32 @@ use crate::sync::{
     AtomicBool, Mutex, MutexGuard, Ordering, PoisonError, TryLockError, compiler_fence, membarrier,
 };
 
-/// What is behind the lock, and who is there.
+/// State behind a lock that the program takes by plain stores while no other thread wants it.
 pub(crate) struct BiasedLock<T> {
     state: UnsafeCell<T>,
-    /// Held by everybody who is inside, but for a program that calls alone and finds no helper.
+    /// Every thread that is inside has locked this, except a program that calls alone and has seen no wish of
+    /// the helper.
     mutex: Mutex<()>,
     /// The program has promised to call alone.
     alone: AtomicBool,
-    /// It is inside, without the mutex.
+    /// The program is inside without the mutex.
     inside: AtomicBool,
-    /// The helper has been here, or wants to be, since the program last had the mutex: it must take that.
+    /// The helper has come in, or wants to, since the program last had the mutex: the program must lock the
+    /// mutex at its next call.
     wanted: AtomicBool,
-    /// The helper has registered the process for the system call that it needs.
+    /// The helper has registered the process for `membarrier(2)`.
     registered: AtomicBool,
 }
 
-// SAFETY: the state is reached through `Guard` alone, of which there is one at a time: see `enter` and `visit`.
+// SAFETY: the state is reached through `Guard` alone, and one guard exists at a time: `enter` and `visit` say
+// why.
 unsafe impl<T: Send> Sync for BiasedLock<T> {}
 
-/// The right to the state.
+/// Access to the state, until it is dropped.
 pub(crate) struct Guard<'a, T> {
     lock: &'a BiasedLock<T>,
-    held: ManuallyDrop<Option<MutexGuard<'a, ()>>>,
-    /// It stays with its thread.
+    mutex: ManuallyDrop<Option<MutexGuard<'a, ()>>>,
+    /// Makes the guard stay with its thread.
     _thread: PhantomData<*mut T>,
 }
 
@@ -47,18 +52,20 @@ impl<T> BiasedLock<T> {
         BiasedLock { state: UnsafeCell::new(state), mutex: Mutex::new(()), alone, inside, wanted, registered }
     }
 
-    /// From now on the program calls alone. Without the system call that this needs nothing changes. To register for it takes some 15 ms, for which
-    /// a program that starts would have to wait: the helper does it when it is first needed, and many programs end before.
+    /// From now on the program calls alone. Where the kernel has no `membarrier(2)`, nothing changes. To register
+    /// the process for that system call takes some 15 ms, for which a program that starts would have to wait:
+    /// the helper does it when it is first needed, and many programs end before.
     ///
     /// # Safety
-    /// No two threads are in [`BiasedLock::lock`], [`BiasedLock::try_lock`], or between one of these and the end of what it gave, at the same time.
+    /// From now on no thread calls [`BiasedLock::lock`] or [`BiasedLock::try_lock`] while another one is in either
+    /// of them or has a guard of theirs.
     pub unsafe fn program_calls_alone(&self) {
-        // A helper that is inside now did not have to look for the program.
-        let _held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        // A helper that is inside now has not checked whether the program is, so it must leave first.
+        let _mutex = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
         self.alone.store(membarrier::is_offered(), Ordering::Relaxed);
     }
 
-    /// The program comes in; waits for whoever is there.
+    /// Lets the program in, as soon as no other thread is inside.
     #[inline(always)]
     pub fn lock(&self) -> Guard<'_, T> {
         match self.enter() {
@@ -69,49 +76,52 @@ impl<T> BiasedLock<T> {
 
     #[inline(never)]
     fn wait(&self) -> Guard<'_, T> {
-        // A panic elsewhere left the state whole enough to be worked with, and worse than an error is a hang.
-        let held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
-        self.return_to(held)
+        // After a panic in another thread the state is used as it is: an error that follows is better than a
+        // hang.
+        let mutex = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        self.return_to(mutex)
     }
 
-    /// The same, if nobody is there.
+    /// Like [`Self::lock`], but gives `None` if another thread is inside.
     #[inline]
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
-        self.enter().or_else(|| self.hold().map(|held| self.return_to(held)))
+        self.enter().or_else(|| self.try_mutex().map(|mutex| self.return_to(mutex)))
     }
 
-    fn hold(&self) -> Option<MutexGuard<'_, ()>> {
+    fn try_mutex(&self) -> Option<MutexGuard<'_, ()>> {
         match self.mutex.try_lock() {
-            Ok(held) => Some(held),
+            Ok(mutex) => Some(mutex),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
 
-    /// The program has the mutex, and needs it no more the next time.
-    fn return_to<'a>(&'a self, held: MutexGuard<'a, ()>) -> Guard<'a, T> {
+    /// Lets the program in with the mutex locked. At its next call it need not lock it, unless the helper has
+    /// come in between.
+    fn return_to<'a>(&'a self, mutex: MutexGuard<'a, ()>) -> Guard<'a, T> {
         self.wanted.store(false, Ordering::Relaxed);
-        self.inside(Some(held))
+        self.inside(Some(mutex))
     }
 
     #[inline(always)]
-    fn inside<'a>(&'a self, held: Option<MutexGuard<'a, ()>>) -> Guard<'a, T> {
-        Guard { lock: self, held: ManuallyDrop::new(held), _thread: PhantomData }
+    fn inside<'a>(&'a self, mutex: Option<MutexGuard<'a, ()>>) -> Guard<'a, T> {
+        Guard { lock: self, mutex: ManuallyDrop::new(mutex), _thread: PhantomData }
     }
 
-    /// The program comes in without the mutex, if it calls alone and the helper is far.
+    /// Lets the program in without the mutex, if it calls alone and the helper has no wish.
     #[inline(always)]
     pub fn enter(&self) -> Option<Guard<'_, T>> {
         if !self.alone.load(Ordering::Relaxed) {
             return None;
         }
-        // By no means sure to be seen, but better than a wrong result.
+        // This does not find every broken promise, but a panic is better than a wrong result.
         assert!(
             !self.inside.load(Ordering::Relaxed),
             "two calls at once of a program that promised otherwise"
         );
         self.inside.store(true, Ordering::Relaxed);
-        // The processor may put the load before the store; `visit` makes up for that.
+        // The processor may execute the load below before the store above; the barrier of `visit` makes up for
+        // that.
         compiler_fence(Ordering::SeqCst);
         if self.wanted.load(Ordering::Relaxed) {
             self.inside.store(false, Ordering::Release);
@@ -120,31 +130,35 @@ impl<T> BiasedLock<T> {
         Some(self.inside(None))
     }
 
-    /// The helper makes sure that it has the system call. It waits for that without the mutex, for which the program would wait.
+    /// Registers the process for `membarrier(2)`, if the helper will need it and has not done so yet. The helper
+    /// waits for the kernel without the mutex, for which the program would have to wait.
     pub fn register(&self) {
         if self.alone.load(Ordering::Relaxed) && !self.registered.swap(true, Ordering::Relaxed) {
-            // Without it `visit` knows another way.
+            // If this fails, `membarrier::all` fails in `visit`, which then relies on time instead.
             let _ = membarrier::register();
         }
     }
 
-    /// The helper comes in, if nobody is there.
+    /// Lets the helper in, or gives `None` if another thread is inside.
     pub fn visit(&self) -> Option<Guard<'_, T>> {
         self.register();
-        let held = self.hold()?;
+        let mutex = self.try_mutex()?;
         if self.alone.load(Ordering::Relaxed) {
-            // Said before and not taken back: whatever the program has done since, it has seen it or will.
+            // If the wish was said at an earlier visit and not taken back, the program has seen it, or sees it
+            // at its next call.
             let said = self.wanted.swap(true, Ordering::SeqCst);
             if !said && !membarrier::all() {
-                // Never seen, as it was offered. At the next visit, a millisecond from now, no processor's store is still on its way.
+                // Has never been observed, as the kernel said that it offers the call. At the next visit, a
+                // millisecond from now, no processor's store is still on its way.
                 return None;
             }
-            // Either the program sees `wanted` and takes the mutex, or its store of `inside` is seen here. Acquire: with what it has done.
+            // Either the program sees `wanted` and locks the mutex, or its store of `inside` is seen here.
+            // Acquire, so that all that the program did to the state is seen too.
             if self.inside.load(Ordering::Acquire) {
                 return None;
             }
         }
-        Some(self.inside(Some(held)))
+        Some(self.inside(Some(mutex)))
     }
 }
 
@@ -153,7 +167,8 @@ impl<T> Deref for Guard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: whoever has this is alone: by the mutex, or by `inside`, which keeps the helper out, and the program's promise.
+        // SAFETY: one guard exists at a time: either its thread has the mutex, or `inside` keeps the helper out
+        // and the program's promise its other threads.
         unsafe { &*self.lock.state.get() }
     }
 }
@@ -161,7 +176,7 @@ impl<T> Deref for Guard<'_, T> {
 impl<T> DerefMut for Guard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above.
+        // SAFETY: as for `deref`; `self` is borrowed mutably, so no other reference comes from this guard.
         unsafe { &mut *self.lock.state.get() }
     }
 }
@@ -169,18 +184,18 @@ impl<T> DerefMut for Guard<'_, T> {
 impl<T> Drop for Guard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.held.is_none() {
+        if self.mutex.is_none() {
             self.lock.inside.store(false, Ordering::Release);
         } else {
-            self.let_go();
+            self.unlock();
         }
     }
 }
 
 impl<T> Guard<'_, T> {
     #[inline(never)]
-    fn let_go(&mut self) {
-        drop(self.held.take());
+    fn unlock(&mut self) {
+        drop(self.mutex.take());
     }
 }
 
@@ -188,7 +203,8 @@ impl<T> Guard<'_, T> {
 mod tests {
     use super::*;
 
-    /// A program that counts and a helper that steps in whenever it can: every addition of either is there in the end.
+    /// A program counts, and a helper counts whenever it is let in: every addition of either is there in the
+    /// end.
     fn count(alone: bool) {
         const EACH: u64 = 200_000;
         let lock = BiasedLock::new((0u64, 0u64));
@@ -208,7 +224,7 @@ mod tests {
             });
             for _ in 0..EACH {
                 let mut state = lock.lock();
-                // Two words that belong together: nobody sees the one without the other.
+                // The helper never sees these two words differ.
                 state.0 += 1;
                 state.1 += 1;
             }

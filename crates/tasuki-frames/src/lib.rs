@@ -14,7 +14,7 @@ pub fn outgoing(frame: &Frame, payload: Option<Payload>) -> Outgoing {
             return Outgoing::Start {
                 seq: start.seq.0,
                 tag: (start.queue != Queue::Msg).then_some(start.tag),
-                service: start.queue == Queue::Service,
+                internal: start.queue == Queue::Internal,
                 data: start.data,
                 remote_key: start.remote_key,
                 charged: start.charged,
@@ -47,8 +47,8 @@ pub fn incoming<'a>(frame: &WireFrame<'a>) -> Option<(Frame, &'a [u8])> {
         WireFrame::Start(start) => (
             Frame::Start(Start {
                 seq: MsgSeq(start.seq),
-                queue: match (start.service, start.tag) {
-                    (true, _) => Queue::Service,
+                queue: match (start.internal, start.tag) {
+                    (true, _) => Queue::Internal,
                     (false, Some(_)) => Queue::Tagged,
                     (false, None) => Queue::Msg,
                 },

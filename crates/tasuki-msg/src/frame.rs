@@ -16,7 +16,7 @@ pub enum Queue {
     /// Tagged messages: `fi_tsend`, `fi_trecv`.
     Tagged,
     /// Messages between engines (one-sided transfers and the like); with tags, and hidden from programs.
-    Service,
+    Internal,
 }
 
 /// The envelope of a message, and the first `inline` bytes of it, which travel in the same frame.

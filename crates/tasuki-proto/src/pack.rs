@@ -124,10 +124,10 @@ impl Conn {
 }
 
 pub(crate) fn start_frame(what: &Outgoing, position: u64) -> Option<Frame<'static>> {
-    let Outgoing::Start { seq, tag, service, data, remote_key, charged, ack, len, early, .. } = *what else {
+    let Outgoing::Start { seq, tag, internal, data, remote_key, charged, ack, len, early, .. } = *what else {
         return None;
     };
     let start =
-        Start { position, seq, tag, service, data, remote_key, charged, ack, len, early, payload: &[] };
+        Start { position, seq, tag, internal, data, remote_key, charged, ack, len, early, payload: &[] };
     Some(Frame::Start(start))
 }

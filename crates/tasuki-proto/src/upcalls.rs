@@ -52,7 +52,7 @@ pub enum Outgoing {
         /// Tag; `None` for the untagged queue.
         tag: Option<u64>,
         /// The message is for the queue between engines (which has tags), not for one of the program's.
-        service: bool,
+        internal: bool,
         /// Remote completion data.
         data: Option<u64>,
         /// Key to the sender's memory.

@@ -66,7 +66,7 @@ impl Upcalls for App {
         Some(Outgoing::Start {
             seq: self.seq,
             tag: Some(7),
-            service: false,
+            internal: false,
             data: None,
             remote_key: None,
             charged: true,

@@ -60,7 +60,7 @@ impl fmt::Display for EmitError {
             EmitError::Greeting => f.write_str("a greeting must give its addressee a name other than 0"),
             EmitError::Start => f.write_str(
                 "a message needs inline <= early <= length and inline bytes of payload, \
-                     one for the service queue a tag",
+                     one for the internal queue a tag",
             ),
             EmitError::Data => f.write_str("data needs at least one byte and must end within the message"),
             EmitError::Position => f.write_str("the frame goes beyond the last position"),

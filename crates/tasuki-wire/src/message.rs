@@ -10,8 +10,8 @@ const DATA: u8 = 1 << 1;
 const KEY: u8 = 1 << 2;
 const CHARGED: u8 = 1 << 3;
 const ACK: u8 = 1 << 4;
-const SERVICE: u8 = 1 << 5;
-const KNOWN: u8 = TAGGED | DATA | KEY | CHARGED | ACK | SERVICE;
+const INTERNAL: u8 = 1 << 5;
+const KNOWN: u8 = TAGGED | DATA | KEY | CHARGED | ACK | INTERNAL;
 
 /// The beginning of a message. On the wire it is an eager frame if the payload is the whole message, a
 /// request otherwise.
@@ -24,7 +24,7 @@ pub struct Start<'a> {
     /// The tag if the message is for a queue with tags, `None` for the untagged queue.
     pub tag: Option<u64>,
     /// The message is for the queue between engines, and has a tag.
-    pub service: bool,
+    pub internal: bool,
     /// Remote completion data.
     pub data: Option<u64>,
     /// Where the addressee can reach the sender's memory; opaque.
@@ -48,7 +48,7 @@ impl<'a> Start<'a> {
 
     pub(crate) fn read(reader: &mut Reader<'a>, eager: bool) -> Result<Start<'a>, DropReason> {
         let flags = reader.u8()?;
-        if flags & !KNOWN != 0 || !has_tag_for_service(flags & TAGGED != 0, flags & SERVICE != 0) {
+        if flags & !KNOWN != 0 || !has_tag_for_internal(flags & TAGGED != 0, flags & INTERNAL != 0) {
             return Err(DropReason::Start);
         }
         let position = read_position(reader)?;
@@ -61,14 +61,14 @@ impl<'a> Start<'a> {
             return Err(DropReason::Start);
         }
         let payload = reader.bytes_u64(inline)?;
-        let (charged, ack, service) = (flags & CHARGED != 0, flags & ACK != 0, flags & SERVICE != 0);
-        Ok(Start { position, seq, tag, service, data, remote_key, charged, ack, len, early, payload })
+        let (charged, ack, internal) = (flags & CHARGED != 0, flags & ACK != 0, flags & INTERNAL != 0);
+        Ok(Start { position, seq, tag, internal, data, remote_key, charged, ack, len, early, payload })
     }
 
     /// Writes the frame without its payload, which will have `inline` bytes.
     pub(crate) fn write_head(&self, writer: &mut Writer<'_>, inline: u64) -> Result<(), EmitError> {
         if !sizes_agree(self.len, self.early, inline)
-            || !has_tag_for_service(self.tag.is_some(), self.service)
+            || !has_tag_for_internal(self.tag.is_some(), self.internal)
         {
             return Err(EmitError::Start);
         }
@@ -80,7 +80,7 @@ impl<'a> Start<'a> {
             | bit(self.remote_key.is_some(), KEY)
             | bit(self.charged, CHARGED)
             | bit(self.ack, ACK)
-            | bit(self.service, SERVICE));
+            | bit(self.internal, INTERNAL));
         write_position(writer, self.position, 1)?;
         writer.var(self.seq);
         for field in [self.tag, self.data, self.remote_key].into_iter().flatten() {
@@ -97,8 +97,8 @@ impl<'a> Start<'a> {
 
 //= docs/reference/wire.md#start
 //# Bit 5 must not be set without bit 0.
-fn has_tag_for_service(tag: bool, service: bool) -> bool {
-    tag || !service
+fn has_tag_for_internal(tag: bool, internal: bool) -> bool {
+    tag || !internal
 }
 
 //= docs/reference/wire.md#start

@@ -313,7 +313,7 @@ impl Engine {
         self.messages.has_work()
             || self.net.has_work()
             || self.shm.has_stalled()
-            || self.messages.has_service_messages()
+            || self.messages.has_internal_messages()
     }
 
     /// Hands what the message layer has for its peers to their carriers. True if there was something.

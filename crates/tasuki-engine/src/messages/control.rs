@@ -1,4 +1,4 @@
-//! Control messages between two engines about length-coded bulk and streams. They travel on the service
+//! Control messages between two engines about length-coded bulk and streams. They travel on the internal
 //! queue, so they are delivered once, in order, and only by peers that know this endpoint's address; programs
 //! do not see them.
 
@@ -10,7 +10,7 @@ use crate::api::Peer;
 use crate::memory::Memory;
 use crate::peers::Peers;
 
-/// Tag of control messages on the service queue. Those of one-sided transfers have other upper bits: see
+/// Tag of control messages on the internal queue. Those of one-sided transfers have other upper bits: see
 /// [`crate::rma`].
 pub(crate) const CONTROL_TAG: u64 = 3 << 62;
 
@@ -20,30 +20,30 @@ impl Messages {
         self.send_internal(peers, to, (CONTROL_TAG, None), Memory::Own(bytes), Internal::Unattended);
     }
 
-    /// Messages on the service queue wait for the engine.
+    /// Messages on the internal queue wait for the engine.
     #[inline]
-    pub fn has_service_messages(&self) -> bool {
-        self.layer.unexpected(Queue::Service) > 0
+    pub fn has_internal_messages(&self) -> bool {
+        self.layer.unexpected(Queue::Internal) > 0
     }
 
     /// Receives all control messages that have arrived. Each one's end is a duty. True if there was one.
     pub fn receive_control(&mut self) -> bool {
-        self.receive_service(CONTROL_TAG, tasuki_bulk::CONTROL_MESSAGE_MAX as u64, |_| Internal::Control)
+        self.receive_internal(CONTROL_TAG, tasuki_bulk::CONTROL_MESSAGE_MAX as u64, |_| Internal::Control)
     }
 
-    /// Receives all messages of the service queue with this tag into memory of their own, as operations that
+    /// Receives all messages of the internal queue with this tag into memory of their own, as operations that
     /// `internal` names by the sender. A message of more than `max` bytes is a violation. True if there was
     /// one.
-    pub fn receive_service(
+    pub fn receive_internal(
         &mut self,
         tag: u64,
         max: u64,
         mut internal: impl FnMut(Peer) -> Internal,
     ) -> bool {
-        if !self.has_service_messages() {
+        if !self.has_internal_messages() {
             return false;
         }
-        let wanted = Matching { queue: Queue::Service, source: Source::Any, tag, ignore: 0 };
+        let wanted = Matching { queue: Queue::Internal, source: Source::Any, tag, ignore: 0 };
         let mut any = false;
         while let Some((claim, found)) = self.layer.claim(&wanted) {
             any = true;

@@ -146,7 +146,7 @@ impl Messages {
         }
     }
 
-    /// Sends a message of the engine itself on the service queue. It may be fetched from this process's
+    /// Sends a message of the engine itself on the internal queue. It may be fetched from this process's
     /// memory if the peer is on this host.
     pub fn send_internal(
         &mut self,
@@ -164,7 +164,7 @@ impl Messages {
         if let Memory::Own(_) = memory {
             self.copied += len;
         }
-        let (queue, delivery) = (Queue::Service, false);
+        let (queue, delivery) = (Queue::Internal, false);
         let request = SendRequest { peer: record.id, queue, tag, data, len, delivery, remote_key, user: 0 };
         // The only error is an unknown peer, and this one is known.
         let _ = self.post_send(SendOp::internal(peer, memory, internal), request);
@@ -199,7 +199,7 @@ impl Messages {
     pub fn recv_internal(&mut self, source: PeerId, tag: u64, memory: Memory, internal: Internal) {
         let capacity = memory.len();
         let source = Source::Peer(source);
-        let matching = tasuki_msg::Matching { queue: Queue::Service, source, tag, ignore: 0 };
+        let matching = tasuki_msg::Matching { queue: Queue::Internal, source, tag, ignore: 0 };
         let request = |user| RecvRequest { matching, capacity, multi: None, user };
         // The only error is an unknown peer, and this one is known.
         let _ =

@@ -1,7 +1,7 @@
 //! One-sided transfers (RMA): the protocol between the engines of the origin, which asks, and of the target,
 //! which has the memory.
 //!
-//! It is made of messages on the service queue, which programs do not see. The origin posts a receive for the
+//! It is made of messages on the internal queue, which programs do not see. The origin posts a receive for the
 //! answer and sends a *request*. The target takes requests as they arrive (whenever its engine settles, so by
 //! its helper thread too) and answers:
 //!
@@ -37,7 +37,7 @@ const DONE: u64 = 0;
 /// Verdict of an answer: there is no such memory.
 const REFUSED: u64 = 1;
 
-/// Tag of requests on the service queue. The tags of answers and payloads have other upper bits, and the
+/// Tag of requests on the internal queue. The tags of answers and payloads have other upper bits, and the
 /// request's number below.
 const REQUEST_TAG: u64 = 0;
 const ANSWER_TAG: u64 = 1 << 62;
@@ -46,7 +46,7 @@ const _: () = assert!(NUMBER_MAX < ANSWER_TAG);
 
 const NOTHING: Buffer = Buffer { ptr: std::ptr::null_mut(), len: 0 };
 
-/// What one send or receive on the service queue is for.
+/// What one send or receive on the internal queue is for.
 enum Step {
     /// Target: a request arrives.
     Request,
@@ -193,7 +193,7 @@ impl Rma {
     pub fn receive_requests(&mut self, messages: &mut Messages) -> bool {
         let steps = &mut self.steps;
         let max = (HEAD + INLINE_PUT_MAX) as u64;
-        messages.receive_service(REQUEST_TAG, max, |_| Internal::Rma(steps.insert(Step::Request)))
+        messages.receive_internal(REQUEST_TAG, max, |_| Internal::Rma(steps.insert(Step::Request)))
     }
 
     fn requested(&mut self, done: &RecvDone, bytes: &[u8], messages: &mut Messages, peers: &Peers) {

@@ -44,7 +44,7 @@ const DATA: u8 = 2;
 const KEY: u8 = 4;
 const CHARGED: u8 = 8;
 const ACK: u8 = 16;
-const SERVICE: u8 = 32;
+const INTERNAL: u8 = 32;
 
 /// Writes the introduction of `me` to the owner of the ring.
 pub(super) fn introduce(me: &Address, to: &Address, into: &mut [u8]) {
@@ -185,8 +185,8 @@ fn word(record: &[u8], index: usize) -> Option<u64> {
 
 #[inline(always)]
 fn queue(flags: u8) -> Queue {
-    match (flags & SERVICE != 0, flags & TAGGED != 0) {
-        (true, _) => Queue::Service,
+    match (flags & INTERNAL != 0, flags & TAGGED != 0) {
+        (true, _) => Queue::Internal,
         (false, true) => Queue::Tagged,
         (false, false) => Queue::Msg,
     }
@@ -240,7 +240,7 @@ fn start_flags(start: &Start) -> u8 {
         | bit(start.remote_key.is_some(), KEY)
         | bit(start.charged, CHARGED)
         | bit(start.ack, ACK)
-        | bit(start.queue == Queue::Service, SERVICE)
+        | bit(start.queue == Queue::Internal, INTERNAL)
 }
 
 /// Reads a record: the frame and its payload. `None` if the record is no frame.
@@ -307,7 +307,7 @@ mod tests {
             Frame::Start(whole),
             Frame::Start(Start { data: None, seq: MsgSeq(SHORT_SEQ), ..whole }),
             Frame::Start(Start { seq: MsgSeq(SHORT_SEQ + 1), ..whole }),
-            Frame::Start(Start { queue: Queue::Service, ack: true, ..whole }),
+            Frame::Start(Start { queue: Queue::Internal, ack: true, ..whole }),
             Frame::Start(Start { queue: Queue::Msg, remote_key: Some(1), ..whole }),
             Frame::Start(Start { len: 0, early: 0, inline: 0, ..whole }),
             Frame::Start(Start {
@@ -318,7 +318,7 @@ mod tests {
                 ack: true,
                 ..start
             }),
-            Frame::Start(Start { queue: Queue::Service, ..start }),
+            Frame::Start(Start { queue: Queue::Internal, ..start }),
             Frame::Data(Data { seq: MsgSeq(5), offset: 6, len: 4, early: 7 }),
             Frame::Grant { seq: MsgSeq(1), upto: 2 },
             Frame::Done { seq: MsgSeq(3) },

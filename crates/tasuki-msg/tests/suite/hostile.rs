@@ -39,7 +39,7 @@ fn random_frame(rng: &mut Random) -> Frame {
             let sorted = rng.chance(80);
             Frame::Start(Start {
                 seq,
-                queue: rng.pick(&[Queue::Msg, Queue::Tagged, Queue::Service]),
+                queue: rng.pick(&[Queue::Msg, Queue::Tagged, Queue::Internal]),
                 tag: number(rng),
                 data: rng.chance(50).then(|| rng.next_u64()),
                 len: if sorted { a.max(b).max(c) } else { a },
@@ -78,7 +78,7 @@ impl Victim {
     fn act(&mut self) {
         let (rng, ep) = (&mut self.rng, &mut self.ep);
         let matching = Matching {
-            queue: rng.pick(&[Queue::Msg, Queue::Tagged, Queue::Service]),
+            queue: rng.pick(&[Queue::Msg, Queue::Tagged, Queue::Internal]),
             source: rng.pick(&[Source::Any, Source::Peer(self.peer)]),
             tag: rng.below(8),
             ignore: rng.pick(&[0, 7, u64::MAX]),

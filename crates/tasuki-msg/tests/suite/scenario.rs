@@ -132,7 +132,7 @@ impl Scenario {
         match self.world.rng.below(100) {
             0..70 => Queue::Tagged,
             70..92 => Queue::Msg,
-            _ => Queue::Service,
+            _ => Queue::Internal,
         }
     }
 

@@ -136,8 +136,8 @@ impl App {
 /// The Start of a message, with all or the first of its bytes.
 fn start(seq: u64, len: u64, payload: Payload) -> Outgoing {
     let (tag, data) = (Some(seq * 3), seq.is_multiple_of(2).then_some(seq));
-    let (service, remote_key, charged, ack, early) = (false, None, true, false, len);
-    Outgoing::Start { seq, tag, service, data, remote_key, charged, ack, len, early, payload }
+    let (internal, remote_key, charged, ack, early) = (false, None, true, false, len);
+    Outgoing::Start { seq, tag, internal, data, remote_key, charged, ack, len, early, payload }
 }
 
 impl Upcalls for App {

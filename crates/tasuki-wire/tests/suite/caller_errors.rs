@@ -100,7 +100,7 @@ fn messages() {
         position: 0,
         seq: 0,
         tag: None,
-        service: false,
+        internal: false,
         data: None,
         remote_key: None,
         charged: false,
@@ -113,8 +113,8 @@ fn messages() {
     assert_eq!(refused(Frame::Start(Start { len: 1, ..start })), Some(EmitError::Start));
     assert_eq!(refused(Frame::Start(Start { early: 0, ..start })), Some(EmitError::Start));
     assert_eq!(refused(Frame::Start(Start { position: u64::MAX, ..start })), Some(EmitError::Position));
-    assert_eq!(refused(Frame::Start(Start { service: true, ..start })), Some(EmitError::Start));
-    assert_eq!(refused(Frame::Start(Start { service: true, tag: Some(0), ..start })), None);
+    assert_eq!(refused(Frame::Start(Start { internal: true, ..start })), Some(EmitError::Start));
+    assert_eq!(refused(Frame::Start(Start { internal: true, tag: Some(0), ..start })), None);
 
     let data = Data { position: 0, seq: 0, offset: 0, early: 0, payload: b"xy" };
     assert_eq!(refused(Frame::Data(Data { offset: u64::MAX - 2, position: u64::MAX - 2, ..data })), None);

@@ -121,7 +121,7 @@ fn the_largest_frames_are_those_of_the_page() {
         position: most - 1,
         seq: most,
         tag: Some(most),
-        service: true,
+        internal: true,
         data: Some(most),
         remote_key: Some(most),
         charged: true,

@@ -136,16 +136,16 @@ fn start() -> impl Strategy<Value = Owned> {
     let fields = (option::of(number()), option::of(any::<u64>()), option::of(any::<u64>()));
     let sizes = (vec(any::<u8>(), 0..400), number(), number(), 0..3u8);
     (position(), number(), fields, any::<(bool, bool, bool)>(), sizes).prop_map(
-        |(position, seq, (tag, data, remote_key), (charged, ack, service), (payload, more, rest, shape))| {
+        |(position, seq, (tag, data, remote_key), (charged, ack, internal), (payload, more, rest, shape))| {
             let inline = payload.len() as u64;
             let early = if shape == 0 { inline } else { inline.saturating_add(more) };
             let len = if shape < 2 { early } else { early.saturating_add(rest) };
-            let service = service && tag.is_some();
+            let internal = internal && tag.is_some();
             let start = Start {
                 position,
                 seq,
                 tag,
-                service,
+                internal,
                 data,
                 remote_key,
                 charged,

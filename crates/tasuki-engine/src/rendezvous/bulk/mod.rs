@@ -2,7 +2,7 @@
 //! messages.
 //!
 //! The receiver of a long message asks for rounds of it, over a UDP socket that is connected to the sender's:
-//! one pair of sockets for each direction, on one rail. Control messages travel on the service queue.
+//! one pair of sockets for each direction, on one rail. Control messages travel on the internal queue.
 
 mod rx;
 mod sockets;

@@ -115,7 +115,7 @@ impl Fields {
             ("has_key", start.remote_key.is_some()),
             ("charged", start.charged),
             ("ack", start.ack),
-            ("service", start.service),
+            ("internal", start.internal),
         ];
         for (name, set) in flags {
             self.dec(&format!("start.{name}"), set);
