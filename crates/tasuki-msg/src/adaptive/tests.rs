@@ -77,7 +77,7 @@ fn a_sender_with_nothing_under_way_gets_its_turn() {
     let stuck = 1 << 40;
     assert_eq!(controller.grant(&demand(stuck)), 0);
     let due = controller.due().expect("a time at which it is asked again");
-    assert!(due <= TURN_WAIT_MAX && !controller.time_passed(due - 1));
+    assert!(due <= grants::TURN_WAIT_MAX && !controller.time_passed(due - 1));
     assert!(controller.time_passed(due));
     let (mut bytes, mut waits) = (0, 0);
     for at in 1..1000 {
@@ -85,7 +85,7 @@ fn a_sender_with_nothing_under_way_gets_its_turn() {
         let mut granted = controller.grant(&demand(stuck));
         if granted == 0 {
             let due = controller.due().expect("a time at which it is asked again");
-            assert!(due <= controller.now + TURN_WAIT_MAX && controller.time_passed(due));
+            assert!(due <= controller.now + grants::TURN_WAIT_MAX && controller.time_passed(due));
             granted = controller.grant(&demand(stuck));
             waits += 1;
         }
