@@ -16,6 +16,7 @@ mod demo;
 mod doctor;
 mod execute;
 mod failure;
+mod info;
 mod lab;
 mod mpi;
 mod pages;
@@ -79,6 +80,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Env(arguments) => run::env(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Info(arguments) => info::run(&arguments),
         Command::Broker(arguments) => broker::run(&arguments),
         Command::Pages { folder } => pages::write(&folder),
         Command::StatsPages => stats::pages(),

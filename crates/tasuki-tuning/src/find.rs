@@ -11,6 +11,8 @@ pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a s
         })
         .collect();
     found.sort_by_key(|(distance, _)| *distance);
+    let best = found.first().map_or(0, |(distance, _)| *distance);
+    found.retain(|(distance, _)| *distance <= best + 1);
     found.into_iter().map(|(_, name)| name).take(8).collect()
 }
 

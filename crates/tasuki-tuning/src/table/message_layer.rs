@@ -169,7 +169,7 @@ tuning! {
         /// Messages up to this length are sent whole without a grant.
         EAGER_MAX: u64 = 16 << 10, "bytes";
         why "As for the adaptive controller: a grant takes a round trip.";
-        measure "4096", test "-p tasuki-sim --test figures";
+        measure "4096", simulation "-p tasuki-sim --example receivers";
 
         /// So much of a longer message is sent without a grant.
         UNSCHEDULED: u64 = 64 << 10, "bytes";

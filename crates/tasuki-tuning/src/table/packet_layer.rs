@@ -78,7 +78,7 @@ tuning! {
 
         /// The smallest round trip is forgotten after this time.
         MIN_RTT_AGE: Duration = Duration::from_secs(10), "ns";
-        why "Routes change. (BBR forgets it after 10 s, too.)";
+        why "Routes change; BBR forgets it after 10 s, too.";
         measure "100000000", test "-p tasuki-proto --test suite";
 
         /// Packets that are sent again at a time-out if no other rail answers.
@@ -109,6 +109,18 @@ tuning! {
         PIECE_MIN: usize = 128, "bytes";
         why "Each piece costs its own frame head and a record until it is acknowledged.";
         measure "1", two_hosts "--pair stream:1k,8k";
+
+        /// Longest packet whose checksum is computed here, with the processor's instruction for eight bytes;
+        /// longer ones go to a library.
+        CHECKSUM_SHORT_MAX: usize = 256, "bytes";
+        why "The library multiplies with the widest instructions that the processor has, but takes as long as a \
+             short packet before it begins.";
+        measure "0", two_hosts "--pair pingpong:8,64 --all barrier";
+
+        /// Frames of a packet that are kept from the check and need not be parsed twice.
+        FRAMES_KEPT: usize = 2, "frames";
+        why "Most packets have an acknowledgement and one other frame.";
+        measure "1", two_hosts "--pair pingpong:8 --pair stream:8";
 
         /// Most bytes of data for which the message layer is asked at once.
         CHUNK: usize = 32 << 10, "bytes";

@@ -118,7 +118,7 @@ tuning! {
 
         /// Fewest losses of a round that are a flood.
         FLOOD_LOSSES: u64 = 8, "packets";
-        why "Fewer may be chance.";
+        why "Fewer losses may be chance.";
         measure "1000000", test "-p tasuki-proto --test suite";
 
         /// Loss is a flood, which counts at once, if it is more than one packet in this many (20 %).
