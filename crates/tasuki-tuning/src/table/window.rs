@@ -5,14 +5,16 @@ tuning! {
     pub mod pacing {
         /// Rate that is assumed of a path of unknown rate.
         DEFAULT_RATE: u64 = 125_000_000, "bytes per second";
-        why "It is one gigabit per second, the most common cable; measurements replace it within some rounds.";
-        measure "12500000", bench "--shape full:2 --rate 100M --mpi mpich-5.0 --pair pingpong:64k,1M \
-                                   --pair stream:64k,1M";
+        why "It is one gigabit per second, the most common cable; measurements replace it within some \
+             rounds.";
+        measure "12500000", bench "--shape full:2 --rate 100M --mpi mpich-5.0 --pair pingpong:64k,1M --pair \
+                                   stream:64k,1M --all barrier";
 
         /// First window of a path of unknown rate.
         WINDOW_INITIAL: u64 = 64 << 10, "bytes";
         why "It is what the queue of a small switch holds for a port.";
-        measure "8192", bench "--shape full:2 --rate 1G --mpi mpich-5.0 --pair pingpong:64k,1M --pair stream:64k,1M";
+        measure "8192", bench "--shape full:2 --rate 1G --mpi mpich-5.0 --pair pingpong:64k,1M --pair \
+                               stream:64k,1M --all barrier";
 
         /// First window of a path of known rate, as time at that rate.
         WINDOW_FIRST_NS: u64 = 500_000, "ns";
@@ -38,7 +40,7 @@ tuning! {
         WINDOW_MAX: u64 = 4 << 20, "bytes";
         why "It is more than a millisecond at 25 Gbit/s.";
         measure "65536", bench "--shape full:2 --unshaped --offloads --mpi mpich-5.0 --pair pingpong:1M,4M \
-                                --pair stream:1M,4M";
+                                --pair stream:1M,4M --all barrier";
 
         /// The window grows while a path has less than this queued in the network.
         QUEUE_LOW: u64 = 12 << 10, "bytes";
@@ -55,7 +57,7 @@ tuning! {
         QUEUE_TIME: Duration = Duration::from_micros(200), "ns";
         why "On fast rails 28 KiB pass within some microseconds, less than a host's own delays.";
         measure "20000", bench "--shape full:2 --unshaped --offloads --mpi mpich-5.0 --pair pingpong:1M,4M \
-                                --pair stream:1M,4M";
+                                --pair stream:1M,4M --all barrier";
 
         /// Delay alone does not bring the window below what passes in this time at the configured rate.
         FLOOR_NS: u64 = 1_500_000, "ns";
@@ -107,7 +109,8 @@ tuning! {
         /// Loss counts if it is more than one packet in this many (2 %).
         LOSS_SHARE: u64 = 50, "packets";
         why "A faulty cable loses up to about so much, and making room does not help it.";
-        gain "1 % loss at 1 Gbit/s: 99 % of what the cable carries, in simulation (docs/internals/packet-layer.md)";
+        gain "1 % loss at 1 Gbit/s: 99 % of what the cable carries, in simulation \
+              (docs/internals/packet-layer.md)";
         measure "1000", test "-p tasuki-proto --test suite";
 
         /// Rounds of loss in a row that count even without a queue.
