@@ -30,9 +30,16 @@ pub enum Measure {
         /// Arguments of `tasuki bench mpi`: hosts, MPI and rows.
         args: &'static str,
     },
-    /// By a test that fails, or a simulation that prints other figures, when it is built with the other
+    /// By a test that fails when it is built with the other value.
+    Test {
+        /// The other value.
+        other: &'static str,
+        /// The command, which builds what it runs.
+        command: &'static str,
+    },
+    /// By a simulation, or a test in virtual time, that prints other figures when it is built with the other
     /// value.
-    Command {
+    Figures {
         /// The other value.
         other: &'static str,
         /// The command, which builds what it runs.
@@ -44,7 +51,9 @@ impl Measure {
     /// The other value with which the default is compared.
     pub const fn other(&self) -> &'static str {
         match self {
-            Measure::Bench { other, .. } | Measure::Command { other, .. } => other,
+            Measure::Bench { other, .. } | Measure::Test { other, .. } | Measure::Figures { other, .. } => {
+                other
+            }
         }
     }
 }
@@ -91,7 +100,9 @@ impl Constant {
             Measure::Bench { other, args } => {
                 format!("make measure C={} V={other} ARGS=\"{args}\"", self.full_name())
             }
-            Measure::Command { other, command } => format!("{}={other} {command}", self.variable()),
+            Measure::Test { other, command } | Measure::Figures { other, command } => {
+                format!("{}={other} {command}", self.variable())
+            }
         }
     }
 

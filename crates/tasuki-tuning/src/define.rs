@@ -19,6 +19,7 @@
 ///   one host, or with four ranks on two processors; the arguments are rows of `tasuki bench mpi`;
 /// * `bench`: a paired benchmark with all its arguments;
 /// * `test`: a test that fails with the other value; the arguments are those of `cargo test --release`;
+/// * `virtual_time`: a test that simulates a network and prints figures, which change; likewise;
 /// * `simulation`: a simulation whose figures change; the arguments are those of `cargo run --release`.
 macro_rules! tuning {
     ($(
@@ -95,9 +96,15 @@ macro_rules! tuning {
         $crate::Measure::Bench { other: $other, args: $args }
     };
     (@measure test, $other:literal, $args:literal) => {
-        $crate::Measure::Command { other: $other, command: concat!("cargo test --release ", $args) }
+        $crate::Measure::Test { other: $other, command: concat!("cargo test --release ", $args) }
+    };
+    (@measure virtual_time, $other:literal, $args:literal) => {
+        $crate::Measure::Figures {
+            other: $other,
+            command: concat!("cargo test --release ", $args, " -- --nocapture --test-threads=1"),
+        }
     };
     (@measure simulation, $other:literal, $args:literal) => {
-        $crate::Measure::Command { other: $other, command: concat!("cargo run --release ", $args) }
+        $crate::Measure::Figures { other: $other, command: concat!("cargo run --release ", $args) }
     };
 }

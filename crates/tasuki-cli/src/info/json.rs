@@ -48,6 +48,8 @@ pub struct ConstantRecord {
     other: &'static str,
     /// Arguments of `tasuki bench mpi`; null if the command runs something else.
     args: Option<&'static str>,
+    /// `benchmark`, `test` (it fails with the other value) or `figures` (a simulation prints others).
+    measure: &'static str,
     /// What the command runs if it is no benchmark.
     runs: Option<&'static str>,
     /// Variable by which a build gets another value.
@@ -75,9 +77,10 @@ pub fn records(chosen: &Chosen) -> Vec<Record> {
 }
 
 fn of_constant(constant: &Constant) -> ConstantRecord {
-    let (args, runs) = match constant.measure {
-        Measure::Bench { args, .. } => (Some(args), None),
-        Measure::Command { command, .. } => (None, Some(command)),
+    let (measure, args, runs) = match constant.measure {
+        Measure::Bench { args, .. } => ("benchmark", Some(args), None),
+        Measure::Test { command, .. } => ("test", None, Some(command)),
+        Measure::Figures { command, .. } => ("figures", None, Some(command)),
     };
     ConstantRecord {
         name: constant.full_name(),
@@ -90,6 +93,7 @@ fn of_constant(constant: &Constant) -> ConstantRecord {
         gain: Some(constant.gain).filter(|gain| !gain.is_empty()),
         command: constant.command(),
         other: constant.measure.other(),
+        measure,
         args,
         runs,
         variable: constant.variable(),

@@ -21,7 +21,9 @@ fn make_has_the_target_that_measures() {
 #[test]
 fn tests_and_simulations_of_the_table_exist() {
     for constant in constants() {
-        let Measure::Command { command, .. } = constant.measure else { continue };
+        let (Measure::Test { command, .. } | Measure::Figures { command, .. }) = constant.measure else {
+            continue;
+        };
         let words: Vec<&str> = command.split(' ').take_while(|word| *word != "--").collect();
         let name = constant.full_name();
         assert!(
