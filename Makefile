@@ -12,7 +12,7 @@ ARCH := $(shell uname -m | tr a-z A-Z)
 # A test program that hangs fails: no other one should wait for it. $(call RUNNER,seconds)
 RUNNER = CARGO_TARGET_$(ARCH)_UNKNOWN_LINUX_GNU_RUNNER="timeout --foreground --kill-after=10 $(1) $(if $(ROOT),sudo -E env PATH=$$PATH)"
 
-.PHONY: help run test test-full soak bench profile lint setup build peers oracles install uninstall deb test-deb test-guests clean
+.PHONY: help run test test-full soak bench measure profile lint setup build peers oracles install uninstall deb test-deb test-guests clean
 
 help:
 	@echo "make run        four cabled hosts on this machine: latency, bandwidth, a real program, over TCP and Tasuki"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-full  the long ones too"
 	@echo "make soak       the fault simulation of the transport on all cores, N=100000 seeds (FIRST=0)"
 	@echo "make bench      measure every MPI installed over TCP and over Tasuki, with raw ceilings (results/)"
+	@echo "make measure    what a constant of tuning gains: C=coalesce.FIRST (V=VALUE ARGS=\"...\"); tasuki info lists them"
 	@echo "make profile    where the nanoseconds and instructions of a message go (docs/results/messages.md)"
 	@echo "make install    into PREFIX (/usr/local), below DESTDIR; make uninstall takes it away again"
 	@echo "make deb        a Debian package: target/tasuki_*.deb"
@@ -64,6 +65,10 @@ soak: setup
 
 bench: build peers
 	$(ROOT) env TASUKI_PEERS="$(PEERS)" $(TASUKI) bench mpi --transport tcp,tasuki --shape full:4 --shape star:4 --output results
+
+# Builds a provider with another value of one constant and compares both in paired repetitions.
+measure: build peers
+	@TASUKI_PEERS="$(PEERS)" CARGO="$(CARGO)" scripts/measure "$(C)" "$(V)" $(ARGS)
 
 profile: build
 	$(CARGO) build --profile provider --locked -p tasuki-engine --example message_cost

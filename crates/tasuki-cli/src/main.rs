@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 mod failure;
 mod fleet;
+mod info;
 mod lab;
 mod pages;
 mod run;
@@ -73,6 +74,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Env(arguments) => run::env(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Info(arguments) => info::run(&arguments),
         Command::Broker(arguments) => broker::run(&arguments),
         Command::Pages { folder } => pages::write(&folder),
         Command::StatsPages => stats::pages(),

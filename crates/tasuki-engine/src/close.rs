@@ -2,19 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use tasuki_tuning::leaving;
+
 use crate::inner::Inner;
-
-/// When nothing has moved for so long and all that was sent has been acknowledged, what is left depends on
-/// peers' programs that will not act: messages that they never receive.
-const QUIET: Duration = Duration::from_millis(300);
-
-/// So long after the goodbyes, the hosts of silent peers are asked for the first time whether those are still
-/// there; then after twice as long, and so on. A peer that has heard all that it waited for leaves at once:
-/// if its last packet was lost, what is sent to it again goes nowhere, and a raw lane does not say so.
-const FIRST_KNOCK: Duration = Duration::from_millis(4);
-
-/// Longest pause between two rounds.
-const PAUSE: Duration = Duration::from_millis(1);
 
 /// Parts from all peers, waiting at most `limit`, and then until no peer writes into this process's memory
 /// any more.
@@ -31,7 +21,7 @@ fn part(inner: &Inner, limit: Duration) {
     let start = Instant::now();
     inner.lock().say_goodbye();
     let mut moved = Instant::now();
-    let mut knock = FIRST_KNOCK;
+    let mut knock = leaving::FIRST_KNOCK;
     loop {
         let (busy, deadline) = {
             let mut engine = inner.lock();
@@ -39,7 +29,7 @@ fn part(inner: &Inner, limit: Duration) {
             if engine.is_over() {
                 return;
             }
-            if !engine.is_confirming() && engine.is_drained() && moved.elapsed() > QUIET {
+            if !engine.is_confirming() && engine.is_drained() && moved.elapsed() > leaving::QUIET {
                 // Whatever waits for a peer's program, the peer must know that what it has sent has arrived.
                 engine.confirm();
             }
@@ -56,6 +46,6 @@ fn part(inner: &Inner, limit: Duration) {
         if start.elapsed() >= limit {
             return;
         }
-        inner.sleeper.sleep(deadline.min(PAUSE));
+        inner.sleeper.sleep(deadline.min(leaving::PAUSE));
     }
 }

@@ -1,5 +1,7 @@
 //! The memory of operations: the program's buffers, and buffers of the engine's own.
 
+use tasuki_tuning::prefetch;
+
 use crate::api::Buffer;
 
 /// The bytes of one operation, in pieces that follow each other.
@@ -151,19 +153,14 @@ impl Memory {
     }
 }
 
-/// A copy into a packet that is shorter than this is not part of a long message, bytes.
-const STREAM_PIECE: usize = 1000;
-/// Packets between the one into which bytes are copied and the one whose bytes are fetched into the cache.
-const PIECES_AHEAD: usize = 3;
-
 /// Begins to fetch the bytes of a later packet into the cache, after `len` bytes of a long message have been
 /// copied from `ptr` into one. When memory is read in one go the processor fetches ahead by itself; here the
 /// reading stops after each packet.
 fn fetch_ahead(ptr: *const u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
-    if len >= STREAM_PIECE {
+    if len >= prefetch::LENGTH_MIN {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let first = ptr.wrapping_add(PIECES_AHEAD * len);
+        let first = ptr.wrapping_add(prefetch::PACKETS_AHEAD * len);
         for offset in (0..len).step_by(64) {
             // SAFETY: every x86-64 processor has the instruction, which accesses nothing: where there is no
             // memory it does nothing.
@@ -171,7 +168,7 @@ fn fetch_ahead(ptr: *const u8, len: usize) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (ptr, len, STREAM_PIECE, PIECES_AHEAD);
+    let _ = (ptr, len, prefetch::LENGTH_MIN, prefetch::PACKETS_AHEAD);
 }
 
 /// Total size of pieces of the program's memory, bytes; `None` if it exceeds the address space.

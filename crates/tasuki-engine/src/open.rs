@@ -7,6 +7,7 @@ use tasuki_link::{LinkError, LinkWatch, UdpLink, UdpOptions};
 use tasuki_msg::Config;
 use tasuki_proto::{Local, Proto};
 use tasuki_ring::{Segment, SegmentOptions};
+use tasuki_tuning::{credit, engine};
 
 use crate::address::Address;
 use crate::clock::Clock;
@@ -56,9 +57,6 @@ pub enum OpenError {
     #[error("the sockets cannot be waited for: {0}; are descriptors left (ulimit -n)?")]
     Wait(std::io::Error),
 }
-
-/// Ports that are tried until one is free on all addresses.
-const PORT_TRIES: usize = 32;
 
 /// Name of the identity interface, which `tasuki apply` and the lab set up.
 const IDENTITY_INTERFACE: &str = "tasuki0";
@@ -122,7 +120,7 @@ fn message_config(options: &Options) -> Config {
         pool_bytes: options.pool_bytes,
         peer_bytes: options.peer_bytes,
         expected_peers: options.expected_peers,
-        initial_credit: tasuki_msg::INITIAL_CREDIT,
+        initial_credit: credit::INITIAL,
     }
 }
 
@@ -183,7 +181,7 @@ fn proto_config(options: &Options) -> tasuki_proto::Config {
 /// Binds a socket to the identity address and one to each NIC, all to one port.
 fn bind_all(identity: IpAddr, rails: &RailTable) -> Result<Vec<Link>, OpenError> {
     let nics = rails.nics();
-    'port: for _ in 0..PORT_TRIES {
+    'port: for _ in 0..engine::PORT_TRIES {
         let first = UdpLink::bind(&UdpOptions::new(identity))?;
         let port = first.local().port();
         let mut links = vec![Link::new(first, None)];

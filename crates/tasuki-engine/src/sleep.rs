@@ -3,14 +3,9 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+use tasuki_tuning::sleep;
+
 use crate::net::lanes::Sockets;
-
-/// Longest sleep of an endpoint that has a segment: nothing wakes a sleeper when a record arrives through
-/// shared memory, so it has to look itself.
-const LONGEST_SHM: Duration = Duration::from_millis(1);
-
-/// Longest sleep of an endpoint without a segment: other threads may set timers meanwhile.
-const LONGEST_NET: Duration = Duration::from_millis(20);
 
 /// What wakes an endpoint.
 pub(crate) struct Sleeper {
@@ -30,7 +25,7 @@ impl Sleeper {
         shm: bool,
     ) -> std::io::Result<Sleeper> {
         let sockets = descriptors.map(|one| one.try_clone_to_owned()).collect::<Result<_, _>>()?;
-        Ok(Sleeper { sockets, raw, longest: if shm { LONGEST_SHM } else { LONGEST_NET } })
+        Ok(Sleeper { sockets, raw, longest: if shm { sleep::LONGEST_SHM } else { sleep::LONGEST_NET } })
     }
 
     /// Sleeps until a packet arrives, for at most `time` and at most as long as is safe for this endpoint.

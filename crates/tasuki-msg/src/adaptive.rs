@@ -10,6 +10,8 @@
 
 mod config;
 
+use tasuki_tuning::grants;
+
 use crate::control::{Controller, Demand, Measured, NewMessage};
 use crate::ids::PeerId;
 
@@ -60,31 +62,6 @@ struct Sample {
     before: u64,
 }
 
-/// A single sender may have a queue so many times as long in time: on fast hosts, processors wait for each
-/// other longer than networks do, and no other sender waits behind it.
-const LONE_SENDER_FACTOR: u64 = 5;
-/// A sender's share of the window is granted in so many parts, so that each arrives before the next is
-/// granted.
-const GRANTS_PER_SHARE: u64 = 8;
-/// The shortest time is forgotten after this, because routes change, ns.
-const SHORTEST_AGE_NS: u64 = 10_000_000_000;
-/// The highest rate is forgotten after this, ns.
-const BEST_AGE_NS: u64 = 10_000_000_000;
-/// If senders take turns and R is below the highest rate by more than one part in this many, the senders are
-/// taken to be busy with other receivers.
-const BEST_SLACK: u64 = 32;
-/// Number of samples for which senders then do not take turns.
-const NO_TURNS_SAMPLES: u32 = 128;
-/// Number of samples for which senders do not take turns while the highest rate is unknown: if they took
-/// turns from the beginning, the rate that this gives would be taken for the highest.
-const NO_TURNS_AT_START: u32 = 4;
-/// A sender that waits for its turn gets a grant anyway when nothing has arrived for four times the shortest
-/// time, but not before the first and not after the second of these bounds, ns.
-const TURN_WAIT_MIN: u64 = 4_000_000;
-const TURN_WAIT_MAX: u64 = 20_000_000;
-/// Bytes that were written off may arrive after all: of this many arriving bytes, one counts as such.
-const WRITE_OFF_SHARE: u64 = 8;
-
 impl Adaptive {
     /// A controller that has measured nothing yet.
     pub fn new(knobs: AdaptiveConfig) -> Adaptive {
@@ -134,12 +111,12 @@ impl Adaptive {
             };
         }
         let rate = self.measured.rate;
-        let unknown = self.best == 0 || self.now.saturating_sub(self.best_at) > BEST_AGE_NS;
+        let unknown = self.best == 0 || self.now.saturating_sub(self.best_at) > grants::BEST_AGE_NS;
         if rate > self.best || unknown {
             (self.best, self.best_at) = (rate, self.now);
         }
         self.choose_turns(unknown);
-        let old = self.now.saturating_sub(self.shortest_at) > SHORTEST_AGE_NS;
+        let old = self.now.saturating_sub(self.shortest_at) > grants::SHORTEST_AGE_NS;
         if self.measured.shortest_ns == 0 || took < self.measured.shortest_ns || old {
             (self.measured.shortest_ns, self.shortest_at) = (took, self.now);
         }
@@ -151,18 +128,18 @@ impl Adaptive {
 
     /// Longest time without arrivals for which a sender waits for its turn, ns.
     fn turn_wait(&self) -> u64 {
-        self.measured.shortest_ns.saturating_mul(4).clamp(TURN_WAIT_MIN, TURN_WAIT_MAX)
+        self.measured.shortest_ns.saturating_mul(4).clamp(grants::TURN_WAIT_MIN, grants::TURN_WAIT_MAX)
     }
 
     /// Decides, once per sample, whether senders take turns.
     fn choose_turns(&mut self, unknown: bool) {
-        let less = self.measured.rate < self.best - self.best / BEST_SLACK;
+        let less = self.measured.rate < self.best - self.best / grants::BEST_SLACK;
         if unknown {
-            self.no_turns = NO_TURNS_AT_START;
+            self.no_turns = grants::NO_TURNS_AT_START;
         } else if self.no_turns > 0 {
             self.no_turns -= 1;
         } else if less && self.limited && self.senders > 1 {
-            self.no_turns = NO_TURNS_SAMPLES;
+            self.no_turns = grants::NO_TURNS_SAMPLES;
         }
     }
 
@@ -191,8 +168,11 @@ impl Adaptive {
 
     /// Adjusts the window, once per sample; `queue` bytes wait somewhere.
     fn adjust(&mut self, queue: u64) {
-        let allowed =
-            if self.senders > 1 { self.knobs.queue_ns } else { LONE_SENDER_FACTOR * self.knobs.queue_ns };
+        let allowed = if self.senders > 1 {
+            self.knobs.queue_ns
+        } else {
+            grants::LONE_SENDER_FACTOR * self.knobs.queue_ns
+        };
         let in_time = share(self.measured.rate, allowed, 1_000_000_000);
         let low = self.knobs.queue_low.max(in_time / 2);
         let high = self.knobs.queue_high.max(in_time);
@@ -231,7 +211,7 @@ impl Controller for Adaptive {
         let least = self.knobs.quantum_min.max(1);
         let fair = (self.window / heads).max(2 * least);
         let quantum =
-            (fair / GRANTS_PER_SHARE).clamp(least, self.knobs.quantum_max.max(least)).min(demand.wanted);
+            (fair / grants::PER_SHARE).clamp(least, self.knobs.quantum_max.max(least)).min(demand.wanted);
         self.senders = demand.senders;
         if demand.peer_in_flight == 0 {
             if self.waits_for_turn(demand, quantum) {
@@ -252,7 +232,7 @@ impl Controller for Adaptive {
     fn arrived(&mut self, _: PeerId, bytes: u64) {
         self.arrived += bytes;
         (self.waits, self.heard_at) = (false, self.now);
-        self.written_off = self.written_off.saturating_sub(bytes.div_ceil(WRITE_OFF_SHARE));
+        self.written_off = self.written_off.saturating_sub(bytes.div_ceil(grants::WRITE_OFF_SHARE));
         if let Some(sample) = self.sample.filter(|sample| self.arrived >= sample.until) {
             self.sample = None;
             self.finish(sample);

@@ -1,18 +1,6 @@
 //! Settings of an endpoint and its peers, and the unit in which credit is counted.
 
-/// Payload is charged in multiples of this, bytes: a cache line, which is also about what a small slab of
-/// buffers loses to rounding.
-pub const GRANULE: u64 = 64;
-
-/// Charge for the envelope of a message, bytes: more than its record and its places in the match lists cost
-/// at the receiver (a test measures them). So messages that were sent against credit never take more memory
-/// than the pool, even if they are empty.
-pub const ENVELOPE: u64 = 1024;
-
-/// Credit that two endpoints have at each other before any frame has passed, bytes: enough for the first
-/// short messages of a conversation, which otherwise would have to be requested and granted (a wire constant:
-/// docs/reference/wire.md).
-pub const INITIAL_CREDIT: u64 = 4096;
+pub use tasuki_tuning::credit::{ENVELOPE, GRANULE, INITIAL as INITIAL_CREDIT};
 
 /// Credit that a message costs of which `early` bytes are sent without a grant.
 pub const fn charge(early: u64) -> u64 {

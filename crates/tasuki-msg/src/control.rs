@@ -6,6 +6,8 @@
 //! gave it; `grant` is the receiver's R. The layer has no clock: a controller that decides by time is told it
 //! with `Endpoint::handle_time`, and says with `due` when it must be told next.
 
+use tasuki_tuning::fixed_rate;
+
 use crate::ids::PeerId;
 
 /// A message that is about to start.
@@ -107,14 +109,19 @@ pub struct Window {
 }
 
 impl Window {
+    const DEFAULT: Window = Window {
+        eager_max: fixed_rate::EAGER_MAX,
+        unscheduled: fixed_rate::UNSCHEDULED,
+        window: fixed_rate::WINDOW,
+        quantum: fixed_rate::QUANTUM,
+    };
     /// Grants everything at once, for senders that know by themselves how fast they may send.
-    pub const OPEN: Window =
-        Window { eager_max: 16 << 10, unscheduled: 64 << 10, window: 1 << 62, quantum: 1 << 60 };
+    pub const OPEN: Window = Window { window: 1 << 62, quantum: 1 << 60, ..Window::DEFAULT };
 }
 
 impl Default for Window {
     fn default() -> Window {
-        Window { eager_max: 16 << 10, unscheduled: 64 << 10, window: 4 << 20, quantum: 256 << 10 }
+        Window::DEFAULT
     }
 }
 

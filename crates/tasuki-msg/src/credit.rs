@@ -4,6 +4,8 @@
 //! Invariant: the sum of `RxCredit::held` over all peers is `Pool::held`, which is at most `Pool::size` plus
 //! the initial credit of all peers.
 
+use tasuki_tuning::credit;
+
 /// Credit that this side has at a peer, as totals in bytes since the beginning.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TxCredit {
@@ -40,7 +42,7 @@ impl RxCredit {
     /// Whether the peer lacks so much of its share that giving it more is worth a frame.
     pub fn lacks(&self, share: u64) -> bool {
         let missing = share.saturating_sub(self.held());
-        missing > 0 && missing >= share / 4
+        missing > 0 && missing >= share / credit::RETURN_SHARE
     }
 
     /// Credit that the peer has not spent, as far as this side knows.

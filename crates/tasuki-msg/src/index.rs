@@ -8,6 +8,8 @@
 
 use std::hash::{Hash, Hasher};
 
+use tasuki_tuning::matching;
+
 use crate::hash::MixMap;
 use crate::ids::{Key, PeerId};
 use crate::slab::Slab;
@@ -67,9 +69,6 @@ struct List {
     head: u32,
     tail: u32,
 }
-
-/// Number of empty lists that are always kept.
-const EMPTY_KEPT: usize = 64;
 
 pub(crate) struct Index {
     nodes: Vec<Node>,
@@ -144,7 +143,7 @@ impl Index {
     }
 
     fn new_list(&mut self, bucket: Bucket) -> Key {
-        if self.empty > EMPTY_KEPT + self.lists.len() / 2 {
+        if self.empty > matching::EMPTY_LISTS + self.lists.len() / 2 {
             self.sweep();
         }
         let list = self.lists.insert(List { bucket, head: NIL, tail: NIL });

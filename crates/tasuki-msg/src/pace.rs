@@ -5,6 +5,8 @@
 //! [`Endpoint::time_due`] when to do so again. All paced messages to one peer share its receiver, so they are
 //! sent one behind the other, each piece at the rate of its message.
 
+use tasuki_tuning::fixed_rate;
+
 use crate::control::Controller;
 use crate::endpoint::Endpoint;
 use crate::ids::{Key, PeerId, SendId};
@@ -18,15 +20,10 @@ pub struct Pace {
     pub slack: u64,
 }
 
-/// Smallest piece that is sent at once, bytes: about a packet.
-const PIECE_MIN: u64 = 1 << 10;
-/// Largest piece that is sent at once, bytes.
-const PIECE_MAX: u64 = 8 << 10;
-
 impl Pace {
     /// Size of a piece that is sent at once, bytes.
     pub(crate) fn piece(&self) -> u64 {
-        self.slack.clamp(PIECE_MIN, PIECE_MAX)
+        self.slack.clamp(fixed_rate::PIECE_MIN, fixed_rate::PIECE_MAX)
     }
 
     /// Time that so many bytes take at this rate, ns.

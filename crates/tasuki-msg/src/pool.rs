@@ -6,6 +6,8 @@
 //! that is not enough for some peers, those that hold more than a share are asked to return unspent credit.
 //! Nothing waits for credit, so all of this affects only speed.
 
+use tasuki_tuning::credit;
+
 use crate::control::Controller;
 use crate::defect::Defect;
 use crate::endpoint::Endpoint;
@@ -73,7 +75,7 @@ impl<C: Controller> Endpoint<C> {
             self.starved.push_back(peer);
         }
         // Small amounts of credit would cost a frame for every message.
-        let worth = given >= (share / 4).max(1);
+        let worth = given >= (share / credit::RETURN_SHARE).max(1);
         if worth {
             record.rx.credit.granted += given;
             record.tx.credit_due = true;

@@ -6,6 +6,8 @@
 
 use std::num::NonZeroU64;
 
+use tasuki_tuning::matching;
+
 use crate::action::Transmit;
 use crate::control::Controller;
 use crate::defect::Defect;
@@ -14,9 +16,6 @@ use crate::error::Gone;
 use crate::frame::Frame;
 use crate::ids::PeerId;
 use crate::peer::{Control, Peer};
-
-/// Most starts that leave in a row while bulk waits.
-const STARTS_PER_BULK: u32 = 16;
 
 impl<C: Controller> Endpoint<C> {
     /// The next frame for a peer, with at most `room` bytes of payload; `None` if there is nothing now. Every
@@ -87,8 +86,8 @@ impl<C: Controller> Endpoint<C> {
             start = None;
         }
         match start {
-            Some(key) if peer.tx.bulk.is_empty() || peer.tx.starts_in_row < STARTS_PER_BULK => {
-                peer.tx.starts_in_row = (peer.tx.starts_in_row + 1).min(STARTS_PER_BULK);
+            Some(key) if peer.tx.bulk.is_empty() || peer.tx.starts_in_row < matching::STARTS_PER_BULK => {
+                peer.tx.starts_in_row = (peer.tx.starts_in_row + 1).min(matching::STARTS_PER_BULK);
                 self.start(id, key, room)
             }
             _ => {

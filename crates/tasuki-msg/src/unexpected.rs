@@ -6,14 +6,12 @@
 //! then on every arriving message is filed under it too. So n look-ups among n messages cost about 2n steps
 //! in all.
 
+use tasuki_tuning::matching;
+
 use crate::action::Matching;
 use crate::defect::{Defect, Plant};
 use crate::ids::{Key, PeerId};
 use crate::index::{Class, Index};
-
-/// Number of classes that are remembered, and thus of list entries per message. It is more than any MPI uses;
-/// for further classes of a program, a look-up is a plain search until the queue is next empty.
-const CLASSES_MAX: usize = 8;
 
 pub(crate) struct Unexpected {
     index: Index,
@@ -24,7 +22,7 @@ pub(crate) struct Unexpected {
 
 impl Unexpected {
     pub fn new() -> Unexpected {
-        let mut classes = Vec::with_capacity(CLASSES_MAX);
+        let mut classes = Vec::with_capacity(matching::CLASSES_MAX);
         classes.push(Class::ALL);
         Unexpected { index: Index::new(), classes, count: 0 }
     }
@@ -47,7 +45,7 @@ impl Unexpected {
     pub fn remove(&mut self, chain: u32) {
         self.index.remove_chain(chain);
         self.count -= 1;
-        if self.count == 0 && self.classes.len() == CLASSES_MAX {
+        if self.count == 0 && self.classes.len() == matching::CLASSES_MAX {
             // The masks may have been those of a phase of the program that is over.
             self.classes.truncate(1);
         }
@@ -68,7 +66,7 @@ impl Unexpected {
         }
         let class = matching.class();
         if !self.classes.contains(&class) {
-            if self.classes.len() == CLASSES_MAX {
+            if self.classes.len() == matching::CLASSES_MAX {
                 return self.search(matching, envelope, steps);
             }
             self.learn(class, envelope, steps, plant);

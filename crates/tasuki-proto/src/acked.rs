@@ -1,5 +1,6 @@
 //! Processing of acknowledgements and detection of lost packets, per path, as in RFC 9002.
 
+use tasuki_tuning::{loss, rails};
 use tasuki_wire::Ack;
 
 use crate::conn::{Conn, Context};
@@ -8,13 +9,6 @@ use crate::path::floor_len;
 use crate::sent::{Fate, Sent};
 use crate::upcalls::{Outgoing, Upcalls};
 use crate::window::Acked;
-
-/// Most reordering that loss detection tolerates: a packet that so many later packets have overtaken is lost
-/// in any case.
-const MAX_THRESHOLD: u64 = 64;
-
-/// Long packets lost in a row after which the path is taken to pass only short ones: its MTU has shrunk.
-const MTU_HOLE_LOSSES: u32 = 8;
 
 impl Conn {
     /// Processes an acknowledgement. It may be about packets of any path, not only the one on which it came.
@@ -70,7 +64,7 @@ impl Conn {
             }
             Fate::Lost => {
                 path.stats.spurious_losses += 1;
-                path.threshold = (path.threshold * 2).min(MAX_THRESHOLD);
+                path.threshold = (path.threshold * 2).min(loss::THRESHOLD_MAX);
             }
         }
         sent.fate = Fate::Acked;
@@ -159,7 +153,7 @@ impl Conn {
         path.stats.lost_packets += 1;
         if sent.bytes as usize > floor_len(path.id.lane) {
             path.long_lost += 1;
-            if path.long_lost >= MTU_HOLE_LOSSES {
+            if path.long_lost >= rails::MTU_HOLE_LOSSES {
                 path.doubt_length();
             }
         }

@@ -1,15 +1,13 @@
 //! The choice of a path: the rail that delivers earliest, and of its lanes one at a time, because the lanes
 //! of a rail share its wire.
 
+use tasuki_tuning::rails;
 use tasuki_wire::{Lane, Path as PathId};
 
 use crate::conn::{Conn, Context};
 use crate::path::Path;
 use crate::rtt::ns;
 use crate::stats::RailState;
-
-/// Probe time-outs in a row on one lane after which the other lane of its rail takes over.
-pub(crate) const LANE_SWITCH_PTOS: u32 = 2;
 
 impl Conn {
     /// The path for the next packet with data; `None` if waiting for room in the window of the best path is
@@ -78,7 +76,7 @@ impl Conn {
             other.id.rail == path.id.rail
                 && other.id.lane == better
                 && other.is_up()
-                && other.pto_streak < LANE_SWITCH_PTOS
+                && other.pto_streak < rails::LANE_SWITCH_PTOS
         })
     }
 

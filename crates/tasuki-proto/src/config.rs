@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tasuki_tuning::{ack, leaving, loss, pacing, packets, rails};
+
 /// Times and limits that hold for all connections of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -75,32 +77,32 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            max_ack_delay_us: 200,
-            ack_every: 2,
-            ack_every_small: 8,
-            ack_spacing: Duration::from_micros(20),
-            initial_pto: Duration::from_millis(20),
-            min_pto: Duration::from_millis(2),
-            max_pto: Duration::from_millis(300),
-            packet_threshold: 3,
-            dead_after: 3,
-            last_resort_after: Duration::from_millis(50),
-            prove_after: 16,
-            probe_min: Duration::from_millis(10),
-            probe_max: Duration::from_millis(500),
-            initial_window: 64 << 10,
-            min_window: 8 << 10,
-            max_window: 4 << 20,
-            queue_low: 12 << 10,
-            queue_high: 28 << 10,
-            queue_time: Duration::from_micros(200),
-            stripe_slack: Duration::from_micros(20),
-            stream_from: 10 << 10,
-            slow_mbps: 200,
-            chunk: 32 << 10,
-            max_gaps: 8192,
-            max_connections: 65535,
-            closing_timeout: Duration::from_secs(2),
+            max_ack_delay_us: ack::DELAY_MAX_US,
+            ack_every: ack::EVERY,
+            ack_every_small: ack::EVERY_SMALL,
+            ack_spacing: ack::SPACING,
+            initial_pto: loss::PTO_INITIAL,
+            min_pto: loss::PTO_MIN,
+            max_pto: loss::PTO_MAX,
+            packet_threshold: loss::PACKET_THRESHOLD,
+            dead_after: rails::DEAD_AFTER,
+            last_resort_after: rails::LAST_RESORT_AFTER,
+            prove_after: rails::PROVE_AFTER,
+            probe_min: rails::PROBE_MIN,
+            probe_max: rails::PROBE_MAX,
+            initial_window: pacing::WINDOW_INITIAL,
+            min_window: pacing::WINDOW_MIN,
+            max_window: pacing::WINDOW_MAX,
+            queue_low: pacing::QUEUE_LOW,
+            queue_high: pacing::QUEUE_HIGH,
+            queue_time: pacing::QUEUE_TIME,
+            stripe_slack: rails::STRIPE_SLACK,
+            stream_from: rails::STREAM_FROM,
+            slow_mbps: rails::SLOW_MBPS,
+            chunk: packets::CHUNK,
+            max_gaps: packets::GAPS_MAX,
+            max_connections: packets::CONNECTIONS_MAX,
+            closing_timeout: leaving::CLOSING_MAX,
         }
     }
 }
@@ -110,6 +112,6 @@ impl Config {
     /// tagged raw frames before all others. What is granted, or takes several packets, is not overtaken then
     /// by packets of its own path, because the raw lane of a rail has packet numbers of its own.
     pub fn raw_for_short_only(self) -> Config {
-        Config { stream_from: 3 << 10, slow_mbps: 0, ..self }
+        Config { stream_from: rails::STREAM_FROM_PRIORITY, slow_mbps: 0, ..self }
     }
 }

@@ -7,6 +7,8 @@
 //!
 //! Several such messages can also be coalesced: put into the outbox one after the other, to share a packet.
 
+use tasuki_tuning::inline;
+
 use crate::conn::{Conn, Context};
 use crate::event::Transmit;
 use crate::ids::ConnId;
@@ -14,10 +16,6 @@ use crate::pack::start_frame;
 use crate::proto::{Proto, context};
 use crate::time::Time;
 use crate::upcalls::Outgoing;
-
-/// Most packets in a row on the path of the packet before. After so many the path is chosen anew, as it is
-/// for all other packets.
-const PATH_REUSE_MAX: u32 = 16;
 
 impl Proto {
     /// Whether a Start can be sent within the call ([`Proto::send_inline`]): the connection is open, and
@@ -110,7 +108,7 @@ impl Conn {
     ) -> Option<Transmit> {
         let at = self.current;
         let path = self.paths.get(at)?;
-        let plain = self.path_reuse < PATH_REUSE_MAX
+        let plain = self.path_reuse < inline::PATH_REUSE_MAX
             && path.is_responsive()
             && path.in_flight < path.window.size.min(cx.config.queue_low)
             && !self.streaming

@@ -3,14 +3,11 @@
 
 use std::collections::VecDeque;
 
+use tasuki_tuning::packets;
+
 use crate::interval::IntervalSet;
 use crate::sent::Entry;
 use crate::upcalls::{Outgoing, Payload};
-
-/// Most frames without a complete acknowledgement. The bound also bounds the receiver's set of gaps.
-const MAX_CHUNKS: usize = 4096;
-/// Most ranges of positions acknowledged out of order.
-const MAX_GAPS: usize = 2048;
 
 /// A frame that the layer above gave.
 pub(crate) struct Chunk {
@@ -113,7 +110,7 @@ impl Outbox {
     }
 
     pub fn has_room(&self) -> bool {
-        self.chunks.len() < MAX_CHUNKS && self.acked.gaps() < MAX_GAPS
+        self.chunks.len() < packets::CHUNKS_MAX && self.acked.gaps() < packets::ACKED_GAPS_MAX
     }
 
     pub fn chunk(&self, id: u64) -> Option<&Chunk> {

@@ -1,16 +1,12 @@
 //! Packing frames into packets: first what was lost, then what is new.
 
+use tasuki_tuning::packets;
 use tasuki_wire::{Data, Frame, PacketBuilder, Start};
 
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
 use crate::sent::Entry;
 use crate::upcalls::{Outgoing, Payload, Upcalls};
-
-/// A packet with less room than this left, bytes, counts as full.
-const LEAST_ROOM: usize = 24;
-/// Smallest piece of a Data frame, bytes, that is cut off to fill the end of a packet.
-const LEAST_PIECE: usize = 128;
 
 impl Conn {
     /// Whether there is anything to deliver, in the outbox or in the layer above.
@@ -48,7 +44,7 @@ impl Conn {
         cx: &Context<'_>,
         upcalls: &mut impl Upcalls,
     ) {
-        while builder.room() >= LEAST_ROOM {
+        while builder.room() >= packets::ROOM_MIN {
             if let Some(entry) = self.outbox.again() {
                 let Some(len) = self.emit(entry, true, builder, cx, upcalls) else { break };
                 self.outbox.sent_again(len);
@@ -105,7 +101,7 @@ impl Conn {
                 let position = if recut { chunk.pos } else { entry.pos };
                 let data = Data { position, seq: *seq, offset: offset + skip, early: *early, payload: &[] };
                 let len = data.fit(builder.room()).min(entry.len as usize);
-                let piece = len < entry.len as usize && len < LEAST_PIECE;
+                let piece = len < entry.len as usize && len < packets::PIECE_MIN;
                 if len == 0 || (piece && !builder.is_empty()) {
                     return None;
                 }

@@ -1,5 +1,6 @@
 //! One path of a connection, that is one lane of one rail: its packet numbers, its estimates, its health.
 
+use tasuki_tuning::rails;
 use tasuki_wire::{Carriage, Lane, MIN_MTU, Path as PathId, Rail};
 
 use crate::config::Config;
@@ -12,8 +13,6 @@ use crate::window::{Window, bytes_in, time_of};
 
 /// Number of the routed fall-back rail, which carries data only while no other rail is up.
 pub(crate) const LAST_RESORT: u8 = 31;
-/// Most replies that one path owes at a time: an honest peer has no need for more probes at once.
-pub(crate) const MAX_REPLIES: usize = 4;
 
 /// What is to be acknowledged of the packets received on this path, and when.
 #[derive(Default)]
@@ -47,7 +46,7 @@ pub(crate) struct AckOwed {
 pub(crate) struct Probe {
     /// The last probes without an answer: nonce, and time of sending. An answer may well arrive after the
     /// next probe has been sent.
-    asked: [Option<(u64, Time)>; REMEMBERED],
+    asked: [Option<(u64, Time)>; rails::PROBES_KEPT],
     sent_at: Time,
     /// A probe has been sent ahead of its time once, because the peer was heard.
     hurried: bool,
@@ -56,12 +55,6 @@ pub(crate) struct Probe {
     pub at: Option<Time>,
     pub due: bool,
 }
-
-/// Probes that are remembered, so that a late answer is recognised.
-const REMEMBERED: usize = 8;
-
-/// Shortest time after a probe before another may be sent because the peer was heard, ns.
-const HURRY_AFTER: u64 = 5_000_000;
 
 impl Probe {
     /// A probe is being sent.
@@ -76,7 +69,7 @@ impl Probe {
     /// then on a path with a long round trip all answers would come when their probes are no longer
     /// remembered.
     pub fn probe_soon(&mut self, now: Time) {
-        if !self.hurried && now.since_ns(self.sent_at) > HURRY_AFTER {
+        if !self.hurried && now.since_ns(self.sent_at) > rails::HURRY_AFTER {
             (self.due, self.hurried) = (true, true);
         }
     }
@@ -89,7 +82,7 @@ impl Probe {
     /// A reply has arrived: returns when its probe was sent, and forgets all other outstanding probes.
     pub fn answered(&mut self, nonce: u64) -> Option<Time> {
         let (_, sent_at) = self.asked.iter().flatten().find(|(asked, _)| *asked == nonce).copied()?;
-        (self.asked, self.hurried) = ([None; REMEMBERED], false);
+        (self.asked, self.hurried) = ([None; rails::PROBES_KEPT], false);
         Some(sent_at)
     }
 }

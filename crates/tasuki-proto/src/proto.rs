@@ -1,7 +1,6 @@
 //! The interface of the packet layer: the connections of one endpoint, as the layer above uses them.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use tasuki_wire::{DropReason, Rail, Start};
 
@@ -16,6 +15,7 @@ use crate::table::Table;
 use crate::time::Time;
 use crate::upcalls::Upcalls;
 use tasuki_random::Random;
+use tasuki_tuning::leaving;
 
 /// All connections of one local endpoint.
 ///
@@ -57,11 +57,6 @@ macro_rules! context {
     };
 }
 pub(crate) use context;
-
-/// After [`Proto::keep_closed`], the shortest probe time-out is this, and so much more for each connection:
-/// when all processes of a program leave at once, they compete for the processors.
-const LEAVING_PTO: Duration = Duration::from_millis(10);
-const LEAVING_PTO_EACH: Duration = Duration::from_millis(1);
 
 impl Proto {
     /// An endpoint without connections. Nonces follow from `seed`; two endpoints should not have the same.
@@ -317,7 +312,7 @@ impl Proto {
         self.keeps_closed = true;
         let peers = u32::try_from(self.table.len()).unwrap_or(u32::MAX);
         let leaving_pto =
-            LEAVING_PTO.saturating_add(LEAVING_PTO_EACH.saturating_mul(peers)).min(self.config.max_pto);
+            leaving::PTO.saturating_add(leaving::PTO_EACH.saturating_mul(peers)).min(self.config.max_pto);
         self.config.min_pto = self.config.min_pto.max(leaving_pto);
     }
 

@@ -1,20 +1,17 @@
 //! The paths of a connection and their state: configuration, probes, death and return of rails.
 
+use tasuki_tuning::rails;
 use tasuki_wire::{Frame, Path as PathId, Rail, Rails};
 
 use crate::config::Config;
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
 use crate::event::{DownReason, Event};
-use crate::path::{MAX_REPLIES, Path, floor_len, packet_len};
+use crate::path::{Path, floor_len, packet_len};
 use crate::rtt::ns;
 use crate::sent::Fate;
 use crate::stats::RailState;
 use crate::time::Time;
-
-/// Probes of full length without an answer before every second probe is a short one, because the rail may
-/// pass only short packets.
-const FULL_ATTEMPTS: u32 = 3;
 
 impl Conn {
     /// Combines the lists of rails of both ends: which paths exist and how long their packets may be. Appends
@@ -208,8 +205,9 @@ impl Conn {
         probe.due = false;
         // If long probes have failed, every second one is short: a rail that comes back may at first pass
         // only short packets.
-        let small =
-            probe.attempts >= FULL_ATTEMPTS && probe.attempts % 2 == 1 && !path.state.eq(&RailState::Up);
+        let small = probe.attempts >= rails::FULL_ATTEMPTS
+            && probe.attempts % 2 == 1
+            && !path.state.eq(&RailState::Up);
         probe.attempts = probe.attempts.saturating_add(1);
         let wait = ns(cx.config.probe_min).saturating_mul(1 << probe.attempts.min(16));
         probe.at = Some(cx.now.after_ns(wait.min(ns(cx.config.probe_max))));
@@ -225,7 +223,7 @@ impl Conn {
     /// The peer probes the path: notes that a reply is owed.
     pub fn on_probe(&mut self, at: usize, nonce: u64, length: u16, now: Time) {
         let path = &mut self.paths[at];
-        if path.replies.len() < MAX_REPLIES {
+        if path.replies.len() < rails::REPLIES_MAX {
             path.replies.push((nonce, length));
         }
         if matches!(path.state, RailState::Unproven | RailState::Down) {

@@ -1,7 +1,6 @@
 //! Processing of a packet from a known peer.
 
-use std::time::Duration;
-
+use tasuki_tuning::{ack, packets, rails};
 use tasuki_wire::{Brief, Data, DropReason, Frame, Greeting, Packet};
 
 use crate::conn::{Conn, Context, FIRST_CHANGE};
@@ -13,16 +12,6 @@ use crate::received::Arrival;
 use crate::rtt::ns;
 use crate::stats::RailState;
 use crate::upcalls::Upcalls;
-
-/// A packet of at least so many bytes counts as full, that is as part of a stream.
-const FULL_PACKET: u16 = 1000;
-
-/// Gaps beyond the limit that a packet may make if it also brings the lowest missing position.
-const GAPS_WITH_LOWEST: usize = 4096;
-
-/// Time within which a padded greeting, which tests the MTU of its rail, should have been answered. With more
-/// processes than processors an answer takes this long.
-const GREETING_ANSWERED: Duration = Duration::from_millis(50);
 
 impl Conn {
     /// Processes a packet that is addressed to this endpoint and comes from this peer.
@@ -159,7 +148,7 @@ impl Conn {
         }
         // A packet with the lowest missing position is never refused for what else it brings, or the
         // connection could stop for ever.
-        let most = cx.config.max_gaps + if fills { GAPS_WITH_LOWEST } else { 0 };
+        let most = cx.config.max_gaps + if fills { packets::GAPS_WITH_LOWEST } else { 0 };
         if gaps > most && gaps > self.seen.gaps() { Err(DropReason::Position) } else { Ok(()) }
     }
 
@@ -239,7 +228,7 @@ impl Conn {
         owed.now |= arrival == Arrival::OutOfOrder || asks.ping;
         let latest = cx.now.after_ns(u64::from(cx.config.max_ack_delay_us) * 1000);
         let mut due = owed.at.unwrap_or(latest);
-        if length >= FULL_PACKET {
+        if length >= ack::FULL_BYTES {
             owed.full += 1;
             let spacing = ns(cx.config.ack_spacing);
             if owed.full >= cx.config.ack_every {
@@ -335,7 +324,7 @@ impl Conn {
         let path = &mut self.paths[at];
         if path.may_ask_by_greeting() {
             // The padded greeting tests the MTU of this path; a probe follows only if that gets no answer.
-            (path.probe.due, path.probe.at) = (false, Some(cx.now + GREETING_ANSWERED));
+            (path.probe.due, path.probe.at) = (false, Some(cx.now + rails::GREETING_ANSWERED));
         }
         if path.flights > 0 {
             path.pto_at = Some(cx.now.after_ns(path.pto_ns(cx.config, self.peer_delay_ns)));

@@ -1,13 +1,7 @@
 //! The packet numbers of a path that have arrived, and which of them must still be acknowledged.
 
+use tasuki_tuning::ack;
 use tasuki_wire::{MAX_ACK_RUNS, Run};
-
-/// Runs of numbers that are remembered per path: twice what one acknowledgement holds. Older numbers count as
-/// received.
-const MAX_RUNS: usize = 2 * MAX_ACK_RUNS;
-/// An unchanged run is reported in so many acknowledgements: even if most of these are lost, no packet is
-/// sent again in vain.
-const REPORTS_MAX: u8 = 8;
 
 struct Known {
     run: Run,
@@ -68,7 +62,7 @@ impl Received {
                 self.runs.insert(at, Known { run: Run { first: number, last: number }, reports: 0 })
             }
         }
-        if self.runs.len() > MAX_RUNS {
+        if self.runs.len() > ack::RUNS_MAX {
             self.floor = self.runs.remove(0).run.last + 1;
         }
         if in_order { Arrival::InOrder } else { Arrival::OutOfOrder }
@@ -86,7 +80,7 @@ impl Received {
             if list.len() >= most.min(MAX_ACK_RUNS) {
                 break;
             }
-            if list.is_empty() || known.reports < REPORTS_MAX {
+            if list.is_empty() || known.reports < ack::REPORTS_MAX {
                 list.push(known.run);
             }
         }
@@ -99,7 +93,7 @@ impl Received {
             if left == 0 {
                 break;
             }
-            if at == 0 || known.reports < REPORTS_MAX {
+            if at == 0 || known.reports < ack::REPORTS_MAX {
                 known.reports = known.reports.saturating_add(1);
                 left -= 1;
             }
@@ -133,7 +127,7 @@ mod tests {
         for n in 0..100_000 {
             received.insert(2 * n);
         }
-        assert_eq!(received.runs.len(), MAX_RUNS);
+        assert_eq!(received.runs.len(), ack::RUNS_MAX);
         assert!(received.contains(1));
         assert!(!received.contains(199_997));
     }

@@ -2,14 +2,10 @@
 
 use std::time::Duration;
 
+use tasuki_tuning::loss;
+
 use crate::config::Config;
 use crate::time::Time;
-
-/// A packet is never declared lost by time alone sooner than this, because schedulers and interrupt delays
-/// reorder packets by as much.
-const GRANULARITY_NS: u64 = 100_000;
-/// The smallest round trip is forgotten after this time, because routes change.
-const MIN_RTT_AGE: Duration = Duration::from_secs(10);
 
 /// Estimates of the round trip, ns. `smoothed` is 0 before the first sample.
 #[derive(Default)]
@@ -37,7 +33,7 @@ impl Rtt {
         self.next_min = self.next_min.min(sample);
         if sample <= self.min {
             (self.min, self.min_at, self.next_min) = (sample, now, u64::MAX);
-        } else if now.since(self.min_at) > MIN_RTT_AGE {
+        } else if now.since(self.min_at) > loss::MIN_RTT_AGE {
             (self.min, self.min_at, self.next_min) = (self.next_min, now, u64::MAX);
         }
         //= https://www.rfc-editor.org/rfc/rfc9002#section-5.3
@@ -57,7 +53,7 @@ impl Rtt {
         if self.smoothed == 0 {
             return ns(config.initial_pto);
         }
-        let pto = self.smoothed + (4 * self.variation).max(GRANULARITY_NS) + peer_delay_ns;
+        let pto = self.smoothed + (4 * self.variation).max(loss::GRANULARITY_NS) + peer_delay_ns;
         pto.clamp(ns(config.min_pto), ns(config.max_pto))
     }
 
@@ -66,7 +62,7 @@ impl Rtt {
     //# max(kTimeThreshold * max(smoothed_rtt, latest_rtt), kGranularity)
     pub fn loss_delay_ns(&self) -> u64 {
         let rtt = self.smoothed.max(self.latest);
-        (rtt + rtt / 8).max(GRANULARITY_NS)
+        (rtt + rtt / 8).max(loss::GRANULARITY_NS)
     }
 }
 

@@ -2,11 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::time::Time;
+use tasuki_tuning::loss;
 
-/// Lost packets are remembered until the queue holds so many packets, so that a late acknowledgement of one
-/// is recognised as a spurious loss.
-const KEPT_LOST: usize = 64;
+use crate::time::Time;
 
 /// A piece of the connection's stream of positions that a packet carries: positions `pos..pos + len`, which
 /// belong to chunk `chunk` of the outbox.
@@ -116,7 +114,7 @@ impl SentQueue {
             let done = match front.fate {
                 Fate::Flight => false,
                 Fate::Acked | Fate::Untracked => true,
-                Fate::Lost => self.packets.len() > KEPT_LOST,
+                Fate::Lost => self.packets.len() > loss::KEPT_LOST,
             };
             if !done {
                 break;

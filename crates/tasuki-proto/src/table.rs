@@ -2,11 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use tasuki_tuning::packets;
+
 use crate::conn::Conn;
 use crate::ids::ConnId;
-
-/// Number of ended connections that are remembered, so that a late hello does not revive them.
-const MAX_ENDED: usize = 1024;
 
 #[derive(Default)]
 struct Slot {
@@ -70,7 +69,7 @@ impl Table {
         }
         if conn.peer_name != 0 && !conn.is_refusal {
             self.ended.push_back((peer.0, peer.1, conn.peer_name));
-            if self.ended.len() > MAX_ENDED {
+            if self.ended.len() > packets::ENDED_MAX {
                 self.ended.pop_front();
             }
         }

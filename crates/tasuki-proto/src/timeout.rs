@@ -1,21 +1,13 @@
 //! Time-outs: what a connection does when packets or answers do not arrive.
 
+use tasuki_tuning::{loss, rails};
 use tasuki_wire::Lane;
 
-use crate::choose::LANE_SWITCH_PTOS;
 use crate::conn::{Conn, Context};
 use crate::defect::Defect;
 use crate::path::{LAST_RESORT, Path};
 use crate::rtt::ns;
 use crate::stats::RailState;
-
-/// Packets that are declared lost, and so sent again, at a probe time-out if no other rail answers.
-const PTO_RESENDS: usize = 2;
-/// Probe time-outs in a row after which the other rails are probed. A single one most often means that the
-/// peer waits for a processor.
-const PROVE_RAILS_PTOS: u32 = 2;
-/// Positions that are sent again first after a probe time-out, the lowest ones: about a packet of data.
-const LOWEST_POSITIONS: u32 = 1200;
 
 impl Conn {
     /// Does what is due at `cx.now`; returns whether anything was.
@@ -96,16 +88,16 @@ impl Conn {
             self.requeue_in_flight(at, cx);
             (self.paths[at].pto_streak, self.paths[at].ping_due) = (streak, ping);
         } else {
-            for _ in 0..PTO_RESENDS {
+            for _ in 0..loss::PTO_RESENDS {
                 let Some(number) = self.paths[at].sent.oldest_in_flight() else { break };
                 self.lose_packet(at, number, cx);
             }
             self.paths[at].sent.settle();
         }
         if !self.outbox.is_empty() {
-            self.outbox.lowest_first(LOWEST_POSITIONS);
+            self.outbox.lowest_first(loss::LOWEST_POSITIONS);
         }
-        if self.paths[at].pto_streak >= PROVE_RAILS_PTOS {
+        if self.paths[at].pto_streak >= rails::PROVE_RAILS_PTOS {
             self.prove_rails();
         }
         self.mark_down_if_dead(at, cx);
@@ -113,13 +105,13 @@ impl Conn {
 
     /// Whether another rail was acknowledged after this path should have been. The other lane of the same
     /// rail proves less, because its packets may pass others in a switch's queue: it counts only after
-    /// [`LANE_SWITCH_PTOS`] time-outs.
+    /// [`rails::LANE_SWITCH_PTOS`] time-outs.
     fn others_answer(&self, at: usize, cx: &Context<'_>) -> bool {
         let path = &self.paths[at];
         let expected = path.pto_streak_since.after_ns(path.rtt.pto_ns(cx.config, self.peer_delay_ns) / 2);
         let mut others = self.paths.iter().enumerate().filter(|(other, _)| *other != at);
         others.any(|(_, other)| {
-            let proves = other.id.rail != path.id.rail || path.pto_streak >= LANE_SWITCH_PTOS;
+            let proves = other.id.rail != path.id.rail || path.pto_streak >= rails::LANE_SWITCH_PTOS;
             proves && other.is_responsive() && other.last_ack > expected
         })
     }

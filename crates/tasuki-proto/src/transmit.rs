@@ -1,5 +1,6 @@
 //! What a connection sends next: probes, pings and replies, then data, then acknowledgements by themselves.
 
+use tasuki_tuning::packets;
 use tasuki_wire::{Frame, PacketBuilder};
 
 use crate::conn::{Conn, Context};
@@ -8,9 +9,6 @@ use crate::path::floor_len;
 use crate::stats::RailState;
 use crate::tx_packet::TxPacket;
 use crate::upcalls::Upcalls;
-
-/// Most bytes in flight before the peer has answered the hello.
-const HELLO_WINDOW: u64 = 16 << 10;
 
 impl Conn {
     /// Writes the next packet; `None` if nothing is to be sent now. A packet of the peer, a time-out, `wake`
@@ -237,7 +235,7 @@ impl Conn {
             }
             self.hello_path = self.next_hello_path(self.hello_path);
         } else if !self.hello_due {
-            let full = self.paths[self.hello_path].in_flight >= HELLO_WINDOW;
+            let full = self.paths[self.hello_path].in_flight >= packets::HELLO_WINDOW;
             if full || !self.has_data(cx, upcalls) || self.data_waits_for_welcome {
                 return None;
             }

@@ -6,16 +6,11 @@
 //! excess. Loss matters only if it is more than a faulty cable's (2 % in a round) and either the queue is
 //! long or the loss lasts; so neither a bad cable nor a short burst of loss costs throughput.
 
+use tasuki_tuning::pacing;
+
 use crate::config::Config;
 use crate::rtt::ns;
 use crate::time::Time;
-
-/// Assumed rate of a path of unknown rate: one gigabit per second, in bytes per second.
-const DEFAULT_RATE: u64 = 125_000_000;
-/// Fewest packets of a round, so that a single loss is not a high rate of loss.
-const ROUND_PACKETS: u64 = 32;
-/// Number of measured rounds after which the rate is trusted.
-const TRUSTED_ROUNDS: u32 = 8;
 
 pub(crate) struct Window {
     /// The window, bytes.
@@ -55,12 +50,14 @@ impl Window {
     /// `rate_mbps` is the configured rate, Mbit/s; 0 if unknown.
     pub fn new(config: &Config, rate_mbps: u32) -> Window {
         let known = u64::from(rate_mbps) * 125_000;
-        // Half a millisecond at the rate, between 36 KiB and what the queue of a small switch holds.
-        let first =
-            if known == 0 { config.initial_window } else { (known / 2000).clamp(36 << 10, 256 << 10) };
+        let first = match known {
+            0 => config.initial_window,
+            known => bytes_in(known, pacing::WINDOW_FIRST_NS)
+                .clamp(pacing::WINDOW_FIRST_MIN, pacing::WINDOW_FIRST_MAX),
+        };
         Window {
             size: first.max(floor_of(known)).clamp(config.min_window, config.max_window),
-            rate: if known == 0 { DEFAULT_RATE } else { known },
+            rate: if known == 0 { pacing::DEFAULT_RATE } else { known },
             starting: true,
             measured: 0,
             nominal: known,
@@ -100,13 +97,13 @@ impl Window {
             *round = Round { end: acked.next, since: now, min_rtt: u64::MAX, ..Round::default() };
             return;
         }
-        if !round.limited && round.lost == 0 && round.packets < ROUND_PACKETS {
+        if !round.limited && round.lost == 0 && round.packets < pacing::ROUND_PACKETS {
             // The window did not limit this round: it consists of short messages, of which few tell little.
             round.end = acked.next;
             return;
         }
-        let flood = round.lost >= 8 && round.lost * 4 > round.packets;
-        let few = round.packets + round.lost < ROUND_PACKETS && !self.starting;
+        let flood = is_flood(round.lost, round.lost + round.packets);
+        let few = round.packets + round.lost < pacing::ROUND_PACKETS && !self.starting;
         if !flood && (acked.largest < round.end || round.min_rtt == u64::MAX) {
             return;
         }
@@ -135,10 +132,10 @@ impl Window {
         let low = config.queue_low.max(in_time / 2);
         let high = config.queue_high.max(in_time);
         let seen = self.round.lost + self.round.packets;
-        let lossy = self.round.lost >= 3 && self.round.lost * 50 > seen;
-        let flood = self.round.lost >= 8 && self.round.lost * 5 > seen;
+        let lossy = self.round.lost >= pacing::LOSSES_MIN && self.round.lost * pacing::LOSS_SHARE > seen;
+        let flood = is_flood(self.round.lost, seen);
         self.lossy_rounds = if lossy { self.lossy_rounds + 1 } else { 0 };
-        if lossy && (flood || queue > low || self.lossy_rounds >= 3) {
+        if lossy && (flood || queue > low || self.lossy_rounds >= pacing::LOSSY_ROUNDS) {
             self.starting = false;
             self.lossy_rounds = 0;
             // The window shrinks by a quarter, or by up to a half if that much was lost.
@@ -152,10 +149,10 @@ impl Window {
         } else if queue > low {
             self.starting = false;
         } else if self.round.limited {
-            self.size += if self.starting { self.size } else { (self.size / 8).max(1500) };
+            self.size += if self.starting { self.size } else { (self.size / pacing::GROWTH).max(1500) };
         }
         if self.round.lost == 0 {
-            self.floor = (self.floor + self.floor / 64).min(floor_of(self.nominal));
+            self.floor = (self.floor + self.floor / pacing::FLOOR_GROWTH).min(floor_of(self.nominal));
         }
         self.size = self.size.max(self.floor).clamp(config.min_window, config.max_window);
     }
@@ -169,7 +166,7 @@ impl Window {
         let sample = if self.nominal > 0 { sample.min(self.nominal) } else { sample };
         // The estimate rises quickly; it falls quickly only as long as little is known, because a host that
         // was busy for a moment does not make a slow path.
-        let weight = if sample > self.rate || self.measured < TRUSTED_ROUNDS { 3 } else { 15 };
+        let weight = if sample > self.rate || self.measured < pacing::TRUSTED_ROUNDS { 3 } else { 15 };
         if self.round.limited {
             let weight = if self.measured == 0 { 1 } else { weight };
             self.rate = (weight * self.rate + sample) / (weight + 1);
@@ -180,10 +177,18 @@ impl Window {
     }
 }
 
-/// Initial floor of the window: 1.5 milliseconds at the nominal rate, within what small switches hold and
-/// fast hosts need, bytes.
+/// Initial floor of the window: what passes within some time at the nominal rate, within what small switches
+/// hold and fast hosts need, bytes.
 fn floor_of(nominal: u64) -> u64 {
-    if nominal == 0 { 64 << 10 } else { bytes_in(nominal, 1_500_000).clamp(44 << 10, 512 << 10) }
+    match nominal {
+        0 => pacing::FLOOR_UNKNOWN,
+        nominal => bytes_in(nominal, pacing::FLOOR_NS).clamp(pacing::FLOOR_MIN, pacing::FLOOR_MAX),
+    }
+}
+
+/// Whether so many packets lost of those that were seen, lost or not, mean that a queue has overflowed.
+fn is_flood(lost: u64, seen: u64) -> bool {
+    lost >= pacing::FLOOD_LOSSES && lost * pacing::FLOOD_SHARE > seen
 }
 
 /// What an acknowledgement has added: bytes and packets, the highest acknowledged number, and the next number

@@ -3,6 +3,7 @@
 use crate::slow::{bits, scaled};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
+use tasuki_tuning::fixed_rate;
 use thiserror::Error;
 
 /// A receiver, as its senders see it.
@@ -82,13 +83,10 @@ impl Static {
         let buffer_bytes = self.receiver.buffer_bytes;
         Some(Paced {
             payload_bps: (rate * payload_share).max(1.0) as u64,
-            slack_bytes: buffer_bytes / CATCH_UP,
+            slack_bytes: buffer_bytes / fixed_rate::CATCH_UP,
         })
     }
 }
-
-/// A sender that was held up may send the receiver's buffer divided by this at once, to catch up.
-const CATCH_UP: u64 = 16;
 
 /// The rate of one message, as its sender needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

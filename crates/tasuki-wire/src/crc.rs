@@ -4,18 +4,17 @@
 #![allow(unsafe_code)] // for the instruction, which not every processor has
 
 use crc_fast::{CrcAlgorithm, Digest};
+#[cfg(target_arch = "x86_64")]
+use tasuki_tuning::packets;
 
 #[cfg(target_arch = "x86_64")]
 use crate::header::CHECKSUM_OFFSET;
 
-/// Inputs longer than this, bytes, go to the library.
-#[cfg(target_arch = "x86_64")]
-const SHORT: usize = 256;
-
 /// The CRC32C of `head` followed by `rest`.
 pub(crate) fn of(head: &[u8], rest: &[u8]) -> u32 {
     #[cfg(target_arch = "x86_64")]
-    if head.len() + rest.len() <= SHORT && std::arch::is_x86_feature_detected!("sse4.2") {
+    if head.len() + rest.len() <= packets::CHECKSUM_SHORT_MAX && std::arch::is_x86_feature_detected!("sse4.2")
+    {
         // SAFETY: the processor has SSE 4.2, as was just tested.
         return unsafe { of_short(head, rest) };
     }

@@ -1,5 +1,7 @@
 //! Parsing packets: a packet is checked as a whole before any of its frames is handed out.
 
+use tasuki_tuning::packets;
+
 use crate::cursor::Reader;
 use crate::drop_reason::DropReason;
 use crate::frame::Frame;
@@ -13,15 +15,11 @@ pub struct Packet<'a> {
     header: Header,
     length: u16,
     /// The first frames, kept from the check.
-    first: [Frame<'a>; KEPT],
+    first: [Frame<'a>; packets::FRAMES_KEPT],
     count: usize,
     /// The frames behind them.
     rest: &'a [u8],
 }
-
-/// Number of frames that are kept from the check and need not be parsed twice: most packets have an
-/// acknowledgement and one other frame.
-const KEPT: usize = 2;
 
 impl<'a> Packet<'a> {
     /// Checks what came as one Ethernet payload or UDP datagram. Everything else that a receiver tests needs
@@ -50,7 +48,7 @@ impl<'a> Packet<'a> {
         let path = Path::from_byte(raw.path).ok_or(DropReason::Path)?;
         let (number, endpoint, peer, token) = (raw.number, raw.endpoint, raw.peer, raw.token);
         let header = Header { path, number, endpoint, peer, token };
-        let first = [Frame::Padding(0); KEPT];
+        let first = [Frame::Padding(0); packets::FRAMES_KEPT];
         let mut packet = Packet { header, length: raw.length, first, count: 0, rest: &[] };
         packet.judge(frames)?;
         Ok(packet)

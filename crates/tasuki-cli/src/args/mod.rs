@@ -7,6 +7,7 @@ mod broker;
 mod check;
 mod cluster;
 mod drain;
+mod info;
 mod lab;
 mod rate;
 mod receivers;
@@ -26,6 +27,7 @@ pub use broker::BrokerArgs;
 pub use check::CheckArgs;
 pub use cluster::{ClusterCommand, ClusterNew};
 pub use drain::{BenchDrain, BenchRates, Packets};
+pub use info::InfoArgs;
 pub use lab::{FaultArgs, LabCommand, LabUp};
 pub use rate::rate;
 pub use receivers::ReceiversArgs;
@@ -98,6 +100,8 @@ pub enum Command {
     Plan(Box<PlanArgs>),
     /// Which MPI, provider, lane and rails would be used, why, and what improves it
     Doctor(DoctorArgs),
+    /// Every constant of the data path and every environment variable: what it is, why, what it gains
+    Info(InfoArgs),
     /// A service that opens raw lanes for programs without privileges
     Broker(Box<BrokerArgs>),
     /// Manual pages and completions for packages

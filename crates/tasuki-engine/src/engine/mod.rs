@@ -20,6 +20,7 @@ mod routes;
 mod stats;
 
 use tasuki_proto::Time;
+use tasuki_tuning::engine;
 
 use crate::address::Address;
 use crate::clock::Clock;
@@ -39,9 +40,6 @@ use crate::shm::{Received, Shm};
 use crate::wait::WaitPolicy;
 pub(crate) use describe::describe;
 use stats::Page;
-
-/// Rounds of [`Engine::settle`] in one call, at most: others must get their turn.
-const SETTLE_ROUNDS: u32 = 8;
 
 /// What the endpoint is doing with its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,7 +286,7 @@ impl Engine {
         let mut busy = false;
         // Sending makes releases, releases make completions, and completions may let the next frame go: each
         // round has a cause in the one before.
-        for _ in 0..SETTLE_ROUNDS {
+        for _ in 0..engine::SETTLE_ROUNDS {
             self.settled = !(self.has_work() && self.settle_once(now));
             if self.settled {
                 break;

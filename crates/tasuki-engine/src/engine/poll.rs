@@ -4,16 +4,13 @@
 use std::time::Duration;
 
 use tasuki_ring::{Found, Peek};
+use tasuki_tuning::wait;
 
 use super::Engine;
 use crate::api::Completion;
 use crate::peers::Names;
 use crate::shm::inline::{First, Received};
-use crate::wait::SPIN_NS;
 use crate::wait::yielding::Rest;
-
-/// Looks at memory between two at the clock, in a poll that stays for a reply.
-const LOOKS_PER_CLOCK: u32 = 16;
 
 impl Engine {
     /// Looks at memory without taking anything: all that most polls come to. [`Peek::Other`]: poll in the
@@ -49,7 +46,7 @@ impl Engine {
         }
         let began = self.now();
         loop {
-            for _ in 0..LOOKS_PER_CLOCK {
+            for _ in 0..wait::REPLY_POLLS {
                 match self.peek_memory() {
                     Peek::Nothing => {}
                     peek => {
@@ -58,7 +55,7 @@ impl Engine {
                     }
                 }
             }
-            if self.now().since_ns(began) >= SPIN_NS {
+            if self.now().since_ns(began) >= wait::REPLY_SPIN_NS {
                 self.wait.stayed(false);
                 return Peek::Nothing;
             }

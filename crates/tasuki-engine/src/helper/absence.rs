@@ -7,6 +7,8 @@
 
 use std::time::Duration;
 
+use tasuki_tuning::helper;
+
 /// Judges absence by the program's calls.
 pub(super) struct Absence {
     /// Calls of the program until the last round.
@@ -18,22 +20,9 @@ pub(super) struct Absence {
     pub oversubscribed: bool,
 }
 
-/// A program that was given something at its last call and has not called for so long computes.
-pub(super) const COMPUTING: Duration = Duration::from_millis(1);
-/// A program that was given nothing at its last call calls again as soon as it gets a processor. If it has
-/// not called for so long it computes after all.
-const WAITING: Duration = Duration::from_millis(3);
-/// As [`WAITING`], while oversubscribed: to get a processor takes longer.
-const WAITING_OVERSUBSCRIBED: Duration = Duration::from_millis(100);
-/// Longest time between two rounds while the program calls: every round interrupts something.
-const NAP_MAX: Duration = Duration::from_millis(2);
-/// As [`NAP_MAX`], while oversubscribed, and between two rounds for a program that was given nothing: the
-/// rounds of many helpers take processors from their programs.
-const NAP_MAX_OVERSUBSCRIBED: Duration = Duration::from_millis(16);
-
 impl Absence {
     pub fn new(entries: u64) -> Absence {
-        Absence { entries, lasts: Duration::ZERO, nap: COMPUTING, oversubscribed: false }
+        Absence { entries, lasts: Duration::ZERO, nap: helper::COMPUTING, oversubscribed: false }
     }
 
     /// How long to sleep before the next round.
@@ -46,18 +35,22 @@ impl Absence {
     pub fn is_away(&mut self, entries: u64, waits: bool) -> bool {
         if entries != self.entries {
             (self.entries, self.lasts) = (entries, Duration::ZERO);
-            let max = if self.oversubscribed { NAP_MAX_OVERSUBSCRIBED } else { NAP_MAX };
+            let max = if self.oversubscribed { helper::NAP_MAX_OVERSUBSCRIBED } else { helper::NAP_MAX };
             self.nap = (self.nap * 2).min(max);
             return false;
         }
         self.lasts += self.nap;
         let limit = match (waits, self.oversubscribed) {
-            (false, _) => COMPUTING,
-            (true, false) => WAITING,
-            (true, true) => WAITING_OVERSUBSCRIBED,
+            (false, _) => helper::COMPUTING,
+            (true, false) => helper::WAITING,
+            (true, true) => helper::WAITING_OVERSUBSCRIBED,
         };
         let away = self.lasts >= limit;
-        self.nap = if waits && self.oversubscribed && !away { NAP_MAX_OVERSUBSCRIBED } else { COMPUTING };
+        self.nap = if waits && self.oversubscribed && !away {
+            helper::NAP_MAX_OVERSUBSCRIBED
+        } else {
+            helper::COMPUTING
+        };
         away
     }
 }
@@ -83,9 +76,11 @@ mod tests {
         for entries in 1..10 {
             assert!(!absence.is_away(entries, entries % 2 == 0));
         }
-        assert_eq!(found_after(&mut absence, false), NAP_MAX);
+        assert_eq!(found_after(&mut absence, false), helper::NAP_MAX);
         assert!(!absence.is_away(10, true), "it is back");
-        assert!((WAITING..WAITING + NAP_MAX).contains(&found_after(&mut absence, true)));
+        assert!(
+            (helper::WAITING..helper::WAITING + helper::NAP_MAX).contains(&found_after(&mut absence, true))
+        );
     }
 
     #[test]
@@ -98,10 +93,14 @@ mod tests {
                 absence.nap()
             })
             .sum();
-        assert!(slept > NAP_MAX_OVERSUBSCRIBED * 90);
-        assert!(found_after(&mut absence, false) <= NAP_MAX_OVERSUBSCRIBED, "for a program that computes");
+        assert!(slept > helper::NAP_MAX_OVERSUBSCRIBED * 90);
+        assert!(
+            found_after(&mut absence, false) <= helper::NAP_MAX_OVERSUBSCRIBED,
+            "for a program that computes"
+        );
         assert!(!absence.is_away(100, true));
-        let limit = WAITING_OVERSUBSCRIBED..WAITING_OVERSUBSCRIBED + NAP_MAX_OVERSUBSCRIBED;
+        let limit =
+            helper::WAITING_OVERSUBSCRIBED..helper::WAITING_OVERSUBSCRIBED + helper::NAP_MAX_OVERSUBSCRIBED;
         assert!(limit.contains(&found_after(&mut absence, true)));
     }
 }

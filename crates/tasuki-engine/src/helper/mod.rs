@@ -9,15 +9,12 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use tasuki_tuning::helper;
+
 use crate::inner::Inner;
 use crate::threads::without_signals;
-use absence::{Absence, COMPUTING};
+use absence::Absence;
 use watchdog::Watchdog;
-
-/// Whether the processors are oversubscribed is asked in one of so many rounds.
-const ASK_EVERY: u32 = 8;
-/// What another thread has learnt about it counts for so long, ns.
-const LEARNT_FOR_NS: u64 = 1_000_000;
 
 /// The running thread. Dropping this stops it.
 pub(crate) struct Helper {
@@ -65,9 +62,9 @@ fn run(inner: &Inner) {
         if crate::dump::asked() {
             describe(inner);
         }
-        if rounds.is_multiple_of(ASK_EVERY) || watchdog.is_kept_off(&inner.coalesce_watch) {
+        if rounds.is_multiple_of(helper::ASK_EVERY) || watchdog.is_kept_off(&inner.coalesce_watch) {
             // This thread runs only because it asks.
-            let excess = inner.processors.recent_excess(inner.clock.now(), LEARNT_FOR_NS, 1);
+            let excess = inner.processors.recent_excess(inner.clock.now(), helper::LEARNT_FOR_NS, 1);
             (absence.oversubscribed, watchdog.oversubscribed) = (excess > 0, excess > 0);
         }
         rounds = rounds.wrapping_add(1);
@@ -98,6 +95,6 @@ fn describe(inner: &Inner) {
         if let Some(engine) = inner.lock.visit() {
             return eprintln!("{}", engine.describe());
         }
-        std::thread::sleep(COMPUTING);
+        std::thread::sleep(helper::COMPUTING);
     }
 }

@@ -9,24 +9,11 @@
 use std::time::Duration;
 
 use tasuki_proto::Time;
+use tasuki_tuning::watchdog;
 
 use crate::biased_lock::BiasedLock;
 use crate::coalesce_watch::CoalesceWatch;
 use crate::engine::Engine;
-
-/// Time between two looks. If all processors are busy, each look takes one from a rank for some 20 us.
-const EVERY: Duration = Duration::from_micros(100);
-/// As [`EVERY`], for a program that has not left anything behind for long.
-const SELDOM: Duration = Duration::from_micros(800);
-/// After so many looks that have found nothing old, the time between two is doubled.
-const PROOF: u32 = 64;
-/// Time without bursts after which no looks are needed any more.
-const IDLE: Duration = Duration::from_millis(5);
-/// How much later than asked for the kernel may wake the thread, ns. (The default is 50,000.)
-const SLACK_NS: u64 = 1_000;
-/// Messages held for longer than this are old, ns. A program that is there, and not kept from the processor,
-/// sends them within a quarter of it.
-const OLD_NS: u64 = 40_000;
 
 /// The helper thread's part.
 pub(super) struct Watchdog {
@@ -58,7 +45,7 @@ impl Watchdog {
     pub fn new() -> Watchdog {
         Watchdog {
             on: false,
-            every: EVERY,
+            every: watchdog::EVERY,
             calm: 0,
             since: Time(0),
             idle: Duration::ZERO,
@@ -94,7 +81,7 @@ impl Watchdog {
     fn begin(&mut self, watch: &CoalesceWatch, lock: &BiasedLock<Engine>) {
         // Later this would keep messages waiting.
         lock.register();
-        let _ = nix::sys::prctl::set_timerslack(SLACK_NS);
+        let _ = nix::sys::prctl::set_timerslack(watchdog::SLACK_NS);
         (self.on, self.since, self.idle) = (true, watch.since().0, Duration::ZERO);
         watch.watch(true);
     }
@@ -110,15 +97,15 @@ impl Watchdog {
     fn look(&mut self, (since, holds): (Time, bool), now: Time) -> Seen {
         let same = std::mem::replace(&mut self.since, since) == since;
         self.idle = if same && !holds { self.idle + self.every } else { Duration::ZERO };
-        if holds && now.since_ns(since) > OLD_NS {
-            (self.every, self.calm) = (EVERY, 0);
+        if holds && now.since_ns(since) > watchdog::OLD_NS {
+            (self.every, self.calm) = (watchdog::EVERY, 0);
             return Seen::Old;
         }
         self.calm += 1;
-        if self.calm >= PROOF {
-            (self.every, self.calm) = ((self.every * 2).min(SELDOM), 0);
+        if self.calm >= watchdog::PROOF {
+            (self.every, self.calm) = ((self.every * 2).min(watchdog::SELDOM), 0);
         }
-        if self.idle >= IDLE { Seen::Over } else { Seen::Calm }
+        if self.idle >= watchdog::IDLE { Seen::Over } else { Seen::Calm }
     }
 }
 
@@ -140,9 +127,9 @@ mod tests {
         let since = Time(1_000_000);
         for (later, holds, seen) in [
             (0, true, Seen::Calm),
-            (OLD_NS, true, Seen::Calm),
-            (OLD_NS + 1, true, Seen::Old),
-            (OLD_NS + 1, false, Seen::Calm),
+            (watchdog::OLD_NS, true, Seen::Calm),
+            (watchdog::OLD_NS + 1, true, Seen::Old),
+            (watchdog::OLD_NS + 1, false, Seen::Calm),
         ] {
             assert_eq!(watchdog.look((since, holds), Time(since.0 + later)), seen, "{later} {holds}");
         }
@@ -162,22 +149,22 @@ mod tests {
         while watchdog.look((since, false), since) != Seen::Over {
             slept += watchdog.nap(Duration::MAX);
         }
-        assert!(slept < IDLE + SELDOM);
+        assert!(slept < watchdog::IDLE + watchdog::SELDOM);
     }
 
     #[test]
     fn a_program_that_leaves_nothing_behind_is_looked_after_seldom_until_it_does() {
         let mut watchdog = Watchdog { on: true, ..Watchdog::new() };
         let naps = |watchdog: &Watchdog| watchdog.nap(Duration::MAX);
-        assert_eq!(naps(&watchdog), EVERY);
+        assert_eq!(naps(&watchdog), watchdog::EVERY);
         let slept: Duration = (1..1000)
             .map(|ns| {
                 watchdog.look((Time(ns), true), Time(ns));
                 naps(&watchdog)
             })
             .sum();
-        assert!(naps(&watchdog) == SELDOM && slept > SELDOM * 500);
-        assert_eq!(watchdog.look((Time(1), true), Time(2 + OLD_NS)), Seen::Old);
-        assert_eq!(naps(&watchdog), EVERY);
+        assert!(naps(&watchdog) == watchdog::SELDOM && slept > watchdog::SELDOM * 500);
+        assert_eq!(watchdog.look((Time(1), true), Time(2 + watchdog::OLD_NS)), Seen::Old);
+        assert_eq!(naps(&watchdog), watchdog::EVERY);
     }
 }

@@ -10,29 +10,12 @@ use std::net::SocketAddr;
 
 use tasuki_link::{Refusal, RefusalKind};
 use tasuki_proto::Time;
+use tasuki_tuning::liveness;
 
 use crate::api::Peer;
 use crate::net::Net;
 use crate::peers::{PeerRecord, Peers, Route};
 use trial::{Finding, Meaning, Nonce, Suspicion};
-
-/// Time between two rounds, ns. The statistics page is brought up to date as often.
-const ROUND_NS: u64 = 200_000_000;
-/// Peers on this host, and many peers on other hosts, are looked after in one of so many rounds.
-const ALL_EVERY: u64 = 4;
-/// So many peers on other hosts, or fewer, are knocked at in every round: that costs little.
-const FEW: usize = 8;
-/// After so many time-outs in a row a peer is knocked at out of turn: most likely it is dead. Together they
-/// take 60 ms at least, which is more than a peer that waits for a processor most often takes.
-const TIMEOUTS: u32 = 5;
-/// A first contact that takes longer than this is worth a message to the user, ns.
-const UNANSWERED_NS: u64 = 10_000_000_000;
-/// Refusals of one socket that are read in one poll: a flood of forged ones shall not keep the program from
-/// everything else.
-const REFUSALS_MAX: usize = 64;
-/// A refusal that proves nothing makes us knock, but not sooner than this after the knock before, ns: forged
-/// ones come in any number.
-const HINT_PAUSE_NS: u64 = 10_000_000;
 
 /// Prints a message for whoever runs the program.
 pub(crate) fn tell_user(text: &str) {
@@ -106,13 +89,13 @@ impl Liveness {
 
     /// A round begins: do what else belongs to it, and call [`Liveness::knock_all`] and [`Liveness::judge`].
     pub fn begin_round(&mut self, now: Time) {
-        self.next_round = Time(now.0.saturating_add(ROUND_NS));
+        self.next_round = Time(now.0.saturating_add(liveness::ROUND_NS));
         self.rounds += 1;
     }
 
     /// Whether this round is one in which all peers are looked after.
     pub fn is_round_for_all(&self) -> bool {
-        self.rounds.is_multiple_of(ALL_EVERY)
+        self.rounds.is_multiple_of(liveness::ALL_EVERY)
     }
 
     /// Knocks at the peers that are to be knocked at in this round. While no operation is under way it
@@ -127,9 +110,9 @@ impl Liveness {
         };
         let count = peers.iter().filter(|(_, record)| concerned(record)).count();
         let wanted = operations || closing || reports;
-        let all = wanted && (count <= FEW || self.is_round_for_all());
+        let all = wanted && (count <= liveness::FEW || self.is_round_for_all());
         for (peer, record) in peers.iter() {
-            let silent = record.conn.is_some_and(|conn| net.proto().pto_streak(conn) >= TIMEOUTS);
+            let silent = record.conn.is_some_and(|conn| net.proto().pto_streak(conn) >= liveness::TIMEOUTS);
             if (all && concerned(record)) || silent || self.is_on_trial(peer) {
                 self.knock(peer, record, net, now);
             }
@@ -187,14 +170,14 @@ impl Liveness {
     /// Tells the user of peers that have not answered for long. Such a peer is not dead as far as is known,
     /// but a user who waits should know what for.
     pub fn tell_of_unanswered(&self, net: &mut Net, peers: &Peers, now: Time) {
-        let Some(deadline) = now.0.checked_sub(UNANSWERED_NS) else { return };
+        let Some(deadline) = now.0.checked_sub(liveness::UNANSWERED_NS) else { return };
         for peer in net.take_unanswered(Time(deadline)) {
             let Some(record) = peers.get(peer).filter(|record| !record.gone) else { continue };
             tell_user(&format!(
                 "no answer from {} for {} s. Its host may be down or busy, a firewall may drop UDP (port {}), \
                  or routes may lead elsewhere: see `tasuki doctor`, `ip route get {}`. Still trying.",
                 record.address,
-                UNANSWERED_NS / 1_000_000_000,
+                liveness::UNANSWERED_NS / 1_000_000_000,
                 record.address.port,
                 record.address.host(),
             ));
@@ -208,7 +191,7 @@ impl Liveness {
     pub fn hear_refusals(&mut self, net: &mut Net, peers: &Peers, now: Time) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
         for index in 0..net.links().len() {
-            for _ in 0..REFUSALS_MAX {
+            for _ in 0..liveness::REFUSALS_MAX {
                 let Some(refusal) = net.links_mut()[index].udp.poll_refusal() else { break };
                 if refusal.kind == RefusalKind::PortUnreachable && !refusal.own {
                     self.hear_refusal(&refusal, net, peers, now, &mut verdicts);
@@ -235,7 +218,7 @@ impl Liveness {
             let suspicion = self.suspicion(peer);
             let meaning =
                 if by_its_host { suspicion.refused(refusal.quoted(), heard) } else { Meaning::Hint };
-            let rested = now.0.saturating_sub(suspicion.knocked_at.0) >= HINT_PAUSE_NS;
+            let rested = now.0.saturating_sub(suspicion.knocked_at.0) >= liveness::HINT_PAUSE_NS;
             match meaning {
                 Meaning::TrialBegins => verdicts.extend(self.begin_trial(peer, record)),
                 Meaning::Hint if rested && !suspicion.is_on_trial() => self.knock(peer, record, net, now),

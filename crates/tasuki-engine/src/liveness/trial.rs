@@ -16,21 +16,10 @@
 //! if this process itself was stopped, signs of life may wait unread for as long as that was.
 
 use tasuki_proto::Time;
+use tasuki_tuning::liveness;
 
 /// The random number in a knock.
 pub(super) type Nonce = [u8; crate::net::rx::KNOCK_LEN];
-
-/// Knocks whose refusals are recognised: one may arrive after the next knock has been sent.
-const KNOCKS: usize = 4;
-/// Rounds without a sign of life after which a peer is gone. The first round is due at any time, so they take
-/// two fifths of a second at least.
-const ROUNDS: u32 = 3;
-/// However often a host was wrong, a trial takes no more rounds than this, which take half a minute:
-/// otherwise the death of the process would never be noticed.
-const ROUNDS_MAX: u32 = 150;
-/// A trial takes so many times as many rounds if the host, though knocked at in every round, has refused
-/// nothing more.
-const UNREPEATED: u32 = 2;
 
 /// A knock that was sent.
 #[derive(Clone, Copy)]
@@ -78,7 +67,7 @@ pub(super) enum Finding {
 
 /// What is known about the death of one peer.
 pub(super) struct Suspicion {
-    knocks: [Option<Knock>; KNOCKS],
+    knocks: [Option<Knock>; liveness::KNOCKS],
     trial: Option<Trial>,
     /// Rounds that a trial takes.
     rounds: u32,
@@ -92,9 +81,9 @@ pub(super) struct Suspicion {
 impl Default for Suspicion {
     fn default() -> Suspicion {
         Suspicion {
-            knocks: [None; KNOCKS],
+            knocks: [None; liveness::KNOCKS],
             trial: None,
-            rounds: ROUNDS,
+            rounds: liveness::ROUNDS,
             knocked_at: Time(0),
             is_stranger: false,
         }
@@ -131,7 +120,7 @@ impl Suspicion {
 
     /// The peer's host has refused a knock, and then the peer was heard.
     fn was_wrong(&mut self) {
-        self.rounds = (2 * self.rounds).min(ROUNDS_MAX);
+        self.rounds = (2 * self.rounds).min(liveness::ROUNDS_MAX);
     }
 
     /// Whether a trial is under way.
@@ -148,7 +137,7 @@ impl Suspicion {
             return Finding::Lives;
         }
         trial.rounds += 1;
-        let rounds = if trial.repeated { self.rounds } else { self.rounds * UNREPEATED };
+        let rounds = if trial.repeated { self.rounds } else { self.rounds * liveness::UNREPEATED };
         if trial.rounds >= rounds { Finding::Gone } else { Finding::Silent }
     }
 }
@@ -183,7 +172,7 @@ mod tests {
         let mut suspicion = Suspicion::default();
         assert_eq!(suspicion.judge(7), Finding::NoTrial);
         tried(&mut suspicion, 1, 7);
-        assert_eq!(rounds_until_gone(&mut suspicion, 7), ROUNDS);
+        assert_eq!(rounds_until_gone(&mut suspicion, 7), liveness::ROUNDS);
     }
 
     #[test]
@@ -192,7 +181,7 @@ mod tests {
         tried(&mut suspicion, 1, 0);
         // More refusals before the first round are of the same moment.
         assert_eq!(suspicion.refused(&quote([1; 16]), 0), Meaning::Repeated);
-        for _ in 1..ROUNDS * UNREPEATED {
+        for _ in 1..liveness::ROUNDS * liveness::UNREPEATED {
             assert_eq!(suspicion.judge(0), Finding::Silent);
         }
         assert_eq!(suspicion.judge(0), Finding::Gone);
@@ -226,9 +215,9 @@ mod tests {
         suspicion.knocked([1; 16], 3, Time(0));
         assert_eq!(suspicion.refused(&quote([1; 16]), 4), Meaning::Hint);
         assert!(!suspicion.is_on_trial());
-        assert_eq!(suspicion.rounds, 2 * ROUNDS, "its host was wrong");
+        assert_eq!(suspicion.rounds, 2 * liveness::ROUNDS, "its host was wrong");
         assert_eq!(suspicion.refused(&quote([1; 16]), 4), Meaning::Hint);
-        assert_eq!(suspicion.rounds, 2 * ROUNDS, "the same knock once more");
+        assert_eq!(suspicion.rounds, 2 * liveness::ROUNDS, "the same knock once more");
         tried(&mut suspicion, 2, 4);
         assert_eq!(suspicion.judge(4), Finding::Silent);
         assert_eq!(suspicion.judge(5), Finding::Lives);
@@ -237,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_host_that_was_wrong_is_believed_after_more_rounds_each_time_up_to_half_a_minute() {
-        let (mut suspicion, mut heard, mut rounds) = (Suspicion::default(), 0, ROUNDS);
+        let (mut suspicion, mut heard, mut rounds) = (Suspicion::default(), 0, liveness::ROUNDS);
         for _ in 0..10 {
             tried(&mut suspicion, 1, heard);
             for _ in 1..rounds {
@@ -246,9 +235,9 @@ mod tests {
             }
             heard += 1;
             assert_eq!(suspicion.judge(heard), Finding::Lives, "just in time");
-            rounds = (2 * rounds).min(ROUNDS_MAX);
+            rounds = (2 * rounds).min(liveness::ROUNDS_MAX);
         }
         tried(&mut suspicion, 1, heard);
-        assert_eq!(rounds_until_gone(&mut suspicion, heard), ROUNDS_MAX);
+        assert_eq!(rounds_until_gone(&mut suspicion, heard), liveness::ROUNDS_MAX);
     }
 }

@@ -1,11 +1,7 @@
 //! Bounce buffers: bytes that have arrived before a receive was posted for them, and copies of short sends.
 
 use tasuki_msg::EarlyId;
-
-/// Capacity of the buffers that are kept for reuse, bytes.
-const POOLED_CAPACITY: usize = 16 << 10;
-/// Number of buffers that are kept for reuse.
-const POOLED_COUNT: usize = 64;
+use tasuki_tuning::sends;
 
 /// The buffers of one endpoint.
 #[derive(Default)]
@@ -52,17 +48,17 @@ impl BounceBuffers {
 
     /// A buffer with room for `len` bytes. Its content is arbitrary.
     pub fn take(&mut self, len: usize) -> Vec<u8> {
-        if len > POOLED_CAPACITY {
+        if len > sends::POOLED_BYTES {
             return Vec::with_capacity(len);
         }
-        let new = || Vec::with_capacity(POOLED_CAPACITY.min(len.next_power_of_two()));
+        let new = || Vec::with_capacity(sends::POOLED_BYTES.min(len.next_power_of_two()));
         self.pool.pop().unwrap_or_else(new)
     }
 
     /// Keeps a buffer for reuse, unless it is too large or enough are kept.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
-        let fits = (1..=POOLED_CAPACITY).contains(&buffer.capacity());
-        if fits && self.pool.len() < POOLED_COUNT {
+        let fits = (1..=sends::POOLED_BYTES).contains(&buffer.capacity());
+        if fits && self.pool.len() < sends::POOLED_COUNT {
             self.pool.push(buffer);
         }
     }
@@ -80,10 +76,10 @@ mod tests {
         buffers.recycle(first);
         let second = buffers.take(50);
         assert_eq!(second.as_ptr(), address);
-        buffers.recycle(Vec::with_capacity(POOLED_CAPACITY + 1));
+        buffers.recycle(Vec::with_capacity(sends::POOLED_BYTES + 1));
         buffers.recycle(Vec::new());
         assert!(buffers.pool.is_empty());
-        (0..2 * POOLED_COUNT).for_each(|_| buffers.recycle(Vec::with_capacity(1)));
-        assert_eq!(buffers.pool.len(), POOLED_COUNT);
+        (0..2 * sends::POOLED_COUNT).for_each(|_| buffers.recycle(Vec::with_capacity(1)));
+        assert_eq!(buffers.pool.len(), sends::POOLED_COUNT);
     }
 }

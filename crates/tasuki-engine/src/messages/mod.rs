@@ -18,6 +18,7 @@ use slab::Slab;
 use tasuki_msg::{
     Config, Pacer, PeerId, PeerOptions, Queue, RecvId, RecvRequest, SendRequest, Source, UnknownPeer,
 };
+use tasuki_tuning::sends;
 
 use crate::api::{Buffer, Completion, Failure, Peer, Report, SendArgs};
 use crate::memory::Memory;
@@ -28,13 +29,6 @@ pub(crate) use actions::{Duty, PullJob};
 use bounce::BounceBuffers;
 use lent::Lent;
 use ops::{Internal, RecvOp, SendOp};
-
-/// Sends of at most this size that cannot complete at once are copied and reported as complete, bytes: to
-/// wait for a round trip costs more than the copy.
-const COPY_MAX: u64 = 16 << 10;
-/// Total size of such copies, bytes. Beyond it the program waits for its sends, as it would with any
-/// transport.
-const COPY_TOTAL: u64 = 16 << 20;
 
 /// The message layer, the memory of operations, and their completions.
 pub(crate) struct Messages {
@@ -220,7 +214,7 @@ impl Messages {
     pub unsafe fn keep_copy(&mut self, index: usize, args: &SendArgs<'_>, route: Route) {
         let Some(send) = self.sends.get(index) else { return };
         let len = send.memory.len();
-        let fits = len <= COPY_MAX && self.copied + len <= COPY_TOTAL;
+        let fits = len <= sends::COPY_MAX && self.copied + len <= sends::COPY_TOTAL;
         let short = fits && !args.delivery && route != Route::Shm;
         if !args.inject && !short {
             return;

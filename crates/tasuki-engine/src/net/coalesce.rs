@@ -14,31 +14,9 @@
 //! Decision 11 of `docs/adr` has the measurements.
 
 use tasuki_proto::Time;
+use tasuki_tuning::coalesce;
 
 use crate::api::Peer;
-
-/// Messages of a burst that leave at once, so that the peer can begin with them.
-const FIRST: u32 = 3;
-/// Most messages that are held.
-const HELD_MAX: u32 = 16;
-/// Most bytes that are held, with what the messages need in a packet: less than a packet of the smallest MTU.
-const HELD_MAX_BYTES: usize = 1100;
-/// What a message needs in a packet besides its bytes, about, bytes.
-const HEAD: usize = 24;
-/// Two messages further apart are not of one burst, ns: the program does something else in between.
-const GAP_NS: u64 = 8_000;
-/// As [`GAP_NS`], after a message that left at once, ns: to send it takes some microseconds, and more if the
-/// kernel is interrupted.
-const GAP_AFTER_CALL_NS: u64 = 16_000;
-/// If held messages are older than this at the next poll, the program is taken to have been away, ns.
-const AWAY_NS: u64 = 100_000;
-/// No message is held for longer while others follow, ns.
-const AGE_MAX_NS: u64 = 10_000;
-/// For so long nothing is held after messages were left behind, ns. A program that computes after each burst
-/// is so held up for some 0.1 ms in 100 ms at most. A program that only lost its processor in a burst loses a
-/// few hundred bursts' worth of shared packets; with a second instead, a busy machine slowed streams of 8
-/// bytes to a fifth.
-const DISTRUST_NS: u64 = 100_000_000;
 
 /// When a message leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +72,7 @@ impl Coalescer {
     /// Decides when the next message leaves. `more`: the program says that another one follows at once.
     #[inline]
     pub fn next(&mut self, peer: Peer, more: bool, polls: (u64, u32), now: Time) -> Departure {
-        let gap = if self.held > 0 { GAP_NS } else { GAP_AFTER_CALL_NS };
+        let gap = if self.held > 0 { coalesce::GAP_NS } else { coalesce::GAP_AFTER_CALL_NS };
         let follows = peer == self.peer && polls == self.polls && now.since_ns(self.last) <= gap;
         if !follows {
             return self.begin(peer, more, polls, now);
@@ -102,11 +80,11 @@ impl Coalescer {
         (self.count, self.last) = (self.count + 1, now);
         // The last message of an announced series is held with the others, and takes them along.
         let announced = more || self.announced;
-        let trusted = self.count > FIRST && now >= self.distrusted_until;
-        self.in_burst |= self.count > FIRST;
+        let trusted = self.count > coalesce::FIRST && now >= self.distrusted_until;
+        self.in_burst |= self.count > coalesce::FIRST;
         if !announced && !trusted {
             Departure::Now
-        } else if self.held > 0 && now.since_ns(self.since) > AGE_MAX_NS {
+        } else if self.held > 0 && now.since_ns(self.since) > coalesce::AGE_MAX_NS {
             Departure::AfterCoalesced
         } else {
             Departure::Coalesced
@@ -138,10 +116,10 @@ impl Coalescer {
             self.since = now;
         }
         self.in_burst = true;
-        (self.held, self.bytes) = (self.held + 1, self.bytes + len + HEAD);
+        (self.held, self.bytes) = (self.held + 1, self.bytes + len + coalesce::HEAD_BYTES);
         let announced = std::mem::replace(&mut self.announced, more);
         let complete = !more && (announced || self.count == self.expected);
-        complete || self.held >= HELD_MAX || self.bytes >= HELD_MAX_BYTES
+        complete || self.held >= coalesce::MESSAGES_MAX || self.bytes >= coalesce::BYTES_MAX
     }
 
     /// Whether any message is held.
@@ -158,7 +136,7 @@ impl Coalescer {
     /// The program does something else after a burst: it polls, sends to another peer, or sends on after a
     /// pause.
     pub fn polled(&mut self, now: Time) {
-        if self.held > 0 && now.since_ns(self.last) > AWAY_NS {
+        if self.held > 0 && now.since_ns(self.last) > coalesce::AWAY_NS {
             self.abandon(now);
         } else {
             self.end_burst();
@@ -168,7 +146,7 @@ impl Coalescer {
     /// The program has left messages behind: the helper had to send them, or should have.
     pub fn abandon(&mut self, now: Time) {
         self.end_burst();
-        self.distrusted_until = Time(now.0.saturating_add(DISTRUST_NS));
+        self.distrusted_until = Time(now.0.saturating_add(coalesce::DISTRUST_NS));
     }
 
     fn end_burst(&mut self) {
@@ -251,15 +229,15 @@ mod tests {
     #[test]
     fn the_first_messages_of_a_burst_leave_at_once_and_the_others_share_packets() {
         let mut program = Program::new();
-        assert_eq!(program.burst(64, 500), 64 - FIRST);
-        assert_eq!(program.burst(FIRST, 500), 0);
+        assert_eq!(program.burst(64, 500), 64 - coalesce::FIRST);
+        assert_eq!(program.burst(coalesce::FIRST, 500), 0);
     }
 
     #[test]
     fn messages_far_from_each_other_are_never_held() {
         let mut program = Program::new();
         for _ in 0..1000 {
-            program.now += GAP_AFTER_CALL_NS;
+            program.now += coalesce::GAP_AFTER_CALL_NS;
             assert_eq!(program.send(PEER), Departure::Now);
         }
     }
@@ -270,7 +248,7 @@ mod tests {
         program.begin();
         assert_eq!(program.send(Peer(2)), Departure::AfterCoalesced);
         program.begin();
-        program.now += GAP_NS;
+        program.now += coalesce::GAP_NS;
         assert_eq!(program.send(PEER), Departure::AfterCoalesced);
     }
 
@@ -290,10 +268,10 @@ mod tests {
         let mut program = Program::new();
         let mut since = None;
         for _ in 0..10_000 {
-            program.now += GAP_NS / 2;
+            program.now += coalesce::GAP_NS / 2;
             program.send(PEER);
             if program.coalescer.holds() {
-                assert!(program.now - *since.get_or_insert(program.now) <= AGE_MAX_NS);
+                assert!(program.now - *since.get_or_insert(program.now) <= coalesce::AGE_MAX_NS);
             } else {
                 since = None;
             }
@@ -303,7 +281,7 @@ mod tests {
     #[test]
     fn what_is_held_fits_into_a_packet() {
         let mut coalescer = Coalescer { expected: 1000, ..Coalescer::new() };
-        for (len, most) in [(8, HELD_MAX as usize), (256, 4)] {
+        for (len, most) in [(8, coalesce::MESSAGES_MAX as usize), (256, 4)] {
             let count = 1 + (0..).take_while(|_| !coalescer.hold(len, false, Time(1))).count();
             assert_eq!(count, most, "{len} bytes each");
             coalescer.release();
@@ -319,9 +297,9 @@ mod tests {
                 program.helped();
                 program.poll(300_000);
             } else {
-                program.poll(AWAY_NS + 1);
+                program.poll(coalesce::AWAY_NS + 1);
             }
-            let end = program.now + DISTRUST_NS - 2_000_000;
+            let end = program.now + coalesce::DISTRUST_NS - 2_000_000;
             while program.now < end {
                 assert_eq!(program.burst(10, 500), 0, "helper: {helper}");
                 program.now += 1_000_000;
@@ -332,7 +310,7 @@ mod tests {
     }
 
     /// Whatever a program does after its bursts, messages are left behind in at most one burst per
-    /// [`DISTRUST_NS`].
+    /// [`coalesce::DISTRUST_NS`].
     #[test]
     fn a_program_that_computes_after_its_bursts_is_seldom_held_up() {
         let mut program = Program::new();
@@ -348,7 +326,10 @@ mod tests {
             }
             program.poll(1_000_000);
         }
-        assert!(left_behind as u64 <= (program.now - begin) / DISTRUST_NS + 1, "{left_behind} bursts");
+        assert!(
+            left_behind as u64 <= (program.now - begin) / coalesce::DISTRUST_NS + 1,
+            "{left_behind} bursts"
+        );
     }
 
     #[test]

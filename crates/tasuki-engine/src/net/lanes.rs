@@ -13,6 +13,7 @@ use std::thread::{Builder, JoinHandle};
 use tasuki_link::broker::Broker;
 use tasuki_link::{RawLink, RawOptions, open_lanes};
 use tasuki_proto::Time;
+use tasuki_tuning::raw_lanes;
 
 use super::Net;
 use super::link::Link;
@@ -39,10 +40,6 @@ pub(crate) struct Opening {
     given_up: Arc<AtomicBool>,
 }
 
-/// Largest receive ring of a lane, bytes: streams go over UDP, so more is not needed. The kernel clears a
-/// ring when it is opened, which takes up to a millisecond per MiB.
-const RING_BYTES_MAX: u64 = 1 << 20;
-
 impl Opening {
     /// Begins to open the raw lane of every NIC that has one to offer, by own permission or through the
     /// broker. Rails of other NICs keep UDP: `tasuki stats` shows the lanes, `tasuki doctor` says why.
@@ -53,7 +50,7 @@ impl Opening {
         }
         // How many processes a host will have is not known; one per processor is the usual number.
         let processes = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-        let each = (options.ring_bytes / (nics.len() as u64 * processes)).min(RING_BYTES_MAX);
+        let each = (options.ring_bytes / (nics.len() as u64 * processes)).min(raw_lanes::RING_MAX);
         let wanted: Vec<_> =
             nics.into_iter().map(|nic| RawOptions { nic, endpoint, ring_bytes: each }).collect();
         let (broker, priority) = (options.broker.clone(), options.priority);

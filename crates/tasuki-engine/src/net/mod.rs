@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use tasuki_link::LinkWatch;
 use tasuki_proto::{ConnId, Event, Proto, Remote, Time};
+use tasuki_tuning::inline;
 
 use crate::address::Address;
 use crate::api::Peer;
@@ -37,12 +38,6 @@ use rx::UdpPolls;
 use static_rate::Receivers;
 use targets::Targets;
 use upcalls::Above;
-
-/// Packets that are taken from one socket, or handed to all, before something else gets its turn.
-const BATCH: usize = 128;
-
-/// Longer messages are not sent within the call, bytes: they take the general path.
-const FAST_MAX: usize = 256;
 
 /// The carrier.
 pub(crate) struct Net {
@@ -96,7 +91,7 @@ impl Net {
             coalescer: Coalescer::new(),
             coalesce_watch: Arc::default(),
             packet: vec![0; tasuki_wire::MAX_PACKET_LEN].into_boxed_slice(),
-            gathered: vec![0; FAST_MAX].into_boxed_slice(),
+            gathered: vec![0; inline::MESSAGE_MAX].into_boxed_slice(),
         }
     }
 

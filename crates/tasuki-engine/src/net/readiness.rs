@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
 use tasuki_link::LinkWatch;
+use tasuki_tuning::sockets;
 
 use super::link::Link;
 
@@ -38,14 +39,6 @@ struct Heat {
     hot: bool,
 }
 
-/// A socket is hot from this level on. Packets raise the level by one each, polls that find nothing lower it
-/// by one; at 0 the socket is watched again.
-const HOT: u32 = 64;
-/// The level goes no higher.
-const HOTTEST: u32 = 128;
-/// While a socket is hot, the watched ones are asked for in one of so many polls.
-const WATCHED_EVERY: u32 = 8;
-
 impl Readiness {
     pub fn new(links: &[Link], link_watch: Option<&LinkWatch>) -> nix::Result<Readiness> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
@@ -70,7 +63,7 @@ impl Readiness {
         self.due.extend(hot);
         if !self.due.is_empty() {
             self.polls = self.polls.wrapping_add(1);
-            if !self.polls.is_multiple_of(WATCHED_EVERY) {
+            if !self.polls.is_multiple_of(sockets::WATCHED_EVERY) {
                 return self.due.len();
             }
         }
@@ -101,9 +94,9 @@ impl Readiness {
         let heat = &mut self.heat[index];
         heat.level = match count {
             0 => heat.level.saturating_sub(1),
-            some => (heat.level + some as u32).min(HOTTEST),
+            some => (heat.level + some as u32).min(sockets::HOTTEST),
         };
-        if !heat.hot && heat.level >= HOT {
+        if !heat.hot && heat.level >= sockets::HOT {
             // A descriptor that the kernel does not let go of stays watched, which is slower and as good.
             for fd in link.udp.fds() {
                 let _ = self.epoll.delete(fd);
@@ -184,17 +177,17 @@ mod tests {
         let links = [link(), link()];
         let mut readiness = Readiness::new(&links, None).unwrap();
         assert_eq!(readiness.poll(), 0);
-        for _ in 0..HOT {
+        for _ in 0..sockets::HOT {
             readiness.received(1, &links[1], 1);
         }
         assert_eq!((readiness.poll(), readiness.due(0)), (1, 1), "asked though nothing has come");
         assert!(!wakes(&readiness, &links[1]), "nobody is woken by it");
-        for _ in 0..HOT {
+        for _ in 0..sockets::HOT {
             assert_eq!(readiness.poll(), 1);
             readiness.received(1, &links[1], 0);
         }
         assert_eq!((readiness.poll(), readiness.due(0)), (1, 1), "watched again: the datagram is there");
-        (0..HOT).for_each(|_| readiness.received(1, &links[1], 1));
+        (0..sockets::HOT).for_each(|_| readiness.received(1, &links[1], 1));
         readiness.cool(&links);
         assert!(wakes(&readiness, &links[1]) && wakes(&readiness, &links[0]));
         assert_eq!(readiness.poll(), 2);
@@ -204,9 +197,9 @@ mod tests {
     fn a_stream_that_leaves_makes_a_socket_hot_and_single_packets_do_not() {
         let links = [link()];
         let mut readiness = Readiness::new(&links, None).unwrap();
-        (0..2 * HOT).for_each(|_| readiness.sent(0, &links[0], 1));
+        (0..2 * sockets::HOT).for_each(|_| readiness.sent(0, &links[0], 1));
         assert!(!readiness.is_hot(0));
-        readiness.sent(0, &links[0], HOT as usize);
+        readiness.sent(0, &links[0], sockets::HOT as usize);
         assert!(readiness.is_hot(0) && !wakes(&readiness, &links[0]));
         assert_eq!(readiness.poll(), 1, "asked though nobody is woken for it");
     }
@@ -231,7 +224,7 @@ mod tests {
         let mut readiness = Readiness::new(&links, None).unwrap();
         for _ in 0..2 {
             // As if it had been opened while the link was hot.
-            readiness.received(0, &links[0], HOT as usize);
+            readiness.received(0, &links[0], sockets::HOT as usize);
             assert!(readiness.is_hot(0));
             readiness.cool(&links);
             sender.send_to(&[1], links[0].udp.local()).unwrap();

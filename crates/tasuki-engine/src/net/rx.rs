@@ -2,25 +2,12 @@
 
 use tasuki_link::RawLink;
 use tasuki_proto::Time;
+use tasuki_tuning::sockets;
 
+use super::Net;
 use super::upcalls::Above;
-use super::{BATCH, Net};
 use crate::messages::Messages;
 use crate::peers::Peers;
-
-/// Time between two polls of the UDP sockets while what arrives arrives otherwise, ns: a poll is a system
-/// call.
-const PAUSE_NS: u64 = 4_000;
-/// While all peers are on this host, the time between two polls doubles with each poll in vain up to this,
-/// ns.
-const PAUSE_MAX_NS: u64 = 16_000;
-/// The UDP sockets may be left alone for so much longer by polls that have found a message elsewhere, ns: the
-/// program waits for that message.
-const SERVED_EXTRA_NS: u64 = 16_000;
-
-/// Datagrams that are taken from one socket before what follows from them is done: an answer that lets the
-/// peer go on should not wait until the rest of a long message has been taken in.
-const DATAGRAMS_MAX: usize = 32;
 
 /// Length of the datagrams that ask a host whether a socket is there ([`crate::liveness`]), bytes. It is
 /// shorter than any packet, so no receiver takes one for a packet.
@@ -53,14 +40,15 @@ impl Net {
         // The controller of grants measures how fast arrives what it has granted.
         messages.layer_mut().controller_mut().set_now(now.0);
         let mut polled = Polled { any: self.receive_raw(messages, peers, now), ..Polled::default() };
-        let extra = if self.udp_polls.pause > 0 && (served || polled.any) { SERVED_EXTRA_NS } else { 0 };
+        let extra =
+            if self.udp_polls.pause > 0 && (served || polled.any) { sockets::SERVED_EXTRA_NS } else { 0 };
         if now.0 < self.udp_polls.due.0.saturating_add(extra) {
             return polled;
         }
         polled.udp = true;
         polled.datagrams = self.receive_udp(messages, peers, now);
         if !polled.datagrams && peers.are_all_local() {
-            self.udp_polls.pause = (2 * self.udp_polls.pause).min(PAUSE_MAX_NS);
+            self.udp_polls.pause = (2 * self.udp_polls.pause).min(sockets::PAUSE_MAX_NS);
         }
         polled.any |= polled.datagrams | (self.readiness.take_news() && self.hear_link_states(peers, now));
         self.udp_polls.due = Time(now.0.saturating_add(self.udp_polls.pause));
@@ -70,7 +58,7 @@ impl Net {
     /// Something has arrived, and not by datagram: the UDP sockets are polled only now and then.
     #[inline(always)]
     pub fn spare_udp(&mut self) {
-        self.udp_polls.pause = self.udp_polls.pause.max(PAUSE_NS);
+        self.udp_polls.pause = self.udp_polls.pause.max(sockets::PAUSE_NS);
     }
 
     /// The UDP sockets are polled only now and then.
@@ -101,7 +89,7 @@ impl Net {
         let mut above = Above { messages, peers, host };
         let mut count = 0;
         for raw in links.iter_mut().filter_map(|link| link.raw.as_mut()) {
-            count += raw.receive(BATCH, |packet| {
+            count += raw.receive(sockets::PACKETS_MAX, |packet| {
                 // A packet that is dropped is counted by the packet layer, by reason, and never answered.
                 let _ = proto.handle_packet_deferring_ack(now, packet, &mut above);
             });
@@ -121,7 +109,7 @@ impl Net {
             let index = readiness.due(at);
             let link = &mut links[index];
             // A lone packet costs one call, and not a second one to learn that it is alone.
-            let budget = if link.busy { DATAGRAMS_MAX } else { 1 };
+            let budget = if link.busy { sockets::DATAGRAMS_MAX } else { 1 };
             let received = link.udp.receive(budget, |_, datagram| {
                 // A knock has done what it is for by arriving.
                 if datagram.len() != KNOCK_LEN {

@@ -2,23 +2,17 @@
 
 use tasuki_msg::{Frame, PeerId};
 use tasuki_proto::{ConnId, Payload, Time, Transmit};
+use tasuki_tuning::{coalesce, inline, sockets};
 
+use super::Net;
 use super::coalesce::Departure;
 use super::link::{Destination, Link};
 use super::targets::Target;
 use super::upcalls::Above;
-use super::{BATCH, FAST_MAX, Net};
 use crate::api::{Buffer, SendArgs};
 use crate::memory::{copy_pieces, total};
 use crate::messages::Messages;
 use crate::peers::Peers;
-
-/// A packet of at most so many bytes leaves within the call if it is the first; batches are for longer ones.
-const SHORT_PACKET: usize = 512;
-
-/// No more messages than this wait in the packet layer to share a packet, if packets do not leave as they
-/// should.
-const COALESCED_MAX: u64 = 64;
 
 /// Where a packet is written.
 #[derive(Clone, Copy)]
@@ -56,7 +50,9 @@ impl Net {
         peers: &mut Peers,
         now: Time,
     ) -> Sent {
-        let Some(len) = total(args.buffers).filter(|len| *len <= FAST_MAX) else { return Sent::No };
+        let Some(len) = total(args.buffers).filter(|len| *len <= inline::MESSAGE_MAX) else {
+            return Sent::No;
+        };
         let coalesce = self.coalesces(args, polls, messages, peers, now);
         if !self.admits(conn, coalesce) {
             return Sent::No;
@@ -93,7 +89,7 @@ impl Net {
         // In static mode every message has a pace of its own, which only the general path knows.
         let unpaced = self.receivers.is_none();
         let takes = match coalesce {
-            true => self.proto.can_coalesce(conn, COALESCED_MAX),
+            true => self.proto.can_coalesce(conn, coalesce::QUEUED_MAX),
             false => self.proto.can_send_inline(conn),
         };
         unpaced && takes
@@ -165,7 +161,7 @@ impl Net {
 
 /// Sending what the packet layer has.
 impl Net {
-    /// Sends the packets that the packet layer has, up to [`BATCH`]. True if there was one.
+    /// Sends the packets that the packet layer has, up to [`sockets::PACKETS_MAX`]. True if there was one.
     pub fn transmit(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) -> bool {
         if self.coalescer.holds() {
             self.coalescer.release();
@@ -173,7 +169,7 @@ impl Net {
         }
         let (mut sent, mut frames_wait) = (0, false);
         let mut place = Place::Beside;
-        while sent < BATCH {
+        while sent < sockets::PACKETS_MAX {
             let Some((transmit, written)) = self.write_packet(place, messages, peers, now) else { break };
             sent += 1;
             let Some(target) = self.target(transmit.conn, transmit.path, peers) else { continue };
@@ -190,7 +186,7 @@ impl Net {
                     place = Place::Beside;
                     // Most often a short packet is the only one. To learn whether it is takes as long as to
                     // send it.
-                    let within_call = sent == 1 && transmit.len <= SHORT_PACKET;
+                    let within_call = sent == 1 && transmit.len <= inline::PACKET_MAX;
                     if within_call {
                         self.links[target.link].flush();
                     }

@@ -7,10 +7,6 @@ use crate::messages::Messages;
 use crate::net::Net;
 use crate::peers::{PeerRecord, Peers};
 
-/// Bytes that a stream moves in one direction before something else gets its turn: as much as the kernel has
-/// room for. Smaller pieces cost more.
-pub(super) const TURN_MAX: usize = 4 << 20;
-
 /// The parts of the endpoint that the ways to fetch use.
 pub(crate) struct Context<'a> {
     pub messages: &'a mut Messages,

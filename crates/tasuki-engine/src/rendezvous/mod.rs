@@ -11,6 +11,7 @@ pub(crate) mod keys;
 pub(crate) mod stream;
 
 use tasuki_proto::Time;
+use tasuki_tuning::streams;
 
 use crate::api::Peer;
 use crate::memory::Memory;
@@ -70,14 +71,14 @@ impl Rendezvous {
         messages: &mut Messages,
     ) -> Option<RendezvousKey> {
         let len = memory.len();
-        if len < stream::LENGTH_MIN.min(bulk::LENGTH_MIN) || memory.contiguous().is_none() {
+        if len < streams::LENGTH_MIN.min(tasuki_tuning::bulk::LENGTH_MIN) || memory.contiguous().is_none() {
             return None;
         }
         if self.bulk.is_some() {
-            let fits = len >= bulk::LENGTH_MIN && matches!(route, Route::Net(_));
+            let fits = len >= tasuki_tuning::bulk::LENGTH_MIN && matches!(route, Route::Net(_));
             return fits.then(|| RendezvousKey::LengthCoded(messages.next_key_number()));
         }
-        let open = len >= stream::LENGTH_MIN && self.streams().is_some_and(|streams| streams.is_open(peer));
+        let open = len >= streams::LENGTH_MIN && self.streams().is_some_and(|streams| streams.is_open(peer));
         open.then(|| RendezvousKey::Stream(messages.next_key_number()))
     }
 
@@ -173,7 +174,7 @@ impl Rendezvous {
     /// When something is to be done though nothing wakes a sleeper, ns.
     pub fn deadline(&self, now: Time) -> Option<u64> {
         let bulk = self.bulk.as_ref().and_then(|bulk| bulk.deadline());
-        let streams = self.is_streaming().then(|| now.0 + stream::POLL_AGAIN_NS);
+        let streams = self.is_streaming().then(|| now.0 + streams::POLL_AGAIN_NS);
         bulk.into_iter().chain(streams).min()
     }
 }

@@ -22,6 +22,7 @@ use std::collections::VecDeque;
 
 use slab::Slab;
 use tasuki_msg::{Failure as MsgFailure, PeerId, RecvDone};
+use tasuki_tuning::rma;
 
 use crate::api::{Buffer, Failure, Peer, PostError};
 use crate::memory::Memory;
@@ -30,7 +31,7 @@ use crate::messages::{Messages, translate};
 use crate::peers::Peers;
 use api::{RemoteArgs, RemoteDone, RemoteFailure, Rights, UnregisterError};
 use regions::Regions;
-use request::{GET, HEAD, INLINE_PUT_MAX, NUMBER_MAX, PUT, PUT_INLINE, Request};
+use request::{GET, HEAD, NUMBER_MAX, PUT, PUT_INLINE, Request};
 
 /// Verdict of an answer: the transfer was done.
 const DONE: u64 = 0;
@@ -129,7 +130,7 @@ impl Rma {
         let id = peers.id(args.peer).ok_or(PostError::UnknownPeer(args.peer))?;
         let len = args.buffer.len as u64;
         let number = self.next_number();
-        let inline = !get && args.buffer.len <= INLINE_PUT_MAX;
+        let inline = !get && args.buffer.len <= rma::INLINE_PUT_MAX;
         let what = match (get, inline) {
             (true, _) => GET,
             (false, true) => PUT_INLINE,
@@ -192,7 +193,7 @@ impl Rma {
     /// Receives requests that have arrived. True if there was one.
     pub fn receive_requests(&mut self, messages: &mut Messages) -> bool {
         let steps = &mut self.steps;
-        let max = (HEAD + INLINE_PUT_MAX) as u64;
+        let max = (HEAD + rma::INLINE_PUT_MAX) as u64;
         messages.receive_internal(REQUEST_TAG, max, |_| Internal::Rma(steps.insert(Step::Request)))
     }
 

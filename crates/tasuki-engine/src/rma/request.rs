@@ -1,8 +1,5 @@
 //! The format of requests for one-sided transfers.
 
-/// Puts of up to this size travel in their request, bytes: one copy costs less than another message.
-pub(super) const INLINE_PUT_MAX: usize = 4096;
-
 /// Size of a request without payload, bytes: operation, key, offset, length, number; `u64` each,
 /// little-endian.
 pub(super) const HEAD: usize = 40;

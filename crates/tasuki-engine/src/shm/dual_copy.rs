@@ -12,6 +12,7 @@
 
 use tasuki_proto::Time;
 use tasuki_ring::{DualCopy, DualCopyOffer, SendersShare, Slot};
+use tasuki_tuning::dual_copy;
 
 use super::Shm;
 use super::outbound::Outbound;
@@ -19,23 +20,6 @@ use super::record::{self, COPY_REQUEST};
 use crate::api::Peer;
 use crate::messages::{Messages, PullJob};
 use crate::wait::oversubscription::Oversubscription;
-
-/// Shorter messages are copied by the receiver alone, bytes: two system calls and a record that another
-/// processor reads cost more than the sender's help brings.
-const LENGTH_MIN: u64 = 128 << 10;
-
-/// When the receiver has done its own part, it waits at most this long for the sender's last one before it
-/// turns to something else, ns: as long as that may take. The next message of the same sender cannot be
-/// shared before.
-const SENDER_WAIT_NS: u64 = 25_000;
-
-/// With more sends than this under way a dual copy is neither begun nor served: to search them would take too
-/// long.
-const SENDS_MAX: usize = 1024;
-
-/// One read of a peer's memory copies at most so much, bytes: what the kernel's scatter lists take in one
-/// piece.
-const READ_MAX: usize = 64 << 20;
 
 /// What a receiver asks the sender of a message to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +158,7 @@ impl Shm {
         processors: &mut Oversubscription,
     ) -> Option<Pulled> {
         let peer = Peer::from(job.from);
-        let unsuitable = job.len < LENGTH_MIN
+        let unsuitable = job.len < dual_copy::LENGTH_MIN
             || self.dual_copies.never
             || self.dual_copies.is_receiving_from(peer)
             || is_busy_copying(peer, messages);
@@ -216,7 +200,7 @@ impl Shm {
     /// Gives the sender the time for its last part.
     fn wait_for_sender(&self, peer: Peer, copy: &DualCopy) {
         let Some(outbound) = self.outbound(peer) else { return };
-        let end = self.now().0 + SENDER_WAIT_NS;
+        let end = self.now().0 + dual_copy::SENDER_WAIT_NS;
         while copy.sender(&outbound.outbox) == SendersShare::Awaited && self.now().0 < end {
             std::hint::spin_loop();
         }
@@ -238,7 +222,7 @@ impl Shm {
         memory.walk(job.at, job.len as usize, |ptr, size| {
             let mut inside = 0;
             while whole && inside < size {
-                let take = (size - inside).min(READ_MAX);
+                let take = (size - inside).min(dual_copy::READ_MAX);
                 // SAFETY: `walk` stays inside of the receive's memory, which is ours as long as the receive
                 // is under way. Nobody else looks at it meanwhile: the program gave it away, carriers place
                 // only what was granted, and the sender of a dual copy writes only what it has claimed.
@@ -306,7 +290,7 @@ impl Shm {
 
 /// Whether the peer has a long message from here to copy itself, so that it has no time for one to here.
 fn is_busy_copying(peer: Peer, messages: &Messages) -> bool {
-    messages.sends_under_way() > SENDS_MAX || messages.is_sending_long(peer, LENGTH_MIN)
+    messages.sends_under_way() > dual_copy::SENDS_MAX || messages.is_sending_long(peer, dual_copy::LENGTH_MIN)
 }
 
 /// The sender's end.
@@ -320,7 +304,7 @@ impl Shm {
     /// Writes one part of a message for a receiver that has asked, if nothing has arrived and there is a
     /// processor for both. True if it has.
     pub fn serve_copy(&mut self, messages: &Messages, processors: &mut Oversubscription, now: Time) -> bool {
-        if messages.sends_under_way() > SENDS_MAX || !processors.has_spare_processor(now) {
+        if messages.sends_under_way() > dual_copy::SENDS_MAX || !processors.has_spare_processor(now) {
             self.dual_copies.accepted.clear();
             return false;
         }

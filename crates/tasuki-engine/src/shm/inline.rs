@@ -6,9 +6,10 @@
 
 use tasuki_msg::{PeerId, RecvDone};
 use tasuki_ring::{Found, LineRecord, LineWords, Peek, Slot};
+use tasuki_tuning::shm;
 
 use super::dual_copy::DualCopies;
-use super::outbound::{Outbound, RECORD_PAYLOAD_MAX, write_start};
+use super::outbound::{Outbound, write_start};
 use super::record::{self, HEAD, INLINE_PAYLOAD};
 use super::{Shm, take_record};
 use crate::api::{Buffer, Completion, Peer, Report, SendArgs};
@@ -220,7 +221,9 @@ impl Outbound {
     /// The buffers of `args` can be read.
     #[inline(never)]
     unsafe fn send_record(&mut self, messages: &mut Messages, id: PeerId, args: &SendArgs<'_>) -> bool {
-        let Some(len) = total(args.buffers).filter(|&len| len <= RECORD_PAYLOAD_MAX) else { return false };
+        let Some(len) = total(args.buffers).filter(|&len| len <= shm::RECORD_PAYLOAD_MAX) else {
+            return false;
+        };
         let Some(room) = self.outbox.room(HEAD + len) else { return false };
         // The message is too short for a fetch from the sender's memory to pay, so it has no rendezvous key.
         let request = args.request(id, len as u64);

@@ -12,6 +12,7 @@ mod record;
 
 use tasuki_proto::Time;
 use tasuki_ring::{Departure, OpenError, Outbox, Segment, Slot, Token, Verdict};
+use tasuki_tuning::shm;
 
 use crate::address::Address;
 use crate::api::Peer;
@@ -20,9 +21,6 @@ use crate::messages::Messages;
 use crate::peers::Peers;
 use dual_copy::DualCopies;
 use outbound::Outbound;
-
-/// Records that are taken in one poll before something else gets its turn.
-const BATCH: usize = 128;
 
 /// What is known of the peers that write to this endpoint: who uses which slot of its segment.
 #[derive(Default)]
@@ -151,7 +149,7 @@ impl Shm {
             self.flowing = false;
             return received;
         };
-        let budget = if self.flowing { BATCH } else { 1 };
+        let budget = if self.flowing { shm::RECORDS_MAX } else { 1 };
         let (senders, dual_copies, address) = (&mut self.senders, &mut self.dual_copies, &self.address);
         let taken = segment.receive(budget, |slot, bytes| {
             match senders.find(slot) {

@@ -4,16 +4,13 @@ use std::num::NonZeroU64;
 
 use tasuki_msg::{PeerId, Start, Transmit};
 use tasuki_ring::{Cma, Outbox};
+use tasuki_tuning::shm;
 
 use super::record::{self, HEAD, INTRODUCTION};
 use crate::address::Address;
 use crate::api::SendArgs;
 use crate::memory::copy_pieces;
 use crate::messages::Messages;
-
-/// Most payload in one record, bytes: several records fit into a ring, and the receiver can copy one while
-/// the sender fills the next.
-pub(super) const RECORD_PAYLOAD_MAX: usize = 8 << 10;
 
 /// How this endpoint reaches one peer on the same host.
 pub(crate) struct Outbound {
@@ -43,7 +40,7 @@ impl Outbound {
 
     /// Most payload that one record may carry, bytes.
     pub fn payload_max(&self) -> u64 {
-        self.outbox.max_record().saturating_sub(HEAD).min(RECORD_PAYLOAD_MAX) as u64
+        self.outbox.max_record().saturating_sub(HEAD).min(shm::RECORD_PAYLOAD_MAX) as u64
     }
 
     /// Pushes the frames that the message layer has for the peer until there are none (true) or the ring is

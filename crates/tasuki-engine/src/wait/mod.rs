@@ -18,7 +18,6 @@ use tasuki_proto::Time;
 use oversubscription::Oversubscription;
 use poll_budget::PollBudget;
 use reply_spin::ReplySpin;
-pub(crate) use reply_spin::SPIN_NS;
 use yielding::{Rest, Yielding};
 
 /// The wait policy of one endpoint.

@@ -19,21 +19,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tasuki_proto::Time;
+use tasuki_tuning::oversubscription;
 
 use super::processors::{Processors, RunDelay, RunningThreads, affinity_of};
 use crate::api::Peer;
-
-/// The answer "there are processors enough" holds for so long where it only permits, ns: to ask the kernel
-/// takes two microseconds.
-const FREE_FOR_NS: u64 = 10_000_000;
-/// The opposite answer holds for so long, ns: on a small machine whatever runs for a moment makes an
-/// oversubscription.
-const CROWDED_FOR_NS: u64 = 1_000_000;
-/// Having had to wait for a processor is evidence for so long, ns: as long as some time slices.
-const DELAY_COUNTS_FOR_NS: u64 = 100_000_000;
-/// A thread that has waited for less than this part of the time was not kept from its processor by another
-/// that wants to run all the time.
-const DELAY_SHARE_MIN: f64 = 0.125;
 
 /// The reader. Cheap to clone: all clones are one.
 #[derive(Clone)]
@@ -104,11 +93,17 @@ impl Oversubscription {
         if self.assume_spare {
             return true;
         }
-        if self.yields_taken_up.is_some_and(|since| now.since_ns(since) < CROWDED_FOR_NS) {
+        if self
+            .yields_taken_up
+            .is_some_and(|since| now.since_ns(since) < oversubscription::OVERSUBSCRIBED_FOR_NS)
+        {
             return false;
         }
-        let age =
-            if self.shared.last.load(Ordering::Relaxed) & 0xffff > 0 { CROWDED_FOR_NS } else { FREE_FOR_NS };
+        let age = if self.shared.last.load(Ordering::Relaxed) & 0xffff > 0 {
+            oversubscription::OVERSUBSCRIBED_FOR_NS
+        } else {
+            oversubscription::FREE_FOR_NS
+        };
         self.recent_excess(now, age, 0) == 0
     }
 
@@ -127,8 +122,8 @@ impl Reader {
             return excess;
         }
         // The others may be elsewhere. Our own share of the machine is short if we notice it ...
-        if self.delay.share_since_last(now).is_some_and(|share| share >= DELAY_SHARE_MIN) {
-            self.delayed_until = Time(now.0.saturating_add(DELAY_COUNTS_FOR_NS));
+        if self.delay.share_since_last(now).is_some_and(|share| share >= oversubscription::DELAY_SHARE_MIN) {
+            self.delayed_until = Time(now.0.saturating_add(oversubscription::DELAY_COUNTS_FOR_NS));
         }
         if now < self.delayed_until {
             return excess;
@@ -150,7 +145,7 @@ impl Reader {
 /// By how much `threads` exceed `processors`. Kernel threads come and go, so on a large machine a few more are no
 /// excess.
 fn beyond(threads: u32, processors: u32) -> u32 {
-    threads.saturating_sub(processors.saturating_add(processors / 8))
+    threads.saturating_sub(processors.saturating_add(processors / oversubscription::SLACK_PROCESSORS))
 }
 
 #[cfg(test)]
@@ -186,7 +181,7 @@ mod tests {
     fn yields_that_are_taken_up_mean_that_there_is_no_spare_processor() {
         let mut processors = Oversubscription::new(false);
         processors.note_yields(true, Time(0));
-        assert!(!processors.has_spare_processor(Time(CROWDED_FOR_NS - 1)));
+        assert!(!processors.has_spare_processor(Time(oversubscription::OVERSUBSCRIBED_FOR_NS - 1)));
         assert!(Oversubscription::new(true).has_spare_processor(Time(0)), "taken for granted");
     }
 

@@ -6,15 +6,7 @@
 //! between its polls that would be long. So the budget follows the time that it takes to spend it.
 
 use tasuki_proto::Time;
-
-/// Smallest budget, polls.
-const FEWEST: u32 = 8;
-/// Largest budget, polls.
-const MOST: u32 = 64;
-/// If the budget was spent in less than this it is doubled, ns: the next one will take twice as long.
-const QUICK_NS: u64 = 4_000;
-/// If it took more than this the next budget is the smallest, ns.
-const SLOW_NS: u64 = 10_000;
+use tasuki_tuning::wait;
 
 /// Counts polls.
 pub(super) struct PollBudget {
@@ -26,7 +18,7 @@ pub(super) struct PollBudget {
 
 impl PollBudget {
     pub fn new() -> PollBudget {
-        PollBudget { left: FEWEST, size: FEWEST, last: Time(0) }
+        PollBudget { left: wait::BUDGET_MIN, size: wait::BUDGET_MIN, last: Time(0) }
     }
 
     /// Whether the next poll may look at memory alone.
@@ -56,10 +48,10 @@ impl PollBudget {
     pub fn renew(&mut self, now: Time, all_local: bool) {
         let took = now.since_ns(self.last);
         self.size = match took {
-            _ if !all_local => FEWEST,
-            ..QUICK_NS => (2 * self.size).min(MOST),
-            QUICK_NS..=SLOW_NS => self.size,
-            _ => FEWEST,
+            _ if !all_local => wait::BUDGET_MIN,
+            ..wait::BUDGET_QUICK_NS => (2 * self.size).min(wait::BUDGET_MAX),
+            wait::BUDGET_QUICK_NS..=wait::BUDGET_SLOW_NS => self.size,
+            _ => wait::BUDGET_MIN,
         };
         (self.left, self.last) = (self.size, now);
     }
@@ -89,11 +81,14 @@ mod tests {
 
     #[test]
     fn nothing_is_late_by_more_than_ten_microseconds() {
-        assert_eq!(polls(1), MOST);
+        assert_eq!(polls(1), wait::BUDGET_MAX);
         for each in [1, 10, 30, 100, 300, 1_000, 100_000] {
             let between = polls(each);
             let time = u64::from(between) * each;
-            assert!(time <= SLOW_NS || between == FEWEST, "{between} polls of {each} ns");
+            assert!(
+                time <= wait::BUDGET_SLOW_NS || between == wait::BUDGET_MIN,
+                "{between} polls of {each} ns"
+            );
         }
     }
 
@@ -102,7 +97,7 @@ mod tests {
         let mut budget = PollBudget::new();
         (1..100).for_each(|now| budget.renew(Time(now), true));
         budget.renew(Time(1_000_000), true);
-        (0..FEWEST).for_each(|_| budget.spend());
+        (0..wait::BUDGET_MIN).for_each(|_| budget.spend());
         assert!(!budget.remains());
         budget.renew(Time(1_000_100), true);
         budget.exhaust();

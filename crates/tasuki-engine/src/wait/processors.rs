@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 use tasuki_proto::Time;
-
-/// The quota of the cgroups is read again after this time, ns: it changes seldom.
-const QUOTA_HOLDS_NS: u64 = 1_000_000_000;
+use tasuki_tuning::oversubscription;
 
 /// The processors that this process may use.
 #[derive(Default)]
@@ -31,7 +29,7 @@ impl Processors {
         let online = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
         self.online = online.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
         self.mask = affinity_of(0).unwrap_or_default();
-        if self.quota_read.is_none_or(|read| now.since_ns(read) >= QUOTA_HOLDS_NS) {
+        if self.quota_read.is_none_or(|read| now.since_ns(read) >= oversubscription::QUOTA_HOLDS_NS) {
             (self.quota, self.quota_read) = (cgroup_quota(Path::new("/sys/fs/cgroup")), Some(now));
         }
         let masked = if self.mask.is_empty() { self.online } else { self.mask.len() };

@@ -6,9 +6,6 @@
 //! else as well: if it was in vain it is left out after the next message, if it was in vain again after the
 //! next three, and so on. (A program that receives a stream replies to none of it, and does not stay.)
 
-/// How long a poll stays, ns: the time of a reply by a peer that yields once before it replies.
-pub(crate) const SPIN_NS: u64 = 2_000;
-
 /// Decides whether a poll stays.
 #[derive(Default)]
 pub(super) struct ReplySpin {

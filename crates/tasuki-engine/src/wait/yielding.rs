@@ -14,6 +14,7 @@
 use std::time::Duration;
 
 use tasuki_proto::Time;
+use tasuki_tuning::wait;
 
 /// Decides after how many polls without anything new the processor is offered to others, and how.
 pub(super) struct Yielding {
@@ -43,36 +44,11 @@ pub(crate) enum Rest {
     Nap(Duration),
 }
 
-/// Polls before an offer when others want the processor: about a microsecond.
-const POLLS_WANTED: u32 = 2;
-/// Polls before an offer when nobody does.
-const POLLS_UNWANTED: u32 = 192;
-/// A yield that returns sooner has let nobody run.
-const TAKEN_UP: Duration = Duration::from_micros(5);
-
-/// Length of a nap. It is short, because the program polls other things in the same loop, and because nothing
-/// that arrives through shared memory ends it.
-pub(crate) const NAP: Duration = Duration::from_micros(50);
-/// Yields that returned at once before there may be naps: a few microseconds when oversubscribed.
-const REFUSED_MIN: u32 = 16;
-/// Time without anything for the program before there may be naps, ns: longer than the steps of programs
-/// whose ranks take turns on a processor.
-const WAITED_MIN_NS: u64 = 1_000_000;
-/// As [`WAITED_MIN_NS`] while peers are being met, ns: many of them have not had a processor since they were
-/// greeted.
-const WAITED_MIN_MEETING_NS: u64 = 10_000;
-/// As [`REFUSED_MIN`] while peers are being met.
-const REFUSED_MIN_MEETING: u32 = 2;
-/// Peers are being met for so long after one was greeted or has answered, ns.
-const MEETING_NS: u64 = 50_000_000;
-/// Oversubscription is asked for again after this time, ns.
-const ASK_AGAIN_NS: u64 = 1_000_000;
-
 impl Yielding {
     pub fn new() -> Yielding {
         Yielding {
             idle: 0,
-            limit: POLLS_UNWANTED,
+            limit: wait::YIELD_POLLS_UNWANTED,
             since: None,
             refused: 0,
             taken_up: 0,
@@ -102,7 +78,7 @@ impl Yielding {
         if over {
             // An offer takes as long as several polls, so it is not made after each; when others want the
             // processor it is.
-            self.idle -= self.limit / 4;
+            self.idle -= self.limit / wait::YIELD_AGAIN_SHARE;
         }
         over
     }
@@ -110,7 +86,7 @@ impl Yielding {
     /// It is time to offer the processor: how?
     pub fn rest(&mut self, now: Time) -> Rest {
         self.since.get_or_insert(now);
-        if self.oversubscribed && self.has_waited(now) { Rest::Nap(NAP) } else { Rest::Yield }
+        if self.oversubscribed && self.has_waited(now) { Rest::Nap(wait::NAP) } else { Rest::Yield }
     }
 
     /// A peer is being met.
@@ -120,10 +96,10 @@ impl Yielding {
 
     /// The program has waited for long, and its yields were not taken up.
     fn has_waited(&self, now: Time) -> bool {
-        let meeting = self.met.is_some_and(|met| now.since_ns(met) < MEETING_NS);
+        let meeting = self.met.is_some_and(|met| now.since_ns(met) < wait::MEETING_NS);
         let (refused, waited) = match meeting {
-            true => (REFUSED_MIN_MEETING, WAITED_MIN_MEETING_NS),
-            false => (REFUSED_MIN, WAITED_MIN_NS),
+            true => (wait::NAP_REFUSED_MIN_MEETING, wait::NAP_WAITED_MIN_MEETING_NS),
+            false => (wait::NAP_REFUSED_MIN, wait::NAP_WAITED_MIN_NS),
         };
         self.refused >= refused && self.since.is_some_and(|since| now.since_ns(since) >= waited)
     }
@@ -136,20 +112,24 @@ impl Yielding {
     /// A yield is over, which took so long. It takes many that are not taken up to believe that nobody wants
     /// the processor any more.
     pub fn yielded(&mut self, took: Duration) {
-        let taken_up = took > TAKEN_UP;
+        let taken_up = took > wait::YIELD_TAKEN_UP;
         self.taken_up = if taken_up { self.taken_up.saturating_add(1) } else { 0 };
         self.refused = if taken_up { 0 } else { self.refused.saturating_add(1) };
-        self.limit = if taken_up { POLLS_WANTED } else { (self.limit + 1).min(POLLS_UNWANTED) };
+        self.limit = if taken_up {
+            wait::YIELD_POLLS_WANTED
+        } else {
+            (self.limit + 1).min(wait::YIELD_POLLS_UNWANTED)
+        };
     }
 
     /// A nap is over. The next one comes after a few polls.
     pub fn napped(&mut self) {
-        (self.idle, self.limit) = (0, POLLS_WANTED);
+        (self.idle, self.limit) = (0, wait::YIELD_POLLS_WANTED);
     }
 
     /// Whether it wants to learn if the processors are oversubscribed.
     pub fn asks(&self, now: Time) -> bool {
-        self.has_waited(now) && self.learnt.is_none_or(|learnt| now.since_ns(learnt) >= ASK_AGAIN_NS)
+        self.has_waited(now) && self.learnt.is_none_or(|learnt| now.since_ns(learnt) >= wait::ASK_AGAIN_NS)
     }
 
     /// Whether they are.
@@ -169,22 +149,23 @@ mod tests {
             yielding.is_over(true, false);
             (1..).find(|_| yielding.is_over(false, false)).expect("an offer")
         };
-        assert_eq!(rounds(&mut yielding), POLLS_UNWANTED + 1);
-        yielding.yielded(TAKEN_UP * 2);
-        assert_eq!(rounds(&mut yielding), POLLS_WANTED + 1);
-        yielding.yielded(TAKEN_UP / 2);
-        assert_eq!(rounds(&mut yielding), POLLS_WANTED + 2);
+        assert_eq!(rounds(&mut yielding), wait::YIELD_POLLS_UNWANTED + 1);
+        yielding.yielded(wait::YIELD_TAKEN_UP * 2);
+        assert_eq!(rounds(&mut yielding), wait::YIELD_POLLS_WANTED + 1);
+        yielding.yielded(wait::YIELD_TAKEN_UP / 2);
+        assert_eq!(rounds(&mut yielding), wait::YIELD_POLLS_WANTED + 2);
     }
 
     #[test]
     fn offers_are_repeated() {
         let mut yielding = Yielding::new();
         let offers = |yielding: &mut Yielding| (0..1000).filter(|_| yielding.is_over(false, false)).count();
+        let again = wait::YIELD_POLLS_UNWANTED / wait::YIELD_AGAIN_SHARE;
         assert_eq!(
             offers(&mut yielding),
-            1 + (1000 - POLLS_UNWANTED as usize - 1) / (POLLS_UNWANTED as usize / 4)
+            1 + (1000 - wait::YIELD_POLLS_UNWANTED as usize - 1) / again as usize
         );
-        yielding.yielded(TAKEN_UP * 2);
+        yielding.yielded(wait::YIELD_TAKEN_UP * 2);
         assert_eq!(offers(&mut yielding), 1000);
     }
 
@@ -212,14 +193,14 @@ mod tests {
         assert_eq!(first_nap(&mut Yielding::new(), 0, false), None, "there is a processor for everybody");
         let mut yielding = Yielding::new();
         // It asks after an offer, and knows at the next one.
-        assert_eq!(first_nap(&mut yielding, 0, true), Some(WAITED_MIN_NS + 10_000));
+        assert_eq!(first_nap(&mut yielding, 0, true), Some(wait::NAP_WAITED_MIN_NS + 10_000));
         yielding.napped();
         let now = Time(1_000_000);
-        assert_eq!(yielding.rest(now), Rest::Nap(NAP), "again");
+        assert_eq!(yielding.rest(now), Rest::Nap(wait::NAP), "again");
         yielding.learn(false, now);
         assert_eq!(yielding.rest(now), Rest::Yield, "not oversubscribed any more");
         yielding.learn(true, now);
-        yielding.yielded(TAKEN_UP * 2);
+        yielding.yielded(wait::YIELD_TAKEN_UP * 2);
         assert_eq!(yielding.rest(now), Rest::Yield, "yields are taken up");
     }
 
@@ -228,17 +209,24 @@ mod tests {
         let mut yielding = Yielding::new();
         first_nap(&mut yielding, 0, true).expect("a nap");
         yielding.is_over(true, false);
-        assert_eq!(yielding.rest(Time(1_000_000)), Rest::Nap(NAP), "packets of others are no message");
+        assert_eq!(yielding.rest(Time(1_000_000)), Rest::Nap(wait::NAP), "packets of others are no message");
         yielding.is_over(true, true);
-        assert_eq!(first_nap(&mut yielding, 2_000_000, true), Some(WAITED_MIN_NS));
+        assert_eq!(first_nap(&mut yielding, 2_000_000, true), Some(wait::NAP_WAITED_MIN_NS));
     }
 
     #[test]
     fn a_rank_that_meets_its_peers_naps_sooner() {
         let mut yielding = Yielding::new();
         yielding.meeting(Time(0));
-        assert_eq!(first_nap(&mut yielding, 0, true), Some(u64::from(REFUSED_MIN_MEETING) * 10_000));
+        assert_eq!(
+            first_nap(&mut yielding, 0, true),
+            Some(u64::from(wait::NAP_REFUSED_MIN_MEETING) * 10_000)
+        );
         yielding.is_over(false, true);
-        assert_eq!(first_nap(&mut yielding, MEETING_NS, true), Some(WAITED_MIN_NS), "long ago");
+        assert_eq!(
+            first_nap(&mut yielding, wait::MEETING_NS, true),
+            Some(wait::NAP_WAITED_MIN_NS),
+            "long ago"
+        );
     }
 }

@@ -5,6 +5,7 @@
 
 mod bulk;
 mod bursts;
+mod closing;
 mod exchange;
 mod framing;
 mod node;

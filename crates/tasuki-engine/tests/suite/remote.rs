@@ -1,6 +1,7 @@
 //! Puts and gets against plain memory as the oracle. The side whose memory it is never calls anything: its
 //! helper serves.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tasuki_engine::{
@@ -204,5 +205,42 @@ fn transfers_with_oneself() {
         bytes.fill(0);
         assert_eq!(pair.one(true, key, 1000, &mut bytes), Ok(()));
         assert!(bytes.iter().all(|byte| *byte == len as u8));
+    }
+}
+
+/// The time of one put, from its post to its completion, ns. Both sides poll.
+fn time_of_a_put(pair: &Pair, bytes: &mut [u8]) -> u64 {
+    let (start, mut done) = (Instant::now(), false);
+    pair.post(false, pair.key, 0, bytes, 0);
+    while !done {
+        pair.asks.progress();
+        pair.asks.poll_remote(usize::MAX, |one| done = one.result.is_ok());
+    }
+    start.elapsed().as_nanos() as u64
+}
+
+/// Prints what puts cost. For the constant `rma.INLINE_PUT_MAX`; it proves nothing but that they complete.
+#[test]
+#[ignore = "measures"]
+fn puts_timed() {
+    for lane in [Lane::Shared, Lane::Packets] {
+        let name = format!("{lane:?}");
+        let mut pair = pair(lane);
+        let (serves, stop) = (pair.serves.take().unwrap(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    serves.progress();
+                }
+            });
+            for len in [8, 1024, 4096, 65_536] {
+                let mut bytes = vec![7; len];
+                let mut times: Vec<u64> = (0..2000).map(|_| time_of_a_put(&pair, &mut bytes)).collect();
+                times.sort_unstable();
+                let [low, median, high] = [200, 1000, 1800].map(|at| times[at]);
+                println!("{name}, put of {len} bytes: median {median} ns ({low} to {high})");
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
     }
 }

@@ -1,6 +1,8 @@
 //! Streams between endpoints, over loopback: what goes by them, what does not, and what becomes of it when
 //! one breaks.
 
+use std::time::{Duration, Instant};
+
 use tasuki_engine::{Completion, Endpoint, Framing, Options, StreamCounters};
 
 use crate::node::{Lane, Node, nodes, options, run};
@@ -145,16 +147,48 @@ fn break_streams() -> usize {
     broken
 }
 
-#[test]
-fn what_a_broken_stream_owes_comes_in_frames() {
-    // In a process of its own: all of the process's streams are broken.
-    if std::env::var_os("TASUKI_TEST_BREAKS").is_none() {
-        let name = "streams::what_a_broken_stream_owes_comes_in_frames";
+/// Runs the test of this name in a process of its own, because all of the process's streams are broken. False
+/// in that process.
+fn runs_by_itself(name: &str) -> bool {
+    let is_here = std::env::var_os("TASUKI_TEST_BREAKS").is_some();
+    if !is_here {
         let again = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name, "--nocapture"])
             .env("TASUKI_TEST_BREAKS", "1")
             .status();
         assert!(again.unwrap().success());
+    }
+    !is_here
+}
+
+#[test]
+fn a_stream_that_breaks_again_and_again_is_given_up() {
+    if runs_by_itself("streams::a_stream_that_breaks_again_and_again_is_given_up") {
+        return;
+    }
+    let mut all = joined(200_000);
+    let bytes = pattern(200_000, 1);
+    for tag in 1..=20 {
+        break_streams();
+        let recv = all[1].recv(Some(0), Some(tag), 0, bytes.len());
+        let done = all[1].done.len() + 1;
+        all[0].send(1, Some(tag), &bytes);
+        run(&mut all, |all| all[1].done.len() == done);
+        assert_eq!(all[1].bytes(recv), bytes);
+        // Longer than an endpoint waits before it invites anew.
+        let begin = Instant::now();
+        run(&mut all, |_| begin.elapsed() > Duration::from_millis(50));
+    }
+    let invited = all.iter().map(|node| counters(node).invited).sum::<u64>();
+    assert!(
+        (2..=6).contains(&invited),
+        "{invited} invitations, and no peer is invited more than three times"
+    );
+}
+
+#[test]
+fn what_a_broken_stream_owes_comes_in_frames() {
+    if runs_by_itself("streams::what_a_broken_stream_owes_comes_in_frames") {
         return;
     }
     // The helper threads may have sent everything before this thread gets a processor to break the streams.

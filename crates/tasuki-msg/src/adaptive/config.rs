@@ -1,5 +1,7 @@
 //! Settings of the adaptive controller.
 
+use tasuki_tuning::grants;
+
 /// Settings of [`super::Adaptive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdaptiveConfig {
@@ -29,15 +31,15 @@ pub struct AdaptiveConfig {
 impl AdaptiveConfig {
     /// For networks of 100 Mbit/s to 25 Gbit/s, and 16 senders at switches whose ports hold 256 KiB or more.
     pub const DEFAULT: AdaptiveConfig = AdaptiveConfig {
-        eager_max: 16 << 10,
-        unscheduled: 12 << 10,
-        quantum_min: 8 << 10,
-        quantum_max: 256 << 10,
-        window_min: 32 << 10,
-        window_max: 4 << 20,
-        queue_low: 12 << 10,
-        queue_high: 32 << 10,
-        queue_ns: 200_000,
+        eager_max: grants::EAGER_MAX,
+        unscheduled: grants::UNSCHEDULED,
+        quantum_min: grants::QUANTUM_MIN,
+        quantum_max: grants::QUANTUM_MAX,
+        window_min: grants::WINDOW_MIN,
+        window_max: grants::WINDOW_MAX,
+        queue_low: grants::QUEUE_LOW,
+        queue_high: grants::QUEUE_HIGH,
+        queue_ns: grants::QUEUE_NS,
     };
 }
 

@@ -77,7 +77,7 @@ fn a_sender_with_nothing_under_way_gets_its_turn() {
     let stuck = 1 << 40;
     assert_eq!(controller.grant(&demand(stuck)), 0);
     let due = controller.due().expect("a time at which it is asked again");
-    assert!(due <= TURN_WAIT_MAX && !controller.time_passed(due - 1));
+    assert!(due <= grants::TURN_WAIT_MAX && !controller.time_passed(due - 1));
     assert!(controller.time_passed(due));
     let (mut bytes, mut waits) = (0, 0);
     for at in 1..1000 {
@@ -85,7 +85,7 @@ fn a_sender_with_nothing_under_way_gets_its_turn() {
         let mut granted = controller.grant(&demand(stuck));
         if granted == 0 {
             let due = controller.due().expect("a time at which it is asked again");
-            assert!(due <= controller.now + TURN_WAIT_MAX && controller.time_passed(due));
+            assert!(due <= controller.now + grants::TURN_WAIT_MAX && controller.time_passed(due));
             granted = controller.grant(&demand(stuck));
             waits += 1;
         }
@@ -95,6 +95,30 @@ fn a_sender_with_nothing_under_way_gets_its_turn() {
     }
     // Much more than a window passes between two waits.
     assert!(waits * 4 * AdaptiveConfig::DEFAULT.window_min <= bytes, "{waits} waits for {bytes} bytes");
+}
+
+/// A process that is stopped keeps a sender from its turn for less than a twentieth of a second, also on a
+/// route where a grant takes a second.
+#[test]
+fn a_turn_is_not_long_in_coming_on_a_slow_route() {
+    let mut controller = Adaptive::new(AdaptiveConfig::default());
+    let demand = |peer, in_flight| Demand {
+        peer: PeerId(peer),
+        wanted: 1 << 30,
+        peer_in_flight: 0,
+        in_flight,
+        senders: 2,
+    };
+    for second in 1..20 {
+        let granted = controller.grant(&demand(0, 0));
+        assert!(granted > 0);
+        controller.set_now(second * 1_000_000_000);
+        controller.arrived(PeerId(0), granted);
+    }
+    assert_eq!(controller.measured().shortest_ns, 1_000_000_000);
+    assert_eq!(controller.grant(&demand(1, 1 << 40)), 0, "the other sender has the window");
+    let due = controller.due().expect("a time at which it is asked again");
+    assert!(due <= controller.now + 50_000_000, "{} ns", due - controller.now);
 }
 
 #[test]

@@ -20,10 +20,6 @@ use crate::messages::PullJob;
 use rx::BulkRx;
 use tx::BulkTx;
 
-/// Shorter messages go in frames, bytes: a round takes a round trip, and so does a grant, but control
-/// messages cost more than grants.
-pub(super) const LENGTH_MIN: u64 = 64 << 10;
-
 /// What length-coded bulk has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BulkCounters {

@@ -8,26 +8,12 @@ use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use tasuki_bulk::{ControlMessage, Round, RoundRx, Sizes};
 use tasuki_link::{BULK_BATCH, BulkSocket, Piece};
 use tasuki_proto::Time;
+use tasuki_tuning::bulk;
 
 use super::super::context::Context;
 use super::{Shared, sockets, tell};
 use crate::api::Peer;
 use crate::messages::{Messages, PullJob};
-
-/// A burst is over when the sender has said so and nothing has arrived for this time, ns: what the sender
-/// said may have overtaken packets. Twice as long after each burst of which nothing arrived.
-const GRACE_NS: u64 = 500_000;
-/// After so many bursts of which nothing arrived the message goes in frames: the rail carries nothing.
-const BARREN_MAX: u32 = 6;
-/// After so many bursts in which not everything arrived as it was sent the message goes in frames: its
-/// checksums may be of bytes that the program has changed since.
-const BURSTS_MAX: u16 = 500;
-/// Batches that are received before something else gets its turn.
-const BATCHES: usize = 4;
-/// Datagrams of an earlier round that are dropped before the next one begins.
-const STALE_MAX: usize = 4096;
-/// What a kernel charges for a datagram beside its bytes, at most, bytes; and it rounds up to a power of two.
-const CHARGE: usize = 768;
 
 /// What is received from one peer.
 #[derive(Default)]
@@ -71,7 +57,7 @@ struct Active {
 impl Active {
     /// When what has not arrived is lost, ns.
     fn lost_at(&self) -> u64 {
-        self.heard + (GRACE_NS << self.barren)
+        self.heard + (bulk::GRACE_NS << self.barren)
     }
 }
 
@@ -163,7 +149,7 @@ impl BulkRx {
     fn open(&mut self, cx: &mut Context<'_>, shared: &mut Shared, epoll: &Epoll, peer: Peer) {
         let rail = cx.record(peer).map(|record| cx.net.bulk_rail(record));
         let fits = rail.and_then(|rail| sockets::open(cx, peer, rail)).and_then(|opened| {
-            let charge = (usize::from(opened.datagram_max) + CHARGE).next_power_of_two();
+            let charge = (usize::from(opened.datagram_max) + bulk::KERNEL_BYTES).next_power_of_two();
             Some((Sizes::fitting(opened.datagram_max, opened.socket.receive_buffer() / charge)?, opened))
         });
         let Some((sizes, opened)) = fits else { return self.give_up(cx.messages, shared) };
@@ -179,7 +165,7 @@ impl BulkRx {
         let (Some(job), Some(path)) = (self.jobs.front(), &mut self.path) else { return };
         let size = (job.len - self.done).min(path.sizes.capacity());
         let Some(round) = Round::new(path.sizes, size) else { return };
-        path.socket.discard(STALE_MAX);
+        path.socket.discard(bulk::STALE_MAX);
         self.rounds = self.rounds.wrapping_add(1);
         let (offset, len, key) = (job.offset + self.done, round.len(), job.key.encode());
         tell(cx, peer, &ControlMessage::Pull { round: self.rounds, key, offset, len, sizes: path.sizes });
@@ -200,7 +186,7 @@ impl BulkRx {
         let part = path.sizes.first();
         shared.overflow.resize(shared.overflow.len().max(BULK_BATCH * part), 0);
         let mut any = false;
-        for _ in 0..BATCHES {
+        for _ in 0..bulk::RX_BATCHES {
             let round = *active.round_rx.round();
             let mut pairs = [[Piece { ptr: std::ptr::null_mut(), len: 0 }; 2]; BULK_BATCH];
             let mut count = 0;
@@ -248,7 +234,7 @@ impl BulkRx {
             return false;
         }
         active.barren = if active.arrived > 0 { 0 } else { active.barren + 1 };
-        if active.barren > BARREN_MAX || active.pass >= BURSTS_MAX {
+        if active.barren > bulk::BARREN_MAX || active.pass >= bulk::BURSTS_MAX {
             self.give_up(cx.messages, shared);
             return true;
         }

@@ -4,17 +4,13 @@ use tasuki_bulk::{ControlMessage, Round, RoundTx};
 use tasuki_link::{BULK_BATCH, BulkSocket, Piece};
 use tasuki_msg::Pace;
 use tasuki_proto::Time;
+use tasuki_tuning::bulk;
 
 use super::super::context::Context;
 use super::{Shared, sockets, tell};
 use crate::api::Peer;
 use crate::messages::ops::SendOp;
 use crate::rendezvous::keys::RendezvousKey;
-
-/// Batches that are sent before something else gets its turn.
-const BATCHES: usize = 4;
-/// When the kernel has no room for datagrams, it is asked again after this time, ns.
-const RETRY_NS: u64 = 50_000;
 
 /// What is sent to one peer.
 #[derive(Default)]
@@ -95,7 +91,7 @@ impl BulkTx {
         let (Some(socket), Some(active)) = (&mut self.socket, &mut self.active) else { return false };
         let now = cx.now;
         let mut any = false;
-        for _ in 0..BATCHES {
+        for _ in 0..bulk::TX_BATCHES {
             if !active.due || now.0 < active.next {
                 break;
             }
@@ -109,7 +105,7 @@ impl BulkTx {
             // tested when it began.
             let Some(sent) = (unsafe { active.burst(socket, first, now) }) else {
                 // The kernel has no room now.
-                active.next = active.next.max(now.0 + RETRY_NS);
+                active.next = active.next.max(now.0 + bulk::RETRY_NS);
                 break;
             };
             any = true;

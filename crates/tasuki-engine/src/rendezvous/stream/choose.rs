@@ -6,6 +6,7 @@
 
 use tasuki_link::UdpStats;
 use tasuki_proto::{RailState, Time};
+use tasuki_tuning::streams;
 use tasuki_wire::Lane;
 
 use super::super::context::Context;
@@ -14,18 +15,6 @@ use crate::api::Peer;
 use crate::net::link::Link;
 use crate::net::rails::ROUTED;
 use crate::peers::Route;
-
-/// Time between two judgements while datagrams arrive, ns.
-const JUDGE_EVERY_NS: u64 = 20_000_000;
-/// If a socket has received fewer packets between two judgements, they say nothing.
-const PACKETS_MIN: u64 = 2_000;
-/// Average length of the packets, bytes: shorter ones are not those of long messages, and much longer ones
-/// cost less than a stream.
-const LENGTHS: std::ops::Range<u64> = 1_000..2_500;
-/// Rate from which processors are the limit, bytes per second: no cable of 1 Gbit/s carries so much.
-const RATE_MIN: f64 = 160e6;
-/// At most one of so many datagrams may have been joined with others by the kernel.
-const JOINED_MAX: u64 = 64;
 
 /// What a UDP socket had received at some moment.
 #[derive(Clone, Copy, Default)]
@@ -43,10 +32,10 @@ impl Seen {
     /// Whether the packets since `before`, in `ns`, have arrived fast and one by one.
     fn is_costly_since(&self, before: &Seen, ns: u64) -> bool {
         let (packets, bytes) = (self.packets - before.packets, self.bytes - before.bytes);
-        packets >= PACKETS_MIN
-            && LENGTHS.contains(&(bytes / packets))
-            && (self.coalesced - before.coalesced) * JOINED_MAX <= packets
-            && bytes as f64 * 1e9 >= RATE_MIN * ns as f64
+        packets >= streams::PACKETS_MIN
+            && (streams::PACKET_BYTES_MIN..streams::PACKET_BYTES_END).contains(&(bytes / packets))
+            && (self.coalesced - before.coalesced) * streams::JOINED_MAX <= packets
+            && bytes as f64 * 1e9 >= streams::RATE_MIN * ns as f64
     }
 }
 
@@ -58,7 +47,7 @@ impl Streams {
 
     /// Invites the peers that should send by stream, and polls the connections that are coming about.
     pub fn invite(&mut self, cx: &mut Context<'_>) {
-        self.judge_at = Time(cx.now.0.saturating_add(JUDGE_EVERY_NS));
+        self.judge_at = Time(cx.now.0.saturating_add(streams::JUDGE_EVERY_NS));
         let guests = if self.always { peers_by_packets(cx) } else { self.costly_senders(cx) };
         for (peer, rail) in guests {
             let link = self.links.entry(peer).or_default();

@@ -4,13 +4,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use tasuki_link::{Stream, StreamEnd, StreamListener};
 use tasuki_proto::Time;
+use tasuki_tuning::streams;
 
 use super::super::context::Context;
 use super::control::Token;
 use crate::api::Peer;
-
-/// A stream that does not come about within this time is given up, ns.
-const OPENING_MAX_NS: u64 = 5_000_000_000;
 
 /// The TCP connection to a peer.
 #[derive(Default)]
@@ -79,7 +77,9 @@ impl Connection {
         *self = match (outcome, std::mem::take(self)) {
             (Outcome::Accepted(stream), _) => Connection::Open(stream),
             (Outcome::Connected, Connection::Opening(stream, ..)) => Connection::Open(stream),
-            (Outcome::Later, connection) if now.0.saturating_sub(since) < OPENING_MAX_NS => connection,
+            (Outcome::Later, connection) if now.0.saturating_sub(since) < streams::OPENING_MAX_NS => {
+                connection
+            }
             _ => Connection::None,
         };
     }

@@ -1,6 +1,7 @@
 //! The stream between this endpoint and one peer, in both directions.
 
 use tasuki_proto::Time;
+use tasuki_tuning::streams;
 
 use super::super::context::Context;
 use super::connection::Connection;
@@ -11,11 +12,6 @@ use super::{StreamCounters, is_before, tell};
 use crate::api::Peer;
 use crate::messages::PullJob;
 use crate::rendezvous::keys::RendezvousKey;
-
-/// A peer is invited at most so often.
-const INVITATIONS_MAX: u32 = 3;
-/// A stream that is coming about is polled as often as possible for so long, later now and then, ns.
-const EAGER_NS: u64 = 20_000_000;
 
 /// One peer.
 #[derive(Default)]
@@ -41,13 +37,13 @@ impl Link {
     /// Something is to be done at each poll.
     pub fn is_at_work(&self, now: Time) -> bool {
         let since = self.connection.opening_since();
-        let soon = since.is_some_and(|since| now.0.saturating_sub(since) < EAGER_NS);
+        let soon = since.is_some_and(|since| now.0.saturating_sub(since) < streams::EAGER_NS);
         soon || self.tx.is_at_work() || self.rx.is_at_work()
     }
 
     /// Invites the peer, if it may be invited. Gives the invitation.
     pub fn invite(&mut self, cx: &Context<'_>, peer: Peer, rail: u8) -> Option<ControlMessage> {
-        if !matches!(self.connection, Connection::None) || self.invitations >= INVITATIONS_MAX {
+        if !matches!(self.connection, Connection::None) || self.invitations >= streams::INVITATIONS_MAX {
             return None;
         }
         self.invitations += 1;

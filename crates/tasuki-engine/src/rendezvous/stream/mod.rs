@@ -25,12 +25,6 @@ use control::ControlMessage;
 pub(super) use control::is_stream;
 use link::Link;
 
-/// Shorter messages go in packets, bytes: to ask for them takes a round trip in which nothing is sent.
-pub(super) const LENGTH_MIN: u64 = 48 << 10;
-/// While a stream is at work, a sleeper looks again after this time, ns. Nothing wakes it, because to be
-/// woken costs something for each packet.
-pub(super) const POLL_AGAIN_NS: u64 = 200_000;
-
 /// What streams have done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamCounters {

@@ -5,13 +5,9 @@ use std::ptr::NonNull;
 
 use tasuki_link::Stream;
 use tasuki_proto::Time;
+use tasuki_tuning::streams;
 
-use super::super::context::TURN_MAX;
 use crate::messages::{Messages, PullJob};
-
-/// If nothing of what was asked for arrives for this time, it goes in packets, ns: the rail may be dead, and
-/// packets find another.
-const STALLED_NS: u64 = 1_000_000_000;
 
 /// What is received from one peer.
 #[derive(Default)]
@@ -36,14 +32,14 @@ impl StreamRx {
 
     /// Whether nothing has arrived for too long.
     pub fn has_stalled(&mut self, now: Time) -> bool {
-        self.is_at_work() && now.0.saturating_sub(*self.heard.get_or_insert(now.0)) >= STALLED_NS
+        self.is_at_work() && now.0.saturating_sub(*self.heard.get_or_insert(now.0)) >= streams::STALLED_NS
     }
 
     /// Receives the bytes that are there, and gives how many. `None`: the stream is over, or a receive that
     /// waited for it.
     pub fn receive(&mut self, messages: &mut Messages, stream: &Stream, now: Time) -> Option<usize> {
         let mut total = 0;
-        while total < TURN_MAX && self.is_at_work() && stream.has_bytes() {
+        while total < streams::TURN_MAX && self.is_at_work() && stream.has_bytes() {
             let Some(job) = self.jobs.front() else { break };
             // If the receive is over, there is nowhere to put the next bytes of the stream, which are for it.
             let mut into = place(messages, job, self.done)?;
@@ -80,7 +76,7 @@ impl StreamRx {
 fn place(messages: &Messages, job: &PullJob, done: u64) -> Option<NonNull<[u8]>> {
     let memory = messages.memory_for(job)?;
     let begin = job.at + done;
-    let len = (job.len - done).min(TURN_MAX as u64);
+    let len = (job.len - done).min(streams::TURN_MAX as u64);
     let base = memory.contiguous().filter(|_| begin + len <= memory.len())?;
     let first = NonNull::new(base.wrapping_add(begin as usize))?;
     Some(NonNull::slice_from_raw_parts(first, len as usize))

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use tasuki_link::Stream;
+use tasuki_tuning::streams;
 
-use super::super::context::{Context, TURN_MAX};
+use super::super::context::Context;
 use crate::api::Peer;
 use crate::messages::Messages;
 use crate::rendezvous::keys::RendezvousKey;
@@ -47,9 +48,9 @@ impl StreamTx {
             return Some(0);
         }
         self.full = false;
-        while let Some(asked) = self.asked.front_mut().filter(|_| total < TURN_MAX) {
+        while let Some(asked) = self.asked.front_mut().filter(|_| total < streams::TURN_MAX) {
             // SAFETY: nobody writes to the memory of sends under way: programs have promised it.
-            let sent = stream.send(unsafe { asked.bytes(cx.messages, peer, TURN_MAX) }?).ok()?;
+            let sent = stream.send(unsafe { asked.bytes(cx.messages, peer, streams::TURN_MAX) }?).ok()?;
             if sent == 0 {
                 self.full = true;
                 break;

@@ -1,0 +1,40 @@
+//! The table: one file for each part of the data path.
+
+mod ends;
+mod message_layer;
+mod packet_layer;
+mod rail;
+mod rendezvous;
+mod sending;
+mod shared_memory;
+mod waiting;
+mod window;
+
+pub use ends::{leaving, liveness};
+pub use message_layer::{credit, fixed_rate, grants, matching};
+pub use packet_layer::{ack, loss, packets};
+pub use rail::rails;
+pub use rendezvous::{bulk, rma, streams};
+pub use sending::{coalesce, engine, inline, prefetch, raw_lanes, sends, sockets};
+pub use shared_memory::{dual_copy, shm};
+pub use waiting::{helper, oversubscription, sleep, wait, watchdog};
+pub use window::pacing;
+
+use crate::Group;
+
+/// All groups, in the order of a message's way: shared memory, waiting, sending, long messages, the message
+/// layer, the packet layer, ends.
+pub fn groups() -> impl Iterator<Item = &'static Group> {
+    let files = [
+        shared_memory::GROUPS,
+        waiting::GROUPS,
+        sending::GROUPS,
+        rendezvous::GROUPS,
+        message_layer::GROUPS,
+        packet_layer::GROUPS,
+        window::GROUPS,
+        rail::GROUPS,
+        ends::GROUPS,
+    ];
+    files.into_iter().flatten()
+}

@@ -1,0 +1,155 @@
+//! Long messages and one-sided transfers.
+
+tuning! {
+    /// Streams: long messages between hosts by TCP, where packets come fast and one by one.
+    pub mod streams {
+        /// Shorter messages go in packets.
+        LENGTH_MIN: u64 = 48 << 10, "bytes";
+        why "To ask for bytes takes a round trip in which nothing is sent.";
+        measure "131072", two_hosts "--pair pingpong:64k,100k --pair stream:64k,100k --all alltoall:64k";
+        adr 12;
+
+        /// Bytes that a stream moves in one direction before anything else gets its turn.
+        TURN_MAX: usize = 4 << 20, "bytes";
+        why "It is as much as the kernel has room for; what is handed over at once leaves as \
+             acknowledgements come, without a call.";
+        gain "Pieces of 64 KiB to 1 MiB, and send buffers of 0.25 to 0.5 MiB, were slower in most turns \
+              (decision 12)";
+        measure "262144", two_hosts "--pair pingpong:64k,1M,4M --pair stream:1M,4M --all barrier";
+        adr 12;
+
+        /// While a stream is at work, a sleeper looks again after this time.
+        POLL_AGAIN_NS: u64 = 200_000, "ns";
+        why "Nothing wakes it, because to be woken costs something for each segment.";
+        gain "Pauses of 25 to 50 us between two reads of a program that polls made 4 MiB slower by 4 to 25 \
+              % (decision 12); what this pause of a sleeper costs was not measured";
+        measure "1000000", two_hosts "--pair pingpong:4M --pair stream:4M --all barrier";
+        adr 12;
+
+        /// If nothing of what was asked for arrives for this time, it goes in packets.
+        STALLED_NS: u64 = 1_000_000_000, "ns";
+        why "The rail may be dead, and packets find another; TCP itself would try for minutes. A peer that \
+             is busy for a moment must not lose its stream.";
+        measure "600000000000", test "-p tasuki-engine --test suite streams";
+        adr 12;
+
+        /// A stream that does not come about within this time is given up.
+        OPENING_MAX_NS: u64 = 5_000_000_000, "ns";
+        why "A firewall may drop the connection without a word; messages go in packets meanwhile.";
+        measure "600000000000", test "-p tasuki-engine --test suite streams";
+        adr 12;
+
+        /// A peer is invited at most so often.
+        INVITATIONS_MAX: u32 = 3, "invitations";
+        why "A stream that has failed three times will fail again, and each failure costs a second.";
+        measure "1000000", test "-p tasuki-engine --test suite streams";
+        adr 12;
+
+        /// A stream that is coming about is polled as often as possible for so long, and now and then later.
+        EAGER_NS: u64 = 20_000_000, "ns";
+        why "On a local network a connection is there within a millisecond.";
+        measure "0", two_hosts "--pair stream:4M --all barrier";
+        adr 12;
+
+        /// Time between two judgements about whether packets should give way to a stream.
+        JUDGE_EVERY_NS: u64 = 20_000_000, "ns";
+        why "Within a fiftieth of a second a fast cable brings thousands of packets, enough to judge by.";
+        measure "200000000", two_hosts "--pair pingpong:4M --pair stream:4M --all barrier";
+        adr 12;
+
+        /// If a socket has received fewer packets than this between two judgements, they say nothing.
+        PACKETS_MIN: u64 = 2_000, "packets";
+        why "Fewer packets in a fiftieth of a second are no load worth a stream.";
+        measure "1000000000", two_hosts "--pair pingpong:64k,4M --pair stream:64k,4M --all alltoall:64k";
+        adr 12;
+
+        /// Packets that are shorter than this on average are not those of long messages.
+        PACKET_BYTES_MIN: u64 = 1_000, "bytes";
+        why "A stream carries messages from LENGTH_MIN on, whose packets are as long as the MTU.";
+        measure "0", test "-p tasuki-engine --lib stream::choose";
+        adr 12;
+
+        /// Packets of at least this length on average cost less than a stream.
+        PACKET_BYTES_END: u64 = 2_500, "bytes";
+        why "At MTU 9000 a packet costs little more than one of 1500 bytes, and carries six times as much.";
+        measure "100000", bench "--shape full:2 --unshaped --mtu 9000 --mpi mpich-5.0 --pair \
+                                 pingpong:64k,4M --pair stream:64k,4M --all barrier";
+        adr 12;
+
+        /// Rate from which processors are the limit and not the cable, in bytes per second.
+        RATE_MIN: f64 = 160e6, "bytes per second";
+        why "No cable of 1 Gbit/s carries so much (125 MB/s), and at that rate packets do not fill a \
+             processor.";
+        measure "0", bench "--shape full:2 --rate 1G --mpi mpich-5.0 --pair pingpong:64k,4M --pair \
+                            stream:64k,4M --all barrier";
+        adr 12;
+
+        /// At most one of so many datagrams may have been joined with others by the kernel.
+        JOINED_MAX: u64 = 64, "datagrams";
+        why "Where the kernel joins datagrams they cost less than TCP: 4 MiB take two thirds to three \
+             quarters of its processor time.";
+        measure "0", bench "--shape full:2 --unshaped --offloads --mpi mpich-5.0 --pair pingpong:64k,4M \
+                            --pair stream:64k,4M --all barrier";
+        adr 12;
+    }
+
+    /// Length-coded bulk: long messages in datagrams without headers (TASUKI_BULK=length).
+    pub mod bulk {
+        /// Shorter messages go in frames.
+        LENGTH_MIN: u64 = 64 << 10, "bytes";
+        why "A round takes a round trip, as a grant does, but its control messages cost more than a grant.";
+        measure "1048576", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+
+        /// A burst is over when the sender has said so and nothing has arrived for this time; twice as long
+        /// after each burst of which nothing arrived.
+        GRACE_NS: u64 = 500_000, "ns";
+        why "What the sender says travels by another socket and may overtake packets.";
+        measure "0", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+
+        /// After more bursts in a row than this of which nothing arrived, the message goes in frames.
+        BARREN_MAX: u32 = 6, "bursts";
+        why "The rail carries nothing, and frames find another one; seven bursts with doubling pauses take \
+             64 ms.";
+        measure "60", test "-p tasuki-engine --test suite";
+
+        /// After so many bursts in which not everything arrived as it was sent, the message goes in frames.
+        BURSTS_MAX: u16 = 500, "bursts";
+        why "The checksums may be of bytes that the program has changed since, and then will never agree.";
+        measure "65535", test "-p tasuki-engine --test suite";
+
+        /// Batches that are received before anything else gets its turn.
+        RX_BATCHES: usize = 4, "batches";
+        why "A batch is up to 64 datagrams; acknowledgements and other peers wait meanwhile.";
+        measure "1", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+
+        /// Batches that are sent before anything else gets its turn.
+        TX_BATCHES: usize = 4, "batches";
+        why "As for RX_BATCHES, at the sender.";
+        measure "1", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+
+        /// Datagrams of an earlier round that are dropped before the next round begins.
+        STALE_MAX: usize = 4096, "datagrams";
+        why "A socket buffer holds fewer; the bound is for a peer that does not stop sending.";
+        measure "0", test "-p tasuki-engine --test suite";
+
+        /// What a kernel charges a socket buffer for a datagram besides its bytes, at most; it rounds the sum
+        /// up to a power of two.
+        KERNEL_BYTES: usize = 768, "bytes";
+        why "A round has no more packets than the socket buffer holds, or packets of each round are lost. \
+             Linux charges its record of a packet (struct sk_buff and struct skb_shared_info).";
+        measure "0", test "-p tasuki-engine --test suite";
+
+        /// When the kernel has no room for datagrams, it is asked again after this time.
+        RETRY_NS: u64 = 50_000, "ns";
+        why "A send queue that is full empties by hundreds of packets in that time at 10 Gbit/s.";
+        measure "5000000", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
+    }
+
+    /// One-sided transfers: put and get.
+    pub mod rma {
+        /// Puts of up to this size travel in their request.
+        INLINE_PUT_MAX: usize = 4096, "bytes";
+        why "One more copy costs less than another message.";
+        measure "0", test "-p tasuki-engine --test suite remote";
+    }
+}

@@ -1,0 +1,50 @@
+//! Messages inside a host.
+
+tuning! {
+    /// The carrier for messages inside a host: rings in shared memory.
+    pub mod shm {
+        /// Records that one poll takes out of the rings of all peers before anything else gets its turn.
+        RECORDS_MAX: usize = 128, "records";
+        why "A peer that never stops writing must not keep the sockets and the program's own sends waiting; \
+             a turn is long enough that its overhead vanishes.";
+        measure "8", one_host "--pair stream:8,1k --all barrier";
+
+        /// Most payload in one record.
+        RECORD_PAYLOAD_MAX: usize = 8 << 10, "bytes";
+        why "Several records fit into a ring, so the receiver can copy one while the sender fills the next.";
+        measure "32768", one_host "--pair pingpong:8k,16k --pair stream:16k --all barrier";
+    }
+
+    /// Dual copy: both ends of a long message inside a host copy it at the same time.
+    pub mod dual_copy {
+        /// Shorter messages are copied by the receiver alone.
+        LENGTH_MIN: u64 = 128 << 10, "bytes";
+        why "Two system calls and a record that another processor reads cost more than the sender's help \
+             brings to a short message.";
+        gain "256 KiB 1.49 x (1.32 to 1.52), 1 MiB 1.59 x, 4 MiB 2.00 x as fast as without dual copy; with \
+              64 KiB as the limit a ping-pong of 64 KiB took 0.89 to 1.00 x of libfabric's shm, and all to \
+              all was a fifth slower (docs/results/message-steps.md)";
+        measure "1000000000", one_host "--pair pingpong:64k,256k,1M,4M --pair stream:1M,4M --all barrier";
+
+        /// Time for which the receiver, having done its own part, waits for the sender's last part before it
+        /// turns to something else.
+        SENDER_WAIT_NS: u64 = 25_000, "ns";
+        why "So long the copy of a sender's largest part may take. While a copy is under way the next \
+             message of that sender cannot be shared.";
+        gain "Without the wait all messages of a window but the first are copied by the receiver alone: \
+              0.85 to 1.13 x instead of 1.45 to 1.79 x of the speed without dual copy \
+              (docs/results/message-steps.md)";
+        measure "0", one_host "--pair pingpong:1M,4M --pair stream:1M,4M --all barrier";
+
+        /// With more sends than this under way a dual copy is neither begun nor served.
+        SENDS_MAX: usize = 1024, "sends";
+        why "The sends are searched for the one that is meant, which would take longer than the copy.";
+        measure "0", one_host "--pair stream:1M,4M --all barrier";
+
+        /// One read of a peer's memory copies at most so much.
+        READ_MAX: usize = 64 << 20, "bytes";
+        why "The kernel's lists of pieces take at least so much in one call, and a system call is nothing \
+             beside such a copy.";
+        measure "65536", one_host "--pair pingpong:64k,1M,4M --all barrier";
+    }
+}

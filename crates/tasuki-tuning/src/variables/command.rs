@@ -1,0 +1,53 @@
+//! What the `tasuki` command reads.
+
+use super::{Reader, Values, Variable};
+
+const READERS: &[Reader] = &[Reader::Command];
+
+/// The folder with the provider.
+pub const PROVIDER: Variable = Variable {
+    name: "TASUKI_PROVIDER",
+    default: "../lib/tasuki seen from the command, else what cargo built beside it",
+    values: Values::Text("the path of a folder"),
+    meaning: "Folder with libtasuki-fi.so that tasuki run and tasuki env point MPIs to.",
+    readers: READERS,
+};
+
+/// The folder with further MPIs.
+pub const PEERS: Variable = Variable {
+    name: "TASUKI_PEERS",
+    default: "target/peers beside the command, if it is there",
+    values: Values::Text("the path of a folder"),
+    meaning: "Folder with further MPIs, as make peers makes it.",
+    readers: READERS,
+};
+
+/// The job of which a process is a part.
+pub const LAB_JOB: Variable = Variable {
+    name: "TASUKI_LAB_JOB",
+    default: "",
+    values: Values::Text("the name of a job"),
+    meaning: "Set by tasuki lab exec --job for what it starts; not for users.",
+    readers: READERS,
+};
+
+/// After how many changes `apply` is killed.
+pub const APPLY_STOP_AFTER: Variable = Variable {
+    name: "TASUKI_APPLY_STOP_AFTER",
+    default: "",
+    values: Values::Number("a number of changes"),
+    meaning: "For tests: kill apply, as kill -9 would, after so many changes.",
+    readers: READERS,
+};
+
+/// After how many changes `undo` is killed.
+pub const UNDO_STOP_AFTER: Variable = Variable {
+    name: "TASUKI_UNDO_STOP_AFTER",
+    default: "",
+    values: Values::Number("a number of changes"),
+    meaning: "For tests: kill undo, as kill -9 would, after so many changes.",
+    readers: READERS,
+};
+
+/// All of them, in the order of the documentation.
+pub(super) const ALL: &[Variable] = &[PROVIDER, PEERS, LAB_JOB, APPLY_STOP_AFTER, UNDO_STOP_AFTER];

@@ -1,0 +1,144 @@
+//! The code uses what is in the table, and has no constants of tuning beside it.
+
+use tasuki_tuning::constants;
+use tasuki_tuning::variables::variables;
+
+use crate::workspace::{File, files, sources, without_tests};
+
+/// Whether a file uses a constant by its path, or imports it from its group.
+fn uses(file: &File, group: &str, name: &str) -> bool {
+    let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let path = format!("{group}::{name}");
+    let by_path = file.text.match_indices(&path).any(|(at, found)| is_end(&file.text[at + found.len()..]));
+    let list = format!("tasuki_tuning::{group}::{{");
+    let mut imports = file.text.split(&list).skip(1).filter_map(|rest| rest.split('}').next());
+    by_path || imports.any(|names| names.split([',', ' ']).any(|one| one == name))
+}
+
+#[test]
+fn every_constant_of_the_table_is_used() {
+    let mut sources = sources();
+    sources.retain(|file| !file.path.starts_with("crates/tasuki-tuning/"));
+    for constant in constants() {
+        let used = sources.iter().any(|file| uses(file, constant.group, constant.name));
+        assert!(used, "{} is used nowhere", constant.full_name());
+    }
+}
+
+/// The crates whose constants are in the table.
+const DONE: [&str; 7] = [
+    "tasuki-bulk",
+    "tasuki-engine",
+    "tasuki-frames",
+    "tasuki-msg",
+    "tasuki-proto",
+    "tasuki-rate",
+    "tasuki-wire",
+];
+
+/// Numbers in these files that are no tuning, and why: all of a file (`*`), or one constant.
+const EXCEPTIONS: [(&str, &str, &str); 27] = [
+    ("tasuki-bulk/src/control.rs", "*", "the format of control messages"),
+    ("tasuki-bulk/src/round.rs", "PACKETS_MAX", "bounded by the format of a control message"),
+    ("tasuki-bulk/src/round.rs", "STEP", "part of the code: both ends compute lengths with it"),
+    ("tasuki-engine/src/address.rs", "*", "the format of addresses"),
+    ("tasuki-engine/src/messages/control.rs", "CONTROL_TAG", "a tag"),
+    ("tasuki-engine/src/net/pace.rs", "NOT_PAYLOAD", "follows from the wire format"),
+    ("tasuki-engine/src/net/rails.rs", "ROUTED", "a rail's number"),
+    ("tasuki-engine/src/net/rails.rs", "UDP_IPV4_HEADERS", "the headers of IPv4 and UDP"),
+    ("tasuki-engine/src/net/readiness.rs", "LINK_STATES", "an identifier"),
+    ("tasuki-engine/src/net/rx.rs", "KNOCK_LEN", "the format of knocks"),
+    ("tasuki-engine/src/rendezvous/keys.rs", "*", "the format of keys"),
+    ("tasuki-engine/src/rendezvous/stream/control.rs", "*", "the format of control messages"),
+    ("tasuki-engine/src/rma/mod.rs", "*", "tags and verdicts"),
+    ("tasuki-engine/src/rma/request.rs", "*", "the format of requests"),
+    ("tasuki-engine/src/shm/record.rs", "*", "the layout of records"),
+    ("tasuki-msg/src/index.rs", "NIL", "a mark"),
+    ("tasuki-msg/src/posted.rs", "SOLE", "a mark"),
+    ("tasuki-msg/src/slab.rs", "END", "a mark"),
+    ("tasuki-proto/src/conn.rs", "FIRST_CHANGE", "the first number of a count"),
+    ("tasuki-proto/src/path.rs", "LAST_RESORT", "a rail's number"),
+    ("tasuki-proto/src/tx_packet.rs", "*", "follow from the wire format"),
+    ("tasuki-rate/src/paper.rs", "*", "what the ATM paper states"),
+    ("tasuki-rate/src/tank.rs", "PER_BYTE", "a unit"),
+    ("tasuki-wire/src/cable.rs", "*", "the wire format"),
+    ("tasuki-wire/src/cursor.rs", "*", "the wire format"),
+    ("tasuki-wire/src/header.rs", "*", "the wire format"),
+    ("tasuki-wire/src/limits.rs", "*", "the wire format"),
+];
+
+/// Files of frame and record formats, of which every number is a part of the format.
+const FORMATS: [&str; 4] = [
+    "tasuki-wire/src/drop_reason.rs",
+    "tasuki-wire/src/frame.rs",
+    "tasuki-wire/src/message.rs",
+    "tasuki-wire/src/rails.rs",
+];
+
+/// The numbers and durations that a text defines: name and type.
+fn numbers(text: &str) -> Vec<(&str, &str)> {
+    let types = ["u8", "u16", "u32", "u64", "u128", "usize", "i32", "i64", "f64", "Duration"];
+    let mut found = Vec::new();
+    for line in without_tests(text).lines() {
+        let mut words = line.trim_start().splitn(2, "const ");
+        let (before, Some(definition)) = (words.next().unwrap_or_default(), words.next()) else { continue };
+        let Some((name, rest)) = definition.split_once(": ") else { continue };
+        let kind = rest.split([' ', ';']).next().unwrap_or_default();
+        if (before.is_empty() || before.starts_with("pub")) && types.contains(&kind) {
+            found.push((name, kind));
+        }
+    }
+    found
+}
+
+#[test]
+fn no_constant_of_tuning_is_left_outside_of_the_table() {
+    for file in sources() {
+        let Some(path) = file.path.strip_prefix("crates/") else { continue };
+        let done = DONE.iter().any(|name| path.starts_with(&format!("{name}/")));
+        if !done || path.ends_with("tests.rs") || FORMATS.contains(&path) {
+            continue;
+        }
+        for (name, kind) in numbers(&file.text) {
+            let excepted =
+                EXCEPTIONS.iter().any(|(at, which, _)| *at == path && (*which == "*" || *which == name));
+            assert!(
+                excepted,
+                "{path}: {name}: {kind} belongs into crates/tasuki-tuning/src/table, or into the exceptions of \
+                 this test with a reason"
+            );
+        }
+    }
+}
+
+#[test]
+fn exceptions_are_needed() {
+    for (path, which, reason) in EXCEPTIONS {
+        let text = crate::workspace::read(&format!("crates/{path}"));
+        let numbers = numbers(&text);
+        let needed = numbers.iter().any(|(name, _)| which == "*" || which == *name);
+        assert!(needed && !reason.is_empty(), "{path}: {which}");
+    }
+}
+
+/// The text between quotes that is the name of a variable, and nothing else.
+fn quoted_variables(text: &str) -> impl Iterator<Item = &str> {
+    let legal = |c: char| c.is_ascii_uppercase() || c == '_';
+    text.split('"').filter(move |part| {
+        part.strip_prefix("TASUKI_").is_some_and(|rest| !rest.is_empty() && rest.chars().all(legal))
+    })
+}
+
+#[test]
+fn every_variable_that_the_code_names_is_in_the_list() {
+    let never_set = ["TASUKI_TESTKIT_NEVER_SET", "TASUKI_TEST", "TASUKI_TUNING_"];
+    let mut all = files("crates", &[".rs", ".c", ".h"]);
+    all.extend(files("scripts", &[""]));
+    all.retain(|file| !file.path.contains("/tasuki-capi/") && !file.path.contains("/tasuki-tuning/"));
+    for file in all {
+        for name in quoted_variables(&file.text) {
+            let known = variables().any(|variable| variable.name == name) || never_set.contains(&name);
+            assert!(known, "{}: {name} is not in crates/tasuki-tuning/src/variables", file.path);
+        }
+    }
+}
