@@ -79,9 +79,13 @@ fn files_that_are_no_pages_are_refused() {
     large.extend([0xff; 200]);
     let mut short = b"tasukist".to_vec();
     [1_u64, 10, 1, 1, 0, 0, 0].iter().for_each(|value| short.extend(value.to_ne_bytes()));
-    for contents in [vec![], vec![0; 4096], b"tasukist".repeat(1000), large, short] {
+    for contents in [vec![1; 8], b"tasukist".repeat(1000), large, short] {
         std::fs::write(&path, &contents).unwrap();
         assert!(matches!(Reader::open(&path), Err(ReadError::Layout { .. })));
+    }
+    for contents in [vec![], vec![0; 4096]] {
+        std::fs::write(&path, &contents).unwrap();
+        assert!(matches!(Reader::open(&path), Err(ReadError::Unfinished { .. })));
     }
     assert!(matches!(Reader::open(&directory.path().join("none")), Err(ReadError::Io { .. })));
 }

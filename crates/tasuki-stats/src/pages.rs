@@ -1,7 +1,8 @@
 //! What one host has to say.
 
 use serde::{Deserialize, Serialize};
-use tasuki_ring::stats_page::{Reader, Snapshot, list};
+use std::path::PathBuf;
+use tasuki_ring::stats_page::{ReadError, Reader, Snapshot, list};
 use tasuki_stripe::StripeCounts;
 use tasuki_sys::netlink::Netlink;
 
@@ -27,24 +28,51 @@ impl HostPages {
     /// Those of the host that this process runs on.
     pub fn local() -> Self {
         let mut found = Self::default();
-        for path in list() {
-            match Reader::open(&path) {
-                Ok(reader) if reader.is_stale() => {}
-                Ok(reader) => found.pages.push(reader.snapshot()),
-                // The page's process ended between listing and opening.
-                Err(_) if !path.exists() => {}
-                Err(error) => found.problems.push(error.to_string()),
-            }
-        }
+        found.read(list());
         match striping() {
             Ok(striping) => found.striping = striping,
             Err(problem) => found.striping_problem = Some(problem),
         }
         found
     }
+
+    /// Reads the pages at `paths`. Pages of processes that are just starting or ending are passed over.
+    fn read(&mut self, paths: Vec<PathBuf>) {
+        for path in paths {
+            match Reader::open(&path) {
+                Ok(reader) if reader.is_stale() => {}
+                Ok(reader) => self.pages.push(reader.snapshot()),
+                // The page's process has only just started: it has said nothing yet.
+                Err(ReadError::Unfinished { .. }) => {}
+                // The page's process ended between listing and opening.
+                Err(_) if !path.exists() => {}
+                Err(error) => self.problems.push(error.to_string()),
+            }
+        }
+    }
 }
 
 fn striping() -> Result<Option<StripeCounts>, String> {
     let mut netlink = Netlink::open().map_err(|error| error.to_string())?;
     StripeCounts::read(&mut netlink).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_page_that_is_being_made_is_no_problem_and_a_broken_one_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("new"), []).expect("writes");
+        fs::write(path("has-its-length"), [0; 8192]).expect("writes");
+        fs::write(path("broken"), [7; 8192]).expect("writes");
+        let mut found = HostPages::default();
+        found.read(["new", "has-its-length", "ended", "broken"].map(path).to_vec());
+        assert!(found.pages.is_empty());
+        assert_eq!(found.problems.len(), 1, "{:?}", found.problems);
+        assert!(found.problems[0].contains("broken"), "{:?}", found.problems);
+    }
 }

@@ -26,6 +26,12 @@ pub enum ReadError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The page's process is making it at this moment: the page has no header yet.
+    #[error("{path} is not finished yet", path = path.display())]
+    Unfinished {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file does not hold a page of this version.
     #[error("{path} is no statistics page of this version: {what}", path = path.display())]
     Layout {
@@ -133,10 +139,17 @@ impl Look<'_> {
 fn check(file: &SharedFile) -> Result<Places, ReadError> {
     let layout = |what| ReadError::Layout { path: file.path().to_path_buf(), what };
     let mut header = [0; layout::HEADER_WORDS * 8];
-    file.read_at(0, &mut header).map_err(|_| layout("it is too short"))?;
+    let io = |source| ReadError::Io { path: file.path().to_path_buf(), source };
+    let is_empty = file.stat().map_err(io)?.st_size == 0;
+    if !is_empty {
+        file.read_at(0, &mut header).map_err(|_| layout("it is too short"))?;
+    }
     let word = |at: usize| u64::from_ne_bytes(header[at..at + 8].try_into().unwrap_or_default());
-    if word(layout::AT_MAGIC) != layout::MAGIC {
-        return Err(layout("wrong magic number"));
+    match word(layout::AT_MAGIC) {
+        layout::MAGIC => {}
+        // A new file is empty, then gets its length, which makes it zeros, and its magic number last.
+        0 => return Err(ReadError::Unfinished { path: file.path().to_path_buf() }),
+        _ => return Err(layout("wrong magic number")),
     }
     if word(layout::AT_VERSION) != layout::VERSION {
         return Err(layout("another version; use the Tasuki that the program uses"));
@@ -149,7 +162,7 @@ fn check(file: &SharedFile) -> Result<Places, ReadError> {
         public: false,
     };
     let places = Places::new(&sizes).ok_or_else(|| layout("impossible sizes"))?;
-    let stat = file.stat().map_err(|source| ReadError::Io { path: file.path().to_path_buf(), source })?;
+    let stat = file.stat().map_err(io)?;
     if u64::try_from(stat.st_size).unwrap_or(0) < places.total() as u64 {
         return Err(layout("it is shorter than its sizes say"));
     }
