@@ -1,5 +1,5 @@
-//! What a message costs, by nothing but itself: `message_cost ROUTE BYTES COUNT`, with ROUTE one of shared, udp,
-//! raw (the last two need root). Prints nanoseconds for one message. Under `valgrind --tool=callgrind
+//! What a message costs, by nothing but itself: `message_cost ROUTE BYTES COUNT`, with ROUTE one of shared,
+//! udp, raw (the last two need root). Prints nanoseconds for one message. Under `valgrind --tool=callgrind
 //! --toggle-collect='*round_trips*'` it gives instructions by function; `make profile` does both.
 
 #[path = "../tests/cost/pair.rs"]

@@ -1,12 +1,12 @@
 //! The endpoint's lock, biased towards a program that calls from one thread at a time.
 //!
-//! Most programs never call an endpoint from two threads at once, and only the helper thread, which comes when
-//! they do not call, must be kept out. A lock that both take alike costs each call two locked instructions, a
-//! good part of a short message's time. So a program that has promised to call alone only says that it is
-//! inside, by plain stores, and the helper pays for both: it says that it wants to come in, makes all
-//! processors of the process execute a memory barrier (`membarrier(2)`), and only then reads whether the
-//! program is inside. The helper's wish stands until the program comes and takes it back: while a program
-//! computes, the helper interrupts it once and not at every visit.
+//! Most programs never call an endpoint from two threads at once, and only the helper thread, which comes
+//! when they do not call, must be kept out. A lock that both take alike costs each call two locked
+//! instructions, a good part of a short message's time. So a program that has promised to call alone only
+//! says that it is inside, by plain stores, and the helper pays for both: it says that it wants to come in,
+//! makes all processors of the process execute a memory barrier (`membarrier(2)`), and only then reads
+//! whether the program is inside. The helper's wish stands until the program comes and takes it back: while a
+//! program computes, the helper interrupts it once and not at every visit.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -52,13 +52,13 @@ impl<T> BiasedLock<T> {
         BiasedLock { state: UnsafeCell::new(state), mutex: Mutex::new(()), alone, inside, wanted, registered }
     }
 
-    /// From now on the program calls alone. Where the kernel has no `membarrier(2)`, nothing changes. To register
-    /// the process for that system call takes some 15 ms, for which a program that starts would have to wait:
-    /// the helper does it when it is first needed, and many programs end before.
+    /// From now on the program calls alone. Where the kernel has no `membarrier(2)`, nothing changes. To
+    /// register the process for that system call takes some 15 ms, for which a program that starts would have
+    /// to wait: the helper does it when it is first needed, and many programs end before.
     ///
     /// # Safety
-    /// From now on no thread calls [`BiasedLock::lock`] or [`BiasedLock::try_lock`] while another one is in either
-    /// of them or has a guard of theirs.
+    /// From now on no thread calls [`BiasedLock::lock`] or [`BiasedLock::try_lock`] while another one is in
+    /// either of them or has a guard of theirs.
     pub unsafe fn program_calls_alone(&self) {
         // A helper that is inside now has not checked whether the program is, so it must leave first.
         let _mutex = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,8 +120,8 @@ impl<T> BiasedLock<T> {
             "two calls at once of a program that promised otherwise"
         );
         self.inside.store(true, Ordering::Relaxed);
-        // The processor may execute the load below before the store above; the barrier of `visit` makes up for
-        // that.
+        // The processor may execute the load below before the store above; the barrier of `visit` makes up
+        // for that.
         compiler_fence(Ordering::SeqCst);
         if self.wanted.load(Ordering::Relaxed) {
             self.inside.store(false, Ordering::Release);
@@ -130,8 +130,8 @@ impl<T> BiasedLock<T> {
         Some(self.inside(None))
     }
 
-    /// Registers the process for `membarrier(2)`, if the helper will need it and has not done so yet. The helper
-    /// waits for the kernel without the mutex, for which the program would have to wait.
+    /// Registers the process for `membarrier(2)`, if the helper will need it and has not done so yet. The
+    /// helper waits for the kernel without the mutex, for which the program would have to wait.
     pub fn register(&self) {
         if self.alone.load(Ordering::Relaxed) && !self.registered.swap(true, Ordering::Relaxed) {
             // If this fails, `membarrier::all` fails in `visit`, which then relies on time instead.
@@ -144,8 +144,8 @@ impl<T> BiasedLock<T> {
         self.register();
         let mutex = self.try_mutex()?;
         if self.alone.load(Ordering::Relaxed) {
-            // If the wish was said at an earlier visit and not taken back, the program has seen it, or sees it
-            // at its next call.
+            // If the wish was said at an earlier visit and not taken back, the program has seen it, or sees
+            // it at its next call.
             let said = self.wanted.swap(true, Ordering::SeqCst);
             if !said && !membarrier::all() {
                 // Has never been observed, as the kernel said that it offers the call. At the next visit, a
@@ -167,8 +167,8 @@ impl<T> Deref for Guard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: one guard exists at a time: either its thread has the mutex, or `inside` keeps the helper out
-        // and the program's promise its other threads.
+        // SAFETY: one guard exists at a time: either its thread has the mutex, or `inside` keeps the helper
+        // out and the program's promise its other threads.
         unsafe { &*self.lock.state.get() }
     }
 }

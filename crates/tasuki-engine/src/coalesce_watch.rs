@@ -1,5 +1,5 @@
-//! What the program and the watchdog of coalescing ([`crate::helper`]) tell each other about messages that are
-//! held back to share a packet.
+//! What the program and the watchdog of coalescing ([`crate::helper`]) tell each other about messages that
+//! are held back to share a packet.
 
 use tasuki_proto::Time;
 
@@ -53,8 +53,8 @@ impl CoalesceWatch {
 
 /// For the watchdog.
 impl CoalesceWatch {
-    /// Says that the watchdog runs on this thread until the result is dropped, be it by a panic. After that no
-    /// message is held back.
+    /// Says that the watchdog runs on this thread until the result is dropped, be it by a panic. After that
+    /// no message is held back.
     pub fn serve(&self) -> impl Drop + '_ {
         let _ = self.helper.set(current());
         Serving(self)
@@ -67,7 +67,7 @@ impl CoalesceWatch {
 
     /// True: from now on the watchdog looks after messages that are held back. False: it does not, until the
     /// program wakes it again.
-    pub fn watch(&self, watched: bool) {
+    pub fn set_watched(&self, watched: bool) {
         self.watched.store(watched, Ordering::Relaxed);
         self.wanted.store(watched, Ordering::Relaxed);
     }

@@ -195,9 +195,9 @@ impl Endpoint {
         }
     }
 
-    /// As [`Endpoint::register`], with a key of the program's choice: false if it is taken. A process that can guess the key
-    /// can reach the memory, if it knows the endpoint's address. Several pieces are one region: offsets count through all of
-    /// them, in order.
+    /// As [`Endpoint::register`], with a key of the program's choice: false if it is taken. A process that
+    /// can guess the key can reach the memory, if it knows the endpoint's address. Several pieces are one
+    /// region: offsets count through all of them, in order.
     ///
     /// # Safety
     /// As [`Endpoint::register`].

@@ -120,7 +120,7 @@ impl Map {
         &self.0.words[offset / 8]
     }
 
-    pub(crate) fn line(&self, offset: usize) -> &[AtomicU64; LINE / 8] {
+    pub(crate) fn cache_line(&self, offset: usize) -> &[AtomicU64; LINE / 8] {
         assert!(offset.is_multiple_of(LINE));
         self.0.words[offset / 8..].first_chunk().expect("a line")
     }

@@ -72,7 +72,7 @@ impl Map {
 
     /// The words of the cache line at `offset`.
     #[inline]
-    pub(crate) fn line(&self, offset: usize) -> &[AtomicU64; LINE / 8] {
+    pub(crate) fn cache_line(&self, offset: usize) -> &[AtomicU64; LINE / 8] {
         assert!(offset.is_multiple_of(LINE) && offset < self.len && LINE <= self.len - offset);
         // SAFETY: the whole line is inside the mapping and aligned, valid as long as `self`, and only ever
         // used as atomics at times when another process may use it.

@@ -134,7 +134,7 @@ impl Segment {
     /// programs find mostly does. It stays where it is until [`LineRecord::consume`]. `None` if it is
     /// something else, which [`Segment::receive`] takes.
     #[inline(always)]
-    pub fn line(&mut self, found: Found) -> Option<LineRecord<'_>> {
+    pub fn cache_line(&mut self, found: Found) -> Option<LineRecord<'_>> {
         let Found { at, place, word } = found;
         let index = *self.active.get(at)? as usize;
         let len = line_len(word, self.lanes.get(index)?.position)?;
@@ -145,7 +145,7 @@ impl Segment {
         let lane = &mut self.lanes[index];
         let slot = Slot { index: index as u32, generation: lane.generation };
         let tail = self.map.word(self.geometry.slot(index) + SLOT_TAIL);
-        let words = self.map.line(place);
+        let words = self.map.cache_line(place);
         Some(LineRecord { words, slot, len, lane, tail, stats: &mut self.stats })
     }
 

@@ -9,7 +9,7 @@ use tasuki_ring::{Outbox, Peek, Segment};
 /// The next record, if a peek finds it and it takes one cache line.
 fn peek(inbox: &mut Segment) -> Option<Vec<u8>> {
     let Peek::Found(found) = inbox.peek() else { return None };
-    let record = inbox.line(found)?;
+    let record = inbox.cache_line(found)?;
     let (bytes, len) = (record.words().copy(), record.len());
     let words: Vec<u8> = (0..7).flat_map(|at| record.word(at).to_ne_bytes()).collect();
     assert_eq!(words[..len], bytes[..len]);
@@ -34,7 +34,7 @@ fn peeks_and_visits_take_turns() {
         // 56 bytes and the word before them take one cache line of 64. Before a record at the ring's
         // beginning stands a word that sends the receiver there, which no peek takes.
         if len <= 56 && round % 2 == 0 {
-            let mut line = outbox.line().expect("room");
+            let mut line = outbox.cache_line().expect("room");
             line.bytes()[..len].copy_from_slice(&record);
             line.push(len);
         } else {
@@ -65,7 +65,7 @@ fn there_is_room_for_what_was_promised() {
     assert!(all(&mut inbox).is_empty());
     for offset in 0..SMALLEST_RING / 64 {
         let mut sent = 0;
-        while let Some(mut line) = outbox.line() {
+        while let Some(mut line) = outbox.cache_line() {
             line.bytes()[0] = sent as u8;
             line.push(1);
             sent += 1;
@@ -75,7 +75,7 @@ fn there_is_room_for_what_was_promised() {
         assert!(
             received.iter().enumerate().all(|(at, record)| *record == [at as u8]) && received.len() == sent
         );
-        let line = outbox.line().expect("an empty ring");
+        let line = outbox.cache_line().expect("an empty ring");
         assert!(push(line.give_back(), &[offset as u8; 120]), "offset {offset}");
         assert_eq!(all(&mut inbox), [[offset as u8; 120]]);
     }

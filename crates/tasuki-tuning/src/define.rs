@@ -87,7 +87,8 @@ macro_rules! tuning {
         tuning!(@measure bench, $other, concat!("--shape full:2 --unshaped --mpi mpich-5.0 ", $args))
     };
     (@measure one_host, $other:literal, $args:literal) => {
-        tuning!(@measure bench, $other, concat!("--shape full:2 --unshaped --one-host --mpi mpich-5.0 ", $args))
+        tuning!(@measure bench, $other,
+            concat!("--shape full:2 --unshaped --one-host --mpi mpich-5.0 ", $args))
     };
     (@measure oversubscribed, $other:literal, $args:literal) => {
         tuning!(@measure bench, $other, concat!("--shape full:4 --unshaped --mpi mpich-5.0 ", $args))

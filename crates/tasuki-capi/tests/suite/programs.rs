@@ -6,24 +6,24 @@ use crate::build::{Language, build, library_folder};
 use crate::run::{Ended, Running};
 
 /// Runs two processes of `tests/c/pair.c`, each of which gets the other's address.
-fn pair(language: Language, way: &str, ending: &str) -> [Ended; 2] {
+fn pair(language: Language, carrier: &str, ending: &str) -> [Ended; 2] {
     let program = build("tests/c/pair.c", language);
-    let mut both = ["sends", "receives"].map(|role| Running::start(&program, &[way, role, ending]));
+    let mut both = ["sends", "receives"].map(|role| Running::start(&program, &[carrier, role, ending]));
     let addresses = [both[0].line(), both[1].line()];
     both[0].tell(&addresses[1]);
     both[1].tell(&addresses[0]);
     both.map(Running::end)
 }
 
-fn pair_is_good(language: Language, way: &str) {
-    for ended in pair(language, way, "closed") {
+fn pair_is_good(language: Language, carrier: &str) {
+    for ended in pair(language, carrier, "closed") {
         ended.must_be_good();
     }
 }
 
 /// The process that goes on is told of the other's death.
-fn pair_is_parted(way: &str) {
-    let [stays, dies] = pair(Language::C, way, "killed");
+fn pair_is_parted(carrier: &str) {
+    let [stays, dies] = pair(Language::C, carrier, "killed");
     stays.must_be_good();
     dies.must_be_killed();
 }
@@ -60,17 +60,17 @@ fn a_peer_that_dies_is_missed_by_packets() {
 
 #[test]
 fn what_goes_wrong_is_told() {
-    for (language, way) in [(Language::C, "shm"), (Language::Cpp, "udp")] {
+    for (language, carrier) in [(Language::C, "shm"), (Language::Cpp, "udp")] {
         let program = build("tests/c/errors.c", language);
-        Running::start(&program, &[way]).end().must_be_good();
+        Running::start(&program, &[carrier]).end().must_be_good();
     }
 }
 
 /// Runs two processes of `tests/c/remote.c`.
-fn put_and_get(language: Language, way: &str, ending: &str) -> [Ended; 2] {
+fn put_and_get(language: Language, carrier: &str, ending: &str) -> [Ended; 2] {
     let program = build("tests/c/remote.c", language);
-    let mut serves = Running::start(&program, &[way, "serves", ending]);
-    let mut asks = Running::start(&program, &[way, "asks", ending]);
+    let mut serves = Running::start(&program, &[carrier, "serves", ending]);
+    let mut asks = Running::start(&program, &[carrier, "asks", ending]);
     asks.line();
     asks.tell(&serves.line());
     [asks.end(), serves.end()]
@@ -78,8 +78,8 @@ fn put_and_get(language: Language, way: &str, ending: &str) -> [Ended; 2] {
 
 #[test]
 fn programs_put_and_get() {
-    for (language, way) in [(Language::C, "shm"), (Language::Cpp, "udp")] {
-        for ended in put_and_get(language, way, "closed") {
+    for (language, carrier) in [(Language::C, "shm"), (Language::Cpp, "udp")] {
+        for ended in put_and_get(language, carrier, "closed") {
             ended.must_be_good();
         }
     }
@@ -87,8 +87,8 @@ fn programs_put_and_get() {
 
 #[test]
 fn memory_that_dies_is_missed() {
-    for way in ["shm", "udp"] {
-        let [asks, serves] = put_and_get(Language::C, way, "killed");
+    for carrier in ["shm", "udp"] {
+        let [asks, serves] = put_and_get(Language::C, carrier, "killed");
         asks.must_be_good();
         serves.must_be_killed();
     }
@@ -96,9 +96,9 @@ fn memory_that_dies_is_missed() {
 
 #[test]
 fn a_child_closes_its_copy_and_opens_its_own() {
-    for way in ["shm", "udp"] {
+    for carrier in ["shm", "udp"] {
         let program = build("tests/c/fork.c", Language::C);
-        Running::start(&program, &[way]).end().must_be_good();
+        Running::start(&program, &[carrier]).end().must_be_good();
     }
 }
 

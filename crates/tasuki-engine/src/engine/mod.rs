@@ -35,8 +35,8 @@ use crate::rendezvous::keys::RendezvousKey;
 use crate::rendezvous::stream::{StreamCounters, Streams};
 use crate::rendezvous::{Context, Rendezvous};
 use crate::rma::Rma;
+use crate::shm::Shm;
 use crate::shm::dual_copy::{DualCopyCounters, Pulled};
-use crate::shm::{Received, Shm};
 use crate::wait::WaitPolicy;
 pub(crate) use describe::describe;
 use stats::Page;
@@ -133,105 +133,6 @@ impl Engine {
     pub fn count_program_call(&mut self) -> u64 {
         self.activity.program += 1;
         self.activity.program
-    }
-
-    /// Takes in what has arrived, does what follows from it, and sends what may be sent. Never blocks. True
-    /// if there was something.
-    pub fn progress(&mut self) -> bool {
-        let busy = self.receive_shm();
-        self.poll_everything(busy, true)
-    }
-
-    /// As [`Engine::progress`], by the helper thread.
-    pub fn progress_by_helper(&mut self) {
-        self.activity.helper += 1;
-        self.progress();
-        self.net.prepare_to_sleep();
-    }
-
-    /// The program has gone off with messages that were held to share a packet: the helper thread sends them.
-    pub fn send_abandoned(&mut self) {
-        let now = self.now();
-        if self.net.abandon_held(now) {
-            self.activity.helper += 1;
-            self.settle(now);
-        }
-    }
-
-    /// Takes in what peers on this host have written. True if there was something.
-    fn receive_shm(&mut self) -> bool {
-        let Received { any, newcomers } = self.shm.receive(&mut self.messages, &mut self.peers);
-        if any {
-            self.net.spare_udp();
-        }
-        for peer in newcomers {
-            self.choose_route(peer, self.now());
-            if let Some(id) = self.peers.id(peer) {
-                self.messages.layer_mut().introduce(id);
-            }
-        }
-        any
-    }
-
-    /// The rest of a poll, after shared memory. `busy`: something has come through memory. With `all`,
-    /// everything is done that can be done; otherwise, if something has come, acknowledgements wait for the
-    /// next poll that finds nothing, because the program waits for what has come.
-    fn poll_everything(&mut self, mut busy: bool, all: bool) -> bool {
-        let now = self.now();
-        if self.net.install_opened_lanes(&self.peers, now) {
-            self.page.set_lanes(&self.shm, &self.net);
-        }
-        self.wait.polling_everything(now, self.peers.are_all_local());
-        let udp_due = self.net.udp_is_due(now);
-        self.net.program_polls(now);
-        busy |= self.messages.layer_mut().handle_time(now.0);
-        busy |= self.receive_packets(now, busy && !all);
-        if self.rendezvous.is_active() {
-            busy |= self.poll_rendezvous(now);
-        }
-        if self.shm.has_pending_copies() {
-            busy |= self.shm.end_pulls(&mut self.messages);
-        }
-        busy |= self.net.handle_timeout(now);
-        if now >= self.liveness.next_round() {
-            self.periodic(now);
-        }
-        let caught_up = (all || !busy) && self.net.catch_up();
-        // Between two polls of the UDP sockets a round that has found nothing has nothing to settle: whatever
-        // else changes something settles it itself. What does not is late by no more than the time between
-        // two such polls.
-        if !busy && !udp_due && !caught_up && self.settled && !self.shm.has_stalled() {
-            self.update_quiet();
-            return false;
-        }
-        busy | self.settle(now)
-    }
-
-    /// Takes in packets, and what hosts and the kernel say about them. True if there was something.
-    fn receive_packets(&mut self, now: Time, served: bool) -> bool {
-        let polled = self.net.receive(&mut self.messages, &mut self.peers, now, served);
-        if polled.datagrams && self.rendezvous.is_judging_due(now) {
-            self.invite_to_streams(now);
-        }
-        if polled.udp {
-            let verdicts = self.liveness.hear_refusals(&mut self.net, &self.peers, now);
-            if !verdicts.is_empty() {
-                self.carry_out(verdicts, now);
-            }
-        }
-        if self.net.has_events() {
-            self.hear_net_events(now);
-        }
-        polled.any
-    }
-
-    fn poll_rendezvous(&mut self, now: Time) -> bool {
-        let mut cx = Context { messages: &mut self.messages, peers: &self.peers, net: &self.net, now };
-        let progress = self.rendezvous.poll(&mut cx);
-        if progress.streamed {
-            self.net.spare_udp();
-        }
-        progress.any
     }
 
     fn invite_to_streams(&mut self, now: Time) {

@@ -70,8 +70,8 @@ impl Engine {
         let polls = (self.activity.program, self.wait.polls_left());
         // SAFETY: as the caller promises.
         let sent = unsafe { self.net.send_now(to, args, polls, &mut self.messages, &mut self.peers, now) };
-        if self.net.is_in_burst() {
-            // The next poll is to find out that the burst is over.
+        if self.net.is_coalescing() {
+            // The next poll is to find out that the series is over.
             self.unsettle();
         }
         if sent == Sent::Transmit {
@@ -99,8 +99,7 @@ impl Engine {
             internal: None,
         };
         let request = SendRequest { remote_key: key.map(RendezvousKey::encode), ..args.request(id, len) };
-        let posted = self.messages.post_send(op, request);
-        let index = posted.map_err(|_| PostError::UnknownPeer(args.peer))?;
+        let index = self.messages.post_send(op, request).map_err(|_| PostError::UnknownPeer(args.peer))?;
         if let Some(pace) = pace
             && let Some(send) = self.messages.send(index).and_then(|send| send.id)
         {

@@ -1,9 +1,9 @@
 //! The watchdog of coalescing: it sends messages that a program holds back to share a packet, and has gone
 //! off with ([`crate::net::coalesce`]).
 //!
-//! As long as a program sends bursts, the helper thread looks at one word of memory again and again. If that
+//! As long as a program sends series, the helper thread looks at one word of memory again and again. If that
 //! says that messages are held for longer than a program that is there would hold them, it sends them. The
-//! program wakes it once, and until it is awake nothing is held; some milliseconds after the last burst it
+//! program wakes it once, and until it is awake nothing is held; some milliseconds after the last series it
 //! goes back to sleep.
 
 use std::time::Duration;
@@ -37,7 +37,7 @@ enum Seen {
     Calm,
     /// Messages are held for too long.
     Old,
-    /// There are no bursts any more.
+    /// There are no series any more.
     Over,
 }
 
@@ -59,38 +59,38 @@ impl Watchdog {
     }
 
     /// The program would hold messages if the processors were not oversubscribed, as far as is known.
-    pub fn is_kept_off(&self, watch: &CoalesceWatch) -> bool {
-        self.oversubscribed && watch.is_wanted()
+    pub fn is_kept_off(&self, coalesce_watch: &CoalesceWatch) -> bool {
+        self.oversubscribed && coalesce_watch.is_wanted()
     }
 
     /// Looks, if the program wants it.
-    pub fn tend(&mut self, watch: &CoalesceWatch, lock: &BiasedLock<Engine>, now: Time) {
+    pub fn tend(&mut self, coalesce_watch: &CoalesceWatch, lock: &BiasedLock<Engine>, now: Time) {
         match self.on {
-            false if watch.is_wanted() && !self.oversubscribed => self.begin(watch, lock),
+            false if coalesce_watch.is_wanted() && !self.oversubscribed => self.begin(coalesce_watch, lock),
             false => {}
-            true if self.oversubscribed => self.leave(watch),
-            true => match self.look(watch.since(), now) {
+            true if self.oversubscribed => self.leave(coalesce_watch),
+            true => match self.look(coalesce_watch.since(), now) {
                 Seen::Calm => {}
                 Seen::Old => send_held(lock),
-                Seen::Over => self.leave(watch),
+                Seen::Over => self.leave(coalesce_watch),
             },
         }
     }
 
     #[cold]
-    fn begin(&mut self, watch: &CoalesceWatch, lock: &BiasedLock<Engine>) {
+    fn begin(&mut self, coalesce_watch: &CoalesceWatch, lock: &BiasedLock<Engine>) {
         // Later this would keep messages waiting.
         lock.register();
         let _ = nix::sys::prctl::set_timerslack(watchdog::SLACK_NS);
-        (self.on, self.since, self.idle) = (true, watch.since().0, Duration::ZERO);
-        watch.watch(true);
+        (self.on, self.since, self.idle) = (true, coalesce_watch.since().0, Duration::ZERO);
+        coalesce_watch.set_watched(true);
     }
 
     /// Looks no more. Messages that are held from now on, by a program that has not noticed yet, leave when
     /// the helper steps in for another reason.
-    pub fn leave(&mut self, watch: &CoalesceWatch) {
+    pub fn leave(&mut self, coalesce_watch: &CoalesceWatch) {
         if std::mem::take(&mut self.on) {
-            watch.watch(false);
+            coalesce_watch.set_watched(false);
         }
     }
 
@@ -136,10 +136,10 @@ mod tests {
     }
 
     #[test]
-    fn looks_end_after_the_last_burst_and_never_while_messages_are_held() {
+    fn looks_end_after_the_last_series_and_never_while_messages_are_coalesced() {
         let mut watchdog = Watchdog { on: true, ..Watchdog::new() };
         for ns in 1..1000 {
-            assert_eq!(watchdog.look((Time(ns), false), Time(ns)), Seen::Calm, "bursts between the looks");
+            assert_eq!(watchdog.look((Time(ns), false), Time(ns)), Seen::Calm, "series between the looks");
         }
         let since = Time(1_000_000);
         for _ in 0..1000 {

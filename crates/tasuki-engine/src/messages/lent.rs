@@ -45,7 +45,7 @@ impl RecvEnd {
 pub(crate) struct Lent {
     /// Keys of the receives; one stands here as often as it was lent.
     users: Vec<u64>,
-    held: Vec<RecvEnd>,
+    kept: Vec<RecvEnd>,
 }
 
 impl Lent {
@@ -61,11 +61,11 @@ impl Lent {
 
     /// Holds an end back if the receive is lent and would be over; false: tell the program.
     pub fn hold(&mut self, end: RecvEnd) -> bool {
-        let held = end.is_last() && self.users.contains(&end.user());
-        if held {
-            self.held.push(end);
+        let kept = end.is_last() && self.users.contains(&end.user());
+        if kept {
+            self.kept.push(end);
         }
-        held
+        kept
     }
 
     /// One writer has ended. Gives the ends that can be told now.
@@ -76,7 +76,7 @@ impl Lent {
         if self.users.contains(&user) {
             return Vec::new();
         }
-        self.held.extract_if(.., |end| end.user() == user).collect()
+        self.kept.extract_if(.., |end| end.user() == user).collect()
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! Every packet costs a system call, which is most of what a short message costs. But a message that waits
 //! must not wait for long, and a program that has sent may go and compute. So messages are held only in a
-//! burst, of which the first ones have left at once. What is held leaves when it fills a packet, when the
-//! program polls or does anything else that sends, when the burst has become as long as the one before, or
+//! series, of which the first ones have left at once. What is held leaves when it fills a packet, when the
+//! program polls or does anything else that sends, when the series has become as long as the one before, or
 //! when the helper thread comes ([`crate::helper::watchdog`]). A program that had to be helped is not trusted
 //! with held messages for a while.
 //!
@@ -29,23 +29,23 @@ pub(crate) enum Departure {
     Coalesced,
 }
 
-/// The current burst, and what is held of it.
+/// The current series, and what is held of it.
 pub(crate) struct Coalescer {
     peer: Peer,
-    /// How often the program had polled when the burst began.
+    /// How often the program had polled when the series began.
     polls: (u64, u32),
     /// Messages so far.
     count: u32,
-    /// The burst is so long, or holds messages, that it matters when the program polls next.
-    in_burst: bool,
-    /// Messages of the last burst: likely this one has as many, and nobody knows what the program does then.
+    /// The series is so long, or holds messages, that it matters when the program polls next.
+    coalescing: bool,
+    /// Messages of the last series: likely this one has as many, and nobody knows what the program does then.
     expected: u32,
     /// When the last message was sent.
     last: Time,
     /// The program has said of the last message that more follow.
     announced: bool,
     /// Messages that are held, their bytes with heads, and since when.
-    held: u32,
+    coalesced: u32,
     bytes: usize,
     since: Time,
     /// Nothing is held before this time.
@@ -58,11 +58,11 @@ impl Coalescer {
             peer: Peer(u32::MAX),
             polls: (0, 0),
             count: 0,
-            in_burst: false,
+            coalescing: false,
             expected: 0,
             last: Time(0),
             announced: false,
-            held: 0,
+            coalesced: 0,
             bytes: 0,
             since: Time(0),
             distrusted_until: Time(0),
@@ -72,7 +72,7 @@ impl Coalescer {
     /// Decides when the next message leaves. `more`: the program says that another one follows at once.
     #[inline]
     pub fn next(&mut self, peer: Peer, more: bool, polls: (u64, u32), now: Time) -> Departure {
-        let gap = if self.held > 0 { coalesce::GAP_NS } else { coalesce::GAP_AFTER_CALL_NS };
+        let gap = if self.coalesced > 0 { coalesce::GAP_NS } else { coalesce::GAP_AFTER_CALL_NS };
         let follows = peer == self.peer && polls == self.polls && now.since_ns(self.last) <= gap;
         if !follows {
             return self.begin(peer, more, polls, now);
@@ -81,10 +81,10 @@ impl Coalescer {
         // The last message of an announced series is held with the others, and takes them along.
         let announced = more || self.announced;
         let trusted = self.count > coalesce::FIRST && now >= self.distrusted_until;
-        self.in_burst |= self.count > coalesce::FIRST;
+        self.coalescing |= self.count > coalesce::FIRST;
         if !announced && !trusted {
             Departure::Now
-        } else if self.held > 0 && now.since_ns(self.since) > coalesce::AGE_MAX_NS {
+        } else if self.coalesced > 0 && now.since_ns(self.since) > coalesce::AGE_MAX_NS {
             Departure::AfterCoalesced
         } else {
             Departure::Coalesced
@@ -93,11 +93,11 @@ impl Coalescer {
 
     #[inline]
     fn begin(&mut self, peer: Peer, more: bool, polls: (u64, u32), now: Time) -> Departure {
-        if self.in_burst {
+        if self.coalescing {
             self.polled(now);
         }
         (self.peer, self.polls, self.count, self.last, self.announced) = (peer, polls, 1, now, false);
-        match (self.held > 0, more) {
+        match (self.coalesced > 0, more) {
             (true, _) => Departure::AfterCoalesced,
             (false, true) => Departure::Coalesced,
             (false, false) => Departure::Now,
@@ -106,51 +106,51 @@ impl Coalescer {
 
     /// Whether it matters when the program polls next.
     #[inline(always)]
-    pub fn is_in_burst(&self) -> bool {
-        self.in_burst
+    pub fn is_coalescing(&self) -> bool {
+        self.coalescing
     }
 
     /// A message of `len` bytes is held. True if no more should be, so that all must leave now.
     pub fn hold(&mut self, len: usize, more: bool, now: Time) -> bool {
-        if self.held == 0 {
+        if self.coalesced == 0 {
             self.since = now;
         }
-        self.in_burst = true;
-        (self.held, self.bytes) = (self.held + 1, self.bytes + len + coalesce::HEAD_BYTES);
+        self.coalescing = true;
+        (self.coalesced, self.bytes) = (self.coalesced + 1, self.bytes + len + coalesce::HEAD_BYTES);
         let announced = std::mem::replace(&mut self.announced, more);
         let complete = !more && (announced || self.count == self.expected);
-        complete || self.held >= coalesce::MESSAGES_MAX || self.bytes >= coalesce::BYTES_MAX
+        complete || self.coalesced >= coalesce::MESSAGES_MAX || self.bytes >= coalesce::BYTES_MAX
     }
 
     /// Whether any message is held.
     #[inline]
     pub fn holds(&self) -> bool {
-        self.held > 0
+        self.coalesced > 0
     }
 
     /// What was held leaves.
     pub fn release(&mut self) {
-        (self.held, self.bytes) = (0, 0);
+        (self.coalesced, self.bytes) = (0, 0);
     }
 
-    /// The program does something else after a burst: it polls, sends to another peer, or sends on after a
+    /// The program does something else after a series: it polls, sends to another peer, or sends on after a
     /// pause.
     pub fn polled(&mut self, now: Time) {
-        if self.held > 0 && now.since_ns(self.last) > coalesce::AWAY_NS {
+        if self.coalesced > 0 && now.since_ns(self.last) > coalesce::AWAY_NS {
             self.abandon(now);
         } else {
-            self.end_burst();
+            self.end_series();
         }
     }
 
     /// The program has left messages behind: the helper had to send them, or should have.
     pub fn abandon(&mut self, now: Time) {
-        self.end_burst();
+        self.end_series();
         self.distrusted_until = Time(now.0.saturating_add(coalesce::DISTRUST_NS));
     }
 
-    fn end_burst(&mut self) {
-        (self.expected, self.count, self.in_burst, self.announced) = (self.count, 0, false, false);
+    fn end_series(&mut self) {
+        (self.expected, self.count, self.coalescing, self.announced) = (self.count, 0, false, false);
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
     const PEER: Peer = Peer(1);
     const SECOND: u64 = 1_000_000_000;
 
-    /// A program that sends bursts of messages, 300 ns apart, and polls some time after each burst.
+    /// A program that sends series of messages, 300 ns apart, and polls some time after each series.
     struct Program {
         coalescer: Coalescer,
         now: u64,
@@ -183,7 +183,7 @@ mod tests {
             let departure = self.coalescer.next(peer, more, (self.polls, 0), now);
             match departure {
                 Departure::Now => {
-                    assert!(!self.coalescer.holds(), "the message would overtake those that are held")
+                    assert!(!self.coalescer.holds(), "the message would overtake those that are coalesced")
                 }
                 Departure::AfterCoalesced => self.coalescer.release(),
                 Departure::Coalesced => {
@@ -198,17 +198,17 @@ mod tests {
         fn poll(&mut self, after: u64) {
             self.now += after;
             self.polls += 1;
-            if self.coalescer.is_in_burst() {
+            if self.coalescer.is_coalescing() {
                 self.coalescer.polled(Time(self.now));
             }
             self.coalescer.release();
         }
 
-        /// Sends a burst and polls `after` ns later. Gives how many messages were held.
-        fn burst(&mut self, count: u32, after: u64) -> u32 {
-            let held = (0..count).filter(|_| self.send(PEER) == Departure::Coalesced).count();
+        /// Sends a series and polls `after` ns later. Gives how many messages were held.
+        fn series(&mut self, count: u32, after: u64) -> u32 {
+            let coalesced = (0..count).filter(|_| self.send(PEER) == Departure::Coalesced).count();
             self.poll(after);
-            held as u32
+            coalesced as u32
         }
 
         /// Sends until a message stays behind.
@@ -227,10 +227,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_messages_of_a_burst_leave_at_once_and_the_others_share_packets() {
+    fn the_first_messages_of_a_series_leave_directly_and_the_others_share_packets() {
         let mut program = Program::new();
-        assert_eq!(program.burst(64, 500), 64 - coalesce::FIRST);
-        assert_eq!(program.burst(coalesce::FIRST, 500), 0);
+        assert_eq!(program.series(64, 500), 64 - coalesce::FIRST);
+        assert_eq!(program.series(coalesce::FIRST, 500), 0);
     }
 
     #[test]
@@ -253,10 +253,10 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_as_long_as_the_last_one_leaves_nothing_behind() {
+    fn a_series_as_long_as_the_last_one_leaves_nothing_behind() {
         let mut program = Program::new();
         for count in [10, 50, 5] {
-            program.burst(count, 500);
+            program.series(count, 500);
             (0..count).for_each(|_| assert_ne!(program.send(PEER), Departure::AfterCoalesced));
             assert!(!program.coalescer.holds(), "{count}");
             program.poll(500);
@@ -301,23 +301,23 @@ mod tests {
             }
             let end = program.now + coalesce::DISTRUST_NS - 2_000_000;
             while program.now < end {
-                assert_eq!(program.burst(10, 500), 0, "helper: {helper}");
+                assert_eq!(program.series(10, 500), 0, "helper: {helper}");
                 program.now += 1_000_000;
             }
             program.now += 4_000_000;
-            assert!(program.burst(10, 500) > 0, "the time is over");
+            assert!(program.series(10, 500) > 0, "the time is over");
         }
     }
 
-    /// Whatever a program does after its bursts, messages are left behind in at most one burst per
+    /// Whatever a program does after its series, messages are left behind in at most one series per
     /// [`coalesce::DISTRUST_NS`].
     #[test]
-    fn a_program_that_computes_after_its_bursts_is_seldom_held_up() {
+    fn a_program_that_computes_after_each_series_is_seldom_held_up() {
         let mut program = Program::new();
         let (begin, mut left_behind) = (program.now, 0);
-        for burst in 0..10_000 {
-            // Never as long as the burst before.
-            for _ in 0..5 + burst % 7 {
+        for series in 0..10_000 {
+            // Never as long as the series before.
+            for _ in 0..5 + series % 7 {
                 program.send(PEER);
             }
             if program.coalescer.holds() {
@@ -328,7 +328,7 @@ mod tests {
         }
         assert!(
             left_behind as u64 <= (program.now - begin) / coalesce::DISTRUST_NS + 1,
-            "{left_behind} bursts"
+            "{left_behind} series"
         );
     }
 

@@ -12,14 +12,12 @@ use std::thread::{Builder, JoinHandle};
 
 use tasuki_link::broker::Broker;
 use tasuki_link::{RawLink, RawOptions, open_lanes};
-use tasuki_proto::Time;
 use tasuki_tuning::raw_lanes;
 
-use super::Net;
 use super::link::Link;
+use super::rails::RailTable;
 use crate::deferred_close::close_later;
 use crate::options::Options;
-use crate::peers::Peers;
 use crate::threads::without_signals;
 
 /// Further references to the sockets of the raw lanes, once they are open: to sleep on them, and to close
@@ -59,7 +57,7 @@ impl Opening {
             let (wanted, broker, given_up) = (wanted.clone(), broker.clone(), Arc::clone(&given_up));
             move || {
                 without_signals(|| {
-                    let lanes = open_lanes(&wanted, broker.map(Broker::aside));
+                    let lanes = open_lanes(&wanted, broker.map(Broker::in_background));
                     if given_up.load(Ordering::Acquire) { close_lanes(lanes) } else { lanes }
                 })
             }
@@ -105,42 +103,50 @@ fn close_lanes(lanes: Lanes) -> Lanes {
     Lanes::new()
 }
 
-impl Net {
-    /// If the raw lanes have been opened meanwhile, they are used from now on. True if so.
-    #[inline(always)]
-    pub fn install_opened_lanes(&mut self, peers: &Peers, now: Time) -> bool {
-        self.opening.is_some() && self.install_lanes(peers, now)
+/// The raw lanes of an endpoint: still being opened, or in use.
+pub(super) struct RawLanes {
+    opening: Option<Opening>,
+    sockets: Sockets,
+}
+
+impl RawLanes {
+    pub fn new(opening: Option<Opening>) -> RawLanes {
+        RawLanes { opening, sockets: Sockets::default() }
     }
 
-    #[cold]
-    fn install_lanes(&mut self, peers: &Peers, now: Time) -> bool {
+    /// Further references to the sockets of the lanes, once they are open.
+    pub fn sockets(&self) -> Sockets {
+        self.sockets.clone()
+    }
+
+    /// Gives up lanes that are still being opened.
+    pub fn give_up(&mut self) {
+        self.opening = None;
+    }
+
+    /// Lanes are being opened, or have been and are not in use yet.
+    #[inline(always)]
+    pub fn is_opening(&self) -> bool {
+        self.opening.is_some()
+    }
+
+    /// Gives the lanes that were opened to their links, if all of them have been. True if so.
+    pub fn install(&mut self, links: &mut [Link], rails: &mut RailTable) -> bool {
         let Some(mut opening) = self.opening.take_if(|opening| opening.is_finished()) else { return false };
         let lanes = opening.wait();
         let mut sockets = Vec::new();
-        for (link, raw) in self.links.iter_mut().filter(|link| link.nic.is_some()).zip(lanes) {
+        for (link, raw) in links.iter_mut().filter(|link| link.nic.is_some()).zip(lanes) {
             let Some(mut raw) = raw else { continue };
             // A lane on which nobody can sleep, because the process may open no more descriptors, is not
             // used.
             let Ok(socket) = raw.as_fd().try_clone_to_owned() else { continue };
             sockets.push(socket);
             raw.set_priority(opening.priority);
-            self.host.rails.offer_raw(raw.nic(), raw.mac());
+            rails.offer_raw(raw.nic(), raw.mac());
             link.raw = Some(raw);
         }
         // This happens once in the life of an endpoint, so the cell is empty.
-        let _ = self.raw_sockets.set(sockets);
-        self.tell_own_rails(peers, now);
+        let _ = self.sockets.set(sockets);
         true
-    }
-
-    /// Tells peers that were greeted without the lanes that this endpoint has them now.
-    fn tell_own_rails(&mut self, peers: &Peers, now: Time) {
-        for (_, record) in peers.iter() {
-            let Some(conn) = record.conn else { continue };
-            let ends = self.host.own_ends(record.address.identity);
-            self.proto.set_rails(now, conn, &ends);
-            // The new paths have carriers too.
-            self.tell_link_states(conn, peers, now);
-        }
     }
 }

@@ -6,6 +6,7 @@
 //! when short messages share a packet ([`coalesce`]).
 
 pub(crate) mod coalesce;
+mod connections;
 pub(crate) mod lanes;
 pub(crate) mod link;
 mod link_state;
@@ -21,23 +22,20 @@ mod upcalls;
 use std::sync::Arc;
 
 use tasuki_link::LinkWatch;
-use tasuki_proto::{ConnId, Event, Proto, Remote, Time};
+use tasuki_proto::{Proto, Time};
 use tasuki_tuning::inline;
 
 use crate::address::Address;
-use crate::api::Peer;
 use crate::coalesce_watch::CoalesceWatch;
-use crate::messages::Messages;
-use crate::peers::Peers;
 use coalesce::Coalescer;
-use lanes::{Opening, Sockets};
+use lanes::{Opening, RawLanes, Sockets};
 use link::Link;
+use link_state::LinkStates;
 use rails::{Host, RailTable};
 use readiness::Readiness;
 use rx::UdpPolls;
 use static_rate::Receivers;
 use targets::Targets;
-use upcalls::Above;
 
 /// The carrier.
 pub(crate) struct Net {
@@ -45,12 +43,9 @@ pub(crate) struct Net {
     proto: Proto,
     /// The first is the routed rail's.
     links: Vec<Link>,
-    /// The raw lanes, until they are open.
-    opening: Option<Opening>,
-    raw_sockets: Sockets,
+    raw_lanes: RawLanes,
     readiness: Readiness,
-    /// Tells of the NICs of all links but the first, in their order.
-    link_watch: Option<LinkWatch>,
+    link_states: LinkStates,
     /// What senders were told of their receivers, in static mode.
     receivers: Option<Receivers>,
     targets: Targets,
@@ -71,6 +66,7 @@ pub(crate) struct Parts {
     pub links: Vec<Link>,
     pub opening: Option<Opening>,
     pub readiness: Readiness,
+    /// Tells of the NICs of all links but the first, in their order.
     pub link_watch: Option<LinkWatch>,
     pub receivers: Option<Receivers>,
 }
@@ -81,10 +77,9 @@ impl Net {
             host: parts.host,
             proto: parts.proto,
             links: parts.links,
-            opening: parts.opening,
-            raw_sockets: Sockets::default(),
+            raw_lanes: RawLanes::new(parts.opening),
             readiness: parts.readiness,
-            link_watch: parts.link_watch,
+            link_states: LinkStates::new(parts.link_watch),
             receivers: parts.receivers,
             targets: Targets::default(),
             udp_polls: UdpPolls::default(),
@@ -119,7 +114,7 @@ impl Net {
 
     /// Further references to the sockets of the raw lanes, once they are open.
     pub fn raw_sockets(&self) -> Sockets {
-        self.raw_sockets.clone()
+        self.raw_lanes.sockets()
     }
 
     pub fn readiness(&self) -> &Readiness {
@@ -138,90 +133,7 @@ impl Net {
 
     /// Gives up raw lanes that are still being opened.
     pub fn stop_opening_lanes(&mut self) {
-        self.opening = None;
-    }
-}
-
-/// Connections.
-impl Net {
-    /// Opens a connection to a peer, or takes the one that the peer has opened. Gives it, and the most
-    /// payload of a first frame, bytes.
-    pub fn connect(&mut self, peer: Peer, address: &Address, peers: &mut Peers, now: Time) -> (ConnId, u64) {
-        let existing = peers.get(peer).and_then(|record| record.conn);
-        let conn = existing.unwrap_or_else(|| {
-            let remote = Remote {
-                endpoint: address.endpoint,
-                incarnation: address.incarnation,
-                secret: tasuki_wire::Secret(address.secret),
-            };
-            let rails = self.host.own_ends(address.identity);
-            self.targets.greeted(peer, now);
-            self.proto.connect(now, remote, &rails)
-        });
-        peers.bind_conn(conn, peer);
-        self.tell_link_states(conn, peers, now);
-        (conn, self.proto.start_room(conn) as u64)
-    }
-
-    /// The message layer has something for the peer of a connection.
-    pub fn wake(&mut self, conn: ConnId) {
-        self.proto.wake(conn);
-    }
-
-    /// Ends a connection at once, because the peer has failed.
-    pub fn abort(&mut self, peer: Peer, messages: &mut Messages, peers: &mut Peers) {
-        let Some(conn) = peers.unbind_conn(peer) else { return };
-        let mut above = Above { messages, peers, host: &self.host };
-        self.proto.abort(conn, &mut above);
-    }
-
-    /// Ends a connection when all that was sent has been acknowledged.
-    pub fn close(&mut self, conn: ConnId) {
-        self.proto.close(conn);
-    }
-
-    /// From now on closed connections stay to answer late packets.
-    pub fn stay(&mut self) {
-        self.proto.keep_closed();
-    }
-
-    /// The next event of the packet layer. What concerns this carrier alone has been done.
-    #[inline(always)]
-    pub fn poll_event(&mut self, peers: &mut Peers, now: Time) -> Option<Event> {
-        let event = self.proto.poll_event()?;
-        self.note_event(&event, peers, now);
-        Some(event)
-    }
-
-    #[cold]
-    fn note_event(&mut self, event: &Event, peers: &Peers, now: Time) {
-        match *event {
-            Event::Connected(conn) => {
-                self.tell_link_states(conn, peers, now);
-                self.forget_targets(conn, peers);
-            }
-            Event::RailsChanged(conn) | Event::RailUp(conn, _) | Event::RailDown(conn, _, _) => {
-                self.forget_targets(conn, peers);
-            }
-            Event::Refused(..) | Event::Reset(_) | Event::Closed(_) => {}
-        }
-    }
-
-    /// The peer has answered, and packets to it may take other paths from now on.
-    fn forget_targets(&mut self, conn: ConnId, peers: &Peers) {
-        if let Some(peer) = peers.by_conn(conn) {
-            self.targets.answered(peer);
-        }
-    }
-
-    /// Packets that have come from a peer. All of them were authenticated.
-    pub fn packets_from(&self, conn: Option<ConnId>) -> u64 {
-        conn.map_or(0, |conn| self.proto.rail_stats(conn).map(|stats| stats.received_packets).sum())
-    }
-
-    /// Asks a peer for a sign of life on all paths.
-    pub fn ask(&mut self, conn: ConnId, now: Time) {
-        self.proto.probe_peer(now, conn);
+        self.raw_lanes.give_up();
     }
 }
 

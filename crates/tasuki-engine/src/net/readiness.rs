@@ -48,8 +48,8 @@ impl Readiness {
                 .fds()
                 .try_for_each(|fd| epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, index as u64)))?;
         }
-        if let Some(watch) = link_watch {
-            epoll.add(watch.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, LINK_STATES))?;
+        if let Some(link_watch) = link_watch {
+            epoll.add(link_watch.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, LINK_STATES))?;
         }
         let events = vec![EpollEvent::empty(); 2 * links.len() + 1];
         let (heat, due) = (vec![Heat::default(); links.len()], Vec::with_capacity(links.len()));
@@ -103,7 +103,7 @@ impl Readiness {
             }
             heat.hot = true;
         } else if heat.hot && heat.level == 0 {
-            self.watch(index, link);
+            self.listen(index, link);
         }
     }
 
@@ -122,7 +122,7 @@ impl Readiness {
     }
 
     /// Watches a hot socket again. If the kernel does not let us it stays hot, which is slower and as good.
-    fn watch(&mut self, index: usize, link: &Link) {
+    fn listen(&mut self, index: usize, link: &Link) {
         let event = EpollEvent::new(EpollFlags::EPOLLIN, index as u64);
         if link
             .udp
@@ -137,7 +137,7 @@ impl Readiness {
     pub fn cool(&mut self, links: &[Link]) {
         for (index, link) in links.iter().enumerate() {
             if self.heat[index].hot {
-                self.watch(index, link);
+                self.listen(index, link);
             }
         }
     }

@@ -2,12 +2,11 @@
 
 use std::net::SocketAddr;
 
-use tasuki_proto::{ConnId, Time};
+use tasuki_proto::{ConnId, Proto, Time};
 use tasuki_wire::{Lane, Path};
 
-use super::Net;
-use super::link::Destination;
-use super::rails::{ROUTED, RailEnds};
+use super::link::{Destination, Link};
+use super::rails::{Host, ROUTED};
 use crate::address::Address;
 use crate::api::Peer;
 use crate::peers::{PeerRecord, Peers};
@@ -54,30 +53,57 @@ impl Targets {
         targets.unanswered = None;
     }
 
-    fn has(&self, peer: Peer, to: SocketAddr) -> bool {
-        let known = self.0.get(peer.0 as usize).into_iter().flat_map(|targets| &targets.by_path);
-        known.into_iter().any(|(_, target)| target.to == Destination::Udp(to))
-    }
-}
-
-impl Net {
     /// Where packets of a path to the peer of `conn` go. `None`: such a path leads nowhere (any more).
     #[inline]
-    pub(super) fn target(&mut self, conn: ConnId, path: Path, peers: &Peers) -> Option<Target> {
+    pub fn of_path(&mut self, conn: ConnId, path: Path, peers: &Peers, ends: &Ends<'_>) -> Option<Target> {
         let peer = peers.by_conn(conn)?;
-        if let Some(known) = self.targets.0.get(peer.0 as usize)
+        if let Some(known) = self.0.get(peer.0 as usize)
             && let Some((_, target)) = known.by_path.iter().find(|(one, _)| *one == path)
         {
             return Some(*target);
         }
-        let address = peers.get(peer)?.address;
-        let target = match path.lane {
-            Lane::Raw => self.raw_target(&address, conn, path.rail),
-            Lane::Udp => self.udp_target(&address, conn, path.rail),
-            Lane::Xdp => None,
-        }?;
-        self.targets.of(peer).by_path.push((path, target));
+        let target = ends.target(&peers.get(peer)?.address, conn, path)?;
+        self.of(peer).by_path.push((path, target));
         Some(target)
+    }
+
+    fn has(&self, peer: Peer, to: SocketAddr) -> bool {
+        let known = self.0.get(peer.0 as usize).into_iter().flat_map(|targets| &targets.by_path);
+        known.into_iter().any(|(_, target)| target.to == Destination::Udp(to))
+    }
+
+    /// Peers that have not failed and have, as far as is known, a UDP socket at this address.
+    pub fn peers_at(&self, to: SocketAddr, peers: &Peers) -> Vec<Peer> {
+        let matches = |(peer, record): &(Peer, &PeerRecord)| {
+            let main = record.address.host() == to.ip() && record.address.port == to.port();
+            record.is_probed_by_packet() && record.failure.is_none() && (main || self.has(*peer, to))
+        };
+        peers.iter().filter(matches).map(|(peer, _)| peer).collect()
+    }
+
+    /// Peers that were greeted before `deadline` and have not answered. Each is given once.
+    pub fn take_unanswered(&mut self, deadline: Time) -> Vec<Peer> {
+        let late =
+            |targets: &mut PeerTargets| targets.unanswered.take_if(|since| *since <= deadline).is_some();
+        let all = self.0.iter_mut().enumerate();
+        all.filter_map(|(index, targets)| late(targets).then_some(Peer(index as u32))).collect()
+    }
+}
+
+/// What is known of both ends of the paths: here, and as peers have told.
+pub(super) struct Ends<'a> {
+    pub host: &'a Host,
+    pub links: &'a [Link],
+    pub proto: &'a Proto,
+}
+
+impl Ends<'_> {
+    fn target(&self, address: &Address, conn: ConnId, path: Path) -> Option<Target> {
+        match path.lane {
+            Lane::Raw => self.raw_target(address, conn, path.rail),
+            Lane::Udp => self.udp_target(address, conn, path.rail),
+            Lane::Xdp => None,
+        }
     }
 
     /// By the raw lane of the own NIC to the NIC that the peer has named.
@@ -109,41 +135,5 @@ impl Net {
     fn link_of(&self, address: &Address, rail: u8) -> Option<usize> {
         let own = self.host.rails.to(address.identity).iter().find(|own| own.rail == rail)?;
         self.links.iter().position(|link| link.nic.as_deref() == Some(&own.nic))
-    }
-
-    /// Both ends of a rail to the host of `address`. `None`: there is no such rail here.
-    pub fn rail_ends(&self, address: &Address, rail: u8) -> Option<RailEnds> {
-        self.host.rail_ends(address, rail)
-    }
-
-    /// The rail for length-coded bulk and streams from a peer: the first over which datagrams come.
-    pub fn bulk_rail(&self, record: &PeerRecord) -> u8 {
-        let up = |rail: u8| {
-            record.conn.is_some_and(|conn| {
-                self.proto.rail_stats(conn).any(|one| {
-                    let here = one.path.rail == rail && one.path.lane == Lane::Udp;
-                    here && one.state == tasuki_proto::RailState::Up
-                })
-            })
-        };
-        let own = self.host.rails.to(record.address.identity).iter();
-        own.map(|own| own.rail).find(|rail| up(*rail)).unwrap_or(ROUTED)
-    }
-
-    /// Peers that have not failed and have, as far as is known, a UDP socket at this address.
-    pub fn peers_at(&self, to: SocketAddr, peers: &Peers) -> Vec<Peer> {
-        let matches = |(peer, record): &(Peer, &PeerRecord)| {
-            let main = record.address.host() == to.ip() && record.address.port == to.port();
-            record.is_probed_by_packet() && record.failure.is_none() && (main || self.targets.has(*peer, to))
-        };
-        peers.iter().filter(matches).map(|(peer, _)| peer).collect()
-    }
-
-    /// Peers that were greeted before `deadline` and have not answered. Each is given once.
-    pub fn take_unanswered(&mut self, deadline: Time) -> Vec<Peer> {
-        let late =
-            |targets: &mut PeerTargets| targets.unanswered.take_if(|since| *since <= deadline).is_some();
-        let all = self.targets.0.iter_mut().enumerate();
-        all.filter_map(|(index, targets)| late(targets).then_some(Peer(index as u32))).collect()
     }
 }

@@ -7,7 +7,7 @@ use tasuki_tuning::{coalesce, inline, sockets};
 use super::Net;
 use super::coalesce::Departure;
 use super::link::{Destination, Link};
-use super::targets::Target;
+use super::targets::{Ends, Target};
 use super::upcalls::Above;
 use crate::api::{Buffer, SendArgs};
 use crate::memory::{copy_pieces, total};
@@ -76,7 +76,7 @@ impl Net {
         let transmit = self.proto.send_inline(now, conn, start, bytes, &mut self.packet);
         messages.sent(args.report, args.context, args.peer, args.tag.is_some());
         let Some(transmit) = transmit else { return Sent::Transmit };
-        if let Some(target) = self.target(transmit.conn, transmit.path, peers) {
+        if let Some(target) = self.target(&transmit, peers) {
             self.queue_packet(target, Place::Beside, transmit.len);
             self.links[target.link].flush();
         }
@@ -144,16 +144,16 @@ impl Net {
         holds
     }
 
-    /// The program sends a burst that is so long that it matters when it polls next.
+    /// The program sends a series that is so long that it matters when it polls next.
     #[inline]
-    pub fn is_in_burst(&self) -> bool {
-        self.coalescer.is_in_burst()
+    pub fn is_coalescing(&self) -> bool {
+        self.coalescer.is_coalescing()
     }
 
     /// The program polls.
     #[inline]
     pub fn program_polls(&mut self, now: Time) {
-        if self.coalescer.is_in_burst() {
+        if self.coalescer.is_coalescing() {
             self.coalescer.polled(now);
         }
     }
@@ -172,7 +172,7 @@ impl Net {
         while sent < sockets::PACKETS_MAX {
             let Some((transmit, written)) = self.write_packet(place, messages, peers, now) else { break };
             sent += 1;
-            let Some(target) = self.target(transmit.conn, transmit.path, peers) else { continue };
+            let Some(target) = self.target(&transmit, peers) else { continue };
             self.queue_packet(target, written, transmit.len);
             // Most often a packet goes where the one before went.
             match target.to {
@@ -227,6 +227,13 @@ impl Net {
         }
         let transmit = proto.poll_transmit(now, packet, &mut above);
         transmit.map(|transmit| (transmit, Place::Beside))
+    }
+
+    /// Where a packet goes. `None`: its path leads nowhere (any more).
+    #[inline]
+    fn target(&mut self, transmit: &Transmit, peers: &Peers) -> Option<Target> {
+        let Net { host, links, proto, targets, .. } = self;
+        targets.of_path(transmit.conn, transmit.path, peers, &Ends { host, links, proto })
     }
 
     /// Queues a packet that has been written. It is copied only if it was not written where it goes.

@@ -13,8 +13,8 @@ pub struct RemoteArgs {
     pub offset: u64,
     /// The program's own memory; its length is that of the transfer.
     pub buffer: Buffer,
-    /// Completion data of a put: the peer is told it by a [`crate::Completion::Put`] as soon as the bytes are in its
-    /// memory. A get has none.
+    /// Completion data of a put: the peer is told it by a [`crate::Completion::Put`] as soon as the bytes are
+    /// in its memory. A get has none.
     pub data: Option<u64>,
     /// The program wants no completion unless the transfer fails.
     pub quiet: bool,

@@ -1,9 +1,9 @@
 //! One-sided transfers (RMA): the protocol between the engines of the origin, which asks, and of the target,
 //! which has the memory.
 //!
-//! It is made of messages on the internal queue, which programs do not see. The origin posts a receive for the
-//! answer and sends a *request*. The target takes requests as they arrive (whenever its engine settles, so by
-//! its helper thread too) and answers:
+//! It is made of messages on the internal queue, which programs do not see. The origin posts a receive for
+//! the answer and sends a *request*. The target takes requests as they arrive (whenever its engine settles,
+//! so by its helper thread too) and answers:
 //!
 //! * a put of up to 4096 bytes has its payload in the request; the target copies it, and the answer, which is
 //!   empty, says whether it could;
@@ -11,8 +11,9 @@
 //!   into the region, or into nothing if it refuses; the answer follows when the payload is there;
 //! * the answer to a get is the bytes that it asked for.
 //!
-//! The verdict is the remote completion data of the answer; the completion data of a put is that of its request. So every step is a message like any other:
-//! ordered, bounded, delivered once, and ended with an error when the peer is gone.
+//! The verdict is the remote completion data of the answer; the completion data of a put is that of its
+//! request. So every step is a message like any other: ordered, bounded, delivered once, and ended with an
+//! error when the peer is gone.
 
 pub(crate) mod api;
 mod regions;
@@ -51,8 +52,8 @@ const NOTHING: Buffer = Buffer { ptr: std::ptr::null_mut(), len: 0 };
 enum Step {
     /// Target: a request arrives.
     Request,
-    /// Target: the payload of a put arrives; `key` is `None` if it was refused. The program is told `data` when the
-    /// payload is there.
+    /// Target: the payload of a put arrives; `key` is `None` if it was refused. The program is told `data`
+    /// when the payload is there.
     Placing { source: Peer, number: u64, key: Option<u64>, len: u64, data: Option<u64> },
     /// Target: the bytes that a get asked for leave.
     Serving { key: u64 },

@@ -21,7 +21,8 @@ struct Region {
 pub(super) struct Regions(HashMap<u64, Region>);
 
 impl Regions {
-    /// Registers memory under a key; false if the key is taken. Offsets count through all of its pieces, in order.
+    /// Registers memory under a key; false if the key is taken. Offsets count through all of its pieces, in
+    /// order.
     pub fn register(&mut self, key: u64, memory: Memory, rights: Rights) -> bool {
         let free = !self.0.contains_key(&key);
         if free {
@@ -43,7 +44,8 @@ impl Regions {
         }
     }
 
-    /// The bytes that a request names, if all of them are inside of a region that is registered for such a request.
+    /// The bytes that a request names, if all of them are inside of a region that is registered for such a
+    /// request.
     pub fn find(&self, request: &Request) -> Option<Memory> {
         let region = self.0.get(&request.key).filter(|region| !region.closed)?;
         let allowed = if request.what == GET { region.rights.get } else { region.rights.put };

@@ -84,7 +84,7 @@ impl Shm {
         give: &mut impl FnMut(&Received, &Names<'_>) -> bool,
     ) -> First {
         let Shm { segment, senders, dual_copies, .. } = self;
-        let Some(record) = segment.as_mut().and_then(|segment| segment.line(found)) else {
+        let Some(record) = segment.as_mut().and_then(|segment| segment.cache_line(found)) else {
             return First::Unknown;
         };
         // A peer that is not known yet has nothing so short to say: its introduction is longer.
@@ -194,20 +194,20 @@ impl Outbound {
         args: &SendArgs<'_>,
         piece: &Buffer,
     ) -> bool {
-        let Some(mut line) = self.outbox.line() else { return false };
+        let Some(mut cache_line) = self.outbox.cache_line() else { return false };
         let len = piece.len as u64;
         let Some(start) = messages.layer_mut().send_inline(&args.request(id, len), len) else { return false };
         match record::line_head(&start) {
             Some(head) => {
-                let into = line.bytes();
+                let into = cache_line.bytes();
                 record::write_whole(&start, into);
                 // SAFETY: as the caller promises; the line has room for so much behind the longest head.
                 unsafe { copy_few(piece.ptr, into[head..].as_mut_ptr(), piece.len) };
-                line.push(head + piece.len);
+                cache_line.push(head + piece.len);
             }
             // The sequence number needs a long head, after some 10^14 messages to one peer.
             // SAFETY: as the caller promises.
-            None => unsafe { Outbound::push_start(line.give_back(), start, *args) },
+            None => unsafe { Outbound::push_start(cache_line.give_back(), start, *args) },
         }
         if args.report != Report::Failure {
             messages.sent(args.report, args.context, args.peer, args.tag.is_some());

@@ -7,7 +7,7 @@
 //! addressee's secret that proves that it was given the address.
 
 use tasuki_msg::{Data, Epoch, Frame, Mark, MsgSeq, Queue, Start};
-use tasuki_ring::SHORT as LINE;
+use tasuki_ring::SHORT as CACHE_LINE;
 
 use super::dual_copy::CopyRequest;
 use crate::address::Address;
@@ -20,7 +20,7 @@ const SHORT: usize = 16;
 /// Size of the head of a whole message with remote completion data, bytes.
 const SHORT_WITH_DATA: usize = 24;
 /// Most payload of a message that crosses in one cache line, bytes, whichever of the two short heads it has.
-pub(super) const INLINE_PAYLOAD: usize = LINE - SHORT_WITH_DATA;
+pub(super) const INLINE_PAYLOAD: usize = CACHE_LINE - SHORT_WITH_DATA;
 
 /// Kind of a whole message. (Frames with a long head have the kinds from 0 to 10.)
 const WHOLE: u8 = 11;
@@ -34,7 +34,7 @@ const INTRODUCE: u8 = 0x7f;
 
 /// Size of a request for a dual copy, bytes: it crosses in one cache line.
 pub(super) const COPY_REQUEST: usize = 40;
-const _: () = assert!(COPY_REQUEST <= LINE);
+const _: () = assert!(COPY_REQUEST <= CACHE_LINE);
 
 /// Kind of a request for a dual copy.
 const REQUESTING: u8 = 0x7e;

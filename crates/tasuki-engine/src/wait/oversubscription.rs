@@ -132,8 +132,8 @@ impl Reader {
         excess.min(beyond(self.sharers(), usable))
     }
 
-    /// Threads that compete for our processors, as far as they are known: this one, and the peers on this host
-    /// by how much their masks overlap ours.
+    /// Threads that compete for our processors, as far as they are known: this one, and the peers on this
+    /// host by how much their masks overlap ours.
     fn sharers(&mut self) -> u32 {
         let Reader { processors, peers, .. } = self;
         let share = |pid: &i32| affinity_of(*pid).map_or(0.0, |theirs| processors.share_of(&theirs));
@@ -142,8 +142,8 @@ impl Reader {
     }
 }
 
-/// By how much `threads` exceed `processors`. Kernel threads come and go, so on a large machine a few more are no
-/// excess.
+/// By how much `threads` exceed `processors`. Kernel threads come and go, so on a large machine a few more
+/// are no excess.
 fn beyond(threads: u32, processors: u32) -> u32 {
     threads.saturating_sub(processors.saturating_add(processors / oversubscription::SLACK_PROCESSORS))
 }

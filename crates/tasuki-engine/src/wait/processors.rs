@@ -62,13 +62,13 @@ pub(super) fn affinity_of(pid: i32) -> Option<Vec<usize>> {
 /// v1: `cpu.cfs_quota_us`).
 fn cgroup_quota(root: &Path) -> Option<f64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    groups.lines().filter_map(|line| quota_of_line(root, line)).min_by(f64::total_cmp)
+    groups.lines().filter_map(|text| quota_of_line(root, text)).min_by(f64::total_cmp)
 }
 
 /// The least quota of one hierarchy, given by a line of cgroups(7)
 /// `hierarchy-ID:controller-list:cgroup-path`.
-fn quota_of_line(root: &Path, line: &str) -> Option<f64> {
-    let mut fields = line.splitn(3, ':');
+fn quota_of_line(root: &Path, text: &str) -> Option<f64> {
+    let mut fields = text.splitn(3, ':');
     let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
     let mounts: &[&str] = match controllers {
         "" => &["", "unified"],

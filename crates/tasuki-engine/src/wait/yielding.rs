@@ -159,14 +159,14 @@ mod tests {
     #[test]
     fn offers_are_repeated() {
         let mut yielding = Yielding::new();
-        let offers = |yielding: &mut Yielding| (0..1000).filter(|_| yielding.is_over(false, false)).count();
+        let yields = |yielding: &mut Yielding| (0..1000).filter(|_| yielding.is_over(false, false)).count();
         let again = wait::YIELD_POLLS_UNWANTED / wait::YIELD_AGAIN_SHARE;
         assert_eq!(
-            offers(&mut yielding),
+            yields(&mut yielding),
             1 + (1000 - wait::YIELD_POLLS_UNWANTED as usize - 1) / again as usize
         );
         yielding.yielded(wait::YIELD_TAKEN_UP * 2);
-        assert_eq!(offers(&mut yielding), 1000);
+        assert_eq!(yields(&mut yielding), 1000);
     }
 
     fn is_nap(rest: Rest) -> bool {

@@ -14,7 +14,7 @@ use cables::Cables;
 use tasuki_engine::{Completion, Endpoint, Lanes, Peer};
 
 /// After so long without what it waits for a test has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const MESSAGE: usize = 1 << 20;
 /// Bits per second of a cable: a message takes both for milliseconds.
@@ -49,7 +49,7 @@ impl Pair {
             self.ends[0].turn(8, |one| sent |= matches!(one, Completion::Send { .. }));
             self.ends[1].turn(8, |one| received |= matches!(one, Completion::Recv { .. }));
             turns += 1;
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TIMEOUT {
                 eprintln!("{}\n{}", self.ends[0].describe(), self.ends[1].describe());
                 std::process::abort();
             }
@@ -62,7 +62,7 @@ impl Pair {
         let start = Instant::now();
         while !self.ends.iter().all(&wanted) {
             self.message(1, |_| {});
-            let late = start.elapsed() > PATIENCE;
+            let late = start.elapsed() > TIMEOUT;
             assert!(!late, "never {what}: {}\n{}", self.ends[0].describe(), self.ends[1].describe());
         }
     }
@@ -71,7 +71,7 @@ impl Pair {
 /// What an endpoint says of the UDP lane of a rail; nothing before it has a connection.
 fn rail(end: &Endpoint, number: u8) -> String {
     let (text, name) = (end.describe(), format!("rail {number} Udp "));
-    text.lines().find_map(|line| line.trim().strip_prefix(&name)).unwrap_or_default().to_owned()
+    text.lines().find_map(|text| text.trim().strip_prefix(&name)).unwrap_or_default().to_owned()
 }
 
 fn is_up(end: &Endpoint, number: u8) -> bool {
@@ -87,7 +87,7 @@ fn packets(end: &Endpoint, number: u8) -> u64 {
 
 /// Looks at most in which an endpoint hears what the kernel has told: one in four is at sockets, no two of
 /// those within 4 us, and while datagrams come one in eight of those at what else there is.
-const LOOKS: usize = 20_000;
+const POLLS_MAX: usize = 20_000;
 
 /// The cable is pulled out in the middle of a message: the rail is left without waiting for silence, and
 /// taken again when the cable is back.
@@ -110,12 +110,12 @@ fn a_cut_cable_is_left_at_once_and_taken_again() {
                         cut = true;
                     }
                 });
-                assert!(start.elapsed() < PATIENCE, "nothing was on its way: {}", pair.ends[0].describe());
+                assert!(start.elapsed() < TIMEOUT, "nothing was on its way: {}", pair.ends[0].describe());
             }
             // Whose NIC it was hears it at once; the kernel may take a second to tell the other of the
             // carrier.
             let has_left = |end: &Endpoint| rail(end, 1).starts_with("Down (no carrier): in_flight=0/");
-            let heard = (0..LOOKS).any(|_| {
+            let heard = (0..POLLS_MAX).any(|_| {
                 pair.ends[host].progress();
                 has_left(&pair.ends[host])
             });

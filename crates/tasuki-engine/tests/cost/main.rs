@@ -1,8 +1,8 @@
 //! What a message costs in counts that no clock changes: system calls to send and to receive, and
 //! allocations. Packets need root, for the cable.
 
-mod bursts;
 mod calls;
+mod coalescing;
 mod memory;
 mod pair;
 

@@ -28,7 +28,7 @@ pub struct Pair {
 }
 
 /// A wait that takes longer has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Pair {
     /// Two ends joined by `route`. `None` without root, which namespaces need (shared memory does not).
@@ -70,10 +70,10 @@ impl Pair {
         self.message(1, 0);
     }
 
-    /// Sends messages in a row from the first end to the second, and polls. Gives by how much `count` has grown by
-    /// then. With `announce` the program says of all messages but the last that more follow.
+    /// Sends messages in a row from the first end to the second, and polls. Gives by how much `count` has
+    /// grown by then. With `announce` the program says of all messages but the last that more follow.
     #[allow(dead_code, reason = "the example includes this file and uses a part")]
-    pub fn burst(
+    pub fn send_series(
         &mut self,
         from: &mut [[u8; 8]],
         into: &mut [[u8; 8]],
@@ -89,7 +89,8 @@ impl Pair {
         let last = from.len() - 1;
         for (at, from) in from.iter_mut().enumerate() {
             let more = announce && at < last;
-            // SAFETY: nobody writes to the buffer; it outlives the send, which is over before this function is.
+            // SAFETY: nobody writes to the buffer; it outlives the send, which is over before this function
+            // is.
             unsafe { plain::send_more(&self.ends[0], self.peers[0], from, more) };
         }
         let (mut sent, mut received) = (0, 0);
@@ -98,7 +99,7 @@ impl Pair {
         while sent < from.len() || received < into.len() {
             sent += self.ends[0].turn(8, |_| {});
             received += self.ends[1].turn(8, |_| {});
-            assert!(start.elapsed() < PATIENCE, "no message: {}", self.ends[0].describe());
+            assert!(start.elapsed() < TIMEOUT, "no message: {}", self.ends[0].describe());
         }
         assert!(from == into, "in order");
         counted
@@ -118,7 +119,7 @@ impl Pair {
             if self.ends[from].poll_many(8, poll) == 0 && !(sent && received) {
                 self.ends[from].turn(8, |one| sent |= matches!(one, Completion::Send { .. }));
             }
-            assert!(start.elapsed() < PATIENCE, "no message: {}", self.ends[from].describe());
+            assert!(start.elapsed() < TIMEOUT, "no message: {}", self.ends[from].describe());
         }
     }
 }

@@ -22,10 +22,10 @@ use tasuki_ring::Token;
 use tasuki_testkit::replay::Replay;
 
 /// After so long without what it waits for a test has failed: a hang is a defect, slowness is not.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Looks in which anything that can happen has happened.
-const LOOKS: usize = 20_000;
+const POLLS_MAX: usize = 20_000;
 
 const LONG: usize = 3 << 20;
 
@@ -45,7 +45,7 @@ fn until(node: &mut Node, what: &str, mut over: impl FnMut(&Node) -> bool) {
     let start = Instant::now();
     while !over(node) {
         node.turn();
-        assert!(start.elapsed() < PATIENCE, "never {what}: {}", node.endpoint.describe());
+        assert!(start.elapsed() < TIMEOUT, "never {what}: {}", node.endpoint.describe());
     }
 }
 
@@ -113,7 +113,7 @@ fn all_bytes_arrive_whoever_copies_them() {
         if counters.received > 0 || !node.can_share() {
             break;
         }
-        assert!(start.elapsed() < PATIENCE, "no sender has ever written: {counters:?}");
+        assert!(start.elapsed() < TIMEOUT, "no sender has ever written: {counters:?}");
     }
     other.finish(&mut node);
 }
@@ -139,7 +139,7 @@ fn where_writing_is_forbidden_the_receiver_reads() {
     let start = Instant::now();
     while node.endpoint.dual_copies().refused == 0 && node.can_share() {
         receive_and_send(&mut other, &mut node, 3, 10);
-        assert!(start.elapsed() < PATIENCE, "no sender has ever tried");
+        assert!(start.elapsed() < TIMEOUT, "no sender has ever tried");
     }
     let DualCopyCounters { offered, received, refused, .. } = node.endpoint.dual_copies();
     receive_and_send(&mut other, &mut node, 4, 20);
@@ -163,7 +163,7 @@ fn held_up() -> Option<(Other, Node, u64)> {
             return Some((other, node, recv));
         }
         until(&mut node, "received", |node| ended(node, recv));
-        assert!(start.elapsed() < PATIENCE, "no sender has ever tried to write");
+        assert!(start.elapsed() < TIMEOUT, "no sender has ever tried to write");
     }
     None
 }
@@ -180,7 +180,7 @@ fn a_sender_that_dies_while_it_writes_ends_the_receive() {
     second.tell(&format!("send 9 false {LONG}"));
     until(&mut node, "received from another", |node| ended(node, further));
     assert_content(&node, further, 9, LONG);
-    (0..LOOKS).for_each(|_| node.turn());
+    (0..POLLS_MAX).for_each(|_| node.turn());
     assert!(!ended(&node, recv), "its memory is not the program's yet");
     other.kill();
     until(&mut node, "failed", |node| ended(node, recv));
@@ -199,7 +199,7 @@ fn closing_waits_for_who_writes() {
         node.close();
         said.store(true, Ordering::Release);
     });
-    for _ in 0..LOOKS {
+    for _ in 0..POLLS_MAX {
         std::thread::yield_now();
         assert!(!closed.load(Ordering::Acquire), "the memory was given back while it is written to");
     }

@@ -9,7 +9,7 @@ use tasuki_engine::Address;
 
 use crate::sender::Node;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub struct Other {
     child: Child,
@@ -28,9 +28,9 @@ impl Other {
         let stdout = BufReader::new(child.stdout.take().expect("piped"));
         let (tell, words) = channel();
         std::thread::spawn(move || {
-            for line in stdout.lines().map_while(Result::ok) {
+            for text in stdout.lines().map_while(Result::ok) {
                 // The test harness may have begun the line.
-                if let Some((_, said)) = line.split_once("SAYS ") {
+                if let Some((_, said)) = text.split_once("SAYS ") {
                     let _ = tell.send(said.trim().to_owned());
                 }
             }
@@ -53,7 +53,7 @@ impl Other {
                 Err(TryRecvError::Empty) => std::thread::yield_now(),
                 Err(TryRecvError::Disconnected) => panic!("the other process ended early"),
             }
-            assert!(start.elapsed() < PATIENCE, "the other process says nothing");
+            assert!(start.elapsed() < TIMEOUT, "the other process says nothing");
         }
     }
 
@@ -71,7 +71,7 @@ impl Other {
                 assert!(status.success());
                 return;
             }
-            assert!(start.elapsed() < PATIENCE, "the other process does not end");
+            assert!(start.elapsed() < TIMEOUT, "the other process does not end");
         }
     }
 

@@ -29,13 +29,13 @@ extern "C" fn stay(_: libc::c_int) {
 }
 
 fn filter(verdict: u32) {
-    let line = |code: u32, k: u32, jt: u8, jf: u8| sock_filter { code: code as u16, jt, jf, k };
+    let text = |code: u32, k: u32, jt: u8, jf: u8| sock_filter { code: code as u16, jt, jf, k };
     let mut lines = [
         // The number of the call is the first word.
-        line(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
-        line(BPF_JMP | BPF_JEQ | BPF_K, libc::SYS_process_vm_writev as u32, 0, 1),
-        line(BPF_RET | BPF_K, verdict, 0, 0),
-        line(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0),
+        text(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
+        text(BPF_JMP | BPF_JEQ | BPF_K, libc::SYS_process_vm_writev as u32, 0, 1),
+        text(BPF_RET | BPF_K, verdict, 0, 0),
+        text(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0),
     ];
     let program = libc::sock_fprog { len: lines.len() as u16, filter: lines.as_mut_ptr() };
     // SAFETY: the program lives through the calls, which read it.

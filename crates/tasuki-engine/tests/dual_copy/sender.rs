@@ -164,9 +164,9 @@ fn say(text: &str) {
 }
 
 fn word() -> String {
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).expect("a word");
-    line.trim().to_owned()
+    let mut text = String::new();
+    std::io::stdin().read_line(&mut text).expect("a word");
+    text.trim().to_owned()
 }
 
 /// What the other process does.
@@ -183,8 +183,8 @@ pub fn run(task: &str) {
         (0..text.len() / 2).filter_map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()).collect();
     node.peer = Some(node.endpoint.add_peer(&Address::from_bytes(&bytes).expect("an address")));
     loop {
-        let line = word();
-        let words: Vec<&str> = line.split(' ').collect();
+        let text = word();
+        let words: Vec<&str> = text.split(' ').collect();
         match words[..] {
             // send FIRST BOTH LENGTH...: sends them, and if BOTH receives as many of the same lengths.
             ["send", first, both, ref lens @ ..] => {

@@ -1,6 +1,6 @@
 //! What a byte of long messages costs in frames and length-coded: processor time of both ends and the kernel
-//! between them, over loopback, in pairs one after the other. For `docs/results/length-coded.md`; proves nothing but
-//! that both arrive.
+//! between them, over loopback, in pairs one after the other. For `docs/results/length-coded.md`; proves
+//! nothing but that both arrive.
 
 use tasuki_engine::Completion;
 
@@ -43,7 +43,7 @@ fn stream(all: &[Node], from: &mut [u8], into: &mut [u8]) -> f64 {
 fn framings_compared() {
     let mut from: Vec<u8> = (0..BYTES).map(|at| ((at * 7) ^ (at >> 8)) as u8).collect();
     let mut into = vec![0; BYTES];
-    let ways = [Lane::Packets, Lane::Bulk].map(|lane| nodes(2, lane));
+    let framings = [Lane::Packets, Lane::Bulk].map(|lane| nodes(2, lane));
     // TASUKI_FRAMING=frames or length: that one alone, for a profiler.
     let only = std::env::var("TASUKI_FRAMING").ok();
     let wanted = |at: usize| only.as_deref().is_none_or(|only| only == ["frames", "length"][at]);
@@ -51,7 +51,7 @@ fn framings_compared() {
     for _ in 0..PAIRS {
         for at in (0..2).filter(|at| wanted(*at)) {
             into.fill(0);
-            costs[at].push(stream(&ways[at], &mut from, &mut into));
+            costs[at].push(stream(&framings[at], &mut from, &mut into));
             assert!(from == into);
         }
     }
@@ -64,5 +64,5 @@ fn framings_compared() {
             );
         }
     }
-    println!("{:?}", ways[1][1].endpoint.bulk());
+    println!("{:?}", framings[1][1].endpoint.bulk());
 }

@@ -4,8 +4,8 @@
 //! a random test.
 
 mod bulk;
-mod bursts;
 mod closing;
+mod coalescing;
 mod exchange;
 mod framing;
 mod node;

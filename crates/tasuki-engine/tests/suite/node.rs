@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tasuki_engine::{Buffer, Completion, Endpoint, Framing, Options, Peer, RecvArgs, Report, SendArgs};
 
 /// After so long without what it waits for a test has failed: a hang is a defect, slowness is not.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
@@ -155,7 +155,7 @@ pub fn run(nodes: &mut [Node], mut over: impl FnMut(&mut [Node]) -> bool) {
     let start = Instant::now();
     while !over(nodes) {
         nodes.iter_mut().for_each(Node::turn);
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > TIMEOUT {
             nodes.iter().for_each(|node| eprintln!("{}", node.endpoint.describe()));
             panic!("nothing comes any more");
         }

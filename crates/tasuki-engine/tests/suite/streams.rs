@@ -196,8 +196,8 @@ fn what_a_broken_stream_owes_comes_in_frames() {
     assert!(broken, "everything was sent before the streams could be broken");
 }
 
-/// Breaks the stream in the middle of the second of four messages, all of which must arrive. False: it was too late for
-/// that.
+/// Breaks the stream in the middle of the second of four messages, all of which must arrive. False: it was
+/// too late for that.
 fn break_in_the_middle() -> bool {
     let mut all = joined(1_000_000);
     let before = counters(&all[0]).sent_bytes;

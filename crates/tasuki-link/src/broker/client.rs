@@ -17,7 +17,7 @@ use crate::{LinkError, RawLink, RawOptions};
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a background thread, for which nothing waits, waits for the broker at most. A slow host takes
 /// seconds to start the broker, and a program that gets no lane then has none to its end.
-const TIMEOUT_ASIDE: Duration = Duration::from_secs(30);
+const TIMEOUT_IN_BACKGROUND: Duration = Duration::from_secs(30);
 
 /// Why the broker gave no lane.
 #[derive(Debug, thiserror::Error)]
@@ -114,8 +114,8 @@ impl Broker {
 
     /// The broker that listens at `path`, for a background thread for which nothing waits: it may take
     /// longer.
-    pub fn aside(path: impl Into<PathBuf>) -> Broker {
-        Broker { path: path.into(), time_left: TIMEOUT_ASIDE }
+    pub fn in_background(path: impl Into<PathBuf>) -> Broker {
+        Broker { path: path.into(), time_left: TIMEOUT_IN_BACKGROUND }
     }
 
     /// The socket on which the broker listens.

@@ -50,7 +50,7 @@ fn push(outbox: &mut Outbox, number: u8, lines: usize) -> bool {
 
 /// Pushes a record by the way of those that take one cache line.
 pub(super) fn push_line(outbox: &mut Outbox, number: u8) {
-    let mut line = outbox.line().expect("room");
+    let mut line = outbox.cache_line().expect("room");
     line.bytes().fill(number);
     line.push(16);
 }
@@ -74,7 +74,7 @@ pub(super) fn visit(segment: &mut Segment, got: &mut Vec<u8>) {
 /// One look by the way of records that take one cache line.
 fn look(segment: &mut Segment, got: &mut Vec<u8>) {
     let Peek::Found(found) = segment.peek() else { return };
-    let record = segment.line(found).expect("it takes one cache line");
+    let record = segment.cache_line(found).expect("it takes one cache line");
     let bytes = record.words().copy();
     assert!(bytes.iter().all(|&byte| byte == bytes[0]), "a record is torn");
     record.consume();

@@ -82,7 +82,7 @@ impl Outbox {
     /// Room for a record of up to [`SHORT`] bytes, which takes one cache line, or for one that takes two.
     /// `None` if there is none or the segment's owner has closed it.
     #[inline(always)]
-    pub fn line(&mut self) -> Option<Line<'_>> {
+    pub fn cache_line(&mut self) -> Option<Line<'_>> {
         // Four lines: two for the record, one for the zero word behind it, and one that may be left at the
         // ring's end, into which a record of two lines does not fit.
         let free = self.is_open() && self.has_room(4 * LINE);

@@ -100,20 +100,20 @@ tuning! {
         why "A round takes a round trip, as a grant does, but its control messages cost more than a grant.";
         measure "1048576", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
 
-        /// A burst is over when the sender has said so and nothing has arrived for this time; twice as long
-        /// after each burst of which nothing arrived.
+        /// A pass is over when the sender has said so and nothing has arrived for this time; twice as long
+        /// after each pass of which nothing arrived.
         GRACE_NS: u64 = 500_000, "ns";
         why "What the sender says travels by another socket and may overtake packets.";
         measure "0", test "-p tasuki-engine --test suite framings_compared -- --ignored --nocapture";
 
-        /// After more bursts in a row than this of which nothing arrived, the message goes in frames.
-        BARREN_MAX: u32 = 6, "bursts";
-        why "The rail carries nothing, and frames find another one; seven bursts with doubling pauses take \
+        /// After more passes in a row than this of which nothing arrived, the message goes in frames.
+        BARREN_MAX: u32 = 6, "passes";
+        why "The rail carries nothing, and frames find another one; seven passes with doubling pauses take \
              64 ms.";
         measure "60", test "-p tasuki-engine --test suite";
 
-        /// After so many bursts in which not everything arrived as it was sent, the message goes in frames.
-        BURSTS_MAX: u16 = 500, "bursts";
+        /// After so many passes in which not everything arrived as it was sent, the message goes in frames.
+        PASSES_MAX: u16 = 500, "passes";
         why "The checksums may be of bytes that the program has changed since, and then will never agree.";
         measure "65535", test "-p tasuki-engine --test suite";
 

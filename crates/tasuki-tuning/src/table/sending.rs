@@ -26,7 +26,7 @@ tuning! {
 
     /// Coalescing: short messages to one peer on another host wait for each other and share packets.
     pub mod coalesce {
-        /// Messages of a burst that are sent inline; those after them are coalesced.
+        /// Messages of a series that are sent inline; those after them are coalesced.
         FIRST: u32 = 3, "messages";
         why "The peer can begin with the first ones, and a program that sends only a few never waits.";
         gain "64 messages of 8 B in a row: 4.8 to 5.9 times the rate without coalescing, 7 system calls \
@@ -54,7 +54,7 @@ tuning! {
         measure "64", two_hosts "--pair stream:8 --all barrier";
         adr 11;
 
-        /// Two messages further apart than this, of which the first was coalesced, are not of one burst.
+        /// Two messages further apart than this, of which the first was coalesced, are not of one series.
         GAP_NS: u64 = 8_000, "ns";
         why "The program does something else in between, and may not send again soon.";
         measure "1000", two_hosts "--pair stream:8 --all barrier";
@@ -69,7 +69,7 @@ tuning! {
         /// If coalesced messages are older than this at the next poll, the program is taken to have been
         /// away.
         AWAY_NS: u64 = 100_000, "ns";
-        why "A program that waits for an answer polls within a few microseconds after its burst; one that \
+        why "A program that waits for an answer polls within a few microseconds after its series; one that \
              comes later has computed, and its messages should not have waited.";
         measure "1000", two_hosts "--pair stream:8 --all barrier";
         adr 11;
@@ -82,8 +82,8 @@ tuning! {
 
         /// For so long nothing is coalesced after messages were left behind.
         DISTRUST_NS: u64 = 100_000_000, "ns";
-        why "A program that computes after each burst is so held up for some 0.1 ms in 100 ms at most; one \
-             that only lost its processor in a burst loses a few hundred bursts' worth of shared packets.";
+        why "A program that computes after each series is so held up for some 0.1 ms in 100 ms at most; one \
+             that only lost its processor in a series loses a few hundred series' worth of shared packets.";
         gain "With a second instead, a busy machine slowed streams of 8 B to a fifth (noted when it was \
               chosen)";
         measure "1000000000", two_hosts "--pair stream:8 --all barrier";

@@ -10,8 +10,8 @@ pub const RAILS: Variable = Variable {
     name: "TASUKI_RAILS",
     default: "/run/tasuki/rails.json if it exists",
     values: Values::Text("the path of a file"),
-    meaning: "File that describes the rails of the host. Without a file there is one rail, number 31, over the \
-              routed identity addresses. tasuki broker gives lanes of the NICs that it names.",
+    meaning: "File that describes the rails of the host. Without a file there is one rail, number 31, over \
+              the routed identity addresses. tasuki broker gives lanes of the NICs that it names.",
     readers: &[Reader::Endpoints, Reader::Command],
 };
 
@@ -38,8 +38,8 @@ pub const SENDER_COPIES: Variable = Variable {
     name: "TASUKI_SENDER_COPIES",
     default: "idle",
     values: Values::Choice(&["never", "idle", "always"]),
-    meaning: "Whether the sender of a long message within the host copies a part of it (dual copy). idle: if it \
-              waits and there is a processor for it; always: if it waits; never.",
+    meaning: "Whether the sender of a long message within the host copies a part of it (dual copy). idle: \
+              if it waits and there is a processor for it; always: if it waits; never.",
     readers: READERS,
 };
 
@@ -48,7 +48,8 @@ pub const LANES: Variable = Variable {
     name: "TASUKI_LANES",
     default: "raw,udp",
     values: Values::Choice(&["udp", "raw,udp"]),
-    meaning: "raw,udp: raw Ethernet frames where they are allowed and pass, UDP elsewhere; udp: never raw frames.",
+    meaning: "raw,udp: raw Ethernet frames where they are allowed and pass, UDP elsewhere; udp: never raw \
+              frames.",
     readers: READERS,
 };
 
@@ -66,8 +67,8 @@ pub const BROKER: Variable = Variable {
     name: "TASUKI_BROKER",
     default: "/run/tasuki/broker.sock",
     values: Values::Text("the path of a socket, or nothing"),
-    meaning: "Socket of the broker that opens raw lanes for programs without CAP_NET_RAW. Empty: no broker is \
-              asked.",
+    meaning: "Socket of the broker that opens raw lanes for programs without CAP_NET_RAW. Empty: no broker \
+              is asked.",
     readers: READERS,
 };
 
@@ -76,7 +77,8 @@ pub const RINGS: Variable = Variable {
     name: "TASUKI_RINGS",
     default: "64",
     values: Values::Number("a number of MiB"),
-    meaning: "MiB for the receive rings of the raw lanes of a whole host, reckoned as one process per processor.",
+    meaning: "MiB for the receive rings of the raw lanes of a whole host, reckoned as one process per \
+              processor.",
     readers: READERS,
 };
 
@@ -97,8 +99,8 @@ pub const RATE: Variable = Variable {
         &["window", "adaptive"],
         "static: with R/B of receivers (static:101M/128K,10.77.0.2=52M/64K)",
     ),
-    meaning: "How a receiver grants long messages. adaptive: as much as arrives; window: a fixed window of 4 MiB; \
-              static:R/B: senders keep to the ATM paper's rates.",
+    meaning: "How a receiver grants long messages. adaptive: as much as arrives; window: a fixed window of \
+              4 MiB; static:R/B: senders keep to the ATM paper's rates.",
     readers: READERS,
 };
 
@@ -107,9 +109,9 @@ pub const BULK: Variable = Variable {
     name: "TASUKI_BULK",
     default: "auto",
     values: Values::Choice(&["auto", "frames", "streams", "length"]),
-    meaning: "How long messages between hosts travel. frames: in packets over all rails; streams: from 48 KiB on \
-              by TCP over one rail; length: from 64 KiB on in datagrams without headers over one rail; auto: by \
-              TCP where packets come fast and one by one, else in packets.",
+    meaning: "How long messages between hosts travel. frames: in packets over all rails; streams: from 48 \
+              KiB on by TCP over one rail; length: from 64 KiB on in datagrams without headers over one \
+              rail; auto: by TCP where packets come fast and one by one, else in packets.",
     readers: READERS,
 };
 

@@ -27,8 +27,8 @@ pub const ANSWER_CLAIMED: Variable = Variable {
     name: "TASUKI_ANSWER_CLAIMED",
     default: "unset",
     values: Values::Text("two bits of a tag, as 0xA:0xB"),
-    meaning: "When a claimed message whose tag has bit A is received, the provider sends back an empty one with \
-              bit B instead of the MPI. tasuki run and tasuki env set it for Open MPI 4.1.",
+    meaning: "When a claimed message whose tag has bit A is received, the provider sends back an empty one \
+              with bit B instead of the MPI. tasuki run and tasuki env set it for Open MPI 4.1.",
     readers: READERS,
 };
 
@@ -37,8 +37,8 @@ pub const LOG: Variable = Variable {
     name: "TASUKI_LOG",
     default: "unset",
     values: Values::Choice(&["0", "1"]),
-    meaning: "1: the provider says on standard error which libfabric has loaded it, which hint it could not meet, \
-              and its endpoints.",
+    meaning: "1: the provider says on standard error which libfabric has loaded it, which hint it could \
+              not meet, and its endpoints.",
     readers: READERS,
 };
 

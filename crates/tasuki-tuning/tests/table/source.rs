@@ -104,8 +104,8 @@ fn no_constant_of_tuning_is_left_outside_of_the_table() {
                 EXCEPTIONS.iter().any(|(at, which, _)| *at == path && (*which == "*" || *which == name));
             assert!(
                 excepted,
-                "{path}: {name}: {kind} belongs into crates/tasuki-tuning/src/table, or into the exceptions of \
-                 this test with a reason"
+                "{path}: {name}: {kind} belongs into crates/tasuki-tuning/src/table, or into the exceptions \
+                 of this test with a reason"
             );
         }
     }

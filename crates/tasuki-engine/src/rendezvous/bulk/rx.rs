@@ -41,14 +41,14 @@ struct BulkPath {
 /// One round.
 struct Active {
     round_rx: RoundRx,
-    /// Number of the burst that is expected, from 1.
+    /// Number of the pass that is expected, from 1.
     pass: u16,
-    /// The sender has said that the burst is over.
+    /// The sender has said that the pass is over.
     sent: bool,
     checks: Option<Vec<u32>>,
-    /// When something of the burst last arrived, or was said of it, ns.
+    /// When something of the pass last arrived, or was said of it, ns.
     heard: u64,
-    /// Packets of this burst that have arrived.
+    /// Packets of this pass that have arrived.
     arrived: usize,
     /// Bursts in a row of which nothing has arrived.
     barren: u32,
@@ -217,7 +217,7 @@ impl BulkRx {
         any
     }
 
-    /// Draws the consequence of what has arrived: the next burst, the next round, or the end. True if
+    /// Draws the consequence of what has arrived: the next pass, the next round, or the end. True if
     /// something was done.
     fn decide(&mut self, cx: &mut Context<'_>, shared: &mut Shared, peer: Peer, from: &[u8]) -> bool {
         let Some(active) = &mut self.active else { return false };
@@ -234,7 +234,7 @@ impl BulkRx {
             return false;
         }
         active.barren = if active.arrived > 0 { 0 } else { active.barren + 1 };
-        if active.barren > bulk::BARREN_MAX || active.pass >= bulk::BURSTS_MAX {
+        if active.barren > bulk::BARREN_MAX || active.pass >= bulk::PASSES_MAX {
             self.give_up(cx.messages, shared);
             return true;
         }

@@ -1,4 +1,4 @@
-//! The sending side of length-coded bulk: bursts straight out of the program's memory.
+//! The sending side of length-coded bulk: passes straight out of the program's memory.
 
 use tasuki_bulk::{ControlMessage, Round, RoundTx};
 use tasuki_link::{BULK_BATCH, BulkSocket, Piece};
@@ -30,7 +30,7 @@ struct Active {
     pace: Option<Pace>,
     /// When the next packet may leave, ns.
     next: u64,
-    /// A burst is under way.
+    /// A pass is under way.
     due: bool,
 }
 
@@ -103,7 +103,7 @@ impl BulkTx {
             let first = base.wrapping_add(active.offset as usize);
             // SAFETY: the send has not completed, so its memory can be read; that the round is inside was
             // tested when it began.
-            let Some(sent) = (unsafe { active.burst(socket, first, now) }) else {
+            let Some(sent) = (unsafe { active.send_pass(socket, first, now) }) else {
                 // The kernel has no room now.
                 active.next = active.next.max(now.0 + bulk::RETRY_NS);
                 break;
@@ -135,7 +135,7 @@ impl Active {
     ///
     /// # Safety
     /// The round's bytes can be read.
-    unsafe fn burst(&mut self, socket: &mut BulkSocket, base: *mut u8, now: Time) -> Option<u64> {
+    unsafe fn send_pass(&mut self, socket: &mut BulkSocket, base: *mut u8, now: Time) -> Option<u64> {
         let round = *self.round_tx.round();
         let mut room = self.pace.map_or(u64::MAX, |pace| pace.slack);
         let mut pieces = [Piece { ptr: std::ptr::null_mut(), len: 0 }; BULK_BATCH];

@@ -14,8 +14,8 @@ pub(in crate::rendezvous) fn name(token: &Token) -> u32 {
 /// One control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::rendezvous) enum ControlMessage {
-    /// From the receiver: open a stream to this port of mine on this rail; it begins with this token. `known` is
-    /// the name of the last invitation of yours that I had received by then, 0 if there was none: by it an
+    /// From the receiver: open a stream to this port of mine on this rail; it begins with this token. `known`
+    /// is the name of the last invitation of yours that I had received by then, 0 if there was none: by it an
     /// invitation that crosses another one is recognised, however late it arrives.
     Invite { rail: u8, port: u16, token: Token, known: u32 },
     /// From the receiver: send these bytes of the message with this key, behind those that I have asked for

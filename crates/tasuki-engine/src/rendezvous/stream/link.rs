@@ -63,9 +63,9 @@ impl Link {
         match message {
             ControlMessage::Invite { rail, port, token, known } => {
                 self.heard = name(&token);
-                // If the peer did not know our last invitation when it sent this one, the two have crossed. The peer
-                // follows ours if we come first in order, and may have done so long ago: a stream is faster than the
-                // control messages.
+                // If the peer did not know our last invitation when it sent this one, the two have crossed.
+                // The peer follows ours if we come first in order, and may have done so long ago: a stream is
+                // faster than the control messages.
                 let crossed = self.invited != 0 && known != self.invited;
                 if !(crossed && is_before(cx, peer)) {
                     self.end(cx, counters, peer, false);

@@ -3,8 +3,8 @@
 //! The side that receives *invites* the side that sends: it listens on a rail and says where. From then on
 //! the first frames of the sender's long messages carry a key. The receiver asks for the bytes that it wants,
 //! in order, and reads them from the stream straight into the program's memory. Control messages travel on
-//! the internal queue; the stream carries nothing but a token and the bytes that were asked for. If nobody can
-//! listen or connect, if the cable dies, or if an end is closed, the messages go in packets.
+//! the internal queue; the stream carries nothing but a token and the bytes that were asked for. If nobody
+//! can listen or connect, if the cable dies, or if an end is closed, the messages go in packets.
 
 mod choose;
 mod connection;

@@ -9,7 +9,7 @@ use tasuki_random::Random;
 use crate::node::{Lane, options};
 
 /// A wait that takes longer has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Most messages of a burst.
 const MOST: usize = 100;
@@ -73,7 +73,7 @@ impl Pair {
     }
 
     /// A burst; then `between`, for as long as not all has come, and the receiver's looks.
-    fn burst(&mut self, count: usize, between: impl Fn(&Endpoint)) {
+    fn send_series(&mut self, count: usize, between: impl Fn(&Endpoint)) {
         let first = self.sent;
         self.expect(count);
         (0..count).for_each(|_| self.send());
@@ -92,7 +92,7 @@ impl Pair {
                 assert!(self.into[place][..wanted.len()] == wanted);
                 came += 1;
             });
-            assert!(start.elapsed() < PATIENCE, "{came} of {count}: {}", self.from.describe());
+            assert!(start.elapsed() < TIMEOUT, "{came} of {count}: {}", self.from.describe());
         }
     }
 }
@@ -104,10 +104,10 @@ fn leaves(mut pair: Pair) {
     for _ in 0..300 {
         for _ in 0..random.below(30) {
             let count = random.pick(&[1, 4, 10, 10, 10, 64, MOST]);
-            pair.burst(count, Endpoint::progress);
+            pair.send_series(count, Endpoint::progress);
         }
         let count = 1 + random.below(MOST as u64) as usize;
-        pair.burst(count, |_| {});
+        pair.send_series(count, |_| {});
     }
 }
 
@@ -122,7 +122,7 @@ fn what_is_held_arrives_when_the_program_closes() {
     for round in 0..20 {
         let mut pair = Pair::new();
         for _ in 0..20 {
-            pair.burst(10, Endpoint::progress);
+            pair.send_series(10, Endpoint::progress);
         }
         let count = 5 + round;
         pair.expect(count);
@@ -132,7 +132,7 @@ fn what_is_held_arrives_when_the_program_closes() {
         let (start, mut came) = (Instant::now(), 0);
         while came < count {
             came += to.turn(8, |one| assert!(matches!(one, Completion::Recv { .. }), "{one:?}"));
-            assert!(start.elapsed() < PATIENCE, "{came} of {count}");
+            assert!(start.elapsed() < TIMEOUT, "{came} of {count}");
         }
         to.close();
         closing.join().unwrap();

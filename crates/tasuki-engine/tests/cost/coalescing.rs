@@ -6,18 +6,18 @@ use crate::calls;
 use crate::pair::{Pair, Route};
 
 /// Messages of a burst.
-const BURST: usize = 64;
-/// Calls for a burst of which the program says nothing: the first three messages leave at once, the others in four
-/// packets; one call may be an acknowledgement's.
+const SERIES: usize = 64;
+/// Calls for a burst of which the program says nothing: the first three messages leave at once, the others in
+/// four packets; one call may be an acknowledgement's.
 const CALLS: u64 = 8;
-/// Calls for a burst of which the program says of each message but the last that more follow: four packets, the fewest that
-/// 64 messages fit into (16 each); one call may be an acknowledgement's.
+/// Calls for a burst of which the program says of each message but the last that more follow: four packets,
+/// the fewest that 64 messages fit into (16 each); one call may be an acknowledgement's.
 const CALLS_ANNOUNCED: u64 = 5;
 /// The burst that counts must not be interrupted, and the helper thread must be awake.
 const LIMIT: Duration = Duration::from_secs(20);
 
 #[test]
-fn messages_of_a_burst_share_packets() {
+fn messages_of_a_series_share_packets() {
     fewest_calls(false, CALLS);
 }
 
@@ -34,11 +34,11 @@ fn fewest_calls(announce: bool, most: u64) {
         let (start, mut fewest, mut oversubscribed) = (Instant::now(), u64::MAX, false);
         while fewest > most && start.elapsed() < LIMIT {
             for _ in 0..100 {
-                fewest = fewest.min(calls_for_burst(&mut pair, announce));
+                fewest = fewest.min(calls_for_series(&mut pair, announce));
             }
             oversubscribed |= is_oversubscribed();
         }
-        println!("{route:?}: {fewest} calls to send for {BURST} messages in a row");
+        println!("{route:?}: {fewest} calls to send for {SERIES} messages in a row");
         if oversubscribed && fewest > most {
             eprintln!("skipped: with more threads than processors messages go one by one");
             continue;
@@ -48,10 +48,10 @@ fn fewest_calls(announce: bool, most: u64) {
 }
 
 /// Calls for one burst, and the poll after it.
-fn calls_for_burst(pair: &mut Pair, announce: bool) -> u64 {
-    let mut from: Vec<[u8; 8]> = (0..BURST as u64).map(u64::to_ne_bytes).collect();
-    let mut into = vec![[0; 8]; BURST];
-    pair.burst(&mut from, &mut into, announce, || calls::counted().0)
+fn calls_for_series(pair: &mut Pair, announce: bool) -> u64 {
+    let mut from: Vec<[u8; 8]> = (0..SERIES as u64).map(u64::to_ne_bytes).collect();
+    let mut into = vec![[0; 8]; SERIES];
+    pair.send_series(&mut from, &mut into, announce, || calls::counted().0)
 }
 
 /// More threads want to run than there are processors.
