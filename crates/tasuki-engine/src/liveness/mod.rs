@@ -175,7 +175,8 @@ impl Liveness {
             let Some(record) = peers.get(peer).filter(|record| !record.gone) else { continue };
             tell_user(&format!(
                 "no answer from {} for {} s. Its host may be down or busy, a firewall may drop UDP \
-                 (port {}), or routes may lead elsewhere: see `tasuki doctor`, `ip route get {}`. Still trying.",
+                 (port {}), or routes may lead elsewhere: see `tasuki doctor`, `ip route get {}`. \
+                 Still trying.",
                 record.address,
                 liveness::UNANSWERED_NS / 1_000_000_000,
                 record.address.port,
