@@ -1,6 +1,6 @@
 //! `tasuki bench tune`
 
-use super::Results;
+use super::testbed::Results;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use std::{fmt, str::FromStr};

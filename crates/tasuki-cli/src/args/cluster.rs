@@ -1,7 +1,6 @@
 //! `tasuki cluster ...`
 
-use super::Source;
-use super::rate::rate;
+use super::{rate::rate, source::Source};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tasuki_cluster::{Rate, generate::Shape};

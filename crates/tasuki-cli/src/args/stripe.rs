@@ -1,6 +1,6 @@
 //! `tasuki bench stripe`, `tasuki bench cross`
 
-use super::{Results, rate::rate};
+use super::{rate::rate, testbed::Results};
 use crate::transport::Wanted;
 use clap::{Args, ValueEnum};
 use tasuki_bench::{
