@@ -15,8 +15,9 @@ use tasuki_topo::{Engine, bounds::Pattern};
 pub enum TopoCommand {
     /// What a cabling gives: diameter, distances, bisection, parts and cost, single points of failure
     #[command(after_help = tasuki_plan::source_help(
-        "Definitions (docs/reference/topologies.md has them in full):\n  distance             switches and relaying \
-         hosts that a packet passes: 1 through one switch, 0 over a direct\n                       cable. \
+        "Definitions (docs/reference/topologies.md has them in full):\n  distance             switches and \
+         relaying hosts that a packet passes: 1 through one switch, 0 over a \
+         direct\n                       cable. \
          Mean over ordered pairs of different hosts; papers also count each host's pair \
          with\n                       itself, so that figure is given too\n  diameter             cables \
          between the two nodes that forward and are farthest apart\n  bisection            what the worst \
@@ -141,7 +142,7 @@ pub struct RouteArgs {
     pub json: bool,
 }
 
-/// Who sends to whom, all at once.
+/// Traffic: which host sends to which, all at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Traffics {
     /// Every host to every other
@@ -151,11 +152,11 @@ pub enum Traffics {
     /// Between switches, one host of each sending and another receiving: number of the switch in binary, bits
     /// reversed
     BitReversal,
-    /// The same, halves of the bits exchanged
+    /// Like `bit-reversal`, with halves of the bits exchanged
     MatrixTranspose,
-    /// The same, first and last bit exchanged
+    /// Like `bit-reversal`, with first and last bit exchanged
     Butterfly,
-    /// The same, all bits inverted
+    /// Like `bit-reversal`, with all bits inverted
     Complement,
 }
 
