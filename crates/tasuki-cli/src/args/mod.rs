@@ -118,6 +118,9 @@ pub enum Command {
     /// What `doctor` must know of one host, as JSON
     #[command(hide = true)]
     DoctorFacts,
+    /// What `run` must know of one host, as JSON
+    #[command(hide = true)]
+    JobFacts,
     /// Loads libraries and says which libfabric is among them, and whether it takes the provider
     #[command(hide = true)]
     LibfabricProbe {
