@@ -245,19 +245,19 @@ impl Engine {
     /// Gives up to `max` completions to `each`, the oldest first. Returns how many.
     #[inline]
     pub fn take_completions(&mut self, max: usize, each: impl FnMut(&Completion, &Names<'_>)) -> usize {
-        match self.messages.has_completions() {
-            true => self.messages.drain_completions(max, &self.peers, each),
-            false => 0,
+        match self.messages.completions().is_empty() {
+            true => 0,
+            false => self.messages.completions_mut().drain(max, &self.peers, each),
         }
     }
 
     pub fn pop_completion(&mut self) -> Option<Completion> {
-        self.messages.pop_completion()
+        self.messages.completions_mut().pop()
     }
 
     /// Whether the program would be given something.
     pub fn has_completions(&self) -> bool {
-        self.messages.has_completions() || self.rma.has_completions()
+        !self.messages.completions().is_empty() || self.rma.has_completions()
     }
 
     /// The names of peers, for callbacks.

@@ -69,12 +69,12 @@ impl Net {
         };
         if coalesce {
             self.proto.coalesce(conn, start, bytes);
-            messages.sent(args.report, args.context, args.peer, args.tag.is_some());
+            messages.completions_mut().push_sent(args.report, args.context, args.peer, args.tag.is_some());
             self.hold(len, args.more, messages, peers, now);
             return Sent::Done;
         }
         let transmit = self.proto.send_inline(now, conn, start, bytes, &mut self.packet);
-        messages.sent(args.report, args.context, args.peer, args.tag.is_some());
+        messages.completions_mut().push_sent(args.report, args.context, args.peer, args.tag.is_some());
         let Some(transmit) = transmit else { return Sent::Transmit };
         if let Some(target) = self.target(&transmit, peers) {
             self.queue_packet(target, Place::Beside, transmit.len);

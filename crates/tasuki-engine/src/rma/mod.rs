@@ -227,7 +227,7 @@ impl Rma {
                 match result {
                     Ok(done) if done.total == len => {
                         if key.is_some() {
-                            messages.put_arrived(source, data, len);
+                            messages.completions_mut().push_put(source, data, len);
                         }
                         let nothing = (Memory::One(NOTHING), Internal::Unattended);
                         answer(source, number, key.is_some(), nothing, messages, peers);

@@ -36,7 +36,7 @@ impl Rma {
                     // SAFETY: `find` stays inside of memory that the program has registered. It may be
                     // written until it is unregistered, which takes the same lock.
                     unsafe { place.write(0, payload) };
-                    messages.put_arrived(source, data, len);
+                    messages.completions_mut().push_put(source, data, len);
                 }
                 let nothing = (Memory::One(NOTHING), Internal::Unattended);
                 answer(source, number, place.is_some(), nothing, messages, peers);
