@@ -78,7 +78,7 @@ impl<'a> Applying<'a> {
         if self.mode == Mode::Change {
             self.make_way()?;
         }
-        let mut stop_after = crash_point::stop_after(crash_point::APPLY);
+        let mut stop_after = crash_point::in_apply();
         let mut report = self.setup.apply(&self.wanted, &mut stop_after).map_err(ApplyError::Unfinished)?;
         let is_set_up = report.done;
         merge(&mut report, if is_set_up { self.delays.set()? } else { delay_report });
@@ -181,7 +181,7 @@ fn try_undo(name: &str, options: &HostOptions, mode: Mode) -> Result<Report, App
     if mode != Mode::Check {
         delayed.extend(undo_at(name, &delays::folder(&folder), mode)?);
     }
-    let mut report = setup.undo(&mut crash_point::stop_after(crash_point::UNDO))?;
+    let mut report = setup.undo(&mut crash_point::in_undo())?;
     if report.changes.is_empty() && !delayed.is_empty() {
         // The note of an empty record says that there was nothing to undo, which is not true of all of them.
         report.notes.clear();

@@ -3,7 +3,6 @@
 use crate::{
     args::{ClusterCommand, ClusterNew},
     failure::Failure,
-    shape::from_source,
     terminal::{print_json, table},
 };
 use serde::Serialize;
@@ -18,10 +17,10 @@ pub fn run(command: ClusterCommand) -> Result<ExitCode, Failure> {
     match command {
         ClusterCommand::New(arguments) => new(&arguments)?,
         ClusterCommand::Check { files } => return check(&files),
-        ClusterCommand::Show { source, json } => show(&from_source(&source)?, json)?,
-        ClusterCommand::Rails { source, json } => rails(&from_source(&source)?, json)?,
+        ClusterCommand::Show { source, json } => show(&source.cluster()?, json)?,
+        ClusterCommand::Rails { source, json } => rails(&source.cluster()?, json)?,
         ClusterCommand::Routes { source, host, json } => {
-            routes(&from_source(&source)?, host.as_deref(), json)?;
+            routes(&source.cluster()?, host.as_deref(), json)?;
         }
     }
     Ok(ExitCode::SUCCESS)

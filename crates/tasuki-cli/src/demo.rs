@@ -136,11 +136,11 @@ fn summary(report: &Report) -> Rows {
     let (cables, switch) = (NETWORKS[0].1, NETWORKS[1].1);
     let mut rows =
         table(["test", "bytes", "ranks", "over", cables, switch, "unit", "cables are", "tasuki is"]);
-    let mut here: Vec<&Record> = report.records.iter().filter(|record| record.network == cables).collect();
+    let mut cabled: Vec<&Record> = report.records.iter().filter(|record| record.network == cables).collect();
     let same_point = |a: &Record, b: &Record| (&a.test, a.bytes, a.ranks) == (&b.test, b.bytes, b.ranks);
     // The transports of one point come below each other.
-    here.sort_by_key(|record| report.records.iter().position(|other| same_point(other, record)));
-    for record in here {
+    cabled.sort_by_key(|record| report.records.iter().position(|other| same_point(other, record)));
+    for record in cabled {
         let elsewhere = |other: &&Record| {
             other.network == switch && other.stack == record.stack && same_point(other, record)
         };

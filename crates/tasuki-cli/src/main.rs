@@ -79,6 +79,7 @@ fn command(tasuki: Tasuki) -> Result<ExitCode, Failure> {
         Command::Pages { folder } => pages::write(&folder),
         Command::StatsPages => stats::pages(),
         Command::DoctorFacts => doctor::local_facts(),
+        Command::JobFacts => run::local_facts(),
         Command::LibfabricProbe { libraries } => {
             Ok(ExitCode::from(tasuki_launch::libfabric_probe_main(&libraries) as u8))
         }

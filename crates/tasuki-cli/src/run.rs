@@ -4,13 +4,13 @@ use crate::{
     args::{EnvArgs, RunArgs},
     failure::Failure,
     lab::exit_code,
-    terminal::print_json,
+    terminal::{print_json, print_json_line},
     transport::choose,
 };
 use std::{path::Path, process::ExitCode};
 use tasuki_cluster::Cluster;
 use tasuki_fleet::{Fleet, LabHosts, SshHosts};
-use tasuki_job::{Finder, JobRequest, check_one_network, facts};
+use tasuki_job::{Finder, JobFacts, JobRequest, check_one_network, facts};
 use tasuki_launch::{Flavour, Mpi, Scope, Setting, environment};
 
 /// Runs an MPI program on a cluster.
@@ -32,6 +32,12 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     Ok(exit_code(job.run(&fleet)?))
+}
+
+/// The internal command that every host runs: prints what a job must know of it as JSON.
+pub fn local_facts() -> Result<ExitCode, Failure> {
+    print_json_line(&JobFacts::local())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The machines of a cluster file, or the hosts of a lab.

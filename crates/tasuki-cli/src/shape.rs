@@ -1,9 +1,6 @@
 //! Clusters from a file or from a shape.
 
-use crate::{
-    args::{Source, rate},
-    failure::Failure,
-};
+use crate::{args::rate, failure::Failure};
 use std::{fmt, path::Path, str::FromStr};
 use tasuki_cluster::{
     Cluster, Rate,
@@ -52,11 +49,6 @@ pub fn cluster(file: Option<&Path>, shape: Option<&Shape>, options: &Options) ->
         (None, Some(shape)) => Ok(generate(shape, options)?),
         (None, None) => Err(Failure::new("name a cluster file or a --shape")),
     }
-}
-
-/// The cluster that a command's [`Source`] names.
-pub fn from_source(source: &Source) -> Result<Cluster, Failure> {
-    cluster(source.cluster.as_deref(), source.shape.as_ref(), &Options::default())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use support::{
     tasuki, text,
 };
 
-const HERE: [&str; 5] = ["/run/tasuki/bin/tasuki", "apply", "/run/tasuki/cluster.toml", "--host", "n1"];
+const ON_N1: [&str; 5] = ["/run/tasuki/bin/tasuki", "apply", "/run/tasuki/cluster.toml", "--host", "n1"];
 
 fn refused(command: &mut Command, argv: &[&str]) {
     let output = command.output().expect("runs");
@@ -56,7 +56,7 @@ fn one_bad_host_stops_all() {
     refused(tasuki().args(["apply", "--lab", "no-such-lab"]), &["no-such-lab"]);
     refused(tasuki().args(["apply"]), &["cluster file", "--lab"]);
     refused(
-        &mut lab.exec("n1", &[HERE[0], HERE[1], HERE[2], "--host", "n9"]),
+        &mut lab.exec("n1", &[ON_N1[0], ON_N1[1], ON_N1[2], "--host", "n9"]),
         &["n9", "n1, n2, n3", "--host"],
     );
 }
@@ -69,7 +69,7 @@ fn the_login_and_rights_are_guarded() {
     let lab = TestLab::up("login", &["--shape", "full:2", "--bare"]);
     let before = whole(&lab, "n1");
     let mut nobody = vec!["setpriv", "--reuid=65534", "--clear-groups"];
-    nobody.extend(HERE);
+    nobody.extend(ON_N1);
     refused(&mut lab.exec("n1", &nobody), &["n1", "root"]);
     nobody.push("--dry-run");
     ok(&mut lab.exec("n1", &nobody));
@@ -82,18 +82,18 @@ fn the_login_and_rights_are_guarded() {
     let argv = ["n1", "eth1", "192.0.2.1", "--force"];
     let ssh = "SSH_CONNECTION=192.0.2.9 50000 192.0.2.1 22";
     let mut direct = vec!["env", ssh];
-    direct.extend(HERE);
+    direct.extend(ON_N1);
     refused(&mut lab.exec("n1", &direct), &argv);
-    let script = format!("env -u SSH_CONNECTION {}; exit $?", HERE.join(" "));
+    let script = format!("env -u SSH_CONNECTION {}; exit $?", ON_N1.join(" "));
     let sudo = ["env", ssh, "sh", "-c", &script];
     refused(&mut lab.exec("n1", &sudo), &argv);
     same("after refusals", &before, &whole(&lab, "n1"));
     // A login that ends at another machine does not count, and --force overrides the check.
     let mut elsewhere = vec!["env", "SSH_CONNECTION=192.0.2.9 50000 198.51.100.1 22"];
-    elsewhere.extend(HERE);
+    elsewhere.extend(ON_N1);
     ok(&mut lab.exec("n1", &elsewhere));
-    refused(&mut lab.exec("n1", &["env", ssh, HERE[0], "undo"]), &argv);
-    ok(&mut lab.exec("n1", &["env", ssh, HERE[0], "undo", "--force"]));
+    refused(&mut lab.exec("n1", &["env", ssh, ON_N1[0], "undo"]), &argv);
+    ok(&mut lab.exec("n1", &["env", ssh, ON_N1[0], "undo", "--force"]));
     same("after undo", &before, &whole(&lab, "n1"));
 }
 
@@ -104,7 +104,7 @@ fn the_unit_comes_and_goes() {
     }
     let lab = TestLab::up("unit", &["--shape", "full:2", "--bare"]);
     let before = whole(&lab, "n1");
-    let mut persist = HERE.to_vec();
+    let mut persist = ON_N1.to_vec();
     persist.extend(["--persist", "--unit-dir", "/run/units", "--offloads", "off", "--rings", "max"]);
     // The queues of a veth have no length that can be set.
     let said = text(&lab.exec("n1", &persist).output().expect("runs"));
@@ -125,7 +125,7 @@ fn the_unit_comes_and_goes() {
     lab.sh("n1", command);
     assert!(lab.run("n1", &["ip", "route"]).contains("10.77.0.2 via"));
     assert_eq!(lab.run("n1", &["cat", "/run/units/tasuki.service"]), unit);
-    ok(&mut lab.exec("n1", &[HERE[0], "undo"]));
+    ok(&mut lab.exec("n1", &[ON_N1[0], "undo"]));
     lab.sh(
         "n1",
         "test ! -e /run/units/tasuki.service && test ! -L /run/units/multi-user.target.wants/tasuki.service",

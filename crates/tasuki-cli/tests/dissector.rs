@@ -204,8 +204,8 @@ fn check_tags(test: &str, way: &[Shown], tag: Option<(u64, u64)>) {
 /// Bytes of the messages of reverse.c, in its two passes, that are longer than 64 KiB.
 const LONG: u64 = 2 * 2 * 100_000;
 
-/// Kinds of frames (docs/reference/wire.md) that this program causes in any mode. Ping is for time-outs, recall and
-/// return are for many peers, quiesce and its relatives for checkpoints.
+/// Kinds of frames (docs/reference/wire.md) that this program causes in any mode. Ping is for time-outs,
+/// recall and return are for many peers, quiesce and its relatives for checkpoints.
 const ALWAYS: [u8; 11] = [0x02, 0x03, 0x04, 0x07, 0x08, 0x10, 0x11, 0x12, 0x14, 0x15, 0x1b];
 
 #[test]

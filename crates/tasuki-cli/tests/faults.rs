@@ -282,7 +282,8 @@ fn flood(test: &str, messages: u64, bytes: u64) {
     }
 }
 
-/// Most memory that a message costs the receiver besides its payload, bytes (docs/internals/message-layer.md).
+/// Most memory that a message costs the receiver besides its payload, bytes
+/// (docs/internals/message-layer.md).
 const ENVELOPE_BYTES: u64 = 1024;
 
 #[test]

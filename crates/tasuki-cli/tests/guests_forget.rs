@@ -45,7 +45,7 @@ fn a_delay_holds_although_the_driver_forgets_it() {
     n1.ok("root", "sleep 4");
     assert_eq!(n1.register("ens4", EITR), WANTED, "{said}");
 
-    // The same with a driver that was just loaded, while its link comes up.
+    // A delay set just after the driver was loaded, while its link comes up, is written to the NIC, too.
     n1.ok(
         "root",
         "modprobe -r e1000e; modprobe e1000e; sleep 2; ip link set ens4 up; tasuki tune set ens4 \

@@ -147,12 +147,12 @@ fn runtime_failed(mpi: &Mpi, stderr: &str) -> bool {
 fn spawned_processes() {
     on_all("spawned_processes", "full:2", |lab, mpi, transport, programs| {
         let built = programs.build("spawn", mpi);
-        let (ranks, places): (u32, &[&[&str]]) = match mpi.name {
+        let (ranks, spawns): (u32, &[&[&str]]) = match mpi.name {
             "openmpi-5.0" => (1, &[&["3", "world", "n1"]]),
             name if name.starts_with("openmpi") => (2, &[&["3", "world", "n1"], &["2", "self", "n2"]]),
             _ => (2, &[&["3", "world"], &["2", "self", "n2"]]),
         };
-        for arguments in places {
+        for arguments in spawns {
             let passed = (0..REPEATED).any(|_| {
                 let run = MpiRun::new(lab, mpi, transport, ranks, &built).args(*arguments);
                 // Every slot has a rank already.

@@ -80,7 +80,8 @@ fn a_programs_exit_code_comes_back() {
         let mut exit = run(&lab, mpi.name, 2, &program);
         let output = exit.args(["exit", "7"]).output().expect("runs");
         let code = output.status.code();
-        // Intel's proxies sometimes die of SIGPIPE, and then the exit code is theirs (docs/reference/exit-codes.md).
+        // Intel's proxies sometimes die of SIGPIPE, and then the exit code is theirs
+        // (docs/reference/exit-codes.md).
         let is_theirs = mpi.name == "intel" && matches!(code, Some(255 | 141));
         assert!(code == Some(7) || is_theirs, "{}: {code:?}: {}", mpi.name, text(&output));
     }

@@ -101,13 +101,13 @@ fn distances(cluster: &Cluster, from: HostId) -> Vec<usize> {
     };
     let mut distance = BTreeMap::from([((true, from.0), 0)]);
     let mut ring = vec![(true, from.0)];
-    while let Some(here) = ring.pop() {
+    while let Some(node) = ring.pop() {
         for cable in &cluster.cables {
             let [a, b] = [place(&cable.ends[0]), place(&cable.ends[1])];
             for (near, far) in [(a, b), (b, a)] {
                 // A switch does not count as a hop.
-                let step = distance[&here] + usize::from(far.0);
-                if near == here && distance.get(&far).is_none_or(|known| *known > step) {
+                let step = distance[&node] + usize::from(far.0);
+                if near == node && distance.get(&far).is_none_or(|known| *known > step) {
                     distance.insert(far, step);
                     ring.push(far);
                 }
@@ -125,11 +125,11 @@ fn follow(cluster: &Cluster, plan: &AddressPlan, flow: &Flow, wires: &BTreeSet<[
         format!("{flow:?}: {}", names.collect::<Vec<_>>().join(", "))
     };
     let destination = plan.hosts[flow.to.0].identity;
-    let (mut here, mut left, mut first) = (flow.from, wires.clone(), None);
-    while here != flow.to {
-        let out: Vec<_> = left.iter().copied().filter(|[sender, _]| sender.host == here).collect();
-        let &[wire @ [sender, receiver]] = &out[..] else { panic!("no one way on from here: {}", says()) };
-        let own = &plan.hosts[here.0];
+    let (mut host, mut left, mut first) = (flow.from, wires.clone(), None);
+    while host != flow.to {
+        let out: Vec<_> = left.iter().copied().filter(|[sender, _]| sender.host == host).collect();
+        let &[wire @ [sender, receiver]] = &out[..] else { panic!("no one way on from host: {}", says()) };
+        let own = &plan.hosts[host.0];
         let route = own.routes.iter().find(|route| route.destination == destination).expect("a route");
         let link = |nic: NicId| {
             let links = &plan.hosts[nic.host.0].links;
@@ -142,7 +142,7 @@ fn follow(cluster: &Cluster, plan: &AddressPlan, flow: &Flow, wires: &BTreeSet<[
         assert!(is_planned, "{} has another way in its table: {}", own.host, says());
         left.remove(&wire);
         first.get_or_insert(wire);
-        here = receiver.host;
+        host = receiver.host;
     }
     assert!(left.is_empty(), "it was elsewhere, too: {}", says());
     first.expect("two hosts")

@@ -144,7 +144,8 @@ fn one_style_follows_the_other() {
     assert!(ready.lines().all(|line| line.ends_with("nothing to do")), "{ready}");
 }
 
-/// Programs that are given a name, as docs/results/mpi-behaviour.md says: iperf3 and ssh, between every two hosts.
+/// Programs that are given a name, as docs/results/mpi-behaviour.md says: iperf3 and ssh, between every two
+/// hosts.
 #[test]
 fn iperf3_and_ssh_go_by_name() {
     let test = "iperf3_and_ssh_go_by_name";
@@ -191,8 +192,8 @@ fn what_needs_relays_or_one_network_is_refused() {
     assert!(said.contains("one subnet per cable"), "{said}");
 }
 
-/// How stock MPIs fail in this style: docs/results/mpi-behaviour.md has what is printed here. The test fails on the
-/// day on which they do not fail any more.
+/// How stock MPIs fail in this style: docs/results/mpi-behaviour.md has what is printed here. The test fails
+/// on the day on which they do not fail any more.
 #[test]
 #[ignore = "long: it is about other people's programs"]
 fn stock_mpis_do_not_find_their_way_with_one_subnet_per_cable() {

@@ -149,7 +149,8 @@ fn a_delay_follows_the_load_as_long_as_the_file_says_so() {
     assert_eq!(setting.settings("n1"), "100000 1, 100000 1", "it begins with the shortest");
     let (is_well, status) = setting.status();
     assert!(is_well && status[0]["status"]["following"]["runs"] == true, "{status}");
-    // The same file again does not touch the daemon; one that was killed is missed, and started again.
+    // Applying the same file again does not touch the daemon; one that was killed is missed, and started
+    // again.
     setting.ok("apply", dynamic);
     assert_eq!(setting.note()["pid"], first["pid"]);
     setting.end_tuner("KILL");

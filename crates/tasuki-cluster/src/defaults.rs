@@ -14,8 +14,6 @@ pub const LAB_MANAGEMENT: Ipv4Net = Ipv4Net { address: Ipv4Addr::new(198, 18, 0,
 pub const DEFAULT_RATE: Rate = Rate::from_bits_per_second(1_000_000_000);
 /// Default MTU of NICs, in bytes.
 pub const DEFAULT_MTU: u32 = 1500;
-/// Default number of cores of a host.
-pub const DEFAULT_CORES: u32 = 1;
 /// How long the slowest NIC of a bundle may take for what TCP hands to it at once, microseconds. Longer
 /// pieces reach the receiver in an order that TCP takes for loss; shorter ones cost more of the processor.
 pub const STRIPE_PIECE_US: u64 = 250;

@@ -154,8 +154,8 @@ pub struct Host {
     pub management: Option<SshAddress>,
     /// How `ssh` reaches it. Options that are absent are those of the cluster.
     pub ssh: SshOptions,
-    /// CPU cores that ranks may use.
-    pub cores: u32,
+    /// CPU cores that ranks may use; `None`: those that the host itself says it has.
+    pub cores: Option<u32>,
     /// Rack, if known.
     pub rack: Option<String>,
     /// The module that the rack is part of, if known: hosts that share switches, for instance.

@@ -1,8 +1,8 @@
 //! Writing cluster files.
 
 use crate::{
-    AddressStyle, Addressing, Cable, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, Delay, Host, Nic,
-    Rate, SshOptions, Striping, Switch, Tuning,
+    AddressStyle, Addressing, Cable, Cluster, DEFAULT_MTU, DEFAULT_RATE, Delay, Host, Nic, Rate, SshOptions,
+    Striping, Switch, Tuning,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -13,7 +13,8 @@ const LINE_MAX: usize = 100;
 struct Defaults {
     rate: Rate,
     mtu: u32,
-    cores: u32,
+    /// Written only if every host has a number: a host without one would take this one.
+    cores: Option<u32>,
 }
 
 impl Cluster {
@@ -24,7 +25,9 @@ impl Cluster {
         let defaults = Defaults {
             rate: most_common(nics().map(|nic| nic.rate).chain(switches)).unwrap_or(DEFAULT_RATE),
             mtu: most_common(nics().map(|nic| nic.mtu)).unwrap_or(DEFAULT_MTU),
-            cores: most_common(self.hosts.iter().map(|host| host.cores)).unwrap_or(DEFAULT_CORES),
+            cores: most_common(self.hosts.iter().map(|host| host.cores))
+                .filter(|_| self.hosts.iter().all(|host| host.cores.is_some()))
+                .flatten(),
         };
         let mut text = format!("[cluster]\nname = {}\n", quote(&self.name));
         let ours = Addressing::default();
@@ -39,7 +42,10 @@ impl Cluster {
             line(&mut text, format_args!("fallback = false"));
         }
         let Defaults { rate, mtu, cores } = defaults;
-        line(&mut text, format_args!("\n[defaults]\nrate = \"{rate}\"\nmtu = {mtu}\ncores = {cores}"));
+        line(&mut text, format_args!("\n[defaults]\nrate = \"{rate}\"\nmtu = {mtu}"));
+        if let Some(cores) = cores {
+            line(&mut text, format_args!("cores = {cores}"));
+        }
         if !self.ssh.is_empty() {
             line(&mut text, format_args!("\n[ssh]\n{}", ssh_keys(&self.ssh).join("\n")));
         }
@@ -108,8 +114,8 @@ fn write_host(text: &mut String, host: &Host, defaults: &Defaults) {
     if !host.ssh.is_empty() {
         line(text, format_args!("ssh = {{ {} }}", ssh_keys(&host.ssh).join(", ")));
     }
-    if host.cores != defaults.cores {
-        line(text, format_args!("cores = {}", host.cores));
+    if let Some(cores) = host.cores.filter(|_| host.cores != defaults.cores) {
+        line(text, format_args!("cores = {cores}"));
     }
     if let Some(rack) = &host.rack {
         line(text, format_args!("rack = {}", quote(rack)));

@@ -40,7 +40,7 @@ fn options() -> impl Strategy<Value = Options> {
         |(rate, mtu, cores, nics_per_cable)| Options {
             rate: Rate::from_bits_per_second(rate),
             mtu,
-            cores,
+            cores: Some(cores),
             nics_per_cable,
         },
     )
@@ -76,7 +76,7 @@ proptest! {
         cluster.ssh.port = Some(22);
         cluster.ssh.jump = Some(format!("{user}@{address}:{port},{address}").parse().unwrap());
         cluster.hosts[0].rack = Some(rack);
-        cluster.hosts[1].cores = cores;
+        cluster.hosts[1].cores = Some(cores);
         cluster.cables[0].length_m = Some(length);
         if let Some(nic) = cluster.hosts[0].nics.first_mut() {
             nic.mac = Some(MacAddr([2, mac[0], mac[1], mac[2], mac[3], mac[4]]));

@@ -163,7 +163,8 @@ fn broker_refused(nic: &str) -> Option<BrokerRefusal> {
         return Some(BrokerRefusal { why, remedy: format!("unset {}", broker::VARIABLE) });
     }
     let error = Broker::at(path).would_give(nic).err()?;
-    let join = "usermod --append --groups tasuki USER, then log in anew (docs/guide/security.md says what that allows)";
+    let join = "usermod --append --groups tasuki USER, then log in anew (docs/guide/security.md says what \
+                that allows)";
     let remedy = match &error {
         BrokerError::Forbidden { .. } => join,
         BrokerError::Refused { outcome: Outcome::NotMember, .. } => join,
@@ -173,7 +174,8 @@ fn broker_refused(nic: &str) -> Option<BrokerRefusal> {
              tasuki-broker.socket makes the right one"
         }
         BrokerError::Absent { .. } => {
-            "systemctl enable --now tasuki-broker.socket, or by hand: sudo tasuki broker (docs/guide/install.md)"
+            "systemctl enable --now tasuki-broker.socket, or by hand: sudo tasuki broker \
+             (docs/guide/install.md)"
         }
         _ => "journalctl -u tasuki-broker",
     };

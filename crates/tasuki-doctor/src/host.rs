@@ -128,9 +128,9 @@ fn no_rails(facts: &HostFacts) -> Vec<Finding> {
     let problem = facts.rails_problem.clone().unwrap_or_default();
     let what =
         format!("between hosts: udp over one routed way only, as there is no table of rails ({problem})");
-    let remedy =
-        "in a lab: tasuki lab up; else name the file with TASUKI_RAILS (docs/reference/cluster-file.md)";
-    vec![Finding::slower(&facts.host, what, remedy)]
+    let remedy = "tasuki apply FILE (a lab: tasuki apply --lab NAME), or name a table with \
+                  TASUKI_RAILS; until then tasuki run works with --transport tcp alone";
+    vec![Finding::broken(&facts.host, what, remedy)]
 }
 
 fn rails(facts: &HostFacts, table: &RailTable) -> Vec<Finding> {
@@ -260,7 +260,7 @@ mod tests {
             (|f| f.ptrace_scope = Some(2), Weight::Slower, "sysctl -w kernel.yama"),
             (|f| f.ptrace_scope = Some(3), Weight::Slower, "anew"),
             (|f| f.rmem_max = Some(212_992), Weight::Slower, "net.core.rmem_max=4194304"),
-            (|f| f.rails = None, Weight::Slower, "TASUKI_RAILS"),
+            (|f| f.rails = None, Weight::Broken, "tasuki apply FILE"),
             (|f| drop(f.nics.remove("tasuki0")), Weight::Broken, "lab up"),
             (|f| drop(f.nics.remove("eth1")), Weight::Slower, "cluster file"),
             (|f| f.nics.get_mut("eth1").unwrap().carrier = false, Weight::Slower, "ip link set eth1 up"),

@@ -44,8 +44,8 @@ impl LabHosts {
         Self { lab: options.name.clone(), cluster, options, names }
     }
 
-    /// The same lab with another plan of what it should be. A host of the plan is the lab's host of the same
-    /// name, or, if the lab has no such name, the one at the same place in the list.
+    /// This lab, compared with another plan of what it should be. A host of the plan is the lab's host of the
+    /// same name, or, if the lab has no such name, the one at the same place in the list.
     pub fn held_against(self, cluster: Cluster) -> Self {
         let cluster = cluster.with_lab_macs();
         let last = self.names.len().saturating_sub(1);

@@ -60,6 +60,10 @@ pub enum RunError {
     /// Hosts run another version of Tasuki, or do not answer.
     #[error("{0}")]
     Versions(String),
+    /// Hosts are not set up for Tasuki, or by another cluster file; the text names them and the command that
+    /// sets them up.
+    #[error("{0}")]
+    NotSetUp(String),
     /// The launcher cannot be run.
     #[error("cannot run {}: {source}", program.display())]
     Launcher {

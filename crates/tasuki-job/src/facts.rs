@@ -48,9 +48,9 @@ pub fn lab_facts(cluster: &Cluster, ranks: u32) -> Facts {
 }
 
 /// What an MPI must know of real machines reached over ssh, of which this one is one.
-fn cluster_facts(cluster: &Cluster, ranks: u32) -> Result<Facts, RunError> {
+pub(crate) fn cluster_facts(cluster: &Cluster, ranks: u32) -> Result<Facts, RunError> {
     AddressPlan::new(cluster)?;
-    let slots: u32 = cluster.hosts.iter().map(|host| host.cores).sum();
+    let slots: u32 = cluster.hosts.iter().map(|host| host.cores.unwrap_or(1)).sum();
     // The route to any other host's management address shows which of this machine's interfaces leads there.
     let addresses = cluster.hosts.iter().filter_map(|host| host.management.as_ref()?.address().parse().ok());
     let management = addresses.filter_map(|address| Management::towards(address).ok().flatten());

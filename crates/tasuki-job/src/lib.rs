@@ -10,6 +10,7 @@ mod error;
 mod facts;
 mod finder;
 mod prepare;
+mod setup;
 mod transport;
 mod version;
 
@@ -17,4 +18,5 @@ pub use error::RunError;
 pub use facts::{check_one_network, facts, lab_facts};
 pub use finder::{Finder, own_environment};
 pub use prepare::{JobRequest, PreparedJob, job_of, shared_paths};
+pub use setup::{FACTS_COMMAND, JobFacts};
 pub use transport::{Choice, Wanted, choose, own_provider};

@@ -2,8 +2,9 @@
 
 use crate::{
     RunError, check_one_network, facts,
+    facts::cluster_facts,
+    setup::{Answers, ask, check_ready, with_cores},
     transport::{passed_on, paths},
-    version::check_same_everywhere,
 };
 use nix::unistd::Uid;
 use std::{ffi::OsString, os::unix::process::CommandExt, path::PathBuf, process::Command};
@@ -38,6 +39,8 @@ pub struct PreparedJob {
     share: Vec<PathBuf>,
     /// Whether its ranks speak Tasuki, so that all hosts need the same version.
     over_tasuki: bool,
+    /// What the hosts said of themselves, if they were asked already.
+    answers: Option<Answers>,
 }
 
 impl JobRequest<'_> {
@@ -49,14 +52,23 @@ impl JobRequest<'_> {
         let cluster = fleet.cluster().ok_or(RunError::NoCluster)?;
         check_one_network(cluster)?;
         let Self { detected, transport, .. } = self;
-        let facts = facts(fleet, self.ranks)?;
+        // All hosts of a lab share this machine's cores, so that a number of each would say nothing.
+        let is_asked =
+            matches!(fleet, Fleet::Ssh(_)) && cluster.hosts.iter().any(|host| host.cores.is_none());
+        let answers = is_asked.then(|| ask(fleet));
+        let known = answers.as_ref().map(|answers| with_cores(cluster, answers));
+        let cluster = known.as_ref().unwrap_or(cluster);
+        let facts = match fleet {
+            Fleet::Ssh(_) => cluster_facts(cluster, self.ranks)?,
+            _ => facts(fleet, self.ranks)?,
+        };
         let mut job = job_of(cluster, facts, self.ranks, detected, transport, self.folder.clone());
         job.placement = self.placement;
         job.env.extend(exports(self.exports)?);
         let mut share = shared_paths(&detected.mpi, detected, transport);
         share.extend(std::env::var_os("TASUKI_RAILS").map(PathBuf::from));
         let over_tasuki = matches!(transport, Transport::Tasuki(_));
-        Ok(PreparedJob { command: job.command(&detected.mpi)?, share, over_tasuki })
+        Ok(PreparedJob { command: job.command(&detected.mpi)?, share, over_tasuki, answers })
     }
 }
 
@@ -66,18 +78,20 @@ impl PreparedJob {
     /// place, so this returns only if that fails: signals, output and exit code are the launcher's own.
     ///
     /// # Errors
-    /// If hosts run another version of Tasuki and the job needs the same, or the launcher cannot be started.
-    pub fn run(self, fleet: &Fleet) -> Result<Exit, RunError> {
+    /// If the job is to run over Tasuki and hosts do not answer, run another version, or are not set up by
+    /// the fleet's cluster file; or if the launcher cannot be started.
+    pub fn run(mut self, fleet: &Fleet) -> Result<Exit, RunError> {
+        // A table of rails that the user names goes before the one that `apply` has written.
+        if self.over_tasuki && std::env::var_os("TASUKI_RAILS").is_none() {
+            check_ready(fleet, &self.answers.take().unwrap_or_else(|| ask(fleet)))?;
+        }
         match fleet {
             Fleet::Local => Err(RunError::NoCluster),
             Fleet::Lab(lab) => {
                 let first = lab.cluster.hosts.first().ok_or(RunError::NoHosts)?;
                 self.run_in_lab(&Lab::named(&lab.lab)?, &first.name)
             }
-            Fleet::Ssh(hosts) => {
-                if self.over_tasuki {
-                    check_same_everywhere(&hosts.cluster)?;
-                }
+            Fleet::Ssh(_) => {
                 let LaunchCommand { argv, env } = self.command;
                 let source = Command::new(&argv[0]).args(&argv[1..]).envs(env).exec();
                 Err(RunError::Launcher { program: argv[0].clone().into(), source })
@@ -106,7 +120,8 @@ pub fn job_of(
     transport: &Transport,
     folder: PathBuf,
 ) -> Job {
-    let host = |host: &tasuki_cluster::Host| JobHost { name: host.name.clone(), slots: host.cores };
+    let host =
+        |host: &tasuki_cluster::Host| JobHost { name: host.name.clone(), slots: host.cores.unwrap_or(1) };
     Job {
         ranks,
         argv: detected.argv.clone(),

@@ -8,17 +8,28 @@ use tasuki_fleet::{Fleet, HostError, SshHosts, Task, host_name};
 /// What `tasuki --version` prints on this host.
 const OWN: &str = concat!("tasuki ", env!("CARGO_PKG_VERSION"));
 
+/// Whether a version, as `tasuki --version` gives it behind the name, is that of this program.
+pub(crate) fn is_own(version: &str) -> bool {
+    version == env!("CARGO_PKG_VERSION")
+}
+
+/// Name and version in the line that `tasuki --version` prints. The commit behind them is for people:
+/// packages of one version may be built of several.
+fn name_and_version(line: &str) -> &str {
+    line.split(" (").next().unwrap_or(line)
+}
+
 /// Asks all other hosts over ssh for their version.
 ///
 /// # Errors
 /// If hosts do not answer, or have another version; the error names them.
 pub(crate) fn check_same_everywhere(cluster: &Cluster) -> Result<(), RunError> {
-    let here = host_name();
+    let local = host_name();
     let mut others = cluster.clone();
-    others.hosts.retain(|host| host.name != here);
+    others.hosts.retain(|host| host.name != local);
     let answers = Fleet::Ssh(Box::new(SshHosts::new(others))).run_all(&Task::tasuki(["--version"]));
     let answers: Vec<_> = answers.into_iter().map(|answer| (answer.host.clone(), answer.text())).collect();
-    match complaint(&here, &answers) {
+    match complaint(&local, &answers) {
         None => Ok(()),
         Some(text) => Err(RunError::Versions(text)),
     }
@@ -26,7 +37,7 @@ pub(crate) fn check_same_everywhere(cluster: &Cluster) -> Result<(), RunError> {
 
 /// What is wrong with the hosts' answers, if something is. A host that cannot be reached is not said to have
 /// another version.
-fn complaint(here: &str, answers: &[(String, Result<String, HostError>)]) -> Option<String> {
+fn complaint(local: &str, answers: &[(String, Result<String, HostError>)]) -> Option<String> {
     let errors: Vec<String> =
         answers.iter().filter_map(|(_, answer)| Some(answer.as_ref().err()?.to_string())).collect();
     if !errors.is_empty() {
@@ -34,14 +45,14 @@ fn complaint(here: &str, answers: &[(String, Result<String, HostError>)]) -> Opt
     }
     let versions = answers.iter().filter_map(|(host, answer)| Some((host, answer.as_ref().ok()?.trim())));
     let wrong: Vec<String> = versions
-        .filter(|(_, version)| *version != OWN)
+        .filter(|(_, version)| name_and_version(version) != OWN)
         .map(|(host, version)| format!("{host} has {}", version.lines().next().unwrap_or("none")))
         .collect();
     if wrong.is_empty() {
         return None;
     }
     Some(format!(
-        "all hosts of a job must run the same version: {here} has {OWN}, {}; install the same package on \
+        "all hosts of a job must run the same version: {local} has {OWN}, {}; install the same package on \
          all, or run over TCP (--transport tcp)",
         wrong.join(", ")
     ))
@@ -59,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_host_with_another_version_is_named_with_it() {
-        let same = format!("{OWN}\n");
+        let same = format!("{OWN} (0123456789ab)\n");
         assert_eq!(complaint("n1", &[answer("n2", Ok(&same)), answer("n3", Ok(&same))]), None);
         let said = complaint("n1", &[answer("n2", Ok(&same)), answer("n3", Ok("tasuki 9.9.9\n"))]).unwrap();
         for part in [&format!("n1 has {OWN}"), "n3 has tasuki 9.9.9", "same version"] {

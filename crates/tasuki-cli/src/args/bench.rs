@@ -5,8 +5,9 @@ use super::{
     drain::{BenchDrain, BenchRates},
     rate::rate,
     stripe::{BenchCross, BenchStripe},
+    testbed::{LabSource, Results},
 };
-use crate::{shape::RatedShape, transport::Wanted};
+use crate::transport::Wanted;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tasuki_bench::{
@@ -15,7 +16,6 @@ use tasuki_bench::{
     nas::{Class, Kernel},
 };
 use tasuki_cluster::Rate;
-use tasuki_lab::LabOptions;
 
 /// What to measure.
 #[derive(Debug, Subcommand)]
@@ -46,58 +46,6 @@ pub enum BenchCommand {
     /// At which rate a message can be sent without loss, computed; and table 1 of the ATM paper
     #[command(after_help = super::drain::RATES_HELP)]
     Rates(BenchRates),
-}
-
-/// Labs to measure on.
-#[derive(Debug, Args)]
-#[command(after_help = crate::shape::help())]
-pub struct LabSource {
-    /// Build a lab of this shape for the measurement, as full:4 (see below), or as full:4@33M with a rate of
-    /// its own; several are measured in turn
-    #[arg(long)]
-    pub shape: Vec<RatedShape>,
-    /// Build a lab of this cluster file for the measurement
-    #[arg(long)]
-    pub cluster: Vec<PathBuf>,
-    /// Measure on this lab; none: the only one that is up
-    #[arg(long, conflicts_with_all = ["shape", "cluster"])]
-    pub lab: Option<String>,
-    /// One rate for every cable of the labs that are built
-    #[arg(long, conflicts_with = "unshaped", value_parser = rate)]
-    pub rate: Option<Rate>,
-    /// MTU of generated NICs, in bytes
-    #[arg(long, default_value_t = 1500)]
-    pub mtu: u32,
-    /// Leave segmentation and checksum offloads on
-    #[arg(long)]
-    pub offloads: bool,
-    /// Bare cables without rates: the limits of the software
-    #[arg(long)]
-    pub unshaped: bool,
-}
-
-impl LabSource {
-    /// Options of a lab to build.
-    pub fn options(&self, stem: &str) -> LabOptions {
-        // A lab's name is narrower than a shape's.
-        let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let mut options = LabOptions::named(format!("bench-{}", stem.chars().take(20).collect::<String>()));
-        options.rate = self.rate;
-        options.offloads = self.offloads;
-        options.unshaped = self.unshaped;
-        options
-    }
-}
-
-/// Where results go.
-#[derive(Debug, Args)]
-pub struct Results {
-    /// Write table, JSON and plots, where there are any, into this folder
-    #[arg(long)]
-    pub output: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Options of `tasuki bench raw`.

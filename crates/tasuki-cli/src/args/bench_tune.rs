@@ -1,6 +1,6 @@
 //! `tasuki bench tune`
 
-use super::Results;
+use super::testbed::Results;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use std::{fmt, str::FromStr};
@@ -14,8 +14,8 @@ Two hosts and a cable of their own. On the first runs a program that computes, a
 its answer, while a stream of packets arrives; the levels are those of `tasuki tune simulate`, 0 (only \
 waits) to 7 (only computes). For each level and repetition: turns of the program per second under every \
 fixed delay, then under `tasuki tune run`, with interrupts per second and processor time. Then two levels in \
-turn. docs/results/interrupt-delay.md explains the figures. It makes its own lab (root; two processors; Linux 6.8 or newer), \
-and ends it.
+turn. docs/results/interrupt-delay.md explains the figures. It makes its own lab (root; two \
+processors; Linux 6.8 or newer), and ends it.
 
 Examples:
   tasuki bench tune                                       # all of it, about three quarters of an hour
@@ -43,7 +43,7 @@ impl FromStr for LevelPair {
     }
 }
 
-/// Whose timer keeps interrupts apart.
+/// The timer that keeps interrupts apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TimerArg {
     /// The kernel's
@@ -62,7 +62,7 @@ pub struct BenchTune {
     /// Levels that take turns
     #[arg(long, value_delimiter = ',')]
     pub pair: Vec<LevelPair>,
-    /// Whose timer keeps interrupts apart: the kernel's, or one that costs the host nothing, as that of a
+    /// The timer that keeps interrupts apart: the kernel's, or one that costs the host nothing, as that of a
     /// NIC, emulated by its partner
     #[arg(long, value_enum, default_value_t)]
     pub timer: TimerArg,

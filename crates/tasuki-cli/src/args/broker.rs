@@ -7,9 +7,10 @@ use tasuki_link::broker::SOCKET;
 /// Options of the broker.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Short messages between hosts take half the time in Ethernet frames of Tasuki's own (docs/internals/transport.md,
-\"Lanes\"), for which a program needs CAP_NET_RAW. MPI programs have none, so this service opens the sockets
-and passes them to members of a group. What such a member can do then, and what not: docs/guide/security.md.
+Short messages between hosts take half the time in Ethernet frames of Tasuki's own
+(docs/internals/transport.md, \"Lanes\"), for which a program needs CAP_NET_RAW. MPI programs have none, so
+this service opens the sockets and passes them to members of a group. What such a member can do then, and
+what not: docs/guide/security.md.
 Programs ask it by themselves, at TASUKI_BROKER or the usual place, if they may not open sockets; without it
 they use UDP. It runs until SIGTERM; lanes that it has given go on.
 

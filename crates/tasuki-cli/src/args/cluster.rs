@@ -1,7 +1,6 @@
 //! `tasuki cluster ...`
 
-use super::Source;
-use super::rate::rate;
+use super::{rate::rate, source::Source};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tasuki_cluster::{Rate, generate::Shape};
@@ -58,9 +57,9 @@ pub struct ClusterNew {
     /// MTU of every NIC in bytes
     #[arg(long, default_value_t = 1500)]
     pub mtu: u32,
-    /// Cores of every host that ranks may use
-    #[arg(long, default_value_t = 1)]
-    pub cores: u32,
+    /// Cores of every host that ranks may use; otherwise `run` asks the hosts
+    #[arg(long)]
+    pub cores: Option<u32>,
     /// Copies of every cable, each with NICs of its own
     #[arg(long, default_value_t = 1)]
     pub copies: usize,

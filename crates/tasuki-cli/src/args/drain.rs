@@ -1,6 +1,9 @@
 //! `tasuki bench drain`, `tasuki bench rates`
 
-use super::{LabSource, Results, rate::rate};
+use super::{
+    rate::rate,
+    testbed::{LabSource, Results},
+};
 use clap::{Args, ValueEnum};
 use tasuki_cluster::Rate;
 use tasuki_rate::Slow;

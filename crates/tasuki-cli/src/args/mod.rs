@@ -14,35 +14,37 @@ mod receivers;
 mod remote;
 mod run;
 mod simulate;
+mod source;
 mod stats;
 mod stripe;
+mod testbed;
 mod topo;
 mod topo_tables;
 mod tune;
 
-pub use apply::{ApplyArgs, HostsArgs, OnOff, StateArgs, WatchArgs};
-pub use bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, DemoArgs, LabSource, Results};
-pub use bench_tune::BenchTune;
-pub use broker::BrokerArgs;
-pub use check::CheckArgs;
-pub use cluster::{ClusterCommand, ClusterNew};
-pub use drain::{BenchDrain, BenchRates, Packets};
-pub use info::InfoArgs;
-pub use lab::{FaultArgs, LabCommand, LabUp};
-pub use rate::rate;
-pub use receivers::ReceiversArgs;
-pub use remote::RemoteArgs;
-pub use run::{EnvArgs, RunArgs};
-pub use simulate::{Rhinet2Args, SimulateArgs};
-pub use stats::{DoctorArgs, StatsArgs};
-pub use stripe::{BenchCross, BenchStripe};
-pub use topo::{Best, MeasureArgs, PlanArgs, RouteArgs, TopoCommand};
-pub use topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
-pub use tune::{By, TuneChange, TuneCommand, TuneJson, TuneRun, TuneSet, TuneShow, TuneSimulate};
+pub use self::apply::{ApplyArgs, HostsArgs, OnOff, StateArgs, WatchArgs};
+pub use self::bench::{BenchCommand, BenchMpi, BenchNas, BenchRaw, BenchStartup, DemoArgs};
+pub use self::bench_tune::BenchTune;
+pub use self::broker::BrokerArgs;
+pub use self::check::CheckArgs;
+pub use self::cluster::{ClusterCommand, ClusterNew};
+pub use self::drain::{BenchDrain, BenchRates, Packets};
+pub use self::info::InfoArgs;
+pub use self::lab::{FaultArgs, LabCommand, LabUp};
+pub use self::rate::rate;
+pub use self::receivers::ReceiversArgs;
+pub use self::remote::RemoteArgs;
+pub use self::run::{EnvArgs, RunArgs};
+pub use self::simulate::{Rhinet2Args, SimulateArgs};
+pub use self::stats::{DoctorArgs, StatsArgs};
+pub use self::stripe::{BenchCross, BenchStripe};
+pub use self::testbed::{LabSource, Results};
+pub use self::topo::{Best, MeasureArgs, PlanArgs, RouteArgs, TopoCommand};
+pub use self::topo_tables::{CompareArgs, ShowArgs, VerifyArgs};
+pub use self::tune::{By, TuneChange, TuneCommand, TuneJson, TuneRun, TuneSet, TuneShow, TuneSimulate};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use std::path::PathBuf;
-use tasuki_cluster::generate::Shape;
 
 /// Turns a handful of PCs, their Ethernet ports and some cables into one fast parallel machine.
 #[derive(Debug, Parser)]
@@ -116,6 +118,9 @@ pub enum Command {
     /// What `doctor` must know of one host, as JSON
     #[command(hide = true)]
     DoctorFacts,
+    /// What `run` must know of one host, as JSON
+    #[command(hide = true)]
+    JobFacts,
     /// Loads libraries and says which libfabric is among them, and whether it takes the provider
     #[command(hide = true)]
     LibfabricProbe {
@@ -152,16 +157,4 @@ pub enum Command {
         /// How, as JSON
         specification: String,
     },
-}
-
-/// A cluster from a file or a shape.
-#[derive(Debug, Args)]
-#[command(after_help = crate::shape::help())]
-pub struct Source {
-    /// Cluster file
-    #[arg(required_unless_present = "shape", conflicts_with = "shape")]
-    pub cluster: Option<PathBuf>,
-    /// A generated cluster instead of a file, as full:4 (see below)
-    #[arg(long)]
-    pub shape: Option<Shape>,
 }

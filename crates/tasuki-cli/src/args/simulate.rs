@@ -11,7 +11,7 @@ use tasuki_topo::{Engine, bounds};
 pub struct SimulateArgs {
     /// Cluster file, or a shape as torus:4x4+4 (see below)
     pub network: String,
-    /// Who sends to whom
+    /// Traffic: which host sends to which
     #[arg(long, short, value_enum, default_value_t)]
     pub pattern: Simulated,
     /// Percent of the packets that go to the first host with --pattern hot-spot
@@ -32,7 +32,8 @@ pub struct SimulateArgs {
     /// Barriers of all hosts instead of a pattern, over random orders of the hosts
     #[arg(long, value_enum, conflicts_with = "pattern")]
     pub barrier: Option<Barriers>,
-    /// Replays the messages of a program (format: docs/reference/trace-format.md); rank 0 is on the first host
+    /// Replays the messages of a program (format: docs/reference/trace-format.md); rank 0 is on the first
+    /// host
     #[arg(
         long,
         value_name = "FILE",
@@ -112,7 +113,7 @@ pub struct SimulateArgs {
 }
 
 impl SimulateArgs {
-    /// Who sends to whom.
+    /// The traffic that the arguments ask for.
     pub fn pattern(&self) -> Pattern {
         match self.pattern {
             Simulated::Uniform => Pattern::Uniform,
@@ -133,7 +134,7 @@ pub enum Simulated {
     /// Every packet to a host drawn at random
     #[default]
     Uniform,
-    /// The same, but a share of the packets goes to the first host (--hot)
+    /// Like `uniform`, but a share of the packets goes to the first host (--hot)
     HotSpot,
     /// Every host to all others in turn
     AllToAll,
@@ -142,11 +143,11 @@ pub enum Simulated {
     /// Between switches, one host of each sending and another receiving: number of the switch in binary, bits
     /// reversed
     BitReversal,
-    /// The same, halves of the bits exchanged
+    /// Like `bit-reversal`, with halves of the bits exchanged
     MatrixTranspose,
-    /// The same, first and last bit exchanged
+    /// Like `bit-reversal`, with first and last bit exchanged
     Butterfly,
-    /// The same, all bits inverted
+    /// Like `bit-reversal`, with all bits inverted
     Complement,
 }
 

@@ -1,6 +1,6 @@
 //! `tasuki bench stripe`, `tasuki bench cross`
 
-use super::{Results, rate::rate};
+use super::{rate::rate, testbed::Results};
 use crate::transport::Wanted;
 use clap::{Args, ValueEnum};
 use tasuki_bench::{
@@ -15,8 +15,8 @@ pub const STRIPE_HELP: &str = "\
 Two hosts with 1 to 8 NICs each, one TCP stream of messages of one length from the first to the second, \
 everything in turn, repetition by repetition. For each point: payload per second, processor time of both \
 sides, segments out of order and sent again; beside it what the paper has (Fukunaga et al.: NIC \
-distribution, figures 2 to 4). docs/reference/bench.md explains the figures. It makes its own labs (root), and ends \
-them.
+distribution, figures 2 to 4). docs/reference/bench.md explains the figures. It makes its own \
+labs (root), and ends them.
 
 Ways (--way):
   shortest-delay, round-robin, byte-weighted, flow-hash   Tasuki's policies; the paper's scheme is round-robin

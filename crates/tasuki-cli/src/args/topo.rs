@@ -14,9 +14,10 @@ use tasuki_topo::{Engine, bounds::Pattern};
 #[derive(Debug, Subcommand)]
 pub enum TopoCommand {
     /// What a cabling gives: diameter, distances, bisection, parts and cost, single points of failure
-    #[command(after_help = crate::topo::source_help(
-        "Definitions (docs/reference/topologies.md has them in full):\n  distance             switches and relaying \
-         hosts that a packet passes: 1 through one switch, 0 over a direct\n                       cable. \
+    #[command(after_help = tasuki_plan::source_help(
+        "Definitions (docs/reference/topologies.md has them in full):\n  distance             switches and \
+         relaying hosts that a packet passes: 1 through one switch, 0 over a \
+         direct\n                       cable. \
          Mean over ordered pairs of different hosts; papers also count each host's pair \
          with\n                       itself, so that figure is given too\n  diameter             cables \
          between the two nodes that forward and are farthest apart\n  bisection            what the worst \
@@ -28,7 +29,7 @@ pub enum TopoCommand {
          with 4 hosts each\n  tasuki topo measure cluster.toml --price-cable 8 --price-switch 120"))]
     Measure(MeasureArgs),
     /// Routing tables by each engine, checked by a verifier that shares no code with them
-    #[command(after_help = crate::topo::source_help(
+    #[command(after_help = tasuki_plan::source_help(
         "Packets of a network that never drops (credits, pause frames) can wait for each other in a circle. \
          Engines avoid\n\
          that with virtual channels, or with longer paths. One that needs more channels than there are fails \
@@ -51,7 +52,7 @@ pub enum TopoCommand {
          tasuki topo route torus:4x4+4 --channels 16 --pattern complement"))]
     Route(RouteArgs),
     /// Packets in switches and cables: rate and latency over load, barriers, deadlock, what Ethernet drops
-    #[command(after_help = crate::topo::source_help(
+    #[command(after_help = tasuki_plan::source_help(
         "Switches pass packets on as their heads come (virtual cut-through), through virtual channels that \
          stop their senders when they are full; with --ethernet they store, forward and drop. Hosts offer \
          packets at random times (--load), or wait for acknowledgements (--window), or hold barriers \
@@ -91,13 +92,13 @@ Examples:
     #[command(after_help = super::receivers::RECEIVERS_HELP)]
     Receivers(super::ReceiversArgs),
     /// A network part by part, and its picture
-    #[command(after_help = crate::topo::source_help(super::topo_tables::SHOW_HELP))]
+    #[command(after_help = tasuki_plan::source_help(super::topo_tables::SHOW_HELP))]
     Show(super::ShowArgs),
     /// Check routing tables from a file, wherever they come from
-    #[command(after_help = crate::topo::source_help(super::topo_tables::VERIFY_HELP))]
+    #[command(after_help = tasuki_plan::source_help(super::topo_tables::VERIFY_HELP))]
     Verify(super::VerifyArgs),
     /// Measure several networks, side by side
-    #[command(after_help = crate::topo::source_help(super::topo_tables::COMPARE_HELP))]
+    #[command(after_help = tasuki_plan::source_help(super::topo_tables::COMPARE_HELP))]
     Compare(super::CompareArgs),
 }
 
@@ -141,7 +142,7 @@ pub struct RouteArgs {
     pub json: bool,
 }
 
-/// Who sends to whom, all at once.
+/// Traffic: which host sends to which, all at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Traffics {
     /// Every host to every other
@@ -151,11 +152,11 @@ pub enum Traffics {
     /// Between switches, one host of each sending and another receiving: number of the switch in binary, bits
     /// reversed
     BitReversal,
-    /// The same, halves of the bits exchanged
+    /// Like `bit-reversal`, with halves of the bits exchanged
     MatrixTranspose,
-    /// The same, first and last bit exchanged
+    /// Like `bit-reversal`, with first and last bit exchanged
     Butterfly,
-    /// The same, all bits inverted
+    /// Like `bit-reversal`, with all bits inverted
     Complement,
 }
 

@@ -1,6 +1,6 @@
 //! Gives the measurements of `tasuki-bench` access to the labs and MPIs of the command.
 
-use super::LabNetwork;
+use super::network::LabNetwork;
 use crate::{
     args::LabSource,
     failure::Failure,

@@ -1,7 +1,12 @@
 //! `tasuki bench cross`: the cross-connection paper's (a) to (d), between two hosts or with parallel
 //! programs.
 
-use super::{Bar, LabMpis, Labs, code, interruption, results::give};
+use super::{
+    access::{LabMpis, Labs},
+    bar::{Bar, interruption},
+    exit::code,
+    results::give,
+};
 use crate::{args::BenchCross, failure::Failure};
 use std::{process::ExitCode, time::Duration};
 use tasuki_bench::lab::{

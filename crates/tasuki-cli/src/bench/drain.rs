@@ -1,6 +1,6 @@
 //! `tasuki bench drain`: how fast a host takes bursts, how much its buffer holds, and how much it loses.
 
-use super::{Bar, results::give, testbeds};
+use super::{access::testbeds, bar::Bar, results::give};
 use crate::{
     args::{BenchDrain, Packets},
     failure::Failure,

@@ -5,6 +5,7 @@ mod access;
 mod bar;
 mod cross;
 mod drain;
+mod exit;
 mod mpi;
 mod nas;
 mod network;
@@ -15,17 +16,15 @@ mod startup;
 mod stripe;
 mod tune;
 
-pub use access::{LabMpis, Labs, testbed, testbeds};
-pub use bar::{Bar, interruption};
-pub use network::LabNetwork;
-pub use results::write_all;
+pub use self::access::{LabMpis, Labs};
+pub use self::bar::{Bar, interruption};
+pub use self::results::write_all;
 
 use crate::{args::BenchCommand, failure::Failure};
 use std::{
     process::ExitCode,
     sync::{Arc, atomic::AtomicBool},
 };
-use tasuki_bench::BenchError;
 
 /// Runs a bench command.
 pub fn run(command: BenchCommand) -> Result<ExitCode, Failure> {
@@ -67,17 +66,4 @@ pub fn load_peer(specification: &str) -> Result<ExitCode, Failure> {
 pub fn bundle_here(specification: &str) -> Result<ExitCode, Failure> {
     tasuki_bench::lab::stripe::set_up_bundle(specification)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The failure of a measurement; if the user ended it, the exit code says so.
-fn failure(error: BenchError) -> Failure {
-    match error {
-        BenchError::Interrupted(_) => Failure::new(error).with_code(130),
-        _ => Failure::new(error),
-    }
-}
-
-/// The exit code of a measurement.
-fn code(is_good: bool) -> ExitCode {
-    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,7 +1,12 @@
 //! `tasuki bench mpi`: every MPI over its own TCP and over Tasuki, in turn, with the raw ceilings of the same
 //! network.
 
-use super::{Bar, LabMpis, code, interruption, results::give, testbeds};
+use super::{
+    access::{LabMpis, testbeds},
+    bar::{Bar, interruption},
+    exit::code,
+    results::give,
+};
 use crate::{args::BenchMpi, failure::Failure};
 use std::process::ExitCode;
 use tasuki_bench::lab::{

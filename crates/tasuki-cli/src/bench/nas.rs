@@ -1,6 +1,11 @@
 //! `tasuki bench nas`: real parallel programs on networks, beside one host alone.
 
-use super::{Bar, LabMpis, code, interruption, results::give, testbeds};
+use super::{
+    access::{LabMpis, testbeds},
+    bar::{Bar, interruption},
+    exit::code,
+    results::give,
+};
 use crate::{args::BenchNas, failure::Failure};
 use std::{process::ExitCode, time::Duration};
 use tasuki_bench::{

@@ -1,6 +1,6 @@
 //! `tasuki bench raw`: latency and throughput of TCP, UDP and bare frames between two hosts, without any MPI.
 
-use super::{code, testbeds};
+use super::{access::testbeds, exit::code};
 use crate::{
     args::BenchRaw,
     failure::Failure,

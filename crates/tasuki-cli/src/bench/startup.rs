@@ -1,6 +1,12 @@
 //! `tasuki bench startup`: how long a program takes to start, and what takes the time.
 
-use super::{Bar, LabMpis, LabNetwork, code, interruption, results::give, testbed, testbeds};
+use super::{
+    access::{LabMpis, testbed, testbeds},
+    bar::{Bar, interruption},
+    exit::code,
+    network::LabNetwork,
+    results::give,
+};
 use crate::{args::BenchStartup, failure::Failure};
 use std::{process::ExitCode, time::Duration};
 use tasuki_bench::lab::{

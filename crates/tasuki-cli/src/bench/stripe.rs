@@ -1,6 +1,11 @@
 //! `tasuki bench stripe`: one TCP stream over several NICs, by Tasuki's striping and by other means.
 
-use super::{Bar, Labs, code, failure, interruption, results::give};
+use super::{
+    access::Labs,
+    bar::{Bar, interruption},
+    exit::{code, failure},
+    results::give,
+};
 use crate::{args::BenchStripe, failure::Failure};
 use std::process::ExitCode;
 use tasuki_bench::lab::{Session, stripe};

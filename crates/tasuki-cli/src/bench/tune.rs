@@ -1,6 +1,11 @@
 //! `tasuki bench tune`: the interrupt delay's controller against every fixed delay.
 
-use super::{Bar, Labs, code, interruption, results::give};
+use super::{
+    access::Labs,
+    bar::{Bar, interruption},
+    exit::code,
+    results::give,
+};
 use crate::{args::BenchTune, failure::Failure};
 use std::process::ExitCode;
 use tasuki_bench::lab::{Session, tune};

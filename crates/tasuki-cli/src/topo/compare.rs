@@ -1,6 +1,6 @@
 //! `tasuki topo compare`
 
-use super::steps;
+use super::steps::steps;
 use crate::{
     args::CompareArgs,
     failure::Failure,

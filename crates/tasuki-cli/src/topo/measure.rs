@@ -1,6 +1,6 @@
 //! `tasuki topo measure`
 
-use super::steps;
+use super::steps::steps;
 use crate::{
     args::MeasureArgs,
     failure::Failure,

@@ -8,13 +8,12 @@ mod rhinet2;
 mod route;
 mod show;
 mod simulate;
+mod steps;
 mod verify;
 
-pub use plan::plan;
-pub use tasuki_plan::source_help;
+pub use self::plan::plan;
 
 use crate::{args::TopoCommand, failure::Failure};
-use indicatif::ProgressBar;
 use std::process::ExitCode;
 
 /// Runs a topology command.
@@ -28,13 +27,5 @@ pub fn run(command: TopoCommand) -> Result<ExitCode, Failure> {
         TopoCommand::Show(arguments) => show::run(&arguments),
         TopoCommand::Verify(arguments) => verify::run(&arguments),
         TopoCommand::Compare(arguments) => compare::run(&arguments),
-    }
-}
-
-/// A function that shows the name of the step that begins on a progress bar, and moves the bar on.
-fn steps(bar: &ProgressBar) -> impl FnMut(&str) {
-    |what| {
-        bar.set_message(what.to_owned());
-        bar.inc(1);
     }
 }

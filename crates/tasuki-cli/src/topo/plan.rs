@@ -1,6 +1,6 @@
 //! `tasuki plan`
 
-use super::steps;
+use super::steps::steps;
 use crate::{
     args::{Best, PlanArgs},
     failure::Failure,

@@ -1,6 +1,6 @@
 //! `tasuki topo route`
 
-use super::steps;
+use super::steps::steps;
 use crate::{
     args::RouteArgs,
     failure::Failure,

@@ -1,6 +1,6 @@
 //! `tasuki topo show`
 
-use super::steps;
+use super::steps::steps;
 use crate::{
     args::ShowArgs,
     failure::Failure,

@@ -1,5 +1,5 @@
-/* In hpcc's place, for the burn-in's test. -DWRONG: ends well, but its results say that a test failed. -DSILENT: writes none.
-   -DFAILING: ends with an error. */
+/* In hpcc's place, for the burn-in's test. -DWRONG: ends well, but its results say that a test failed.
+ * -DSILENT: writes none. -DFAILING: ends with an error. */
 #include <mpi.h>
 #include <stdio.h>
 

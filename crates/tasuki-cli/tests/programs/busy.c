@@ -1,5 +1,6 @@
-/* busy [SECONDS]: a rank computes, without any call of MPI, in the middle of a rendezvous: first the receiver, then the
- * sender, then a bystander to which others send small messages meanwhile. Prints how long the other side waited. */
+/* busy [SECONDS]: a rank computes, without any call of MPI, in the middle of a rendezvous: first the
+ * receiver, then the sender, then a bystander to which others send small messages meanwhile. Prints how
+ * long the other side waited. */
 #include "proof.h"
 
 enum { BYTES = 16 << 20, SMALL = 512, NOTES = 200 };

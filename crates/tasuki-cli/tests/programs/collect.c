@@ -1,5 +1,6 @@
-/* collect [ROUNDS [FILE]]: collective operations of all kinds and sizes in turn, contents checked. Meant for more ranks than cores,
- * where a rank that waits must let another work. It ends earlier once rank 0 sees the file. */
+/* collect [ROUNDS [FILE]]: collective operations of all kinds and sizes in turn, contents checked. Meant
+ * for more ranks than cores, where a rank that waits must let another work. It ends earlier once rank 0
+ * sees the file. */
 #include "proof.h"
 #include <unistd.h>
 
@@ -20,14 +21,16 @@ static void all_to_all(uint64_t round, int bytes) {
         proof_fill(out + (size_t)to * (size_t)bytes, (size_t)bytes, proof_key(proof_rank, to, round));
     MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
     for (int from = 0; from < proof_ranks; from++)
-        proof_check(in + (size_t)from * (size_t)bytes, (size_t)bytes, proof_key(from, proof_rank, round), "alltoall");
+        proof_check(in + (size_t)from * (size_t)bytes, (size_t)bytes, proof_key(from, proof_rank, round),
+                    "alltoall");
 }
 
 static void gather(uint64_t round, int bytes) {
     proof_fill(out, (size_t)bytes, proof_key(proof_rank, 77, round));
     MPI_Allgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
     for (int from = 0; from < proof_ranks; from++)
-        proof_check(in + (size_t)from * (size_t)bytes, (size_t)bytes, proof_key(from, 77, round), "allgather");
+        proof_check(in + (size_t)from * (size_t)bytes, (size_t)bytes, proof_key(from, 77, round),
+                    "allgather");
 }
 
 static void reduce(uint64_t round, int bytes) {
@@ -37,7 +40,8 @@ static void reduce(uint64_t round, int bytes) {
         mine[i] = round * (uint64_t)i + (uint64_t)proof_rank;
     MPI_Allreduce(mine, sum, count, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     for (int i = 0; i < count; i++)
-        if (sum[i] != (round * (uint64_t)i * (uint64_t)proof_ranks + (uint64_t)(proof_ranks * (proof_ranks - 1) / 2)))
+        if (sum[i] != (round * (uint64_t)i * (uint64_t)proof_ranks
+                       + (uint64_t)(proof_ranks * (proof_ranks - 1) / 2)))
             PROOF_FAIL("allreduce: element %d of %d is wrong", i, count);
 }
 

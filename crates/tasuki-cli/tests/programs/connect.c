@@ -1,5 +1,5 @@
-/* connect [ROUNDS]: one half of the ranks opens a port and accepts, the other half connects; the halves know each other
- * by the port's name alone. */
+/* connect [ROUNDS]: one half of the ranks opens a port and accepts, the other half connects; the halves
+ * know each other by the port's name alone. */
 #include "proof.h"
 
 enum { BYTES = 150000 };
@@ -13,7 +13,8 @@ static void talk(MPI_Comm inter, int server, uint64_t round) {
         /* In each turn every rank has one partner to send to and one to receive from. */
         int to = (me + shift) % others, from = ((me - shift) % others + others) % others;
         proof_fill(out, BYTES, proof_key(server * 64 + me, to, round));
-        MPI_Sendrecv(out, BYTES, MPI_BYTE, to, shift, in, BYTES, MPI_BYTE, from, shift, inter, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, BYTES, MPI_BYTE, to, shift, in, BYTES, MPI_BYTE, from, shift, inter,
+                     MPI_STATUS_IGNORE);
         proof_check(in, BYTES, proof_key(!server * 64 + from, me, round), "connect");
     }
     free(out);

@@ -1,5 +1,6 @@
-"""UDP flows in turn: `send ADDRESS PORT FLOWS COUNT` sends COUNT datagrams of each flow, slowly; `serve ADDRESS PORT FLOWS COUNT` counts
-them until all have come or nothing comes for five seconds, and prints how many came of each flow."""
+"""UDP flows in turn: `send ADDRESS PORT FLOWS COUNT` sends COUNT datagrams of each flow, slowly;
+`serve ADDRESS PORT FLOWS COUNT` counts them until all have come or nothing comes for five seconds, and prints
+how many came of each flow."""
 
 import socket
 import sys

@@ -1,5 +1,6 @@
-/* finish ROUND: the last thing that happens before MPI_Finalize is a message whose receiver has all it needs to leave:
- * its last frame, or the acknowledgement of it, may be lost. Prints `finalizing` just before. */
+/* finish ROUND: the last thing that happens before MPI_Finalize is a message whose receiver has all it
+ * needs to leave: its last frame, or the acknowledgement of it, may be lost. Prints `finalizing` just
+ * before. */
 #include "proof.h"
 
 enum { SIZES = 4 };

@@ -1,6 +1,6 @@
-/* flood [MESSAGES [BYTES]]: every other rank sends so many messages of so many bytes to rank 0 without waiting, while rank 0
- * takes none of them: it calls MPI, but for other messages. Then it receives them all. Prints by how much the flood
- * raised rank 0's peak of resident memory (VmHWM), in KiB. */
+/* flood [MESSAGES [BYTES]]: every other rank sends so many messages of so many bytes to rank 0 without
+ * waiting, while rank 0 takes none of them: it calls MPI, but for other messages. Then it receives them
+ * all. Prints by how much the flood raised rank 0's peak of resident memory (VmHWM), in KiB. */
 #include "proof.h"
 
 #include <unistd.h>

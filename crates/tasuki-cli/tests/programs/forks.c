@@ -1,5 +1,6 @@
-/* forks [ROUNDS]: ranks run other programs, and copies of themselves, while messages of every size are under way: system(),
- * popen(), fork + exec, fork + _exit, and a child that lives on holding everything that it inherited. */
+/* forks [ROUNDS]: ranks run other programs, and copies of themselves, while messages of every size are
+ * under way: system(), popen(), fork + exec, fork + _exit, and a child that lives on holding everything
+ * that it inherited. */
 #include "proof.h"
 
 #include <sys/wait.h>

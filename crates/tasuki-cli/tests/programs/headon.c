@@ -1,5 +1,5 @@
-/* headon [MIB]: neighbours send each other messages of so many MiB at the same time: sends first, MPI_Sendrecv, and both
- * directions several deep. */
+/* headon [MIB]: neighbours send each other messages of so many MiB at the same time: sends first,
+ * MPI_Sendrecv, and both directions several deep. */
 #include "proof.h"
 
 static int peer;
@@ -28,7 +28,8 @@ int main(int argc, char **argv) {
     both(bytes, 1, out, in, 1);
     both(bytes, 8, out, in, 2);
     proof_fill(out, bytes, proof_key(proof_rank, peer, 3));
-    MPI_Sendrecv(out, (int)bytes, MPI_BYTE, peer, 9, in, (int)bytes, MPI_BYTE, peer, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, (int)bytes, MPI_BYTE, peer, 9, in, (int)bytes, MPI_BYTE, peer, 9, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     proof_check(in, bytes, proof_key(peer, proof_rank, 3), "head-on");
     proof_end("headon");
     return 0;

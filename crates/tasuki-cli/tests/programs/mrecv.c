@@ -1,5 +1,6 @@
-/* mrecv: messages that MPI_Mprobe or MPI_Improbe has matched are received by MPI_Mrecv and MPI_Imrecv into types with gaps, in another
- * order than memory's, of several basic types; whole, in part, empty, longer than there is room for, from nobody. */
+/* mrecv: messages that MPI_Mprobe or MPI_Improbe has matched are received by MPI_Mrecv and MPI_Imrecv into
+ * types with gaps, in another order than memory's, of several basic types; whole, in part, empty, longer
+ * than there is room for, from nobody. */
 #include "proof.h"
 
 #include <stddef.h>
@@ -19,7 +20,8 @@ static MPI_Datatype vector, backwards, mixed, resized, plain;
 
 static void make_types(void) {
     int lengths[3] = {1, 1, 1}, blocks[3] = {2, 1, 3}, places[3] = {5, 0, 1};
-    MPI_Aint at[3] = {offsetof(struct mixed, number), offsetof(struct mixed, value), offsetof(struct mixed, letter)};
+    MPI_Aint at[3] = {offsetof(struct mixed, number), offsetof(struct mixed, value),
+                      offsetof(struct mixed, letter)};
     MPI_Datatype of[3] = {MPI_INT, MPI_DOUBLE, MPI_CHAR}, bare;
     MPI_Type_vector(3, 1, 2, MPI_DOUBLE, &vector);
     /* Six doubles of eight, the last first. */
@@ -42,8 +44,10 @@ static size_t memory_of(MPI_Datatype type, int count) {
     return (size_t)(extent * count + true_low + true_extent);
 }
 
-/* What arrived must be what a pack of the same would give, and gaps untouched: unpacked into memory of its own, it is compared whole. */
-static void check(const void *got, size_t bytes, MPI_Datatype type, int count, const char *packed, int size, const char *what) {
+/* What arrived must be what a pack of the same would give, and gaps untouched: unpacked into memory of its
+ * own, it is compared whole. */
+static void check(const void *got, size_t bytes, MPI_Datatype type, int count, const char *packed, int size,
+                  const char *what) {
     char *right = proof_memory(bytes);
     int place = 0;
     memset(right, GAP, bytes);
@@ -100,7 +104,8 @@ static void receive(MPI_Datatype type, int room, int sent, int tag, int later, c
     MPI_Get_count(&status, type, &count);
     MPI_Get_elements(&status, MPI_BYTE, &elements);
     if (status.MPI_SOURCE != other || status.MPI_TAG != tag || count != sent || elements != sent * size)
-        PROOF_FAIL("%s: %d elements, %d bytes, tag %d, of rank %d", what, count, elements, status.MPI_TAG, status.MPI_SOURCE);
+        PROOF_FAIL("%s: %d elements, %d bytes, tag %d, of rank %d", what, count, elements, status.MPI_TAG,
+                   status.MPI_SOURCE);
     check(got, bytes, type, sent, packed, sent * size, what);
     free(got);
     free(packed);
@@ -148,7 +153,8 @@ static void too_long(void) {
     MPI_Mprobe(other, 950, MPI_COMM_WORLD, &message, &status);
     int error, result = MPI_Mrecv(got, 1, vector, &message, &status);
     MPI_Error_class(result, &error);
-    if (error != MPI_ERR_TRUNCATE || got[1] != GAP || got[3] != GAP || got[5] != GAP || got[6] != GAP || got[7] != GAP)
+    if (error != MPI_ERR_TRUNCATE || got[1] != GAP || got[3] != GAP || got[5] != GAP || got[6] != GAP
+        || got[7] != GAP)
         PROOF_FAIL("too long: error %d", error);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
@@ -189,8 +195,10 @@ int main(int argc, char **argv) {
                 int size;
                 char what[80];
                 MPI_Type_size(types[type], &size);
-                snprintf(what, sizeof what, "%s, %d of %d, %s", names[type], lengths[length][1], lengths[length][0],
-                         later == 0 ? "MPI_Mrecv" : later == 1 ? "MPI_Imrecv" : "MPI_Imrecv and MPI_Test");
+                snprintf(what, sizeof what, "%s, %d of %d, %s", names[type], lengths[length][1],
+                         lengths[length][0], later == 0   ? "MPI_Mrecv"
+                         : later == 1 ? "MPI_Imrecv"
+                                      : "MPI_Imrecv and MPI_Test");
                 if (proof_rank == 0)
                     send(lengths[length][1] * size, tag, tag % 4 == 0);
                 else

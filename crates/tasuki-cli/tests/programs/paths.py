@@ -1,10 +1,12 @@
 """Which wires the packets between hosts take, seen where they come in.
 
-paths.py ADDRESS           answers probes (UDP, port 7777) at ADDRESS and notes every one that comes in on an eth interface
-  go FLOWS ADDRESS...      on standard input: sends a probe to every address from FLOWS ports of its own, again until it is answered;
+paths.py ADDRESS           answers probes (UDP, port 7777) at ADDRESS and notes every one that comes in on an
+                           eth interface
+  go FLOWS ADDRESS...      on standard input: sends a probe to every address from FLOWS ports of its own,
+                           again until it is answered;
                            prints "all answered", or who never answered
-  end of standard input    prints what came in, a line each: interface, MAC address of the sender, source, destination, port of
-                             the client, and whether it asks or answers
+  end of standard input    prints what came in, a line each: interface, MAC address of the sender, source,
+                           destination, port of the client, and whether it asks or answers
 """
 import os
 import select

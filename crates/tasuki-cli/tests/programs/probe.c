@@ -1,7 +1,7 @@
-/* probe [ROUNDS]: every rank sends to every rank, itself among them, and takes what has come by MPI_Probe and MPI_Recv, both
- * with MPI_ANY_SOURCE: a process of one thread must receive the message that it probed (MPI 4.1, 3.8.1). Argument
- * `matched`: by MPI_Mprobe and MPI_Mrecv, `synchronous`: the same, and the sends are synchronous; `named`: MPI_Recv from the
- * source that the probe gave. */
+/* probe [ROUNDS]: every rank sends to every rank, itself among them, and takes what has come by MPI_Probe
+ * and MPI_Recv, both with MPI_ANY_SOURCE: a process of one thread must receive the message that it probed
+ * (MPI 4.1, 3.8.1). Argument `matched`: by MPI_Mprobe and MPI_Mrecv, `synchronous`: the same, and the
+ * sends are synchronous; `named`: MPI_Recv from the source that the probe gave. */
 #include "proof.h"
 
 enum { MOST = 70000, TAG = 7 };
@@ -43,8 +43,8 @@ int main(int argc, char **argv) {
         for (int to = 0; to < proof_ranks; to++) {
             int bytes = bytes_of(proof_rank, to, round);
             proof_fill(out + (size_t)to * MOST, (size_t)bytes, proof_key(proof_rank, to, (uint64_t)round));
-            (synchronous ? MPI_Issend : MPI_Isend)(out + (size_t)to * MOST, bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD,
-                                                   &requests[to]);
+            (synchronous ? MPI_Issend : MPI_Isend)(out + (size_t)to * MOST, bytes, MPI_BYTE, to, TAG,
+                                                   MPI_COMM_WORLD, &requests[to]);
         }
         if (round % 2)
             MPI_Barrier(MPI_COMM_WORLD);

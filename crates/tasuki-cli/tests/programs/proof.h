@@ -1,4 +1,5 @@
-/* Shared by the programs of the tests: contents that depend on who sent what, and words on damage. C11 and MPI 3.
+/* Shared by the programs of the tests: contents that depend on who sent what, and words on damage.
+ * C11 and MPI 3.
  * Every program prints `NAME ok` on rank 0 once every rank has checked what it received. */
 #ifndef TASUKI_PROOF_H
 #define TASUKI_PROOF_H
@@ -13,14 +14,14 @@
 static int proof_rank, proof_ranks;
 
 /* Ends all ranks with exit code 3: what the program is there to find out has gone wrong. */
-#define PROOF_FAIL(...)                                                                                               \
-    do {                                                                                                              \
-        fprintf(stderr, "rank %d: ", proof_rank);                                                                     \
-        fprintf(stderr, __VA_ARGS__);                                                                                 \
-        fprintf(stderr, "\n");                                                                                        \
-        fflush(stderr);                                                                                               \
-        MPI_Abort(MPI_COMM_WORLD, 3);                                                                                 \
-        exit(3);                                                                                                      \
+#define PROOF_FAIL(...)                                                                                     \
+    do {                                                                                                    \
+        fprintf(stderr, "rank %d: ", proof_rank);                                                           \
+        fprintf(stderr, __VA_ARGS__);                                                                       \
+        fprintf(stderr, "\n");                                                                              \
+        fflush(stderr);                                                                                     \
+        MPI_Abort(MPI_COMM_WORLD, 3);                                                                       \
+        exit(3);                                                                                            \
     } while (0)
 
 static inline void *proof_memory(size_t bytes) {
@@ -64,8 +65,8 @@ static inline void proof_status(const MPI_Status *status, int source, int tag, i
     int count;
     MPI_Get_count((MPI_Status *)status, MPI_BYTE, &count);
     if (status->MPI_SOURCE != source || status->MPI_TAG != tag || count != bytes)
-        PROOF_FAIL("%s: got %d bytes, tag %d, of rank %d, not %d bytes, tag %d, of rank %d", what, count, status->MPI_TAG,
-                   status->MPI_SOURCE, bytes, tag, source);
+        PROOF_FAIL("%s: got %d bytes, tag %d, of rank %d, not %d bytes, tag %d, of rank %d", what, count,
+                   status->MPI_TAG, status->MPI_SOURCE, bytes, tag, source);
 }
 
 static inline double proof_now(void) {

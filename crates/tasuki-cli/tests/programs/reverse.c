@@ -1,5 +1,6 @@
-/* reverse [MESSAGES]: rank 0 sends so many messages without waiting, and rank 1 receives them in reverse order of tags:
- * first all of them unexpected, then all of them with receives posted beforehand. Most are small, some need a rendezvous. */
+/* reverse [MESSAGES]: rank 0 sends so many messages without waiting, and rank 1 receives them in reverse
+ * order of tags: first all of them unexpected, then all of them with receives posted beforehand. Most are
+ * small, some need a rendezvous. */
 #include "proof.h"
 
 static int bytes_of(long number) {

@@ -1,5 +1,5 @@
-/* spawn [ROUNDS [world|self [HOST]]]: all ranks together (or each by itself) start two more processes of this program (on
- * HOST), talk to them directly and in a merged communicator, and let them go. */
+/* spawn [ROUNDS [world|self [HOST]]]: all ranks together (or each by itself) start two more processes of
+ * this program (on HOST), talk to them directly and in a merged communicator, and let them go. */
 #include "proof.h"
 
 enum { CHILDREN = 2, BYTES = 200000 };

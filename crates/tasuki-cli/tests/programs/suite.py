@@ -1,5 +1,5 @@
-"""Runs mpi4py's test suite: suite.py FOLDER TESTS ARGUMENTS. FOLDER is one that all hosts share, for the tests of
-parallel input and output; a lab's hosts have a /tmp of their own each."""
+"""Runs mpi4py's test suite: suite.py FOLDER TESTS ARGUMENTS. FOLDER is one that all hosts share, for the
+tests of parallel input and output; a lab's hosts have a /tmp of their own each."""
 import runpy
 import sys
 import tempfile

@@ -1,11 +1,13 @@
-/* survivors OPERATION fatal|return VICTIM|nobody rank|host before|amid COUNT: what the others are told when a rank dies.
+/* survivors OPERATION fatal|return VICTIM|nobody rank|host before|amid COUNT: what the others are told
+ * when a rank dies.
  *
- * All ranks do OPERATION again and again, on COUNT doubles, and check every result. VICTIM, or with `host` every process of
- * its host, is killed (SIGKILL): in `before` ahead of round KILL, in `amid` by a thread at some moment from that round on.
- * An operation may fail, or end the process (`fatal`, MPI's default), or give what is right; nothing else. Whoever is told
- * of success and holds something else, or cannot have succeeded without the dead, prints a line that begins with `WRONG`
- * and ends with status 9. With `return` (MPI_ERRORS_RETURN) a rank goes on after an error, PERSISTENT times, so that what
- * follows an error is checked, too. Survivors print `rank R: N errors, first in round M` and leave without MPI_Finalize. */
+ * All ranks do OPERATION again and again, on COUNT doubles, and check every result. VICTIM, or with `host`
+ * every process of its host, is killed (SIGKILL): in `before` ahead of round KILL, in `amid` by a thread
+ * at some moment from that round on. An operation may fail, or end the process (`fatal`, MPI's default),
+ * or give what is right; nothing else. Whoever is told of success and holds something else, or cannot have
+ * succeeded without the dead, prints a line that begins with `WRONG` and ends with status 9. With `return`
+ * (MPI_ERRORS_RETURN) a rank goes on after an error, PERSISTENT times, so that what follows an error is
+ * checked, too. Survivors print `rank R: N errors, first in round M` and leave without MPI_Finalize. */
 #include "proof.h"
 
 #include <pthread.h>
@@ -57,7 +59,8 @@ static void fill(double *memory, int rank) {
 static void check(const double *memory, int rank, const char *what) {
     for (int i = 0; i < count; i++)
         if (memory[i] != value(rank, round_number, i))
-            wrong("%s: success, and word %d of rank %d is %g, not %g", what, i, rank, memory[i], value(rank, round_number, i));
+            wrong("%s: success, and word %d of rank %d is %g, not %g", what, i, rank, memory[i],
+                  value(rank, round_number, i));
 }
 
 static void check_sum(const double *memory, const char *what) {
@@ -167,7 +170,8 @@ static int check_all(int result, const char *what) {
 static int allgather(void) {
     fill(mine, proof_rank);
     poison(wide, proof_ranks * count);
-    return check_all(MPI_Allgather(mine, count, MPI_DOUBLE, wide, count, MPI_DOUBLE, MPI_COMM_WORLD), "allgather");
+    return check_all(MPI_Allgather(mine, count, MPI_DOUBLE, wide, count, MPI_DOUBLE, MPI_COMM_WORLD),
+                     "allgather");
 }
 
 static int gather(void) {
@@ -222,12 +226,14 @@ static int sendrecv(void) {
     int words = -1;
     fill(mine, proof_rank);
     poison(got, count);
-    int result = MPI_Sendrecv(mine, count, MPI_DOUBLE, next, 5, got, count, MPI_DOUBLE, before, 5, MPI_COMM_WORLD, &status);
+    int result = MPI_Sendrecv(mine, count, MPI_DOUBLE, next, 5, got, count, MPI_DOUBLE, before, 5,
+                              MPI_COMM_WORLD, &status);
     if (result != MPI_SUCCESS)
         return result;
     MPI_Get_count(&status, MPI_DOUBLE, &words);
     if (words != count || status.MPI_SOURCE != before)
-        wrong("sendrecv: success with %d words of rank %d, not %d of %d", words, status.MPI_SOURCE, count, before);
+        wrong("sendrecv: success with %d words of rank %d, not %d of %d", words, status.MPI_SOURCE, count,
+              before);
     check(got, before, "sendrecv");
     return result;
 }
@@ -240,9 +246,11 @@ static int waitall(void) {
     poison(wide, proof_ranks * count);
     for (int rank = 0; rank < proof_ranks; rank++) {
         requests[rank] = requests[proof_ranks + rank] = MPI_REQUEST_NULL;
-        int result = MPI_Irecv(wide + rank * count, count, MPI_DOUBLE, rank, 6, MPI_COMM_WORLD, &requests[rank]);
+        int result = MPI_Irecv(wide + rank * count, count, MPI_DOUBLE, rank, 6, MPI_COMM_WORLD,
+                               &requests[rank]);
         if (result == MPI_SUCCESS)
-            result = MPI_Isend(mine, count, MPI_DOUBLE, rank, 6, MPI_COMM_WORLD, &requests[proof_ranks + rank]);
+            result = MPI_Isend(mine, count, MPI_DOUBLE, rank, 6, MPI_COMM_WORLD,
+                               &requests[proof_ranks + rank]);
         /* What has been begun stays so: the process is about to end. */
         if (result != MPI_SUCCESS)
             return result;
@@ -283,8 +291,8 @@ static int comm_dup(void) {
 
 /* A window of a place for every rank. */
 static void open_window(void) {
-    MPI_Win_allocate((MPI_Aint)sizeof(double) * count * proof_ranks, sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &shown,
-                     &window);
+    MPI_Win_allocate((MPI_Aint)sizeof(double) * count * proof_ranks, sizeof(double), MPI_INFO_NULL,
+                     MPI_COMM_WORLD, &shown, &window);
     MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
 }
 
@@ -294,7 +302,8 @@ static int put_fence(void) {
     if (result == MPI_SUCCESS)
         needs_all("first fence");
     for (int rank = 0; rank < proof_ranks && result == MPI_SUCCESS; rank++)
-        result = MPI_Put(mine, count, MPI_DOUBLE, rank, (MPI_Aint)proof_rank * count, count, MPI_DOUBLE, window);
+        result = MPI_Put(mine, count, MPI_DOUBLE, rank, (MPI_Aint)proof_rank * count, count, MPI_DOUBLE,
+                         window);
     if (result == MPI_SUCCESS)
         result = MPI_Win_fence(0, window);
     for (int rank = 0; rank < proof_ranks && result == MPI_SUCCESS; rank++)
@@ -320,7 +329,8 @@ static int acc_fence(void) {
     return result;
 }
 
-/* A window can outlive its owner: MPIs let the ranks of a host share its memory, and any of them serves it. What is put must be there. */
+/* A window can outlive its owner: MPIs let the ranks of a host share its memory, and any of them serves
+ * it. What is put must be there. */
 static int put_flush(void) {
     int target = (proof_rank + 1) % proof_ranks;
     fill(mine, proof_rank);
@@ -359,11 +369,13 @@ static const struct {
     int (*run)(void);
     int one_sided;
 } OPERATIONS[] = {
-    {"allreduce", allreduce, 0}, {"iallreduce", iallreduce, 0}, {"reduce", reduce, 0},       {"bcast", bcast, 0},
-    {"ibcast", ibcast, 0},       {"barrier", barrier, 0},       {"alltoall", alltoall, 0},   {"allgather", allgather, 0},
-    {"gather", gather, 0},       {"scatter", scatter, 0},       {"reduce_scatter", reduce_scatter, 0}, {"scan", scan, 0},
-    {"sendrecv", sendrecv, 0},   {"waitall", waitall, 0},       {"ssend", ssend, 0},         {"comm_dup", comm_dup, 0},
-    {"put_fence", put_fence, 1}, {"acc_fence", acc_fence, 1},   {"put_flush", put_flush, 1}, {"acc_flush", acc_flush, 1},
+    {"allreduce", allreduce, 0}, {"iallreduce", iallreduce, 0},         {"reduce", reduce, 0},
+    {"bcast", bcast, 0},         {"ibcast", ibcast, 0},                 {"barrier", barrier, 0},
+    {"alltoall", alltoall, 0},   {"allgather", allgather, 0},           {"gather", gather, 0},
+    {"scatter", scatter, 0},     {"reduce_scatter", reduce_scatter, 0}, {"scan", scan, 0},
+    {"sendrecv", sendrecv, 0},   {"waitall", waitall, 0},               {"ssend", ssend, 0},
+    {"comm_dup", comm_dup, 0},   {"put_fence", put_fence, 1},           {"acc_fence", acc_fence, 1},
+    {"put_flush", put_flush, 1}, {"acc_flush", acc_flush, 1},
 };
 
 static void die(void) {

@@ -1,5 +1,6 @@
-/* threads [ROUNDS [THREADS]]: MPI_THREAD_MULTIPLE. Every thread has partners of its own in the other ranks, on communicators
- * of its own and on a shared one; all threads of a rank take part in one pool of messages that are probed for. */
+/* threads [ROUNDS [THREADS]]: MPI_THREAD_MULTIPLE. Every thread has partners of its own in the other
+ * ranks, on communicators of its own and on a shared one; all threads of a rank take part in one pool of
+ * messages that are probed for. */
 #include "proof.h"
 
 #include <pthread.h>
@@ -20,7 +21,8 @@ static void exchange(int thread, MPI_Comm comm, uint64_t round, int wildcard, ch
     for (int shift = 1; shift < proof_ranks; shift++) {
         int to = (proof_rank + shift) % proof_ranks, from = (proof_rank + proof_ranks - shift) % proof_ranks;
         uint64_t number = round * 64 + (uint64_t)thread;
-        int sent = bytes_of(proof_key(proof_rank, to, number)), due = bytes_of(proof_key(from, proof_rank, number));
+        int sent = bytes_of(proof_key(proof_rank, to, number));
+        int due = bytes_of(proof_key(from, proof_rank, number));
         MPI_Request request;
         MPI_Status status;
         proof_fill(out, (size_t)sent, proof_key(proof_rank, to, number));

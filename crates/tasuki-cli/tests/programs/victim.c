@@ -1,6 +1,7 @@
-/* victim receive|send|nobody: the last rank is killed (SIGKILL, by itself) while the others talk to it. They must get an error: with
- * MPI_ERRORS_RETURN they print `rank R: error after T s` and leave without MPI_Finalize, which could not succeed. Rank 0 waits
- * for the victim in MPI_Recv or sends to it until that fails; so does every other rank. `nobody`: nobody is killed. */
+/* victim receive|send|nobody: the last rank is killed (SIGKILL, by itself) while the others talk to it.
+ * They must get an error: with MPI_ERRORS_RETURN they print `rank R: error after T s` and leave without
+ * MPI_Finalize, which could not succeed. Rank 0 waits for the victim in MPI_Recv or sends to it until that
+ * fails; so does every other rank. `nobody`: nobody is killed. */
 #include "proof.h"
 
 #include <signal.h>
@@ -32,7 +33,8 @@ int main(int argc, char **argv) {
         MPI_Bcast(buffer, BYTES, MPI_BYTE, root, MPI_COMM_WORLD);
     for (int shift = 1; shift < proof_ranks; shift++)
         MPI_Sendrecv_replace(buffer, BYTES, MPI_BYTE, (proof_rank + shift) % proof_ranks, 1,
-                             (proof_rank + proof_ranks - shift) % proof_ranks, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                             (proof_rank + proof_ranks - shift) % proof_ranks, 1, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
     if (argc > 1 && !strcmp(argv[1], "nobody")) {
         proof_end("victim");

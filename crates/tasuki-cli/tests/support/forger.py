@@ -1,8 +1,11 @@
-"""Forges ICMP errors about packets that it has never seen, as anybody can who reaches a host and guesses addresses and ports.
+"""Forges ICMP errors about packets that it has never seen, as anybody can who reaches a host and guesses
+addresses and ports.
 
-forger.py SEED ENDS...      until it is ended. Each of ENDS is VICTIM:PORT,PEER:PORT: the victim is told, over and over, that what its
-                            socket sent to the peer's was refused: with each code of "destination unreachable", by the forger itself, by the
-                            peer's host and by a router, quoting nothing, a little or much of a packet. Prints how many it has sent.
+forger.py SEED ENDS...      until it is ended. Each of ENDS is VICTIM:PORT,PEER:PORT: the victim is told, over
+                            and over, that what its socket sent to the peer's was refused: with each code of
+                            "destination unreachable", by the forger itself, by the peer's host and by a
+                            router, quoting nothing, a little or much of a packet. Prints how many it has
+                            sent.
 """
 import random
 import signal
@@ -27,7 +30,8 @@ def checksum(data):
 def ip(source, target, protocol, payload):
     length = HEADER + len(payload)
     head = struct.pack(
-        "!BBHHHBBH4s4s", 0x45, 0, length, 1, 0, 64, protocol, 0, socket.inet_aton(source), socket.inet_aton(target)
+        "!BBHHHBBH4s4s", 0x45, 0, length, 1, 0, 64, protocol, 0,
+        socket.inet_aton(source), socket.inet_aton(target)
     )
     return head[:10] + struct.pack("!H", checksum(head)) + head[12:] + payload
 

@@ -1,11 +1,13 @@
 """Throws at UDP ports and NICs what does not belong there.
 
-hostile.py capture NIC PORT COUNT         prints payloads that cross a NIC to a port, in hexadecimal, one per line
-hostile.py capture-raw NIC COUNT          the same of frames of Tasuki's own type
+hostile.py capture NIC PORT COUNT         prints payloads that cross a NIC to a port, in hexadecimal,
+                                          one per line
+hostile.py capture-raw NIC COUNT          prints frames of Tasuki's own type, likewise
 hostile.py attack-raw SEED NIC MAC PAYLOADS   as attack, in frames out of a NIC to a MAC address
-hostile.py attack SEED TARGETS PAYLOADS   until it is ended, sends to TARGETS (address:port,...) random bytes, and PAYLOADS
-                                          (hexadecimal,...) as they are, cut short, damaged, lengthened, or with another
-                                          token under a right checksum; prints the number of datagrams at its end
+hostile.py attack SEED TARGETS PAYLOADS   until it is ended, sends to TARGETS (address:port,...) random
+                                          bytes, and PAYLOADS (hexadecimal,...) as they are, cut
+                                          short, damaged, lengthened, or with another token under a
+                                          right checksum; prints the number of datagrams at its end
 """
 import random
 import signal

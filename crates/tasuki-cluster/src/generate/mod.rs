@@ -8,7 +8,7 @@ mod shape;
 pub use build::ClusterBuilder;
 pub use shape::{SHAPES, Shape, ShapeHelp, shapes_help};
 
-use crate::{Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, MTU_MAX, MTU_MIN, Rate};
+use crate::{Cluster, DEFAULT_MTU, DEFAULT_RATE, MTU_MAX, MTU_MIN, Rate};
 use thiserror::Error;
 
 /// Largest number of hosts that are generated.
@@ -23,15 +23,15 @@ pub struct Options {
     pub rate: Rate,
     /// MTU of every NIC, in bytes. Default 1500.
     pub mtu: u32,
-    /// Cores of every host. Default 1.
-    pub cores: u32,
+    /// Cores of every host. Default `None`: a job asks the host.
+    pub cores: Option<u32>,
     /// Copies of each cable, each with NICs of its own. Default 1.
     pub nics_per_cable: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { rate: DEFAULT_RATE, mtu: DEFAULT_MTU, cores: DEFAULT_CORES, nics_per_cable: 1 }
+        Self { rate: DEFAULT_RATE, mtu: DEFAULT_MTU, cores: None, nics_per_cable: 1 }
     }
 }
 
@@ -136,7 +136,7 @@ fn check_options(options: &Options) -> Result<(), GenerateError> {
     if !(MTU_MIN..=MTU_MAX).contains(&options.mtu) {
         return fail("the MTU", options.mtu.to_string(), &format!("from {MTU_MIN} to {MTU_MAX} bytes"));
     }
-    if options.cores == 0 {
+    if options.cores == Some(0) {
         return fail("the number of cores", "0".into(), "at least 1");
     }
     if options.nics_per_cable == 0 {

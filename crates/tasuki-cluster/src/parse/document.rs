@@ -7,8 +7,8 @@ use super::{
     report::{Findings, Span},
 };
 use crate::{
-    Addressing, Cluster, DEFAULT_CORES, DEFAULT_MTU, DEFAULT_RATE, DelayWish, Host, MTU_MAX, MTU_MIN, Nic,
-    Rate, SshAddress, SshJump, SshOptions, SshUser, Striping, Switch, Tuning,
+    Addressing, Cluster, DEFAULT_MTU, DEFAULT_RATE, DelayWish, Host, MTU_MAX, MTU_MIN, Nic, Rate, SshAddress,
+    SshJump, SshOptions, SshUser, Striping, Switch, Tuning,
     delay::DelayBound,
     names::{check_cluster, check_interface, check_label},
     ssh::BadSsh,
@@ -79,7 +79,7 @@ pub(super) struct RawCable {
 struct Defaults {
     rate: Rate,
     mtu: u32,
-    cores: u32,
+    cores: Option<u32>,
 }
 
 /// Reads the tables of a file.
@@ -153,13 +153,13 @@ fn read_cluster(
 }
 
 fn read_defaults(root: &Fields<'_, '_>, findings: &Findings) -> Defaults {
-    let mut defaults = Defaults { rate: DEFAULT_RATE, mtu: DEFAULT_MTU, cores: DEFAULT_CORES };
+    let mut defaults = Defaults { rate: DEFAULT_RATE, mtu: DEFAULT_MTU, cores: None };
     let known = ["rate", "mtu", "cores"];
     let fields = root.get("defaults").and_then(|value| Fields::of(value, "defaults", &known, findings));
     if let Some(fields) = fields {
         defaults.rate = fields.rate("rate").unwrap_or(defaults.rate);
         defaults.mtu = fields.count("mtu", MTUS).map_or(defaults.mtu, Spanned::into_inner);
-        defaults.cores = fields.count("cores", CORES).map_or(defaults.cores, Spanned::into_inner);
+        defaults.cores = fields.count("cores", CORES).map(Spanned::into_inner);
     }
     defaults
 }
@@ -208,7 +208,7 @@ fn read_host(value: &Value<'_>, defaults: &Defaults, findings: &Findings) -> Opt
         name,
         management,
         ssh,
-        cores: fields.count("cores", CORES).map_or(defaults.cores, Spanned::into_inner),
+        cores: fields.count("cores", CORES).map(Spanned::into_inner).or(defaults.cores),
         rack: read_text(&fields, "rack"),
         module: read_text(&fields, "module"),
         relay: fields.boolean("relay").unwrap_or(true),

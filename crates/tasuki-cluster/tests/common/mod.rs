@@ -51,7 +51,7 @@ impl Recipe {
             name: format!("n{}", index + 1),
             management: None,
             ssh: SshOptions::default(),
-            cores: 1,
+            cores: None,
             rack: None,
             module: None,
             relay: *relay,

@@ -174,8 +174,9 @@ impl Liveness {
         for peer in net.take_unanswered(Time(deadline)) {
             let Some(record) = peers.get(peer).filter(|record| !record.gone) else { continue };
             tell_user(&format!(
-                "no answer from {} for {} s. Its host may be down or busy, a firewall may drop UDP (port {}), \
-                 or routes may lead elsewhere: see `tasuki doctor`, `ip route get {}`. Still trying.",
+                "no answer from {} for {} s. Its host may be down or busy, a firewall may drop UDP \
+                 (port {}), or routes may lead elsewhere: see `tasuki doctor`, `ip route get {}`. \
+                 Still trying.",
                 record.address,
                 liveness::UNANSWERED_NS / 1_000_000_000,
                 record.address.port,

@@ -7,7 +7,8 @@ use crate::api::{Peer, Report};
 use crate::memory::Memory;
 use crate::rendezvous::keys::RendezvousKey;
 
-/// Whose operation it is, if not the program's: the part of the engine that is told when it ends.
+/// The part of the engine that an operation belongs to, and that is told when it ends. (Operations of the
+/// program have none.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Internal {
     /// A step of a one-sided transfer, by its number in [`crate::rma::Rma`].

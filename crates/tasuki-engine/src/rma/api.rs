@@ -57,8 +57,8 @@ pub struct RemoteDone {
 pub enum RemoteFailure {
     /// The peer has no memory under this key, or does not let it be used so, or the transfer would leave it.
     #[error(
-        "the peer has no such memory: the key is not (or no more) registered there, or not for this, or offset and \
-         length leave it"
+        "the peer has no such memory: the key is not (or no more) registered there, or not for this, or \
+         offset and length leave it"
     )]
     Refused,
     /// The peer failed or closed its endpoint, as for messages.

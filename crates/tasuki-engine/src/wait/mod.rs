@@ -38,7 +38,7 @@ impl WaitPolicy {
         }
     }
 
-    /// Who wants the processors of this process.
+    /// Whether more threads than this one want the processors of this process.
     pub fn processors(&mut self) -> &mut Oversubscription {
         &mut self.processors
     }

@@ -112,8 +112,8 @@ fn a_cut_cable_is_left_at_once_and_taken_again() {
                 });
                 assert!(start.elapsed() < TIMEOUT, "nothing was on its way: {}", pair.ends[0].describe());
             }
-            // Whose NIC it was hears it at once; the kernel may take a second to tell the other of the
-            // carrier.
+            // The end whose NIC was taken down hears it at once; the kernel may take a second to tell the
+            // other end of the carrier.
             let has_left = |end: &Endpoint| rail(end, 1).starts_with("Down (no carrier): in_flight=0/");
             let heard = (0..POLLS_MAX).any(|_| {
                 pair.ends[host].progress();

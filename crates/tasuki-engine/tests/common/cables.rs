@@ -105,7 +105,8 @@ impl Cables {
         let other = 1 - own;
         let rail = |cable: usize| {
             let (local, remote) = (link_address(cable, own), link_address(cable, other));
-            serde_json::json!({ "rail": cable, "nic": nic(cable), "local": local, "remote": remote, "mtu": MTU })
+            let nic = nic(cable);
+            serde_json::json!({ "rail": cable, "nic": nic, "local": local, "remote": remote, "mtu": MTU })
         };
         let rails: Vec<_> = (0..self.count).map(rail).collect();
         let peers = serde_json::json!({ identity(other).to_string(): { "rails": rails } });

@@ -43,7 +43,10 @@ fn messages_cost_no_more_calls_and_no_allocations() {
         let fits = (0..TRIES).any(|_| match measure(limit) {
             None => true,
             Some((sends, receives, allocations)) => {
-                println!("{name}: {sends:.3} calls to send and {receives:.3} to receive for a message, {allocations} allocations for all");
+                println!(
+                    "{name}: {sends:.3} calls to send and {receives:.3} to receive for a message, \
+                     {allocations} allocations for all"
+                );
                 sends <= limit.sends && receives <= limit.receives && allocations == 0
             }
         });

@@ -50,7 +50,10 @@ fn until(node: &mut Node, what: &str, mut over: impl FnMut(&Node) -> bool) {
 }
 
 fn ended(node: &Node, context: u64) -> bool {
-    node.done.iter().any(|done| matches!(done, Completion::Recv { context: of, .. } | Completion::Error { context: of, .. } if *of == context))
+    node.done.iter().any(|done| match done {
+        Completion::Recv { context: of, .. } | Completion::Error { context: of, .. } => *of == context,
+        _ => false,
+    })
 }
 
 fn assert_content(node: &Node, context: u64, number: u64, len: usize) {
@@ -184,7 +187,10 @@ fn a_sender_that_dies_while_it_writes_ends_the_receive() {
     assert!(!ended(&node, recv), "its memory is not the program's yet");
     other.kill();
     until(&mut node, "failed", |node| ended(node, recv));
-    let failed = |done: &Completion| matches!(done, Completion::Error { context, failure: Failure::PeerFailed, .. } if *context == recv);
+    let failed = |done: &Completion| match done {
+        Completion::Error { context, failure: Failure::PeerFailed, .. } => *context == recv,
+        _ => false,
+    };
     assert_eq!(node.done.iter().filter(|done| failed(done)).count(), 1);
     second.finish(&mut node);
 }
@@ -207,8 +213,8 @@ fn closing_waits_for_who_writes() {
     closing.join().expect("it ends");
 }
 
-/// Whoever is killed leaves his shared memory behind; the last of the user's endpoints on the host to be
-/// closed takes it away.
+/// A process that is killed leaves its shared memory behind; the last of the user's endpoints on the host to
+/// be closed takes it away.
 #[test]
 fn files_of_the_killed_go_with_the_last_one_out() {
     let (mut other, node) = sender::start("free");

@@ -119,7 +119,7 @@ impl Node {
             match completion {
                 Completion::Send { context, .. } => {
                     self.sends -= 1;
-                    // Whoever still read it after this would find nonsense.
+                    // An endpoint that still read the buffer after this would find wrong bytes.
                     if let Some(mut bytes) = self.buffers.remove(&context) {
                         bytes.fill(0xdd);
                     }

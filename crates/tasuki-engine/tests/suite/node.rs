@@ -137,7 +137,7 @@ impl Node {
         self.endpoint.progress();
         while let Some(completion) = self.endpoint.poll() {
             if let Completion::Send { context, .. } = completion {
-                // Whoever still read it after this would send nonsense.
+                // An endpoint that still read the buffer after this would send wrong bytes.
                 self.buffers.get_mut(&context).unwrap().fill(0xdd);
             }
             self.done.push(completion);

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static unsigned char pattern(int from, int to, long i) { return (unsigned char)(from * 31 + to * 17 + i * 3 + 1); }
+static unsigned char pattern(int from, int to, long i) {
+    return (unsigned char)(from * 31 + to * 17 + i * 3 + 1);
+}
 
 static int exchange(int rank, int size, long bytes, unsigned char *send, unsigned char *receive)
 {

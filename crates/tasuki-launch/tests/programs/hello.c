@@ -1,6 +1,6 @@
-/* Says which rank runs where, then passes a token once round the ring of all ranks.
- * Prints one line per rank (`rank R of N on HOST`), then on rank 0 `ring ok` or the fault; exits 0 only if the
- * token came back with the sum of all ranks. Given an argument, the last rank exits with that code instead. */
+/* Says which rank runs where, then passes a token once round the ring of all ranks. Prints one line per
+ * rank (`rank R of N on HOST`), then on rank 0 `ring ok` or the fault; exits 0 only if the token came back
+ * with the sum of all ranks. Given an argument, the last rank exits with that code instead. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

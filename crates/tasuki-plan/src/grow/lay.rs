@@ -5,7 +5,7 @@ use super::{Part, Target, pair};
 use crate::{Inventory, Proposal};
 use std::collections::BTreeMap;
 use tasuki_cluster::{
-    Cable, Cluster, DEFAULT_CORES, End, HostId, NicId, SwitchId,
+    Cable, Cluster, End, HostId, NicId, SwitchId,
     generate::{ClusterBuilder, Options},
 };
 
@@ -47,7 +47,7 @@ pub(super) fn lay(old: &Cluster, target: Target, inventory: &Inventory) -> Propo
     moves.there = slots.iter().map(Option::is_some).collect();
     let kept = slots.iter().flatten().cloned().collect();
     let start = Cluster { cables: kept, switches: target.switches, source: None, ..old.clone() };
-    let cores = old.hosts.last().map_or(DEFAULT_CORES, |host| host.cores);
+    let cores = old.hosts.last().and_then(|host| host.cores);
     let mut builder = ClusterBuilder::extend(start, &Options { cores, ..inventory.options() });
     (old.hosts.len()..inventory.hosts).for_each(|_| {
         builder.host();

@@ -31,23 +31,5 @@ pub const LAB_JOB: Variable = Variable {
     readers: READERS,
 };
 
-/// After how many changes `apply` is killed.
-pub const APPLY_STOP_AFTER: Variable = Variable {
-    name: "TASUKI_APPLY_STOP_AFTER",
-    default: "",
-    values: Values::Number("a number of changes"),
-    meaning: "For tests: kill apply, as kill -9 would, after so many changes.",
-    readers: READERS,
-};
-
-/// After how many changes `undo` is killed.
-pub const UNDO_STOP_AFTER: Variable = Variable {
-    name: "TASUKI_UNDO_STOP_AFTER",
-    default: "",
-    values: Values::Number("a number of changes"),
-    meaning: "For tests: kill undo, as kill -9 would, after so many changes.",
-    readers: READERS,
-};
-
 /// All of them, in the order of the documentation.
-pub(super) const ALL: &[Variable] = &[PROVIDER, PEERS, LAB_JOB, APPLY_STOP_AFTER, UNDO_STOP_AFTER];
+pub(super) const ALL: &[Variable] = &[PROVIDER, PEERS, LAB_JOB];

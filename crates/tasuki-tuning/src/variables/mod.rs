@@ -10,7 +10,7 @@ mod test_suites;
 
 use std::fmt;
 
-pub use command::{APPLY_STOP_AFTER, LAB_JOB, PEERS, PROVIDER, UNDO_STOP_AFTER};
+pub use command::{LAB_JOB, PEERS, PROVIDER};
 pub use endpoints::{
     BROKER, BULK, DUMP, IDENTITY, LANES, LINGER, POOL, PRIORITY, RAILS, RATE, RINGS, SENDER_COPIES, SHM,
     STATS,

@@ -60,6 +60,12 @@ pub(super) const ALL: &[Variable] = &[
         Values::Text("the path of a folder"),
         "The images of the virtual machines.",
     ),
+    test(
+        "TASUKI_TIDY",
+        "",
+        Values::Choice(&["lower"]),
+        "The tests of tasuki-tidy lower what ratchets.toml lets pass.",
+    ),
     test("TASUKI_TASK", "", INTERNAL, "Set by tests for processes that they start; not for users."),
     test("TASUKI_TEST_BREAKS", "", INTERNAL, "Set by tests for processes that they start; not for users."),
     test("TASUKI_TEST_MARK", "", INTERNAL, "Set by tests for processes that they start; not for users."),

@@ -35,10 +35,11 @@ fn collect(root: &Path, folder: &str, endings: &[&str], found: &mut Vec<File>) {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_folder && name != "target" && !name.starts_with('.') {
             collect(root, &path, endings, found);
-        } else if !is_folder && endings.iter().any(|ending| name.ends_with(ending)) {
-            if let Ok(text) = std::fs::read_to_string(root.join(&path)) {
-                found.push(File { path, text });
-            }
+        } else if !is_folder
+            && endings.iter().any(|ending| name.ends_with(ending))
+            && let Ok(text) = std::fs::read_to_string(root.join(&path))
+        {
+            found.push(File { path, text });
         }
     }
 }

@@ -73,7 +73,8 @@ const WORDS: &[Word] = &[
     whole("here", "local", &["cli"]),
 ];
 
-/// Names of other programs that contain a word which was given up: tc(8) calls a token bucket's size its burst.
+/// Names of other programs that contain a word which was given up: tc(8) calls a token bucket's size its
+/// burst.
 const OF_OTHERS: &[&str] = &["burst_bytes"];
 
 pub fn check(tree: &Tree) -> Vec<Breach> {
