@@ -204,7 +204,7 @@ impl Engine {
         self.wait.is_time_to_rest(busy, given)
     }
 
-    /// It is time to offer the processor: how?
+    /// Decides how to offer the processor, by a yield or by a nap, when it is time to offer it.
     pub fn rest(&mut self) -> Rest {
         let now = self.now();
         let rest = self.wait.rest(now);
@@ -282,7 +282,8 @@ impl Engine {
         self.net.prepare_to_sleep();
     }
 
-    /// The program has gone off with messages that were held to share a packet: the helper thread sends them.
+    /// Sends messages that were held to share a packet, by the helper thread, because the program has stopped
+    /// calling.
     pub fn send_abandoned(&mut self) {
         let now = self.now();
         if self.net.abandon_held(now) {

@@ -174,7 +174,8 @@ impl Engine {
         if record.failure.is_some() {
             return;
         }
-        // That a peer has left without having exchanged anything with us is no news.
+        // The user need not hear of a peer that has left without having exchanged anything with this
+        // endpoint.
         if !record.gone && !closing && record.is_acquainted() && !stranger {
             tell_user(&format!("{} has failed: {reason}", record.address));
             if let Some(on_failure) = self.on_failure {
@@ -242,7 +243,7 @@ impl Engine {
     /// Whether all connections have ended, and no ring has to be waited for. (A connection ends by itself
     /// when the goodbye is said and both sides know that everything has arrived, or when there is evidence
     /// that the peer is gone.)
-    pub fn is_over(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         let confirming = self.is_confirming();
         self.peers.iter().all(|(peer, record)| {
             let over = record.conn.is_none_or(|conn| self.net.proto().is_closed(conn));

@@ -140,7 +140,7 @@ impl Messages {
         self.complete_recv(done);
     }
 
-    /// Tells of the end of a receive that nobody writes to any more.
+    /// Tells of the end of a receive to whose memory no other process writes any more.
     pub fn recv_ended(&mut self, end: RecvEnd) {
         match end {
             RecvEnd::Done(done) => self.complete_recv(&done),

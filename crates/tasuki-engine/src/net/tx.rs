@@ -134,8 +134,8 @@ impl Net {
         }
     }
 
-    /// The program has gone off with messages that wait. True if there were any; they must be transmitted
-    /// now.
+    /// Notes that the program has stopped calling while messages wait to share a packet. True if there were
+    /// any; they must be transmitted now.
     pub fn abandon_held(&mut self, now: Time) -> bool {
         let holds = self.coalescer.holds();
         if holds {

@@ -197,7 +197,7 @@ fn a_sender_that_dies_while_it_writes_ends_the_receive() {
 
 /// An endpoint that closes while somebody writes into its program's memory waits for the end of that.
 #[test]
-fn closing_waits_for_who_writes() {
+fn closing_waits_for_senders_that_write() {
     let Some((other, node, _)) = held_up() else { return };
     let closed = Arc::new(AtomicBool::new(false));
     let said = Arc::clone(&closed);

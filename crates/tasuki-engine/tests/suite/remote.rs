@@ -177,7 +177,7 @@ fn wrong_keys_and_bounds_are_refused_and_touch_nothing() {
 }
 
 #[test]
-fn transfers_with_one_who_has_left_fail() {
+fn transfers_with_a_peer_that_has_left_fail() {
     for lane in LANES {
         let mut pair = pair(lane);
         assert_eq!(pair.one(false, pair.key, 0, &mut [1]), Ok(()));

@@ -38,7 +38,8 @@ pub(crate) struct Coalescer {
     count: u32,
     /// The series is so long, or holds messages, that it matters when the program polls next.
     coalescing: bool,
-    /// Messages of the last series: likely this one has as many, and nobody knows what the program does then.
+    /// Messages of the last series. This series likely has as many; what the program does after them is
+    /// unknown.
     expected: u32,
     /// When the last message was sent.
     last: Time,
