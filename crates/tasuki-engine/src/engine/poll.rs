@@ -286,7 +286,7 @@ impl Engine {
     /// calling.
     pub fn send_abandoned(&mut self) {
         let now = self.now();
-        if self.net.abandon_held(now) {
+        if self.net.abandon_coalesced(now) {
             self.activity.helper += 1;
             self.settle(now);
         }

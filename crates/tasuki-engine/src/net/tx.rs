@@ -110,7 +110,7 @@ impl Net {
             Departure::Now => false,
             Departure::Coalesced if self.coalesce_watch.is_watched() => true,
             Departure::Coalesced | Departure::AfterCoalesced => {
-                self.send_held(messages, peers, now);
+                self.send_coalesced(messages, peers, now);
                 false
             }
         }
@@ -122,13 +122,13 @@ impl Net {
             self.coalesce_watch.begin(now);
         }
         if self.coalescer.hold(len, more, now) {
-            self.send_held(messages, peers, now);
+            self.send_coalesced(messages, peers, now);
         }
     }
 
     /// Sends the messages that wait for others, if there are any.
     #[cold]
-    fn send_held(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) {
+    fn send_coalesced(&mut self, messages: &mut Messages, peers: &mut Peers, now: Time) {
         if self.coalescer.holds() {
             self.transmit(messages, peers, now);
         }
@@ -136,7 +136,7 @@ impl Net {
 
     /// Notes that the program has stopped calling while messages wait to share a packet. True if there were
     /// any; they must be transmitted now.
-    pub fn abandon_held(&mut self, now: Time) -> bool {
+    pub fn abandon_coalesced(&mut self, now: Time) -> bool {
         let holds = self.coalescer.holds();
         if holds {
             self.coalescer.abandon(now);

@@ -12,7 +12,8 @@ use crate::node::{LANES, Lane, options};
 
 const SIZE: usize = 3 << 20;
 
-/// One who asks, one who serves, and the memory that it serves.
+/// An endpoint that asks for transfers (the origin), one that serves them (the target), and the memory that
+/// the target serves.
 struct Pair {
     asks: Endpoint,
     serves: Option<Endpoint>,
